@@ -18,6 +18,8 @@ pub mod init;
 mod keys;
 mod local_hub;
 mod metrics_sampler;
+mod operations;
+mod peers;
 pub mod plan;
 mod prepare;
 mod private_listener;
@@ -147,7 +149,7 @@ impl HubServer {
         let hub = parts.hub(connectors, prepared.subject_keys, opened.counters);
         admin::report_blocks(&hub);
         let readiness = parts.readiness(&hub, reload.clone(), opened.check);
-        let admin = parts.admin(&hub, &readiness)?;
+        let admin = parts.admin(&hub, &readiness, reload.clone())?;
         // Last: restoring consumes the snapshot, which a later start error would lose.
         store::restore_snapshot(opened.snapshot.as_deref(), &hub.grants)?;
         Ok(Self {
@@ -212,6 +214,31 @@ pub fn load_config(
 ) -> Result<LoadedConfig, Vec<Diagnostic>> {
     let mut loaded = config::load_config(folder, environment, KINDS)?;
     loaded.warnings.extend(register::empty_register_warning(&loaded));
+    Ok(loaded)
+}
+
+/// Reads the configuration in `folder` for a start, which invalid files of connectors, service
+/// providers and the like do not prevent: the hub starts without them.
+///
+/// # Errors
+/// Returns every problem found if one of them prevents the start.
+pub fn load_usable_config(
+    folder: &Path,
+    environment: &Environment,
+) -> Result<LoadedConfig, Vec<Diagnostic>> {
+    let mut loaded = config::load_usable_config(folder, environment, KINDS)?;
+    loaded.warnings.extend(register::empty_register_warning(&loaded));
+    let env = Env::system();
+    let context = prepare::connector_context(
+        &loaded,
+        &env,
+        None,
+        &code_store::StoreBackedCodes::default(),
+        None,
+    );
+    loaded.files.deactivate_unbuildable(&|configured| reload::check_build(configured, &context));
+    let active = loaded.files.connectors();
+    loaded.connectors.retain(|id, _| active.contains_key(id));
     Ok(loaded)
 }
 

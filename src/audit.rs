@@ -27,6 +27,7 @@ mod queue;
 pub mod recent;
 pub mod report;
 mod schema;
+pub mod search;
 mod signed_checkpoint;
 mod sink;
 pub mod statistics;

@@ -25,7 +25,7 @@ pub use federation::connector_metadata::ConnectorMetadata;
 pub use federation::{
     DataProvider, Federation, ServiceProvider, UnavailableDisplay, provider_display,
 };
-pub use loaded::{LoadedConfig, load_config};
+pub use loaded::{LoadedConfig, load_config, load_usable_config};
 pub use loading::diagnostic::{Diagnostic, FieldDiagnostic};
 pub use loading::environment::Environment;
 pub use loading::markdown_reference::reference_markdown;
@@ -39,6 +39,7 @@ pub use validation::configured_connector::{ConfiguredConnector, SandboxMode};
 pub use validation::data_providers::RegisteredDataProvider;
 pub use validation::dated_secret::DatedSecret;
 pub use validation::localized_text::text_in_language;
+pub use validation::operators::{OperatorAccount, PeerAccess, PrivateAccess};
 pub use validation::service_providers::RegisteredClient;
 pub use validation::subject_keys::SubjectKeysByVersion;
 pub use validation::theme::Theme;

@@ -83,6 +83,8 @@ pub struct HealthView {
     pub latency: Option<Quantiles>,
     /// Why calls failed, the most frequent first.
     pub reasons: Vec<(ErrorCode, u32)>,
+    /// Probes of the documents that have failed since the last one that succeeded.
+    pub documents_failing: Option<ProbeFailures>,
 }
 
 /// A change of the circuit, with its cause.
@@ -148,6 +150,7 @@ impl Health {
             tally,
             latency,
             reasons: state.window.reasons(now),
+            documents_failing: state.documents.failing,
         }
     }
 

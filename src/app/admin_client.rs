@@ -13,8 +13,10 @@ use crate::config::admin_access::AdminAccess;
 use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, EgressError, SafeHttpClient};
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
-use crate::web::admin::{AdminErrorBody, BlockChange, ConnectorList, KeysInUse};
-use crate::web::admin_console::HubStatus;
+use crate::web::admin::{
+    AdminErrorBody, BlockChange, ConnectorList, DrainState, KeysInUse, LoginSearch, ReloadOutcome,
+};
+use crate::web::admin_console::{HubStatus, LoginView, PersonLogins};
 
 /// The hub writes to disk before it answers; the list of a large federation is about a megabyte.
 const LIMITS: CallLimits = CallLimits {
@@ -131,6 +133,52 @@ impl AdminClient {
     /// See [`AdminClientError`].
     pub async fn reload_keys(&self) -> Result<KeysInUse, AdminClientError> {
         self.send(Method::POST, "admin/keys/reload", None::<&()>).await
+    }
+
+    /// Finds a login on all hubs.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn login(&self, support_id: &str) -> Result<LoginView, AdminClientError> {
+        let id: String = url::form_urlencoded::byte_serialize(support_id.as_bytes()).collect();
+        self.send(Method::GET, &format!("admin/logins/{id}"), None::<&()>).await
+    }
+
+    /// Searches a person's recent logins on all hubs, which record the reason.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn search_logins(
+        &self,
+        sub: &str,
+        reason: &str,
+    ) -> Result<PersonLogins, AdminClientError> {
+        let search = LoginSearch { sub: sub.to_owned(), reason: reason.to_owned() };
+        self.send(Method::POST, "admin/logins/search", Some(&search)).await
+    }
+
+    /// Makes the hub read its files and keys.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn reload(&self) -> Result<ReloadOutcome, AdminClientError> {
+        self.send(Method::POST, "admin/reload", None::<&()>).await
+    }
+
+    /// Makes the hub not ready.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn drain(&self) -> Result<DrainState, AdminClientError> {
+        self.send(Method::POST, "admin/drain", None::<&()>).await
+    }
+
+    /// Makes a drained hub ready again.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn resume(&self) -> Result<DrainState, AdminClientError> {
+        self.send(Method::DELETE, "admin/drain", None::<&()>).await
     }
 
     /// Returns the address of the private listener.

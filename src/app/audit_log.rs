@@ -80,10 +80,13 @@ pub(super) fn start_audit(
     writer::start(sink, found, begin, writer_config)
 }
 
-/// Returns the store of recent logins for the admin console; `None` without an admin token.
+/// Returns the store of recent logins for the admin console; `None` without a token that could
+/// read them.
 pub(super) fn recent_logins(loaded: &LoadedConfig, env: &Env) -> Option<Arc<RecentEvents>> {
-    let logins =
-        loaded.admin_token.as_ref().map_or(0, |_| loaded.settings.limits.remembered_logins);
+    let access = &loaded.private_access;
+    let is_administered =
+        loaded.admin_token.is_some() || !access.operators.is_empty() || access.peers.is_some();
+    let logins = if is_administered { loaded.settings.limits.remembered_logins } else { 0 };
     (logins > 0).then(|| {
         Arc::new(RecentEvents::new(
             RetentionLimits { logins, without_login: logins.div_ceil(4) },
@@ -153,7 +156,7 @@ pub(super) fn record_key_changes(audit: &Audit, before: &KeyStates, now: &KeySta
     }
 }
 
-fn host_name() -> String {
+pub(super) fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Some(name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| "hub".to_owned())
 }

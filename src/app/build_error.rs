@@ -32,6 +32,8 @@ pub enum BuildError {
     Shell(#[from] crate::web::outer_middleware::OuterMiddlewareError),
     #[error(transparent)]
     Telemetry(#[from] crate::telemetry::TelemetryError),
+    #[error("the other hubs of private.peers can't be called: {0}")]
+    Peers(String),
     #[error("the discovery document can't be written: {0}")]
     Discovery(#[from] serde_json::Error),
     #[error("{}", join_lines(.0))]

@@ -6,12 +6,15 @@ use std::time::Duration;
 use actix::{Arbiter, ArbiterHandle};
 use actix_web::web;
 
+use super::audit_log;
 use super::build_error::BuildError;
 use super::from_settings::{
     auth_failure_limits, identity_rules, identity_source, login_capacity, login_limits, quota_rates,
 };
 use super::keys::SharedKeys;
 use super::metrics_sampler;
+use super::operations::RunningOperations;
+use super::peers::ConfiguredPeers;
 use super::prepare::DiscoveryPublisher;
 use super::readiness::{self, ReadinessSources, StoreCapacities};
 use super::reload::{Reload, ReloadConfig};
@@ -21,7 +24,7 @@ use crate::actor::registry::{ConnectorSpec, Registry, RegistryDeps, RegistryHand
 use crate::actor::{Connectors, LoginServices, Logins, Logouts, UnauthenticatedLogins};
 use crate::audit::Audit;
 use crate::audit::recent::RecentEvents;
-use crate::config::model::Settings;
+use crate::config::model::{AuditSink, Settings};
 use crate::config::{CurrentFederation, Federation, LoadedConfig};
 use crate::connector::ConnectorContext;
 use crate::env::Env;
@@ -39,7 +42,7 @@ use crate::store::counters::Counters;
 use crate::store::kind::StoreCheck;
 use crate::telemetry::Metrics;
 use crate::token::keyring::JWKS_MAX_AGE;
-use crate::web::admin::AdminApi;
+use crate::web::admin::{AdminApi, OperatorTokens};
 use crate::web::admin_console::AdminConsole;
 use crate::web::client_address::TrustedProxies;
 use crate::web::cookies::Cookies;
@@ -132,6 +135,7 @@ impl HubParts<'_> {
         ReloadConfig {
             label_policy: metrics_sampler::LabelPolicy::from_settings(self.loaded),
             files: self.loaded.files.clone(),
+            unused_files: self.loaded.unused_files.clone(),
             connectors,
             discovery_publisher,
             registry,
@@ -245,11 +249,33 @@ impl HubParts<'_> {
         &self,
         hub: &Hub,
         readiness: &Arc<Readiness>,
+        reload: Reload,
     ) -> Result<Arc<AdminApi>, BuildError> {
+        let (settings, access) = (self.settings(), &self.loaded.private_access);
+        let operations = RunningOperations {
+            reload,
+            keys: self.keys.clone(),
+            key_folder: settings.keys.clone(),
+            signing_key_lead: settings.lifetimes.signing_key_lead(),
+            env: self.core.env.clone(),
+        };
+        let tokens = OperatorTokens::new(self.loaded.admin_token.as_ref(), access);
+        let admin = AdminApi::new(hub.connectors.clone(), tokens, &self.core.env)
+            .with_audit(&self.core.audit)
+            .with_key_reloader(Arc::new(self.keys.clone()))
+            .with_operations(Arc::new(operations), readiness)
+            .with_console(self.console(hub, readiness)?);
+        Ok(Arc::new(admin))
+    }
+
+    fn console(&self, hub: &Hub, readiness: &Arc<Readiness>) -> Result<AdminConsole, BuildError> {
         let settings = self.settings();
         let capacities = StoreCapacities::from_settings(self.loaded);
         let (live_logins, store) = (Arc::clone(&self.live_logins), Arc::clone(&self.store));
-        let console = AdminConsole {
+        let peers = ConfiguredPeers::new(self.loaded.private_access.peers.as_ref())
+            .map_err(|error| BuildError::Peers(error.to_string()))?;
+        let audit = &settings.audit;
+        Ok(AdminConsole {
             core: Arc::clone(&self.core),
             recent: self.recent.clone(),
             login_lifetime: settings.lifetimes.login(settings.platform),
@@ -257,17 +283,14 @@ impl HubParts<'_> {
             readiness: Arc::clone(readiness),
             store_usage: Box::new(move || capacities.usage_rows(store.as_ref())),
             live_logins: metrics_sampler::live_login_reader(live_logins, Arc::clone(&self.core)),
+            node: audit.node.clone().unwrap_or_else(audit_log::host_name),
+            instance: self.core.env.entropy().token(),
+            audit_log: (audit.sink == AuditSink::File).then(|| audit.path.clone()),
+            audit_searches: tokio::sync::Mutex::new(()),
+            peers: peers.map(|peers| Arc::new(peers) as Arc<_>),
+            trend: metrics_sampler::start_login_trend(&self.core),
             settings: serde_json::to_value(settings)?,
-        };
-        let admin =
-            AdminApi::new(hub.connectors.clone(), self.loaded.admin_token.as_ref(), &self.core.env);
-        let key_reloader = Arc::new(self.keys.clone());
-        Ok(Arc::new(
-            admin
-                .with_audit(&self.core.audit)
-                .with_key_reloader(key_reloader)
-                .with_console(console),
-        ))
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::keys::SharedKeys;
 use super::register::register_settings;
@@ -19,7 +20,10 @@ use crate::protocol::registration::ProtocolRules;
 use crate::telemetry::Metrics;
 use crate::token::keyfiles;
 use crate::token::keyring::KeyState;
-use crate::web::admin_console::{LiveLogins, LiveLoginsSource};
+use crate::web::admin_console::{LiveLogins, LiveLoginsSource, LoginTrend};
+
+/// Length of a bar in the trend of the admin console.
+const TREND_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Settings that determine the labels of service providers.
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +99,22 @@ pub(super) fn live_login_reader(
         let [choosing, awaiting_callback, verifying, identifying, consenting] = counts;
         LiveLogins { choosing, awaiting_callback, verifying, identifying, consenting }
     })
+}
+
+/// Starts to keep the logins of the last hour, for the admin console. Ends with the console.
+pub(super) fn start_login_trend(core: &Arc<HubCore>) -> Arc<LoginTrend> {
+    let (trend, core) = (Arc::new(LoginTrend::default()), Arc::clone(core));
+    let kept = Arc::downgrade(&trend);
+    actix::spawn(async move {
+        let mut minutes = tokio::time::interval(TREND_INTERVAL);
+        minutes.tick().await;
+        loop {
+            minutes.tick().await;
+            let Some(trend) = kept.upgrade() else { return };
+            trend.add_minute(&core.metrics.ended_logins(), core.env.now());
+        }
+    });
+    trend
 }
 
 /// Sets the fixed metrics and samples the others at each scrape.

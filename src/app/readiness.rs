@@ -103,8 +103,8 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         counter_sync,
     } = sources;
     let (ring, env, key_env) = (Arc::clone(&keys.ring), core.env.clone(), core.env.clone());
-    let (block_warnings, outbound, clock) =
-        (blocks.clone(), connectors.clone(), connectors.clone());
+    let (block_warnings, outbound, clock, config) =
+        (blocks.clone(), connectors.clone(), connectors.clone(), reload.clone());
     Readiness::default()
         .with_check("keys", move || check_signing_keys(&ring.load(), env.now()))
         .with_check("store", move || store_check().err().map(CheckFinding::without_fix))
@@ -117,6 +117,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
             let old_keys = find_old_keys(&keys.ring.load(), key_env.now());
             keys.finding().into_iter().chain(old_keys).collect()
         })
+        .with_check("config", move || config.not_ready_reason())
         .with_degradation_check("config", move || reload.findings())
         .with_degradation_check("connectors", move || {
             find_unavailable_connectors(&connectors.overview())
@@ -211,7 +212,17 @@ fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<CheckFinding> {
             "inform their operators; the hub retries by itself (docs/identity-provider-health.md)",
         ));
     }
+    findings.extend(on.iter().filter_map(|row| find_unreachable(row)).take(MAX_NAMES_LISTED));
     findings
+}
+
+/// Reports an identity provider that the hub's probes can't reach, with the reason.
+fn find_unreachable(row: &ConnectorRow) -> Option<CheckFinding> {
+    let unreachable = row.health.as_ref()?.unreachable.as_ref()?;
+    let (since, code, reason) = (&unreachable.since, &unreachable.code, &unreachable.reason);
+    let message = format!("{} has failed the hub's probes since {since}: {code} {reason}", row.id);
+    let fix = "see the program's log for the cause (docs/identity-provider-health.md)";
+    Some(CheckFinding::new(message, fix))
 }
 
 /// Reports clock skew. If most identity providers differ in the same direction, this machine's
@@ -246,7 +257,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::actor::registry::HealthRow;
+    use crate::actor::registry::{HealthRow, UnreachableRow};
     use crate::assurance::Level;
 
     fn row(id: &str, circuit: CircuitState, skew_seconds: Option<i64>) -> ConnectorRow {
@@ -255,6 +266,7 @@ mod tests {
             failure_ratio: 0.0,
             p99_seconds: None,
             reasons: Vec::new(),
+            unreachable: None,
             skew_seconds,
         };
         ConnectorRow {
@@ -284,6 +296,23 @@ mod tests {
         assert_eq!(find_unavailable_connectors(&rows[..1]), []);
         let off = ConnectorRow { state: ConnectorState::Off, ..row("a", CircuitState::Open, None) };
         assert!(find_unavailable_connectors(&[off])[0].message.starts_with("no connector is on"));
+    }
+
+    #[test]
+    fn an_identity_provider_that_was_never_reached_is_reported_with_the_reason() {
+        let mut rows = [row("a", CircuitState::Closed, None), row("b", CircuitState::Closed, None)];
+        let health = rows[1].health.as_mut().unwrap();
+        health.unreachable = Some(UnreachableRow {
+            since: "2026-11-23T03:00:00Z".to_owned(),
+            code: "Y020003".to_owned(),
+            reason: "The identity provider can not be reached.".to_owned(),
+        });
+        let findings = find_unavailable_connectors(&rows);
+        let [finding] = findings.as_slice() else { panic!("{findings:?}") };
+        assert!(
+            finding.message.starts_with("b has failed") && finding.message.contains("Y020003"),
+            "{finding:?}"
+        );
     }
 
     #[test]

@@ -20,7 +20,9 @@ use crate::actor::registry::{ApplyConfig, ConnectorSpec, RegistryHandle};
 use crate::audit::{Event, EventKind};
 use crate::config::config_digest::{ConfigDigest, FieldDigests};
 use crate::config::reloadable_files::{FileKind, ScanOutcome};
-use crate::config::{Diagnostic, Federation, FieldDiagnostic, ReloadableFiles};
+use crate::config::{
+    ConfiguredConnector, Diagnostic, Federation, FieldDiagnostic, ReloadableFiles,
+};
 use crate::connector;
 use crate::grant::HubCore;
 use crate::grant::client_keys::KeyDirectory;
@@ -34,6 +36,8 @@ pub(super) struct ReloadConfig {
     pub label_policy: LabelPolicy,
     /// The files as they were when the hub was built.
     pub files: ReloadableFiles,
+    /// Problems of files that only a restart reads again.
+    pub unused_files: Vec<Diagnostic>,
     pub connectors: connector::ConnectorContext,
     pub discovery_publisher: DiscoveryPublisher,
     pub registry: RegistryHandle,
@@ -58,6 +62,7 @@ pub struct Reload {
 struct ReloadStatus {
     digest: ConfigDigest,
     findings: Vec<CheckFinding>,
+    unusable: Vec<FileKind>,
 }
 
 impl Reload {
@@ -71,6 +76,17 @@ impl Reload {
     #[must_use]
     pub fn findings(&self) -> Vec<CheckFinding> {
         self.status.load().findings.clone()
+    }
+
+    /// Returns why no user can log in: every connector, or every service provider, has a bad file.
+    #[must_use]
+    pub fn not_ready_reason(&self) -> Option<CheckFinding> {
+        let what = match self.status.load().unusable.first()? {
+            FileKind::ServiceProvider => "no file of a service provider is valid",
+            _ => "no file of a connector is valid",
+        };
+        let fix = "correct a file; no restart is needed (docs/reload.md)";
+        Some(CheckFinding::new(format!("{what}, so no user can log in"), fix))
     }
 
     /// Reloads the files and the hub's keys at once, and returns when they are in use.
@@ -95,7 +111,10 @@ impl ReloadConfig {
             self.files.connectors().into_iter().map(|(id, (_, fields))| (id, fields)).collect();
         let status = Arc::new(ArcSwap::from_pointee(ReloadStatus {
             digest,
-            findings: to_findings(&refused),
+            findings: to_findings(
+                self.unused_files.iter().chain(&self.files.diagnostics()).chain(&refused),
+            ),
+            unusable: self.files.unusable_kinds(),
         }));
         let following = ReloadLoop {
             label_policy: self.label_policy,
@@ -111,6 +130,7 @@ impl ReloadConfig {
             running,
             reported: BTreeMap::new(),
             reported_unverified: refused,
+            unused_files: self.unused_files,
             status: Arc::clone(&status),
         };
         actix::spawn(following.run(self.interval, requests));
@@ -131,6 +151,8 @@ struct ReloadLoop {
     reported: BTreeMap<String, Vec<Diagnostic>>,
     /// Errors that only `passerelle check` rejects, as last logged. The start logs the first ones.
     reported_unverified: Vec<Diagnostic>,
+    /// Problems of files that only a restart reads again.
+    unused_files: Vec<Diagnostic>,
     settings: Option<[u8; 32]>,
     status: Arc<ArcSwap<ReloadStatus>>,
 }
@@ -148,6 +170,7 @@ struct ScanResult {
     diagnostics: Vec<Diagnostic>,
     unverified: Vec<Diagnostic>,
     invalid_counts: [(FileKind, usize); 6],
+    unusable: Vec<FileKind>,
     settings: Option<[u8; 32]>,
     /// `None` if nothing has changed.
     next: Option<Result<Candidate, BuildError>>,
@@ -219,7 +242,8 @@ impl ReloadLoop {
             self.settings = result.settings;
             tracing::warn!("passerelle.toml has changed; it takes effect at the next restart");
         }
-        let findings = to_findings(result.diagnostics.iter().chain(&result.unverified));
+        let current = result.diagnostics.iter().chain(&result.unverified);
+        let findings = to_findings(self.unused_files.iter().chain(current));
         self.reported_unverified = result.unverified;
         let outcome = match result.next {
             None => "unchanged",
@@ -236,7 +260,8 @@ impl ReloadLoop {
         };
         let digest =
             if outcome == "changed" { result.digest } else { self.status.load().digest.clone() };
-        self.status.store(Arc::new(ReloadStatus { digest, findings }));
+        let unusable = result.unusable;
+        self.status.store(Arc::new(ReloadStatus { digest, findings, unusable }));
         self.core.metrics.record_config_reload(outcome, self.core.env.now());
         result.file_state
     }
@@ -308,27 +333,37 @@ fn to_findings<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Vec
 /// Message about a connector with a valid file that can't be built.
 const UNBUILDABLE: &str = "makes the connector unusable";
 
+/// Checks that the connector of a valid file can be built.
+///
+/// # Errors
+/// Returns a diagnostic at the key that prevents it.
+pub(super) fn check_build(
+    configured: &ConfiguredConnector,
+    context: &connector::ConnectorContext,
+) -> Result<(), FieldDiagnostic> {
+    match connector_spec(configured, &Arc::default(), context) {
+        Ok(_) => Ok(()),
+        Err(BuildError::Connector { error: fault, .. }) => {
+            Err(FieldDiagnostic::new(fault.key, UNBUILDABLE, fault.message))
+        }
+        Err(fault) => Err(FieldDiagnostic::new("", UNBUILDABLE, fault.to_string())),
+    }
+}
+
 fn scan(
     files: &mut ReloadableFiles,
     builder: &SnapshotBuilder,
     running: &BTreeMap<ConnectorId, Arc<FieldDigests>>,
     before: &ConfigDigest,
 ) -> ScanResult {
-    let none = Arc::default();
-    let file_state =
-        files.rescan(&|configured| match connector_spec(configured, &none, &builder.connectors) {
-            Ok(_) => Ok(()),
-            Err(BuildError::Connector { error: fault, .. }) => {
-                Err(FieldDiagnostic::new(fault.key, UNBUILDABLE, fault.message))
-            }
-            Err(fault) => Err(FieldDiagnostic::new("", UNBUILDABLE, fault.to_string())),
-        });
+    let file_state = files.rescan(&|configured| check_build(configured, &builder.connectors));
     let digest = files.digest();
     let next = (digest != *before).then(|| builder.build_candidate(files, running));
     ScanResult {
         file_state,
         diagnostics: files.diagnostics(),
         unverified: files.unverified_connectors(),
+        unusable: files.unusable_kinds(),
         invalid_counts: FileKind::ALL.map(|kind| (kind, files.bad_file_count(kind))),
         settings: files.settings_hash(),
         digest,

@@ -112,6 +112,12 @@ pub(super) struct AuditLine<'a> {
     /// and `root_hash` of the Merkle tree of the lines from the last checkpoint to that line.
     #[serde(skip_serializing_if = "Option::is_none")]
     jws: Option<&'a str>,
+    /// The operator who caused the event, by the name in `private.operators`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operator: Option<&'a str>,
+    /// Why the operator did it, in the operator's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
 }
 
 /// Claims of a checkpoint.
@@ -186,6 +192,8 @@ impl ChainPosition {
             last_checkpoint: rare.last_checkpoint,
             checkpoint_seq: rare.checkpoint_seq,
             jws: rare.jws.as_deref(),
+            operator: rare.operator.as_deref(),
+            reason: rare.reason.as_deref(),
         };
         let from = bytes.len();
         // Serializing strings and numbers to memory can't fail.

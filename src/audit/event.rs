@@ -1,12 +1,15 @@
 //! Defines the audit events and their fields, each with its own type.
 //!
-//! No field holds free text, so names, e-mail addresses, tokens, secrets, codes and IP addresses
-//! can't enter a line. Logins and sessions appear as hashes. [`Event::detail`] is kept for the
+//! No field holds free text but an operator's name and reason, so names of users, e-mail addresses,
+//! tokens, secrets, codes and IP addresses can't enter a line by themselves. Logins and sessions appear as hashes. [`Event::detail`] is kept for the
 //! admin console and never written.
+
+mod values;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::values::{AuditKeyPurpose, ConfigChange, Pseudonym};
 use super::report::CheckpointCheck;
 use crate::assurance::Level;
 use crate::digest;
@@ -127,9 +130,9 @@ events! {
         "What that changed, one line for each change.";
     ConfigRejected "config_rejected" [file]
         "A file is invalid: its last good version stays in use.";
-    BlockSet "block_set" [idp sp block]
+    BlockSet "block_set" [idp sp block operator reason]
         "A command blocked an identity provider, for one service provider or for all.";
-    BlockLifted "block_lifted" [idp sp block]
+    BlockLifted "block_lifted" [idp sp block operator reason]
         "A command lifted a block.";
     KeyAdded "key_added" [kid purpose]
         "A new key was found.";
@@ -137,42 +140,20 @@ events! {
         "A key is used from now on.";
     KeyRemoved "key_removed" [kid purpose]
         "A key was removed.";
-    AdminRefused "admin_refused" [code]
-        "A request to the administration had no valid token.";
-}
-
-/// Purpose of a key of the hub.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AuditKeyPurpose {
-    /// Signs tokens and this log.
-    Tokens,
-    /// Authenticates the hub to identity providers.
-    Assertion,
-    /// Decrypts answers of identity providers.
-    Encryption,
-}
-
-/// Change of a part of the configuration.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ConfigChange {
-    Added,
-    Changed,
-    Removed,
-}
-
-/// Name of a login or a session in the log: a hash, as 16 characters of base64url.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Pseudonym(String);
-
-impl Pseudonym {
-    /// Hashes a name to 96 bits: unique enough, and useless as a key to the store.
-    fn new(kind: &str, name: &str) -> Self {
-        let hash = digest::sha256(format!("passerelle audit {kind}\n{name}").as_bytes());
-        Self(digest::base64url(hash.get(..12).unwrap_or_default()))
-    }
+    AdminRefused "admin_refused" [code operator]
+        "A request to the administration had no valid token, or exceeded the operator's role.";
+    OperatorSignedIn "operator_signed_in" [operator]
+        "An operator signed in to the admin console.";
+    LoginsSearched "logins_searched" [sub operator reason]
+        "An operator searched the recent logins of a person, for this reason.";
+    ReloadRequested "reload_requested" [operator]
+        "An operator made the hub read its files and keys at once.";
+    KeysRotated "keys_rotated" [operator]
+        "An operator created new keys; `key_added` names them.";
+    HubDrained "hub_drained" [operator]
+        "An operator made the hub not ready, so that a load balancer sends no new requests.";
+    HubResumed "hub_resumed" [operator]
+        "An operator made the hub ready again.";
 }
 
 /// Audit event. [`EventKind::fields`] says which fields belong to it.
@@ -208,6 +189,8 @@ pub(super) struct RareFields {
     pub last_checkpoint: Option<CheckpointCheck>,
     pub checkpoint_seq: Option<u64>,
     pub jws: Option<String>,
+    pub operator: Option<String>,
+    pub reason: Option<String>,
 }
 
 impl Event {
@@ -361,6 +344,18 @@ impl Event {
     #[must_use]
     pub fn last_checkpoint(self, check: CheckpointCheck, seq: Option<u64>) -> Self {
         self.set_rare(|rare| (rare.last_checkpoint, rare.checkpoint_seq) = (Some(check), seq))
+    }
+
+    /// Sets the operator who caused the event, by the configured name.
+    #[must_use]
+    pub fn operator(self, name: &str) -> Self {
+        self.set_rare(|rare| rare.operator = Some(name.to_owned()))
+    }
+
+    /// Sets the operator's reason, a checked line of text.
+    #[must_use]
+    pub fn reason(self, reason: &str) -> Self {
+        self.set_rare(|rare| rare.reason = Some(reason.to_owned()))
     }
 
     /// Sets the number of lost events.

@@ -252,6 +252,20 @@ impl Timeline {
         })
     }
 
+    /// Builds the timeline of one login from its events, oldest first; `None` without any.
+    #[must_use]
+    pub fn from_entries(
+        entries: impl IntoIterator<Item = (Option<ClientId>, TimelineEntry)>,
+    ) -> Option<Self> {
+        let mut timeline: Option<Self> = None;
+        for (service_provider, entry) in entries {
+            let timeline = timeline.get_or_insert_with(|| Self::new(&entry));
+            timeline.service_provider = timeline.service_provider.take().or(service_provider);
+            timeline.push(entry);
+        }
+        timeline
+    }
+
     fn new(first: &TimelineEntry) -> Self {
         // A refusal without a login before it: the request never became one, or it is no longer
         // kept.
@@ -296,7 +310,8 @@ impl Timeline {
 }
 
 /// Makes an explanation printable and bounded, because parts of it may come from upstream.
-fn printable_detail(detail: &str) -> Box<str> {
+#[must_use]
+pub fn printable_detail(detail: &str) -> Box<str> {
     let printable = |c: char| if c == ' ' || c.is_ascii_graphic() { c } else { '?' };
     detail.chars().take(MAX_DETAIL_CHARS).map(printable).collect::<String>().into_boxed_str()
 }

@@ -1,6 +1,7 @@
 //! Loads and checks the configuration folder.
 
 mod parsed_files;
+mod startup;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use url::Url;
 
 use self::parsed_files::{ClientChecks, ParsedFiles};
+pub use self::startup::load_usable_config;
 use super::federation::Federation;
 use super::kinds::{ConfiguredTable, KindTables, Kinds};
 use super::loading::schema::settings_schema;
@@ -24,6 +26,7 @@ use super::validation::connector_rules::ConnectorOrder;
 use super::validation::consistency;
 use super::validation::data_providers::RegisteredDataProvider;
 use super::validation::declarations::Declarations;
+use super::validation::operators::PrivateAccess;
 use super::validation::service_providers::{self, RegisteredClient};
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
@@ -48,6 +51,8 @@ pub struct LoadedConfig {
     /// Bearer token for the administration of a running hub; without one there is no
     /// administration.
     pub admin_token: Option<Secret<String>>,
+    /// Persons with a token of their own, and the other hubs.
+    pub private_access: PrivateAccess,
     /// Headers of each request to the trace collector.
     pub trace_headers: TraceHeaders,
     /// The `[register]` table of the chosen kind, with its secrets.
@@ -68,6 +73,8 @@ pub struct LoadedConfig {
     /// Connectors without verified identities. `check` rejects them; a start logs them, and
     /// `/readyz` reports them.
     pub unverified_connectors: Vec<Diagnostic>,
+    /// Problems of files that this start does without and that only a restart reads again.
+    pub unused_files: Vec<Diagnostic>,
 }
 
 /// Reads and checks the configuration in `folder`, whose tables may be of these kinds.
@@ -244,8 +251,14 @@ fn assemble(
     };
     let connectors = checked_files.connectors.iter().map(by_id).collect();
     let scopes = checked_files.scopes.1.clone();
-    let settings::CheckedSettings { settings, base_url, subject_keys, admin_token, trace_headers } =
-        checked;
+    let settings::CheckedSettings {
+        settings,
+        base_url,
+        subject_keys,
+        admin_token,
+        private_access,
+        trace_headers,
+    } = checked;
     let providers = checked_files.data_providers.iter();
     warnings.extend(providers.filter_map(leftovers::data_provider_warning));
     warnings.extend(settings::settings_warnings(source, &settings, &subject_keys));
@@ -267,6 +280,7 @@ fn assemble(
         issuer,
         subject_keys,
         admin_token,
+        private_access,
         trace_headers,
         register: None,
         store: None,
@@ -279,6 +293,7 @@ fn assemble(
         exposed_secrets: Vec::new(),
         warnings,
         unverified_connectors,
+        unused_files: Vec::new(),
     })
 }
 

@@ -28,6 +28,7 @@ pub(super) mod localized_text;
 pub mod logo;
 pub mod mapping;
 pub mod notices;
+pub mod operators;
 pub mod place_names;
 pub mod proxies;
 pub(super) mod public_clients;

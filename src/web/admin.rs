@@ -1,12 +1,16 @@
 //! The admin API, `/admin/…` on the private listener: lists the identity providers and their
 //! blocks, sets and lifts blocks, reloads keys.
 //!
-//! Responsible for authentication (one bearer token, RFC 6750; `access` for browsers), the limit on
-//! wrong tokens, and the JSON bodies. Does not know what a block does, where it is stored, or what
+//! Responsible for authentication (bearer tokens, RFC 6750; `access` for browsers), the operators'
+//! roles, the limit on wrong tokens, and the JSON bodies. Does not know what a block does, where it is stored, or what
 //! the admin console shows.
 
 mod access;
+mod actions;
 mod blocks;
+mod logins;
+mod operations;
+pub(super) mod operators;
 pub(super) mod responses;
 
 use std::num::NonZeroU32;
@@ -18,25 +22,29 @@ use actix_web::dev::{HttpServiceFactory, ServiceRequest, ServiceResponse};
 use actix_web::http::header::{ALLOW, AUTHORIZATION, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data};
-use actix_web::{Error, HttpResponse};
+use actix_web::{Error, HttpMessage as _, HttpResponse};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use access::AccessDecision;
 pub use blocks::{BlockChange, BlockList};
+pub use logins::{LoginSearch, PeerAnswer, PeerHubs, PeerLoginSearch};
+pub use operations::{DrainState, HubOperations, NewKey, ReloadOutcome, RotationOutcome};
+pub use operators::OperatorTokens;
+use operators::{AdminRequester, Operator, required_role};
 pub use responses::AdminErrorBody;
 use responses::{AdminError, error_response, ok_response};
 
 use super::admin_console::session::AdminSessions;
 use super::admin_console::{self, AdminConsole};
 use super::hub::Hub;
+use super::readiness::Readiness;
 use crate::actor::Connectors;
 use crate::actor::registry::{BlockRow, ConnectorRow};
 use crate::audit::{Audit, Event, EventKind};
-use crate::digest;
+use crate::config::model::OperatorRole;
 use crate::env::Env;
 use crate::grant::auth_failures::{AuthFailureLimiter, FailureLimits};
-use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry;
 
@@ -70,12 +78,14 @@ pub struct KeysInUse {
 /// State of the admin API.
 pub struct AdminApi {
     connectors: Connectors,
-    /// SHA-256 of the token; `None` disables the admin API.
-    token: Option<[u8; 32]>,
+    /// Without an operator, the admin API is disabled.
+    tokens: OperatorTokens,
     auth_failures: AuthFailureLimiter,
     audit: Audit,
     env: Env,
     keys: Option<Arc<dyn KeyReloader>>,
+    operations: Option<Arc<dyn HubOperations>>,
+    readiness: Option<Arc<Readiness>>,
     /// `None` without a token.
     sessions: Option<AdminSessions>,
     console: Data<Option<AdminConsole>>,
@@ -93,22 +103,23 @@ pub struct ConnectorList {
 impl AdminApi {
     /// Creates the admin API. Without a token, every request is rejected.
     #[must_use]
-    pub fn new(connectors: Connectors, token: Option<&Secret<String>>, env: &Env) -> Self {
+    pub fn new(connectors: Connectors, tokens: OperatorTokens, env: &Env) -> Self {
         let allowed = FailureLimits {
             failed_authentications: MAX_WRONG_TOKENS_PER_MINUTE,
             inactive_answers: MAX_WRONG_TOKENS_PER_MINUTE,
         };
-        let token = token.map(|token| digest::sha256(token.reveal().as_bytes()));
-        let sessions = token.as_ref().map(|token| AdminSessions::new(token, env));
+        let sessions = (!tokens.is_empty()).then(|| AdminSessions::new(env));
         let (auth_failures, audit, env) =
             (AuthFailureLimiter::new(allowed, env), Audit::off(), env.clone());
         Self {
             connectors,
-            token,
+            tokens,
             auth_failures,
             audit,
             env,
             keys: None,
+            operations: None,
+            readiness: None,
             sessions,
             console: Data::new(None),
         }
@@ -128,6 +139,17 @@ impl AdminApi {
         self
     }
 
+    /// Adds the operations on the hub.
+    #[must_use]
+    pub fn with_operations(
+        mut self,
+        operations: Arc<dyn HubOperations>,
+        readiness: &Arc<Readiness>,
+    ) -> Self {
+        (self.operations, self.readiness) = (Some(operations), Some(Arc::clone(readiness)));
+        self
+    }
+
     /// Records changes and rejections in this audit log.
     #[must_use]
     pub fn with_audit(mut self, audit: &Audit) -> Self {
@@ -135,31 +157,41 @@ impl AdminApi {
         self
     }
 
-    fn check_bearer_token(&self, headers: &HeaderMap) -> Result<(), ErrorCode> {
-        let token = self.token.as_ref().ok_or(ErrorCode::AdminOff)?;
-        let sent = headers
-            .get(AUTHORIZATION)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.split_once(' '));
-        // RFC 9110 §11.1: the scheme is case-insensitive.
-        let sent = sent.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        self.verify_token(token, sent.map(|(_, sent)| sent))
-    }
-
-    /// Compares hashes, so that timing does not reveal the length of the token.
-    fn verify_token(&self, token: &[u8; 32], sent: Option<&str>) -> Result<(), ErrorCode> {
-        let is_valid = sent
-            .is_some_and(|sent| digest::constant_time_eq(&digest::sha256(sent.as_bytes()), token));
-        if is_valid {
-            Ok(())
-        } else {
-            Err(self.auth_failures.count_failed_authentication(None, ErrorCode::AdminToken).0)
+    fn check_bearer_token(&self, headers: &HeaderMap) -> Result<AdminRequester, ErrorCode> {
+        if self.tokens.is_empty() {
+            return Err(ErrorCode::AdminOff);
         }
+        let operator = self.verify_token(bearer_token(headers))?;
+        Ok(AdminRequester { operator, form_key: None })
     }
 
-    fn record_rejection(&self, code: ErrorCode) {
+    fn verify_token(&self, sent: Option<&str>) -> Result<Operator, ErrorCode> {
+        sent.and_then(|sent| self.tokens.find(sent))
+            .ok_or_else(|| self.count_failure(ErrorCode::AdminToken))
+    }
+
+    /// Checks the token of another hub, which is valid for its own paths only.
+    fn check_peer_token(&self, headers: &HeaderMap) -> Result<AdminRequester, ErrorCode> {
+        if !self.tokens.admits_peers() {
+            return Err(ErrorCode::AdminOff);
+        }
+        if !bearer_token(headers).is_some_and(|sent| self.tokens.is_peer(sent)) {
+            return Err(self.count_failure(ErrorCode::PeerToken));
+        }
+        let operator = Operator { name: "another hub".to_owned(), role: OperatorRole::Viewer };
+        Ok(AdminRequester { operator, form_key: None })
+    }
+
+    fn count_failure(&self, code: ErrorCode) -> ErrorCode {
+        self.auth_failures.count_failed_authentication(None, code).0
+    }
+
+    fn record_rejection(&self, code: ErrorCode, operator: Option<&Operator>) {
         telemetry::log_rejection(None, None, code, "admin request rejected");
-        self.audit.record(|| Event::new(EventKind::AdminRefused).code(code));
+        self.audit.record(|| {
+            let event = Event::new(EventKind::AdminRefused).code(code);
+            operator.into_iter().fold(event, |event, operator| event.operator(&operator.name))
+        });
     }
 
     fn rejection_response(&self, code: ErrorCode) -> HttpResponse {
@@ -167,7 +199,7 @@ impl AdminApi {
             ErrorCode::TooManyFailures => {
                 Some((RETRY_AFTER, self.auth_failures.retry_after().to_string()))
             }
-            ErrorCode::AdminToken => {
+            ErrorCode::AdminToken | ErrorCode::PeerToken => {
                 Some((WWW_AUTHENTICATE, "Bearer error=\"invalid_token\"".to_owned()))
             }
             _ => None,
@@ -182,23 +214,37 @@ impl std::fmt::Debug for AdminApi {
     }
 }
 
+/// Returns the token of the `Authorization` header. RFC 9110 §11.1: the scheme is case-insensitive.
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
+}
+
 async fn authenticate(
     admin: Arc<AdminApi>,
     request: ServiceRequest,
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    match admin.decide_access(&request) {
+    let requester = match admin.decide_access(&request) {
         AccessDecision::Allow => return next.call(request).await,
         AccessDecision::SignInForm(form) => return Ok(request.into_response(form)),
-        AccessDecision::BearerTokenDecides => {}
-    }
-    match admin.check_bearer_token(request.headers()) {
-        Ok(()) => next.call(request).await,
-        Err(code) => {
-            admin.record_rejection(code);
-            Ok(request.into_response(admin.rejection_response(code)))
+        AccessDecision::Session(requester) => Ok(requester),
+        AccessDecision::PeerTokenDecides => admin.check_peer_token(request.headers()),
+        AccessDecision::BearerTokenDecides => admin.check_bearer_token(request.headers()),
+    };
+    let rejected = match requester {
+        Ok(requester)
+            if requester.operator.role >= required_role(request.method(), request.path()) =>
+        {
+            request.extensions_mut().insert(requester);
+            return next.call(request).await;
         }
-    }
+        Ok(requester) => (ErrorCode::AdminRole, Some(requester.operator)),
+        Err(code) => (code, None),
+    };
+    let (code, operator) = rejected;
+    admin.record_rejection(code, operator.as_ref());
+    Ok(request.into_response(admin.rejection_response(code)))
 }
 
 /// Returns the routes under `/admin`. Access is decided before any handler runs.
@@ -235,6 +281,24 @@ pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
                 .post(reload_keys)
                 .default_service(method_not_allowed("POST")),
         )
+        .service(
+            web::resource("/keys/rotate")
+                .post(operations::rotate_keys)
+                .default_service(method_not_allowed("POST")),
+        )
+        .service(
+            web::resource("/reload")
+                .post(operations::reload)
+                .default_service(method_not_allowed("POST")),
+        )
+        .service(
+            web::resource("/drain")
+                .post(operations::drain)
+                .delete(operations::resume)
+                .default_service(method_not_allowed("POST, DELETE")),
+        )
+        .configure(logins::configure_routes)
+        .configure(actions::configure_actions)
         .service(
             web::resource("/sign-in")
                 .post(access::sign_in)

@@ -1,31 +1,42 @@
 //! The admin console: one login by its support id, and the state of the hub (docs/operating.md).
 //!
 //! Responsible for `/admin/`, `/admin/status`, `/admin/config` and `/admin/logins/{support id}`, as
-//! JSON and as pages without script. Does not decide access (`admin` does). It shows no personal
-//! data and lists no logins: the operator must have the support id.
+//! JSON and as pages without script. Does not decide access, and changes nothing (`admin` does). It
+//! shows no personal data and lists no logins: the operator must have the support id, or a person's
+//! `sub` and a reason.
 
 mod advice;
 mod login;
+mod lookup;
 pub(super) mod pages;
 pub mod session;
+mod trend;
 mod views;
+mod words;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::http::header::{ACCEPT, AUTHORIZATION, HeaderMap};
-use actix_web::web::{self, Data, ServiceConfig};
+use actix_web::http::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use actix_web::web::{self, Data, ReqData, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::Value;
 
+pub use self::lookup::{LoginReport, ReportSource};
+use self::pages::PageContext;
+pub use self::trend::{LoginTrend, MinuteOfLogins};
 pub use self::views::{
     ConfigurationView, DataProviderRow, EventView, HubStatus, LiveLogins, LoginView, NamedParty,
-    NoticeRow, RefusalView, ServiceProviderRow, StoreUsage,
+    NodeAnswer, NoticeRow, PersonLogin, PersonLogins, RefusalView, ServiceProviderRow, StoreUsage,
 };
+use super::admin::PeerHubs;
+use super::admin::operators::AdminRequester;
 use super::admin::responses::{AdminError, ok_response};
 use super::readiness::Readiness;
 use super::responses;
 use crate::actor::Connectors;
+use crate::actor::registry::{ConnectorCondition, ConnectorRow};
 use crate::audit::RecentEvents;
 use crate::config::blocks::Block;
 use crate::config::{Federation, format_rfc3339};
@@ -53,6 +64,17 @@ pub struct AdminConsole {
     pub readiness: Arc<Readiness>,
     pub store_usage: StoreUsageSource,
     pub live_logins: LiveLoginsSource,
+    /// Name of this hub.
+    pub node: String,
+    /// Random name of this process.
+    pub instance: String,
+    /// The current file of the audit log; `None` if it is not in files.
+    pub audit_log: Option<PathBuf>,
+    /// Held while the files of the audit log are searched.
+    pub audit_searches: tokio::sync::Mutex<()>,
+    /// The other hubs; `None` without any.
+    pub peers: Option<Arc<dyn PeerHubs>>,
+    pub trend: Arc<LoginTrend>,
     /// `passerelle.toml` as loaded, defaults included. It names where secrets are, and holds none.
     pub settings: Value,
 }
@@ -61,6 +83,9 @@ impl AdminConsole {
     fn current_status(&self) -> HubStatus {
         HubStatus {
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            node: self.node.clone(),
+            drained: self.readiness.is_drained(),
+            last_hour: self.trend.minutes(),
             platform: self.core.platform,
             issuer: self.core.issuer.clone(),
             at: format_rfc3339(self.core.env.now()),
@@ -69,7 +94,7 @@ impl AdminConsole {
             live: (self.live_logins)(),
             ended_logins: self.core.metrics.ended_logins(),
             store: (self.store_usage)(),
-            connectors: self.connectors.overview(),
+            connectors: worst_first(self.connectors.overview()),
             orphaned_blocks: self.connectors.orphaned_blocks(),
         }
     }
@@ -116,6 +141,19 @@ impl std::fmt::Debug for AdminConsole {
     }
 }
 
+/// Sorts the identity providers that need attention before those that are well, each by id.
+fn worst_first(mut rows: Vec<ConnectorRow>) -> Vec<ConnectorRow> {
+    rows.sort_by_key(|row| match row.condition() {
+        ConnectorCondition::Down => 0,
+        ConnectorCondition::Failing => 1,
+        ConnectorCondition::Recovering => 2,
+        ConnectorCondition::Blocked => 3,
+        ConnectorCondition::Well => 4,
+        ConnectorCondition::Off => 5,
+    });
+    rows
+}
+
 fn service_provider_rows(federation: &Federation) -> Vec<ServiceProviderRow> {
     let row = |service: &Arc<crate::config::ServiceProvider>| {
         let registration = &service.registration;
@@ -158,25 +196,33 @@ pub(super) fn is_browser_request(headers: &HeaderMap) -> bool {
 
 async fn show_status(
     console: ConsoleData,
+    by: ReqData<AdminRequester>,
     request: HttpRequest,
 ) -> Result<HttpResponse, AdminError> {
     let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
     let status = console.current_status();
-    Ok(if is_browser_request(request.headers()) {
-        console_page(console, 200, |nonce| pages::overview_page(&status, nonce))
-    } else {
-        ok_response(&status)
-    })
+    if !is_browser_request(request.headers()) {
+        return Ok(ok_response(&status));
+    }
+    let refresh = pages::RefreshMode::from_query(request.query_string());
+    let mut page =
+        console_page(console, Some(&by), 200, |page| pages::overview_page(&status, refresh, page));
+    if refresh == pages::RefreshMode::On {
+        let interval = HeaderValue::from(pages::REFRESH_SECONDS);
+        page.headers_mut().insert(HeaderName::from_static("refresh"), interval);
+    }
+    Ok(page)
 }
 
 async fn show_configuration(
     console: ConsoleData,
+    by: ReqData<AdminRequester>,
     request: HttpRequest,
 ) -> Result<HttpResponse, AdminError> {
     let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
     let view = console.current_configuration();
     Ok(if is_browser_request(request.headers()) {
-        console_page(console, 200, |nonce| pages::configuration_page(&view, nonce))
+        console_page(console, Some(&by), 200, |page| pages::configuration_page(&view, page))
     } else {
         ok_response(&view)
     })
@@ -195,27 +241,36 @@ async fn find_login(request: HttpRequest) -> HttpResponse {
 
 async fn show_login(
     console: ConsoleData,
+    by: ReqData<AdminRequester>,
     request: HttpRequest,
     entered: web::Path<String>,
 ) -> Result<HttpResponse, AdminError> {
     let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
-    let id = SupportId::parse(&entered).ok_or(ErrorCode::SupportIdMalformed);
-    match (id.and_then(|id| console.find_login_view(&id)), is_browser_request(request.headers())) {
-        (Ok(view), true) => Ok(console_page(console, 200, |nonce| pages::login_page(&view, nonce))),
-        (Ok(view), false) => Ok(ok_response(&view)),
-        (Err(code), true) => {
-            let status = code.entry().status;
-            Ok(console_page(console, status, |nonce| pages::not_found_page(code, nonce)))
+    let found = match SupportId::parse(&entered) {
+        Some(id) => console.find_login_view(&id).await,
+        None => Err(ErrorCode::SupportIdMalformed.into()),
+    };
+    match (found, is_browser_request(request.headers())) {
+        (Ok(view), true) => {
+            Ok(console_page(console, Some(&by), 200, |page| pages::login_page(&view, page)))
         }
-        (Err(code), false) => Err(code.into()),
+        (Ok(view), false) => Ok(ok_response(&view)),
+        (Err(error), true) => {
+            let status = error.code.entry().status;
+            Ok(console_page(console, Some(&by), status, |page| pages::not_found_page(&error, page)))
+        }
+        (Err(error), false) => Err(error),
     }
 }
 
-fn console_page(
+/// Builds a page for an operator.
+pub(super) fn console_page(
     console: &AdminConsole,
+    by: Option<&AdminRequester>,
     status: u16,
-    render: impl FnOnce(&str) -> String,
+    render: impl FnOnce(&PageContext) -> String,
 ) -> HttpResponse {
     let nonce = console.core.env.entropy().token();
-    responses::admin_page_response(status, &nonce, render(&nonce))
+    let page = PageContext::new(&nonce, &console.node, by);
+    responses::admin_page_response(status, &nonce, render(&page))
 }

@@ -26,6 +26,8 @@ pub enum FormPurpose {
     SignIn,
     /// Keyed by the session's secret; binds the parameters of the logout request.
     LogOut,
+    /// Changes the hub from the admin console; keyed by the operator's session cookie.
+    AdminAction,
 }
 
 impl FormPurpose {
@@ -39,6 +41,7 @@ impl FormPurpose {
             Self::RejectUser => b"reject user",
             Self::SignIn => b"sign in",
             Self::LogOut => b"log out",
+            Self::AdminAction => b"admin action",
         }
     }
 }

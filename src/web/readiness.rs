@@ -64,6 +64,8 @@ pub struct Readiness {
     checks: Vec<(&'static str, ReadinessCheck)>,
     degradation_checks: Vec<(&'static str, DegradationCheck)>,
     draining: AtomicBool,
+    /// An operator has drained the process, and may resume it.
+    drained: AtomicBool,
 }
 
 impl Readiness {
@@ -124,10 +126,21 @@ impl Readiness {
         self.draining.store(true, Ordering::SeqCst);
     }
 
-    /// Returns whether the process is shutting down.
+    /// Makes the process not ready, or ready again, for an operator.
+    pub fn set_drained(&self, drained: bool) {
+        self.drained.store(drained, Ordering::SeqCst);
+    }
+
+    /// Returns whether an operator has drained the process.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        self.drained.load(Ordering::SeqCst)
+    }
+
+    /// Returns whether the process shuts down or is drained, so that no new connection should come.
     #[must_use]
     pub fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::SeqCst)
+        self.draining.load(Ordering::SeqCst) || self.is_drained()
     }
 
     /// Returns the reasons why the process is not ready, by check.
@@ -135,8 +148,12 @@ impl Readiness {
     pub fn not_ready_reasons(&self) -> BTreeMap<&'static str, CheckFinding> {
         let reason = |(name, check): &(&'static str, ReadinessCheck)| Some((*name, check()?));
         let mut reasons: BTreeMap<_, _> = self.checks.iter().filter_map(reason).collect();
-        if self.is_draining() {
+        if self.draining.load(Ordering::SeqCst) {
             let finding = CheckFinding::without_fix("this process is shutting down");
+            reasons.insert("draining", finding);
+        } else if self.is_drained() {
+            let message = "an operator has drained this hub; it still serves what reaches it";
+            let finding = CheckFinding::new(message, "resume it with `passerelle node resume`");
             reasons.insert("draining", finding);
         }
         reasons

@@ -1,6 +1,8 @@
 //! The admin console: one login by the support id on the user's screen, and who has no access.
 
 mod access;
+mod operators;
+mod start;
 
 use std::time::Duration;
 

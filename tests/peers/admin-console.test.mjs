@@ -143,6 +143,59 @@ for (const [size, viewport] of Object.entries(SIZES)) {
   });
 }
 
+for (const [size, viewport] of Object.entries(SIZES)) {
+  test(`an operator blocks, lifts, drains and reloads from the page, without script: ${size}`, async () => {
+    const page = await visit({ viewport });
+    const done = async (name) => {
+      await page.getByRole('heading', { name: 'Done' }).waitFor();
+      await checkPage(page, `${name}-${size}`);
+      await page.getByRole('link', { name: 'Back to the overview' }).click();
+      await page.getByRole('heading', { name: 'The hub is' }).waitFor();
+    };
+    await signIn(page, `${hub.privateBase}/admin/`);
+    await page.getByText('admin token (operator)').waitFor();
+    // What needs attention is first, with the reason.
+    const first = page.locator('table').first().locator('tbody tr').first();
+    await first.getByText('nowhere', { exact: true }).waitFor();
+    await first.getByText('can not be reached').waitFor();
+    await page.getByText('Block trial', { exact: true }).click();
+    await page.getByLabel('Reason for blocking trial').fill(`keys leaked, ${size}`);
+    await page.getByLabel('End of the block of trial').fill('2999-01-01T00:00');
+    await checkPage(page, `block-form-${size}`);
+    await page.getByRole('button', { name: 'Block this identity provider' }).locator('visible=true').click();
+    await done('blocked');
+    await page.getByText(`In force: keys leaked, ${size}, until 2999-01-01T00:00:00Z`).waitFor();
+    await checkPage(page, `overview-blocked-${size}`);
+    await page.getByText('Lift this block of trial').click();
+    await page.getByLabel('Reason for lifting the block of trial').fill('keys replaced');
+    await page.getByRole('button', { name: 'Lift the block' }).locator('visible=true').click();
+    await done('lifted');
+    await page.getByText('Drain this hub').click();
+    await page.getByRole('button', { name: 'Drain', exact: true }).click();
+    await done('drained');
+    assert.equal((await fetch(`${hub.privateBase}/readyz`)).status, 503);
+    await page.getByRole('heading', { name: 'The hub is not ready' }).waitFor();
+    await page.getByRole('button', { name: 'Take requests again' }).click();
+    await done('resumed');
+    assert.equal((await fetch(`${hub.privateBase}/readyz`)).status, 200);
+    await page.getByRole('button', { name: 'Reload files and keys now' }).click();
+    await done('reloaded');
+    await page.getByText("A person's recent logins").click();
+    await page.getByLabel("The person's sub").fill('a-sub');
+    await page.getByLabel('Reason, for example').fill('ticket 4711');
+    await page.getByRole('button', { name: 'Search and record the reason' }).click();
+    // This hub keeps no audit log, so nothing would record the reason.
+    await page.getByRole('heading', { name: 'This was not done' }).waitFor();
+    await page.getByText('Y500104').waitFor();
+    await checkPage(page, `search-refused-${size}`);
+    await page.goto(`${hub.privateBase}/admin/?refresh=on`);
+    await page.getByText('loads itself again every 10 seconds').waitFor();
+    await page.getByRole('link', { name: 'Stop that' }).click();
+    await page.getByRole('link', { name: 'Refresh every 10 seconds' }).waitFor();
+    await page.context().close();
+  });
+}
+
 test('another site that links to the console, or frames it, gets no access', async () => {
   const page = await visit({ bypassCSP: false });
   await signIn(page, `${hub.privateBase}/admin/`);

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::Connectors;
 use super::block_commands::BlockRow;
 use super::block_lookup::connector_blocks;
-use crate::actor::health::HealthView;
+use crate::actor::health::{HealthView, ProbeFailures};
 use crate::assurance::Level;
-use crate::config::ConnectorMetadata;
+use crate::config::{ConnectorMetadata, format_rfc3339};
 use crate::egress::circuit_breaker::CircuitState;
 use crate::ids::ConnectorId;
 
@@ -41,9 +41,23 @@ pub struct HealthRow {
     /// Why calls of the last minute failed, by code, the most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<(String, u32)>,
+    /// Why the hub can't reach it now, if that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreachable: Option<UnreachableRow>,
     /// How far its clock is ahead of the hub's, if measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skew_seconds: Option<i64>,
+}
+
+/// Why the hub's own probes of an identity provider fail.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct UnreachableRow {
+    /// RFC 3339.
+    pub since: String,
+    /// Error code of the last probe.
+    pub code: String,
+    /// Its meaning.
+    pub reason: String,
 }
 
 /// Whether a connector can be used.
@@ -102,6 +116,7 @@ impl ConnectorRow {
                 {
                     ConnectorCondition::Failing
                 }
+                CircuitState::Closed if health.unreachable.is_some() => ConnectorCondition::Failing,
                 CircuitState::Closed => ConnectorCondition::Well,
             },
         }
@@ -164,7 +179,19 @@ impl HealthRow {
                 .into_iter()
                 .map(|(code, count)| (code.entry().code.to_owned(), count))
                 .collect(),
+            unreachable: view.documents_failing.map(UnreachableRow::from),
             skew_seconds,
+        }
+    }
+}
+
+impl From<ProbeFailures> for UnreachableRow {
+    fn from(failures: ProbeFailures) -> Self {
+        let entry = failures.code.entry();
+        Self {
+            since: format_rfc3339(failures.since),
+            code: entry.code.to_owned(),
+            reason: entry.description.to_owned(),
         }
     }
 }

@@ -32,6 +32,8 @@ mod hub_options;
 mod idp_command;
 mod init_command;
 mod keys_command;
+mod login_command;
+mod node_command;
 mod output;
 mod plan_command;
 mod reference_command;
@@ -47,6 +49,8 @@ use hub_options::admin_error_code;
 use idp_command::IdpCommand;
 use init_command::InitCommand;
 use keys_command::KeysCommand;
+use login_command::LoginCommand;
+use node_command::NodeCommand;
 use output::{out, outln, print_error};
 use plan_command::PlanCommand;
 use reference_command::{ErrorsCommand, MetricsCommand};
@@ -149,6 +153,16 @@ enum Command {
     Idp {
         #[command(subcommand)]
         command: IdpCommand,
+    },
+    /// Find a login, or a person's recent logins, on all hubs.
+    Login {
+        #[command(subcommand)]
+        command: LoginCommand,
+    },
+    /// Reload, drain and resume the running hub.
+    Node {
+        #[command(subcommand)]
+        command: NodeCommand,
     },
     /// Show the status of the running hub.
     Status(StatusCommand),
@@ -258,6 +272,8 @@ fn run(command: Command) -> CommandResult {
         Command::Audit { command } => return Ok(command.run()),
         Command::Stats { command } => command.run()?,
         Command::Idp { command } => block_on(command.run())?,
+        Command::Login { command } => block_on(command.run())?,
+        Command::Node { command } => block_on(command.run())?,
         Command::Register { command } => return command.run(),
         Command::Status(command) => block_on(command.run())?,
         Command::Schemas { write, reference } => {
@@ -309,7 +325,16 @@ fn load_config(folder: &Path) -> CommandResult<LoadedConfig> {
 }
 
 fn load_config_with(folder: &Path, environment: &Environment) -> CommandResult<LoadedConfig> {
-    let loaded = app::load_config(folder, environment);
+    or_report(app::load_config(folder, environment))
+}
+
+/// Loads the configuration for a start, which a bad file of a connector or a service provider does
+/// not prevent.
+fn load_usable_config(folder: &Path) -> CommandResult<LoadedConfig> {
+    or_report(app::load_usable_config(folder, &environment(false)))
+}
+
+fn or_report(loaded: Result<LoadedConfig, Vec<config::Diagnostic>>) -> CommandResult<LoadedConfig> {
     let report = config::report(&loaded, Env::system().now());
     loaded.map_err(|_| format!("the configuration is invalid\n{report}").into())
 }

@@ -11,14 +11,14 @@ use passerelle::env::Env;
 use passerelle::telemetry;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{CommandResult, block_on, init_logging, load_config};
+use super::{CommandResult, block_on, init_logging, load_usable_config};
 
 /// Runs the hub of a configuration folder until it is stopped.
 ///
 /// # Errors
 /// Returns an error if the hub can't be started, or its public listener fails.
 pub fn run_hub(folder: &Path) -> CommandResult<()> {
-    let loaded = load_config(folder)?;
+    let loaded = load_usable_config(folder)?;
     init_logging(&loaded.settings.log)?;
     telemetry::log_panic_locations();
     for warning in loaded.warnings_at(Env::system().now()) {
@@ -29,6 +29,9 @@ pub fn run_hub(folder: &Path) -> CommandResult<()> {
             problem = problem.to_single_line(),
             "rejected by `passerelle check`, but served"
         );
+    }
+    for problem in &loaded.unused_files {
+        tracing::error!(problem = problem.to_single_line(), "the hub starts without this file");
     }
     let listeners = Listeners::open(&loaded)?;
     block_on(async move {

@@ -67,7 +67,7 @@ impl fmt::Debug for Environment {
 }
 
 /// Values set by environment variables.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Overlay {
     /// The values, nested like the file.
     pub values: Dict,

@@ -26,6 +26,7 @@ use super::toml_values::{
 use crate::digest;
 
 /// A parsed TOML file with the environment variables that override it.
+#[derive(Clone)]
 pub struct SourceFile {
     file: PathBuf,
     values: Dict,

@@ -1,7 +1,6 @@
 //! Defines the settings file, `passerelle.toml`.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -11,10 +10,11 @@ use super::audit::AuditConfig;
 use super::defaults;
 use super::limits::{Lifetimes, LimitsConfig};
 use super::metrics::MetricLabels;
+use super::private_listener::PrivateListener;
 use super::public_listener::PublicListener;
 use super::quotas::QuotasConfig;
 use super::register::RegisterConfig;
-use super::secret_ref::{SecretLocations, SecretRef, SubjectKeyRef, VersionedKey};
+use super::secret_ref::{SecretLocations, SubjectKeyRef, VersionedKey};
 use super::store::StoreConfig;
 use super::traces::TracesConfig;
 use crate::identity::declared::ClaimDeclaration;
@@ -141,22 +141,6 @@ pub struct LevelNameDeclaration {
     /// It also stands for proven multi-factor authentication.
     #[serde(default)]
     pub multi_factor: bool,
-}
-
-/// The listener for health, metrics and administration.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PrivateListener {
-    /// Address and port, for example `127.0.0.1:9090`; port 0 for any free port.
-    pub listen: SocketAddr,
-    /// Bearer token of `passerelle idp` and other administration: at least 32 characters. Without
-    /// it there is no `/admin/…`.
-    #[serde(default)]
-    pub admin_token: Option<SecretRef>,
-    /// Accepted values of the `Host` header, without a port; IP addresses and `localhost` are
-    /// always accepted. Others get 421, which prevents DNS rebinding.
-    #[serde(default)]
-    pub hosts: Vec<String>,
 }
 
 /// Source of identities.

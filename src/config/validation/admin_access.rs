@@ -10,7 +10,7 @@ use crate::config::loading::settings_overlay::apply_environment;
 use crate::config::loading::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secrets,
 };
-use crate::config::model::{PrivateListener, Settings};
+use crate::config::model::{PrivateListener, SecretRef, Settings};
 use crate::ids::Secret;
 
 /// Minimum length of an administration token in characters.
@@ -71,20 +71,32 @@ pub(in crate::config) fn read_admin_token(
     private: &PrivateListener,
     context: &SecretContext<'_>,
 ) -> Result<Option<Secret<String>>, Diagnostic> {
-    const KEY: &str = "private.admin_token";
     let Some(reference) = &private.admin_token else { return Ok(None) };
-    let token = secrets::resolve_secret(source, KEY, reference, context)?;
+    resolve_token(source, "private.admin_token", reference, context).map(Some)
+}
+
+/// Reads the token that a key of the `private` table references.
+///
+/// # Errors
+/// Returns a diagnostic if the token is missing, too short or not printable ASCII.
+pub(super) fn resolve_token(
+    source: &SourceFile,
+    key: &str,
+    reference: &SecretRef,
+    context: &SecretContext<'_>,
+) -> Result<Secret<String>, Diagnostic> {
+    let token = secrets::resolve_secret(source, key, reference, context)?;
     // The token is sent in a header (RFC 6750 §2.1).
     let is_printable = token.reveal().bytes().all(|c| c.is_ascii_graphic());
     if token.reveal().len() < MIN_ADMIN_TOKEN_CHARS || !is_printable {
         let fix = "use at least 32 random characters without spaces, for example from `openssl rand -hex 32`";
         return Err(source.diagnostic(
-            KEY,
+            key,
             "references a token that is too short or not printable ASCII",
             fix,
         ));
     }
-    Ok(Some(token))
+    Ok(token)
 }
 
 /// Returns the address of a listener as seen from this machine: loopback for a listener on all

@@ -53,12 +53,33 @@ pub struct Conflict {
     pub problem: Diagnostic,
     /// The files involved. A change of any of them may resolve the conflict.
     pub files: Vec<PathBuf>,
+    /// What the files disagree about.
+    pub kind: ConflictKind,
+}
+
+/// What files disagree about, where it decides which of them a start does without.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConflictKind {
+    /// Several files have one `client_id`: which of them is meant, and what it denies, is unknown.
+    DuplicateId,
+    /// A service provider is left without a connector, perhaps because a connector's file is
+    /// invalid.
+    NoConnector,
+    /// The file with the problem is the wrong one.
+    Other,
 }
 
 impl Conflict {
     /// Creates a conflict between `files`.
     pub fn new<'a>(problem: Diagnostic, between: impl IntoIterator<Item = &'a Path>) -> Self {
-        Self { problem, files: between.into_iter().map(Path::to_owned).collect() }
+        let files = between.into_iter().map(Path::to_owned).collect();
+        Self { problem, files, kind: ConflictKind::Other }
+    }
+
+    /// Sets the kind.
+    #[must_use]
+    pub fn with_kind(self, kind: ConflictKind) -> Self {
+        Self { kind, ..self }
     }
 }
 
@@ -82,7 +103,8 @@ pub fn duplicate_ids(declarations: &[ClientDeclaration<'_>]) -> Vec<Conflict> {
             let message = format!("is already the client_id of {}", first.source.file());
             let fix = "give each service provider and data provider a unique client_id";
             let problem = declaration.source.diagnostic("client_id", message, fix);
-            found.push(Conflict::new(problem, [first.source.path(), declaration.source.path()]));
+            let conflict = Conflict::new(problem, [first.source.path(), declaration.source.path()]);
+            found.push(conflict.with_kind(ConflictKind::DuplicateId));
         }
     }
     found

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::address::Http;
 use super::client_keys::{self, KeyDeclaration, KeySource, ResponseEncryptionAlgs};
 use super::connector_rules::AllowedConnectors;
-use super::consistency::{self, Conflict};
+use super::consistency::{self, Conflict, ConflictKind};
 use super::dated_secret::DatedSecret;
 use super::declarations::Declarations;
 use super::logo::Logo;
@@ -161,7 +161,7 @@ pub fn unreachable_conflicts<'a>(
     for (source, file) in services.into_iter().filter(|(_, file)| allows_some(file)) {
         let with_connectors = |problem: Diagnostic| {
             let files = connectors.values().map(|(_, file)| *file).chain([source.path()]);
-            Conflict::new(problem, files)
+            Conflict::new(problem, files).with_kind(ConflictKind::NoConnector)
         };
         // Disabled connectors count, since they can be enabled; connectors that the rules exclude
         // don't.

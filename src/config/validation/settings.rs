@@ -5,11 +5,13 @@ use std::path::Path;
 use url::Url;
 
 use super::address::{self, Http};
+use super::operators::PrivateAccess;
 use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
 use super::traces::{self, TraceHeaders};
 use super::value_checks::{check_range, is_category_id};
 use super::{
-    admin_access, audit, claims, level_names, localized_text, proxies, quotas, secret_locations,
+    admin_access, audit, claims, level_names, localized_text, operators, proxies, quotas,
+    secret_locations,
 };
 use crate::assurance::amr;
 use crate::config::kinds::{Kinds, list_tables};
@@ -32,6 +34,8 @@ pub struct CheckedSettings {
     pub subject_keys: SubjectKeysByVersion,
     /// The administration token.
     pub admin_token: Option<Secret<String>>,
+    /// Operators and peers.
+    pub private_access: PrivateAccess,
     /// Headers for the trace collector.
     pub trace_headers: TraceHeaders,
 }
@@ -81,6 +85,13 @@ pub fn check_settings(
     }
     let admin_token = admin_access::read_admin_token(source, &settings.private, context)
         .map_err(|problem| problems.push(problem));
+    let private_access = operators::read_private_access(
+        source,
+        &settings.private,
+        admin_token.as_ref().ok().and_then(Option::as_ref),
+        context,
+        problems,
+    );
     let subject_keys = read_subject_keys(source, &settings, context, problems)?;
     let (base_url, admin_token) = (base_url?, admin_token.ok()?);
     settings.base_url = base_url.origin().ascii_serialization();
@@ -90,6 +101,7 @@ pub fn check_settings(
         base_url,
         subject_keys,
         admin_token,
+        private_access,
         trace_headers,
     })
 }

@@ -31,7 +31,7 @@ use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::connector_diagnostics;
 use crate::config::validation::data_providers::RegisteredDataProvider;
 use crate::config::validation::languages;
-use crate::config::validation::notices::Notice;
+use crate::config::validation::notices::{self, Notice};
 use crate::config::validation::scopes::ScopeTables;
 use crate::config::validation::service_providers::RegisteredClient;
 use crate::digest;
@@ -170,9 +170,79 @@ impl ReloadableFiles {
         })
     }
 
+    /// Reads the files at a start that does without the invalid ones. The scope tables must be
+    /// valid: they restrict what is released.
+    ///
+    /// # Errors
+    /// Fails if a scope table is unusable.
+    pub(in crate::config) fn scan_at_start(
+        context: LoadContext,
+        scopes: (SourceFile, ScopeTables),
+    ) -> Result<Self, Diagnostic> {
+        let notices =
+            SourceFile::parse(&context.folder.join("notices.toml"), notices::ABSENT_NOTICES_FILE)?;
+        let checked = CheckedFiles {
+            services: Vec::new(),
+            data_providers: Vec::new(),
+            connectors: Vec::new(),
+            scopes,
+            notices: (notices, Vec::new()),
+            languages: Vec::new(),
+        };
+        let mut files = Self::new(context, checked)?;
+        files.scan(&|_| Ok(()));
+        Ok(files)
+    }
+
+    /// Returns the active versions as files that were checked.
+    pub(in crate::config) fn checked_files(
+        &self,
+        scopes: (SourceFile, ScopeTables),
+    ) -> CheckedFiles {
+        fn copies<T, U>(set: &FileSet<T>, content: impl Fn(&T) -> U) -> Vec<(SourceFile, U)> {
+            let copy =
+                |version: &Arc<FileVersion<T>>| (version.source.clone(), content(&version.content));
+            set.active_versions().map(copy).collect()
+        }
+        let notices = copies(&self.notices, |notices| notices.to_vec());
+        let absent = || (scopes.0.clone(), Vec::new());
+        CheckedFiles {
+            services: copies(&self.services, |entry| entry.client.clone()),
+            data_providers: copies(&self.data_providers, |entry| entry.registered.clone()),
+            connectors: copies(&self.connectors, |entry| (*entry.configured).clone()),
+            notices: notices.into_iter().next().unwrap_or_else(absent),
+            languages: copies(&self.languages, Arc::clone),
+            scopes,
+        }
+    }
+
+    /// Deactivates the connectors that can't be built. They get another chance when their files
+    /// change.
+    pub fn deactivate_unbuildable(&mut self, buildable: BuildCheck<'_>) {
+        self.connectors.deactivate(|version| {
+            let FieldDiagnostic { key, message, fix } =
+                buildable(&version.content.configured).err()?;
+            Some(version.source.diagnostic(&key, message, fix))
+        });
+    }
+
+    /// Returns the kinds of which there are files, and none that can be used: no user can log in.
+    #[must_use]
+    pub fn unusable_kinds(&self) -> Vec<FileKind> {
+        let kinds = [
+            (FileKind::Connector, self.connectors.has_only_bad_files()),
+            (FileKind::ServiceProvider, self.services.has_only_bad_files()),
+        ];
+        kinds.into_iter().filter(|(_, is_unusable)| *is_unusable).map(|(kind, _)| kind).collect()
+    }
+
     /// Reads changed files and updates the active versions.
     pub fn rescan(&mut self, buildable: BuildCheck<'_>) -> ScanOutcome {
         self.scan_count += 1;
+        self.scan(buildable)
+    }
+
+    fn scan(&mut self, buildable: BuildCheck<'_>) -> ScanOutcome {
         self.places.rescan();
         let load_context = Arc::clone(&self.context);
         let LoadContext { folder, environment, secrets, .. } = &*load_context;

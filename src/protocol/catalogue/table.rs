@@ -321,6 +321,12 @@ catalogue! {
     BlocksNotPersisted "BlocksNotKept" = "Y500098" 500 "server_error" Error Hub Operator "error-internal" "A block was set or removed, but the change could not be saved: a restart reverts it.";
     SupportIdUnknown = "Y500100" 404 "invalid_request" Info Client Operator "error-not-found" "No login with this support id is in memory; the audit log may contain it.";
     SupportIdMalformed = "Y500101" 404 "invalid_request" Info Client Operator "error-not-found" "This is not a support id: twelve letters and digits, without I, L, O and U.";
+    AdminRole = "Y500102" 403 "insufficient_scope" Warn Client Operator "error-bad-request" "This request changes the hub; the token's role may only read.";
+    LoginSearchMalformed = "Y500103" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a search: a JSON object of sub and reason. The reason, of 5 to 200 printable characters, is recorded in the audit log.";
+    LoginSearchUnrecorded = "Y500104" 409 "invalid_request" Warn Client Operator "error-bad-request" "The logins of a person are only searched if the audit log records why: set audit.sink to file.";
+    ReasonMissing = "Y500105" 400 "invalid_request" Info Client Operator "error-bad-request" "The change needs a reason of 5 to 200 printable characters, which the audit log records.";
+    KeysNotRotated = "Y500106" 500 "server_error" Error Hub Operator "error-internal" "No new keys could be created in the key folder; the keys in use stay.";
+    PeerToken = "Y500107" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.peer_token as a Bearer token.";
     AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can not write its audit log, and accepts no new logins.";
     NetworkCrowded = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins from this network wait for authentication while the hub is nearly full; try again after the time in Retry-After.";
     // Connection errors before a request exists; only the log shows these.

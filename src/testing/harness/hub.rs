@@ -196,7 +196,7 @@ impl TestHub {
         ]
         .into_iter()
         .collect();
-        let loaded = app::load_config(folder.path(), &environment).unwrap();
+        let loaded = app::load_usable_config(folder.path(), &environment).unwrap();
 
         // The keys were made by the machine's clock, and sign from their making; a day later all of
         // them do.

@@ -1,7 +1,8 @@
 //! Decides whether a request below `/admin` is allowed, and signs browsers in and out.
 //!
-//! A signed-in browser may read; a browser that is not signed in gets the sign-in form; anything
-//! else needs the bearer token. Does not know the contents of the cookie ([`AdminSessions`]).
+//! A signed-in browser may read, and send the console's forms; a browser that is not signed in gets
+//! the sign-in form; anything else needs a bearer token. Does not know the contents of the cookie
+//! ([`AdminSessions`]).
 
 use actix_web::cookie::Cookie;
 use actix_web::dev::ServiceRequest;
@@ -10,8 +11,11 @@ use actix_web::http::header::{AUTHORIZATION, CACHE_CONTROL, HeaderValue, RETRY_A
 use actix_web::web::{self, Data};
 use actix_web::{HttpRequest, HttpResponse};
 
+use super::actions::ACTIONS_PATH;
+use super::operators::AdminRequester;
 use super::responses::error_response;
 use super::{AdminApi, BODY_TIMEOUT, MAX_BODY_BYTES};
+use crate::audit::{Event, EventKind};
 use crate::protocol::catalogue::ErrorCode;
 use crate::web::admin_console::{self, pages, session};
 use crate::web::{csrf, responses};
@@ -19,10 +23,17 @@ use crate::web::{csrf, responses};
 /// Path to which the sign-in form sends the token.
 const SIGN_IN_PATH: &str = "/admin/sign-in";
 const SIGN_OUT_PATH: &str = "/admin/sign-out";
+/// Paths for other hubs.
+const PEER_PATH: &str = "/admin/peer/";
 
 /// Decision about a request before its bearer token is checked.
 pub(super) enum AccessDecision {
+    /// Signing in and out.
     Allow,
+    /// A signed-in browser.
+    Session(AdminRequester),
+    /// The token of the hubs among each other decides.
+    PeerTokenDecides,
     /// The browser gets the sign-in form. No token was sent, so no failure is counted.
     SignInForm(HttpResponse),
     /// The bearer token decides.
@@ -32,20 +43,28 @@ pub(super) enum AccessDecision {
 impl AdminApi {
     /// Decides on a request before its bearer token is checked.
     pub(super) fn decide_access(&self, request: &ServiceRequest) -> AccessDecision {
-        let Some(sessions) = &self.sessions else { return AccessDecision::BearerTokenDecides };
         let (method, headers) = (request.method(), request.headers());
+        if request.path().starts_with(PEER_PATH) {
+            return AccessDecision::PeerTokenDecides;
+        }
+        let Some(sessions) = &self.sessions else { return AccessDecision::BearerTokenDecides };
         if method == Method::POST && matches!(request.path(), SIGN_IN_PATH | SIGN_OUT_PATH) {
             return AccessDecision::Allow;
         }
-        // The session cookie allows reading only; every change needs the bearer token.
-        let is_read =
-            matches!(*method, Method::GET | Method::HEAD) && !headers.contains_key(AUTHORIZATION);
-        match is_read {
-            true if sessions.is_signed_in(headers) => AccessDecision::Allow,
-            true if admin_console::is_browser_request(headers) => {
-                AccessDecision::SignInForm(self.sign_in_form(request.path(), None))
+        // With the session cookie a browser reads, and sends the console's own forms, which carry a
+        // token. Every other change needs a bearer token.
+        let is_read = matches!(*method, Method::GET | Method::HEAD);
+        let is_form = *method == Method::POST && request.path().starts_with(ACTIONS_PATH);
+        if headers.contains_key(AUTHORIZATION) || !(is_read || is_form) {
+            return AccessDecision::BearerTokenDecides;
+        }
+        match sessions.find_session(headers) {
+            Some(requester) => AccessDecision::Session(requester),
+            None if admin_console::is_browser_request(headers) => {
+                let next = if is_read { request.path() } else { "/admin/" };
+                AccessDecision::SignInForm(self.sign_in_form(next, None))
             }
-            true | false => AccessDecision::BearerTokenDecides,
+            None => AccessDecision::BearerTokenDecides,
         }
     }
 
@@ -72,7 +91,7 @@ pub(super) async fn sign_in(
     request: HttpRequest,
     payload: web::Payload,
 ) -> HttpResponse {
-    let (Some(token), Some(sessions)) = (&admin.token, &admin.sessions) else {
+    let Some(sessions) = &admin.sessions else {
         return error_response(ErrorCode::AdminOff, Vec::new(), None);
     };
     let body = tokio::time::timeout(BODY_TIMEOUT, payload.to_bytes_limited(MAX_BODY_BYTES)).await;
@@ -85,12 +104,19 @@ pub(super) async fn sign_in(
     let next = field("next").unwrap_or_default();
     let next = session::safe_destination(&next);
     let verified = csrf::check_same_origin(&request)
-        .and_then(|()| admin.verify_token(token, field("token").as_deref()));
-    if let Err(code) = verified {
-        admin.record_rejection(code);
-        return admin.sign_in_form(next, Some(code));
+        .and_then(|()| admin.verify_token(field("token").as_deref()));
+    match verified {
+        Ok(operator) => {
+            tracing::info!(who = operator.name, "an operator signed in to the admin console");
+            let signed_in = EventKind::OperatorSignedIn;
+            admin.audit.record(|| Event::new(signed_in).operator(&operator.name));
+            redirect_with_cookie(next, &sessions.issue_cookie(&operator))
+        }
+        Err(code) => {
+            admin.record_rejection(code, None);
+            admin.sign_in_form(next, Some(code))
+        }
     }
-    redirect_with_cookie(next, &sessions.issue_cookie())
 }
 
 /// Ends the sessions of all browsers.
@@ -98,7 +124,7 @@ pub(super) async fn sign_out(admin: Data<AdminApi>, request: HttpRequest) -> Htt
     match &admin.sessions {
         Some(sessions)
             if csrf::check_same_origin(&request).is_ok()
-                && sessions.is_signed_in(request.headers()) =>
+                && sessions.find_session(request.headers()).is_some() =>
         {
             redirect_with_cookie("/admin/", &sessions.end_all())
         }

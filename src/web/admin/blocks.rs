@@ -1,11 +1,12 @@
 //! Lists, sets and lifts blocks of identity providers by command.
 
 use actix_web::http::StatusCode;
-use actix_web::web::{self, Data};
+use actix_web::web::{self, Data, ReqData};
 use actix_web::{HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::operators::AdminRequester;
 use super::responses::{AdminError, json_response, ok_response};
 use super::{AdminApi, BODY_TIMEOUT, MAX_BODY_BYTES};
 use crate::actor::blocks::{BlockUpdateError, Persistence};
@@ -46,14 +47,12 @@ pub(super) async fn list_blocks(admin: Data<AdminApi>) -> HttpResponse {
 /// Returns the error of an unreadable or invalid block, or of a failed update.
 pub(super) async fn set_block(
     admin: Data<AdminApi>,
+    by: ReqData<AdminRequester>,
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
     let new = parse_block(payload).await?;
-    let (row, persistence) = admin.connectors.block(&new).await?;
-    log_block_change(&request, &row, "identity provider blocked");
-    audit_block_change(&admin, EventKind::BlockSet, &row);
-    Ok(json_response(StatusCode::CREATED, &block_change(row, persistence)))
+    Ok(json_response(StatusCode::CREATED, &admin.set_block(&request, &by, &new).await?))
 }
 
 /// Handles `DELETE /admin/blocks/{id}`: lifts a block, logs it and records it in the audit log.
@@ -62,25 +61,87 @@ pub(super) async fn set_block(
 /// `BlockUnknown` if no block set by command has this id; otherwise the error of a failed update.
 pub(super) async fn lift_block(
     admin: Data<AdminApi>,
+    by: ReqData<AdminRequester>,
     request: HttpRequest,
     id: web::Path<String>,
 ) -> Result<HttpResponse, AdminError> {
-    let lifted = admin.connectors.unblock(&id).await?;
-    let (row, persistence) = lifted.ok_or(ErrorCode::BlockUnknown)?;
-    log_block_change(&request, &row, "block of identity provider lifted");
-    audit_block_change(&admin, EventKind::BlockLifted, &row);
-    Ok(ok_response(&block_change(row, persistence)))
+    Ok(ok_response(&admin.lift_block(&request, &by, &id, None).await?))
 }
 
-async fn parse_block(payload: web::Payload) -> Result<NewBlock, AdminError> {
-    let malformed = |detail: &str| AdminError::new(ErrorCode::AdminMalformed, detail);
+impl AdminApi {
+    /// Sets a block, logs it and records it in the audit log.
+    ///
+    /// # Errors
+    /// Returns the error of an invalid block, or of a failed update.
+    pub(super) async fn set_block(
+        &self,
+        request: &HttpRequest,
+        by: &AdminRequester,
+        new: &NewBlock,
+    ) -> Result<BlockChange, AdminError> {
+        let (row, persistence) = self.connectors.block(new).await?;
+        log_block_change(request, by, &row, "identity provider blocked");
+        self.audit_block_change(EventKind::BlockSet, by, &row, Some(&new.reason));
+        Ok(block_change(row, persistence))
+    }
+
+    /// Lifts a block, logs it and records it in the audit log.
+    ///
+    /// # Errors
+    /// `BlockUnknown` if no block set by command has this id; otherwise the error of a failed
+    /// update.
+    pub(super) async fn lift_block(
+        &self,
+        request: &HttpRequest,
+        by: &AdminRequester,
+        id: &str,
+        reason: Option<&str>,
+    ) -> Result<BlockChange, AdminError> {
+        let lifted = self.connectors.unblock(id).await?;
+        let (row, persistence) = lifted.ok_or(ErrorCode::BlockUnknown)?;
+        log_block_change(request, by, &row, "block of identity provider lifted");
+        self.audit_block_change(EventKind::BlockLifted, by, &row, reason);
+        Ok(block_change(row, persistence))
+    }
+
+    /// Records a change of a block. A block by command covers all service providers or one.
+    fn audit_block_change(
+        &self,
+        kind: EventKind,
+        by: &AdminRequester,
+        row: &BlockRow,
+        reason: Option<&str>,
+    ) {
+        self.audit.record(|| {
+            let event = Event::new(kind)
+                .idp(&row.connector)
+                .block(row.id.as_deref().unwrap_or_default())
+                .operator(&by.operator.name);
+            let event = reason.into_iter().fold(event, Event::reason);
+            row.service_providers.iter().flatten().take(1).fold(event, Event::sp)
+        });
+    }
+}
+
+/// Reads a request body within its limits of size and time.
+///
+/// # Errors
+/// `RequestTimeout`, `PayloadTooLarge`, or `AdminMalformed` if the connection closes too early.
+pub(super) async fn read_body(payload: web::Payload) -> Result<web::Bytes, AdminError> {
     let body = tokio::time::timeout(BODY_TIMEOUT, payload.to_bytes_limited(MAX_BODY_BYTES)).await;
     let body = body.map_err(|_| ErrorCode::RequestTimeout)?.map_err(|_| {
         let detail = format!("the body is larger than {MAX_BODY_BYTES} bytes");
         AdminError::new(ErrorCode::PayloadTooLarge, &detail)
     })?;
-    let body =
-        body.map_err(|_| malformed("the connection closed before the whole body arrived"))?;
+    body.map_err(|_| {
+        let detail = "the connection closed before the whole body arrived";
+        AdminError::new(ErrorCode::AdminMalformed, detail)
+    })
+}
+
+async fn parse_block(payload: web::Payload) -> Result<NewBlock, AdminError> {
+    let malformed = |detail: &str| AdminError::new(ErrorCode::AdminMalformed, detail);
+    let body = read_body(payload).await?;
     let object = parse_object(&body).map_err(|_| {
         malformed("the body must be one JSON object in which no member is named twice")
     })?;
@@ -122,14 +183,19 @@ impl From<BlockUpdateError> for AdminError {
 }
 
 /// Logs a change of a block with its origin.
-fn log_block_change(request: &HttpRequest, row: &BlockRow, message: &'static str) {
+fn log_block_change(
+    request: &HttpRequest,
+    by: &AdminRequester,
+    row: &BlockRow,
+    message: &'static str,
+) {
     let peer = request.peer_addr().map(|peer| peer.to_string());
     let service_providers = row
         .service_providers
         .as_ref()
         .map(|some| some.iter().map(ToString::to_string).collect::<Vec<_>>());
     tracing::warn!(
-        who = "admin token",
+        who = by.operator.name,
         peer,
         block = row.id,
         connector = %row.connector,
@@ -139,15 +205,6 @@ fn log_block_change(request: &HttpRequest, row: &BlockRow, message: &'static str
         until = row.until,
         "{message}"
     );
-}
-
-/// Records a change of a block. A block by command covers all service providers or one.
-fn audit_block_change(admin: &AdminApi, name: EventKind, row: &BlockRow) {
-    admin.audit.record(|| {
-        let event =
-            Event::new(name).idp(&row.connector).block(row.id.as_deref().unwrap_or_default());
-        row.service_providers.iter().flatten().take(1).fold(event, Event::sp)
-    });
 }
 
 fn block_change(block: BlockRow, persistence: Persistence) -> BlockChange {

@@ -1,25 +1,46 @@
-//! Builds the view of one login from its recent audit events.
+//! Builds the views of one login, and of a person's logins, from the events of all hubs.
 
-use super::views::{EventView, LoginView, NamedParty, RefusalView};
-use super::{AdminConsole, advice, english_name};
+use std::collections::BTreeMap;
+
+use super::lookup::{JoinedReport, LocatedLine, to_timeline};
+use super::views::{EventView, LoginView, NamedParty, PersonLogin, PersonLogins, RefusalView};
+use super::{AdminConsole, advice, english_name, words};
 use crate::assurance::Level;
 use crate::audit::EventKind;
-use crate::audit::recent::{LoginStage, Party, Timeline, TimelineEntry};
+use crate::audit::recent::{LoginStage, Timeline};
 use crate::config::format_rfc3339;
 use crate::env::Timestamp;
-use crate::ids::{ClientId, ConnectorId, SupportId};
+use crate::ids::{ClientId, ConnectorId, Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
+use crate::web::admin::PeerLoginSearch;
+use crate::web::admin::responses::AdminError;
+
+/// Most logins of one person that are shown, the latest ones.
+const MAX_LOGINS_OF_PERSON: usize = 50;
 
 impl AdminConsole {
-    /// Returns the view of a login.
+    /// Returns the view of a login, from the events of all hubs.
     ///
     /// # Errors
-    /// `SupportIdUnknown` if no recent event has the support id.
-    pub(super) fn find_login_view(&self, id: &SupportId) -> Result<LoginView, ErrorCode> {
-        let recent = self.recent.as_ref().ok_or(ErrorCode::SupportIdUnknown)?;
-        let timeline = recent.find(id).ok_or(ErrorCode::SupportIdUnknown)?;
+    /// `SupportIdUnknown` if no hub knows the support id; the details name the hubs that did not
+    /// answer.
+    pub(super) async fn find_login_view(&self, id: &SupportId) -> Result<LoginView, AdminError> {
+        let JoinedReport { lines, omitted, nodes } = self.join_login(id).await;
+        let Some(timeline) = to_timeline(&lines) else {
+            let details = nodes.iter().filter_map(|node| node.problem()).collect();
+            return Err(AdminError { code: ErrorCode::SupportIdUnknown, details });
+        };
         let start = timeline.entries.first().map(|first| first.at).unwrap_or_default();
-        let last = timeline.entries.last().map(|last| last.at).unwrap_or_default();
+        let last = lines.last().and_then(|located| located.line.timestamp()).unwrap_or_default();
+        let is_obtained = |kind| {
+            matches!(
+                kind,
+                EventKind::CallbackAccepted
+                    | EventKind::SessionReused
+                    | EventKind::CodeIssued
+                    | EventKind::TokenIssued
+            )
+        };
         Ok(LoginView {
             support_id: id.clone(),
             platform: self.core.platform,
@@ -31,16 +52,8 @@ impl AdminConsole {
             identity_provider: timeline
                 .identity_provider()
                 .map(|id| self.name_identity_provider(id)),
-            level_requested: last_level(&timeline, |name| name == EventKind::AuthorizationReceived),
-            level_achieved: last_level(&timeline, |name| {
-                matches!(
-                    name,
-                    EventKind::CallbackAccepted
-                        | EventKind::SessionReused
-                        | EventKind::CodeIssued
-                        | EventKind::TokenIssued
-                )
-            }),
+            level_requested: last_level(&timeline, |kind| kind == EventKind::AuthorizationReceived),
+            level_achieved: last_level(&timeline, is_obtained),
             started_at: format_rfc3339(start),
             last_event_at: format_rfc3339(last),
             refusal: timeline
@@ -48,10 +61,45 @@ impl AdminConsole {
                 .filter(|_| timeline.stage != LoginStage::Granted)
                 .and_then(|moment| moment.code)
                 .map(refusal_view),
-            events: timeline.entries.iter().map(|moment| event_view(moment, start)).collect(),
-            omitted_events: timeline.omitted,
             start_recorded: timeline.is_whole(),
+            events: lines.into_iter().map(|located| event_view(located, start)).collect(),
+            omitted_events: omitted,
+            nodes,
         })
+    }
+
+    /// Returns a person's recent logins on all hubs, the latest first.
+    pub async fn find_person(&self, subject: &Subject, search: &PeerLoginSearch) -> PersonLogins {
+        let JoinedReport { lines, nodes, .. } = self.join_person(subject, search).await;
+        let mut by_id: BTreeMap<SupportId, PersonLogin> = BTreeMap::new();
+        for LocatedLine { node, line } in lines {
+            let Some(id) = line.support_id else { continue };
+            let login = by_id.entry(id.clone()).or_insert_with(|| PersonLogin {
+                support_id: id,
+                last_event_at: String::new(),
+                event: line.event.as_str().to_owned(),
+                meaning: String::new(),
+                service_provider: None,
+                identity_provider: None,
+                level: None,
+                node: None,
+            });
+            login.last_event_at = line.time;
+            line.event.as_str().clone_into(&mut login.event);
+            words::plain_words(line.event).clone_into(&mut login.meaning);
+            login.level = line.level.or(login.level);
+            login.node = node;
+            if let Some(id) = &line.sp {
+                login.service_provider = Some(self.name_service_provider(id));
+            }
+            if let Some(id) = &line.idp {
+                login.identity_provider = Some(self.name_identity_provider(id));
+            }
+        }
+        let mut logins: Vec<PersonLogin> = by_id.into_values().collect();
+        logins.sort_by(|one, other| other.last_event_at.cmp(&one.last_event_at));
+        logins.truncate(MAX_LOGINS_OF_PERSON);
+        PersonLogins { logins, nodes }
     }
 
     fn login_state(&self, timeline: &Timeline, start: Timestamp) -> &'static str {
@@ -95,21 +143,18 @@ fn refusal_view(code: ErrorCode) -> RefusalView {
     }
 }
 
-fn event_view(moment: &TimelineEntry, start: Timestamp) -> EventView {
-    let (identity_provider, data_provider) = match &moment.party {
-        Party::Unspecified => (None, None),
-        Party::IdentityProvider(id) => (Some(id.clone()), None),
-        Party::DataProvider(id) => (None, Some(id.clone())),
-    };
+fn event_view(LocatedLine { node, line }: LocatedLine, start: Timestamp) -> EventView {
+    let at = line.timestamp().unwrap_or_default();
     EventView {
-        at: format_rfc3339(moment.at),
-        after_ms: u64::try_from(moment.at.since(start).as_millis()).unwrap_or(u64::MAX),
-        event: moment.kind.as_str().to_owned(),
-        meaning: moment.kind.meaning().to_owned(),
-        identity_provider,
-        data_provider,
-        level: moment.level,
-        code: moment.code.map(|code| code.entry().code.to_owned()),
-        detail: moment.detail.as_deref().map(str::to_owned),
+        at: line.time,
+        after_ms: u64::try_from(at.since(start).as_millis()).unwrap_or(u64::MAX),
+        event: line.event.as_str().to_owned(),
+        meaning: line.event.meaning().to_owned(),
+        identity_provider: line.idp,
+        data_provider: line.dp,
+        level: line.level,
+        code: line.code,
+        detail: line.detail,
+        node,
     }
 }

@@ -4,42 +4,126 @@
 use askama::Template;
 use serde_json::Value;
 
-use super::views::{ConfigurationView, HubStatus, LoginView};
+use super::trend::MinuteOfLogins;
+use super::views::{ConfigurationView, EventView, HubStatus, LoginView, PersonLogins};
+use super::words;
 use crate::actor::registry::{ConnectorCondition, ConnectorRow};
+use crate::audit::EventKind;
+use crate::config::model::OperatorRole;
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::{CatalogueEntry, ErrorCode};
+use crate::web::admin::operators::AdminRequester;
+use crate::web::admin::responses::AdminError;
+use crate::web::csrf::{self, FormPurpose};
 use crate::web::pages::render_template;
 use crate::web::readiness::CheckState;
 
+/// Interval of the refreshed overview in seconds.
+pub(super) const REFRESH_SECONDS: u16 = 10;
+
+/// What every page for an operator knows.
+pub(in crate::web) struct PageContext {
+    nonce: String,
+    /// Name of this hub.
+    node: String,
+    /// Name and role of the operator.
+    operator: Option<(String, OperatorRole)>,
+    /// Token of the forms; empty if the operator may change nothing.
+    form_token: String,
+}
+
+impl PageContext {
+    /// Creates the context of a page for this operator.
+    pub(super) fn new(nonce: &str, node: &str, by: Option<&AdminRequester>) -> Self {
+        let form_key = by.and_then(|by| by.form_key.as_ref());
+        let token = form_key.map(|key| csrf::form_token(key, FormPurpose::AdminAction, ""));
+        Self {
+            nonce: nonce.to_owned(),
+            node: node.to_owned(),
+            operator: by.map(|by| (by.operator.name.clone(), by.operator.role)),
+            form_token: token.unwrap_or_default(),
+        }
+    }
+
+    /// Returns whether the page offers changes.
+    fn may_change(&self) -> bool {
+        !self.form_token.is_empty()
+            && self.operator.as_ref().is_some_and(|(_, role)| *role == OperatorRole::Operator)
+    }
+
+    /// Returns the operator's name and role; empty on the sign-in page.
+    fn signed_in_as(&self) -> String {
+        let described =
+            self.operator.as_ref().map(|(name, role)| format!("{name} ({})", role.as_str()));
+        described.unwrap_or_default()
+    }
+}
+
+/// Whether the overview loads itself again at an interval. The operator decides, so that nothing
+/// moves unasked (WCAG 2.2, 2.2.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum RefreshMode {
+    On,
+    Off,
+}
+
+impl RefreshMode {
+    /// Reads the mode from the query of the overview.
+    pub(super) fn from_query(query: &str) -> Self {
+        if query == "refresh=on" { Self::On } else { Self::Off }
+    }
+}
+
 /// Renders the overview.
-pub(super) fn overview_page(status: &HubStatus, nonce: &str) -> String {
-    render_template(&OverviewTemplate { nonce, status })
+pub(super) fn overview_page(
+    status: &HubStatus,
+    refresh: RefreshMode,
+    page: &PageContext,
+) -> String {
+    render_template(&OverviewTemplate { page, status, refreshes: refresh == RefreshMode::On })
 }
 
 /// Renders the configuration in use.
-pub(super) fn configuration_page(configuration: &ConfigurationView, nonce: &str) -> String {
+pub(super) fn configuration_page(configuration: &ConfigurationView, page: &PageContext) -> String {
     let mut settings = Vec::new();
     flatten_settings("", &configuration.settings, &mut settings);
-    render_template(&ConfigurationTemplate { nonce, configuration, settings })
+    render_template(&ConfigurationTemplate { page, configuration, settings })
 }
 
 /// Renders one login.
-pub(super) fn login_page(login: &LoginView, nonce: &str) -> String {
-    render_template(&LoginTemplate { nonce, login })
+pub(super) fn login_page(login: &LoginView, page: &PageContext) -> String {
+    render_template(&LoginTemplate { page, login })
+}
+
+/// Renders the recent logins of a person.
+pub(in crate::web) fn person_logins_page(found: &PersonLogins, page: &PageContext) -> String {
+    render_template(&PersonLoginsTemplate { page, found })
 }
 
 /// Renders the page for an unknown or malformed support id.
-pub(super) fn not_found_page(code: ErrorCode, nonce: &str) -> String {
+pub(super) fn not_found_page(error: &AdminError, page: &PageContext) -> String {
     render_template(&NotFoundTemplate {
-        nonce,
-        entry: code.entry(),
-        is_malformed: code == ErrorCode::SupportIdMalformed,
+        page,
+        entry: error.code.entry(),
+        details: &error.details,
+        is_malformed: error.code == ErrorCode::SupportIdMalformed,
     })
+}
+
+/// Renders the page after a change.
+pub(in crate::web) fn done_page(message: &str, page: &PageContext) -> String {
+    render_template(&OutcomeTemplate { page, message, error: None })
+}
+
+/// Renders the page after a change that was refused.
+pub(in crate::web) fn not_done_page(error: &AdminError, page: &PageContext) -> String {
+    render_template(&OutcomeTemplate { page, message: "", error: Some(error) })
 }
 
 /// Renders the sign-in form. `refused` is the error of a token that was sent.
 pub(in crate::web) fn sign_in_page(next: &str, refused: Option<ErrorCode>, nonce: &str) -> String {
-    render_template(&SignInTemplate { nonce, next, refused: refused.map(ErrorCode::entry) })
+    let page = &PageContext::new(nonce, "", None);
+    render_template(&SignInTemplate { page, next, refused: refused.map(ErrorCode::entry) })
 }
 
 const fn platform_name(platform: Platform) -> &'static str {
@@ -67,8 +151,9 @@ fn flatten_settings(prefix: &str, value: &Value, rows: &mut Vec<(String, String)
 #[derive(Template)]
 #[template(path = "admin_overview.html")]
 struct OverviewTemplate<'a> {
-    nonce: &'a str,
+    page: &'a PageContext,
     status: &'a HubStatus,
+    refreshes: bool,
 }
 
 impl OverviewTemplate<'_> {
@@ -99,6 +184,71 @@ impl OverviewTemplate<'_> {
     }
 }
 
+impl OverviewTemplate<'_> {
+    /// Returns the running logins with the words of the page.
+    fn live_rows(&self) -> [(&'static str, i64); 5] {
+        let live = &self.status.live;
+        [
+            ("choosing", live.choosing),
+            ("at the identity provider", live.awaiting_callback),
+            ("coming back", live.verifying),
+            ("being identified", live.identifying),
+            ("on the last page", live.consenting),
+        ]
+    }
+
+    /// Returns the bars of the last hour.
+    fn trend(&self) -> TrendChart {
+        TrendChart::from_minutes(&self.status.last_hour)
+    }
+}
+
+/// The bars of the last hour: one for each minute, at most [`TrendChart::HEIGHT`] high.
+struct TrendChart {
+    bars: Vec<TrendBar>,
+    granted: u64,
+    others: u64,
+    highest: u64,
+}
+
+struct TrendBar {
+    x: usize,
+    granted_y: u64,
+    granted_height: u64,
+    others_y: u64,
+    others_height: u64,
+}
+
+impl TrendChart {
+    const HEIGHT: u64 = 60;
+    const BAR_WIDTH: usize = 10;
+
+    fn from_minutes(minutes: &[MinuteOfLogins]) -> Self {
+        let sum = |of: fn(&MinuteOfLogins) -> u64| minutes.iter().map(of).sum();
+        let highest = minutes.iter().map(|minute| minute.granted + minute.others).max();
+        let highest = highest.unwrap_or_default();
+        let scaled = |count: u64| (count * Self::HEIGHT).div_ceil(highest.max(1));
+        let first = 60_usize.saturating_sub(minutes.len());
+        let bar = |(index, minute): (usize, &MinuteOfLogins)| {
+            let others_height = scaled(minute.others);
+            let granted_height = scaled(minute.granted).min(Self::HEIGHT - others_height);
+            TrendBar {
+                x: (first + index) * Self::BAR_WIDTH,
+                granted_y: Self::HEIGHT - granted_height,
+                granted_height,
+                others_y: Self::HEIGHT - granted_height - others_height,
+                others_height,
+            }
+        };
+        Self {
+            bars: minutes.iter().enumerate().map(bar).collect(),
+            granted: sum(|minute| minute.granted),
+            others: sum(|minute| minute.others),
+            highest,
+        }
+    }
+}
+
 impl ConnectorRow {
     fn english_name(&self) -> &str {
         crate::config::text_in_language(&self.name, "en")
@@ -119,6 +269,9 @@ impl ConnectorRow {
         let Some(health) = &self.health else { return String::new() };
         let mut findings: Vec<String> =
             health.reasons.iter().map(|(code, count)| format!("{code} ×{count}")).collect();
+        findings.extend(health.unreachable.as_ref().map(|unreachable| {
+            format!("{} ({} since {})", unreachable.reason, unreachable.code, unreachable.since)
+        }));
         findings.extend(
             health
                 .skew_seconds
@@ -132,7 +285,7 @@ impl ConnectorRow {
 #[derive(Template)]
 #[template(path = "admin_config.html")]
 struct ConfigurationTemplate<'a> {
-    nonce: &'a str,
+    page: &'a PageContext,
     configuration: &'a ConfigurationView,
     settings: Vec<(String, String)>,
 }
@@ -140,7 +293,7 @@ struct ConfigurationTemplate<'a> {
 #[derive(Template)]
 #[template(path = "admin_login.html")]
 struct LoginTemplate<'a> {
-    nonce: &'a str,
+    page: &'a PageContext,
     login: &'a LoginView,
 }
 
@@ -158,24 +311,57 @@ impl LoginTemplate<'_> {
         }
     }
 
+    fn state(&self) -> &str {
+        words::plain_state(&self.login.state)
+    }
+
+    /// Returns whether other hubs were asked.
+    fn has_other_hubs(&self) -> bool {
+        self.login.nodes.len() > 1
+    }
+
     /// Removes the Markdown code marks of the catalogue's sentences.
     fn without_code_marks(&self, sentence: &str) -> String {
         sentence.replace('`', "")
     }
 }
 
+impl EventView {
+    /// Returns what happened, in plain words.
+    fn plain_words(&self) -> &str {
+        let kind = EventKind::ALL.iter().find(|kind| kind.as_str() == self.event);
+        kind.map_or(self.meaning.as_str(), |kind| words::plain_words(*kind))
+    }
+}
+
 #[derive(Template)]
 #[template(path = "admin_not_found.html")]
 struct NotFoundTemplate<'a> {
-    nonce: &'a str,
+    page: &'a PageContext,
     entry: &'static CatalogueEntry,
+    details: &'a [String],
     is_malformed: bool,
+}
+
+#[derive(Template)]
+#[template(path = "admin_person.html")]
+struct PersonLoginsTemplate<'a> {
+    page: &'a PageContext,
+    found: &'a PersonLogins,
+}
+
+#[derive(Template)]
+#[template(path = "admin_outcome.html")]
+struct OutcomeTemplate<'a> {
+    page: &'a PageContext,
+    message: &'a str,
+    error: Option<&'a AdminError>,
 }
 
 #[derive(Template)]
 #[template(path = "admin_sign_in.html")]
 struct SignInTemplate<'a> {
-    nonce: &'a str,
+    page: &'a PageContext,
     next: &'a str,
     refused: Option<&'static CatalogueEntry>,
 }

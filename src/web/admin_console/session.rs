@@ -1,12 +1,12 @@
 //! The session cookie of the admin console: the operator enters the token once, and the cookie
-//! allows reading for an hour.
+//! stands for the operator for an hour.
 //!
-//! Responsible for the cookie. Does not know the token or the limit on wrong ones.
+//! Responsible for the cookie. Does not know the tokens or the limit on wrong ones.
 //!
-//! The cookie holds its expiry and a MAC under a key of this process: it is invalid in another
+//! The cookie holds its expiry, the operator's name and role, and a MAC under a key of this process: it is invalid in another
 //! process, after a restart, and after any sign-out. A request that another site starts does not
-//! carry it (SameSite=Strict, and the Fetch Metadata is checked), script can't read it, and it
-//! allows no change.
+//! carry it (SameSite=Strict, and the Fetch Metadata is checked), script can't read it, and a form
+//! needs a token besides.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,8 +15,11 @@ use actix_web::cookie::time::Duration as CookieDuration;
 use actix_web::cookie::{Cookie, SameSite};
 use actix_web::http::header::{COOKIE, HeaderMap};
 
+use crate::config::model::OperatorRole;
 use crate::digest;
 use crate::env::{Env, Timestamp};
+use crate::ids::Secret;
+use crate::web::admin::operators::{AdminRequester, Operator};
 
 const COOKIE_NAME: &str = "passerelle-admin";
 const COOKIE_PATH: &str = "/admin";
@@ -31,19 +34,20 @@ pub struct AdminSessions {
 }
 
 impl AdminSessions {
-    /// Creates the sessions. `token` is the hash of the admin token.
+    /// Creates the sessions, with a key of this process.
     #[must_use]
-    pub fn new(token: &[u8; 32], env: &Env) -> Self {
-        let key = digest::hmac(&env.entropy().bits256(), token);
-        Self { env: env.clone(), key, generation: AtomicU64::new(0) }
+    pub fn new(env: &Env) -> Self {
+        Self { env: env.clone(), key: env.entropy().bits256(), generation: AtomicU64::new(0) }
     }
 
-    /// Issues a cookie to a browser that sent the right token. It is not `Secure`: the private
+    /// Issues a cookie to a browser that sent an operator's token. It is not `Secure`: the private
     /// listener serves plain HTTP.
     #[must_use]
-    pub fn issue_cookie(&self) -> Cookie<'static> {
+    pub fn issue_cookie(&self, operator: &Operator) -> Cookie<'static> {
         let expiry = (self.env.now() + SESSION_LIFETIME).seconds();
-        let value = format!("{expiry}.{}", self.compute_mac(expiry));
+        let name = digest::base64url(operator.name.as_bytes());
+        let text = format!("{expiry}.{}.{name}", operator.role.as_str());
+        let value = format!("{text}.{}", self.compute_mac(&text));
         build_cookie(value, SESSION_LIFETIME)
     }
 
@@ -54,32 +58,44 @@ impl AdminSessions {
         build_cookie(String::new(), Duration::ZERO)
     }
 
-    /// Returns whether a request comes from a signed-in browser and from a page of this listener.
+    /// Returns the operator of a signed-in browser, if the request comes from a page of this
+    /// listener.
     #[must_use]
-    pub fn is_signed_in(&self, headers: &HeaderMap) -> bool {
+    pub fn find_session(&self, headers: &HeaderMap) -> Option<AdminRequester> {
         if !is_from_console_or_link(headers) {
-            return false;
+            return None;
         }
         let sent = headers
             .get_all(COOKIE)
             .filter_map(|value| value.to_str().ok())
             .flat_map(|value| value.split(';'));
         sent.filter_map(|pair| pair.trim().split_once('='))
-            .any(|(name, value)| name == COOKIE_NAME && self.is_valid(value))
+            .filter(|(name, _)| *name == COOKIE_NAME)
+            .find_map(|(_, value)| {
+                let form_key = Some(Secret::new(value.to_owned()));
+                Some(AdminRequester { operator: self.verify(value)?, form_key })
+            })
     }
 
-    fn is_valid(&self, value: &str) -> bool {
-        let Some((expiry, mac)) = value.split_once('.') else { return false };
-        let Ok(expiry) = expiry.parse() else { return false };
-        let is_authentic =
-            digest::constant_time_eq(self.compute_mac(expiry).as_bytes(), mac.as_bytes());
-        is_authentic && self.env.now() < Timestamp::from_seconds(expiry)
+    /// Returns the operator of a valid cookie.
+    fn verify(&self, value: &str) -> Option<Operator> {
+        let (text, mac) = value.rsplit_once('.')?;
+        if !digest::constant_time_eq(self.compute_mac(text).as_bytes(), mac.as_bytes()) {
+            return None;
+        }
+        let (expiry, rest) = text.split_once('.')?;
+        let (role, name) = rest.split_once('.')?;
+        let role = [OperatorRole::Viewer, OperatorRole::Operator]
+            .into_iter()
+            .find(|known| known.as_str() == role)?;
+        let name = String::from_utf8(digest::from_base64url(name)?).ok()?;
+        (self.env.now() < Timestamp::from_seconds(expiry.parse().ok()?))
+            .then_some(Operator { name, role })
     }
 
-    fn compute_mac(&self, expiry: u64) -> String {
+    fn compute_mac(&self, text: &str) -> String {
         let generation = self.generation.load(Ordering::SeqCst);
-        let parts: [&[u8]; 3] =
-            [b"admin session", &expiry.to_be_bytes(), &generation.to_be_bytes()];
+        let parts: [&[u8]; 3] = [b"admin session", text.as_bytes(), &generation.to_be_bytes()];
         digest::base64url(&digest::hmac_parts(&self.key, &parts))
     }
 }
@@ -133,7 +149,15 @@ mod tests {
     fn sessions() -> (AdminSessions, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));
         let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(1)));
-        (AdminSessions::new(&[7; 32], &env), clock)
+        (AdminSessions::new(&env), clock)
+    }
+
+    fn operator() -> Operator {
+        Operator { name: "Zoë.o".to_owned(), role: OperatorRole::Viewer }
+    }
+
+    fn is_signed_in(sessions: &AdminSessions, headers: &HeaderMap) -> bool {
+        sessions.find_session(headers).is_some_and(|found| found.operator == operator())
     }
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
@@ -146,41 +170,48 @@ mod tests {
     #[test]
     fn a_cookie_is_valid_for_an_hour_and_not_after_a_sign_out_or_a_restart() {
         let (sessions, clock) = sessions();
-        let cookie = sessions.issue_cookie();
+        let cookie = sessions.issue_cookie(&operator());
         let header = cookie.to_string();
         for part in ["HttpOnly", "SameSite=Strict", "Path=/admin", "Max-Age=3600"] {
             assert!(header.contains(part), "{header}");
         }
         let sent = headers(&[("cookie", &format!("a=b; {COOKIE_NAME}={}", cookie.value()))]);
-        assert!(sessions.is_signed_in(&sent));
+        assert!(is_signed_in(&sessions, &sent));
         let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(2)));
-        assert!(!AdminSessions::new(&[7; 32], &env).is_signed_in(&sent), "another process");
+        assert!(!is_signed_in(&AdminSessions::new(&env), &sent), "another process");
         clock.advance(Duration::from_secs(3599));
-        assert!(sessions.is_signed_in(&sent));
+        assert!(is_signed_in(&sessions, &sent));
         clock.advance(Duration::from_secs(1));
-        assert!(!sessions.is_signed_in(&sent));
-        let fresh =
-            headers(&[("cookie", &format!("{COOKIE_NAME}={}", sessions.issue_cookie().value()))]);
-        assert!(sessions.is_signed_in(&fresh));
+        assert!(!is_signed_in(&sessions, &sent));
+        let fresh = headers(&[(
+            "cookie",
+            &format!("{COOKIE_NAME}={}", sessions.issue_cookie(&operator()).value()),
+        )]);
+        assert!(is_signed_in(&sessions, &fresh));
         let _gone = sessions.end_all();
-        assert!(!sessions.is_signed_in(&fresh));
+        assert!(!is_signed_in(&sessions, &fresh));
     }
 
     #[test]
     fn a_cookie_with_a_later_end_or_no_mac_is_refused() {
         let (sessions, _) = sessions();
-        let value = sessions.issue_cookie().value().to_owned();
+        let value = sessions.issue_cookie(&operator()).value().to_owned();
         let (expiry, mac) = value.split_once('.').unwrap();
         let later = expiry.parse::<u64>().unwrap() + 3600;
         for forged in [
             format!("{later}.{mac}"),
+            // Attack: a viewer who makes the cookie an operator's.
+            value.replace(".viewer.", ".operator."),
             format!("{expiry}."),
             expiry.to_owned(),
             format!(".{mac}"),
             String::new(),
         ] {
             assert!(
-                !sessions.is_signed_in(&headers(&[("cookie", &format!("{COOKIE_NAME}={forged}"))])),
+                !is_signed_in(
+                    &sessions,
+                    &headers(&[("cookie", &format!("{COOKIE_NAME}={forged}"))])
+                ),
                 "{forged}"
             );
         }
@@ -189,12 +220,12 @@ mod tests {
     #[test]
     fn a_request_that_another_site_starts_is_rejected_despite_the_cookie() {
         let (sessions, _) = sessions();
-        let cookie = format!("{COOKIE_NAME}={}", sessions.issue_cookie().value());
+        let cookie = format!("{COOKIE_NAME}={}", sessions.issue_cookie(&operator()).value());
         for (site, admitted) in
             [("same-origin", true), ("none", true), ("same-site", false), ("cross-site", false)]
         {
             assert_eq!(
-                sessions.is_signed_in(&headers(&[("cookie", &cookie), ("sec-fetch-site", site)])),
+                is_signed_in(&sessions, &headers(&[("cookie", &cookie), ("sec-fetch-site", site)])),
                 admitted,
                 "{site}"
             );
@@ -204,7 +235,7 @@ mod tests {
     #[test]
     fn a_link_of_the_same_site_opens_the_console_and_nothing_else_of_it_reads_it() {
         let (sessions, _) = sessions();
-        let cookie = format!("{COOKIE_NAME}={}", sessions.issue_cookie().value());
+        let cookie = format!("{COOKIE_NAME}={}", sessions.issue_cookie(&operator()).value());
         for (site, mode, dest, admitted) in [
             ("same-site", "navigate", "document", true),
             ("same-site", "navigate", "iframe", false),
@@ -218,7 +249,7 @@ mod tests {
                 ("sec-fetch-mode", mode),
                 ("sec-fetch-dest", dest),
             ]);
-            assert_eq!(sessions.is_signed_in(&sent), admitted, "{site} {mode} {dest}");
+            assert_eq!(is_signed_in(&sessions, &sent), admitted, "{site} {mode} {dest}");
         }
     }
 

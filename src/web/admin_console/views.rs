@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::lookup::{LoginReport, ReportSource};
+use super::trend::MinuteOfLogins;
 use crate::actor::registry::{BlockRow, ConnectorRow};
 use crate::assurance::Level;
 use crate::config::model::NoticeSeverity;
@@ -32,16 +34,25 @@ impl StoreUsage {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct HubStatus {
     pub version: String,
+    /// Name of this hub (`audit.node`).
+    #[serde(default)]
+    pub node: String,
     pub platform: Platform,
     pub issuer: String,
     /// Time of the response, RFC 3339.
     pub at: String,
     pub ready: bool,
+    /// Whether an operator has drained this hub.
+    #[serde(default)]
+    pub drained: bool,
     /// The checks of `/readyz`.
     pub checks: Vec<CheckResult>,
     pub live: LiveLogins,
     /// Since the hub started; a program computes rates from two responses.
     pub ended_logins: EndedLogins,
+    /// The logins of the last hour, by minute, oldest first.
+    #[serde(default)]
+    pub last_hour: Vec<MinuteOfLogins>,
     pub store: Vec<StoreUsage>,
     pub connectors: Vec<ConnectorRow>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -148,6 +159,95 @@ pub struct LoginView {
     pub omitted_events: u32,
     /// False if the first event is not kept.
     pub start_recorded: bool,
+    /// What each hub answered, this one first.
+    #[serde(default)]
+    pub nodes: Vec<NodeAnswer>,
+}
+
+/// What a hub answered when it was asked for a login.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct NodeAnswer {
+    /// Name of the hub.
+    pub node: String,
+    /// Number of events.
+    pub events: usize,
+    /// Where it looked; `None` without an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<ReportSource>,
+    /// Why it did not answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl NodeAnswer {
+    pub(super) fn from_report(node: &str, report: &LoginReport) -> Self {
+        let (node, events) = (node.to_owned(), report.lines.len());
+        Self { node, events, source: Some(report.source), error: None }
+    }
+
+    pub(super) fn unreachable(node: &str, reason: String) -> Self {
+        Self { node: node.to_owned(), events: 0, source: None, error: Some(reason) }
+    }
+
+    /// Returns where the hub looked, and what it found, as text.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let place = match self.source {
+            None => {
+                let reason = self.error.as_deref().unwrap_or_default();
+                return format!("no answer: {reason}");
+            }
+            Some(ReportSource::Memory) => "in its memory",
+            Some(ReportSource::AuditLog) => "in its audit log",
+            Some(ReportSource::PartOfAuditLog) => {
+                "in the newest part of its audit log; the rest would take too long"
+            }
+            Some(ReportSource::NoAuditLog) => {
+                "in its memory only; it has no files of an audit log to search"
+            }
+        };
+        match self.events {
+            0 => format!("nothing {place}"),
+            events => format!("{events} events {place}"),
+        }
+    }
+
+    /// Returns why this hub may know more than it answered.
+    pub(super) fn problem(&self) -> Option<String> {
+        let is_complete =
+            matches!(self.source, Some(ReportSource::Memory | ReportSource::AuditLog));
+        (!is_complete).then(|| format!("{}: {}", self.node, self.summary()))
+    }
+}
+
+/// Response body of `POST /admin/logins/search`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PersonLogins {
+    /// The latest first.
+    pub logins: Vec<PersonLogin>,
+    /// What each hub answered, this one first.
+    pub nodes: Vec<NodeAnswer>,
+}
+
+/// A login of a person.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PersonLogin {
+    pub support_id: SupportId,
+    /// RFC 3339.
+    pub last_event_at: String,
+    /// Name of the last event in the audit log that names the person.
+    pub event: String,
+    /// The event in plain words.
+    pub meaning: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_provider: Option<NamedParty>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity_provider: Option<NamedParty>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
+    /// The hub that recorded it; `None` for the one that answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
 }
 
 /// Id and English name of a registered party.
@@ -193,6 +293,9 @@ pub struct EventView {
     /// Why a call to the identity provider failed; at most 300 characters of printable ASCII.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// The hub that recorded it; `None` for the one that answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
 }
 
 impl EventView {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::ReloadableFiles;
-use super::file_set::ChangeOrder;
+use super::file_set::PendingFile;
 use crate::config::loading::{Diagnostic, SourceFile, file_diagnostic};
-use crate::config::validation::consistency::{self, ClientDeclaration, Conflict};
+use crate::config::validation::consistency::{self, ClientDeclaration, Conflict, ConflictKind};
 use crate::config::validation::data_providers;
 use crate::config::validation::service_providers::{self, ExistingConnectors};
 
@@ -16,16 +16,23 @@ const MAX_FILES_TO_READMIT: usize = 64;
 /// Files whose newest version is rejected, with the reasons.
 type RejectedFiles = BTreeMap<PathBuf, Vec<Diagnostic>>;
 
+/// Files whose newest version is valid and not active yet.
+type PendingFiles = BTreeMap<PathBuf, PendingFile>;
+
 impl ReloadableFiles {
     /// Activates the pending versions. Where versions conflict, the file that changed last keeps
     /// its last valid version. A conflict that a removed file causes is reported and rejects
-    /// nothing.
+    /// nothing. At a start (scan 0) no file was in use before: see [`file_to_reject`].
     pub(super) fn resolve_conflicts(&mut self) {
-        let pending: BTreeMap<PathBuf, ChangeOrder> = self.pending_files();
+        let (pending, is_start) = (self.pending_files(), self.scan_count == 0);
         let mut rejected = RejectedFiles::new();
+        // Accepting one of several files with one id could lift what another of them denies.
+        let duplicates = reject_new_duplicates(&self.conflicts(&rejected), &pending);
         self.unattributed = loop {
+            let all = rejected.iter().chain(&duplicates);
+            let known = all.map(|(file, reasons)| (file.clone(), reasons.clone())).collect();
             let (attributed, unattributed) =
-                attribute_conflicts(self.conflicts(&rejected), &pending, &rejected);
+                attribute_conflicts(self.conflicts(&known), (&pending, is_start), &known);
             if attributed.is_empty() {
                 break unattributed;
             }
@@ -33,8 +40,9 @@ impl ReloadableFiles {
         };
         self.unattributed.extend(self.no_connector_warning());
         if (2..=MAX_FILES_TO_READMIT).contains(&rejected.len()) {
-            self.readmit_innocent(&mut rejected);
+            self.readmit_innocent(&mut rejected, &duplicates);
         }
+        rejected.extend(duplicates);
         self.services.activate_pending(&mut rejected);
         self.data_providers.activate_pending(&mut rejected);
         self.connectors.activate_pending(&mut rejected);
@@ -43,10 +51,12 @@ impl ReloadableFiles {
         self.languages.activate_pending(&mut rejected);
     }
 
-    /// Accepts rejected files that cause no further conflict on their own.
-    fn readmit_innocent(&self, rejected: &mut RejectedFiles) {
+    /// Accepts rejected files that cause no further conflict on their own, without those of `never`.
+    fn readmit_innocent(&self, rejected: &mut RejectedFiles, never: &RejectedFiles) {
+        rejected.extend(never.clone());
         let accepted = self.conflicts(rejected).len();
-        let files: Vec<PathBuf> = rejected.keys().cloned().collect();
+        let files: Vec<PathBuf> =
+            rejected.keys().filter(|file| !never.contains_key(*file)).cloned().collect();
         for file in files {
             let Some(reasons) = rejected.remove(&file) else { continue };
             if self.conflicts(rejected).len() > accepted {
@@ -68,10 +78,10 @@ impl ReloadableFiles {
         })
     }
 
-    fn pending_files(&self) -> BTreeMap<PathBuf, ChangeOrder> {
+    fn pending_files(&self) -> PendingFiles {
         let all = self.services.pending_files().chain(self.data_providers.pending_files());
         let all = all.chain(self.connectors.pending_files()).chain(self.scopes.pending_files());
-        all.map(|(path, order)| (path.to_owned(), order)).collect()
+        all.map(|(path, pending)| (path.to_owned(), pending)).collect()
     }
 
     /// Returns the conflicts that activating every pending version except `rejected` would cause.
@@ -136,34 +146,69 @@ impl ReloadableFiles {
     }
 }
 
-/// Attributes each conflict to the involved file that changed last. Also returns the conflicts that
-/// no pending change has caused.
+/// Rejects all files with one `client_id` of which none was in use before.
+fn reject_new_duplicates(conflicts: &[Conflict], pending: &PendingFiles) -> RejectedFiles {
+    let mut rejected = RejectedFiles::new();
+    let is_new = |file: &PathBuf| pending.get(file).is_some_and(|pending| pending.is_new);
+    for Conflict { problem, files, .. } in conflicts.iter().filter(|conflict| {
+        conflict.kind == ConflictKind::DuplicateId && conflict.files.iter().all(is_new)
+    }) {
+        for file in files {
+            let reasons = rejected.entry(file.clone()).or_default();
+            reasons.push(attribute_to(file, problem.clone()));
+        }
+    }
+    rejected
+}
+
+/// Attributes each conflict to one of the involved files. Also returns the conflicts that no
+/// pending change has caused.
 fn attribute_conflicts(
     conflicts: Vec<Conflict>,
-    pending: &BTreeMap<PathBuf, ChangeOrder>,
+    (pending, is_start): (&PendingFiles, bool),
     rejected: &RejectedFiles,
 ) -> (RejectedFiles, Vec<Diagnostic>) {
     let (mut attributed, mut unattributed) = (RejectedFiles::new(), Vec::new());
-    for Conflict { problem, files } in conflicts {
+    for conflict in conflicts {
         // Rejecting a file for another conflict may resolve this one too; the next iteration finds
         // out.
-        if let Some(already) = files.iter().find(|file| attributed.contains_key(*file)) {
+        if let Some(already) = conflict.files.iter().find(|file| attributed.contains_key(*file)) {
             if let Some(reasons) = attributed.get_mut(already) {
-                reasons.push(attribute_to(already, problem));
+                reasons.push(attribute_to(already, conflict.problem));
             }
             continue;
         }
-        let candidates: BTreeSet<_> =
-            files.iter().filter(|file| !rejected.contains_key(*file)).collect();
-        let last = candidates.into_iter().filter_map(|file| Some((pending.get(file)?, file))).max();
-        match last {
-            Some((_, file)) => {
-                attributed.insert(file.clone(), vec![attribute_to(file, problem)]);
+        let candidates: BTreeSet<&PathBuf> =
+            conflict.files.iter().filter(|file| !rejected.contains_key(*file)).collect();
+        match file_to_reject(&conflict, candidates, pending, is_start) {
+            Some(file) => {
+                attributed.insert(file.clone(), vec![attribute_to(&file, conflict.problem)]);
             }
-            None => unattributed.push(problem),
+            None => unattributed.push(conflict.problem),
         }
     }
     (attributed, unattributed)
+}
+
+/// Returns the file that a conflict rejects: the one that changed last. At a start, when every file
+/// is new, it is the one with the problem; a service provider that is left without a connector
+/// stays registered, because its codes and tokens are still valid.
+fn file_to_reject(
+    conflict: &Conflict,
+    candidates: BTreeSet<&PathBuf>,
+    pending: &PendingFiles,
+    is_start: bool,
+) -> Option<PathBuf> {
+    let mut pending_ones =
+        candidates.into_iter().filter_map(|file| Some((pending.get(file)?.order, file)));
+    let found = match conflict.kind {
+        ConflictKind::NoConnector if is_start => None,
+        _ if is_start => {
+            pending_ones.find(|(_, file)| file.display().to_string() == conflict.problem.file)
+        }
+        _ => pending_ones.max(),
+    };
+    found.map(|(_, file)| file.clone())
 }
 
 /// Rewrites a problem that is reported in one file but attributed to `file`.

@@ -23,6 +23,15 @@ pub struct FileVersion<T> {
 /// Order in which versions appeared: number of the scan, then the file system's timestamp.
 pub type ChangeOrder = (u64, FileStamp);
 
+/// A file whose newest version is valid and not active yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PendingFile {
+    /// When the version appeared.
+    pub order: ChangeOrder,
+    /// No version of the file is active.
+    pub is_new: bool,
+}
+
 /// The state of one file.
 #[derive(Debug)]
 pub struct TrackedFile<T> {
@@ -220,9 +229,11 @@ impl<T> FileSet<T> {
     }
 
     /// Returns the files whose newest version is valid and not active yet.
-    pub fn pending_files(&self) -> impl Iterator<Item = (&Path, ChangeOrder)> {
+    pub fn pending_files(&self) -> impl Iterator<Item = (&Path, PendingFile)> {
         let pending = self.files.iter().filter(|(_, file)| file.is_pending());
-        pending.map(|(path, file)| (path.as_path(), file.order))
+        pending.map(|(path, file)| {
+            (path.as_path(), PendingFile { order: file.order, is_new: file.active.is_none() })
+        })
     }
 
     /// Returns the versions that would be active if every pending one was accepted, except those of
@@ -259,6 +270,20 @@ impl<T> FileSet<T> {
             Err(problems) => problems.iter(),
         });
         self.folder_problem.iter().chain(from_files)
+    }
+
+    /// Deactivates the active versions that `check` rejects, with its problem.
+    pub fn deactivate(&mut self, check: impl Fn(&FileVersion<T>) -> Option<Diagnostic>) {
+        for file in self.files.values_mut() {
+            if let Some(problem) = file.active.as_deref().and_then(&check) {
+                (file.newest, file.active) = (Err(vec![problem]), None);
+            }
+        }
+    }
+
+    /// Returns whether there are files, or a folder that can't be read, and no active version.
+    pub fn has_only_bad_files(&self) -> bool {
+        self.bad_file_count() > 0 && self.active_versions().next().is_none()
     }
 
     /// Returns the number of invalid files, plus one for an unreadable folder.

@@ -1,0 +1,49 @@
+//! What an operator can make the running hub do: reload, rotation of keys.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::keys::SharedKeys;
+use super::reload::Reload;
+use crate::config::format_rfc3339;
+use crate::env::Env;
+use crate::telemetry::CheckFinding;
+use crate::token::keyfiles::{self, CreatedKey};
+use crate::web::admin::{HubOperations, KeyReloader as _, NewKey};
+
+/// Operations on this hub.
+pub(super) struct RunningOperations {
+    pub reload: Reload,
+    pub keys: SharedKeys,
+    pub key_folder: PathBuf,
+    /// Time from a signing key's publication to its first use.
+    pub signing_key_lead: Duration,
+    pub env: Env,
+}
+
+#[async_trait]
+impl HubOperations for RunningOperations {
+    async fn reload(&self) -> Vec<CheckFinding> {
+        self.reload.reload_now().await;
+        self.reload.findings()
+    }
+
+    async fn rotate_keys(&self) -> Result<Vec<NewKey>, String> {
+        let (folder, env, lead) =
+            (self.key_folder.clone(), self.env.clone(), self.signing_key_lead);
+        let rotation =
+            tokio::task::spawn_blocking(move || keyfiles::rotate_keys(&folder, &env, lead))
+                .await
+                .map_err(|error| error.to_string())?
+                .map_err(|error| error.to_string())?;
+        self.keys.reload().await?;
+        let new_key = |CreatedKey { purpose, kid, from }: CreatedKey| NewKey {
+            kid,
+            purpose: purpose.as_str().to_owned(),
+            from: format_rfc3339(from),
+        };
+        Ok(rotation.added.into_iter().map(new_key).collect())
+    }
+}

@@ -1,0 +1,40 @@
+//! Values of fields that only the audit log has.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::digest;
+
+/// Purpose of a key of the hub.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AuditKeyPurpose {
+    /// Signs tokens and this log.
+    Tokens,
+    /// Authenticates the hub to identity providers.
+    Assertion,
+    /// Decrypts answers of identity providers.
+    Encryption,
+}
+
+/// Change of a part of the configuration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ConfigChange {
+    Added,
+    Changed,
+    Removed,
+}
+
+/// Name of a login or a session in the log: a hash, as 16 characters of base64url.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Pseudonym(String);
+
+impl Pseudonym {
+    /// Hashes a name to 96 bits: unique enough, and useless as a key to the store.
+    pub(super) fn new(kind: &str, name: &str) -> Self {
+        let hash = digest::sha256(format!("passerelle audit {kind}\n{name}").as_bytes());
+        Self(digest::base64url(hash.get(..12).unwrap_or_default()))
+    }
+}

@@ -1,0 +1,111 @@
+//! Loads the configuration for a start, which a bad file must not prevent.
+//!
+//! Responsible for what the hub starts without: connectors, service providers, data providers,
+//! notices and the theme. Whatever else is invalid stops the start (docs/reload.md): settings
+//! without which no login can be right, and the scope tables, which restrict what is released.
+
+use std::path::Path;
+
+use super::{
+    LoadedConfig, assemble, file_warnings, load_config, load_context, reloadable_files, settings,
+};
+use crate::config::kinds::{KindTables, Kinds};
+use crate::config::loading::schema::settings_schema;
+use crate::config::loading::settings_overlay::apply_environment;
+use crate::config::loading::{
+    Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
+};
+use crate::config::model::{RegisterConfig, Settings, StoreConfig};
+use crate::config::validation::declarations::Declarations;
+use crate::config::validation::scopes::{self, ScopeTables};
+use crate::config::validation::theme;
+use crate::config::watching::reloadable_files::ReloadableFiles;
+
+/// Reads and checks the configuration in `folder`, and leaves out the invalid files that a hub can
+/// start without. [`LoadedConfig::files`] and [`LoadedConfig::unused_files`] have their problems.
+///
+/// # Errors
+/// Returns every problem of every file if one of them prevents the start.
+pub fn load_usable_config(
+    folder: &Path,
+    environment: &Environment,
+    kinds: Kinds,
+) -> Result<LoadedConfig, Vec<Diagnostic>> {
+    load_config(folder, environment, kinds).or_else(|mut problems| {
+        let mut fatal = Vec::new();
+        match load_valid_files(folder, environment, kinds, &mut fatal) {
+            Some(loaded) if fatal.is_empty() => Ok(loaded),
+            _ => {
+                problems.extend(fatal);
+                problems.sort();
+                problems.dedup();
+                Err(problems)
+            }
+        }
+    })
+}
+
+fn load_valid_files(
+    folder: &Path,
+    environment: &Environment,
+    kinds: Kinds,
+    fatal: &mut Vec<Diagnostic>,
+) -> Option<LoadedConfig> {
+    let schema = settings_schema(kinds);
+    let source = SourceFile::read(&folder.join("passerelle.toml"))
+        .map_err(|problem| fatal.push(problem))
+        .ok()?;
+    let source = apply_environment(source, environment, &schema, fatal);
+    let settings: Settings = source.deserialize_at(&[], || schema.clone(), fatal)?;
+    let declarations = Declarations::from_settings(&settings);
+    let rules = SecretRules::new(&source, Some(&settings), folder);
+    let context =
+        SecretContext { folder, environment, secrets: &rules, owner: SecretOwner::Settings };
+    let tables = KindTables::load(&source, kinds, &schema, &context, fatal);
+    let mut checked = settings::check_settings(&source, settings, kinds, &context, fatal)?;
+    let scopes =
+        scopes::load_scopes(&folder.join("scopes.toml"), Some(&declarations.claims), fatal)?;
+    let KindTables { store, register } = tables;
+    checked.settings.store = store.as_ref().map(|kind| StoreConfig(kind.to_table()));
+    checked.settings.register = register.as_ref().map(|kind| RegisterConfig(kind.to_table()));
+    let load_context = load_context(&context, kinds, &checked);
+    let loaded = assemble_valid_files(load_context, (&source, checked), scopes, fatal)?;
+    Some(LoadedConfig { register, store, ..loaded })
+}
+
+/// Builds the configuration from the files that pass every check.
+fn assemble_valid_files(
+    load_context: reloadable_files::LoadContext,
+    (source, checked): (&SourceFile, settings::CheckedSettings),
+    scopes: (SourceFile, ScopeTables),
+    fatal: &mut Vec<Diagnostic>,
+) -> Option<LoadedConfig> {
+    let mut unused_files = Vec::new();
+    let theme = theme::load_theme(checked.settings.theme.as_deref(), &mut unused_files)
+        .or_else(|| theme::built_in_theme(fatal))?;
+    let files = ReloadableFiles::scan_at_start(load_context.clone(), scopes.clone())
+        .map_err(|problem| fatal.push(problem))
+        .ok()?;
+    let valid = files.checked_files(scopes);
+    let drafts: Vec<_> = valid
+        .services
+        .iter()
+        .map(|(source, client)| (source.clone(), client.file.clone()))
+        .collect();
+    let warnings = file_warnings(&drafts, Some(&valid.connectors), Some(&checked));
+    let folder = load_context.folder.clone();
+    let sources = valid.services.iter().map(|(source, _)| source);
+    let sources = sources.chain(valid.data_providers.iter().map(|(source, _)| source));
+    let sources = sources.chain(valid.connectors.iter().map(|(source, _)| source));
+    let exposed_secrets = std::iter::once(source)
+        .chain(sources)
+        .flat_map(|source| secret_rules::exposed_secrets(source, &folder))
+        .collect();
+    let loaded = assemble(load_context, (source, checked), valid, theme, warnings)
+        .map_err(|problem| fatal.push(problem))
+        .ok()?;
+    Some(LoadedConfig { files, exposed_secrets, unused_files, ..loaded })
+}
+
+#[cfg(test)]
+mod tests;

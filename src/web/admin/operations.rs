@@ -1,0 +1,128 @@
+//! Operations on a running hub: reload, rotation of keys, drain. Each is one line of the audit log.
+
+use actix_web::HttpResponse;
+use actix_web::web::{Data, ReqData};
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::AdminApi;
+use super::operators::AdminRequester;
+use super::responses::{AdminError, ok_response};
+use crate::audit::{Event, EventKind};
+use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::CheckFinding;
+
+/// What an operator can make a running hub do.
+#[async_trait]
+pub trait HubOperations: Send + Sync {
+    /// Reads the configuration files and the keys, and returns the problems of the files.
+    async fn reload(&self) -> Vec<CheckFinding>;
+
+    /// Creates the next keys in the key folder, and loads them.
+    ///
+    /// # Errors
+    /// The reason why no key was created.
+    async fn rotate_keys(&self) -> Result<Vec<NewKey>, String>;
+}
+
+/// A key that a rotation created.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct NewKey {
+    pub kid: String,
+    /// `tokens`, `assertion` or `encryption`.
+    pub purpose: String,
+    /// When it begins to sign, or is published for encryption, in RFC 3339.
+    pub from: String,
+}
+
+/// Response body of `POST /admin/reload`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReloadOutcome {
+    /// The problems of the files; empty if every file is in use.
+    pub findings: Vec<CheckFinding>,
+}
+
+/// Response body of `POST /admin/keys/rotate`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RotationOutcome {
+    pub keys: Vec<NewKey>,
+}
+
+/// Response body of `POST` and `DELETE /admin/drain`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct DrainState {
+    pub draining: bool,
+}
+
+impl AdminApi {
+    /// Reads files and keys at once.
+    ///
+    /// # Errors
+    /// `NotFound` where the hub has no operations.
+    pub(super) async fn reload(&self, by: &AdminRequester) -> Result<ReloadOutcome, AdminError> {
+        let operations = self.operations.as_ref().ok_or(ErrorCode::NotFound)?;
+        self.record_operation(EventKind::ReloadRequested, by);
+        Ok(ReloadOutcome { findings: operations.reload().await })
+    }
+
+    /// Creates and loads new keys.
+    ///
+    /// # Errors
+    /// `KeysNotRotated` with the reason; `NotFound` where the hub has no operations.
+    pub(super) async fn rotate(&self, by: &AdminRequester) -> Result<RotationOutcome, AdminError> {
+        let operations = self.operations.as_ref().ok_or(ErrorCode::NotFound)?;
+        self.record_operation(EventKind::KeysRotated, by);
+        let rotated = operations.rotate_keys().await;
+        let keys = rotated.map_err(|reason| AdminError::new(ErrorCode::KeysNotRotated, &reason))?;
+        Ok(RotationOutcome { keys })
+    }
+
+    /// Makes the hub not ready, or ready again.
+    ///
+    /// # Errors
+    /// `NotFound` where the hub has no operations.
+    pub(super) fn set_drained(
+        &self,
+        draining: bool,
+        by: &AdminRequester,
+    ) -> Result<DrainState, AdminError> {
+        let readiness = self.readiness.as_ref().ok_or(ErrorCode::NotFound)?;
+        let kind = if draining { EventKind::HubDrained } else { EventKind::HubResumed };
+        self.record_operation(kind, by);
+        readiness.set_drained(draining);
+        Ok(DrainState { draining })
+    }
+
+    fn record_operation(&self, kind: EventKind, by: &AdminRequester) {
+        tracing::warn!(who = by.operator.name, operation = kind.as_str(), "operator's request");
+        self.audit.record(|| Event::new(kind).operator(&by.operator.name));
+    }
+}
+
+pub(super) async fn reload(
+    admin: Data<AdminApi>,
+    by: ReqData<AdminRequester>,
+) -> Result<HttpResponse, AdminError> {
+    Ok(ok_response(&admin.reload(&by).await?))
+}
+
+pub(super) async fn rotate_keys(
+    admin: Data<AdminApi>,
+    by: ReqData<AdminRequester>,
+) -> Result<HttpResponse, AdminError> {
+    Ok(ok_response(&admin.rotate(&by).await?))
+}
+
+pub(super) async fn drain(
+    admin: Data<AdminApi>,
+    by: ReqData<AdminRequester>,
+) -> Result<HttpResponse, AdminError> {
+    Ok(ok_response(&admin.set_drained(true, &by)?))
+}
+
+pub(super) async fn resume(
+    admin: Data<AdminApi>,
+    by: ReqData<AdminRequester>,
+) -> Result<HttpResponse, AdminError> {
+    Ok(ok_response(&admin.set_drained(false, &by)?))
+}

@@ -1,0 +1,71 @@
+//! What happened in a login, in an operator's plain words.
+
+use crate::audit::EventKind;
+use crate::audit::recent::LoginStage;
+
+/// Returns an event of a login in plain words. Events that belong to no login have the words of the
+/// audit log.
+pub(super) const fn plain_words(event: EventKind) -> &'static str {
+    match event {
+        EventKind::AuthorizationReceived => "The service sent the person here to sign in.",
+        EventKind::AuthorizationRefused => "The service's request was refused; no login began.",
+        EventKind::ChoiceShown => "The person saw the list of identity providers.",
+        EventKind::SessionReused => {
+            "The person was still signed in; no identity provider was asked."
+        }
+        EventKind::IdpChosen => "The person chose this identity provider.",
+        EventKind::PasswordRefused => "A password typed on the hub's own page was refused.",
+        EventKind::CallbackAccepted => "The identity provider confirmed the person.",
+        EventKind::CallbackRefused => "The identity provider's answer was refused.",
+        EventKind::RegisterQueried => "The hub asked the register about the person.",
+        EventKind::RegisterAnswered => "The register answered.",
+        EventKind::ConsentShown => "The person was asked for consent.",
+        EventKind::ConsentGiven => "The person consented.",
+        EventKind::ConsentRefused => "The person declined.",
+        EventKind::InformationShown => "The person saw what the service receives.",
+        EventKind::InformationContinued => "The person continued to the service.",
+        EventKind::CodeIssued => "The login succeeded: the person went back to the service.",
+        EventKind::LoginRefused => "The login ended, and the service received the reason.",
+        EventKind::LoginFailed => "The login ended on a page that states the reason.",
+        EventKind::StepRefused => {
+            "A step came out of order or from another browser; the login goes on."
+        }
+        EventKind::TokenIssued => "The service fetched its tokens.",
+        EventKind::UserinfoReleased => "The service fetched the person's data.",
+        EventKind::IntrospectionActive => "A data provider checked the service's token.",
+        EventKind::TokenRevoked => "The service gave its token back.",
+        EventKind::LogoutRefused => "A logout was refused.",
+        other => other.meaning(),
+    }
+}
+
+/// Returns the state of a login in plain words.
+pub(super) fn plain_state(state: &str) -> &str {
+    let known = [
+        (LoginStage::Choosing, "choosing an identity provider"),
+        (LoginStage::AwaitingCallback, "at the identity provider"),
+        (LoginStage::Identifying, "being identified"),
+        (LoginStage::Consenting, "on the last page"),
+        (LoginStage::Granted, "succeeded"),
+        (LoginStage::Refused, "refused"),
+        (LoginStage::Failed, "failed"),
+        (LoginStage::NoLogin, "no login began"),
+    ];
+    let found = known.into_iter().find(|(stage, _)| stage.as_str() == state);
+    found.map_or(state, |(_, words)| words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_is_a_sentence() {
+        for event in EventKind::ALL {
+            let words = plain_words(*event);
+            assert!(words.ends_with('.') || words.contains('`'), "{}: {words}", event.as_str());
+        }
+        assert_eq!(plain_state("awaiting_callback"), "at the identity provider");
+        assert_eq!(plain_state("expired"), "expired");
+    }
+}

@@ -1,0 +1,320 @@
+//! What each operator may do, from a page and by a program, and what the audit log records of it.
+
+use actix_web::test::TestRequest;
+use url::form_urlencoded::Serializer;
+
+use super::*;
+use crate::hub::Answer;
+
+const ALICE: &str = "the-token-of-alice-of-more-than-32-characters";
+const VERA: &str = "the-token-of-vera-of-more-than-32-characters-too";
+const PEER: &str = "the-token-of-the-hubs-of-more-than-32-characters";
+
+/// A hub with an operator, a viewer, a token for other hubs, and an audit log in a file.
+async fn staffed() -> TestHub {
+    TestHub::edited(|folder| {
+        for (name, token) in [("alice", ALICE), ("vera", VERA), ("peer", PEER)] {
+            std::fs::write(folder.join(format!("{name}.token")), token).unwrap();
+        }
+        let path = folder.join("passerelle.toml");
+        let settings = std::fs::read_to_string(&path).unwrap();
+        let staff = "admin_token = { env = \"ADMIN_TOKEN\" }, peer_token = { file = \"peer.token\" }, operators = [\
+            { name = \"alice\", role = \"operator\", token = { file = \"alice.token\" } }, \
+            { name = \"vera\", role = \"viewer\", token = { file = \"vera.token\" } }]";
+        let settings = settings.replace("admin_token = { env = \"ADMIN_TOKEN\" }", staff);
+        std::fs::write(&path, format!("{settings}\n{AUDITED}")).unwrap();
+    })
+    .await
+}
+
+async fn send_as(hub: &TestHub, token: &str, request: TestRequest) -> Answer {
+    hub.administer(request.insert_header(("authorization", format!("Bearer {token}")))).await
+}
+
+/// The lines of one event.
+fn recorded(hub: &TestHub, event: &str) -> Vec<Value> {
+    hub.flush_audit();
+    let text = std::fs::read_to_string(hub.folder().join("audit/audit.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.filter(|line| line["event"] == event).collect()
+}
+
+async fn cookie_of(hub: &TestHub, token: &str) -> String {
+    let answer = hub.sign_in(token, "/admin/", "same-origin").await;
+    answer.header("set-cookie").split(';').next().unwrap().to_owned()
+}
+
+/// Returns the token of the forms on the overview.
+async fn form_token(hub: &TestHub, cookie: &str) -> String {
+    let page = hub.console_page("/admin/", cookie).await;
+    let (_, rest) = page.body.split_once("name=\"form_token\" value=\"").unwrap_or_default();
+    rest.split('"').next().unwrap().to_owned()
+}
+
+async fn submit(
+    hub: &TestHub,
+    action: &str,
+    (cookie, site): (&str, &str),
+    fields: &[(&str, &str)],
+) -> Answer {
+    let body = Serializer::new(String::new()).extend_pairs(fields).finish();
+    let request = TestRequest::post().uri(&format!("/admin/actions/{action}"));
+    let headers = [
+        ("accept", "text/html"),
+        ("content-type", "application/x-www-form-urlencoded"),
+        ("cookie", cookie),
+        ("sec-fetch-site", site),
+    ];
+    let request = headers.iter().fold(request, |request, header| request.insert_header(*header));
+    hub.administer(request.set_payload(body)).await
+}
+
+async fn blocks(hub: &TestHub) -> usize {
+    let list: Value = hub.get_json("/admin/blocks").await;
+    list["blocks"].as_array().unwrap().len()
+}
+
+const BLOCK: &str = r#"{"connector":"amandier","reason":"keys leaked, case 4711"}"#;
+
+#[actix_web::test]
+async fn a_viewer_who_tries_to_change_the_hub_is_refused_and_named() {
+    let hub = staffed().await;
+    let changes = [
+        TestRequest::post().uri("/admin/blocks").set_payload(BLOCK),
+        TestRequest::delete().uri("/admin/blocks/x"),
+        TestRequest::post().uri("/admin/drain"),
+        TestRequest::delete().uri("/admin/drain"),
+        TestRequest::post().uri("/admin/reload"),
+        TestRequest::post().uri("/admin/keys/rotate"),
+        TestRequest::post().uri("/admin/keys/reload"),
+    ];
+    let count = changes.len();
+    for change in changes {
+        let answer = send_as(&hub, VERA, change).await;
+        assert_eq!(answer.status, 403, "{}", answer.body);
+        assert!(answer.body.contains("Y500102"), "{}", answer.body);
+    }
+    assert_eq!(blocks(&hub).await, 0);
+    // Nor from a page: her pages have no form that changes anything, and a forged one is refused.
+    let cookie = cookie_of(&hub, VERA).await;
+    let page = hub.console_page("/admin/", &cookie).await;
+    assert!(!page.body.contains("/admin/actions/block") && !page.body.contains("Rotate keys"));
+    let token = form_token(&hub, &cookie).await;
+    for action in ["block", "unblock", "reload", "rotate-keys", "drain", "resume"] {
+        let fields = [
+            ("form_token", token.as_str()),
+            ("connector", "amandier"),
+            ("reason", "without the role"),
+        ];
+        let answer = submit(&hub, action, (&cookie, "same-origin"), &fields).await;
+        assert_eq!(answer.status, 403, "{action}");
+    }
+    assert_eq!(blocks(&hub).await, 0);
+    let refused = recorded(&hub, "admin_refused");
+    assert_eq!(refused.len(), count + 6);
+    assert!(refused.iter().all(|line| line["operator"] == "vera"), "{refused:?}");
+    assert!(
+        hub.get_admin("/admin/status", &[("authorization", &format!("Bearer {VERA}"))])
+            .await
+            .status
+            == 200
+    );
+}
+
+#[actix_web::test]
+async fn an_operator_blocks_and_unblocks_from_a_page_with_a_reason_and_an_end() {
+    let hub = staffed().await;
+    let cookie = cookie_of(&hub, ALICE).await;
+    let token = form_token(&hub, &cookie).await;
+    let mine = (cookie.as_str(), "same-origin");
+    let fields = [
+        ("form_token", token.as_str()),
+        ("connector", "amandier"),
+        ("reason", "keys leaked, case 4711"),
+        ("until", "2999-01-01T00:00"),
+    ];
+    let answer = submit(&hub, "block", mine, &fields).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let list: Value = hub.get_json("/admin/blocks").await;
+    let block = &list["blocks"][0];
+    assert_eq!(
+        (block["until"].as_str(), block["in_force"].as_bool()),
+        (Some("2999-01-01T00:00:00Z"), Some(true))
+    );
+    let page = hub.console_page("/admin/", &cookie).await;
+    assert!(page.body.contains("keys leaked, case 4711") && page.body.contains("alice (operator)"));
+    // Neither change goes without a reason.
+    let id = block["id"].as_str().unwrap();
+    let bare = [("form_token", token.as_str()), ("id", id), ("reason", "  ")];
+    assert_eq!(submit(&hub, "unblock", mine, &bare).await.status, 400);
+    assert_eq!(blocks(&hub).await, 1);
+    let fields = [("form_token", token.as_str()), ("id", id), ("reason", "keys replaced")];
+    assert_eq!(submit(&hub, "unblock", mine, &fields).await.status, 200);
+    assert_eq!(blocks(&hub).await, 0);
+    let of = |event: &str| {
+        let lines = recorded(&hub, event);
+        let line = lines.first().unwrap();
+        ["operator", "reason"].map(|field| line[field].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(of("block_set"), ["alice", "keys leaked, case 4711"]);
+    assert_eq!(of("block_lifted"), ["alice", "keys replaced"]);
+    assert_eq!(recorded(&hub, "operator_signed_in")[0]["operator"], "alice");
+}
+
+#[actix_web::test]
+async fn a_cross_site_form_post_to_the_console_changes_nothing() {
+    let hub = staffed().await;
+    let cookie = cookie_of(&hub, ALICE).await;
+    let token = form_token(&hub, &cookie).await;
+    let other = form_token(&hub, &cookie_of(&hub, VERA).await).await;
+    let forged = |token: &'static str| token;
+    for (site, sent) in [
+        ("cross-site", token.as_str()),
+        ("same-site", token.as_str()),
+        ("same-origin", forged("")),
+        ("same-origin", forged("guessed")),
+        ("same-origin", other.as_str()),
+    ] {
+        let fields =
+            [("form_token", sent), ("connector", "amandier"), ("reason", "by a forged form")];
+        for action in ["block", "drain", "rotate-keys"] {
+            let answer = submit(&hub, action, (&cookie, site), &fields).await;
+            assert!(answer.status >= 400, "{site} {sent} {action}: {}", answer.status);
+        }
+    }
+    assert_eq!(blocks(&hub).await, 0);
+    let status: HubStatus = hub.get_json("/admin/status").await;
+    assert!(status.ready && !status.drained);
+    // Without a cookie there is only the sign-in form.
+    let fields = [("form_token", token.as_str()), ("connector", "amandier"), ("reason", "no one")];
+    assert_eq!(submit(&hub, "block", ("a=b", "same-origin"), &fields).await.status, 401);
+}
+
+#[actix_web::test]
+async fn a_hub_is_drained_resumed_reloaded_and_its_keys_rotated_by_a_named_operator() {
+    let hub = staffed().await;
+    let drained = send_as(&hub, ALICE, TestRequest::post().uri("/admin/drain")).await;
+    assert_eq!(drained.status, 200, "{}", drained.body);
+    let status: HubStatus = hub.get_json("/admin/status").await;
+    assert!(!status.ready && status.drained);
+    // It serves what reaches it.
+    assert!(hub.browser().authorize(&Authorize::by("bakery")).await.is_choice());
+    send_as(&hub, ALICE, TestRequest::delete().uri("/admin/drain")).await;
+    let status: HubStatus = hub.get_json("/admin/status").await;
+    assert!(status.ready && !status.drained);
+
+    std::fs::write(hub.folder().join("connectors/belvedere.toml"), "name = 1").unwrap();
+    let reloaded = send_as(&hub, ALICE, TestRequest::post().uri("/admin/reload")).await;
+    assert!(reloaded.body.contains("belvedere.toml"), "{}", reloaded.body);
+
+    let rotated = send_as(&hub, ALICE, TestRequest::post().uri("/admin/keys/rotate")).await;
+    assert_eq!(rotated.status, 200, "{}", rotated.body);
+    let keys: Value = serde_json::from_str(&rotated.body).unwrap();
+    assert!(keys["keys"].as_array().unwrap().len() >= 2, "{keys}");
+    // The next keys don't sign yet, so a second rotation has to wait.
+    let again = send_as(&hub, ALICE, TestRequest::post().uri("/admin/keys/rotate")).await;
+    assert!(again.status == 500 && again.body.contains("Y500106"), "{}", again.body);
+    for event in ["hub_drained", "hub_resumed", "reload_requested", "keys_rotated"] {
+        assert_eq!(recorded(&hub, event)[0]["operator"], "alice", "{event}");
+    }
+}
+
+#[actix_web::test]
+async fn a_persons_logins_are_searched_only_with_a_reason_that_is_recorded() {
+    let hub = staffed().await;
+    let browser = hub.browser();
+    let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let tokens = hub.tokens("bakery", &received).await;
+    let sub = tokens.id_token["sub"].as_str().unwrap().to_owned();
+    let support_id = hub.last_support_id();
+    let search = |sub: &str, reason: &str| {
+        let body = serde_json::json!({ "sub": sub, "reason": reason }).to_string();
+        TestRequest::post().uri("/admin/logins/search").set_payload(body)
+    };
+    for (sub, reason) in [
+        (&*sub, ""),
+        (&*sub, "    "),
+        (&*sub, "x"),
+        (&*sub, "two\nlines"),
+        ("", "ticket 4711"),
+        ("a b", "ticket 4711"),
+    ] {
+        let answer = send_as(&hub, VERA, search(sub, reason)).await;
+        assert_eq!(answer.status, 400, "{sub:?} {reason:?}");
+    }
+    assert!(recorded(&hub, "logins_searched").is_empty());
+    let answer = send_as(&hub, VERA, search(&sub, "ticket 4711")).await;
+    assert!(answer.status == 200 && answer.body.contains(&support_id), "{}", answer.body);
+    for canary in CANARIES {
+        assert!(!answer.body.contains(canary), "{canary}");
+    }
+    let line = recorded(&hub, "logins_searched").pop().unwrap();
+    assert_eq!(
+        (&line["operator"], &line["reason"], &line["sub"]),
+        (&Value::from("vera"), &Value::from("ticket 4711"), &Value::from(sub.as_str()))
+    );
+    let unknown = send_as(&hub, VERA, search("another-sub", "ticket 4711")).await;
+    assert!(unknown.status == 200 && !unknown.body.contains(&support_id));
+    // From the page, too.
+    let cookie = cookie_of(&hub, VERA).await;
+    let token = form_token(&hub, &cookie).await;
+    let fields = [("form_token", token.as_str()), ("sub", sub.as_str()), ("reason", "ticket 4712")];
+    let page = submit(&hub, "search", (&cookie, "same-origin"), &fields).await;
+    assert!(page.status == 200 && page.body.contains(&support_id), "{}", page.body);
+    assert!(!page.body.contains(&sub), "the page does not repeat the sub");
+}
+
+#[actix_web::test]
+async fn without_an_audit_log_no_person_is_searched() {
+    let hub = TestHub::start().await;
+    let body = r#"{"sub":"abc","reason":"ticket 4711"}"#;
+    let request = TestRequest::post().uri("/admin/logins/search").set_payload(body);
+    let answer = hub.send_as_admin(request).await;
+    assert!(answer.status == 409 && answer.body.contains("Y500104"), "{}", answer.body);
+}
+
+#[actix_web::test]
+async fn a_login_is_found_in_the_audit_log_after_a_restart() {
+    let hub = staffed().await;
+    let browser = hub.browser();
+    let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
+    let page = page.sign_in_failing("error").await;
+    let (support_id, code) = (page.support_id(), page.references()[0].clone());
+    let before = hub.login_view(&support_id).await;
+    hub.flush_audit();
+    let hub = hub.restarted().await;
+    let after = hub.login_view(&support_id).await;
+    assert_eq!(events(&after), events(&before));
+    assert_eq!(after.refusal.map(|refusal| refusal.code), Some(code));
+    assert_eq!(after.service_provider, before.service_provider);
+}
+
+#[actix_web::test]
+async fn a_peer_with_a_wrong_token_or_an_operators_learns_nothing() {
+    let hub = staffed().await;
+    hub.browser().authorize(&Authorize::by("bakery")).await;
+    let support_id = hub.last_support_id();
+    let path = format!("/admin/peer/logins/{support_id}");
+    for token in ["", "wrong", ALICE, VERA, ADMIN_TOKEN] {
+        let answer = send_as(&hub, token, TestRequest::get().uri(&path)).await;
+        assert!(matches!(answer.status, 401 | 429), "{token}: {}", answer.status);
+        assert!(!answer.body.contains("bakery"));
+    }
+    let cookie = cookie_of(&hub, ALICE).await;
+    assert_eq!(hub.console_page(&path, &cookie).await.status, 429);
+    let answer = send_as(&hub, PEER, TestRequest::get().uri(&path)).await;
+    assert!(answer.status == 200 && answer.body.contains("bakery"), "{}", answer.body);
+    // The token of the hubs opens nothing else.
+    for path in ["/admin/status", "/admin/config", &format!("/admin/logins/{support_id}")] {
+        let answer = send_as(&hub, PEER, TestRequest::get().uri(path)).await;
+        assert!(matches!(answer.status, 401 | 429), "{path}");
+    }
+    let block = TestRequest::post().uri("/admin/blocks").set_payload(BLOCK);
+    assert!(matches!(send_as(&hub, PEER, block).await.status, 401 | 429));
+    assert_eq!(blocks(&hub).await, 0);
+    // A search by another hub is recorded here with the operator who asked there.
+    let body = r#"{"sub":"abc","reason":"ticket 4711","operator":"bob"}"#;
+    let request = TestRequest::post().uri("/admin/peer/logins/search").set_payload(body);
+    assert_eq!(send_as(&hub, PEER, request).await.status, 200);
+    assert_eq!(recorded(&hub, "logins_searched")[0]["operator"], "bob (at another hub)");
+}
