@@ -30,7 +30,9 @@ use crate::store::Store;
 use crate::telemetry::CheckFinding;
 
 pub use block_commands::{BlockError, BlockOrigin, BlockRow, NewBlock};
-pub use connector_overview::{ConnectorCondition, ConnectorRow, ConnectorState, HealthRow};
+pub use connector_overview::{
+    ConnectorCondition, ConnectorRow, ConnectorState, HealthRow, UnreachableRow,
+};
 
 /// Interval between two searches for dead connector actors.
 const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(1);

@@ -15,8 +15,7 @@ use url::Url;
 use crate::config::PeerAccess;
 use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, EgressError, SafeHttpClient};
 use crate::ids::{Secret, SupportId};
-use crate::web::admin::{PeerAnswer, PeerHubs, PeerLoginSearch};
-use crate::web::admin_console::LoginReport;
+use crate::web::admin_console::{LoginReport, PeerAnswer, PeerHubs, PeerLoginSearch};
 
 /// A hub searches its audit log for at most four seconds. A person waits for the page meanwhile.
 const LIMITS: CallLimits = CallLimits {

@@ -262,12 +262,7 @@ fn assemble(
     let providers = checked_files.data_providers.iter();
     warnings.extend(providers.filter_map(leftovers::data_provider_warning));
     warnings.extend(settings::settings_warnings(source, &settings, &subject_keys));
-    let register = settings.register.as_ref().map(|RegisterConfig(table)| table.clone());
-    warnings.extend(leftovers::settings_leftovers(
-        source,
-        &settings,
-        &register.unwrap_or_default(),
-    ));
+    warnings.extend(leftover_warnings(source, &settings));
     warnings.extend(connector_diagnostics::unknown_category_warnings(&connectors, &settings));
     warnings.extend(missing_entry_warnings(source, &settings, &connectors, &service_providers));
     let files = ReloadableFiles::new(load_context, checked_files)?;
@@ -295,6 +290,11 @@ fn assemble(
         unverified_connectors,
         unused_files: Vec::new(),
     })
+}
+
+fn leftover_warnings(source: &SourceFile, settings: &Settings) -> Vec<Diagnostic> {
+    let register = settings.register.as_ref().map(|RegisterConfig(table)| table.clone());
+    leftovers::settings_leftovers(source, settings, &register.unwrap_or_default())
 }
 
 /// Loads every connector. Returns `None` if a file is invalid, since reachability is then unknown.

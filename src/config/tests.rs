@@ -6,6 +6,7 @@ mod email_domains;
 mod generated_files;
 pub(crate) mod kinds;
 mod leftovers;
+mod operators;
 mod public_clients;
 mod registration;
 mod secrets;

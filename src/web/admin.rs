@@ -22,13 +22,13 @@ use actix_web::dev::{HttpServiceFactory, ServiceRequest, ServiceResponse};
 use actix_web::http::header::{ALLOW, AUTHORIZATION, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data};
-use actix_web::{Error, HttpMessage as _, HttpResponse};
+use actix_web::{Error, HttpMessage as _, HttpResponse, Route};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use access::AccessDecision;
 pub use blocks::{BlockChange, BlockList};
-pub use logins::{LoginSearch, PeerAnswer, PeerHubs, PeerLoginSearch};
+pub use logins::LoginSearch;
 pub use operations::{DrainState, HubOperations, NewKey, ReloadOutcome, RotationOutcome};
 pub use operators::OperatorTokens;
 use operators::{AdminRequester, Operator, required_role};
@@ -251,11 +251,6 @@ async fn authenticate(
 pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
     let api = Arc::clone(&admin);
     let authenticated = from_fn(move |request, next| authenticate(Arc::clone(&api), request, next));
-    let method_not_allowed = |allow: &'static str| {
-        web::to(move || async move {
-            error_response(ErrorCode::MethodNotAllowed, Vec::new(), Some((ALLOW, allow.to_owned())))
-        })
-    };
     web::scope("/admin")
         .app_data(admin.console.clone())
         .app_data(Data::from(admin))
@@ -281,22 +276,7 @@ pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
                 .post(reload_keys)
                 .default_service(method_not_allowed("POST")),
         )
-        .service(
-            web::resource("/keys/rotate")
-                .post(operations::rotate_keys)
-                .default_service(method_not_allowed("POST")),
-        )
-        .service(
-            web::resource("/reload")
-                .post(operations::reload)
-                .default_service(method_not_allowed("POST")),
-        )
-        .service(
-            web::resource("/drain")
-                .post(operations::drain)
-                .delete(operations::resume)
-                .default_service(method_not_allowed("POST, DELETE")),
-        )
+        .configure(operations::configure_routes)
         .configure(logins::configure_routes)
         .configure(actions::configure_actions)
         .service(
@@ -313,6 +293,13 @@ pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
         .default_service(web::to(|| async {
             error_response(ErrorCode::NotFound, Vec::new(), None)
         }))
+}
+
+/// Returns the route for methods that a path does not have.
+fn method_not_allowed(allow: &'static str) -> Route {
+    web::to(move || async move {
+        error_response(ErrorCode::MethodNotAllowed, Vec::new(), Some((ALLOW, allow.to_owned())))
+    })
 }
 
 async fn list_connectors(admin: Data<AdminApi>) -> HttpResponse {

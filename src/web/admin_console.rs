@@ -9,6 +9,7 @@ mod advice;
 mod login;
 mod lookup;
 pub(super) mod pages;
+mod peers;
 pub mod session;
 mod trend;
 mod views;
@@ -23,14 +24,13 @@ use actix_web::web::{self, Data, ReqData, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::Value;
 
-pub use self::lookup::{LoginReport, ReportSource};
 use self::pages::PageContext;
+pub use self::peers::{LoginReport, PeerAnswer, PeerHubs, PeerLoginSearch, ReportSource};
 pub use self::trend::{LoginTrend, MinuteOfLogins};
 pub use self::views::{
     ConfigurationView, DataProviderRow, EventView, HubStatus, LiveLogins, LoginView, NamedParty,
     NodeAnswer, NoticeRow, PersonLogin, PersonLogins, RefusalView, ServiceProviderRow, StoreUsage,
 };
-use super::admin::PeerHubs;
 use super::admin::operators::AdminRequester;
 use super::admin::responses::{AdminError, ok_response};
 use super::readiness::Readiness;

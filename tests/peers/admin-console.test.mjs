@@ -157,18 +157,19 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     // What needs attention is first, with the reason.
     const first = page.locator('table').first().locator('tbody tr').first();
     await first.getByText('nowhere', { exact: true }).waitFor();
-    await first.getByText('can not be reached').waitFor();
-    await page.getByText('Block trial', { exact: true }).click();
-    await page.getByLabel('Reason for blocking trial').fill(`keys leaked, ${size}`);
-    await page.getByLabel('End of the block of trial').fill('2999-01-01T00:00');
+    await first.getByText('can not be reached').first().waitFor();
+    await page.getByText('Block an identity provider', { exact: true }).click();
+    await page.getByLabel('Identity provider', { exact: true }).selectOption('trial');
+    await page.getByLabel('Reason, for operators').fill(`keys leaked, ${size}`);
+    await page.getByLabel('End, in UTC').fill('2999-01-01T00:00');
     await checkPage(page, `block-form-${size}`);
-    await page.getByRole('button', { name: 'Block this identity provider' }).locator('visible=true').click();
+    await page.getByRole('button', { name: 'Block this identity provider' }).click();
     await done('blocked');
     await page.getByText(`In force: keys leaked, ${size}, until 2999-01-01T00:00:00Z`).waitFor();
     await checkPage(page, `overview-blocked-${size}`);
-    await page.getByText('Lift this block of trial').click();
+    await page.getByText('Lift the block of trial').click();
     await page.getByLabel('Reason for lifting the block of trial').fill('keys replaced');
-    await page.getByRole('button', { name: 'Lift the block' }).locator('visible=true').click();
+    await page.getByRole('button', { name: 'Lift this block' }).click();
     await done('lifted');
     await page.getByText('Drain this hub').click();
     await page.getByRole('button', { name: 'Drain', exact: true }).click();

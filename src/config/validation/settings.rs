@@ -65,17 +65,7 @@ pub fn check_settings(
     claims::check_claims(source, &settings.claims, problems);
     level_names::check_level_names(source, &settings, problems);
     let trace_headers = traces::check_traces(source, &settings.traces, context, problems);
-    if settings.sandbox
-        && !settings.sandbox_public
-        && base_url.as_ref().is_some_and(|url| !address::is_loopback(url))
-    {
-        let message = "allows anyone to sign in as anyone, and base_url is not on this machine";
-        problems.push(source.diagnostic(
-            "sandbox",
-            message,
-            "set sandbox = false, or sandbox_public = true if this is intended",
-        ));
-    }
+    check_sandbox(source, &settings, base_url.as_ref(), problems);
     if settings.public.listen == settings.private.listen && settings.public.listen.port() != 0 {
         problems.push(source.diagnostic(
             "private.listen",
@@ -104,6 +94,25 @@ pub fn check_settings(
         private_access,
         trace_headers,
     })
+}
+
+fn check_sandbox(
+    source: &SourceFile,
+    settings: &Settings,
+    base_url: Option<&Url>,
+    problems: &mut Vec<Diagnostic>,
+) {
+    if settings.sandbox
+        && !settings.sandbox_public
+        && base_url.is_some_and(|url| !address::is_loopback(url))
+    {
+        let message = "allows anyone to sign in as anyone, and base_url is not on this machine";
+        problems.push(source.diagnostic(
+            "sandbox",
+            message,
+            "set sandbox = false, or sandbox_public = true if this is intended",
+        ));
+    }
 }
 
 /// Returns warnings about settings that deviate from the specification or from good practice.

@@ -83,7 +83,7 @@ async fn block(
             from: None,
             until: form.until(),
         };
-        let change = admin.set_block(&request, &by, &new).await?;
+        let change = admin.set_block(&request, &by, &new, reason).await?;
         Ok(described("The block is in force", &change))
     };
     answer(&console, &by, done.await)

@@ -52,7 +52,7 @@ pub(super) async fn set_block(
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
     let new = parse_block(payload).await?;
-    Ok(json_response(StatusCode::CREATED, &admin.set_block(&request, &by, &new).await?))
+    Ok(json_response(StatusCode::CREATED, &admin.set_block(&request, &by, &new, None).await?))
 }
 
 /// Handles `DELETE /admin/blocks/{id}`: lifts a block, logs it and records it in the audit log.
@@ -69,7 +69,8 @@ pub(super) async fn lift_block(
 }
 
 impl AdminApi {
-    /// Sets a block, logs it and records it in the audit log.
+    /// Sets a block, logs it and records it in the audit log; with `reason` if the operator knows
+    /// that the audit log records it.
     ///
     /// # Errors
     /// Returns the error of an invalid block, or of a failed update.
@@ -78,10 +79,11 @@ impl AdminApi {
         request: &HttpRequest,
         by: &AdminRequester,
         new: &NewBlock,
+        reason: Option<&str>,
     ) -> Result<BlockChange, AdminError> {
         let (row, persistence) = self.connectors.block(new).await?;
         log_block_change(request, by, &row, "identity provider blocked");
-        self.audit_block_change(EventKind::BlockSet, by, &row, Some(&new.reason));
+        self.audit_block_change(EventKind::BlockSet, by, &row, reason);
         Ok(block_change(row, persistence))
     }
 

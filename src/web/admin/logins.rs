@@ -5,7 +5,6 @@
 
 use actix_web::HttpResponse;
 use actix_web::web::{self, Data, ReqData};
-use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,7 +16,7 @@ use crate::audit::{Event, EventKind};
 use crate::ids::{Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json::parse_object;
-use crate::web::admin_console::{AdminConsole, LoginReport, PersonLogins};
+use crate::web::admin_console::{AdminConsole, PeerLoginSearch, PersonLogins};
 
 /// Request body of `POST /admin/logins/search`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -27,33 +26,6 @@ pub struct LoginSearch {
     pub sub: String,
     /// Why the person's logins are searched, for example the number of a ticket.
     pub reason: String,
-}
-
-/// Request body of `POST /admin/peer/logins/search`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct PeerLoginSearch {
-    pub sub: String,
-    pub reason: String,
-    /// Who asked at the other hub.
-    pub operator: String,
-}
-
-/// The other hubs.
-#[async_trait]
-pub trait PeerHubs: Send + Sync {
-    /// Asks each for a login. Takes a few seconds at most.
-    async fn find_login(&self, id: &SupportId) -> Vec<PeerAnswer>;
-
-    /// Asks each for the logins of a person. Takes a few seconds at most.
-    async fn find_person(&self, search: &PeerLoginSearch) -> Vec<PeerAnswer>;
-}
-
-/// What another hub answered, or why it did not.
-#[derive(Clone, Debug)]
-pub struct PeerAnswer {
-    /// Name of the hub in `private.peers`.
-    pub peer: String,
-    pub answer: Result<LoginReport, String>,
 }
 
 type ConsoleData = Data<Option<AdminConsole>>;
@@ -92,7 +64,8 @@ pub(super) async fn search_all_hubs(
     let console = console.as_ref().as_ref().ok_or(ErrorCode::NotFound)?;
     let operator = by.operator.name.clone();
     let (subject, reason) = record_search(admin, console, search, &operator)?;
-    let peer_search = PeerLoginSearch { sub: search.sub.clone(), reason, operator };
+    let (sub, instance) = (search.sub.clone(), console.instance.clone());
+    let peer_search = PeerLoginSearch { sub, reason, operator, instance };
     Ok(console.find_person(&subject, &peer_search).await)
 }
 
@@ -118,7 +91,10 @@ pub(super) async fn report_person(
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
     let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
-    let PeerLoginSearch { sub, reason, operator } = parse_search(payload).await?;
+    let PeerLoginSearch { sub, reason, operator, instance } = parse_search(payload).await?;
+    if instance == console.instance {
+        return Ok(ok_response(&console.own_answer()));
+    }
     let name: String = operator.chars().filter(|c| !c.is_control()).take(64).collect();
     let operator = format!("{name} (at another hub)");
     let (subject, _) = record_search(&admin, console, &LoginSearch { sub, reason }, &operator)?;

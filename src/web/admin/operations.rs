@@ -1,13 +1,13 @@
 //! Operations on a running hub: reload, rotation of keys, drain. Each is one line of the audit log.
 
 use actix_web::HttpResponse;
-use actix_web::web::{Data, ReqData};
+use actix_web::web::{self, Data, ReqData, ServiceConfig};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::AdminApi;
 use super::operators::AdminRequester;
 use super::responses::{AdminError, ok_response};
+use super::{AdminApi, method_not_allowed};
 use crate::audit::{Event, EventKind};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::CheckFinding;
@@ -99,28 +99,45 @@ impl AdminApi {
     }
 }
 
-pub(super) async fn reload(
+/// Adds the routes of the operations.
+pub(super) fn configure_routes(config: &mut ServiceConfig) {
+    config
+        .service(web::resource("/reload").post(reload).default_service(method_not_allowed("POST")))
+        .service(
+            web::resource("/keys/rotate")
+                .post(rotate_keys)
+                .default_service(method_not_allowed("POST")),
+        )
+        .service(
+            web::resource("/drain")
+                .post(drain)
+                .delete(resume)
+                .default_service(method_not_allowed("POST, DELETE")),
+        );
+}
+
+async fn reload(
     admin: Data<AdminApi>,
     by: ReqData<AdminRequester>,
 ) -> Result<HttpResponse, AdminError> {
     Ok(ok_response(&admin.reload(&by).await?))
 }
 
-pub(super) async fn rotate_keys(
+async fn rotate_keys(
     admin: Data<AdminApi>,
     by: ReqData<AdminRequester>,
 ) -> Result<HttpResponse, AdminError> {
     Ok(ok_response(&admin.rotate(&by).await?))
 }
 
-pub(super) async fn drain(
+async fn drain(
     admin: Data<AdminApi>,
     by: ReqData<AdminRequester>,
 ) -> Result<HttpResponse, AdminError> {
     Ok(ok_response(&admin.set_drained(true, &by)?))
 }
 
-pub(super) async fn resume(
+async fn resume(
     admin: Data<AdminApi>,
     by: ReqData<AdminRequester>,
 ) -> Result<HttpResponse, AdminError> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::lookup::{JoinedReport, LocatedLine, to_timeline};
+use super::peers::PeerLoginSearch;
 use super::views::{EventView, LoginView, NamedParty, PersonLogin, PersonLogins, RefusalView};
 use super::{AdminConsole, advice, english_name, words};
 use crate::assurance::Level;
@@ -12,7 +13,6 @@ use crate::config::format_rfc3339;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
-use crate::web::admin::PeerLoginSearch;
 use crate::web::admin::responses::AdminError;
 
 /// Most logins of one person that are shown, the latest ones.

@@ -4,46 +4,17 @@
 //! joining what all hubs answer. Another hub may be wrong: its events are bounded, checked, and shown
 //! under the name that this hub's configuration gives it.
 
-use serde::{Deserialize, Serialize};
-
 use super::AdminConsole;
+use super::peers::{LoginReport, PeerAnswer, PeerLoginSearch, ReportSource};
 use super::views::NodeAnswer;
 use crate::audit::recent::{Party, Timeline, TimelineEntry};
 use crate::audit::search::{self, LoginLine, SearchResult};
 use crate::config::format_rfc3339;
 use crate::ids::{ClientId, ConnectorId, Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
-use crate::web::admin::{PeerAnswer, PeerLoginSearch};
 
 /// Most events of one hub: a login that has more is cut in the middle of its own hub's memory.
 const MAX_LINES_PER_HUB: usize = 512;
-
-/// What one hub knows of a login or of a person.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct LoginReport {
-    /// Random name of the process, so that a hub that asks itself ignores the answer.
-    pub instance: String,
-    pub source: ReportSource,
-    /// Oldest first.
-    pub lines: Vec<LoginLine>,
-    /// Number of events in the middle that are not kept.
-    #[serde(default)]
-    pub omitted: u32,
-}
-
-/// Where a hub has looked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReportSource {
-    /// The recent events in memory.
-    Memory,
-    /// The files of its audit log, completely.
-    AuditLog,
-    /// The files of its audit log, as far as the time allowed.
-    PartOfAuditLog,
-    /// Its memory only: it has no files of an audit log, or can't read them.
-    NoAuditLog,
-}
 
 /// An event with the hub that recorded it; `None` for this one.
 pub(super) struct LocatedLine {
@@ -81,6 +52,11 @@ impl AdminConsole {
         let (source, lines) =
             self.search_audit_log(move |path| search::find_subject(path, &wanted)).await;
         self.report(source, lines)
+    }
+
+    /// Returns the answer of a hub to itself, which it ignores.
+    pub fn own_answer(&self) -> LoginReport {
+        self.report(ReportSource::Memory, Vec::new())
     }
 
     /// Asks every hub for a login.

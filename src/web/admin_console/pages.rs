@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::trend::MinuteOfLogins;
 use super::views::{ConfigurationView, EventView, HubStatus, LoginView, PersonLogins};
 use super::words;
-use crate::actor::registry::{ConnectorCondition, ConnectorRow};
+use crate::actor::registry::{BlockRow, ConnectorCondition, ConnectorRow};
 use crate::audit::EventKind;
 use crate::config::model::OperatorRole;
 use crate::protocol::acr::Platform;
@@ -197,6 +197,12 @@ impl OverviewTemplate<'_> {
         ]
     }
 
+    /// Returns the blocks that were set by command, also those of connectors that no longer exist.
+    fn liftable_blocks(&self) -> impl Iterator<Item = &BlockRow> {
+        let current = self.status.connectors.iter().flat_map(|row| &row.blocks);
+        current.chain(&self.status.orphaned_blocks).filter(|block| block.id.is_some())
+    }
+
     /// Returns the bars of the last hour.
     fn trend(&self) -> TrendChart {
         TrendChart::from_minutes(&self.status.last_hour)
@@ -270,7 +276,8 @@ impl ConnectorRow {
         let mut findings: Vec<String> =
             health.reasons.iter().map(|(code, count)| format!("{code} ×{count}")).collect();
         findings.extend(health.unreachable.as_ref().map(|unreachable| {
-            format!("{} ({} since {})", unreachable.reason, unreachable.code, unreachable.since)
+            let reason = unreachable.reason.trim_end_matches('.');
+            format!("{reason} ({} since {})", unreachable.code, unreachable.since)
         }));
         findings.extend(
             health

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::lookup::{LoginReport, ReportSource};
+use super::peers::{LoginReport, ReportSource};
 use super::trend::MinuteOfLogins;
 use crate::actor::registry::{BlockRow, ConnectorRow};
 use crate::assurance::Level;
