@@ -9,10 +9,16 @@ use openssl::sha::Sha256;
 /// Returns SHA-256 of the bytes.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
+    sha256_parts([bytes])
+}
+
+/// Returns SHA-256 of the parts, one after the other.
+#[must_use]
+pub fn sha256_parts<const N: usize>(parts: [&[u8]; N]) -> [u8; 32] {
     // The one-shot function looks up its algorithm by name on each call, which takes longer than
     // the hashing.
     let mut hash = Sha256::new();
-    hash.update(bytes);
+    parts.iter().for_each(|part| hash.update(part));
     hash.finish()
 }
 

@@ -3,7 +3,7 @@
 //! A leaf is the bytes of a line with its line end. Leaves and inner nodes are hashed with different
 //! prefixes, so that no inner node can stand for a line (RFC 9162 §2.1.1).
 
-use openssl::sha::Sha256;
+use crate::digest::sha256_parts;
 
 /// SHA-256 of a leaf or an inner node.
 pub type NodeHash = [u8; 32];
@@ -44,7 +44,7 @@ impl MerkleTree {
     #[must_use]
     pub fn root(&self) -> NodeHash {
         let mut subtrees = self.subtrees.iter().rev();
-        let Some(last) = subtrees.next() else { return Sha256::new().finish() };
+        let Some(last) = subtrees.next() else { return sha256_parts([]) };
         subtrees.fold(*last, |right, left| hash_node(left, &right))
     }
 }
@@ -52,17 +52,11 @@ impl MerkleTree {
 /// Returns the hash of a line as a leaf.
 #[must_use]
 pub fn hash_leaf(line: &[u8]) -> NodeHash {
-    hash_parts([LEAF_PREFIX, line])
+    sha256_parts([LEAF_PREFIX, line])
 }
 
 fn hash_node(left: &NodeHash, right: &NodeHash) -> NodeHash {
-    hash_parts([NODE_PREFIX, left, right])
-}
-
-fn hash_parts<const N: usize>(parts: [&[u8]; N]) -> NodeHash {
-    let mut hash = Sha256::new();
-    parts.iter().for_each(|part| hash.update(part));
-    hash.finish()
+    sha256_parts([NODE_PREFIX, left, right])
 }
 
 /// Returns the hashes that lead from the leaf at `index` to the root (RFC 9162 §2.1.3.1); `None` if

@@ -41,10 +41,10 @@ function lines(panel, series, width, height, { start, end }) {
   const low = Math.min(min ?? Infinity, ...all, ...(min === undefined ? [] : [min]));
   const most = Math.max(...all);
   const top = max ?? (most > low ? most : low + 1);
-  const x = (at) => 58 + ((at - start) / (end - start)) * (width - 68);
+  const x = (at) => 72 + ((at - start) / (end - start)) * (width - 82);
   const y = (value) => 6 + (1 - (value - low) / (top - low || 1)) * (height - 14 - TIMES);
   const ticks = [0, 0.5, 1].map((share) => low + (top - low) * share);
-  const grid = ticks.map((tick) => `<line x1="58" x2="${width - 8}" y1="${y(tick)}" y2="${y(tick)}" stroke="#e3e6ea"/>${written(tick, unit, 'text', `x="54" y="${y(tick) + 4}" text-anchor="end"`)}`);
+  const grid = ticks.map((tick) => `<line x1="72" x2="${width - 8}" y1="${y(tick)}" y2="${y(tick)}" stroke="#e3e6ea"/>${written(tick, unit, 'text', `x="68" y="${y(tick) + 4}" text-anchor="end"`)}`);
   for (let at = Math.ceil(start / 900) * 900; at <= end; at += 900) {
     grid.push(`<line x1="${x(at)}" x2="${x(at)}" y1="6" y2="${height - 8 - TIMES}" stroke="#eef0f2"/><text x="${x(at)}" y="${height - 4}" text-anchor="middle">${new Date(at * 1000).toISOString().slice(11, 16)}</text>`);
   }

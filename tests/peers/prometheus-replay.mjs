@@ -26,9 +26,11 @@ async function record(targets, load) {
 }
 
 /** Points in time are metrics too: those since the recording began are stretched with it. */
-function stretched(name, value, began, start) {
+function stretched(name, value, { began, start, second }) {
   if (!/_timestamp_seconds$|_start_time_seconds$/.test(name) || value === 0) return value;
   if (/expiry/.test(name)) return value + start - began;
+  // One each minute, whatever the scrapes: its age stays.
+  if (/last_checkpoint/.test(name)) return start + second * STRETCH - (began + second - value);
   return start + (value - began) * STRETCH;
 }
 
@@ -40,7 +42,7 @@ function openMetrics({ began, scrapes }, start) {
     for (const line of text.split('\n').filter((one) => one && !one.startsWith('#'))) {
       const [, name, labels = '', value] = line.match(/^(\w+)(?:\{(.*)\})? (\S+)$/);
       const all = [labels, `job="passerelle",instance="${instance}"`].filter(Boolean).join(',');
-      lines.push(`${name}{${all}} ${stretched(name, Number(value), began, start)} ${at}`);
+      lines.push(`${name}{${all}} ${stretched(name, Number(value), { began, start, second })} ${at}`);
     }
   }
   return `${lines.join('\n').replaceAll('Infinity', 'Inf')}\n# EOF\n`;

@@ -34,7 +34,8 @@ pub struct Pseudonym(String);
 impl Pseudonym {
     /// Hashes a name to 96 bits: unique enough, and useless as a key to the store.
     pub(super) fn new(kind: &str, name: &str) -> Self {
-        let hash = digest::sha256(format!("passerelle audit {kind}\n{name}").as_bytes());
+        let parts = ["passerelle audit ", kind, "\n", name];
+        let hash = digest::sha256_parts(parts.map(str::as_bytes));
         Self(digest::base64url(hash.get(..12).unwrap_or_default()))
     }
 }

@@ -111,6 +111,27 @@ fn each_bad_setting_is_named_with_its_fix() {
         ),
         (
             file,
+            "platform =",
+            "audit.keep_days = 0\nplatform =",
+            "audit.keep_days",
+            "write at least 1",
+        ),
+        (
+            file,
+            "platform =",
+            "audit = { keep_days = 9, rotate_daily = false }\nplatform =",
+            "audit.keep_days",
+            "rotate_daily = true",
+        ),
+        (
+            file,
+            "platform =",
+            "audit.checkpoint_copy = \"audit/copy.json\"\nplatform =",
+            "audit.checkpoint_copy",
+            "another volume",
+        ),
+        (
+            file,
             "identity_source",
             "amr_marker = \"pwd\"\nidentity_source",
             "amr_marker",
