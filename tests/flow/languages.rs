@@ -111,15 +111,15 @@ async fn an_operator_s_file_is_in_force_without_a_restart_and_a_bad_one_changes_
         let browser = Browser::new(&hub, languages);
         async move { browser.authorize(&Authorize::by("bakery")).await.heading() }
     };
-    assert_eq!(title("br,de").await, "Wählen Sie ein Konto");
+    assert_eq!(title("br,de").await, "Anmelden bei „Le service bakery“");
     let folder = hub.folder().join("locales");
     std::fs::create_dir_all(folder.join("de")).unwrap();
     std::fs::write(
         folder.join("br.ftl"),
-        "language-name = Brezhoneg\nchoice-title = Dibabit ur gont\n",
+        "language-name = Brezhoneg\nchoice-title-service = Dibabit ur gont\n",
     )
     .unwrap();
-    std::fs::write(folder.join("de/site.ftl"), "choice-title = <b>Konto</b>\n").unwrap();
+    std::fs::write(folder.join("de/site.ftl"), "choice-title-service = <b>Konto</b>\n").unwrap();
     hub.reread().await;
     assert_eq!(title("br,de").await, "Dibabit ur gont");
     assert_eq!(title("de").await, "<b>Konto</b>");
@@ -129,13 +129,13 @@ async fn an_operator_s_file_is_in_force_without_a_restart_and_a_bad_one_changes_
         discovery["ui_locales_supported"],
         serde_json::json!(["ar", "br", "de", "en", "es", "fr", "it", "nl", "pl", "pt", "ro"])
     );
-    std::fs::write(folder.join("de/site.ftl"), "choice-title = { $password }\n").unwrap();
+    std::fs::write(folder.join("de/site.ftl"), "choice-title-service = { $password }\n").unwrap();
     hub.reread().await;
     assert_eq!(title("de").await, "<b>Konto</b>");
     std::fs::remove_file(folder.join("de/site.ftl")).unwrap();
     std::fs::remove_file(folder.join("br.ftl")).unwrap();
     hub.reread().await;
-    assert_eq!(title("br,de").await, "Wählen Sie ein Konto");
+    assert_eq!(title("br,de").await, "Anmelden bei „Le service bakery“");
 }
 
 #[actix_web::test]
