@@ -1,1 +1,1 @@
-document.querySelectorAll("time").forEach(function(e){var d=new Date(e.dateTime);if(!isNaN(d))e.textContent=new Intl.DateTimeFormat(document.documentElement.lang,{dateStyle:"long",timeStyle:"long"}).format(d)});
+document.querySelectorAll("time").forEach(function(e){var d=new Date(e.dateTime),p=document.documentElement.lang,n=navigator.languages.find(function(l){return l.split("-")[0]===p});if(!isNaN(d))e.textContent=new Intl.DateTimeFormat(n||p,{dateStyle:"long",timeStyle:"long"}).format(d)});
