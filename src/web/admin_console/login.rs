@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::lookup::{JoinedReport, LocatedLine, to_timeline};
 use super::peers::PeerLoginSearch;
-use super::views::{EventView, LoginView, NamedParty, PersonLogin, PersonLogins, RefusalView};
+use super::views::{
+    EventView, LoginView, NamedParty, NodeAnswer, PersonLogin, PersonLogins, RefusalView,
+};
 use super::{AdminConsole, advice, english_name, words};
 use crate::assurance::Level;
 use crate::audit::EventKind;
@@ -27,7 +29,7 @@ impl AdminConsole {
     pub(super) async fn find_login_view(&self, id: &SupportId) -> Result<LoginView, AdminError> {
         let JoinedReport { lines, omitted, nodes } = self.join_login(id).await;
         let Some(timeline) = to_timeline(&lines) else {
-            let details = nodes.iter().filter_map(|node| node.problem()).collect();
+            let details = nodes.iter().filter_map(NodeAnswer::problem).collect();
             return Err(AdminError { code: ErrorCode::SupportIdUnknown, details });
         };
         let start = timeline.entries.first().map(|first| first.at).unwrap_or_default();
