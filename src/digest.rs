@@ -18,7 +18,9 @@ pub fn sha256_parts<const N: usize>(parts: [&[u8]; N]) -> [u8; 32] {
     // The one-shot function looks up its algorithm by name on each call, which takes longer than
     // the hashing.
     let mut hash = Sha256::new();
-    parts.iter().for_each(|part| hash.update(part));
+    for part in parts {
+        hash.update(part);
+    }
     hash.finish()
 }
 

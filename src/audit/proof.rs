@@ -128,6 +128,9 @@ impl EventProof {
     }
 }
 
+/// Line of a proof, and the claims of its checkpoint or why it is not proven.
+pub type CheckedEvent<'p> = (&'p str, Result<CheckpointClaims, ProofError>);
+
 impl AuditProof {
     /// Checks every event. Returns it with the claims of its checkpoint.
     ///
@@ -136,7 +139,7 @@ impl AuditProof {
     pub fn verify<'p>(
         &'p self,
         keys: &VerificationKeys,
-    ) -> Result<Vec<(&'p str, Result<CheckpointClaims, ProofError>)>, ProofError> {
+    ) -> Result<Vec<CheckedEvent<'p>>, ProofError> {
         if self.format != FORMAT {
             return Err(ProofError::UnknownFormat);
         }
