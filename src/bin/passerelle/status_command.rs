@@ -163,13 +163,16 @@ mod tests {
     pub fn view(before: &[(&str, &str, u64)], now: &[(&str, &str, u64)]) -> StatusView {
         let status = HubStatus {
             version: "1".into(),
+            node: "hub-1".into(),
             platform: Platform::Standard,
             issuer: "https://hub.example/api/v2".into(),
             at: "2027-01-01T00:00:00Z".into(),
             ready: true,
+            drained: false,
             checks: Vec::new(),
             live: LiveLogins { choosing: 3, ..LiveLogins::default() },
             ended_logins: ended(now),
+            last_hour: Vec::new(),
             store: Vec::new(),
             connectors: Vec::new(),
             orphaned_blocks: Vec::new(),
