@@ -29,6 +29,12 @@ const LAST_RESORT: &str = "en";
 /// Key of a language's own name.
 const NAME_KEY: &str = "language-name";
 
+/// First strong isolate: begins a value in [`Locale::isolated_text`].
+pub const ISOLATE: char = '\u{2068}';
+
+/// Pop directional isolate: ends the value.
+pub const END_ISOLATE: char = '\u{2069}';
+
 type Bundle = FluentBundle<Arc<FluentResource>>;
 
 /// The languages of the pages, of which one is the default. Immutable.
@@ -114,7 +120,6 @@ impl Locale {
     fn new(tag: &str, default_tag: &str, files: &[Arc<MessageFile>]) -> Self {
         let identifier: LanguageIdentifier = tag.parse().unwrap_or_default();
         let mut bundle = FluentBundle::new_concurrent(vec![identifier.clone()]);
-        bundle.set_use_isolating(false);
         // A built-in language is complete; a test proves it.
         let layers: &[&str] =
             if is_built_in(tag) { &[tag] } else { &[LAST_RESORT, default_tag, tag] };
@@ -187,8 +192,32 @@ impl Locale {
         self.format(key, Some(&FluentArgs::from_iter(values)))
     }
 
+    /// Returns the message of a key with values, each between [`ISOLATE`] and [`END_ISOLATE`]: a
+    /// name in another script must not reorder the text around it.
+    #[must_use]
+    pub fn isolated_text<const N: usize>(
+        &self,
+        key: &str,
+        values: [(&'static str, FluentValue<'_>); N],
+    ) -> String {
+        let without_marks = |(name, value)| match value {
+            FluentValue::String(text) => (name, strip_isolates(text.into_owned()).into()),
+            other => (name, other),
+        };
+        let values = FluentArgs::from_iter(values.map(without_marks));
+        format_message(&self.0.bundle, key, Some(&values))
+    }
+
     fn format(&self, key: &str, values: Option<&FluentArgs<'_>>) -> String {
-        format_message(&self.0.bundle, key, values)
+        strip_isolates(format_message(&self.0.bundle, key, values))
+    }
+}
+
+fn strip_isolates(text: String) -> String {
+    if text.contains([ISOLATE, END_ISOLATE]) {
+        text.replace([ISOLATE, END_ISOLATE], "")
+    } else {
+        text
     }
 }
 

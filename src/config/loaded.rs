@@ -29,7 +29,7 @@ use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
 use super::validation::traces::TraceHeaders;
 use super::validation::{
-    connector_diagnostics, connectors, email_domains, languages, leftovers, scopes, settings,
+    connector_diagnostics, connectors, email_domains, leftovers, scopes, settings,
 };
 use super::watching::reloadable_files::{self, ReloadableFiles};
 use crate::ids::{ClientId, ConnectorId, Secret};
@@ -104,10 +104,8 @@ fn load_all_files(
         main.as_ref().and_then(|source| source.deserialize_at(&[], || schema.clone(), problems));
     let declarations = settings.as_ref().map(Declarations::from_settings);
     let parsed = ParsedFiles::read(folder, declarations.as_ref(), problems);
-    problems.extend(main.as_ref().zip(settings.as_ref()).and_then(|(source, settings)| {
-        let language = &settings.default_language;
-        languages::default_language_diagnostic(source, language, &parsed.languages)
-    }));
+    let named = main.as_ref().zip(settings.as_ref());
+    problems.extend(named.and_then(|(source, settings)| parsed.check_language(source, settings)));
     let rules = main
         .as_ref()
         .map(|source| SecretRules::new(source, settings.as_ref(), folder))

@@ -1,5 +1,5 @@
-//! The hub's cookies: one for each live login, one for the session, and one for the last choice, if
-//! the operator enables it (docs/design/cookies-and-csrf.md).
+//! The hub's cookies: one for each live login, one for the session, one for the language that the
+//! user chose, and one for the last choice, if the operator enables it (docs/design/cookies-and-csrf.md).
 //!
 //! A login's cookie holds 256 random bits; the URL carries their hash. So the hub verifies that a
 //! step comes from the login's browser before any lookup, an attacker can't fixate a login, and
@@ -34,6 +34,7 @@ pub struct Cookies {
     login_prefix: String,
     session_name: String,
     last_choice_name: String,
+    language_name: String,
     secure: bool,
 }
 
@@ -47,6 +48,7 @@ impl Cookies {
             login_prefix: format!("{host}{prefix}-login-"),
             session_name: format!("{host}{prefix}-session"),
             last_choice_name: format!("{host}{prefix}-last"),
+            language_name: format!("{host}{prefix}-language"),
             secure: https,
         }
     }
@@ -205,6 +207,22 @@ impl Cookies {
     pub fn expired_last_choice_cookie(&self) -> Cookie<'static> {
         self.cookie_builder(self.last_choice_name.clone(), String::new())
             .max_age(CookieDuration::ZERO)
+            .finish()
+    }
+
+    /// Returns the language that the user chose on a page, as sent.
+    #[must_use]
+    pub fn language<'a>(&self, request: &'a HttpRequest) -> Option<&'a str> {
+        request_cookies(request)
+            .find(|(name, _)| *name == self.language_name)
+            .map(|(_, value)| value)
+    }
+
+    /// Returns the cookie that remembers a language for a year.
+    #[must_use]
+    pub fn language_cookie(&self, language: &str) -> Cookie<'static> {
+        self.cookie_builder(self.language_name.clone(), language.to_owned())
+            .max_age(CookieDuration::days(365))
             .finish()
     }
 

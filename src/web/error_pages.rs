@@ -10,9 +10,10 @@ use super::cookies::HeldLogin;
 use super::csrf::FormPurpose;
 use super::hub::Hub;
 use super::outer_middleware::EarlyErrorContext;
+use super::page_language::PageLanguage;
 use super::page_models::LoginPageContext;
 use super::pages::{
-    ErrorDetail, ErrorPage, HiddenField, Locale, PageAction, PageChrome, PageTheme, ServiceReturn,
+    ErrorDetail, ErrorPage, HiddenField, PageAction, PageChrome, PageTheme, ServiceReturn,
 };
 use super::rejection::{self, RejectionContext, UnusableIdpResponse};
 use super::request_context::RequestContext;
@@ -30,7 +31,7 @@ use crate::telemetry;
 struct RejectionPage<'a> {
     context: &'a RequestContext,
     page: ErrorPage,
-    locale: Locale,
+    locale: PageLanguage,
     /// Code in the log and in the audit log.
     recorded: ErrorCode,
     client_id: Option<&'a ClientId>,
@@ -44,7 +45,8 @@ impl<'a> RejectionPage<'a> {
         Self {
             context,
             page,
-            locale: context.locale(&[]),
+            // The request may come from an attacker, so the page repeats nothing of it.
+            locale: context.locale(&[]).once(),
             recorded: code,
             client_id: None,
             login: None,
@@ -58,7 +60,7 @@ impl<'a> RejectionPage<'a> {
         hash: &'a InteractionHash,
         summary: &'a LoginSummary,
     ) -> Self {
-        let locale = context.locale(&summary.ui_locales);
+        let locale = context.locale(&summary.ui_locales).or_return_to(interaction_path(hash));
         let page = ErrorPage {
             service: context.hub.service_name(&summary.client_id, &locale),
             actions: vec![PageAction::Continue { href: interaction_path(hash) }],
@@ -146,7 +148,7 @@ pub(super) fn login_of_other_browser(
         if summary.is_displaced { ErrorCode::TooManyLogins } else { ErrorCode::LoginOtherBrowser };
     let page = new_error_page(&context.hub.core.env, code, Some(summary));
     let (client_id, login) = (Some(&summary.client_id), Some(hash));
-    let locale = context.locale(&[]);
+    let locale = context.locale(&[]).once();
     RejectionPage { context, page, locale, recorded: code, client_id, login }
         .into_response("login step rejected: the browser does not hold the login's cookie")
 }
@@ -301,7 +303,15 @@ pub fn render_early_error(
         code,
         "request rejected by the outer middleware",
     );
-    error.render(&PageChrome { locale, nonce: "", theme, base_path: BASE_PATH, notices: &[] })
+    error.render(&PageChrome {
+        locale,
+        nonce: "",
+        theme,
+        base_path: BASE_PATH,
+        notices: &[],
+        languages: &head.languages,
+        return_path: None,
+    })
 }
 
 /// Returns an error page without actions, with the login's support id or a new one.
@@ -323,7 +333,7 @@ fn new_error_page(env: &Env, code: ErrorCode, login: Option<&LoginSummary>) -> E
     }
 }
 
-fn error_page_response(hub: &Hub, locale: &Locale, error: &ErrorPage) -> HttpResponse {
+fn error_page_response(hub: &Hub, locale: &PageLanguage, error: &ErrorPage) -> HttpResponse {
     let status = error.code.entry().status;
     if matches!(error.code, ErrorCode::NotFound | ErrorCode::MethodNotAllowed) {
         return landing_page_response(hub, status, locale, |chrome| error.render(chrome));

@@ -12,7 +12,8 @@ use self::forwarded_params::{encode_params, forwarded_params, ui_locales};
 use super::csrf::{self, FormPurpose};
 use super::form::{self, FormError};
 use super::hub::Hub;
-use super::pages::{ConfirmLogOutPage, HiddenField, Locale, LoggedOutPage};
+use super::page_language::PageLanguage;
+use super::pages::{ConfirmLogOutPage, HiddenField, LoggedOutPage};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::{add_cookie, landing_page_response, see_other};
@@ -308,7 +309,7 @@ async fn remember_redirect(
 /// destination, or a page.
 fn logout_response(
     hub: &Hub,
-    locale: &Locale,
+    locale: &PageLanguage,
     outcome: LogoutOutcome,
     destination: &LogoutDestination,
 ) -> HttpResponse {
@@ -331,7 +332,7 @@ fn logout_response(
 /// ended; a sandbox keeps no session.
 fn logged_out_response(
     hub: &Hub,
-    locale: &Locale,
+    locale: &PageLanguage,
     destination: Option<&LogoutDestination>,
     unreached: Option<&ConnectorId>,
 ) -> HttpResponse {
@@ -343,12 +344,12 @@ fn logged_out_response(
             .filter(|id| hub.connectors.sandbox_offer(id).is_none())
             .and_then(|id| hub.provider_name(id, locale)),
     };
-    landing_page_response(hub, 200, locale, |chrome| logged_out.render(chrome))
+    landing_page_response(hub, 200, &locale.once(), |chrome| logged_out.render(chrome))
 }
 
 fn confirmation_page(
     hub: &Hub,
-    locale: &Locale,
+    locale: &PageLanguage,
     (cookie, provider): (Option<&Secret<String>>, Option<&ConnectorId>),
     destination: &LogoutDestination,
     params: &Params,

@@ -9,12 +9,14 @@ use super::csrf::{self, FormPurpose};
 use super::email_lookup::EmailLookup;
 use super::hub::Hub;
 use super::last_choice::ChoiceQuery;
+use super::page_language::PageLanguage;
 use super::pages::{
     self, CategoryHeading, ChoicePage, ConsentMode, ConsentPage, EmailSearch, FailureBanner,
     Locale, ProviderCandidate, ProviderList, ProviderWarning, UnavailableLabel,
     build_provider_list,
 };
 use super::request_context::RequestContext;
+use super::responses::interaction_path;
 use crate::actor::{Availability, ChoiceEntry, LoginSummary, UnavailableReason};
 use crate::config::ConnectorMetadata;
 use crate::identity::ClaimName;
@@ -25,7 +27,7 @@ use crate::protocol::email_domain::EmailDomain;
 /// A login whose page is shown to the browser that started it.
 pub struct LoginPageContext<'a> {
     pub hub: &'a Hub,
-    pub locale: Locale,
+    pub locale: PageLanguage,
     pub login: &'a HeldLogin,
     pub summary: &'a LoginSummary,
 }
@@ -37,7 +39,9 @@ impl<'a> LoginPageContext<'a> {
         login: &'a HeldLogin,
         summary: &'a LoginSummary,
     ) -> Self {
-        Self { hub: &context.hub, locale: context.locale(&summary.ui_locales), login, summary }
+        let locale =
+            context.locale(&summary.ui_locales).or_return_to(interaction_path(&login.hash));
+        Self { hub: &context.hub, locale, login, summary }
     }
 
     /// Returns the hash that names the login in URLs.

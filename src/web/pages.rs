@@ -50,6 +50,7 @@ mod short_pages;
 mod sign_in;
 mod theme;
 
+use crate::localization::Languages;
 pub use crate::localization::Locale;
 pub use choice::{
     ChoicePage, EmailSearch, FailureBanner, ProviderOption, ProviderWarning, UnavailableLabel,
@@ -82,6 +83,10 @@ pub struct PageChrome<'a> {
     pub base_path: &'a str,
     /// Operator notices in force, for the pages on which a user stays.
     pub notices: &'a [DisplayedNotice],
+    pub languages: &'a Languages,
+    /// Path of the page to return to after the choice of a language; without one, the page has no
+    /// choice.
+    pub return_path: Option<&'a str>,
 }
 
 /// A hidden input of a form.

@@ -4,7 +4,7 @@
 
 use super::cookies::HeldLogin;
 use super::form::FormError;
-use super::pages::Locale;
+use super::page_language::PageLanguage;
 use super::request_context::RequestContext;
 use crate::actor::{LoginSummary, StepError};
 use crate::audit::{Event, EventKind};
@@ -64,7 +64,7 @@ pub struct AuthorizationRejection {
     pub code: ErrorCode,
     pub redirect: ProvenRedirect,
     pub client_id: Option<ClientId>,
-    pub locale: Locale,
+    pub locale: PageLanguage,
     /// Name on the page that sends the response; may be empty.
     pub service: String,
     /// Message of the log line.

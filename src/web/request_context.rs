@@ -10,7 +10,7 @@ use actix_web::{Error, FromRequest, HttpRequest};
 
 use super::form::{self, FormError};
 use super::hub::Hub;
-use super::pages::Locale;
+use super::page_language::PageLanguage;
 use crate::protocol::params::Params;
 
 /// A request and the hub that handles it.
@@ -20,12 +20,14 @@ pub struct RequestContext {
 }
 
 impl RequestContext {
-    /// Returns the page language: `ui_locales` of the service provider first, then
-    /// `Accept-Language`, then the default language.
+    /// Returns the page language: the user's own choice first, then `ui_locales` of the service
+    /// provider, then `Accept-Language`, then the default language.
     #[must_use]
-    pub fn locale(&self, ui_locales: &[String]) -> Locale {
+    pub fn locale(&self, ui_locales: &[String]) -> PageLanguage {
         let languages = &self.hub.core.federation.load().languages;
-        languages.negotiate(None, ui_locales, self.header(&ACCEPT_LANGUAGE))
+        let chosen = self.hub.cookies.language(&self.request);
+        let accepted = self.header(&ACCEPT_LANGUAGE);
+        PageLanguage::for_request(languages.negotiate(chosen, ui_locales, accepted), &self.request)
     }
 
     /// Returns the content type that the request names.

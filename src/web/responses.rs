@@ -11,7 +11,8 @@ use actix_web::http::header::{
 };
 
 use super::hub::Hub;
-use super::pages::{DisplayedNotice, FormPostPage, HiddenField, Locale, PageChrome};
+use super::page_language::PageLanguage;
+use super::pages::{DisplayedNotice, FormPostPage, HiddenField, PageChrome};
 use crate::ids::InteractionHash;
 use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
@@ -36,18 +37,20 @@ pub fn interaction_path(hash: &InteractionHash) -> String {
 pub fn page_response(
     hub: &Hub,
     status: u16,
-    locale: &Locale,
+    locale: &PageLanguage,
     render: impl FnOnce(&PageChrome<'_>) -> String,
 ) -> HttpResponse {
     let nonce = hub.core.env.entropy().token();
-    let notices =
-        DisplayedNotice::in_force(&hub.core.federation.load().notices, locale, hub.core.env.now());
+    let federation = hub.core.federation.load();
+    let notices = DisplayedNotice::in_force(&federation.notices, locale, hub.core.env.now());
     let chrome = PageChrome {
         locale,
         nonce: &nonce,
         theme: &hub.theme,
         base_path: BASE_PATH,
         notices: &notices,
+        languages: &federation.languages,
+        return_path: locale.return_path(),
     };
     let html = render(&chrome);
     // No `form-action`: browsers apply it also to the redirect that follows a form, which here
@@ -71,7 +74,7 @@ pub fn page_response(
 pub fn landing_page_response(
     hub: &Hub,
     status: u16,
-    locale: &Locale,
+    locale: &PageLanguage,
     render: impl FnOnce(&PageChrome<'_>) -> String,
 ) -> HttpResponse {
     let mut response = page_response(hub, status, locale, render);
@@ -119,7 +122,7 @@ pub fn add_cookie(response: &mut HttpResponse, cookie: &Cookie<'_>) {
 #[must_use]
 pub fn authorization_response(
     hub: &Hub,
-    locale: &Locale,
+    locale: &PageLanguage,
     service: &str,
     answer: AuthorizationResponse,
 ) -> HttpResponse {
@@ -129,7 +132,7 @@ pub fn authorization_response(
             let fields =
                 fields.into_iter().map(|(name, value)| HiddenField::new(name, value)).collect();
             let form = FormPostPage { action, fields, service: service.to_owned() };
-            page_response(hub, 200, locale, |chrome| form.render(chrome))
+            page_response(hub, 200, &locale.once(), |chrome| form.render(chrome))
         }
     }
 }

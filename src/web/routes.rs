@@ -9,6 +9,7 @@ use actix_web::{FromRequest, Handler, HttpResponse, Resource, Route, web};
 use super::cors::{self, CorsPolicy};
 use super::error_responses::{RejectionHandler, rejection_response};
 use super::hub::{Hub, SandboxRoutes};
+use super::language_choice::{LANGUAGE_PATH, choose_language};
 use super::outer_middleware::is_json_endpoint;
 use super::rejection::{Rejection, RejectionEvent};
 use super::request_context::RequestContext;
@@ -96,6 +97,7 @@ fn documents() -> Vec<Endpoint> {
                 web::head().to(metadata::serve_client_jwks),
             ],
         ),
+        at(LANGUAGE_PATH, "GET", None, vec![get(choose_language)]),
         at("/api/v2/errors/{error}", "GET", None, vec![get(oauth_errors::show_error)]),
         at("/assets/logo", "GET", None, vec![get(assets::serve_theme_logo)]),
         at("/assets/idp/{connector}", "GET", None, vec![get(assets::serve_connector_logo)]),

@@ -7,6 +7,7 @@ use actix_web::test::TestRequest;
 use super::browser::{Browser, Page};
 use super::federation::{HOST, home_page, redirect_uri};
 use super::hub::TestHub;
+use super::markup::Form;
 use super::service::Authorize;
 
 /// The callback address to which the sandbox sends this person, not yet opened.
@@ -125,7 +126,8 @@ async fn another_browsers_login_can_not_be_stepped_in() {
     let (mine_hash, their_hash) = (hash_of(&mine.url), hash_of(&theirs.url));
     other.open(&mine.url).await.assert_error(403, "Y420002");
     other.open(&format!("{}/consent", mine.url)).await.assert_error(403, "Y420002");
-    for form in theirs.forms() {
+    let is_of_login = |form: &Form| form.action.contains(their_hash);
+    for form in theirs.forms().into_iter().filter(is_of_login) {
         let mut form = form.with("provider", "amandier");
         form.action = form.action.replace(their_hash, mine_hash);
         other.submit(&form).await.assert_error(403, "Y420002");

@@ -32,7 +32,7 @@ async fn a_blocked_provider_is_greyed_with_the_operators_word_and_refused_by_han
     let page = browser.open(&open.url).await;
     assert_eq!(page.offered(), ["belvedere"]);
     assert!(page.answer.body.contains(
-        "<span>Amandier account</span><span class=\"small quiet\">Back on Monday.</span>"
+        "<span><bdi>Amandier account</bdi></span><span class=\"small quiet\">Back on Monday.</span>"
     ));
     let banner = open.choose("amandier").await;
     assert!(banner.is_choice() && banner.answer.body.contains("<p>Back on Monday.</p>"));

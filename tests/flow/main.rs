@@ -26,6 +26,7 @@ mod diagnostics;
 mod email_domains;
 mod high;
 mod introspection;
+mod languages;
 mod level_names;
 mod levels;
 mod limits;

@@ -73,7 +73,7 @@ async fn a_connector_that_is_off_is_greyed_and_refused_by_hand() {
     let page = browser.authorize(&Authorize::by("bakery")).await;
     assert_eq!(page.offered(), ["amandier", "belvedere"]);
     assert!(page.answer.body.contains(
-        "<span>Closed account</span><span class=\"small quiet\">Closed at the moment</span>"
+        "<span><bdi>Closed account</bdi></span><span class=\"small quiet\">Closed at the moment</span>"
     ));
     let by_hand = page.form("/provider").with("provider", "closed");
     let page = browser.submit(&by_hand).await;

@@ -24,7 +24,9 @@ async fn a_failure_upstream_leads_back_to_the_choice_with_a_banner() {
         assert!(page.is_choice(), "{failure} at {}", page.url);
         let page = page.assert_error(200, code);
         assert!(
-            page.answer.body.contains("Signing in with “Belvedere identity” did not work."),
+            page.answer
+                .body
+                .contains("Signing in with “<bdi>Belvedere identity</bdi>” did not work."),
             "{failure}"
         );
         // A reload shows the same, with the same id for the support; then another account helps.

@@ -28,7 +28,7 @@ async fn the_page_says_whose_password_it_asks_for_and_keeps_none() {
     for part in [
         "autocomplete=\"username\"",
         "autocomplete=\"current-password\"",
-        "the password that you use at “Town hall”",
+        "the password that you use at “<bdi>Town hall</bdi>”",
     ] {
         assert!(page.answer.body.contains(part), "{part}");
     }

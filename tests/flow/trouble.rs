@@ -246,7 +246,7 @@ async fn one_that_fails_is_greyed_and_last_and_offered_again_after_a_pause() {
     let page = look().await;
     assert_eq!(page.offered(), ["amandier", "belvedere"]);
     assert!(page.answer.body.contains(
-        "<span>Sick account</span><span class=\"small quiet\">Out of order at the moment</span>"
+        "<span><bdi>Sick account</bdi></span><span class=\"small quiet\">Out of order at the moment</span>"
     ));
     let (closed, failing) =
         (page.answer.body.find("Closed account"), page.answer.body.find("Sick account"));

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::config::loading::{Diagnostic, SecretContext, SourceFile};
-use crate::config::model::{DataProviderFile, ServiceProviderFile};
+use crate::config::model::{DataProviderFile, ServiceProviderFile, Settings};
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::consistency::{self, ClientDeclaration};
 use crate::config::validation::data_providers::{self, RegisteredDataProvider};
@@ -49,6 +49,12 @@ impl ParsedFiles {
             ),
             languages: languages::load_languages(&folder.join(languages::FOLDER), problems),
         }
+    }
+
+    /// Returns a diagnostic if no file adds the default language and it is not built in.
+    pub fn check_language(&self, source: &SourceFile, settings: &Settings) -> Option<Diagnostic> {
+        let language = &settings.default_language;
+        languages::default_language_diagnostic(source, language, &self.languages)
     }
 
     /// Finds conflicts between service providers and data providers.

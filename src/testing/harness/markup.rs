@@ -38,12 +38,11 @@ pub fn forms(html: &str) -> Vec<Form> {
     between(html, "<form ", "</form>").into_iter().map(form).collect()
 }
 
-/// The text of each `<tag …>text</tag>`.
+/// The text of each `<tag …>text</tag>`, without the isolation of names.
 pub fn texts(html: &str, tag: &str) -> Vec<String> {
     let open = format!("<{tag}");
-    let inside = |part: &str| {
-        part.split_once('>').map(|(_, text)| unescape(text.trim())).unwrap_or_default()
-    };
+    let plain = |text: &str| unescape(text.trim()).replace("<bdi>", "").replace("</bdi>", "");
+    let inside = |part: &str| part.split_once('>').map(|(_, text)| plain(text)).unwrap_or_default();
     between(html, &open, &format!("</{tag}>")).into_iter().map(inside).collect()
 }
 

@@ -1,5 +1,6 @@
 //! The page on which the user chooses an identity provider.
 
+use askama::filters::Safe;
 use url::form_urlencoded::Serializer;
 
 use super::provider_list::{GroupTitle, ProviderGroup, ProviderList};
@@ -201,9 +202,9 @@ impl ProviderGroup {
     }
 
     /// Returns the text of the link to all providers of a category.
-    fn see_all_text(&self, t: &Locale, total: &usize) -> String {
+    fn see_all_text(&self, t: &Locale, total: &usize) -> Safe<String> {
         let category = self.heading(t).unwrap_or_default();
-        t.text_with_values(
+        t.html_with_values(
             "choice-see-category",
             [("total", (*total).into()), ("category", category.into())],
         )

@@ -1,5 +1,7 @@
 //! The page that shows which claims the service provider gets, for information or for consent.
 
+use askama::filters::Safe;
+
 use super::Locale;
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::{Claim, ClaimName};
@@ -130,21 +132,21 @@ impl ConsentPage {
         self.mode == ConsentMode::Consent
     }
 
-    fn lead(&self, t: &Locale) -> String {
+    fn lead(&self, t: &Locale) -> Safe<String> {
         let lead = match self.mode {
             _ if self.claims.is_empty() => "consent-pseudonym",
             ConsentMode::Information => "inform-lead",
             ConsentMode::Consent => "consent-lead",
         };
-        t.text_with(lead, "service", &self.service)
+        t.html_with(lead, "service", &self.service)
     }
 
-    fn source(&self, t: &Locale) -> String {
+    fn source(&self, t: &Locale) -> Safe<String> {
         let source = match self.source {
             _ if self.claims.is_empty() => "consent-account",
             ClaimSource::Register => "consent-source-register",
             ClaimSource::Provider => "consent-source-provider",
         };
-        t.text_with(source, "provider", &self.provider)
+        t.html_with(source, "provider", &self.provider)
     }
 }

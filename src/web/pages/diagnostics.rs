@@ -2,6 +2,7 @@
 //! why a token request failed. Findings are in English, as in the command `passerelle check`.
 
 use super::Locale;
+use crate::config::format_rfc3339;
 use crate::env::Timestamp;
 use crate::protocol::authorize::explanation::{RequestExplanation, RequestOutcome};
 use crate::protocol::catalogue::{CatalogueEntry, ErrorCode};
@@ -111,6 +112,10 @@ impl TokenDiagnosticPage {
 
     fn time(&self, t: &Locale) -> String {
         t.date_time(self.at)
+    }
+
+    fn datetime(&self) -> String {
+        format_rfc3339(self.at)
     }
 }
 

@@ -1,7 +1,10 @@
 //! The error page: what happened, who can fix it, what to do next (docs/design/errors.md).
 
+use askama::filters::Safe;
+
 use super::consent::ClaimLabel;
 use super::{HiddenField, Locale};
+use crate::config::format_rfc3339;
 use crate::env::Timestamp;
 use crate::protocol::catalogue::{CatalogueEntry, ErrorCode, ResponsibleParty};
 
@@ -87,6 +90,10 @@ impl ErrorPage {
         t.date_time(self.at)
     }
 
+    fn datetime(&self) -> String {
+        format_rfc3339(self.at)
+    }
+
     /// Returns the description for developers, for errors that a service provider can fix.
     fn developer_description(&self) -> Option<&str> {
         let entry = self.entry();
@@ -108,21 +115,18 @@ impl ErrorPage {
 
 impl PageAction {
     /// Returns the button's label in the page's language.
-    pub(super) fn label(&self, t: &Locale, service: Option<&str>) -> String {
-        match (self, service) {
-            (Self::TryAgain { .. }, _) => t.text("action-again"),
-            (Self::Continue { .. }, _) => t.text("action-continue"),
-            (Self::OtherProvider { .. }, _) => t.text("action-other"),
-            (Self::BackToService(_), Some(service)) => {
-                t.text_with("action-service", "service", service)
-            }
-            (Self::BackToService(_), None) => t.text("action-service-unnamed"),
-            (Self::ServiceHome { .. }, Some(service)) => {
-                t.text_with("action-home", "service", service)
-            }
-            (Self::ServiceHome { .. }, None) => t.text("action-home-unnamed"),
-            (Self::SignOut { .. }, _) => t.text("action-sign-out"),
-        }
+    pub(super) fn label(&self, t: &Locale, service: Option<&str>) -> Safe<String> {
+        let key = match (self, service) {
+            (Self::TryAgain { .. }, _) => "action-again",
+            (Self::Continue { .. }, _) => "action-continue",
+            (Self::OtherProvider { .. }, _) => "action-other",
+            (Self::BackToService(_), Some(_)) => "action-service",
+            (Self::BackToService(_), None) => "action-service-unnamed",
+            (Self::ServiceHome { .. }, Some(_)) => "action-home",
+            (Self::ServiceHome { .. }, None) => "action-home-unnamed",
+            (Self::SignOut { .. }, _) => "action-sign-out",
+        };
+        t.html_with(key, "service", service.unwrap_or_default())
     }
 
     /// Returns the form's URL and fields, if the action is a form.

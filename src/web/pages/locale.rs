@@ -1,13 +1,32 @@
 //! Levels, test failures and dates in the language of a page.
 
+use askama::filters::{Escaper as _, Html, Safe};
 use chrono::DateTime;
 
 use crate::assurance::amr::is_known_method;
 use crate::env::Timestamp;
-use crate::localization::{FluentValue, Locale};
+use crate::localization::{END_ISOLATE, FluentValue, ISOLATE, Locale};
 use crate::protocol::acr::Level;
 
 impl Locale {
+    /// Returns the message of a key with one name, as HTML.
+    pub(super) fn html_with(&self, key: &str, name: &'static str, value: &str) -> Safe<String> {
+        self.html_with_values(key, [(name, value.into())])
+    }
+
+    /// Returns the message of a key as HTML: everything is escaped, and each value is in `<bdi>`.
+    pub(super) fn html_with_values<const N: usize>(
+        &self,
+        key: &str,
+        values: [(&'static str, FluentValue<'_>); N],
+    ) -> Safe<String> {
+        let text = self.isolated_text(key, values);
+        let mut html = String::with_capacity(text.len() + 16);
+        // Writing to a String can't fail.
+        let _ok = Html.write_escaped_str(&mut html, &text);
+        Safe(html.replace(ISOLATE, "<bdi>").replace(END_ISOLATE, "</bdi>"))
+    }
+
     /// Returns the name of a level on the sandbox page.
     #[must_use]
     pub fn sandbox_level_label(&self, level: Level) -> String {
@@ -104,5 +123,13 @@ mod tests {
             locale("en").date_time(Timestamp::from_seconds(86_399)),
             "1 January 1970 at 23:59:59 (UTC)"
         );
+    }
+
+    #[test]
+    fn a_name_can_not_end_its_isolation_or_be_markup() {
+        let html = |name: &str| locale("en").html_with("inform-lead", "service", name).0;
+        assert_eq!(html("A"), "“<bdi>A</bdi>” will receive:");
+        assert_eq!(html("<b>\u{2069}x\u{2068}"), "“<bdi>&#60;b&#62;x</bdi>” will receive:");
+        assert_eq!(locale("en").text_with("inform-lead", "service", "A"), "“A” will receive:");
     }
 }

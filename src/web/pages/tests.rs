@@ -26,8 +26,7 @@ const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/web/pages");
 fn every_page() -> Vec<(Locale, String, String)> {
     let theme = gallery::theme();
     let draw = |locale: &Locale| {
-        let chrome =
-            PageChrome { locale, nonce: NONCE, theme: &theme, base_path: "/api/v2", notices: &[] };
+        let chrome = chrome(locale, &theme);
         let locale = locale.clone();
         gallery::all_pages(&chrome)
             .into_iter()
@@ -37,13 +36,19 @@ fn every_page() -> Vec<(Locale, String, String)> {
 }
 
 fn in_french<T>(render: impl FnOnce(&PageChrome<'_>) -> T) -> T {
-    render(&PageChrome {
-        locale: Languages::built_in().default_locale(),
+    render(&chrome(Languages::built_in().default_locale(), &gallery::theme()))
+}
+
+fn chrome<'a>(locale: &'a Locale, theme: &'a PageTheme) -> PageChrome<'a> {
+    PageChrome {
+        locale,
         nonce: NONCE,
-        theme: &gallery::theme(),
+        theme,
         base_path: "/api/v2",
         notices: &[],
-    })
+        languages: Languages::built_in(),
+        return_path: Some("/api/v2/interaction/abc?a=b&c=d"),
+    }
 }
 
 /// Returns the values of an attribute, in document order.
@@ -312,13 +317,7 @@ fn names_by_language_reach_the_page() {
         ..PageTheme::default()
     };
     let locale = &Languages::built_in().negotiate(None, &["en".to_owned()], None);
-    let html = gallery::choice_page(1).render(&PageChrome {
-        locale,
-        nonce: NONCE,
-        theme: &theme,
-        base_path: "/api/v2",
-        notices: &[],
-    });
+    let html = gallery::choice_page(1).render(&chrome(locale, &theme));
     assert!(
         html.contains("<title>Choose an account – My Desk</title>")
             && html.contains("src=\"/assets/logo\"")

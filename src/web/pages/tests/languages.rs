@@ -65,8 +65,13 @@ fn every_language_has_the_same_keys_and_each_is_used() {
     for key in &expected {
         assert!(named.contains(key.as_str()), "the text `{key}` is used nowhere");
     }
-    for call in ["t.text(\"", "t.text_with(\"", "t.text_with_values(\"", "self.text_with_values(\""]
-    {
+    for call in [
+        "t.text(\"",
+        "t.text_with(\"",
+        "t.html_with(\"",
+        "t.text_with_values(\"",
+        "self.text_with_values(\"",
+    ] {
         for key in sources.split(call).skip(1).filter_map(|rest| rest.split('"').next()) {
             assert!(expected.contains(key), "`{key}` has no text");
         }

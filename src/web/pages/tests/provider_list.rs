@@ -12,7 +12,7 @@ fn the_first_form_is_the_first_available_provider_s() {
             && first.contains("name=\"csrf\" value=\"ccc"),
         "{first}"
     );
-    let last = html.split("<form").last().unwrap();
+    let last = html.split("</main>").next().unwrap().split("<form").last().unwrap();
     assert!(last.contains("/cancel\"") && last.contains("name=\"csrf\" value=\"ddd"), "{last}");
 }
 

@@ -1,0 +1,1 @@
+document.querySelectorAll("time").forEach(function(e){var d=new Date(e.dateTime),p=document.documentElement.lang,n=navigator.languages.find(function(l){return l.split("-")[0]===p});if(!isNaN(d))e.textContent=new Intl.DateTimeFormat(n||p,{dateStyle:"long",timeStyle:"long"}).format(d)});
