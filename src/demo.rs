@@ -247,3 +247,6 @@ fn program_deps(upstream: UpstreamKeys, env: &Env) -> Result<ProgramDeps, DemoSt
 fn local_origin(listener: &TcpListener) -> io::Result<String> {
     Ok(format!("http://localhost:{}", listener.local_addr()?.port()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,11 +15,10 @@ use super::{CommandResult, block_on, init_logging};
 pub fn run_demo(port: u16) -> CommandResult<()> {
     init_logging(&LogConfig { format: LogFormat::Human, filter: "warn".into() })?;
     block_on(async move {
+        outln!("One identity provider, connector=donjon, can't be reached, to show how the hub");
+        outln!("treats that: two lines of the log report it. Another one, cassis, is blocked.\n");
         let demo = Demo::start(port, &Env::system())?;
-        outln!(
-            "The demo runs until you press Ctrl+C. One of its identity providers, connector=donjon,"
-        );
-        outln!("can't be reached: the log says so twice. Another one, cassis, is blocked.");
+        outln!("The demo runs until you press Ctrl+C.");
         for (platform, addresses) in [("standard", &demo.standard), ("high", &demo.high)] {
             outln!("{platform} platform");
             outln!("  hub                 {}", addresses.hub);
