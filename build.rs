@@ -1,9 +1,10 @@
 //! Tells the program its revision and the date of its source, for `passerelle --version`.
 //!
 //! Both come from git, or from `revision.txt`, which `git archive` fills in, so that a build from a
-//! tarball has them without git; `PASSERELLE_REVISION` and `SOURCE_DATE_EPOCH` override them. The
+//! tarball has them without git; `SOURCE_REVISION` and `SOURCE_DATE_EPOCH` override them. The
 //! date is that of the commit and not of the build, so that equal sources build equal programs.
-//! Builds without optimization have neither: a commit would recompile everything.
+//! Builds without optimization have neither: a commit would recompile everything. The names don't
+//! begin with `PASSERELLE_`, because `cargo run` passes them on and they are no settings.
 
 use std::env;
 use std::process::Command;
@@ -12,16 +13,16 @@ fn main() {
     for input in ["build.rs", "revision.txt"] {
         println!("cargo::rerun-if-changed={input}");
     }
-    for variable in ["PASSERELLE_REVISION", "SOURCE_DATE_EPOCH"] {
+    for variable in ["SOURCE_REVISION", "SOURCE_DATE_EPOCH"] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
     let is_optimized = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let found = if is_optimized { archived().or_else(committed) } else { None };
     let (revision, seconds) = found.unzip();
-    let revision = set_variable("PASSERELLE_REVISION").or(revision).unwrap_or_default();
+    let revision = set_variable("SOURCE_REVISION").or(revision).unwrap_or_default();
     let seconds = set_variable("SOURCE_DATE_EPOCH").or(seconds).unwrap_or_default();
-    println!("cargo::rustc-env=PASSERELLE_REVISION={revision}");
-    println!("cargo::rustc-env=PASSERELLE_SOURCE_DATE={seconds}");
+    println!("cargo::rustc-env=SOURCE_REVISION={revision}");
+    println!("cargo::rustc-env=SOURCE_DATE={seconds}");
 }
 
 fn set_variable(name: &str) -> Option<String> {

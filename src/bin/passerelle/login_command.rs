@@ -47,7 +47,7 @@ impl LoginCommand {
                 if json {
                     return print_json(&login);
                 }
-                out!("{}", printable(&describe_login(&login)));
+                out!("{}", printable(describe_login(&login)));
             }
             Self::List { sub, reason, json, hub } => {
                 let sub = if sub == "-" { std::io::read_to_string(std::io::stdin())? } else { sub };
@@ -107,7 +107,7 @@ fn print_logins(found: &PersonLogins) {
     if found.logins.is_empty() {
         outln!("no login was found; the sub is different at each service");
     }
-    out!("{}", printable(&describe_nodes(&found.nodes)));
+    out!("{}", printable(describe_nodes(&found.nodes)));
 }
 
 fn describe_nodes(nodes: &[NodeAnswer]) -> String {

@@ -61,12 +61,11 @@ use status_command::StatusCommand;
 
 /// Version with the revision and the date of the source, where the build knows them.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let date = env!("PASSERELLE_SOURCE_DATE").parse().ok();
+    let date = env!("SOURCE_DATE").parse().ok();
     let date = date.and_then(|seconds| chrono::DateTime::from_timestamp(seconds, 0));
-    let date = date.map(|date| date.format("%Y-%m-%d").to_string());
-    let revision = Some(env!("PASSERELLE_REVISION").to_owned());
-    let source: Vec<String> =
-        [revision, date].into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    let date = date.map(|date| date.format("%Y-%m-%d").to_string()).unwrap_or_default();
+    let parts = [env!("SOURCE_REVISION"), &date];
+    let source: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     match source.as_slice() {
         [] => env!("CARGO_PKG_VERSION").to_owned(),
         source => format!("{} ({})", env!("CARGO_PKG_VERSION"), source.join(", ")),

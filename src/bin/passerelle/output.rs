@@ -111,7 +111,7 @@ pub fn print_report(report: impl fmt::Display) {
         };
         match tone {
             Some(tone) if text.starts_with("  ") => {
-                out!("{}", line.replacen(first, &paint(first, tone), 1))
+                out!("{}", line.replacen(first, &paint(first, tone), 1));
             }
             Some(tone) => outln!("{}", paint(text, tone)),
             None => out!("{line}"),

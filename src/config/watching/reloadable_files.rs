@@ -28,12 +28,11 @@ use crate::config::loading::{
     Diagnostic, FieldDiagnostic, SecretContext, SecretOwner, SourceFile, safe_read,
 };
 use crate::config::validation::configured_connector::ConfiguredConnector;
-use crate::config::validation::connector_diagnostics;
 use crate::config::validation::data_providers::RegisteredDataProvider;
-use crate::config::validation::languages;
 use crate::config::validation::notices::{self, Notice};
 use crate::config::validation::scopes::ScopeTables;
 use crate::config::validation::service_providers::RegisteredClient;
+use crate::config::validation::{connector_diagnostics, languages};
 use crate::digest;
 use crate::identity::scopes::ScopeTable;
 use crate::ids::ConnectorId;
@@ -53,8 +52,7 @@ pub struct ReloadableFiles {
     notices: FileSet<Arc<[Notice]>>,
     places: PlaceTables,
     languages: FileSet<Arc<MessageFile>>,
-    /// Conflicts that no pending change has caused, for example dangling references to a removed
-    /// file.
+    /// Conflicts that no pending change has caused: dangling references to a removed file.
     unattributed: Vec<Diagnostic>,
     scan_count: u64,
 }
