@@ -32,9 +32,11 @@ struct Log {
 impl Log {
     /// A log of three days, one file each.
     fn new() -> Self {
+        // The keys first: at the clock's time they must be there.
+        let folder = good();
         let clock = Arc::new(ManualClock::at(Env::system().now()));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
-        let log = Self { folder: good(), env, clock };
+        let log = Self { folder, env, clock };
         let audit = log.start();
         for _ in 0..3 {
             for id in [THEIRS, OURS, THEIRS] {
