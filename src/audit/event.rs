@@ -148,8 +148,8 @@ events! {
         "An operator searched the recent logins of a person, for this reason.";
     ReloadRequested "reload_requested" [operator]
         "An operator made the hub read its files and keys at once.";
-    KeysRotated "keys_rotated" [operator]
-        "An operator created new keys; `key_added` names them.";
+    KeyRotationRequested "key_rotation_requested" [operator]
+        "An operator asked for new keys; `key_added` names those created.";
     HubDrained "hub_drained" [operator]
         "An operator made the hub not ready, so that a load balancer sends no new requests.";
     HubResumed "hub_resumed" [operator]

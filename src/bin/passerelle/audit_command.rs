@@ -34,7 +34,7 @@ pub enum AuditCommand {
     /// or a checkpoint is missing.
     Prove(ProveArguments),
     /// Check an exported proof, without the log. Exit code 0: the hub wrote every event as shown; 1:
-    /// one is not proven; 2: a key is missing.
+    /// one is not proven; 2: the proof or a key is missing or unreadable.
     CheckProof(CheckProofArguments),
 }
 

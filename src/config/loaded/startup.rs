@@ -1,7 +1,7 @@
 //! Loads the configuration for a start, which a bad file must not prevent.
 //!
 //! Responsible for what the hub starts without: connectors, service providers, data providers,
-//! notices and the theme. Whatever else is invalid stops the start (docs/reload.md): settings
+//! notices, messages and the theme. Whatever else is invalid stops the start (docs/reload.md): settings
 //! without which no login can be right, and the scope tables, which restrict what is released.
 
 use std::path::Path;

@@ -11,15 +11,16 @@ use serde::{Deserialize, Serialize};
 pub struct AuditConfig {
     /// Where the audit log is written.
     pub sink: AuditSink,
-    /// The current file. Full files stay in its folder, with the time in their names.
+    /// The current file. Rotated files stay in its folder, with the time in their names.
     pub path: PathBuf,
-    /// Size at which a file is full, in megabytes; 0 for no limit.
+    /// Size at which a file is rotated, in megabytes; 0 for no limit.
     pub rotate_mb: u64,
     /// Starts a new file each day (UTC).
     pub rotate_daily: bool,
-    /// Number of full files to keep; older ones are deleted. Default: all.
+    /// Number of rotated files to keep; older ones are deleted. Default: all.
     pub keep: Option<usize>,
-    /// Days after which a full file is deleted. Default: never.
+    /// Days after its last line at which a rotated file is deleted. Default: never. Requires
+    /// `rotate_daily`.
     pub keep_days: Option<u32>,
     /// File that gets a copy of each last checkpoint, on another volume than the log: a start then
     /// finds a log that was rewritten. The state folder and a shared store have one in any case.

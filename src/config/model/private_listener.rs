@@ -15,7 +15,7 @@ pub struct PrivateListener {
     /// Address and port, for example `127.0.0.1:9090`; port 0 for any free port.
     pub listen: SocketAddr,
     /// Bearer token of `passerelle idp` and other administration: at least 32 characters. Without
-    /// it and without `operators` there is no `/admin/…`.
+    /// it and without `operators` there is no `/admin/…` but `/admin/peer/…`.
     #[serde(default)]
     pub admin_token: Option<SecretRef>,
     /// Persons with a token and a role of their own, whom the audit log names.
@@ -26,7 +26,7 @@ pub struct PrivateListener {
     #[serde(default)]
     pub peers: BTreeMap<String, String>,
     /// Bearer token of the hubs among each other: at least 32 characters, the same on all hubs. It
-    /// only finds logins. Required with `peers`.
+    /// finds logins, by support id or `sub`, and changes nothing. Required with `peers`.
     #[serde(default)]
     pub peer_token: Option<SecretRef>,
     /// Accepted values of the `Host` header, without a port; IP addresses and `localhost` are

@@ -12,6 +12,7 @@ mod file_set;
 mod places;
 mod scanning;
 mod summary;
+mod unusable_files;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,9 +31,8 @@ use crate::config::loading::{
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::data_providers::RegisteredDataProvider;
 use crate::config::validation::notices::{self, Notice};
-use crate::config::validation::scopes::ScopeTables;
 use crate::config::validation::service_providers::RegisteredClient;
-use crate::config::validation::{connector_diagnostics, languages};
+use crate::config::validation::{connector_diagnostics, languages, scopes::ScopeTables};
 use crate::digest;
 use crate::identity::scopes::ScopeTable;
 use crate::ids::ConnectorId;

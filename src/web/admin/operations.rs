@@ -71,7 +71,7 @@ impl AdminApi {
     /// `KeysNotRotated` with the reason; `NotFound` where the hub has no operations.
     pub(super) async fn rotate(&self, by: &AdminRequester) -> Result<RotationOutcome, AdminError> {
         let operations = self.operations.as_ref().ok_or(ErrorCode::NotFound)?;
-        self.record_operation(EventKind::KeysRotated, by);
+        self.record_operation(EventKind::KeyRotationRequested, by);
         let rotated = operations.rotate_keys().await;
         let keys = rotated.map_err(|reason| AdminError::new(ErrorCode::KeysNotRotated, &reason))?;
         Ok(RotationOutcome { keys })

@@ -192,7 +192,7 @@ async fn a_cross_site_form_post_to_the_console_changes_nothing() {
 }
 
 #[actix_web::test]
-async fn a_hub_is_drained_resumed_reloaded_and_its_keys_rotated_by_a_named_operator() {
+async fn a_hub_is_drained_resumed_reloaded_and_its_key_rotation_requested_by_a_named_operator() {
     let hub = staffed().await;
     let drained = send_as(&hub, ALICE, TestRequest::post().uri("/admin/drain")).await;
     assert_eq!(drained.status, 200, "{}", drained.body);
@@ -215,7 +215,7 @@ async fn a_hub_is_drained_resumed_reloaded_and_its_keys_rotated_by_a_named_opera
     // The next keys don't sign yet, so a second rotation has to wait.
     let again = send_as(&hub, ALICE, TestRequest::post().uri("/admin/keys/rotate")).await;
     assert!(again.status == 500 && again.body.contains("Y500106"), "{}", again.body);
-    for event in ["hub_drained", "hub_resumed", "reload_requested", "keys_rotated"] {
+    for event in ["hub_drained", "hub_resumed", "reload_requested", "key_rotation_requested"] {
         assert_eq!(recorded(&hub, event)[0]["operator"], "alice", "{event}");
     }
 }

@@ -125,6 +125,57 @@ fn of_two_new_files_with_one_client_id_none_is_used_so_that_no_denial_is_lifted(
     }
 }
 
+/// Asserts that the hub does not accept `taker` beside a `broken` file, and that the
+/// message names the broken file.
+#[track_caller]
+fn assert_not_taken_over(folder: Folder, broken: &str, taker: &str) {
+    let good = std::fs::read_to_string(folder.path().join(broken)).unwrap();
+    let folder = folder.with(broken, format!("{good}\nthis is no TOML\n"));
+    let mut loaded = usable(&folder).expect("the hub starts");
+    let named = |loaded: &LoadedConfig| {
+        let problems = loaded.files.diagnostics();
+        problems
+            .iter()
+            .any(|problem| problem.file.ends_with(taker) && problem.message.contains(broken))
+    };
+    assert!(named(&loaded), "{:?}", loaded.files.diagnostics());
+    loaded.files.rescan(&|_| Ok(()));
+    assert!(named(&loaded), "{:?}", loaded.files.diagnostics());
+}
+
+#[test]
+fn a_copy_does_not_lift_what_a_file_with_a_typing_error_denies() {
+    let folder = wide();
+    let text = std::fs::read_to_string(folder.path().join("service-providers/sp.toml")).unwrap();
+    let denied = format!("active = false\n{text}");
+    let folder =
+        folder.with("service-providers/sp.toml", denied).with("service-providers/aa.toml", text);
+    assert_not_taken_over(folder, "service-providers/sp.toml", "service-providers/aa.toml");
+}
+
+#[test]
+fn a_connector_does_not_get_the_secret_of_a_service_provider_with_a_typing_error() {
+    let folder = wide().with("sp.secret", "the service provider's").edit(
+        "service-providers/sp.toml",
+        "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }",
+        "{ file = \"sp.secret\" }",
+    );
+    let connector = std::fs::read_to_string(folder.path().join("connectors/idp.toml")).unwrap();
+    let connector =
+        connector.replace("{ env = \"CONNECTOR_IDP__SECRET\" }", "{ file = \"sp.secret\" }");
+    let folder = folder.with("connectors/sp.toml", connector);
+    assert_not_taken_over(folder, "service-providers/sp.toml", "connectors/sp.toml");
+}
+
+#[test]
+fn a_file_does_not_share_the_sub_of_a_service_provider_with_a_typing_error() {
+    let folder = wide();
+    let file = folder.path().join("service-providers/other.toml");
+    let other = std::fs::read_to_string(file).unwrap();
+    let folder = folder.with("service-providers/other.toml", format!("sector = \"sp\"\n{other}"));
+    assert_not_taken_over(folder, "service-providers/sp.toml", "service-providers/other.toml");
+}
+
 #[test]
 fn a_service_provider_left_without_a_connector_stays_registered() {
     let folder = wide();

@@ -14,10 +14,10 @@ use crate::config::validation::service_providers::{self, ExistingConnectors};
 const MAX_FILES_TO_READMIT: usize = 64;
 
 /// Files whose newest version is rejected, with the reasons.
-type RejectedFiles = BTreeMap<PathBuf, Vec<Diagnostic>>;
+pub(super) type RejectedFiles = BTreeMap<PathBuf, Vec<Diagnostic>>;
 
 /// Files whose newest version is valid and not active yet.
-type PendingFiles = BTreeMap<PathBuf, PendingFile>;
+pub(super) type PendingFiles = BTreeMap<PathBuf, PendingFile>;
 
 impl ReloadableFiles {
     /// Activates the pending versions. Where versions conflict, the file that changed last keeps
@@ -27,9 +27,10 @@ impl ReloadableFiles {
         let (pending, is_start) = (self.pending_files(), self.scan_count == 0);
         let mut rejected = RejectedFiles::new();
         // Accepting one of several files with one id could lift what another of them denies.
-        let duplicates = reject_new_duplicates(&self.conflicts(&rejected), &pending);
+        let mut never_accepted = reject_new_duplicates(&self.conflicts(&rejected), &pending);
+        never_accepted.extend(self.collisions_with_unusable_files(&pending));
         self.unattributed = loop {
-            let all = rejected.iter().chain(&duplicates);
+            let all = rejected.iter().chain(&never_accepted);
             let known = all.map(|(file, reasons)| (file.clone(), reasons.clone())).collect();
             let (attributed, unattributed) =
                 attribute_conflicts(self.conflicts(&known), (&pending, is_start), &known);
@@ -40,9 +41,9 @@ impl ReloadableFiles {
         };
         self.unattributed.extend(self.no_connector_warning());
         if (2..=MAX_FILES_TO_READMIT).contains(&rejected.len()) {
-            self.readmit_innocent(&mut rejected, &duplicates);
+            self.readmit_innocent(&mut rejected, &never_accepted);
         }
-        rejected.extend(duplicates);
+        rejected.extend(never_accepted);
         self.services.activate_pending(&mut rejected);
         self.data_providers.activate_pending(&mut rejected);
         self.connectors.activate_pending(&mut rejected);

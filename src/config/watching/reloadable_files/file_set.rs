@@ -236,6 +236,12 @@ impl<T> FileSet<T> {
         })
     }
 
+    /// Returns the files of which no version can be used.
+    pub fn unusable_files(&self) -> impl Iterator<Item = &Path> {
+        let unusable = |file: &TrackedFile<T>| file.newest.is_err() && file.active.is_none();
+        self.files.iter().filter(move |(_, file)| unusable(file)).map(|(path, _)| path.as_path())
+    }
+
     /// Returns the versions that would be active if every pending one was accepted, except those of
     /// rejected files.
     pub fn candidate_versions<'a>(

@@ -201,8 +201,8 @@ retry-wait = { $seconds ->
     [one] Nothing is lost. You can try again in { $seconds } second.
    *[other] Nothing is lost. You can try again in { $seconds } seconds.
 }
-retry-auto = This page then tries again by itself.
-retry-stop = Do not try by itself
+retry-auto = This page then tries again automatically.
+retry-stop = Stop trying automatically
 responsible-service = Only the service that you came from can fix this. Give it the references at the bottom of the page.
 responsible-provider = The organisation that runs your account has to fix this. Give it the references at the bottom of the page. Another account may work.
 responsible-answer = This is not the service’s fault: the organisation that runs the account sent a wrong answer, or one to an older attempt. You can go on with your sign-in; another account may work.
@@ -244,7 +244,7 @@ landing-title = One sign-in for many services
 landing-go = You do not sign in on this page. Go to the site of the service that you want to use, and choose to sign in there: it brings you back here.
 landing-shared = Have you used a shared device? Sign out here before you leave it.
 logged-out-title = You are signed out
-logged-out-lead = Your sign-in here is over.
+logged-out-lead = Your session on this site has ended.
 logged-out-provider = You are also signed out of your account “{ $provider }”.
 logged-out-services = Services that you have used may still keep you signed in. Sign out of each of them too:
 logged-out-unreached = “{ $provider }” could not be informed. To be safe, sign out of that account too, or close your browser.
@@ -330,7 +330,7 @@ method-tel = Phone call
 method-hwk = Hardware key
 method-swk = Software key
 method-sc = Smart card
-method-pop = Proof of a key
+method-pop = Key (proof of possession)
 method-face = Face
 method-fpt = Fingerprint
 method-iris = Iris
@@ -338,9 +338,9 @@ method-retina = Retina
 method-vbm = Voice
 method-mail = E-mail
 method-geo = Location
-method-mca = Several channels
+method-mca = Several communication channels
 method-rba = Risk assessment
-method-user = Presence of the person
+method-user = User presence test
 method-wia = Windows sign-in
 method-mfa = Several factors
 
