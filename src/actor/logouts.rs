@@ -7,7 +7,6 @@ use super::identify;
 use super::login_services::LoginServices;
 use super::session_reuse::session_authentication;
 use crate::audit::{Event, EventKind};
-use crate::digest;
 use crate::grant::logout::{LogoutDestination, RepeatableLogout};
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret};
 use crate::login::RejectedUser;
@@ -166,11 +165,9 @@ impl Logouts {
     ) -> Result<Option<Url>, ErrorCode> {
         let destination =
             LogoutDestination { login: Some(login.clone()), ..LogoutDestination::default() };
-        let RejectedUser { connector, id_token, session } = rejected;
-        // Only the session whose user the page showed: another tab may have begun a new one.
-        let reused = cookie.filter(|cookie| {
-            session.as_ref().is_some_and(|it| *it == digest::fingerprint(cookie.reveal()))
-        });
+        // Only the session whose user the page showed.
+        let reused = cookie.filter(|cookie| rejected.is_of_session(cookie));
+        let RejectedUser { connector, id_token, .. } = rejected;
         if let Some(cookie) = reused
             && let Some(session) = self.services.grants.session(cookie).await?
         {

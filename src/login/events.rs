@@ -13,6 +13,7 @@ use super::{ChoiceBanner, Consenting};
 use crate::assurance::Level;
 use crate::assurance::amr::AmrEvidence;
 use crate::client_network::ClientNetwork;
+use crate::digest;
 use crate::env::Timestamp;
 use crate::identity::{ClaimName, Identity};
 use crate::ids::{ConnectorId, InteractionHash, Scope, Secret, Subject, SupportId};
@@ -216,6 +217,15 @@ pub struct RejectedUser {
     pub id_token: Option<Secret<String>>,
     /// Fingerprint of the reused session's cookie, if a session was reused.
     pub session: Option<String>,
+}
+
+impl RejectedUser {
+    /// Returns whether the cookie is that of the reused session. Another tab may have begun a new
+    /// one.
+    #[must_use]
+    pub fn is_of_session(&self, cookie: &Secret<String>) -> bool {
+        self.session.as_ref().is_some_and(|it| *it == digest::fingerprint(cookie.reveal()))
+    }
 }
 
 /// Content of an error page.

@@ -34,13 +34,13 @@ pub async fn reject_user(
         Reply { answer: LoginAnswer::UserRejected(rejected), .. } => rejected,
         reply => return Ok(step_response(&context, &login, reply, ResponseOrigin::Form)),
     };
-    let reused = rejected.session.is_some();
+    let is_ended = cookie.as_ref().is_some_and(|cookie| rejected.is_of_session(cookie));
     let ended = hub.logouts.end_rejected_user(rejected, cookie.as_ref(), &login.hash).await;
     let mut response = match ended.map_err(|code| failed(StepError::Hub(code)))? {
         Some(url) => see_other(url.as_str()),
         None => see_other(&interaction_path(&login.hash)),
     };
-    if reused {
+    if is_ended {
         add_cookie(&mut response, &hub.cookies.expired_session_cookie());
     }
     Ok(response)
