@@ -26,7 +26,7 @@ test('a login that is at the identity provider stops when it comes back, and a n
   assert.equal(stopped.status, 403);
   assert.match(stopped.html, /Y020150/);
   assert.match(stopped.html, /<p>Back on Monday\.<\/p>/);
-  assert.match((await opened(new Browser())).html, /Real provider<\/span><span[^>]*>Back on Monday\./);
+  assert.match((await opened(new Browser())).html, /Real provider<\/bdi><\/span><span[^>]*>Back on Monday\./);
   assert.match(idp('list'), /^real +blocked .*\n  blocked for all users by command [0-9A-Z]{12}: a test\n$/);
   idp('unblock', 'real');
   assert.match(idp('list'), /^real +on /);

@@ -8,7 +8,8 @@ import { APP, HUB, JANE, folderOf, outThroughHub, recipe, replace, startHubForSp
 
 test('openid-client signs in and out with the files of its recipe', async (t) => {
   const page = recipe('sp-openid-client');
-  const app = 'http://localhost:1';
+  // No port of the tests' servers begins with it.
+  const app = 'http://localhost:9';
   const secret = random(32);
   const hub = await startHubForSp('hub-recipe-openid-client', {
     files: {
