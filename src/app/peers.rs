@@ -51,12 +51,12 @@ impl ConfiguredPeers {
     async fn ask_all(&self, method: Method, path: &str, body: Vec<u8>) -> Vec<PeerAnswer> {
         let ask = async |(peer, base): (&String, &Url)| PeerAnswer {
             peer: peer.clone(),
-            answer: self.ask(method.clone(), base, path, body.clone()).await,
+            answer: self.call_peer(method.clone(), base, path, body.clone()).await,
         };
         join_all(self.peers.iter().map(ask)).await
     }
 
-    async fn ask(
+    async fn call_peer(
         &self,
         method: Method,
         base: &Url,

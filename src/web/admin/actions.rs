@@ -57,51 +57,69 @@ impl ActionForm {
 /// Adds the routes of the forms.
 pub(super) fn configure_actions(config: &mut web::ServiceConfig) {
     config
-        .service(web::resource("/actions/block").post(block))
-        .service(web::resource("/actions/unblock").post(unblock))
-        .service(web::resource("/actions/reload").post(reload))
-        .service(web::resource("/actions/rotate-keys").post(rotate_keys))
-        .service(web::resource("/actions/drain").post(drain))
-        .service(web::resource("/actions/resume").post(resume))
-        .service(web::resource("/actions/search").post(search));
+        .service(web::resource("/actions/search").post(search))
+        .service(web::resource("/actions/{action}").post(act));
 }
 
 type ConsoleData = Data<Option<AdminConsole>>;
 
-async fn block(
+async fn act(
     (admin, console): (Data<AdminApi>, ConsoleData),
     (request, by, payload): (HttpRequest, ReqData<AdminRequester>, web::Payload),
+    action: web::Path<String>,
 ) -> HttpResponse {
     let done = async {
         let form = ActionForm::read(&request, &by, payload).await?;
-        let reason = form.field("reason").and_then(checked_reason);
-        let new = NewBlock {
-            connector: ConnectorId::new(form.field("connector").unwrap_or_default()),
-            service_provider: form.field("service_provider").map(ClientId::new),
-            reason: reason.ok_or(ErrorCode::ReasonMissing)?.to_owned(),
-            message: std::collections::BTreeMap::new(),
-            from: None,
-            until: form.until(),
-        };
-        let change = admin.set_block(&request, &by, &new, reason).await?;
-        Ok(described("The block is in force", &change))
+        match action.as_str() {
+            "block" => block(&admin, &request, &by, &form).await,
+            "unblock" => unblock(&admin, &request, &by, &form).await,
+            "reload" => reload(&admin, &by).await,
+            "rotate-keys" => rotate_keys(&admin, &by).await,
+            "drain" => {
+                admin.set_drained(true, &by)?;
+                Ok("This hub is not ready now: the load balancer sends its requests elsewhere."
+                    .to_owned())
+            }
+            "resume" => {
+                admin.set_drained(false, &by)?;
+                Ok("This hub takes requests again.".to_owned())
+            }
+            _ => Err(ErrorCode::NotFound.into()),
+        }
     };
     answer(&console, &by, done.await)
 }
 
-async fn unblock(
-    (admin, console): (Data<AdminApi>, ConsoleData),
-    (request, by, payload): (HttpRequest, ReqData<AdminRequester>, web::Payload),
-) -> HttpResponse {
-    let done = async {
-        let form = ActionForm::read(&request, &by, payload).await?;
-        let reason = form.field("reason").and_then(checked_reason);
-        let reason = reason.ok_or(ErrorCode::ReasonMissing)?;
-        let id = form.field("id").unwrap_or_default();
-        let change = admin.lift_block(&request, &by, id, Some(reason)).await?;
-        Ok(described("The block is lifted", &change))
+async fn block(
+    admin: &AdminApi,
+    request: &HttpRequest,
+    by: &AdminRequester,
+    form: &ActionForm,
+) -> Result<String, AdminError> {
+    let reason = form.field("reason").and_then(checked_reason);
+    let new = NewBlock {
+        connector: ConnectorId::new(form.field("connector").unwrap_or_default()),
+        service_provider: form.field("service_provider").map(ClientId::new),
+        reason: reason.ok_or(ErrorCode::ReasonMissing)?.to_owned(),
+        message: std::collections::BTreeMap::new(),
+        from: None,
+        until: form.until(),
     };
-    answer(&console, &by, done.await)
+    let change = admin.set_block(request, by, &new, reason).await?;
+    Ok(described("The block is in force", &change))
+}
+
+async fn unblock(
+    admin: &AdminApi,
+    request: &HttpRequest,
+    by: &AdminRequester,
+    form: &ActionForm,
+) -> Result<String, AdminError> {
+    let reason = form.field("reason").and_then(checked_reason);
+    let reason = reason.ok_or(ErrorCode::ReasonMissing)?;
+    let id = form.field("id").unwrap_or_default();
+    let change = admin.lift_block(request, by, id, Some(reason)).await?;
+    Ok(described("The block is lifted", &change))
 }
 
 fn described(what: &str, change: &BlockChange) -> String {
@@ -109,62 +127,23 @@ fn described(what: &str, change: &BlockChange) -> String {
     format!("{what}: {}.{}", change.block.connector, warning.unwrap_or_default())
 }
 
-async fn reload(
-    (admin, console): (Data<AdminApi>, ConsoleData),
-    (request, by, payload): (HttpRequest, ReqData<AdminRequester>, web::Payload),
-) -> HttpResponse {
-    let done = async {
-        ActionForm::read(&request, &by, payload).await?;
-        let outcome = admin.reload(&by).await?;
-        Ok(match outcome.findings.len() {
-            0 => "The files and the keys were read. All of them are in use.".to_owned(),
-            problems => format!(
-                "The files and the keys were read. Problems: {problems}; see the check config."
-            ),
-        })
-    };
-    answer(&console, &by, done.await)
+async fn reload(admin: &AdminApi, by: &AdminRequester) -> Result<String, AdminError> {
+    let outcome = admin.reload(by).await?;
+    Ok(match outcome.findings.len() {
+        0 => "The files and the keys were read. All of them are in use.".to_owned(),
+        problems => {
+            format!("The files and the keys were read. Problems: {problems}; see the check config.")
+        }
+    })
 }
 
-async fn rotate_keys(
-    (admin, console): (Data<AdminApi>, ConsoleData),
-    (request, by, payload): (HttpRequest, ReqData<AdminRequester>, web::Payload),
-) -> HttpResponse {
-    let done = async {
-        ActionForm::read(&request, &by, payload).await?;
-        let keys = admin.rotate(&by).await?.keys;
-        let listed =
-            keys.iter().map(|key| format!("{} ({}) from {}", key.kid, key.purpose, key.from));
-        Ok(format!(
-            "New keys: {}. If the other hubs have key folders of their own, copy the files there before that time.",
-            listed.collect::<Vec<_>>().join("; ")
-        ))
-    };
-    answer(&console, &by, done.await)
-}
-
-async fn drain(
-    (admin, console): (Data<AdminApi>, ConsoleData),
-    (request, by, payload): (HttpRequest, ReqData<AdminRequester>, web::Payload),
-) -> HttpResponse {
-    let done = async {
-        ActionForm::read(&request, &by, payload).await?;
-        admin.set_drained(true, &by)?;
-        Ok("This hub is not ready now: the load balancer sends its requests elsewhere.".to_owned())
-    };
-    answer(&console, &by, done.await)
-}
-
-async fn resume(
-    (admin, console): (Data<AdminApi>, ConsoleData),
-    (request, by, payload): (HttpRequest, ReqData<AdminRequester>, web::Payload),
-) -> HttpResponse {
-    let done = async {
-        ActionForm::read(&request, &by, payload).await?;
-        admin.set_drained(false, &by)?;
-        Ok("This hub takes requests again.".to_owned())
-    };
-    answer(&console, &by, done.await)
+async fn rotate_keys(admin: &AdminApi, by: &AdminRequester) -> Result<String, AdminError> {
+    let keys = admin.rotate(by).await?.keys;
+    let listed = keys.iter().map(|key| format!("{} ({}) from {}", key.kid, key.purpose, key.from));
+    Ok(format!(
+        "New keys: {}. If the other hubs have key folders of their own, copy the files there before that time.",
+        listed.collect::<Vec<_>>().join("; ")
+    ))
 }
 
 async fn search(
