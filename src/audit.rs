@@ -107,8 +107,16 @@ impl Audit {
             recent.record(&event);
         }
         if let Some(shared) = &self.log {
-            shared.enqueue(event);
+            // A loss is counted.
+            let _is_queued = shared.enqueue(event);
         }
+    }
+
+    /// Queues an event that an action requires, for the log alone. Returns whether it was queued for
+    /// a log that can be written; otherwise the action must not happen.
+    #[must_use]
+    pub fn record_required(&self, event: Event) -> bool {
+        self.log.as_ref().is_some_and(|log| log.is_writable() && log.enqueue(event))
     }
 
     /// Keeps an event only in the recent events: it is no business event, but an operator may need

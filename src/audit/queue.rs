@@ -82,28 +82,35 @@ impl AuditQueue {
         (Self { queue, env: env.clone(), state: Arc::clone(&state) }, messages, state)
     }
 
-    /// Queues an event, or counts it as lost.
-    pub(super) fn enqueue(&self, event: Event) {
+    /// Queues an event, or counts it as lost. Returns whether it was queued.
+    pub(super) fn enqueue(&self, event: Event) -> bool {
         if event.is_unauthenticated()
             && self.state.waiting.load(Ordering::Relaxed) >= MAX_WAITING_FOR_UNAUTHENTICATED
         {
-            return self.state.count_lost();
+            self.state.count_lost();
+            return false;
         }
         // Counted before it is queued, so that the writer's count never goes below zero.
         self.state.waiting.fetch_add(1, Ordering::Relaxed);
         match self.queue.try_send(Message::Record(event, self.env.now())) {
-            Ok(()) => {}
+            Ok(()) => true,
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
                 self.state.waiting.fetch_sub(1, Ordering::Relaxed);
                 self.state.count_lost();
+                false
             }
         }
+    }
+
+    /// Returns whether the last write succeeded.
+    pub(super) fn is_writable(&self) -> bool {
+        self.state.write_error.load().is_none()
     }
 
     /// Returns whether a new login may begin.
     pub(super) fn admits_logins(&self) -> bool {
         let is_healthy = || {
-            self.state.write_error.load().is_none()
+            self.is_writable()
                 && self.state.waiting.load(Ordering::Relaxed) <= MAX_WAITING_FOR_NEW_LOGINS
         };
         self.state.when_full == WhenFull::GoOn || is_healthy()

@@ -51,7 +51,7 @@ pub struct LoadedConfig {
     /// Bearer token for the administration of a running hub; without one there is no
     /// administration.
     pub admin_token: Option<Secret<String>>,
-    /// Persons with a token of their own, and the other hubs.
+    /// Operators with their tokens, and the other hubs.
     pub private_access: PrivateAccess,
     /// Headers of each request to the trace collector.
     pub trace_headers: TraceHeaders,

@@ -209,7 +209,7 @@ pub enum LoginAnswer {
     ErrorPage(LoginErrorPage),
 }
 
-/// A person whom the user at the browser does not recognize as themselves.
+/// The user on the consent page, after the person at the browser said "This is not me".
 #[derive(Clone)]
 pub struct RejectedUser {
     pub connector: ConnectorId,

@@ -29,6 +29,8 @@ fn a_full_device_stops_new_logins() {
     );
     audit.flush();
     assert_eq!(audit.check_admission(), Err(ErrorCode::AuditUnwritable));
+    let search = Event::new(EventKind::LoginsSearched);
+    assert!(!audit.record_required(search), "a search that no line names");
     assert!(audit.warnings()[0].message.contains("No space left"), "{:?}", audit.warnings());
 }
 

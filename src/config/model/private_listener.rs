@@ -18,7 +18,7 @@ pub struct PrivateListener {
     /// it and without `operators` there is no `/admin/…` but `/admin/peer/…`.
     #[serde(default)]
     pub admin_token: Option<SecretRef>,
-    /// Persons with a token and a role of their own, whom the audit log names.
+    /// Operators, each with a name for the audit log, a token and a role.
     #[serde(default)]
     pub operators: Vec<OperatorEntry>,
     /// The private listeners of the other hubs, by name: `{ hub-2 = "http://10.0.0.2:9090" }`. The

@@ -35,7 +35,7 @@ pub struct PeerAccess {
 /// Operators and peers, checked.
 #[derive(Clone, Debug, Default)]
 pub struct PrivateAccess {
-    /// Persons with a token of their own.
+    /// Operators, each with their token.
     pub operators: Vec<OperatorAccount>,
     /// `None` without a token for peers.
     pub peers: Option<PeerAccess>,

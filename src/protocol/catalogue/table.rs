@@ -323,7 +323,7 @@ catalogue! {
     SupportIdMalformed = "Y500101" 404 "invalid_request" Info Client Operator "error-not-found" "This is not a support id: twelve letters and digits, without I, L, O and U.";
     AdminRole = "Y500102" 403 "insufficient_scope" Warn Client Operator "error-bad-request" "This request changes the hub; the token's role may only read.";
     LoginSearchMalformed = "Y500103" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a search: a JSON object of sub and reason. The reason, of 5 to 200 printable characters, is recorded in the audit log.";
-    LoginSearchUnrecorded = "Y500104" 409 "invalid_request" Warn Client Operator "error-bad-request" "The logins of a person are only searched if the audit log records why: set audit.sink to file.";
+    LoginSearchUnrecorded = "Y500104" 409 "invalid_request" Warn Client Operator "error-bad-request" "The logins of a person are only searched if the audit log records why: set audit.sink to file, and see in /readyz whether it can be written.";
     ReasonMissing = "Y500105" 400 "invalid_request" Info Client Operator "error-bad-request" "The change needs a reason of 5 to 200 printable characters, which the audit log records.";
     KeysNotRotated = "Y500106" 500 "server_error" Error Hub Operator "error-internal" "No new keys could be created in the key folder; the keys in use stay.";
     PeerToken = "Y500107" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.peer_token as a Bearer token.";

@@ -113,15 +113,13 @@ fn record_search(
         (1..=255).contains(&sub.len()) && sub.bytes().all(|byte| byte.is_ascii_graphic());
     let reason = checked_reason(&search.reason).filter(|_| is_subject);
     let reason = reason.ok_or(ErrorCode::LoginSearchMalformed)?;
-    if console.audit_log.is_none() {
+    let subject = Subject::new(sub);
+    let event = Event::new(EventKind::LoginsSearched).subject(&subject);
+    let event = event.operator(operator).reason(reason);
+    if console.audit_log.is_none() || !admin.audit.record_required(event) {
         return Err(ErrorCode::LoginSearchUnrecorded.into());
     }
-    let subject = Subject::new(sub);
     tracing::warn!(who = operator, reason, "the recent logins of a person are searched");
-    admin.audit.record(|| {
-        let event = Event::new(EventKind::LoginsSearched).subject(&subject);
-        event.operator(operator).reason(reason)
-    });
     Ok((subject, reason.to_owned()))
 }
 
