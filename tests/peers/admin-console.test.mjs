@@ -70,9 +70,9 @@ async function checkPage(page, name) {
 /** A user chooses an unreachable identity provider; returns the code and the support id of the page. */
 async function failLogin(page) {
   await page.goto(authorize());
-  // As if the page was opened before the hub's probes failed.
-  await page.locator('button[value=trial]').evaluate((button) => { button.value = 'nowhere'; });
-  await page.locator('button[value=nowhere]').click();
+  // As if the page was opened before the hub's probes failed, whether or not they have.
+  await page.locator('button[value=trial]').evaluate((button) => { button.value = 'nowhere'; button.id = 'chosen'; });
+  await page.locator('#chosen').click();
   const output = page.locator('.note.bad code');
   await output.first().waitFor();
   return { code: await output.nth(0).innerText(), supportId: await output.nth(1).innerText() };
