@@ -24,16 +24,16 @@ pub use message_file::{MessageFile, MessageProblem};
 pub const DEFAULT_LANGUAGE: &str = "fr";
 
 /// Language of the messages that neither a language nor the default language has.
-const LAST_RESORT: &str = "en";
+const FALLBACK_LANGUAGE: &str = "en";
 
 /// Key of a language's own name.
 const NAME_KEY: &str = "language-name";
 
 /// First strong isolate: begins a value in [`Locale::isolated_text`].
-pub const ISOLATE: char = '\u{2068}';
+pub const FIRST_STRONG_ISOLATE: char = '\u{2068}';
 
 /// Pop directional isolate: ends the value.
-pub const END_ISOLATE: char = '\u{2069}';
+pub const POP_DIRECTIONAL_ISOLATE: char = '\u{2069}';
 
 type Bundle = FluentBundle<Arc<FluentResource>>;
 
@@ -74,7 +74,7 @@ impl Languages {
         for tag in built_in::tags() {
             tags.insert(tag);
         }
-        let default_tag = if tags.contains(default) { default } else { LAST_RESORT };
+        let default_tag = if tags.contains(default) { default } else { FALLBACK_LANGUAGE };
         let locale = |tag: &str| Locale::new(tag, default_tag, files);
         Self { locales: tags.iter().map(|tag| locale(tag)).collect(), default: locale(default_tag) }
     }
@@ -122,7 +122,7 @@ impl Locale {
         let mut bundle = FluentBundle::new_concurrent(vec![identifier.clone()]);
         // A built-in language is complete; a test proves it.
         let layers: &[&str] =
-            if is_built_in(tag) { &[tag] } else { &[LAST_RESORT, default_tag, tag] };
+            if is_built_in(tag) { &[tag] } else { &[FALLBACK_LANGUAGE, default_tag, tag] };
         for layer in layers {
             let own = files.iter().filter(|file| file.language() == *layer);
             let resources = built_in::resource(layer).into_iter().chain(own.map(|f| f.resource()));
@@ -137,9 +137,9 @@ impl Locale {
         Self(Arc::new(Language { identifier, tag, default_tag, name, bundle }))
     }
 
-    /// Returns the language code, as in configuration files: `fr`.
+    /// Returns the language tag (BCP 47), as in configuration files: `fr`.
     #[must_use]
-    pub fn language(&self) -> &str {
+    pub fn tag(&self) -> &str {
         &self.0.tag
     }
 
@@ -162,7 +162,7 @@ impl Locale {
     /// language, else in English, else the first.
     #[must_use]
     pub fn localize<'a>(&self, by_language: &'a BTreeMap<String, String>) -> &'a str {
-        [self.0.tag.as_str(), &self.0.default_tag, LAST_RESORT]
+        [self.0.tag.as_str(), &self.0.default_tag, FALLBACK_LANGUAGE]
             .into_iter()
             .find_map(|tag| by_language.get(tag))
             .or_else(|| by_language.values().next())
@@ -192,7 +192,7 @@ impl Locale {
         self.format(key, Some(&FluentArgs::from_iter(values)))
     }
 
-    /// Returns the message of a key with values, each between [`ISOLATE`] and [`END_ISOLATE`]: a
+    /// Returns the message of a key with values, each between [`FIRST_STRONG_ISOLATE`] and [`POP_DIRECTIONAL_ISOLATE`]: a
     /// name in another script must not reorder the text around it.
     #[must_use]
     pub fn isolated_text<const N: usize>(
@@ -214,8 +214,8 @@ impl Locale {
 }
 
 fn strip_isolates(text: String) -> String {
-    if text.contains([ISOLATE, END_ISOLATE]) {
-        text.replace([ISOLATE, END_ISOLATE], "")
+    if text.contains([FIRST_STRONG_ISOLATE, POP_DIRECTIONAL_ISOLATE]) {
+        text.replace([FIRST_STRONG_ISOLATE, POP_DIRECTIONAL_ISOLATE], "")
     } else {
         text
     }

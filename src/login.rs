@@ -54,7 +54,7 @@ pub use context::{LoginContext, TimeBreakdown};
 pub use events::{
     Callback, ClaimsSource, ConsentAnswer, ConsentSubmission, Effect, EffectOutcome, Grant,
     IdentificationError, IdentifiedUser, LoginAnswer, LoginErrorPage, LoginRequest, NextAction,
-    RejectedUser, SessionUse,
+    SessionUse, WrongUser,
 };
 pub use failed::Failed;
 pub use identifying::Identifying;

@@ -56,7 +56,6 @@ pub mod pages;
 pub mod pasted_request;
 pub mod private_listener;
 pub mod readiness;
-pub mod rejected_user;
 mod rejection;
 mod request_context;
 pub mod responses;
@@ -66,5 +65,6 @@ pub mod sign_in;
 mod spans;
 pub mod token;
 pub mod token_diagnostics;
+pub mod wrong_user;
 
 pub use hub::{Hub, SandboxRoutes};

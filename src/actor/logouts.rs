@@ -9,7 +9,7 @@ use super::session_reuse::session_authentication;
 use crate::audit::{Event, EventKind};
 use crate::grant::logout::{LogoutDestination, RepeatableLogout};
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret};
-use crate::login::RejectedUser;
+use crate::login::WrongUser;
 use crate::login::upstream::EndSessionRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::logout::LogoutHint;
@@ -159,7 +159,7 @@ impl Logouts {
     /// `StoreUnavailable`: the session may still exist.
     pub async fn end_rejected_user(
         &self,
-        rejected: RejectedUser,
+        rejected: WrongUser,
         cookie: Option<&Secret<String>>,
         login: &InteractionHash,
     ) -> Result<Option<Url>, ErrorCode> {
@@ -167,7 +167,7 @@ impl Logouts {
             LogoutDestination { login: Some(login.clone()), ..LogoutDestination::default() };
         // Only the session whose user the page showed.
         let reused = cookie.filter(|cookie| rejected.is_of_session(cookie));
-        let RejectedUser { connector, id_token, .. } = rejected;
+        let WrongUser { connector, id_token, .. } = rejected;
         if let Some(cookie) = reused
             && let Some(session) = self.services.grants.session(cookie).await?
         {

@@ -65,7 +65,7 @@ impl<'m> StepAudit<'m> {
                 StepKind::ConsentYes
             }
             LoginRequest::Consent(_) => StepKind::ConsentNo,
-            LoginRequest::Cancel | LoginRequest::RejectUser | LoginRequest::Displace => {
+            LoginRequest::Cancel | LoginRequest::ReportWrongUser | LoginRequest::Displace => {
                 StepKind::Other
             }
         };
@@ -170,6 +170,10 @@ impl<'m> StepAudit<'m> {
                     && login.outcome() == Some(Err(ErrorCode::UserRefusedConsent)) =>
             {
                 self.audit().record(|| login_event(EventKind::ConsentRefused, login));
+            }
+            (_, LoginAnswer::WrongUserReported(user)) => {
+                let event = login_event(EventKind::WrongUserReported, login);
+                self.audit().record(|| event.idp(&user.connector));
             }
             _ => {}
         }
@@ -294,7 +298,7 @@ fn refusal_code(login: &Login, answer: &LoginAnswer, before: &str) -> Option<Err
         LoginAnswer::ServiceProvider { .. }
         | LoginAnswer::RedirectToIdp { .. }
         | LoginAnswer::RedirectToConsent
-        | LoginAnswer::UserRejected(_)
+        | LoginAnswer::WrongUserReported(_)
         | LoginAnswer::ConsentPage(_) => None,
     }
 }

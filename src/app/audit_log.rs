@@ -51,7 +51,7 @@ pub(super) fn start_audit(
                 FileRotation {
                     max_bytes: size,
                     daily,
-                    keep: settings.keep,
+                    keep_files: settings.keep_files,
                     max_age: settings.keep_days.map(|days| DAY * days),
                 },
                 env.now(),

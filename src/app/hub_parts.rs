@@ -13,8 +13,8 @@ use super::from_settings::{
 };
 use super::keys::SharedKeys;
 use super::metrics_sampler;
-use super::operations::RunningOperations;
-use super::peers::ConfiguredPeers;
+use super::operations::LocalHubOperations;
+use super::peers::PeerHubClient;
 use super::prepare::DiscoveryPublisher;
 use super::readiness::{self, ReadinessSources, StoreCapacities};
 use super::reload::{Reload, ReloadConfig};
@@ -42,7 +42,7 @@ use crate::store::counters::Counters;
 use crate::store::kind::StoreCheck;
 use crate::telemetry::Metrics;
 use crate::token::keyring::JWKS_MAX_AGE;
-use crate::web::admin::{AdminApi, OperatorTokens};
+use crate::web::admin::{AdminApi, AdminCredentials};
 use crate::web::admin_console::AdminConsole;
 use crate::web::client_address::TrustedProxies;
 use crate::web::cookies::Cookies;
@@ -135,7 +135,7 @@ impl HubParts<'_> {
         ReloadConfig {
             label_policy: metrics_sampler::LabelPolicy::from_settings(self.loaded),
             files: self.loaded.files.clone(),
-            unused_files: self.loaded.unused_files.clone(),
+            startup_diagnostics: self.loaded.startup_diagnostics.clone(),
             connectors,
             discovery_publisher,
             registry,
@@ -252,14 +252,14 @@ impl HubParts<'_> {
         reload: Reload,
     ) -> Result<Arc<AdminApi>, BuildError> {
         let (settings, access) = (self.settings(), &self.loaded.private_access);
-        let operations = RunningOperations {
+        let operations = LocalHubOperations {
             reload,
             keys: self.keys.clone(),
             key_folder: settings.keys.clone(),
             signing_key_lead: settings.lifetimes.signing_key_lead(),
             env: self.core.env.clone(),
         };
-        let tokens = OperatorTokens::new(self.loaded.admin_token.as_ref(), access);
+        let tokens = AdminCredentials::new(self.loaded.admin_token.as_ref(), access);
         let admin = AdminApi::new(hub.connectors.clone(), tokens, &self.core.env)
             .with_audit(&self.core.audit)
             .with_key_reloader(Arc::new(self.keys.clone()))
@@ -272,7 +272,7 @@ impl HubParts<'_> {
         let settings = self.settings();
         let capacities = StoreCapacities::from_settings(self.loaded);
         let (live_logins, store) = (Arc::clone(&self.live_logins), Arc::clone(&self.store));
-        let peers = ConfiguredPeers::new(self.loaded.private_access.peers.as_ref())
+        let peers = PeerHubClient::new(self.loaded.private_access.peers.as_ref())
             .map_err(|error| BuildError::Peers(error.to_string()))?;
         let audit = &settings.audit;
         Ok(AdminConsole {
@@ -286,7 +286,7 @@ impl HubParts<'_> {
             node: audit.node.clone().unwrap_or_else(audit_log::host_name),
             instance: self.core.env.entropy().token(),
             audit_log: (audit.sink == AuditSink::File).then(|| audit.path.clone()),
-            audit_searches: tokio::sync::Mutex::new(()),
+            audit_searches: Arc::default(),
             peers: peers.map(|peers| Arc::new(peers) as Arc<_>),
             trend: metrics_sampler::start_login_trend(&self.core),
             settings: serde_json::to_value(settings)?,

@@ -14,7 +14,7 @@ use crate::token::keyfiles::{self, CreatedKey};
 use crate::web::admin::{HubOperations, KeyReloader as _, NewKey};
 
 /// Operations on this hub.
-pub(super) struct RunningOperations {
+pub(super) struct LocalHubOperations {
     pub reload: Reload,
     pub keys: SharedKeys,
     pub key_folder: PathBuf,
@@ -24,7 +24,7 @@ pub(super) struct RunningOperations {
 }
 
 #[async_trait]
-impl HubOperations for RunningOperations {
+impl HubOperations for LocalHubOperations {
     async fn reload(&self) -> Vec<CheckFinding> {
         self.reload.reload_now().await;
         self.reload.findings()

@@ -25,13 +25,13 @@ const LIMITS: CallLimits = CallLimits {
 };
 
 /// The other hubs, with a client for them.
-pub(super) struct ConfiguredPeers {
+pub(super) struct PeerHubClient {
     peers: BTreeMap<String, Url>,
     token: Secret<String>,
     client: SafeHttpClient,
 }
 
-impl ConfiguredPeers {
+impl PeerHubClient {
     /// Creates the client; `None` without other hubs.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl ConfiguredPeers {
 }
 
 #[async_trait]
-impl PeerHubs for ConfiguredPeers {
+impl PeerHubs for PeerHubClient {
     async fn find_login(&self, id: &SupportId) -> Vec<PeerAnswer> {
         self.ask_all(Method::GET, &format!("admin/peer/logins/{id}"), Vec::new()).await
     }
@@ -110,7 +110,7 @@ mod tests {
     async fn ask(urls: &[(&str, String)]) -> BTreeMap<String, Result<LoginReport, String>> {
         let peers = urls.iter().map(|(name, url)| ((*name).to_owned(), Url::parse(url).unwrap()));
         let access = PeerAccess { token: Secret::new("p".repeat(32)), peers: peers.collect() };
-        let peers = ConfiguredPeers::new(Some(&access)).unwrap().unwrap();
+        let peers = PeerHubClient::new(Some(&access)).unwrap().unwrap();
         let id = SupportId::new("7K2M9QX4T0BC");
         let answers = peers.find_login(&id).await;
         answers.into_iter().map(|one| (one.peer, one.answer)).collect()

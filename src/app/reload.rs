@@ -37,7 +37,7 @@ pub(super) struct ReloadConfig {
     /// The files as they were when the hub was built.
     pub files: ReloadableFiles,
     /// Problems of files that only a restart reads again.
-    pub unused_files: Vec<Diagnostic>,
+    pub startup_diagnostics: Vec<Diagnostic>,
     pub connectors: connector::ConnectorContext,
     pub discovery_publisher: DiscoveryPublisher,
     pub registry: RegistryHandle,
@@ -112,7 +112,7 @@ impl ReloadConfig {
         let status = Arc::new(ArcSwap::from_pointee(ReloadStatus {
             digest,
             findings: to_findings(
-                self.unused_files.iter().chain(&self.files.diagnostics()).chain(&refused),
+                self.startup_diagnostics.iter().chain(&self.files.diagnostics()).chain(&refused),
             ),
             unusable: self.files.unusable_kinds(),
         }));
@@ -130,7 +130,7 @@ impl ReloadConfig {
             running,
             reported: BTreeMap::new(),
             reported_unverified: refused,
-            unused_files: self.unused_files,
+            startup_diagnostics: self.startup_diagnostics,
             status: Arc::clone(&status),
         };
         actix::spawn(following.run(self.interval, requests));
@@ -152,7 +152,7 @@ struct ReloadLoop {
     /// Errors that only `passerelle check` rejects, as last logged. The start logs the first ones.
     reported_unverified: Vec<Diagnostic>,
     /// Problems of files that only a restart reads again.
-    unused_files: Vec<Diagnostic>,
+    startup_diagnostics: Vec<Diagnostic>,
     settings: Option<[u8; 32]>,
     status: Arc<ArcSwap<ReloadStatus>>,
 }
@@ -243,7 +243,7 @@ impl ReloadLoop {
             tracing::warn!("passerelle.toml has changed; it takes effect at the next restart");
         }
         let current = result.diagnostics.iter().chain(&result.unverified);
-        let findings = to_findings(self.unused_files.iter().chain(current));
+        let findings = to_findings(self.startup_diagnostics.iter().chain(current));
         self.reported_unverified = result.unverified;
         let outcome = match result.next {
             None => "unchanged",

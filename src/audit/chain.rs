@@ -118,6 +118,10 @@ pub(super) struct AuditLine<'a> {
     /// Why the operator did it, in the operator's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    /// Random, in lines without `support_id`: the hashes in a proof of another line then confirm no
+    /// guess about this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salt: Option<&'a str>,
 }
 
 /// Claims of a checkpoint.
@@ -194,6 +198,7 @@ impl ChainPosition {
             jws: rare.jws.as_deref(),
             operator: rare.operator.as_deref(),
             reason: rare.reason.as_deref(),
+            salt: rare.salt.as_deref(),
         };
         let from = bytes.len();
         // Serializing strings and numbers to memory can't fail.

@@ -6,6 +6,8 @@
 
 mod values;
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +15,7 @@ pub use self::values::{AuditKeyPurpose, ConfigChange, Pseudonym};
 use super::report::CheckpointCheck;
 use crate::assurance::Level;
 use crate::digest;
+use crate::env::Entropy;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 
@@ -84,6 +87,8 @@ events! {
         "The user consented.";
     ConsentRefused "consent_refused" [sp idp sub login support_id]
         "The user declined.";
+    WrongUserReported "wrong_user_reported" [sp idp login support_id]
+        "The user said that the page showed another person; the login went back to the choice.";
     InformationShown "information_shown" [sp idp sub login support_id]
         "The page that informs, and asks nothing, was shown.";
     InformationContinued "information_continued" [sp idp sub login support_id]
@@ -191,6 +196,7 @@ pub(super) struct RareFields {
     pub jws: Option<String>,
     pub operator: Option<String>,
     pub reason: Option<String>,
+    pub salt: Option<String>,
 }
 
 impl Event {
@@ -366,6 +372,15 @@ impl Event {
     /// Sets the signature of a checkpoint.
     pub(super) fn jws(self, jws: String) -> Self {
         self.set_rare(|rare| rare.jws = Some(jws))
+    }
+
+    /// Returns the event with a salt, unless its line has a random support id or signature.
+    pub(super) fn salted(&self, entropy: &dyn Entropy) -> Cow<'_, Self> {
+        if self.support_id.is_some() || self.kind == EventKind::Checkpoint {
+            return Cow::Borrowed(self);
+        }
+        let salt = entropy.token();
+        Cow::Owned(self.clone().set_rare(|rare| rare.salt = Some(salt)))
     }
 
     fn set_rare(mut self, set: impl FnOnce(&mut RareFields)) -> Self {

@@ -22,6 +22,11 @@ use crate::env::Timestamp;
 pub(super) const MAX_LINE_BYTES: u64 = 64 * 1024;
 /// Interval between attempts to start a new file.
 const ROTATION_RETRY_INTERVAL: Duration = Duration::from_secs(60);
+/// Time between removals of old files. The clock must not have jumped in it, so that a clock that is
+/// wrong for a while after a start removes nothing.
+const REMOVAL_INTERVAL: Duration = Duration::from_secs(3600);
+/// Change of the clock between two calls that counts as a jump.
+const MAX_CLOCK_STEP: Duration = Duration::from_secs(600);
 
 /// Limits of log files.
 #[derive(Clone, Debug)]
@@ -31,7 +36,7 @@ pub struct FileRotation {
     /// Starts a new file each day, in UTC.
     pub daily: bool,
     /// Number of full files that are kept; `None` keeps all.
-    pub keep: Option<usize>,
+    pub keep_files: Option<usize>,
     /// Age at which a full file is removed; `None` keeps all. A file is as old as its last line.
     pub max_age: Option<Duration>,
 }
@@ -47,6 +52,9 @@ pub struct FileSink {
     /// Day of the file's first line, such as `2026-11-21`.
     day: String,
     rotation_failed_at: Option<Timestamp>,
+    /// Time of the last call of [`Sink::maintain`].
+    maintained_at: Timestamp,
+    removal_due_at: Timestamp,
 }
 
 impl FileSink {
@@ -85,8 +93,10 @@ impl FileSink {
             size,
             day,
             rotation_failed_at: None,
+            maintained_at: now,
+            removal_due_at: now + REMOVAL_INTERVAL,
         };
-        sink.remove_old_files(now);
+        sink.remove_surplus_files();
         Ok((sink, found))
     }
 
@@ -106,29 +116,39 @@ impl FileSink {
         sync_folder(parent_folder(&self.path))
     }
 
-    /// Removes the full files that are too many or too old.
-    fn remove_old_files(&self, now: Timestamp) {
-        let remove = || -> io::Result<()> {
-            let FileRotation { keep, max_age, .. } = self.rotation;
-            if keep.is_none() && max_age.is_none() {
-                return Ok(());
-            }
-            let (stem, _) = parts(&self.path);
-            let files = rotated_files(&self.path)?;
-            let surplus = keep.map_or(0, |keep| files.len().saturating_sub(keep));
-            let is_old = |file: &Path| match (max_age, rotation_time(file, &stem)) {
-                (Some(age), Some(ended)) => now >= ended + age,
-                _ => false,
-            };
+    /// Removes the oldest full files beyond the number to keep.
+    fn remove_surplus_files(&self) {
+        let Some(keep) = self.rotation.keep_files else { return };
+        remove_files(rotated_files(&self.path).map(|mut files| {
+            files.truncate(files.len().saturating_sub(keep));
             files
-                .iter()
-                .enumerate()
-                .filter(|(index, file)| *index < surplus || is_old(file))
-                .try_for_each(|(_, file)| fs::remove_file(file))
-        };
-        if let Err(error) = remove() {
-            tracing::warn!(%error, "can't remove old audit files");
+        }));
+    }
+
+    /// Removes the full files that are too old.
+    fn remove_expired_files(&self, now: Timestamp) {
+        let Some(max_age) = self.rotation.max_age else { return };
+        let (stem, _) = parts(&self.path);
+        let is_expired =
+            |file: &PathBuf| rotation_time(file, &stem).is_some_and(|ended| now >= ended + max_age);
+        remove_files(rotated_files(&self.path).map(|mut files| {
+            files.retain(is_expired);
+            files
+        }));
+    }
+}
+
+/// Removes files. One that can't be removed keeps none of the others.
+fn remove_files(files: io::Result<Vec<PathBuf>>) {
+    match files {
+        Ok(files) => {
+            for file in files {
+                if let Err(error) = fs::remove_file(&file) {
+                    tracing::warn!(%error, file = %file.display(), "can't remove an old audit file");
+                }
+            }
         }
+        Err(error) => tracing::warn!(%error, "can't list the old audit files"),
     }
 }
 
@@ -158,8 +178,19 @@ impl Sink for FileSink {
         let begun = self.start_new_file(now);
         self.rotation_failed_at = begun.is_err().then_some(now);
         begun?;
-        self.remove_old_files(now);
+        self.remove_surplus_files();
         Ok(())
+    }
+
+    fn maintain(&mut self, now: Timestamp) {
+        let has_jumped = now < self.maintained_at || now.since(self.maintained_at) > MAX_CLOCK_STEP;
+        self.maintained_at = now;
+        if has_jumped {
+            self.removal_due_at = now + REMOVAL_INTERVAL;
+        } else if now >= self.removal_due_at {
+            self.removal_due_at = now + REMOVAL_INTERVAL;
+            self.remove_expired_files(now);
+        }
     }
 }
 

@@ -21,7 +21,7 @@ const FORMAT: &str = "passerelle-audit-proof/1";
 /// Events of one login, each with its proof.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AuditProof {
+pub struct LoginProof {
     /// `passerelle-audit-proof/1`.
     pub format: String,
     pub support_id: String,
@@ -57,7 +57,7 @@ pub enum ProofError {
     )]
     NoRoot,
     #[error("it is not a line of an audit log")]
-    NotALine,
+    NotAnAuditLine,
     #[error("the format is not {FORMAT}: another release wrote it, or it is no proof")]
     UnknownFormat,
     #[error("it names the support id {found}, and the proof is for {expected}")]
@@ -73,7 +73,7 @@ pub enum ProofError {
 impl ProofError {
     /// Returns whether the event may still be proven with more keys or another file.
     #[must_use]
-    pub const fn is_undecided(&self) -> bool {
+    pub const fn is_inconclusive(&self) -> bool {
         matches!(self, Self::UnknownKey(_) | Self::NoRoot | Self::NotSigned(_))
     }
 }
@@ -103,7 +103,7 @@ impl EventProof {
         keys: &VerificationKeys,
     ) -> Result<CheckpointClaims, ProofError> {
         let line = [self.line.as_bytes(), b"\n"].concat();
-        let header = LineHeader::parse(&line).ok_or(ProofError::NotALine)?;
+        let header = LineHeader::parse(&line).ok_or(ProofError::NotAnAuditLine)?;
         let found = EventHeader::parse(&line).and_then(|event| event.support_id);
         if found.as_deref() != Some(support_id) {
             return Err(ProofError::OtherSupportId {
@@ -129,9 +129,9 @@ impl EventProof {
 }
 
 /// Line of a proof, and the claims of its checkpoint or why it is not proven.
-pub type CheckedEvent<'p> = (&'p str, Result<CheckpointClaims, ProofError>);
+pub type EventVerification<'p> = (&'p str, Result<CheckpointClaims, ProofError>);
 
-impl AuditProof {
+impl LoginProof {
     /// Checks every event. Returns it with the claims of its checkpoint.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ impl AuditProof {
     pub fn verify<'p>(
         &'p self,
         keys: &VerificationKeys,
-    ) -> Result<Vec<CheckedEvent<'p>>, ProofError> {
+    ) -> Result<Vec<EventVerification<'p>>, ProofError> {
         if self.format != FORMAT {
             return Err(ProofError::UnknownFormat);
         }
@@ -174,7 +174,7 @@ pub struct Prover<'k> {
     leaves: Vec<NodeHash>,
     /// Those of the login, by their index.
     selected: Vec<(usize, String)>,
-    proof: AuditProof,
+    proof: LoginProof,
     errors: Vec<ProofError>,
 }
 
@@ -182,7 +182,7 @@ impl<'k> Prover<'k> {
     /// Creates a prover without lines. With `kind`, it proves only the events of that name.
     #[must_use]
     pub fn new(keys: &'k VerificationKeys, support_id: SupportId, kind: Option<String>) -> Self {
-        let proof = AuditProof {
+        let proof = LoginProof {
             format: FORMAT.to_owned(),
             support_id: support_id.as_str().to_owned(),
             events: Vec::new(),
@@ -204,7 +204,7 @@ impl<'k> Prover<'k> {
             }
             let Some(header) = LineHeader::parse(&line) else { continue };
             if is_beginning(&header) {
-                self.give_up_selected();
+                self.report_unsigned_lines();
                 self.leaves.clear();
             }
             if let Some(event) = EventHeader::parse(&line) {
@@ -215,13 +215,13 @@ impl<'k> Prover<'k> {
 
     /// Returns the proof, and why further events of the login are not proven.
     #[must_use]
-    pub fn finish(mut self) -> (AuditProof, Vec<ProofError>) {
-        self.give_up_selected();
+    pub fn finish(mut self) -> (LoginProof, Vec<ProofError>) {
+        self.report_unsigned_lines();
         (self.proof, self.errors)
     }
 
     /// Reports the selected lines that no checkpoint follows.
-    fn give_up_selected(&mut self) {
+    fn report_unsigned_lines(&mut self) {
         for (_, line) in std::mem::take(&mut self.selected) {
             let seq = LineHeader::parse(format!("{line}\n").as_bytes()).map_or(0, |line| line.seq);
             self.errors.push(ProofError::NotSigned(seq));

@@ -28,6 +28,9 @@ pub trait Sink: Send {
     /// # Errors
     /// Returns an error if no new file can be created.
     fn rotate(&mut self, now: Timestamp) -> io::Result<()>;
+
+    /// Does what is due by the clock. Called about twice a second.
+    fn maintain(&mut self, _now: Timestamp) {}
 }
 
 /// End of the log when its sink was opened.

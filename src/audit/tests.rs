@@ -1,5 +1,6 @@
 //! Tests of disks and crashes; in [`attacks`], of attackers who can write the file; in [`floods`],
-//! of strangers; in [`clock`], of the machine's clock; in [`proofs`], of proofs of single events.
+//! of strangers; in [`clock`], of the machine's clock; in [`proofs`], of proofs of single events;
+//! in [`retention`], of old files.
 
 mod attacks;
 mod clock;
@@ -7,6 +8,7 @@ mod device;
 mod files;
 mod floods;
 mod proofs;
+mod retention;
 mod rewritten;
 
 use std::fs;
@@ -85,7 +87,7 @@ impl Fixture {
 }
 
 const FOR_EVER: FileRotation =
-    FileRotation { max_bytes: 0, daily: false, keep: None, max_age: None };
+    FileRotation { max_bytes: 0, daily: false, keep_files: None, max_age: None };
 
 fn received(audit: &Audit, times: usize) {
     for _ in 0..times {

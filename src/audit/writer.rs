@@ -162,6 +162,7 @@ impl Writer {
             }
             self.write();
             self.rotate();
+            self.sink.maintain(self.means.env.now());
             if self.unsynced && self.pending.is_empty() {
                 self.sync();
             } else if !self.unsynced && self.is_save_retry_due() {
@@ -210,7 +211,8 @@ impl Writer {
         if event.kind != EventKind::Checkpoint && self.pending.len() > room {
             return self.state.count_lost();
         }
-        self.tree.push(self.chain.append(&mut self.pending, event, at, &self.means.node));
+        let event = event.salted(self.means.env.entropy());
+        self.tree.push(self.chain.append(&mut self.pending, &event, at, &self.means.node));
         self.means.metrics.record_audit_event(event.kind.as_str());
     }
 
@@ -243,9 +245,8 @@ impl Writer {
                 self.tree = MerkleTree::default();
                 self.append(&Event::new(EventKind::Checkpoint).jws(jws.clone()), now);
                 (self.checkpoint_seq, self.unsynced) = (self.chain.seq, true);
-                let log = self.means.log.clone();
                 self.unsaved_checkpoint = Some(LastCheckpoint {
-                    log,
+                    log: self.means.log.clone(),
                     seq: self.chain.seq,
                     hash: self.chain.hash.clone(),
                     jws,

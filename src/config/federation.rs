@@ -18,7 +18,7 @@ use crate::config::validation::check_context::CheckContext;
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::logo::Logo;
 use crate::config::validation::notices::Notice;
-use crate::config::validation::place_names::PlaceNames;
+use crate::config::validation::place_name_files::PlaceNames;
 use crate::config::validation::service_providers::RegisteredClient;
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::{ScopeTable, ScopeTableError};
@@ -62,7 +62,7 @@ pub struct Federation {
     /// Advice for users who have none of the accounts.
     pub no_account: Option<NoAccountText>,
     /// Tables of place names; the first one with a code counts.
-    pub place_names: Arc<[Arc<PlaceNames>]>,
+    pub place_name_files: Arc<[Arc<PlaceNames>]>,
 }
 
 /// How the choice page displays connectors that can't be chosen.
@@ -100,7 +100,7 @@ impl Federation {
             remember_last: None,
             ask_email: false,
             no_account: None,
-            place_names: Arc::default(),
+            place_name_files: Arc::default(),
         }
     }
 
@@ -172,7 +172,7 @@ impl Federation {
     /// Returns the name of a place or country by its code.
     #[must_use]
     pub fn place_name(&self, code: &str, language: &str) -> Option<&str> {
-        self.place_names.iter().find_map(|table| table.name(code, language))
+        self.place_name_files.iter().find_map(|table| table.name(code, language))
     }
 
     /// Returns a service provider's logo by its version.

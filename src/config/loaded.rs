@@ -26,7 +26,7 @@ use super::validation::connector_rules::ConnectorOrder;
 use super::validation::consistency;
 use super::validation::data_providers::RegisteredDataProvider;
 use super::validation::declarations::Declarations;
-use super::validation::operators::PrivateAccess;
+use super::validation::operators::PrivateListenerAccess;
 use super::validation::service_providers::{self, RegisteredClient};
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
@@ -52,7 +52,7 @@ pub struct LoadedConfig {
     /// administration.
     pub admin_token: Option<Secret<String>>,
     /// Operators with their tokens, and the other hubs.
-    pub private_access: PrivateAccess,
+    pub private_access: PrivateListenerAccess,
     /// Headers of each request to the trace collector.
     pub trace_headers: TraceHeaders,
     /// The `[register]` table of the chosen kind, with its secrets.
@@ -74,7 +74,7 @@ pub struct LoadedConfig {
     /// `/readyz` reports them.
     pub unverified_connectors: Vec<Diagnostic>,
     /// Problems of files that this start does without and that only a restart reads again.
-    pub unused_files: Vec<Diagnostic>,
+    pub startup_diagnostics: Vec<Diagnostic>,
 }
 
 /// Reads and checks the configuration in `folder`, whose tables may be of these kinds.
@@ -223,7 +223,7 @@ fn load_context(
         declarations: Arc::new(Declarations::from_settings(settings)),
         order: Arc::new(ConnectorOrder::new(&settings.choice.order, &[])),
         choice: settings.choice.clone(),
-        places: settings.place_names.clone(),
+        places: settings.place_name_files.clone(),
         default_language: settings.default_language.clone(),
     }
 }
@@ -286,7 +286,7 @@ fn assemble(
         exposed_secrets: Vec::new(),
         warnings,
         unverified_connectors,
-        unused_files: Vec::new(),
+        startup_diagnostics: Vec::new(),
     })
 }
 

@@ -29,7 +29,7 @@ pub mod logo;
 pub mod mapping;
 pub mod notices;
 pub mod operators;
-pub mod place_names;
+pub mod place_name_files;
 pub mod proxies;
 pub(super) mod public_clients;
 pub(super) mod quotas;

@@ -275,7 +275,8 @@ pub(super) fn is_line(value: &str) -> bool {
 /// Returns true for control characters, and for those that make a page display something else: line
 /// and paragraph separators, zero-width space, byte order mark, direction marks, embeddings,
 /// overrides and isolates.
-pub(super) fn is_forbidden_char(c: char) -> bool {
+#[must_use]
+pub fn is_forbidden_char(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }

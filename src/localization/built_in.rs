@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use fluent_bundle::FluentResource;
 use fluent_syntax::ast::Entry;
 
-use super::LAST_RESORT;
+use super::FALLBACK_LANGUAGE;
 use super::message_file::{Placeable, placeables};
 
 macro_rules! built_in_languages {
@@ -26,8 +26,9 @@ static RESOURCES: LazyLock<BTreeMap<&'static str, Arc<FluentResource>>> = LazyLo
 });
 
 /// The variables of each message of the pages, as the English file has them.
-static VARIABLES: LazyLock<BTreeMap<String, BTreeSet<String>>> =
-    LazyLock::new(|| resource(LAST_RESORT).map(|english| variables(english)).unwrap_or_default());
+static VARIABLES: LazyLock<BTreeMap<String, BTreeSet<String>>> = LazyLock::new(|| {
+    resource(FALLBACK_LANGUAGE).map(|english| variables(english)).unwrap_or_default()
+});
 
 /// Returns the tags of the built-in languages, sorted.
 pub fn tags() -> impl Iterator<Item = &'static str> {

@@ -61,7 +61,7 @@ fn the_user_s_own_choice_goes_before_all_else() {
     let ui_locales = ["en".to_owned()];
     for (chosen, expected) in [("ar", "ar"), ("xx", "en"), ("<b>", "en"), ("", "en")] {
         let locale = languages().negotiate(Some(chosen), &ui_locales, Some("it"));
-        assert_eq!(locale.language(), expected, "{chosen}");
+        assert_eq!(locale.tag(), expected, "{chosen}");
     }
 }
 
@@ -95,7 +95,7 @@ fn every_folder_of_messages_is_a_built_in_language() {
     let rtl: Vec<&str> = languages()
         .locales()
         .filter(|locale| locale.direction() == "rtl")
-        .map(Locale::language)
+        .map(Locale::tag)
         .collect();
     assert_eq!(rtl, ["ar"]);
 }
@@ -156,7 +156,7 @@ fn a_file_adds_a_language_whose_other_messages_are_the_default_language_s() {
     assert_eq!((locale.name(), locale.direction()), ("Brezhoneg", "ltr"));
     assert_eq!(locale.text("choice-title"), "Dibabit ur gont");
     assert_eq!(locale.text("consent-yes"), languages.find("de").unwrap().text("consent-yes"));
-    assert_eq!(languages.default_locale().language(), "de");
+    assert_eq!(languages.default_locale().tag(), "de");
     let hebrew = Languages::new("de", &[file("he", "choice-title = בחירת חשבון")]);
     let locale = hebrew.find("he").unwrap();
     assert_eq!((locale.name(), locale.direction()), ("he", "rtl"));
@@ -173,7 +173,7 @@ fn a_file_replaces_messages_of_a_built_in_language_and_no_others() {
     );
     assert_eq!(english.text("consent-yes"), "Yes, I agree");
     assert_eq!(languages.default_locale().text("choice-title"), "Choisissez un compte");
-    assert_eq!(Languages::new("xx", &[]).default_locale().language(), "en");
+    assert_eq!(Languages::new("xx", &[]).default_locale().tag(), "en");
 }
 
 #[test]

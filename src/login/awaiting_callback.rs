@@ -27,7 +27,7 @@ impl AwaitingCallback {
     ) -> Step {
         match request {
             // The user came back with the back button: the choice page is shown again.
-            LoginRequest::OpenPage { .. } | LoginRequest::RejectUser => Step::answer_unsaved(
+            LoginRequest::OpenPage { .. } | LoginRequest::ReportWrongUser => Step::answer_unsaved(
                 context,
                 LoginState::AwaitingCallback(self),
                 LoginAnswer::ChoicePage { banner: None },

@@ -46,7 +46,7 @@ impl Choosing {
             LoginRequest::Choose(connector) => choose_idp(context, &connector, inputs),
             LoginRequest::Cancel => Completed::finish_with_error(context, ErrorCode::UserCancelled),
             // A double click.
-            LoginRequest::RejectUser => self.show_choice(context),
+            LoginRequest::ReportWrongUser => self.show_choice(context),
             // A late duplicate of the callback that led here gets the same answer.
             LoginRequest::Callback(callback)
                 if context.accepted_state.as_deref() == Some(&callback.state) =>

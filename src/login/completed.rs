@@ -106,7 +106,7 @@ impl Completed {
             },
             LoginRequest::Choose(_)
             | LoginRequest::OpenConsentPage
-            | LoginRequest::RejectUser
+            | LoginRequest::ReportWrongUser
             | LoginRequest::Displace => self.answer_already_done(context),
         }
     }

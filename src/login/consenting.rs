@@ -8,7 +8,7 @@ use super::completed::PendingGrant;
 use super::{
     ChoiceBanner, Choosing, Completed, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect,
     IdentifiedUser, LoginAnswer, LoginContext, LoginRequest, LoginState, NextAction, Nodes,
-    RejectedUser, SessionUse, Step, StepInputs,
+    SessionUse, Step, StepInputs, WrongUser,
 };
 use crate::assurance::AcrCheck;
 use crate::digest;
@@ -96,7 +96,7 @@ impl Consenting {
             }
             LoginRequest::Consent(consent) => self.on_consent(context, consent, inputs),
             LoginRequest::Cancel => Completed::finish_with_error(context, ErrorCode::UserCancelled),
-            LoginRequest::RejectUser => self.reject_user(context),
+            LoginRequest::ReportWrongUser => self.report_wrong_user(context),
             // A repeated callback gets the same answer, without a second token call.
             LoginRequest::Callback(callback)
                 if context.accepted_state.as_deref() == Some(&callback.state) =>
@@ -123,16 +123,16 @@ impl Consenting {
     }
 
     /// Drops the person, and goes back to the choice. The banner keeps a session from being reused.
-    fn reject_user(self: Arc<Self>, context: Box<LoginContext>) -> Step {
+    fn report_wrong_user(self: Arc<Self>, context: Box<LoginContext>) -> Step {
         let IdentifiedUser { authentication, session, .. } = Arc::unwrap_or_clone(self).user;
         let connector = authentication.connector;
         let banner =
             ChoiceBanner { connector: Some(connector.clone()), code: ErrorCode::UserCancelled };
-        let rejected = RejectedUser { connector, id_token: authentication.id_token, session };
+        let rejected = WrongUser { connector, id_token: authentication.id_token, session };
         Step::save_and_answer(
             context,
             LoginState::Choosing(Choosing { banner: Some(banner) }),
-            LoginAnswer::UserRejected(rejected),
+            LoginAnswer::WrongUserReported(rejected),
         )
     }
 

@@ -34,7 +34,7 @@ pub enum LoginRequest {
     OpenConsentPage,
     Consent(ConsentSubmission),
     /// The person on the consent page is not the one at the browser.
-    RejectUser,
+    ReportWrongUser,
     /// Closes the login: eight younger ones are open in this browser.
     Displace,
 }
@@ -198,7 +198,7 @@ pub enum LoginAnswer {
     RedirectToConsent,
     ConsentPage(Arc<Consenting>),
     /// The login is back at the choice; the sessions of this person are to be ended.
-    UserRejected(RejectedUser),
+    WrongUserReported(WrongUser),
     /// The operator has blocked the identity provider that was chosen.
     BlockedPage(ChoiceBanner),
     /// The answer to the service provider. The session cookie is set where a login has completed.
@@ -211,7 +211,7 @@ pub enum LoginAnswer {
 
 /// The user on the consent page, after the person at the browser said "This is not me".
 #[derive(Clone)]
-pub struct RejectedUser {
+pub struct WrongUser {
     pub connector: ConnectorId,
     /// The `id_token_hint` of a logout at the identity provider.
     pub id_token: Option<Secret<String>>,
@@ -219,7 +219,7 @@ pub struct RejectedUser {
     pub session: Option<String>,
 }
 
-impl RejectedUser {
+impl WrongUser {
     /// Returns whether the cookie is that of the reused session. Another tab may have begun a new
     /// one.
     #[must_use]
@@ -248,4 +248,4 @@ pub enum NextAction {
     HomePage,
 }
 
-silent!(Callback, IdentifiedUser, Grant, LoginAnswer, RejectedUser);
+silent!(Callback, IdentifiedUser, Grant, LoginAnswer, WrongUser);

@@ -50,7 +50,7 @@ impl Failed {
             | LoginRequest::Callback(_)
             | LoginRequest::OpenConsentPage
             | LoginRequest::Consent(_)
-            | LoginRequest::RejectUser
+            | LoginRequest::ReportWrongUser
             | LoginRequest::Displace => {
                 let answer = self.error_page();
                 Step::answer_unsaved(context, LoginState::Failed(self), answer)

@@ -7,7 +7,7 @@ use crate::config::logo::Logo;
 use crate::config::model::FooterLink;
 use crate::config::model::NoticeSeverity;
 use crate::config::provider_display::ProviderDisplay;
-use crate::config::support_url::SupportUrl;
+use crate::config::support_url::SupportUrlTemplate;
 use crate::env::Timestamp;
 use crate::identity::Claim;
 use crate::protocol::acr::Level;
@@ -55,7 +55,7 @@ pub(crate) fn theme() -> PageTheme {
         link("Données personnelles", "Privacy", "privacy"),
     ];
     let support = "https://hub.example/help?code={code}&number={support_id}&service={service}&account={identity_provider}";
-    PageTheme { footer, support: SupportUrl::parse(support).ok(), ..PageTheme::default() }
+    PageTheme { footer, support: SupportUrlTemplate::parse(support).ok(), ..PageTheme::default() }
 }
 
 /// Identity providers of a choice page: some available, some not.

@@ -30,7 +30,7 @@ use access::AccessDecision;
 pub use blocks::{BlockChange, BlockList};
 pub use logins::LoginSearch;
 pub use operations::{DrainState, HubOperations, NewKey, ReloadOutcome, RotationOutcome};
-pub use operators::OperatorTokens;
+pub use operators::AdminCredentials;
 use operators::{AdminRequester, Operator, required_role};
 pub use responses::AdminErrorBody;
 use responses::{AdminError, error_response, ok_response};
@@ -79,7 +79,7 @@ pub struct KeysInUse {
 pub struct AdminApi {
     connectors: Connectors,
     /// Without an operator, the admin API is disabled.
-    tokens: OperatorTokens,
+    tokens: AdminCredentials,
     auth_failures: AuthFailureLimiter,
     audit: Audit,
     env: Env,
@@ -103,7 +103,7 @@ pub struct ConnectorList {
 impl AdminApi {
     /// Creates the admin API. Without a token, every request is rejected.
     #[must_use]
-    pub fn new(connectors: Connectors, tokens: OperatorTokens, env: &Env) -> Self {
+    pub fn new(connectors: Connectors, tokens: AdminCredentials, env: &Env) -> Self {
         let allowed = FailureLimits {
             failed_authentications: MAX_WRONG_TOKENS_PER_MINUTE,
             inactive_answers: MAX_WRONG_TOKENS_PER_MINUTE,

@@ -6,6 +6,7 @@
 //! `sub` and a reason.
 
 mod advice;
+mod descriptions;
 mod login;
 mod lookup;
 pub(super) mod pages;
@@ -13,7 +14,6 @@ mod peers;
 pub mod session;
 mod trend;
 mod views;
-mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use self::pages::PageContext;
 pub use self::peers::{LoginReport, PeerAnswer, PeerHubs, PeerLoginSearch, ReportSource};
-pub use self::trend::{LoginTrend, MinuteOfLogins};
+pub use self::trend::{LoginMinute, LoginTrend};
 pub use self::views::{
     ConfigurationView, DataProviderRow, EventView, HubStatus, LiveLogins, LoginView, NamedParty,
     NodeAnswer, NoticeRow, PersonLogin, PersonLogins, RefusalView, ServiceProviderRow, StoreUsage,
@@ -71,7 +71,7 @@ pub struct AdminConsole {
     /// The current file of the audit log; `None` if it is not in files.
     pub audit_log: Option<PathBuf>,
     /// Held while the files of the audit log are searched.
-    pub audit_searches: tokio::sync::Mutex<()>,
+    pub audit_searches: Arc<tokio::sync::Mutex<()>>,
     /// The other hubs; `None` without any.
     pub peers: Option<Arc<dyn PeerHubs>>,
     pub trend: Arc<LoginTrend>,

@@ -21,7 +21,7 @@ pub enum FormPurpose {
     /// Also binds the displayed claims.
     Consent,
     /// Says that the displayed person is another one.
-    RejectUser,
+    ReportWrongUser,
     /// Sends a password to a connector; binds the attempt's `state`.
     SignIn,
     /// Keyed by the session's secret; binds the parameters of the logout request.
@@ -38,7 +38,7 @@ impl FormPurpose {
             Self::FindByEmail => b"email",
             Self::ForgetLastChoice => b"forget",
             Self::Consent => b"consent",
-            Self::RejectUser => b"reject user",
+            Self::ReportWrongUser => b"wrong user",
             Self::SignIn => b"sign in",
             Self::LogOut => b"log out",
             Self::AdminAction => b"admin action",

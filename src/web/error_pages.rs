@@ -50,7 +50,7 @@ impl<'a> RejectionPage<'a> {
             context,
             page,
             // The request may come from an attacker, so the page repeats nothing of it.
-            locale: context.locale(&[]).once(),
+            locale: context.locale(&[]).without_return_path(),
             recorded: code,
             client_id: None,
             login: None,
@@ -64,7 +64,8 @@ impl<'a> RejectionPage<'a> {
         hash: &'a InteractionHash,
         summary: &'a LoginSummary,
     ) -> Self {
-        let locale = context.locale(&summary.ui_locales).or_return_to(interaction_path(hash));
+        let locale =
+            context.locale(&summary.ui_locales).with_default_return_path(interaction_path(hash));
         let page = ErrorPage {
             service: context.hub.service_name(&summary.client_id, &locale),
             actions: vec![PageAction::Continue { href: interaction_path(hash) }],
@@ -167,7 +168,7 @@ pub(super) fn login_of_other_browser(
         if summary.is_displaced { ErrorCode::TooManyLogins } else { ErrorCode::LoginOtherBrowser };
     let page = new_error_page(&context.hub.core.env, code, Some(summary));
     let (client_id, login) = (Some(&summary.client_id), Some(hash));
-    let locale = context.locale(&[]).once();
+    let locale = context.locale(&[]).without_return_path();
     RejectionPage { context, page, locale, recorded: code, client_id, login }
         .into_response("login step rejected: the browser does not hold the login's cookie")
 }

@@ -26,7 +26,7 @@ pub async fn choose_language(context: RequestContext) -> Result<HttpResponse, Re
     let mut response = see_other(return_path);
     // Another site must not choose the language of its visitors.
     if let Some(locale) = chosen.filter(|_| csrf::check_same_origin(&context.request).is_ok()) {
-        add_cookie(&mut response, &context.hub.cookies.language_cookie(locale.language()));
+        add_cookie(&mut response, &context.hub.cookies.language_cookie(locale.tag()));
     }
     Ok(response)
 }

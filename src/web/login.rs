@@ -295,7 +295,7 @@ pub(super) fn step_response(
             response
         }
         // Its own endpoint ends the person's sessions.
-        LoginAnswer::UserRejected(_) => see_other(&interaction_path(&login.hash)),
+        LoginAnswer::WrongUserReported(_) => see_other(&interaction_path(&login.hash)),
         LoginAnswer::BlockedPage(banner) => error_pages::idp_blocked(&page, &banner),
         LoginAnswer::ErrorPage(problem) => error_pages::login_error(&page, problem),
     };

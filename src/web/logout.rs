@@ -10,7 +10,7 @@ mod logged_out;
 use actix_web::{HttpResponse, web};
 
 use self::forwarded_params::{encode_params, forwarded_params, ui_locales};
-use self::logged_out::{IdpSession, logged_out_response};
+use self::logged_out::{IdpLogoutResult, logged_out_response};
 use super::csrf::{self, FormPurpose};
 use super::form::{self, FormError};
 use super::hub::Hub;
@@ -167,7 +167,7 @@ pub async fn return_from_idp(
     // The `#` stops the browser from inheriting a fragment of the identity provider's URL.
     let back = destination.return_to.as_ref();
     let back = back.map(|return_to| see_other(&format!("{}#", return_to.location())));
-    let ended = Some(IdpSession::Ended(&connector));
+    let ended = Some(IdpLogoutResult::Ended(&connector));
     Ok(back.unwrap_or_else(|| logged_out_response(hub, &locale, &destination, ended)))
 }
 
@@ -334,7 +334,7 @@ fn logout_response(
     if let Some(return_to) = &destination.return_to {
         return see_other(&return_to.location());
     }
-    let unreached = unreached.as_ref().map(IdpSession::Unreached);
+    let unreached = unreached.as_ref().map(IdpLogoutResult::Unreached);
     logged_out_response(hub, locale, destination, unreached)
 }
 

@@ -48,14 +48,14 @@ impl PageLanguage {
 
     /// Leads back to a login's page if the page itself can't be requested again.
     #[must_use]
-    pub fn or_return_to(self, path: String) -> Self {
+    pub fn with_default_return_path(self, path: String) -> Self {
         Self { return_path: self.return_path.or(Some(path)), ..self }
     }
 
     /// Returns the language of a page without a way back: it can't be requested again, or must
     /// repeat nothing of its request.
     #[must_use]
-    pub fn once(&self) -> Self {
+    pub fn without_return_path(&self) -> Self {
         Self { locale: self.locale.clone(), return_path: None }
     }
 
@@ -85,7 +85,7 @@ fn interaction_of(path: &str) -> Option<String> {
 /// literally. Against open redirects: `//host`, `/\host`, `https:host` and control characters.
 pub fn is_page_path(path: &str) -> bool {
     path.len() <= MAX_RETURN_PATH_BYTES
-        && PAGE_PREFIXES.iter().any(|prefix| path.starts_with(prefix))
+        && (path == "/" || PAGE_PREFIXES.iter().any(|prefix| path.starts_with(prefix)))
         && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
 }
 
@@ -96,6 +96,7 @@ mod tests {
     #[test]
     fn a_return_path_never_leads_to_another_site() {
         for good in [
+            "/",
             "/api/v2/interaction/abc",
             "/api/v2/authorize?a=%2F%2Fb",
             "/connectors/x/login?state=1",
@@ -104,7 +105,7 @@ mod tests {
         }
         for bad in [
             "",
-            "/",
+            "/?x",
             "//evil.example/api/v2/",
             "/\\evil.example",
             "https://evil.example/api/v2/",

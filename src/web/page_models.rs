@@ -39,8 +39,9 @@ impl<'a> LoginPageContext<'a> {
         login: &'a HeldLogin,
         summary: &'a LoginSummary,
     ) -> Self {
-        let locale =
-            context.locale(&summary.ui_locales).or_return_to(interaction_path(&login.hash));
+        let locale = context
+            .locale(&summary.ui_locales)
+            .with_default_return_path(interaction_path(&login.hash));
         Self { hub: &context.hub, locale, login, summary }
     }
 
@@ -65,7 +66,7 @@ impl<'a> LoginPageContext<'a> {
         is_wanted: impl Fn(&ConnectorId, &ConnectorMetadata) -> bool,
     ) -> Vec<ChoiceEntry> {
         let LoginSummary { client_id, requirement, .. } = self.summary;
-        self.hub.connectors.choices(client_id, *requirement, self.locale.language(), is_wanted)
+        self.hub.connectors.choices(client_id, *requirement, self.locale.tag(), is_wanted)
     }
 
     /// Returns the operator's message for users while a block is in force.
@@ -243,7 +244,7 @@ pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> Co
     ConsentPage {
         interaction: login.hash().to_string(),
         csrf: login.form_token(FormPurpose::Consent, &page_digest),
-        not_me_csrf: login.form_token(FormPurpose::RejectUser, ""),
+        not_me_csrf: login.form_token(FormPurpose::ReportWrongUser, ""),
         person: display_name(&proven.identity),
         page_digest,
         service: login.service_name(),
@@ -258,7 +259,7 @@ pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> Co
             .iter()
             .filter_map(|(name, value)| {
                 let claim = ClaimName::from_name(name);
-                let language = login.locale.language();
+                let language = login.locale.tag();
                 Some(pages::ConsentClaim {
                     name: login.locale.label_for(&claim, &federation.declared_claims)?,
                     value: display_value(&login.locale, value),

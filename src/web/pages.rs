@@ -95,15 +95,15 @@ pub struct PageChrome<'a> {
 /// The operator's fragments, as checked HTML; empty without one.
 impl PageChrome<'_> {
     fn header_fragment(&self) -> &str {
-        self.theme.fragments.html(FragmentSlot::Header, self.locale.language())
+        self.theme.fragments.html(FragmentSlot::Header, self.locale.tag())
     }
 
     fn help_fragment(&self) -> &str {
-        self.theme.fragments.html(FragmentSlot::Help, self.locale.language())
+        self.theme.fragments.html(FragmentSlot::Help, self.locale.tag())
     }
 
     fn footer_fragment(&self) -> &str {
-        self.theme.fragments.html(FragmentSlot::Footer, self.locale.language())
+        self.theme.fragments.html(FragmentSlot::Footer, self.locale.tag())
     }
 }
 

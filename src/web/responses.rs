@@ -132,7 +132,7 @@ pub fn authorization_response(
             let fields =
                 fields.into_iter().map(|(name, value)| HiddenField::new(name, value)).collect();
             let form = FormPostPage { action, fields, service: service.to_owned() };
-            page_response(hub, 200, &locale.once(), |chrome| form.render(chrome))
+            page_response(hub, 200, &locale.without_return_path(), |chrome| form.render(chrome))
         }
     }
 }

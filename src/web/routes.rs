@@ -16,7 +16,7 @@ use super::request_context::RequestContext;
 use super::responses::json_error_response;
 use super::{
     assets, authorize, diagnostics, email_discovery, form, introspection, landing, last_choice,
-    login, logout, metadata, oauth_errors, rejected_user, sandbox, sign_in, token,
+    login, logout, metadata, oauth_errors, sandbox, sign_in, token, wrong_user,
 };
 use crate::audit::EventKind;
 use crate::protocol::catalogue::ErrorCode;
@@ -130,7 +130,7 @@ fn logins() -> Vec<Endpoint> {
             "/api/v2/interaction/{hash}/not-me",
             "POST",
             step,
-            vec![post(rejected_user::reject_user)],
+            vec![post(wrong_user::report_wrong_user)],
         ),
         at("/api/v2/interaction/{hash}/provider", "POST", step, vec![post(login::choose_provider)]),
         at(

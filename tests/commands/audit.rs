@@ -66,7 +66,7 @@ impl Log {
     }
 
     fn start(&self) -> Audit {
-        let rotation = FileRotation { max_bytes: 0, daily: true, keep: None, max_age: None };
+        let rotation = FileRotation { max_bytes: 0, daily: true, keep_files: None, max_age: None };
         let (sink, found) = FileSink::open(&self.path(), rotation, self.env.now()).unwrap();
         let config = WriterConfig {
             signer: Arc::new(keyfiles::load_keyring(&self.keys(), self.env.now()).unwrap()),
@@ -205,7 +205,7 @@ fn one_login_is_proven_offline_and_shows_no_other() {
     fs::write(&file, &proof).unwrap();
     // The log is not needed any more.
     fs::remove_dir_all(log.path().parent().unwrap()).unwrap();
-    let check = || log.run(&["audit", "check-proof"], std::slice::from_ref(&file));
+    let check = || log.run(&["audit", "verify-proof"], std::slice::from_ref(&file));
     let (code, text) = check();
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("code_issued sp=town-hall idp=impots"), "{text}");
@@ -229,18 +229,18 @@ fn logins_of_a_month_are_exported_as_csv_and_json_without_personal_data() {
     let log = Log::new();
     let (first, last) = (log.text_of_times(), log.files());
     let month = &first[..7];
-    let run = |format: &str| {
+    let run = |options: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
-        command.args(["stats", "export", "--month", month, "--format", format]).args(&last);
+        command.args(["stats", "export", "--month", month]).args(options).args(&last);
         outcome(&command.output().unwrap())
     };
-    let (code, csv) = run("csv");
+    let (code, csv) = run(&[]);
     assert_eq!(code, 0, "{csv}");
     let mut lines = csv.lines();
     assert_eq!(lines.next(), Some("month,service_provider,identity_provider,level,logins"));
     assert!(lines.next().unwrap().starts_with(&format!("{month},town-hall,impots,eidas1,")));
     assert!(!csv.contains(OURS) && !csv.contains(THEIRS));
-    let (_, json) = run("json");
+    let (_, json) = run(&["--json"]);
     let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(rows[0]["service_provider"], "town-hall");
 }

@@ -26,7 +26,7 @@ fn json(arguments: &[&str]) -> Value {
 #[test]
 fn every_shell_gets_its_completions_and_every_command_its_man_page() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        assert!(text(&["completions", shell]).contains("check-proof"), "{shell}");
+        assert!(text(&["completions", shell]).contains("verify-proof"), "{shell}");
     }
     assert!(text(&["man"]).contains(".TH passerelle 1"));
     let folder = tempfile::tempdir().unwrap();
@@ -58,7 +58,7 @@ fn lists_are_json_for_scripts() {
     let errors = json(&["errors", "--json"]);
     let lines = text(&["errors"]).lines().count();
     assert_eq!(errors.as_array().unwrap().len(), lines);
-    assert!(errors[0]["fixed_by"].is_string());
+    assert!(errors[0]["responsible"].is_string());
     let metrics = json(&["metrics", "--json"]);
     assert_eq!(metrics.as_array().unwrap().len(), text(&["metrics"]).lines().count());
     assert!(metrics[0]["metric_type"].is_string() && metrics[0]["labels"].is_array());

@@ -80,6 +80,10 @@ async fn this_is_not_me_leads_back_to_the_choice_and_the_person_is_forgotten() {
     let choice = browser.submit(&not_me).await;
     assert!(choice.is_choice(), "at {}", choice.url);
     assert!(choice.answer.body.contains("You said that this was not you."));
+    assert_eq!(
+        hub.audit_event_names().iter().filter(|name| *name == "wrong_user_reported").count(),
+        1
+    );
     let late = browser.post(&yes, None).await;
     assert_eq!((late.status, late.header("location")), (409, ""), "the first page sends nothing");
     let again = browser.submit(&not_me).await;
@@ -126,7 +130,7 @@ async fn codes_become_names_and_a_bad_table_keeps_its_last_good_version() {
     let hub = TestHub::edited(|folder| {
         let path = folder.join("passerelle.toml");
         let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, format!("place_names = [\"places.csv\"]\n{text}")).unwrap();
+        fs::write(&path, format!("place_name_files = [\"places.csv\"]\n{text}")).unwrap();
         fs::write(folder.join("places.csv"), "code,fr,en\n75107,Paris 7e,Paris (7th)\n").unwrap();
     })
     .await;

@@ -172,7 +172,7 @@ ${redis}`],
       await new Promise((resolve) => setTimeout(resolve, 100));
       hubs.forEach((_, at) => {
         const line = auditOf(at).filter((one) => one.event === 'logins_searched').at(-1);
-        assert.deepEqual([line.reason, line.operator], ['ticket 4711', at === 0 ? 'vera' : 'vera (at another hub)'], `hub-${at}`);
+        assert.deepEqual([line.reason, line.operator], ['ticket 4711', at === 0 ? 'vera' : 'vera (at the hub 127.0.0.1)'], `hub-${at}`);
       });
       const listed = await timed('a person’s logins by sub', () => command(1, 'login', 'list', '--sub', sub, '--reason', 'ticket 4712'));
       assert.match(listed.stdout, new RegExp(id));

@@ -1,59 +1,47 @@
-// Records hubs under load once a second, and replays that into a Prometheus of its own as one scrape in 15 seconds: four
-// minutes become an hour, with the intervals that operators use. Counts are real; rates are a fifteenth of the real ones.
+// Records the metrics of hubs under load every 15 seconds for an hour, and gives the recording to a Prometheus of its own.
 import { execFileSync, spawn } from 'node:child_process';
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { freePorts } from './harness.mjs';
 
-const SECONDS = 240;
-const STRETCH = 15;
+const RECORDED_MS = 3_600_000;
+const SCRAPE_INTERVAL_MS = 15_000;
 
-/** Records the metrics of each target each second while the load runs: `[second, instance, text]`. */
+/** Scrapes each target while the load runs: `[Unix time, instance, text]`. */
 async function record(targets, load) {
   const began = Date.now();
-  const loading = load(performance.now() + SECONDS * 1000);
+  const loading = load(performance.now() + RECORDED_MS, RECORDED_MS);
   const scrapes = [];
-  for (let second = 0; second <= SECONDS; second += 1) {
-    await new Promise((done) => { setTimeout(done, Math.max(0, began + second * 1000 - Date.now())); });
+  for (let at = began; at <= began + RECORDED_MS; at += SCRAPE_INTERVAL_MS) {
+    await new Promise((done) => { setTimeout(done, Math.max(0, at - Date.now())); });
     for (const target of targets) {
       const text = await fetch(`${target}/metrics`).then((answer) => answer.text(), () => '');
-      scrapes.push([second, new URL(target).host, text]);
+      scrapes.push([at / 1000, new URL(target).host, text]);
     }
   }
   await loading;
-  return { began: began / 1000, scrapes };
+  return scrapes;
 }
 
-/** Points in time are metrics too: those since the recording began are stretched with it. */
-function stretched(name, value, { began, start, second }) {
-  if (!/_timestamp_seconds$|_start_time_seconds$/.test(name) || value === 0) return value;
-  if (/expiry/.test(name)) return value + start - began;
-  // One each minute, whatever the scrapes: its age stays.
-  if (/last_checkpoint/.test(name)) return start + second * STRETCH - (began + second - value);
-  return start + (value - began) * STRETCH;
-}
-
-function openMetrics({ began, scrapes }, start) {
+function openMetrics(scrapes) {
   const lines = [];
-  for (const [second, instance, text] of scrapes) {
-    const at = start + second * STRETCH;
+  for (const [at, instance, text] of scrapes) {
     lines.push(`up{job="passerelle",instance="${instance}"} ${text ? 1 : 0} ${at}`);
     for (const line of text.split('\n').filter((one) => one && !one.startsWith('#'))) {
       const [, name, labels = '', value] = line.match(/^(\w+)(?:\{(.*)\})? (\S+)$/);
       const all = [labels, `job="passerelle",instance="${instance}"`].filter(Boolean).join(',');
-      lines.push(`${name}{${all}} ${stretched(name, Number(value), { began, start, second })} ${at}`);
+      lines.push(`${name}{${all}} ${value} ${at}`);
     }
   }
   return `${lines.join('\n').replaceAll('Infinity', 'Inf')}\n# EOF\n`;
 }
 
 export async function replay({ folder, targets, load, filled }) {
-  const recorded = await record(targets, load);
-  const end = Math.floor(Date.now() / 1000 / 60) * 60;
-  const start = end - SECONDS * STRETCH;
+  const scrapes = await record(targets, load);
+  const [start, end] = [scrapes[0][0], scrapes.at(-1)[0]];
   const file = path.join(folder, 'recorded.txt');
-  writeFileSync(file, openMetrics(recorded, start));
+  writeFileSync(file, openMetrics(scrapes));
   const data = path.join(folder, 'replayed');
   execFileSync('promtool', ['tsdb', 'create-blocks-from', 'openmetrics', file, data], { stdio: 'pipe', maxBuffer: 1 << 28 });
   const [port] = await freePorts(1);

@@ -96,7 +96,7 @@ pub(super) fn log_answer(before: &'static str, login: &Login, answer: &LoginAnsw
         | LoginAnswer::ChoicePage { .. }
         | LoginAnswer::RedirectToIdp { .. }
         | LoginAnswer::RedirectToConsent
-        | LoginAnswer::UserRejected(_)
+        | LoginAnswer::WrongUserReported(_)
         | LoginAnswer::ConsentPage(_) => {}
     }
 }

@@ -27,7 +27,7 @@ async fn stop(audit: Audit) {
 async fn a_chain_goes_through_files_and_starts() {
     let (_folder, path) = folder();
     let world = Fixture::new();
-    let rotation = FileRotation { max_bytes: 1500, daily: true, keep: None, max_age: None };
+    let rotation = FileRotation { max_bytes: 1500, daily: true, keep_files: None, max_age: None };
     for _ in 0..3 {
         let audit = world.on(&path, rotation.clone());
         for _ in 0..3 {
@@ -71,8 +71,8 @@ async fn a_chain_goes_through_files_and_starts() {
 async fn only_full_files_beyond_those_to_keep_are_removed() {
     let (_folder, path) = folder();
     let world = Fixture::new();
-    let audit =
-        world.on(&path, FileRotation { max_bytes: 1, daily: false, keep: Some(2), max_age: None });
+    let audit = world
+        .on(&path, FileRotation { max_bytes: 1, daily: false, keep_files: Some(2), max_age: None });
     let stranger = path.with_file_name("audit-notes.jsonl");
     fs::write(&stranger, "mine").unwrap();
     for _ in 0..5 {
@@ -159,8 +159,8 @@ fn a_start_of_the_previous_release_is_read() {
 async fn a_crash_between_two_files_breaks_no_chain() {
     let (_folder, path) = folder();
     let world = Fixture::new();
-    let audit =
-        world.on(&path, FileRotation { max_bytes: 1, daily: false, keep: None, max_age: None });
+    let audit = world
+        .on(&path, FileRotation { max_bytes: 1, daily: false, keep_files: None, max_age: None });
     received(&audit, 2);
     audit.flush();
     stop(audit).await;

@@ -246,7 +246,7 @@ async fn a_killed_process_and_a_new_file_match_their_last_checkpoint() {
     );
 
     let log = SavedLog::new();
-    let each = FileRotation { max_bytes: 1, daily: false, keep: Some(0), max_age: None };
+    let each = FileRotation { max_bytes: 1, daily: false, keep_files: Some(0), max_age: None };
     for expected in [CheckpointCheck::Unknown, CheckpointCheck::Matched, CheckpointCheck::Matched] {
         let (audit, check) = log.start(each.clone());
         assert_eq!(check, expected, "no older file is kept");

@@ -1,5 +1,5 @@
 //! `passerelle audit`: verifies that an audit log is as the hub wrote it, exports events with their
-//! proof, and checks such a proof.
+//! proof, and verifies such a proof.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -17,8 +17,8 @@ use passerelle::token::keyfiles;
 use passerelle::token::verify::VerificationKeys;
 use serde_json::{Value, json};
 
-use super::audit_proof_command::{CheckProofArguments, ProveArguments};
-use super::output::{Tone, outln, paint, print_error};
+use super::audit_proof_command::{VerifyProofArguments, ProveArguments};
+use super::output::{TextColour, outln, paint, print_error};
 
 /// Exit code if nothing is proven because a file or a key is missing.
 pub const EXIT_UNVERIFIED: u8 = 2;
@@ -35,7 +35,7 @@ pub enum AuditCommand {
     Prove(ProveArguments),
     /// Check an exported proof, without the log. Exit code 0: the hub wrote every event as shown; 1:
     /// one is not proven; 2: the proof or a key is missing or unreadable.
-    CheckProof(CheckProofArguments),
+    VerifyProof(VerifyProofArguments),
 }
 
 #[derive(Args)]
@@ -87,7 +87,7 @@ impl AuditCommand {
         let outcome = match self {
             Self::Verify(arguments) => arguments.run(),
             Self::Prove(arguments) => arguments.run(),
-            Self::CheckProof(arguments) => arguments.run(),
+            Self::VerifyProof(arguments) => arguments.run(),
         };
         outcome.unwrap_or_else(|message| {
             print_error(message);
@@ -242,18 +242,18 @@ fn print_report(report: &VerificationReport, verdict: VerificationResult) {
     }
     print_end(report);
     let unproven_end = report.last_signed.is_some() && report.unproven_lines > 0;
-    let (text, tone) = match verdict {
-        VerificationResult::Intact => ("The log is intact.", Tone::Good),
-        VerificationResult::Modified => ("THE LOG HAS BEEN MODIFIED.", Tone::Bad),
+    let (text, colour) = match verdict {
+        VerificationResult::Intact => ("The log is intact.", TextColour::Green),
+        VerificationResult::Modified => ("THE LOG HAS BEEN MODIFIED.", TextColour::Red),
         VerificationResult::Unproven if unproven_end => (
             "No modification was found, but the end of the log is not proven: it may have been truncated or rewritten.",
-            Tone::Uncertain,
+            TextColour::Yellow,
         ),
         VerificationResult::Unproven => {
-            ("No modification was found, but the log could not be verified.", Tone::Uncertain)
+            ("No modification was found, but the log could not be verified.", TextColour::Yellow)
         }
     };
-    outln!("{}", paint(text, tone));
+    outln!("{}", paint(text, colour));
 }
 
 /// Prints how far the log is proven.

@@ -1,4 +1,4 @@
-//! `passerelle audit prove` and `passerelle audit check-proof`: events of one login with their
+//! `passerelle audit prove` and `passerelle audit verify-proof`: events of one login with their
 //! proof, for a reader who must not see the rest of the log.
 
 use std::fs::File;
@@ -8,13 +8,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use passerelle::audit::EventKind;
-use passerelle::audit::proof::{AuditProof, ProofError, Prover};
+use passerelle::audit::proof::{LoginProof, ProofError, Prover};
 use passerelle::env::Timestamp;
 use passerelle::ids::SupportId;
 use serde_json::Value;
 
 use super::audit_command::{EXIT_UNVERIFIED, KeyArguments, read_error, sort_by_first_line};
-use super::output::{Tone, outln, paint, print_error, printable};
+use super::output::{TextColour, outln, paint, print_error, printable};
 
 /// Maximum size of a proof; one of a login takes some 20 kB.
 const MAX_PROOF_BYTES: u64 = 16 << 20;
@@ -35,7 +35,7 @@ pub struct ProveArguments {
 }
 
 #[derive(Args)]
-pub struct CheckProofArguments {
+pub struct VerifyProofArguments {
     /// The exported proof; - for standard input.
     file: PathBuf,
     #[command(flatten)]
@@ -88,7 +88,7 @@ impl ProveArguments {
     }
 }
 
-impl CheckProofArguments {
+impl VerifyProofArguments {
     /// Runs the command.
     ///
     /// # Errors
@@ -125,19 +125,19 @@ impl CheckProofArguments {
                 }
             }
         }
-        let (text, tone) = if errors.is_empty() {
-            ("The hub wrote every event as shown.", Tone::Good)
+        let (text, colour) = if errors.is_empty() {
+            ("The hub wrote every event as shown.", TextColour::Green)
         } else {
-            ("NOT EVERY EVENT IS PROVEN.", Tone::Bad)
+            ("NOT EVERY EVENT IS PROVEN.", TextColour::Red)
         };
-        outln!("{}", paint(text, tone));
+        outln!("{}", paint(text, colour));
         Ok(exit_code(&errors))
     }
 }
 
 /// Returns the exit code: a modified event outweighs a missing key.
 fn exit_code(errors: &[ProofError]) -> ExitCode {
-    if errors.iter().any(|error| !error.is_undecided()) {
+    if errors.iter().any(|error| !error.is_inconclusive()) {
         ExitCode::FAILURE
     } else if errors.is_empty() {
         ExitCode::SUCCESS
@@ -146,7 +146,7 @@ fn exit_code(errors: &[ProofError]) -> ExitCode {
     }
 }
 
-fn read_proof(path: &Path) -> Result<AuditProof, String> {
+fn read_proof(path: &Path) -> Result<LoginProof, String> {
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
         std::io::stdin().take(MAX_PROOF_BYTES).read_to_end(&mut bytes)

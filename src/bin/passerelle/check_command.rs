@@ -12,7 +12,7 @@ use passerelle::config::{self, Diagnostic, Environment, LoadedConfig};
 use passerelle::connector::diagnostic::DiagnosticStatus;
 use passerelle::env::Env;
 
-use super::output::{Tone, outln, paint, print_report, printable};
+use super::output::{TextColour, outln, paint, print_report, printable};
 use super::{CommandResult, block_on, environment, print_json};
 
 /// Larger than any response of an identity provider may be.
@@ -109,7 +109,10 @@ pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
         return Ok(ExitCode::FAILURE);
     };
     if !faults.is_empty() {
-        outln!("{}", paint("The files are well formed, but the hub would not start:", Tone::Bad));
+        outln!(
+            "{}",
+            paint("The files are well formed, but the hub would not start:", TextColour::Red)
+        );
         for fault in faults {
             outln!("  {}", printable(fault));
         }

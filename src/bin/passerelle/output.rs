@@ -58,16 +58,16 @@ pub fn printable(text: impl fmt::Display) -> String {
 
 /// Writes a line to standard error.
 pub fn print_error(message: impl fmt::Display) {
-    let name = painted("passerelle:", Tone::Bad, has_colour(&io::stderr()));
+    let name = painted("passerelle:", TextColour::Red, has_colour(&io::stderr()));
     let _unread = writeln!(io::stderr(), "{name} {}", printable(message));
 }
 
-/// Meaning of a text, shown by its colour on a terminal.
+/// Colour of a text on a terminal: green is good, yellow uncertain, red bad.
 #[derive(Clone, Copy)]
-pub enum Tone {
-    Good,
-    Uncertain,
-    Bad,
+pub enum TextColour {
+    Green,
+    Yellow,
+    Red,
 }
 
 /// Returns whether a stream shows colours: it is a terminal, and `NO_COLOR` (no-color.org) is unset
@@ -78,16 +78,16 @@ pub fn has_colour(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && !is_set("NO_COLOR") && !is_dumb
 }
 
-/// Returns a text for standard output, in the colour of its tone.
-pub fn paint(text: &str, tone: Tone) -> String {
-    painted(text, tone, has_colour(&io::stdout()))
+/// Returns a text for standard output, in colour if that is a terminal.
+pub fn paint(text: &str, colour: TextColour) -> String {
+    painted(text, colour, has_colour(&io::stdout()))
 }
 
-fn painted(text: &str, tone: Tone, has_colour: bool) -> String {
-    let colour = match tone {
-        Tone::Good => AnsiColor::Green,
-        Tone::Uncertain => AnsiColor::Yellow,
-        Tone::Bad => AnsiColor::Red,
+fn painted(text: &str, colour: TextColour, has_colour: bool) -> String {
+    let colour = match colour {
+        TextColour::Green => AnsiColor::Green,
+        TextColour::Yellow => AnsiColor::Yellow,
+        TextColour::Red => AnsiColor::Red,
     };
     let style = Style::new().bold().fg_color(Some(colour.into()));
     if has_colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
@@ -98,22 +98,24 @@ pub fn print_report(report: impl fmt::Display) {
     for line in printable(report).split_inclusive('\n') {
         let text = line.trim_end_matches('\n');
         let first = text.split_whitespace().next().unwrap_or_default();
-        let tone = match (text, first) {
-            ("The configuration is valid.", _) => Some(Tone::Good),
-            (_, "ok") if text.starts_with("  ") => Some(Tone::Good),
-            (_, "error") if text.starts_with("  ") => Some(Tone::Bad),
-            (_, "warning") if text.starts_with("  ") => Some(Tone::Uncertain),
-            _ if text.ends_with(" problem:") || text.ends_with(" problems:") => Some(Tone::Bad),
+        let colour = match (text, first) {
+            ("The configuration is valid.", _) => Some(TextColour::Green),
+            (_, "ok") if text.starts_with("  ") => Some(TextColour::Green),
+            (_, "error") if text.starts_with("  ") => Some(TextColour::Red),
+            (_, "warning") if text.starts_with("  ") => Some(TextColour::Yellow),
+            _ if text.ends_with(" problem:") || text.ends_with(" problems:") => {
+                Some(TextColour::Red)
+            }
             _ if text.ends_with(" warning:") || text.ends_with(" warnings:") => {
-                Some(Tone::Uncertain)
+                Some(TextColour::Yellow)
             }
             _ => None,
         };
-        match tone {
-            Some(tone) if text.starts_with("  ") => {
-                out!("{}", line.replacen(first, &paint(first, tone), 1));
+        match colour {
+            Some(colour) if text.starts_with("  ") => {
+                out!("{}", line.replacen(first, &paint(first, colour), 1));
             }
-            Some(tone) => outln!("{}", paint(text, tone)),
+            Some(colour) => outln!("{}", paint(text, colour)),
             None => out!("{line}"),
         }
     }

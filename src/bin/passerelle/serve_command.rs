@@ -30,7 +30,7 @@ pub fn run_hub(folder: &Path) -> CommandResult<()> {
             "rejected by `passerelle check`, but served"
         );
     }
-    for problem in &loaded.unused_files {
+    for problem in &loaded.startup_diagnostics {
         tracing::error!(problem = problem.to_single_line(), "the hub starts without this file");
     }
     let listeners = Listeners::open(&loaded)?;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use passerelle::audit::statistics::{LoginStatistics, Month};
 
 use super::audit_command::read_error;
@@ -22,17 +22,10 @@ pub enum StatsCommand {
         /// Files of the audit log, of one hub or of several.
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// Format of the output.
-        #[arg(long, value_enum, default_value_t = StatisticsFormat::Csv)]
-        format: StatisticsFormat,
+        /// Print JSON instead of CSV.
+        #[arg(long)]
+        json: bool,
     },
-}
-
-/// Format of exported statistics.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum StatisticsFormat {
-    Csv,
-    Json,
 }
 
 impl StatsCommand {
@@ -41,7 +34,7 @@ impl StatsCommand {
     /// # Errors
     /// Returns an error if a file can't be read.
     pub fn run(self) -> CommandResult<()> {
-        let Self::Export { month, files, format } = self;
+        let Self::Export { month, files, json } = self;
         let mut statistics = LoginStatistics::new(month);
         for path in &files {
             let read =
@@ -55,9 +48,8 @@ impl StatsCommand {
             ));
         }
         let counts = statistics.counts();
-        match format {
-            StatisticsFormat::Json => return print_json(&counts),
-            StatisticsFormat::Csv => {}
+        if json {
+            return print_json(&counts);
         }
         // The header stands also above no rows.
         let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());

@@ -22,7 +22,7 @@ use crate::config::validation::theme;
 use crate::config::watching::reloadable_files::ReloadableFiles;
 
 /// Reads and checks the configuration in `folder`, and leaves out the invalid files that a hub can
-/// start without. [`LoadedConfig::files`] and [`LoadedConfig::unused_files`] have their problems.
+/// start without. [`LoadedConfig::files`] and [`LoadedConfig::startup_diagnostics`] have their problems.
 ///
 /// # Errors
 /// Returns every problem of every file if one of them prevents the start.
@@ -80,8 +80,8 @@ fn assemble_valid_files(
     scopes: (SourceFile, ScopeTables),
     fatal: &mut Vec<Diagnostic>,
 ) -> Option<LoadedConfig> {
-    let mut unused_files = Vec::new();
-    let theme = theme::load_theme(checked.settings.theme.as_deref(), &mut unused_files)
+    let mut startup_diagnostics = Vec::new();
+    let theme = theme::load_theme(checked.settings.theme.as_deref(), &mut startup_diagnostics)
         .or_else(|| theme::built_in_theme(fatal))?;
     let files = ReloadableFiles::scan_at_start(load_context.clone(), scopes.clone())
         .map_err(|problem| fatal.push(problem))
@@ -104,7 +104,7 @@ fn assemble_valid_files(
     let loaded = assemble(load_context, (source, checked), valid, theme, warnings)
         .map_err(|problem| fatal.push(problem))
         .ok()?;
-    Some(LoadedConfig { files, exposed_secrets, unused_files, ..loaded })
+    Some(LoadedConfig { files, exposed_secrets, startup_diagnostics, ..loaded })
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub struct AuditConfig {
     /// Starts a new file each day (UTC).
     pub rotate_daily: bool,
     /// Number of rotated files to keep; older ones are deleted. Default: all.
-    pub keep: Option<usize>,
+    pub keep_files: Option<usize>,
     /// Days after its last line at which a rotated file is deleted. Default: never. Requires
     /// `rotate_daily`.
     pub keep_days: Option<u32>,
@@ -39,7 +39,7 @@ impl Default for AuditConfig {
             path: "audit/audit.jsonl".into(),
             rotate_mb: 100,
             rotate_daily: true,
-            keep: None,
+            keep_files: None,
             keep_days: None,
             checkpoint_copy: None,
             when_full: WhenFull::Stop,

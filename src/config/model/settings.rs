@@ -87,7 +87,7 @@ pub struct Settings {
     /// CSV files with the names of places and countries by code, for the consent page. Default: none,
     /// and the page shows codes.
     #[serde(default)]
-    pub place_names: Vec<PathBuf>,
+    pub place_name_files: Vec<PathBuf>,
     /// The register of persons. Required with `identity_source = "register"` on the standard
     /// platform.
     #[serde(default)]

@@ -34,7 +34,7 @@ pub struct PeerAccess {
 
 /// Operators and peers, checked.
 #[derive(Clone, Debug, Default)]
-pub struct PrivateAccess {
+pub struct PrivateListenerAccess {
     /// Operators, each with their token.
     pub operators: Vec<OperatorAccount>,
     /// `None` without a token for peers.
@@ -48,7 +48,7 @@ pub fn read_private_access(
     admin_token: Option<&Secret<String>>,
     context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,
-) -> PrivateAccess {
+) -> PrivateListenerAccess {
     let mut tokens = TokenUses { seen: admin_token.cloned().into_iter().collect() };
     let (mut operators, mut names) = (Vec::new(), BTreeSet::new());
     for (index, entry) in private.operators.iter().enumerate() {
@@ -72,7 +72,7 @@ pub fn read_private_access(
     if let Some(peers) = &peers {
         problems.extend(tokens.check(source, "private.peer_token", &peers.token));
     }
-    PrivateAccess { operators, peers }
+    PrivateListenerAccess { operators, peers }
 }
 
 /// Returns whether a name can stand in one line of a log.

@@ -5,7 +5,7 @@ use std::path::Path;
 use url::Url;
 
 use super::address::{self, Http};
-use super::operators::PrivateAccess;
+use super::operators::PrivateListenerAccess;
 use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
 use super::traces::{self, TraceHeaders};
 use super::value_checks::{check_range, is_category_id};
@@ -35,7 +35,7 @@ pub struct CheckedSettings {
     /// The administration token.
     pub admin_token: Option<Secret<String>>,
     /// Operators and peers.
-    pub private_access: PrivateAccess,
+    pub private_access: PrivateListenerAccess,
     /// Headers for the trace collector.
     pub trace_headers: TraceHeaders,
 }
@@ -381,7 +381,7 @@ fn join_paths(settings: &mut Settings, folder: &Path) {
         &mut settings.audit.path,
     ];
     let optional = settings.theme.iter_mut().chain(&mut settings.audit.checkpoint_copy);
-    for path in required.into_iter().chain(optional).chain(&mut settings.place_names) {
+    for path in required.into_iter().chain(optional).chain(&mut settings.place_name_files) {
         *path = folder.join(&*path);
     }
 }

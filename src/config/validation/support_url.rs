@@ -13,10 +13,10 @@ use crate::config::loading::MessageAndFix;
 
 /// A support address: `https` or `mailto`, with placeholders in its query.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SupportUrl(Vec<SupportUrlPart>);
+pub struct SupportUrlTemplate(Vec<SupportUrlTemplatePart>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum SupportUrlPart {
+enum SupportUrlTemplatePart {
     Literal(String),
     Value(Placeholder),
 }
@@ -44,7 +44,7 @@ pub struct SupportDetails<'a> {
 const PLACEHOLDER_FIX: &str =
     "use {code}, {support_id}, {service} and {identity_provider}, each after the ?";
 
-impl SupportUrl {
+impl SupportUrlTemplate {
     /// Parses a template.
     ///
     /// # Errors
@@ -65,25 +65,27 @@ impl SupportUrl {
             let (name, after) =
                 after.split_once('}').ok_or(("has a { without a }", PLACEHOLDER_FIX))?;
             literal.push_str(before);
-            parts.push(SupportUrlPart::Literal(std::mem::take(&mut literal)));
-            parts.push(SupportUrlPart::Value(Placeholder::from_name(name)?));
+            parts.push(SupportUrlTemplatePart::Literal(std::mem::take(&mut literal)));
+            parts.push(SupportUrlTemplatePart::Value(Placeholder::from_name(name)?));
             rest = after;
         }
         literal.push_str(rest);
-        parts.push(SupportUrlPart::Literal(literal));
+        parts.push(SupportUrlTemplatePart::Literal(literal));
         let support = Self(parts);
-        check_address(&support.fill(&SupportDetails::default()))?;
+        check_address(&support.expand(&SupportDetails::default()))?;
         Ok(support)
     }
 
-    /// Returns the address with these values.
+    /// Returns the address with these values in place of the placeholders.
     #[must_use]
-    pub fn fill(&self, details: &SupportDetails<'_>) -> String {
+    pub fn expand(&self, details: &SupportDetails<'_>) -> String {
         let mut address = String::new();
         for part in &self.0 {
             match part {
-                SupportUrlPart::Literal(text) => address.push_str(text),
-                SupportUrlPart::Value(value) => push_encoded(&mut address, value.value(details)),
+                SupportUrlTemplatePart::Literal(text) => address.push_str(text),
+                SupportUrlTemplatePart::Value(value) => {
+                    push_encoded(&mut address, value.value(details))
+                }
             }
         }
         address
@@ -133,9 +135,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn placeholders_are_filled_in_the_query() {
+    fn placeholders_are_expanded_in_the_query() {
         let filled = |template: &str| {
-            SupportUrl::parse(template).unwrap().fill(&SupportDetails {
+            SupportUrlTemplate::parse(template).unwrap().expand(&SupportDetails {
                 code: "Y020004",
                 support_id: "7K3Q9WZX2M4T",
                 service: "Mairie de Nîmes",
@@ -174,14 +176,15 @@ mod tests {
             "mailto:help@example.org\n?x",
             "",
         ] {
-            assert!(SupportUrl::parse(template).is_err(), "{template}");
+            assert!(SupportUrlTemplate::parse(template).is_err(), "{template}");
         }
     }
 
     #[test]
     fn attack_a_name_cannot_change_the_support_address() {
         let support =
-            SupportUrl::parse("https://help.example.org/?service={service}&code={code}").unwrap();
+            SupportUrlTemplate::parse("https://help.example.org/?service={service}&code={code}")
+                .unwrap();
         for name in [
             "x&code=Y000000&admin=1",
             "x#fragment",
@@ -194,7 +197,7 @@ mod tests {
             "\u{202e}evil\0",
         ] {
             let details = SupportDetails { service: name, code: "Y1", ..Default::default() };
-            let address = support.fill(&details);
+            let address = support.expand(&details);
             let url = Url::parse(&address).unwrap();
             assert_eq!(url.host_str(), Some("help.example.org"), "{address}");
             assert_eq!((url.path(), url.fragment()), ("/", None), "{address}");

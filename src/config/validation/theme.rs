@@ -8,7 +8,7 @@ use super::address::{self, Http};
 use super::fragments::Fragments;
 use super::localized_text;
 use super::logo::Logo;
-use super::support_url::SupportUrl;
+use super::support_url::SupportUrlTemplate;
 use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::{Accent, Accents, FooterLink, ThemeFile};
 
@@ -26,7 +26,7 @@ pub struct Theme {
     /// Page fragments and a style sheet.
     pub fragments: Fragments,
     /// The address of the operator's support.
-    pub support: Option<SupportUrl>,
+    pub support: Option<SupportUrlTemplate>,
     /// Links at the bottom of every page.
     pub footer: Vec<FooterLink>,
 }
@@ -97,7 +97,7 @@ fn check_theme(
     let fragments = file.fragments.as_ref().map(|path| folder.join(path));
     let fragments = fragments.map(|folder| Fragments::read(&folder, problems)).unwrap_or_default();
     let support = file.support_url.as_deref().and_then(|template| {
-        let parsed = SupportUrl::parse(template);
+        let parsed = SupportUrlTemplate::parse(template);
         parsed
             .map_err(|(message, fix)| {
                 problems.push(source.diagnostic("support_url", message, fix));

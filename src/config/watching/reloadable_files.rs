@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use entries::{ConnectorEntry, DataProviderEntry, ScopesEntry, ServiceProviderEntry};
 use file_set::{FileSet, FileVersion, ScanContext};
-use places::PlaceTables;
+use places::PlaceNameTables;
 
 use super::config_digest::FieldDigests;
 use crate::config::federation::{Federation, UnavailableDisplay};
@@ -50,7 +50,7 @@ pub struct ReloadableFiles {
     connectors: FileSet<ConnectorEntry>,
     scopes: FileSet<ScopesEntry>,
     notices: FileSet<Arc<[Notice]>>,
-    places: PlaceTables,
+    places: PlaceNameTables,
     languages: FileSet<Arc<MessageFile>>,
     /// Conflicts that no pending change has caused: dangling references to a removed file.
     unattributed: Vec<Diagnostic>,
@@ -152,7 +152,7 @@ impl ReloadableFiles {
         scopes.insert_checked(FileVersion::new(source, entry, &folder), &folder);
         let (source, parsed) = checked.notices;
         notices.insert_checked(FileVersion::new(source, Arc::from(parsed), &folder), &folder);
-        let places = PlaceTables::read(&context.places);
+        let places = PlaceNameTables::read(&context.places);
         let context = Arc::new(context);
         Ok(Self {
             context,
@@ -288,7 +288,7 @@ impl ReloadableFiles {
             .next()
             .map(|version| Arc::clone(&version.content))
             .unwrap_or_default();
-        federation.place_names = self.places.active().into();
+        federation.place_name_files = self.places.active().into();
         federation.no_account.clone_from(&choice.no_account);
         let messages = self.languages.active_versions().map(|version| Arc::clone(&version.content));
         federation.languages =

@@ -56,7 +56,7 @@ pub(super) enum BrowserView {
     RedirectToIdp(String),
     RedirectToConsent,
     ConsentPage(String),
-    UserRejected,
+    WrongUserReported,
     ServiceProvider(AuthorizationResponse, Option<String>),
     BlockedPage(ChoiceBanner),
     ErrorPage(ErrorCode, NextAction),
@@ -301,7 +301,7 @@ pub(super) fn seen(answer: LoginAnswer) -> BrowserView {
         LoginAnswer::RedirectToIdp { url } => BrowserView::RedirectToIdp(url),
         LoginAnswer::RedirectToConsent => BrowserView::RedirectToConsent,
         LoginAnswer::ConsentPage(page) => BrowserView::ConsentPage(page.page_digest()),
-        LoginAnswer::UserRejected(_) => BrowserView::UserRejected,
+        LoginAnswer::WrongUserReported(_) => BrowserView::WrongUserReported,
         LoginAnswer::ServiceProvider { answer, session } => {
             BrowserView::ServiceProvider(answer, session.map(Secret::into_inner))
         }

@@ -80,7 +80,7 @@ const MATRIX: [(&str, [&str; 11]); 11] = {
                 "CsrfWrong, choose",
                 MANY,
                 LATE,
-                "rejected user",
+                "wrong user",
             ],
         ),
         ("granted", [CODE, DONE, CODE, CODE, DONE, DONE, CODE, CODE, DONE, CODE, DONE]),
@@ -195,7 +195,7 @@ fn request(name: &str, harness: &mut Harness, repeat: LoginRequest) -> LoginRequ
         },
         "yes to another page" => yes("another page".into()),
         "displace" => LoginRequest::Displace,
-        "not me" => LoginRequest::RejectUser,
+        "not me" => LoginRequest::ReportWrongUser,
         other => panic!("{other}"),
     }
 }
@@ -219,7 +219,7 @@ fn outcome(harness: &Harness, then: StepOutput) -> String {
         BrowserView::RedirectToIdp(_) => "leave".into(),
         BrowserView::RedirectToConsent => "to consent".into(),
         BrowserView::ConsentPage(_) => "page".into(),
-        BrowserView::UserRejected => "rejected user".into(),
+        BrowserView::WrongUserReported => "wrong user".into(),
         BrowserView::ServiceProvider(answer, session) => {
             let code = harness.login.outcome().unwrap().unwrap_err();
             assert_eq!(

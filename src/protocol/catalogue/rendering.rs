@@ -77,11 +77,11 @@ pub fn render_table() -> String {
 pub struct CatalogueRow {
     pub code: &'static str,
     pub status: u16,
-    pub error: &'static str,
+    pub oauth_error: &'static str,
     pub description: &'static str,
     pub origin: &'static str,
-    pub fixed_by: &'static str,
-    pub log: &'static str,
+    pub responsible: &'static str,
+    pub log_level: &'static str,
     pub family: &'static str,
 }
 
@@ -91,11 +91,11 @@ impl From<&CatalogueEntry> for CatalogueRow {
         Self {
             code: entry.code,
             status: entry.status,
-            error: entry.oauth,
+            oauth_error: entry.oauth,
             description: entry.description,
             origin: entry.origin.as_str(),
-            fixed_by: entry.responsible.as_str(),
-            log: entry.severity.as_str(),
+            responsible: entry.responsible.as_str(),
+            log_level: entry.severity.as_str(),
             family: family.map_or("", |(_, title)| title),
         }
     }
@@ -113,15 +113,24 @@ pub fn catalogue_rows() -> Vec<CatalogueRow> {
 pub fn explain_code(code: &str) -> Option<String> {
     let code = code.to_ascii_uppercase();
     let row = catalogue_rows().into_iter().find(|row| row.code == code)?;
-    let CatalogueRow { status, error, description, origin, fixed_by, log, family, .. } = row;
+    let CatalogueRow {
+        status,
+        oauth_error,
+        description,
+        origin,
+        responsible,
+        log_level,
+        family,
+        ..
+    } = row;
     Some(format!(
         "{code}: {description}\n\n\
          family            {family}\n\
          caused by         {origin}\n\
-         fixed by          {fixed_by}\n\
+         fixed by          {responsible}\n\
          HTTP status       {status}, where the hub answers itself\n\
-         OAuth error       {error}, where the service provider gets it\n\
-         log level         {log}\n"
+         OAuth error       {oauth_error}, where the service provider gets it\n\
+         log level         {log_level}\n"
     ))
 }
 

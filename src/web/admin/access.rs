@@ -119,16 +119,17 @@ pub(super) async fn sign_in(
     }
 }
 
-/// Ends the sessions of all browsers.
+/// Ends the operator's sessions in all browsers.
 pub(super) async fn sign_out(admin: Data<AdminApi>, request: HttpRequest) -> HttpResponse {
-    match &admin.sessions {
-        Some(sessions)
-            if csrf::check_same_origin(&request).is_ok()
-                && sessions.find_session(request.headers()).is_some() =>
-        {
-            redirect_with_cookie("/admin/", &sessions.end_all())
+    let is_same_origin = csrf::check_same_origin(&request).is_ok();
+    let session = admin.sessions.as_ref().filter(|_| is_same_origin).and_then(|sessions| {
+        sessions.find_session(request.headers()).map(|found| (sessions, found.operator))
+    });
+    match session {
+        Some((sessions, operator)) => {
+            redirect_with_cookie("/admin/", &sessions.end_sessions(&operator))
         }
-        Some(_) | None => responses::see_other("/admin/"),
+        None => responses::see_other("/admin/"),
     }
 }
 

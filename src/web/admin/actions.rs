@@ -10,7 +10,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use super::AdminApi;
 use super::blocks::{BlockChange, read_body};
 use super::logins::{self, LoginSearch};
-use super::operators::{AdminRequester, checked_reason};
+use super::operators::{AdminRequester, validate_reason};
 use super::responses::AdminError;
 use crate::actor::registry::NewBlock;
 use crate::ids::{ClientId, ConnectorId};
@@ -96,7 +96,7 @@ async fn block(
     by: &AdminRequester,
     form: &ActionForm,
 ) -> Result<String, AdminError> {
-    let reason = form.field("reason").and_then(checked_reason);
+    let reason = form.field("reason").and_then(validate_reason);
     let new = NewBlock {
         connector: ConnectorId::new(form.field("connector").unwrap_or_default()),
         service_provider: form.field("service_provider").map(ClientId::new),
@@ -115,7 +115,7 @@ async fn unblock(
     by: &AdminRequester,
     form: &ActionForm,
 ) -> Result<String, AdminError> {
-    let reason = form.field("reason").and_then(checked_reason);
+    let reason = form.field("reason").and_then(validate_reason);
     let reason = reason.ok_or(ErrorCode::ReasonMissing)?;
     let id = form.field("id").unwrap_or_default();
     let change = admin.lift_block(request, by, id, Some(reason)).await?;

@@ -3,16 +3,17 @@
 //! A search of a person's logins needs a reason, and each hub that searches records who asked and
 //! why. Everything that another hub sends is bounded and checked: it may be wrong.
 
-use actix_web::HttpResponse;
 use actix_web::web::{self, Data, ReqData};
+use actix_web::{HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::AdminApi;
 use super::blocks::read_body;
-use super::operators::{AdminRequester, checked_reason};
+use super::operators::{AdminRequester, validate_reason};
 use super::responses::{AdminError, ok_response};
 use crate::audit::{Event, EventKind};
+use crate::identity::rules::is_forbidden_char;
 use crate::ids::{Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json::parse_object;
@@ -88,6 +89,7 @@ pub(super) async fn report_login(
 /// As [`search_person`].
 pub(super) async fn report_person(
     (admin, console): (Data<AdminApi>, ConsoleData),
+    request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
     let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
@@ -95,8 +97,10 @@ pub(super) async fn report_person(
     if instance == console.instance {
         return Ok(ok_response(&console.own_answer()));
     }
-    let name: String = operator.chars().filter(|c| !c.is_control()).take(64).collect();
-    let operator = format!("{name} (at another hub)");
+    let name: String = operator.chars().filter(|c| !is_forbidden_char(*c)).take(64).collect();
+    let address =
+        request.peer_addr().map_or_else(String::new, |address| format!(" {}", address.ip()));
+    let operator = format!("{name} (at the hub{address})");
     let (subject, _) = record_search(&admin, console, &LoginSearch { sub, reason }, &operator)?;
     Ok(ok_response(&console.report_person(&subject).await))
 }
@@ -111,7 +115,7 @@ fn record_search(
     let sub = search.sub.trim();
     let is_subject =
         (1..=255).contains(&sub.len()) && sub.bytes().all(|byte| byte.is_ascii_graphic());
-    let reason = checked_reason(&search.reason).filter(|_| is_subject);
+    let reason = validate_reason(&search.reason).filter(|_| is_subject);
     let reason = reason.ok_or(ErrorCode::LoginSearchMalformed)?;
     let subject = Subject::new(sub);
     let event = Event::new(EventKind::LoginsSearched).subject(&subject);

@@ -5,16 +5,17 @@
 
 use actix_web::http::Method;
 
-use crate::config::PrivateAccess;
+use crate::config::PrivateListenerAccess;
 use crate::config::model::OperatorRole;
 use crate::digest;
+use crate::identity::rules::is_forbidden_char;
 use crate::ids::Secret;
 
 /// Name of the operator with the token of `private.admin_token`.
 pub const ADMIN_TOKEN_NAME: &str = "admin token";
 
 /// POST requests that change nothing: searches carry personal data, which must not be in a URL.
-const READING_POSTS: [&str; 3] =
+const READ_ONLY_POST_PATHS: [&str; 3] =
     ["/admin/logins/search", "/admin/actions/search", "/admin/peer/logins/search"];
 
 /// An operator, as the audit log names them.
@@ -33,15 +34,15 @@ pub struct AdminRequester {
 }
 
 /// SHA-256 of each token, so that comparing takes the same time for all.
-pub struct OperatorTokens {
+pub struct AdminCredentials {
     operators: Vec<([u8; 32], Operator)>,
     peer: Option<[u8; 32]>,
 }
 
-impl OperatorTokens {
+impl AdminCredentials {
     /// Creates the tokens; the operator of `admin_token` may do everything.
     #[must_use]
-    pub fn new(admin_token: Option<&Secret<String>>, access: &PrivateAccess) -> Self {
+    pub fn new(admin_token: Option<&Secret<String>>, access: &PrivateListenerAccess) -> Self {
         let hash = |token: &Secret<String>| digest::sha256(token.reveal().as_bytes());
         let shared = admin_token.map(|token| {
             let name = ADMIN_TOKEN_NAME.to_owned();
@@ -90,16 +91,17 @@ impl OperatorTokens {
 /// role of an operator.
 #[must_use]
 pub fn required_role(method: &Method, path: &str) -> OperatorRole {
-    let is_read = matches!(*method, Method::GET | Method::HEAD) || READING_POSTS.contains(&path);
+    let is_read =
+        matches!(*method, Method::GET | Method::HEAD) || READ_ONLY_POST_PATHS.contains(&path);
     if is_read { OperatorRole::Viewer } else { OperatorRole::Operator }
 }
 
 /// Returns a reason that the audit log can record, without blanks around it: 5 to 200 printable
 /// characters.
 #[must_use]
-pub fn checked_reason(reason: &str) -> Option<&str> {
+pub fn validate_reason(reason: &str) -> Option<&str> {
     let reason = reason.trim();
-    let is_line = !reason.chars().any(char::is_control);
+    let is_line = !reason.chars().any(is_forbidden_char);
     (is_line && (5..=200).contains(&reason.chars().count())).then_some(reason)
 }
 
@@ -108,14 +110,14 @@ mod tests {
     use super::*;
     use crate::config::{OperatorAccount, PeerAccess};
 
-    fn tokens() -> OperatorTokens {
+    fn tokens() -> AdminCredentials {
         let secret = |text: &str| Secret::new(text.to_owned());
         let account = |name: &str, role, token: &str| OperatorAccount {
             name: name.to_owned(),
             role,
             token: secret(token),
         };
-        let access = PrivateAccess {
+        let access = PrivateListenerAccess {
             operators: vec![
                 account("alice", OperatorRole::Operator, "a"),
                 account("vera", OperatorRole::Viewer, "v"),
@@ -125,7 +127,7 @@ mod tests {
                 peers: std::collections::BTreeMap::new(),
             }),
         };
-        OperatorTokens::new(Some(&secret("root")), &access)
+        AdminCredentials::new(Some(&secret("root")), &access)
     }
 
     #[test]
@@ -164,9 +166,11 @@ mod tests {
 
     #[test]
     fn a_reason_is_one_printable_line() {
-        assert_eq!(checked_reason("  ticket 4711 "), Some("ticket 4711"));
-        for bad in ["", "    ", "x", "a\nsecond line", "a\u{7}bell", &"x".repeat(201)] {
-            assert_eq!(checked_reason(bad), None, "{bad:?}");
+        assert_eq!(validate_reason("  ticket 4711 "), Some("ticket 4711"));
+        for bad in
+            ["", "    ", "x", "a\nsecond line", "a\u{7}bell", "a\u{202e}esrever", &"x".repeat(201)]
+        {
+            assert_eq!(validate_reason(bad), None, "{bad:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ use super::peers::PeerLoginSearch;
 use super::views::{
     EventView, LoginView, NamedParty, NodeAnswer, PersonLogin, PersonLogins, RefusalView,
 };
-use super::{AdminConsole, advice, english_name, words};
+use super::{AdminConsole, advice, descriptions, english_name};
 use crate::assurance::Level;
 use crate::audit::EventKind;
 use crate::audit::recent::{LoginStage, Timeline};
@@ -88,7 +88,7 @@ impl AdminConsole {
             });
             login.last_event_at = line.time;
             line.event.as_str().clone_into(&mut login.event);
-            words::plain_words(line.event).clone_into(&mut login.meaning);
+            descriptions::describe_event(line.event).clone_into(&mut login.meaning);
             login.level = line.level.or(login.level);
             login.node = node;
             if let Some(id) = &line.sp {

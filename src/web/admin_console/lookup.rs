@@ -4,6 +4,8 @@
 //! joining what all hubs answer. Another hub may be wrong: its events are bounded, checked, and shown
 //! under the name that this hub's configuration gives it.
 
+use std::sync::Arc;
+
 use super::AdminConsole;
 use super::peers::{LoginReport, PeerAnswer, PeerLoginSearch, ReportSource};
 use super::views::NodeAnswer;
@@ -111,9 +113,11 @@ impl AdminConsole {
         let Some(path) = self.audit_log.clone() else {
             return (ReportSource::NoAuditLog, Vec::new());
         };
-        let _turn = self.audit_searches.lock().await;
+        let turn = Arc::clone(&self.audit_searches).lock_owned().await;
         let audit = self.core.audit.clone();
         let searched = tokio::task::spawn_blocking(move || {
+            // Held until the search ends, also if the requester has gone.
+            let _turn = turn;
             audit.flush();
             search(&path)
         });

@@ -4,9 +4,9 @@
 use askama::Template;
 use serde_json::Value;
 
-use super::trend::MinuteOfLogins;
+use super::descriptions;
+use super::trend::LoginMinute;
 use super::views::{ConfigurationView, EventView, HubStatus, LoginView, PersonLogins};
-use super::words;
 use crate::actor::registry::{BlockRow, ConnectorCondition, ConnectorRow};
 use crate::audit::EventKind;
 use crate::config::model::OperatorRole;
@@ -213,7 +213,7 @@ impl OverviewTemplate<'_> {
 struct TrendChart {
     bars: Vec<TrendBar>,
     granted: u64,
-    others: u64,
+    unsuccessful: u64,
     highest: u64,
 }
 
@@ -221,35 +221,35 @@ struct TrendBar {
     x: usize,
     granted_y: u64,
     granted_height: u64,
-    others_y: u64,
-    others_height: u64,
+    unsuccessful_y: u64,
+    unsuccessful_height: u64,
 }
 
 impl TrendChart {
     const HEIGHT: u64 = 60;
     const BAR_WIDTH: usize = 10;
 
-    fn from_minutes(minutes: &[MinuteOfLogins]) -> Self {
-        let sum = |of: fn(&MinuteOfLogins) -> u64| minutes.iter().map(of).sum();
-        let highest = minutes.iter().map(|minute| minute.granted + minute.others).max();
+    fn from_minutes(minutes: &[LoginMinute]) -> Self {
+        let sum = |of: fn(&LoginMinute) -> u64| minutes.iter().map(of).sum();
+        let highest = minutes.iter().map(|minute| minute.granted + minute.unsuccessful).max();
         let highest = highest.unwrap_or_default();
         let scaled = |count: u64| (count * Self::HEIGHT).div_ceil(highest.max(1));
         let first = 60_usize.saturating_sub(minutes.len());
-        let bar = |(index, minute): (usize, &MinuteOfLogins)| {
-            let others_height = scaled(minute.others);
-            let granted_height = scaled(minute.granted).min(Self::HEIGHT - others_height);
+        let bar = |(index, minute): (usize, &LoginMinute)| {
+            let unsuccessful_height = scaled(minute.unsuccessful);
+            let granted_height = scaled(minute.granted).min(Self::HEIGHT - unsuccessful_height);
             TrendBar {
                 x: (first + index) * Self::BAR_WIDTH,
                 granted_y: Self::HEIGHT - granted_height,
                 granted_height,
-                others_y: Self::HEIGHT - granted_height - others_height,
-                others_height,
+                unsuccessful_y: Self::HEIGHT - granted_height - unsuccessful_height,
+                unsuccessful_height,
             }
         };
         Self {
             bars: minutes.iter().enumerate().map(bar).collect(),
             granted: sum(|minute| minute.granted),
-            others: sum(|minute| minute.others),
+            unsuccessful: sum(|minute| minute.unsuccessful),
             highest,
         }
     }
@@ -319,7 +319,7 @@ impl LoginTemplate<'_> {
     }
 
     fn state(&self) -> &str {
-        words::plain_state(&self.login.state)
+        descriptions::describe_state(&self.login.state)
     }
 
     /// Returns whether other hubs were asked.
@@ -335,9 +335,9 @@ impl LoginTemplate<'_> {
 
 impl EventView {
     /// Returns what happened, in plain words.
-    fn plain_words(&self) -> &str {
+    fn describe_event(&self) -> &str {
         let kind = EventKind::ALL.iter().find(|kind| kind.as_str() == self.event);
-        kind.map_or(self.meaning.as_str(), |kind| words::plain_words(*kind))
+        kind.map_or(self.meaning.as_str(), |kind| descriptions::describe_event(*kind))
     }
 }
 

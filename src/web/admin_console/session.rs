@@ -4,11 +4,12 @@
 //! Responsible for the cookie. Does not know the tokens or the limit on wrong ones.
 //!
 //! The cookie holds its expiry, the operator's name and role, and a MAC under a key of this process: it is invalid in another
-//! process, after a restart, and after any sign-out. A request that another site starts does not
+//! process, after a restart, and after a sign-out of this operator. A request that another site starts does not
 //! carry it (SameSite=Strict, and the Fetch Metadata is checked), script can't read it, and a form
 //! needs a token besides.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::cookie::time::Duration as CookieDuration;
@@ -29,15 +30,16 @@ const SESSION_LIFETIME: Duration = Duration::from_secs(3600);
 pub struct AdminSessions {
     env: Env,
     key: [u8; 32],
-    /// Incremented by each sign-out, which ends all sessions.
-    generation: AtomicU64,
+    /// Number of sign-outs by operator; each ends all sessions of that operator. Only configured
+    /// operators sign out, so it stays small.
+    sign_outs: Mutex<HashMap<String, u64>>,
 }
 
 impl AdminSessions {
     /// Creates the sessions, with a key of this process.
     #[must_use]
     pub fn new(env: &Env) -> Self {
-        Self { env: env.clone(), key: env.entropy().bits256(), generation: AtomicU64::new(0) }
+        Self { env: env.clone(), key: env.entropy().bits256(), sign_outs: Mutex::default() }
     }
 
     /// Issues a cookie to a browser that sent an operator's token. It is not `Secure`: the private
@@ -47,14 +49,16 @@ impl AdminSessions {
         let expiry = (self.env.now() + SESSION_LIFETIME).seconds();
         let name = digest::base64url(operator.name.as_bytes());
         let text = format!("{expiry}.{}.{name}", operator.role.as_str());
-        let value = format!("{text}.{}", self.compute_mac(&text));
+        let value = format!("{text}.{}", self.compute_mac(&text, &operator.name));
         build_cookie(value, SESSION_LIFETIME)
     }
 
-    /// Ends all sessions. Returns the cookie that removes the browser's own.
+    /// Ends the operator's sessions in all browsers. Returns the cookie that removes the browser's
+    /// own.
     #[must_use]
-    pub fn end_all(&self) -> Cookie<'static> {
-        self.generation.fetch_add(1, Ordering::SeqCst);
+    pub fn end_sessions(&self, operator: &Operator) -> Cookie<'static> {
+        let mut sign_outs = self.sign_outs.lock().unwrap_or_else(PoisonError::into_inner);
+        *sign_outs.entry(operator.name.clone()).or_default() += 1;
         build_cookie(String::new(), Duration::ZERO)
     }
 
@@ -80,22 +84,25 @@ impl AdminSessions {
     /// Returns the operator of a valid cookie.
     fn verify(&self, value: &str) -> Option<Operator> {
         let (text, mac) = value.rsplit_once('.')?;
-        if !digest::constant_time_eq(self.compute_mac(text).as_bytes(), mac.as_bytes()) {
-            return None;
-        }
         let (expiry, rest) = text.split_once('.')?;
         let (role, name) = rest.split_once('.')?;
+        let name = String::from_utf8(digest::from_base64url(name)?).ok()?;
+        let expected = self.compute_mac(text, &name);
+        if !digest::constant_time_eq(expected.as_bytes(), mac.as_bytes()) {
+            return None;
+        }
         let role = [OperatorRole::Viewer, OperatorRole::Operator]
             .into_iter()
             .find(|known| known.as_str() == role)?;
-        let name = String::from_utf8(digest::from_base64url(name)?).ok()?;
         (self.env.now() < Timestamp::from_seconds(expiry.parse().ok()?))
             .then_some(Operator { name, role })
     }
 
-    fn compute_mac(&self, text: &str) -> String {
-        let generation = self.generation.load(Ordering::SeqCst);
-        let parts: [&[u8]; 3] = [b"admin session", text.as_bytes(), &generation.to_be_bytes()];
+    /// Returns the MAC of a cookie's text, which names the operator.
+    fn compute_mac(&self, text: &str, operator: &str) -> String {
+        let sign_outs = self.sign_outs.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = sign_outs.get(operator).copied().unwrap_or_default();
+        let parts: [&[u8]; 3] = [b"admin session", text.as_bytes(), &count.to_be_bytes()];
         digest::base64url(&digest::hmac_parts(&self.key, &parts))
     }
 }
@@ -188,7 +195,10 @@ mod tests {
             &format!("{COOKIE_NAME}={}", sessions.issue_cookie(&operator()).value()),
         )]);
         assert!(is_signed_in(&sessions, &fresh));
-        let _gone = sessions.end_all();
+        let other = Operator { name: "alice".to_owned(), role: OperatorRole::Operator };
+        let _gone = sessions.end_sessions(&other);
+        assert!(is_signed_in(&sessions, &fresh), "another operator's sign-out");
+        let _gone = sessions.end_sessions(&operator());
         assert!(!is_signed_in(&sessions, &fresh));
     }
 

@@ -17,12 +17,12 @@ const KEPT_MINUTES: usize = 60;
 
 /// Logins that ended in one minute.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct MinuteOfLogins {
+pub struct LoginMinute {
     /// End of the minute, RFC 3339.
     pub at: String,
     pub granted: u64,
     /// Refused, failed or expired.
-    pub others: u64,
+    pub unsuccessful: u64,
 }
 
 /// The last hour of this process.
@@ -32,13 +32,13 @@ pub struct LoginTrend(Mutex<TrendState>);
 #[derive(Debug, Default)]
 struct TrendState {
     before: Totals,
-    minutes: VecDeque<MinuteOfLogins>,
+    minutes: VecDeque<LoginMinute>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Totals {
     granted: u64,
-    others: u64,
+    unsuccessful: u64,
 }
 
 impl LoginTrend {
@@ -46,14 +46,15 @@ impl LoginTrend {
     pub fn add_minute(&self, ended: &EndedLogins, now: Timestamp) {
         let mut totals = Totals::default();
         for (outcome, count) in ended.values().flatten() {
-            let total = if outcome == "granted" { &mut totals.granted } else { &mut totals.others };
+            let total =
+                if outcome == "granted" { &mut totals.granted } else { &mut totals.unsuccessful };
             *total = total.saturating_add(*count);
         }
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let minute = MinuteOfLogins {
+        let minute = LoginMinute {
             at: format_rfc3339(now),
             granted: totals.granted.saturating_sub(state.before.granted),
-            others: totals.others.saturating_sub(state.before.others),
+            unsuccessful: totals.unsuccessful.saturating_sub(state.before.unsuccessful),
         };
         state.before = totals;
         state.minutes.push_back(minute);
@@ -64,7 +65,7 @@ impl LoginTrend {
 
     /// Returns the minutes, oldest first.
     #[must_use]
-    pub fn minutes(&self) -> Vec<MinuteOfLogins> {
+    pub fn minutes(&self) -> Vec<LoginMinute> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.minutes.iter().cloned().collect()
     }
@@ -84,6 +85,6 @@ mod tests {
         }
         let minutes = trend.minutes();
         assert_eq!(minutes.len(), KEPT_MINUTES);
-        assert!(minutes.iter().all(|minute| (minute.granted, minute.others) == (3, 1)));
+        assert!(minutes.iter().all(|minute| (minute.granted, minute.unsuccessful) == (3, 1)));
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::peers::{LoginReport, ReportSource};
-use super::trend::MinuteOfLogins;
+use super::trend::LoginMinute;
 use crate::actor::registry::{BlockRow, ConnectorRow};
 use crate::assurance::Level;
 use crate::config::model::NoticeSeverity;
@@ -52,7 +52,7 @@ pub struct HubStatus {
     pub ended_logins: EndedLogins,
     /// The logins of the last hour, by minute, oldest first.
     #[serde(default)]
-    pub last_hour: Vec<MinuteOfLogins>,
+    pub last_hour: Vec<LoginMinute>,
     pub store: Vec<StoreUsage>,
     pub connectors: Vec<ConnectorRow>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -11,7 +11,7 @@ use crate::web::responses::landing_page_response;
 
 /// What happened to the session at the identity provider.
 #[derive(Clone, Copy)]
-pub enum IdpSession<'a> {
+pub enum IdpLogoutResult<'a> {
     Ended(&'a ConnectorId),
     Unreached(&'a ConnectorId),
 }
@@ -24,7 +24,7 @@ pub fn logged_out_response(
     hub: &Hub,
     locale: &PageLanguage,
     destination: &LogoutDestination,
-    idp_session: Option<IdpSession<'_>>,
+    idp_session: Option<IdpLogoutResult<'_>>,
 ) -> HttpResponse {
     let service = destination.service_provider.as_ref();
     let name = |id: &ConnectorId| {
@@ -32,8 +32,8 @@ pub fn logged_out_response(
         hub.provider_name(id, locale).filter(|_| !is_sandbox)
     };
     let (ended_provider, unreached_provider) = match idp_session {
-        Some(IdpSession::Ended(id)) => (name(id), None),
-        Some(IdpSession::Unreached(id)) => (None, name(id)),
+        Some(IdpLogoutResult::Ended(id)) => (name(id), None),
+        Some(IdpLogoutResult::Unreached(id)) => (None, name(id)),
         None => (None, None),
     };
     let participants = destination.participants.iter();
@@ -47,5 +47,7 @@ pub fn logged_out_response(
             .take(MAX_NAMED_SERVICES)
             .collect(),
     };
-    landing_page_response(hub, 200, &locale.once(), |chrome| logged_out.render(chrome))
+    landing_page_response(hub, 200, &locale.without_return_path(), |chrome| {
+        logged_out.render(chrome)
+    })
 }

@@ -122,19 +122,19 @@ page_template!(ChoicePage, "choice.html", |page, t| match page.service.as_str() 
 });
 
 impl FailureBanner {
-    /// Returns how the banner looks: an alert, or a message if the user stopped the attempt.
-    const fn tone(&self) -> BannerTone {
+    /// Returns the kind of the banner: an alert, or a message if the user stopped the attempt.
+    const fn kind(&self) -> BannerKind {
         match self.code {
-            ErrorCode::IdpDenied => BannerTone::Stopped,
-            ErrorCode::UserCancelled => BannerTone::OtherUser,
-            _ => BannerTone::Alert,
+            ErrorCode::IdpDenied => BannerKind::Stopped,
+            ErrorCode::UserCancelled => BannerKind::OtherUser,
+            _ => BannerKind::Alert,
         }
     }
 }
 
-/// How a banner looks and begins.
+/// Kind of a banner: how it looks and begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum BannerTone {
+enum BannerKind {
     /// The attempt failed.
     Alert,
     /// The user stopped at the identity provider.
@@ -258,13 +258,13 @@ impl ProviderOption {
     }
 
     /// Returns the number of the colour behind the initials, the same one on every page.
-    fn tone(&self) -> u32 {
-        self.id.bytes().map(u32::from).sum::<u32>() % TONES
+    fn initials_colour(&self) -> u32 {
+        self.id.bytes().map(u32::from).sum::<u32>() % INITIALS_COLOURS
     }
 }
 
-/// Number of colours behind initials: `.tone0` … of the style sheet.
-pub(super) const TONES: u32 = 6;
+/// Number of colours behind initials: `.initials0` … of the style sheet.
+pub(super) const INITIALS_COLOURS: u32 = 6;
 
 impl UnavailableLabel {
     fn text(&self, t: &Locale) -> String {

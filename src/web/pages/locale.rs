@@ -5,7 +5,7 @@ use chrono::DateTime;
 
 use crate::assurance::amr::is_known_method;
 use crate::env::Timestamp;
-use crate::localization::{END_ISOLATE, FluentValue, ISOLATE, Locale};
+use crate::localization::{FIRST_STRONG_ISOLATE, FluentValue, Locale, POP_DIRECTIONAL_ISOLATE};
 use crate::protocol::acr::Level;
 
 impl Locale {
@@ -24,7 +24,7 @@ impl Locale {
         let mut html = String::with_capacity(text.len() + 16);
         // Writing to a String can't fail.
         let _ok = Html.write_escaped_str(&mut html, &text);
-        Safe(html.replace(ISOLATE, "<bdi>").replace(END_ISOLATE, "</bdi>"))
+        Safe(html.replace(FIRST_STRONG_ISOLATE, "<bdi>").replace(POP_DIRECTIONAL_ISOLATE, "</bdi>"))
     }
 
     /// Returns the name of a level on the sandbox page.

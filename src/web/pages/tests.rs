@@ -73,7 +73,7 @@ fn no_page_shows_a_key_or_an_unfilled_value() {
 fn every_page_is_complete_and_has_an_accessible_structure() {
     for (locale, name, html) in every_page() {
         let count = |what: &str| html.matches(what).count();
-        let direction = if locale.language() == "ar" { "rtl" } else { "ltr" };
+        let direction = if locale.tag() == "ar" { "rtl" } else { "ltr" };
         let opening = format!("<!doctype html>\n<html lang=\"{locale}\" dir=\"{direction}\">");
         assert!(html.starts_with(&opening), "{locale} {name}");
         for once in ["<h1>", "<main ", "<header ", "<title>", "</html>", "name=\"viewport\""] {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::config::fragments::Fragments;
 use crate::config::model::{Accent, Accents, FooterLink};
-use crate::config::support_url::{SupportDetails, SupportUrl};
+use crate::config::support_url::{SupportDetails, SupportUrlTemplate};
 use crate::config::theme;
 
 /// Path of the theme's logo. Pages load images from the hub only.
@@ -27,14 +27,14 @@ pub struct PageTheme {
     /// Page fragments and a style sheet.
     pub fragments: Fragments,
     /// The operator's support.
-    pub support: Option<SupportUrl>,
+    pub support: Option<SupportUrlTemplate>,
     pub footer: Vec<FooterLink>,
 }
 
 impl PageTheme {
     /// Returns the support's address, filled with what a page knows; `None` without a support.
     pub(super) fn support_link(&self, details: &SupportDetails<'_>) -> Option<String> {
-        self.support.as_ref().map(|support| support.fill(details))
+        self.support.as_ref().map(|support| support.expand(details))
     }
 }
 
@@ -98,11 +98,11 @@ mod tests {
     #[test]
     fn initials_are_readable_on_each_of_their_colours() {
         let style = include_str!("templates/style.css");
-        for tone in 0..super::super::choice::TONES {
-            let rule = style.split(&format!(".tone{tone}{{background:")).nth(1).unwrap();
+        for number in 0..super::super::choice::INITIALS_COLOURS {
+            let rule = style.split(&format!(".initials{number}{{background:")).nth(1).unwrap();
             let (background, rest) = rule.split_once(';').unwrap();
-            assert!(rest.starts_with("color:#fff}"), "{tone}");
-            assert!(theme::contrast_between(background, "#ffffff").unwrap() >= 4.5, "{tone}");
+            assert!(rest.starts_with("color:#fff}"), "{number}");
+            assert!(theme::contrast_between(background, "#ffffff").unwrap() >= 4.5, "{number}");
         }
     }
 

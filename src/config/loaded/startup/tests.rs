@@ -19,7 +19,8 @@ fn started(folder: &Folder) -> (Vec<String>, String) {
         (loaded.service_providers.len(), loaded.connectors.len())
     );
     let problems = loaded.files.diagnostics();
-    let problems = problems.iter().chain(&loaded.unused_files).map(Diagnostic::to_single_line);
+    let problems =
+        problems.iter().chain(&loaded.startup_diagnostics).map(Diagnostic::to_single_line);
     (names, problems.collect::<Vec<_>>().join("\n"))
 }
 

@@ -41,7 +41,7 @@ impl ReloadableFiles {
         };
         self.unattributed.extend(self.no_connector_warning());
         if (2..=MAX_FILES_TO_READMIT).contains(&rejected.len()) {
-            self.readmit_innocent(&mut rejected, &never_accepted);
+            self.readmit_files_without_conflict(&mut rejected, &never_accepted);
         }
         rejected.extend(never_accepted);
         self.services.activate_pending(&mut rejected);
@@ -53,7 +53,7 @@ impl ReloadableFiles {
     }
 
     /// Accepts rejected files that cause no further conflict on their own, without those of `never`.
-    fn readmit_innocent(&self, rejected: &mut RejectedFiles, never: &RejectedFiles) {
+    fn readmit_files_without_conflict(&self, rejected: &mut RejectedFiles, never: &RejectedFiles) {
         rejected.extend(never.clone());
         let accepted = self.conflicts(rejected).len();
         let files: Vec<PathBuf> =

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::loading::{Diagnostic, FileStamp, file_diagnostic, safe_read};
-use crate::config::validation::place_names::{MAX_PLACES_BYTES, PlaceNames};
+use crate::config::validation::place_name_files::{MAX_PLACES_BYTES, PlaceNames};
 use crate::config::watching::config_digest::FieldDigests;
 use crate::digest;
 
 /// The tables of place names, in the order of the settings.
 #[derive(Clone, Debug, Default)]
-pub struct PlaceTables(Vec<PlaceTable>);
+pub struct PlaceNameTables(Vec<PlaceNameTable>);
 
 #[derive(Clone, Debug)]
-struct PlaceTable {
+struct PlaceNameTable {
     path: PathBuf,
     stamp: FileStamp,
     /// SHA-256 of the active version.
@@ -26,11 +26,11 @@ struct PlaceTable {
     problem: Option<Diagnostic>,
 }
 
-impl PlaceTables {
+impl PlaceNameTables {
     /// Reads the files.
     #[must_use]
     pub fn read(paths: &[PathBuf]) -> Self {
-        let unread = |path: &PathBuf| PlaceTable {
+        let unread = |path: &PathBuf| PlaceNameTable {
             path: path.clone(),
             stamp: FileStamp::default(),
             hash: [0; 32],
@@ -75,7 +75,7 @@ impl PlaceTables {
     /// Returns the fingerprints of the active versions, by file name.
     #[must_use]
     pub fn digests(&self) -> Arc<FieldDigests> {
-        let digest = |table: &PlaceTable| {
+        let digest = |table: &PlaceNameTable| {
             let name = table.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             (name, table.hash)
         };
@@ -111,11 +111,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("places.csv");
         let write = |text: &str| std::fs::write(&path, text).unwrap();
-        let name = |tables: &PlaceTables| {
+        let name = |tables: &PlaceNameTables| {
             let active = tables.active();
             active.first().and_then(|table| table.name("75107", "fr")).map(str::to_owned)
         };
-        let mut tables = PlaceTables::read(std::slice::from_ref(&path));
+        let mut tables = PlaceNameTables::read(std::slice::from_ref(&path));
         assert_eq!((name(&tables), tables.diagnostics().count()), (None, 1), "missing");
         write("code,name\n75107,Paris\n");
         tables.rescan();

@@ -95,5 +95,5 @@ fn a_start_names_a_bad_file_and_an_unknown_default_language() {
         "default_language = \"br\"\nplatform",
     );
     let federation = folder.loaded().files.build_federation();
-    assert_eq!(federation.languages.default_locale().language(), "br");
+    assert_eq!(federation.languages.default_locale().tag(), "br");
 }

@@ -20,18 +20,19 @@ use crate::login::{LoginAnswer, LoginRequest};
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn reject_user(
+pub async fn report_wrong_user(
     context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
-    let (login, _) = verify_login_form(&context, &path, body, FormPurpose::RejectUser).await?;
+    let (login, _) = verify_login_form(&context, &path, body, FormPurpose::ReportWrongUser).await?;
     let hub = &context.hub;
     let cookie = hub.cookies.session(&context.request);
     let failed = |error| Rejection::StepFailed(login.hash.clone(), error);
-    let stepped = hub.logins.run_step(&login.hash, LoginRequest::RejectUser, cookie.clone()).await;
+    let stepped =
+        hub.logins.run_step(&login.hash, LoginRequest::ReportWrongUser, cookie.clone()).await;
     let rejected = match stepped.map_err(failed)? {
-        Reply { answer: LoginAnswer::UserRejected(rejected), .. } => rejected,
+        Reply { answer: LoginAnswer::WrongUserReported(rejected), .. } => rejected,
         reply => return Ok(step_response(&context, &login, reply, ResponseOrigin::Form)),
     };
     let is_ended = cookie.as_ref().is_some_and(|cookie| rejected.is_of_session(cookie));

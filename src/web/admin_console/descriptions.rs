@@ -1,11 +1,11 @@
-//! What happened in a login, in an operator's plain words.
+//! What happened in a login, for an operator.
 
 use crate::audit::EventKind;
 use crate::audit::recent::LoginStage;
 
-/// Returns an event of a login in plain words. Events that belong to no login have the words of the
+/// Describes an event of a login in plain English. Events that belong to no login have the text of the
 /// audit log.
-pub(super) const fn plain_words(event: EventKind) -> &'static str {
+pub(super) const fn describe_event(event: EventKind) -> &'static str {
     match event {
         EventKind::AuthorizationReceived => "The service sent the person here to sign in.",
         EventKind::AuthorizationRefused => "The service's request was refused; no login began.",
@@ -22,6 +22,9 @@ pub(super) const fn plain_words(event: EventKind) -> &'static str {
         EventKind::ConsentShown => "The person was asked for consent.",
         EventKind::ConsentGiven => "The person consented.",
         EventKind::ConsentRefused => "The person declined.",
+        EventKind::WrongUserReported => {
+            "The person chose \"This is not me\" and went back to the choice."
+        }
         EventKind::InformationShown => "The person saw what the service receives.",
         EventKind::InformationContinued => "The person continued to the service.",
         EventKind::CodeIssued => "The login succeeded: the person went back to the service.",
@@ -39,8 +42,8 @@ pub(super) const fn plain_words(event: EventKind) -> &'static str {
     }
 }
 
-/// Returns the state of a login in plain words.
-pub(super) fn plain_state(state: &str) -> &str {
+/// Describes the state of a login in plain English.
+pub(super) fn describe_state(state: &str) -> &str {
     let known = [
         (LoginStage::Choosing, "choosing an identity provider"),
         (LoginStage::AwaitingCallback, "at the identity provider"),
@@ -62,10 +65,10 @@ mod tests {
     #[test]
     fn every_event_is_a_sentence() {
         for event in EventKind::ALL {
-            let words = plain_words(*event);
+            let words = describe_event(*event);
             assert!(words.ends_with('.') || words.contains('`'), "{}: {words}", event.as_str());
         }
-        assert_eq!(plain_state("awaiting_callback"), "at the identity provider");
-        assert_eq!(plain_state("expired"), "expired");
+        assert_eq!(describe_state("awaiting_callback"), "at the identity provider");
+        assert_eq!(describe_state("expired"), "expired");
     }
 }
