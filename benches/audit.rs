@@ -25,7 +25,7 @@ const EVENTS_PER_LOGIN: u32 = 13;
 fn main() {
     let env = Env::system();
     let folder = TempDir::new().unwrap();
-    let rotation = FileRotation { max_bytes: 0, daily: false, keep: None, max_age: None };
+    let rotation = FileRotation { max_bytes: 0, daily: false, keep_files: None, max_age: None };
     let (sink, found) =
         FileSink::open(&folder.path().join("audit.jsonl"), rotation, env.now()).unwrap();
     let config = WriterConfig {

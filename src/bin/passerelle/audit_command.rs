@@ -17,7 +17,7 @@ use passerelle::token::keyfiles;
 use passerelle::token::verify::VerificationKeys;
 use serde_json::{Value, json};
 
-use super::audit_proof_command::{VerifyProofArguments, ProveArguments};
+use super::audit_proof_command::{ProveArguments, VerifyProofArguments};
 use super::output::{TextColour, outln, paint, print_error};
 
 /// Exit code if nothing is proven because a file or a key is missing.

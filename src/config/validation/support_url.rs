@@ -84,7 +84,7 @@ impl SupportUrlTemplate {
             match part {
                 SupportUrlTemplatePart::Literal(text) => address.push_str(text),
                 SupportUrlTemplatePart::Value(value) => {
-                    push_encoded(&mut address, value.value(details))
+                    push_encoded(&mut address, value.value(details));
                 }
             }
         }

@@ -98,9 +98,8 @@ pub(super) async fn report_person(
         return Ok(ok_response(&console.own_answer()));
     }
     let name: String = operator.chars().filter(|c| !is_forbidden_char(*c)).take(64).collect();
-    let address =
-        request.peer_addr().map_or_else(String::new, |address| format!(" {}", address.ip()));
-    let operator = format!("{name} (at the hub{address})");
+    let hub = request.peer_addr().map(|address| format!("the hub {}", address.ip()));
+    let operator = format!("{name} (at {})", hub.as_deref().unwrap_or("another hub"));
     let (subject, _) = record_search(&admin, console, &LoginSearch { sub, reason }, &operator)?;
     Ok(ok_response(&console.report_person(&subject).await))
 }

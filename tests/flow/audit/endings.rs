@@ -207,3 +207,17 @@ async fn a_percent_encoded_address_leads_nowhere() {
     }
     assert_eq!(hub.audit_event_names(), Vec::<String>::new());
 }
+
+#[actix_web::test]
+async fn a_page_that_showed_another_person_is_recorded() {
+    let hub = hub().await;
+    let browser = hub.browser();
+    let request = Authorize::by("clinic").with("prompt", "consent");
+    let page = browser.authorize(&request).await.choose("amandier").await;
+    let page = page.sign_in_as("angela").await;
+    browser.submit(&page.form("/not-me")).await;
+    let lines = hub.audit_lines();
+    let line = lines.iter().find(|line| line["event"] == "wrong_user_reported").unwrap();
+    assert_eq!(line["idp"], "amandier");
+    assert!(line["support_id"].is_string() && line["salt"].is_null());
+}
