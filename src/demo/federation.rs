@@ -26,6 +26,9 @@ const DATA_SCOPES: &str = "openid given_name family_name birthdate";
 /// Register with the sandbox's persons, and a few that make a login fail.
 const REGISTER_CSV: &str = include_str!("register.csv");
 
+/// Names of the places and countries of these persons' births.
+const PLACES_CSV: &str = include_str!("places.csv");
+
 /// First lines of the file of the developer's application, at the standard hub.
 const APPLICATION_HEAD: &str = "\
 # The application of the developer who tries the demo: docs/integrate/, examples/. Its secret is public:
@@ -154,6 +157,7 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
                 let consent = consent_service_provider_file(service_provider);
                 let standard = [
                     ("register.csv", REGISTER_CSV.to_owned()),
+                    ("places.csv", PLACES_CSV.to_owned()),
                     ("service-providers/demo-consent.toml", consent),
                     ("service-providers/example.toml", application_file()),
                     ("service-providers/example-spa.toml", SINGLE_PAGE_APPLICATION.to_owned()),
@@ -175,7 +179,9 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
     fn hub_settings(&self, private: SocketAddr) -> String {
         let ((platform, suffix), address) = (self.platform_names(), &self.origins.hub);
         let register = match self.platform {
-            Platform::Standard => "register.file.path = \"register.csv\"",
+            Platform::Standard => {
+                "register.file.path = \"register.csv\"\nplace_name_files = [\"places.csv\"]"
+            }
             Platform::High => "",
         };
         format!(

@@ -19,7 +19,13 @@ fn every_authentication_method_has_a_name_beside_its_value() {
             }
             "demo-signed-in" => {
                 assert!(html.contains(&format!("{} <code>hwk</code>", label("hwk"))), "{html}");
-                assert!(html.contains("<li><code>passerelle</code>"), "{html}");
+                assert!(
+                    html.contains(&format!(
+                        "<li>{} <code>passerelle</code>",
+                        locale.text("demo-method-mark")
+                    )),
+                    "{html}"
+                );
             }
             _ => {}
         }

@@ -316,6 +316,7 @@ sandbox-failure-unknown-person = لا يعرف السجل هذا الشخص
 sandbox-failure-level-too-low = تسجيل الدخول أقل أمانًا من المطلوب
 demo-sign-in-consent = تسجيل الدخول مع إعطاء الموافقة (eidas1)
 demo-methods = كيف سجّل الشخص دخوله
+demo-method-mark = علامة البوابة
 demo-out-title = تم تسجيل الخروج
 demo-out-lead = ما انتهى، بقدر ما يمكن للخدمة أن تعرف:
 demo-out-service = هذه الخدمة: انتهت جلستها.

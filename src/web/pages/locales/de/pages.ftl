@@ -306,6 +306,7 @@ sandbox-failure-unknown-person = Das Register kennt diese Person nicht
 sandbox-failure-level-too-low = Die Anmeldung ist weniger sicher als verlangt
 demo-sign-in-consent = Anmelden und zustimmen (eidas1)
 demo-methods = Wie sich die Person angemeldet hat
+demo-method-mark = Kennzeichen des Hubs
 demo-out-title = Sie sind abgemeldet
 demo-out-lead = Was beendet ist, soweit ein Dienst das wissen kann:
 demo-out-service = Dieser Dienst: Seine Sitzung ist beendet.

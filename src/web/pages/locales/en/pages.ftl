@@ -306,6 +306,7 @@ sandbox-failure-unknown-person = The register knows no such person
 sandbox-failure-level-too-low = The sign-in is less safe than asked
 demo-sign-in-consent = Sign in and give consent (eidas1)
 demo-methods = How the person signed in
+demo-method-mark = Mark of the hub
 demo-out-title = You are signed out
 demo-out-lead = What has ended, as far as a service can know:
 demo-out-service = This service: its session has ended.

@@ -306,6 +306,7 @@ sandbox-failure-unknown-person = El registro no conoce a esta persona
 sandbox-failure-level-too-low = El inicio de sesión es menos seguro de lo pedido
 demo-sign-in-consent = Iniciar sesión y dar el consentimiento (eidas1)
 demo-methods = Cómo ha iniciado sesión la persona
+demo-method-mark = Marca del hub
 demo-out-title = Ha cerrado la sesión
 demo-out-lead = Lo que ha terminado, hasta donde un servicio puede saberlo:
 demo-out-service = Este servicio: su sesión ha terminado.

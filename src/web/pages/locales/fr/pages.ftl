@@ -309,6 +309,7 @@ sandbox-failure-unknown-person = Le registre ne connaît pas cette personne
 sandbox-failure-level-too-low = La connexion est moins sûre que demandé
 demo-sign-in-consent = Se connecter et donner son consentement (eidas1)
 demo-methods = Comment la personne s’est connectée
+demo-method-mark = Marque du hub
 demo-out-title = Vous êtes déconnecté
 demo-out-lead = Ce qui est terminé, autant qu’un service puisse le savoir :
 demo-out-service = Ce service : sa session est terminée.

@@ -309,6 +309,7 @@ sandbox-failure-unknown-person = Il registro non conosce questa persona
 sandbox-failure-level-too-low = L’accesso è meno sicuro di quanto richiesto
 demo-sign-in-consent = Accedi e dai il consenso (eidas1)
 demo-methods = Come la persona ha effettuato l’accesso
+demo-method-mark = Contrassegno dell’hub
 demo-out-title = Disconnessione effettuata
 demo-out-lead = Che cosa è terminato, per quanto un servizio può saperlo:
 demo-out-service = Questo servizio: la sua sessione è terminata.

@@ -306,6 +306,7 @@ sandbox-failure-unknown-person = Het register kent deze persoon niet
 sandbox-failure-level-too-low = De manier van inloggen is minder veilig dan gevraagd
 demo-sign-in-consent = Inloggen en toestemming geven (eidas1)
 demo-methods = Hoe de persoon heeft ingelogd
+demo-method-mark = Kenmerk van de hub
 demo-out-title = U bent uitgelogd
 demo-out-lead = Wat is beëindigd, voor zover een dienst dat kan weten:
 demo-out-service = Deze dienst: de sessie is beëindigd.

@@ -311,6 +311,7 @@ sandbox-failure-unknown-person = Rejestr nie zna tej osoby
 sandbox-failure-level-too-low = Logowanie jest mniej bezpieczne, niż wymagano
 demo-sign-in-consent = Zaloguj się i wyraź zgodę (eidas1)
 demo-methods = Jak zalogowała się osoba
+demo-method-mark = Znacznik węzła
 demo-out-title = Wylogowano
 demo-out-lead = Co zostało zakończone, o ile usługa może to wiedzieć:
 demo-out-service = Ta usługa: jej sesja została zakończona.

@@ -306,6 +306,7 @@ sandbox-failure-unknown-person = O registo não conhece esta pessoa
 sandbox-failure-level-too-low = A autenticação é menos segura do que o pedido
 demo-sign-in-consent = Autenticar e dar consentimento (eidas1)
 demo-methods = Como a pessoa se autenticou
+demo-method-mark = Marca do hub
 demo-out-title = Sessão terminada
 demo-out-lead = O que terminou, tanto quanto um serviço pode saber:
 demo-out-service = Este serviço: a sua sessão terminou.

@@ -313,6 +313,7 @@ sandbox-failure-unknown-person = Registrul nu cunoaște această persoană
 sandbox-failure-level-too-low = Autentificarea este mai puțin sigură decât s-a cerut
 demo-sign-in-consent = Autentificare și consimțământ (eidas1)
 demo-methods = Cum s-a autentificat persoana
+demo-method-mark = Marcajul hubului
 demo-out-title = V-ați deconectat
 demo-out-lead = Ce s-a încheiat, în măsura în care un serviciu poate ști:
 demo-out-service = Acest serviciu: sesiunea sa s-a încheiat.
