@@ -4,7 +4,7 @@
 //! `audit-20261121T101500.123Z.jsonl` beside it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, BufRead, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -263,6 +263,23 @@ pub fn rotated_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     }
     old.sort();
     Ok(old)
+}
+
+/// Calls `handle` with each line of a log, with its line end. Longer lines than any of the hub's come
+/// in pieces.
+///
+/// # Errors
+/// Returns an error if the log can't be read.
+pub(super) fn for_each_line(
+    log: &mut impl BufRead,
+    mut handle: impl FnMut(&[u8]),
+) -> io::Result<()> {
+    let mut line = Vec::new();
+    while log.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? > 0 {
+        handle(&line);
+        line.clear();
+    }
+    Ok(())
 }
 
 fn parts(path: &Path) -> (String, String) {

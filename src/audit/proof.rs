@@ -3,12 +3,12 @@
 //! A proof has the line, a checkpoint, and the hashes that lead from the line to the Merkle root
 //! that the checkpoint signs (RFC 9162 §2.1.3). It shows no other line.
 
-use std::io::{self, BufRead, Read as _};
+use std::io::{self, BufRead};
 
 use serde::{Deserialize, Serialize};
 
 use super::chain::CheckpointClaims;
-use super::file::MAX_LINE_BYTES;
+use super::file::for_each_line;
 use super::merkle::{NodeHash, from_hex, hash_leaf, inclusion_path, root_from_path, to_hex};
 use super::signed_checkpoint::{CheckpointError, verify_checkpoint};
 use super::verify::{LineHeader, is_beginning};
@@ -196,21 +196,16 @@ impl<'k> Prover<'k> {
     /// # Errors
     /// Returns an error if the file can't be read.
     pub fn read_file(&mut self, file: &mut impl BufRead) -> io::Result<()> {
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            if (&mut *file).take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
-                return Ok(());
-            }
-            let Some(header) = LineHeader::parse(&line) else { continue };
+        for_each_line(file, |line| {
+            let Some(header) = LineHeader::parse(line) else { return };
             if is_beginning(&header) {
                 self.report_unsigned_lines();
                 self.leaves.clear();
             }
-            if let Some(event) = EventHeader::parse(&line) {
-                self.add_line(&line, &event);
+            if let Some(event) = EventHeader::parse(line) {
+                self.add_line(line, &event);
             }
-        }
+        })
     }
 
     /// Returns the proof, and why further events of the login are not proven.

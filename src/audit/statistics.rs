@@ -2,11 +2,11 @@
 //! personal data: it counts lines and names no person, login or session.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, Read as _};
+use std::io::{self, BufRead};
 
 use serde::{Deserialize, Serialize};
 
-use super::file::MAX_LINE_BYTES;
+use super::file::for_each_line;
 
 /// Month as `2026-11`, in UTC.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,20 +67,15 @@ impl LoginStatistics {
     /// # Errors
     /// Returns an error if the file can't be read.
     pub fn read_file(&mut self, file: &mut impl BufRead) -> io::Result<()> {
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            if (&mut *file).take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
-                return Ok(());
-            }
-            let Ok(members) = serde_json::from_slice::<CountedMembers>(&line) else {
+        for_each_line(file, |line| {
+            let Ok(members) = serde_json::from_slice::<CountedMembers>(line) else {
                 self.malformed += 1;
-                continue;
+                return;
             };
             if members.event == "code_issued" && members.time.starts_with(&self.month.0) {
                 *self.counts.entry([members.sp, members.idp, members.level]).or_default() += 1;
             }
-        }
+        })
     }
 
     /// Returns the number of lines that are no lines of an audit log.

@@ -3,7 +3,7 @@
 //! Pure, except for reading. A truncated end is found only with a later checkpoint that was stored
 //! elsewhere: [`TrustedCheckpoints`].
 
-use std::io::{self, BufRead, Read as _};
+use std::io::{self, BufRead};
 use std::ops::RangeInclusive;
 
 use chrono::DateTime;
@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::LINE_VERSION;
 use super::chain::{ChainPosition, GENESIS_HASH, line_hash};
+use super::file::for_each_line;
 use super::merkle::MerkleTree;
 use super::report::{
     CheckpointCheck, FindingKind, LineLocation, LinePosition, LogFinding, LogNote,
@@ -20,8 +21,6 @@ pub use super::signed_checkpoint::TrustedCheckpoints;
 use super::signed_checkpoint::{CheckpointError, verify_checkpoint};
 use crate::token::verify::VerificationKeys;
 
-/// Maximum length of a line that the hub writes.
-const MAX_LINE_BYTES: u64 = 64 * 1024;
 /// Maximum number of findings that are listed.
 const MAX_FINDINGS: usize = 200;
 
@@ -112,17 +111,12 @@ impl<'k> Verifier<'k> {
     /// Returns an error if the file can't be read.
     pub fn read_file(&mut self, name: &str, file: &mut impl BufRead) -> io::Result<()> {
         self.location = LineLocation { file: name.to_owned(), line: 0 };
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            if (&mut *file).take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
-                return Ok(());
-            }
+        for_each_line(file, |line| {
             self.location.line += 1;
             self.report.lines += 1;
             self.report.unproven_lines += 1;
-            self.check_line(&line);
-        }
+            self.check_line(line);
+        })
     }
 
     /// Returns the report after the last file.
