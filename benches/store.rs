@@ -55,6 +55,7 @@ fn main() {
         pending_logouts: CAPACITY,
         assertions: CAPACITY,
         login_page_codes: CAPACITY,
+        pushed_requests: CAPACITY,
         blocks: 1,
         probes: 1,
     };

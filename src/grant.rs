@@ -7,6 +7,8 @@
 
 mod assertion;
 pub mod auth_failures;
+pub mod authorization_request;
+mod authorization_response;
 pub mod client;
 pub mod client_keys;
 mod code;
@@ -17,6 +19,7 @@ mod hub_core;
 pub mod introspection;
 pub mod logout;
 mod records;
+mod request_object;
 pub mod session;
 pub mod subjects;
 mod token;
@@ -47,6 +50,8 @@ pub struct Grants {
     /// Public keys of all service providers and data providers.
     pub client_keys: Arc<KeyDirectory>,
     pub assertion_quota: UsedAssertionQuota,
+    /// Bounds the pushed requests of each client in the same way.
+    pub pushed_request_quota: UsedAssertionQuota,
     pub subjects: SubjectDeriver,
     pub auth_failures: AuthFailureLimiter,
     /// `amr` value that identifies this hub.

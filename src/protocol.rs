@@ -29,6 +29,7 @@ pub mod json;
 pub mod logout;
 pub mod params;
 pub mod pkce;
+pub mod pushed_request;
 pub mod redirect_uri;
 pub mod registration;
 pub mod revocation;

@@ -18,12 +18,15 @@ mod compact_name;
 pub mod counters;
 mod encryption;
 mod encryption_rules;
+mod error;
 pub mod kind;
 pub mod memory;
 pub mod metered;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod revocations;
+
+pub use error::{InsertPairError, StoreError};
 
 /// The kinds of stores of this program.
 pub const KINDS: &[TableKind] = &[
@@ -52,13 +55,15 @@ pub enum RecordKind {
     Assertion,
     /// The user verified by a login page of the hub, until its callback.
     LoginPageCode,
+    /// A pushed authorization request, until a login starts with it (RFC 9126 §4).
+    PushedRequest,
     /// Operator blocks and the last checkpoint of each audit log, one record each.
     Blocks,
     /// The hub that probes the identity providers, and its results: one record.
     Probes,
 }
 
-const RECORD_KINDS: [RecordKind; 10] = [
+const RECORD_KINDS: [RecordKind; 11] = [
     RecordKind::Login,
     RecordKind::Session,
     RecordKind::Code,
@@ -67,6 +72,7 @@ const RECORD_KINDS: [RecordKind; 10] = [
     RecordKind::PendingLogout,
     RecordKind::Assertion,
     RecordKind::LoginPageCode,
+    RecordKind::PushedRequest,
     RecordKind::Blocks,
     RecordKind::Probes,
 ];
@@ -83,6 +89,7 @@ impl RecordKind {
             Self::PendingLogout => b'p',
             Self::Assertion => b'a',
             Self::LoginPageCode => b'i',
+            Self::PushedRequest => b'r',
             Self::Blocks => b'b',
             Self::Probes => b'h',
         }
@@ -111,6 +118,7 @@ pub struct Capacities {
     pub pending_logouts: usize,
     pub assertions: usize,
     pub login_page_codes: usize,
+    pub pushed_requests: usize,
     pub blocks: usize,
     pub probes: usize,
 }
@@ -128,6 +136,7 @@ impl Capacities {
             RecordKind::PendingLogout => self.pending_logouts,
             RecordKind::Assertion => self.assertions,
             RecordKind::LoginPageCode => self.login_page_codes,
+            RecordKind::PushedRequest => self.pushed_requests,
             RecordKind::Blocks => self.blocks,
             RecordKind::Probes => self.probes,
         };
@@ -235,34 +244,6 @@ pub enum StoreScope {
     Process,
     /// Any number of hubs.
     Shared,
-}
-
-/// Error of a store operation.
-#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum StoreError {
-    /// The capacity of the kind is reached. Stores never evict live records.
-    #[error("the store is full")]
-    Full,
-    /// `insert` found a live record or a tombstone under this key.
-    #[error("the key already exists")]
-    Exists,
-    /// `insert` named a revoked family.
-    #[error("a family of the record is revoked")]
-    Revoked,
-    /// The store can't be reached, or its reply is unusable.
-    #[error("the store is unavailable: {0}")]
-    Unavailable(String),
-}
-
-/// Error of [`Store::insert_pair`].
-#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum InsertPairError {
-    /// Neither record was inserted; after `Unavailable` both may exist.
-    #[error("the first record: {0}")]
-    First(StoreError),
-    /// Only the first record was inserted.
-    #[error("the second record: {0}")]
-    Second(StoreError),
 }
 
 /// Store of records. Every operation is atomic with respect to all others.

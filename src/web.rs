@@ -14,6 +14,7 @@
 //! | [`assets`] | logos |
 //! | [`logout`] | session/end, its confirmation, the return from an identity provider |
 //! | [`token`] | token, userinfo |
+//! | [`pushed_request`] | par |
 //! | [`introspection`] | checktoken, token/revocation |
 //! | [`sign_in`] | the password form of a connector |
 //! | [`sandbox`] | the sandbox identity provider's page |
@@ -55,6 +56,7 @@ mod page_models;
 pub mod pages;
 pub mod pasted_request;
 pub mod private_listener;
+pub mod pushed_request;
 pub mod readiness;
 mod rejection;
 mod request_context;

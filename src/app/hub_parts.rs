@@ -157,6 +157,7 @@ impl HubParts<'_> {
             gate: Arc::new(connectors.clone()) as Arc<dyn Gate>,
             client_keys: Arc::clone(&self.client_keys),
             assertion_quota: UsedAssertionQuota::with_store_capacity(settings.limits.grants),
+            pushed_request_quota: UsedAssertionQuota::with_store_capacity(settings.limits.grants),
             subjects: SubjectDeriver { source: settings.subject, keys: subject_keys },
             auth_failures: AuthFailureLimiter::with_metrics(
                 failure_limits,
@@ -217,6 +218,7 @@ impl HubParts<'_> {
             favicon: loaded.theme.favicon.clone(),
             token_diagnostics: TokenDiagnostics::default(),
             service_documentation: settings.service_documentation.clone(),
+            pushed_requests: settings.pushed_authorization_requests,
             sandbox: if settings.sandbox { SandboxRoutes::On } else { SandboxRoutes::Off },
             keyring: Arc::clone(&self.keys.ring),
             upstream_keys: Arc::clone(&self.keys.upstream),

@@ -26,6 +26,7 @@ use crate::identity::sub::SubjectKeys;
 use crate::ids::Scope;
 use crate::protocol::acr::Platform;
 use crate::protocol::discovery;
+use crate::protocol::registration::PushedRequests;
 use crate::register::Register;
 use crate::telemetry::{self, Metrics};
 use crate::token::UpstreamKeys;
@@ -192,6 +193,7 @@ pub(super) struct DiscoveryPublisher {
     base_url: String,
     platform: Platform,
     service_documentation: Option<String>,
+    pushed_requests: PushedRequests,
 }
 
 impl DiscoveryPublisher {
@@ -202,6 +204,7 @@ impl DiscoveryPublisher {
             base_url: settings.base_url.clone(),
             platform: settings.platform,
             service_documentation: settings.service_documentation.clone(),
+            pushed_requests: settings.pushed_authorization_requests,
         }
     }
 
@@ -247,6 +250,7 @@ impl DiscoveryPublisher {
             has_public_clients: federation.has_public_clients(),
             ui_locales: &ui_locales,
             service_documentation: self.service_documentation.as_deref(),
+            protection: federation.protection_features(self.pushed_requests),
         })?;
         federation.discovery = document.into();
         Ok(federation)

@@ -126,6 +126,8 @@ fn capacities(limits: &LimitsConfig) -> Capacities {
         // At most one assertion for each code; both are remembered for minutes.
         assertions: limits.grants,
         login_page_codes: MAX_OWN_CODES,
+        // At most one for each code; each is remembered for minutes.
+        pushed_requests: limits.grants,
         blocks: MAX_BLOCK_RECORDS,
         probes: MAX_PROBE_RECORDS,
     }

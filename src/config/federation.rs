@@ -24,8 +24,11 @@ use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::{ScopeTable, ScopeTableError};
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::localization::Languages;
+use crate::protocol::discovery::ProtectionFeatures;
 use crate::protocol::email_domain::EmailDomain;
-use crate::protocol::registration::{ClientDirectory, ClientType, ProtocolRules, Registration};
+use crate::protocol::registration::{
+    ClientDirectory, ClientType, ProtocolRules, PushedRequests, Registration,
+};
 
 pub use clients::{
     ClientAuthentication, DataProvider, IntrospectionResponseFormat, KeyOwner, ServiceProvider,
@@ -244,7 +247,10 @@ impl Federation {
             keys: &service.keys,
             encryption: service
                 .encryption
-                .map_or_else(Vec::new, |algs| vec![algs.id_token, algs.userinfo]),
+                .map_or_else(Vec::new, |algs| vec![algs.id_token, algs.userinfo])
+                .into_iter()
+                .chain(service.registration.protection.response_encryption)
+                .collect(),
         });
         let data_providers = self.data_providers.values().map(|provider| KeyOwner {
             client_id: &provider.client_id,
@@ -268,6 +274,21 @@ impl Federation {
         })
     }
 
+    /// Returns what active service providers use to protect their requests and responses.
+    #[must_use]
+    pub fn protection_features(&self, pushed: PushedRequests) -> ProtectionFeatures {
+        let active = || {
+            let registrations = self.services.values().map(|service| &service.registration);
+            registrations.filter(|registration| registration.active).map(|active| active.protection)
+        };
+        ProtectionFeatures {
+            pushed,
+            request_objects: active().any(|used| used.request_object_alg.is_some()),
+            signed_responses: active().any(|used| used.response_alg.is_some()),
+            encrypted_responses: active().any(|used| used.response_encryption.is_some()),
+        }
+    }
+
     /// Returns true if pages of this origin belong to an active public client.
     #[must_use]
     pub fn has_cors_origin(&self, origin: &str) -> bool {
@@ -275,6 +296,12 @@ impl Federation {
             .values()
             .filter(|service| service.registration.active)
             .any(|service| service.cors_origins.iter().any(|registered| registered == origin))
+    }
+
+    /// Returns the service provider with this client_id, active or not.
+    #[must_use]
+    pub fn client_named(&self, client_id: &str) -> Option<&Arc<ServiceProvider>> {
+        self.services.get(client_id)
     }
 
     /// Returns an active service provider by its client_id.

@@ -34,6 +34,7 @@ pub mod proxies;
 pub(super) mod public_clients;
 pub(super) mod quotas;
 pub(super) mod references;
+pub(super) mod request_protection;
 pub mod scopes;
 pub(super) mod secret_locations;
 pub mod service_providers;

@@ -14,8 +14,10 @@ mod id_token;
 mod jwe;
 mod keys;
 mod metadata;
+mod protected_request;
 mod rules;
 mod settings;
+mod signed_response;
 mod upstream;
 mod userinfo;
 
@@ -28,7 +30,7 @@ use url::Url;
 use self::code_exchange::OidcTokens;
 use self::metadata::ResolvedProvider;
 use self::rules::PROTOCOL_CLAIMS;
-use self::settings::{AuthTimeSource, OidcKind, UpstreamAuthMethod};
+use self::settings::{AuthTimeSource, OidcKind, UpstreamAuthMethod, UpstreamFeature};
 use self::upstream::Upstream;
 use super::code_flow;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter};
@@ -68,6 +70,7 @@ impl ConnectorKind for OidcKind {
             },
         ];
         if self.token_endpoint_auth_method == UpstreamAuthMethod::PrivateKeyJwt
+            || self.request_objects != UpstreamFeature::Off
             || self.id_token_encrypted_response_alg.is_some()
             || self.userinfo_encrypted_response_alg.is_some()
         {
@@ -151,12 +154,15 @@ impl Connector for OidcConnector {
             &upstream.acr_policy,
             &request,
         )?;
+        let url = upstream.protect_request(&provider, url).await?;
         Ok(AuthorizationRedirect {
             url: url.into(),
             issuer: upstream.kind.issuer.clone(),
             client_id: upstream.kind.client_id.clone(),
             token_endpoint: provider.token_endpoint.clone(),
-            iss_expected: provider.iss_expected,
+            // A signed response has its issuer inside (RFC 9207 §2.4).
+            iss_expected: provider.iss_expected
+                && upstream.kind.authorization_signed_response_alg.is_none(),
         })
     }
 
@@ -166,6 +172,7 @@ impl Connector for OidcConnector {
         callback: CallbackParams,
     ) -> Result<Authentication, ConnectorError> {
         let upstream = &self.upstream;
+        let callback = upstream.verified_callback(&attempt, callback).await?;
         let code = code_flow::validate_callback(
             &upstream.kind.issuer,
             &upstream.kind.client_id,

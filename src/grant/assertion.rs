@@ -29,7 +29,7 @@ use crate::token::verify::{
 };
 
 /// Accepted difference between a client's clock and the hub's.
-const CLOCK_SKEW_TOLERANCE: Duration = Duration::from_secs(60);
+pub(super) const CLOCK_SKEW_TOLERANCE: Duration = Duration::from_secs(60);
 /// Fits any UUID or hash, and bounds the store's memory.
 const MAX_JTI_CHARS: usize = 255;
 
@@ -130,7 +130,7 @@ impl Grants {
             });
         };
         let client_id = &client.registration.client_id;
-        let jws = self.verify_assertion(client, assertion, rules.alg).await?;
+        let jws = self.verify_client_jws(client, assertion, rules.alg).await?;
         let now = self.core.env.now();
         let used = validate_assertion(&jws, client_id, rules, &self.core.issuer, now)?;
         if used.issued_at.seconds() < self.assertion_quota.known_since().seconds() {
@@ -140,7 +140,7 @@ impl Grants {
         Ok(Arc::clone(client))
     }
 
-    async fn verify_assertion(
+    pub(super) async fn verify_client_jws(
         &self,
         client: &ServiceProvider,
         assertion: &str,
@@ -224,18 +224,18 @@ impl UsedAssertionQuota {
         self.known_since.store(start.millis(), Ordering::Relaxed);
     }
 
-    fn known_since(&self) -> Timestamp {
+    pub(super) fn known_since(&self) -> Timestamp {
         Timestamp::from_millis(self.known_since.load(Ordering::Relaxed))
     }
 
-    fn has_capacity(&self, client_id: &ClientId, now: Timestamp) -> bool {
+    pub(super) fn has_capacity(&self, client_id: &ClientId, now: Timestamp) -> bool {
         let mut taken = self.used_by_minute.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(client_counts) = taken.get_mut(client_id) else { return true };
         *client_counts = client_counts.split_off(&unix_minute(now));
         client_counts.values().sum::<usize>() < self.max_per_client
     }
 
-    fn reserve(&self, client_id: &ClientId, until: Timestamp) {
+    pub(super) fn reserve(&self, client_id: &ClientId, until: Timestamp) {
         let mut taken = self.used_by_minute.lock().unwrap_or_else(PoisonError::into_inner);
         *taken.entry(client_id.clone()).or_default().entry(unix_minute(until)).or_default() += 1;
     }
@@ -295,10 +295,7 @@ fn validate_assertion<'a>(
             ProtocolRules::Openid => AssertionError::TooLongOpenid,
         });
     }
-    let jti = claims
-        .get("jti")
-        .and_then(Value::as_str)
-        .filter(|jti| (1..=MAX_JTI_CHARS).contains(&jti.chars().count()));
+    let jti = read_jti(claims);
     let issued_at = numeric_date(claims, "iat")
         .ok()
         .flatten()
@@ -310,16 +307,26 @@ fn validate_assertion<'a>(
     })
 }
 
+/// Returns the `jti` if it has 1 to 255 characters.
+pub(super) fn read_jti(claims: &Map<String, Value>) -> Option<&str> {
+    let jti = claims.get("jti").and_then(Value::as_str);
+    jti.filter(|jti| (1..=MAX_JTI_CHARS).contains(&jti.chars().count()))
+}
+
 /// RFC 7523bis §4: a dedicated type, so that no other JWT of the client passes for an assertion.
 /// RFC 7523 requires no type, and several libraries put `JWT` on every token. Case is ignored (RFC
 /// 7515 §4.1.9).
 fn has_acceptable_typ(header: &Map<String, Value>) -> bool {
+    has_typ(header, "client-authentication+jwt")
+}
+
+/// Returns true if `typ` is this one, `JWT` or absent.
+pub(super) fn has_typ(header: &Map<String, Value>, dedicated: &str) -> bool {
     match header.get("typ") {
         None => true,
         Some(Value::String(typ)) => {
             let typ = typ.to_ascii_lowercase();
-            ["client-authentication+jwt", "jwt"]
-                .contains(&typ.strip_prefix("application/").unwrap_or(&typ))
+            [dedicated, "jwt"].contains(&typ.strip_prefix("application/").unwrap_or(&typ))
         }
         Some(_) => false,
     }

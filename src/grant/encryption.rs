@@ -9,6 +9,7 @@ use super::Grants;
 use crate::assurance::Platform;
 use crate::config::ServiceProvider;
 use crate::ids::ClientId;
+use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::trace;
 use crate::token::SigningError;
@@ -25,7 +26,7 @@ pub(super) enum ResponseKind {
 /// does not affect it.
 #[derive(Debug)]
 pub(super) enum ResponseEncryption {
-    /// Signed only: the standard platform.
+    /// Signed only: ID tokens and userinfo on the standard platform.
     SignedOnly,
     Encrypted(Arc<EncryptionKey>),
 }
@@ -84,6 +85,38 @@ impl Grants {
         self.response_encryption(client, ResponseKind::IdToken)?;
         self.response_encryption(client, ResponseKind::Userinfo)?;
         Ok(())
+    }
+
+    /// Checks that every response to this request can be encrypted now.
+    ///
+    /// # Errors
+    /// `ClientKeysMissing`.
+    pub fn check_request_keys(&self, request: &AuthorizationRequest) -> Result<(), ErrorCode> {
+        self.check_response_keys(&request.client_id)?;
+        if request.redirect.is_signed()
+            && let Some(client) =
+                self.core.federation.load().active_service_provider(&request.client_id)
+        {
+            self.authorization_response_encryption(client)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the encryption of a signed authorization response (JARM §3).
+    ///
+    /// # Errors
+    /// `ClientKeysMissing` if no usable key is known.
+    pub(super) fn authorization_response_encryption(
+        &self,
+        client: &ServiceProvider,
+    ) -> Result<ResponseEncryption, ErrorCode> {
+        let Some(alg) = client.registration.protection.response_encryption else {
+            return Ok(ResponseEncryption::SignedOnly);
+        };
+        self.client_keys
+            .encryption_key(&client.registration.client_id, &client.keys, alg)
+            .map(ResponseEncryption::Encrypted)
+            .ok_or(ErrorCode::ClientKeysMissing)
     }
 
     /// Returns the encryption of a response to this service provider.

@@ -108,6 +108,17 @@ pub(super) fn pending_logout_key(ticket: &str) -> RecordKey {
     hashed_key(RecordKind::PendingLogout, ticket)
 }
 
+/// Returns the key of a pushed authorization request. It is bound to the client, so that no other
+/// client can use it (RFC 9126 §2.2).
+pub(super) fn pushed_request_key(client_id: &ClientId, reference: &str) -> RecordKey {
+    hashed_key(RecordKind::PushedRequest, &format!("{client_id}\n{reference}"))
+}
+
+/// Returns the key of a used request object, beside the used assertions.
+pub(super) fn request_object_key(client_id: &ClientId, jti: &str) -> RecordKey {
+    hashed_key(RecordKind::Assertion, &format!("request\n{client_id}\n{jti}"))
+}
+
 /// Returns the key of the session that the cookie identifies.
 pub(super) fn session_key(cookie: &str) -> RecordKey {
     hashed_key(RecordKind::Session, cookie)

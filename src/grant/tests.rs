@@ -7,6 +7,7 @@ mod encryption;
 mod hint;
 mod introspection;
 mod logout;
+mod pushed_request;
 #[cfg(feature = "redis")]
 pub(crate) mod released;
 mod session;
@@ -191,6 +192,9 @@ impl Hub {
                 KeyDirectory::new(&core.federation.load(), &core.metrics).unwrap(),
             ),
             assertion_quota: super::UsedAssertionQuota::with_store_capacity(capacities.assertions),
+            pushed_request_quota: super::UsedAssertionQuota::with_store_capacity(
+                capacities.pushed_requests,
+            ),
             subjects: SubjectDeriver { source: SubjectSource::Pivot, keys: subject_keys() },
             auth_failures: AuthFailureLimiter::new(ALLOWED, &core.env),
             amr_marker: "hub".into(),

@@ -7,8 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::assurance::amr::UpstreamAmr;
 use crate::assurance::{AuthenticationRequirement, Level};
+use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Secret};
+use crate::protocol::json;
 
 /// Parameters of the authorization request to an identity provider. Stored without the parameters
 /// that the callback does not need.
@@ -82,9 +84,20 @@ pub struct CallbackParams {
     pub error: Option<String>,
     /// Logged, never shown.
     pub error_description: Option<String>,
+    /// A signed response (JARM), which has the others as claims.
+    pub response: Option<Secret<String>>,
 }
 
 impl CallbackParams {
+    /// Returns the unverified `state` of a signed response: it only finds the login, as a `state` in
+    /// the address does. The connector verifies the whole response.
+    #[must_use]
+    pub fn claimed_state(response: &str) -> Option<String> {
+        let payload = digest::from_base64url(response.split('.').nth(1)?)?;
+        let claims = json::parse_object(&payload).ok()?;
+        claims.get("state").and_then(Value::as_str).map(str::to_owned)
+    }
+
     /// Returns whether the code is one that an authorization server may issue (RFC 6749 Appendix
     /// A.11: `VSCHAR`) and at most 4,096 characters long. Other codes are not sent to the identity
     /// provider: its database or firewall may answer them with an error that looks like an outage.

@@ -14,8 +14,9 @@ mod checks;
 mod claims;
 pub mod explanation;
 mod openid;
+pub mod parameter_source;
 mod redirect;
-mod request_object;
+pub mod request_object;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub(super) use self::redirect::append_params;
-pub use self::redirect::{AuthorizationResponse, ProvenRedirect, ResponseMode};
+pub use self::redirect::{AuthorizationResponse, ProvenRedirect, ResponseMode, UnsignedResponse};
 use super::acr::{
     self, AchievedAcr, AcrRegistration, AcrRequest, AuthenticationRequirement, Level, Platform,
     RequestedAcr,
@@ -312,10 +313,7 @@ fn validate_client<'a>(
     let state = checks::STATE.check(params, method)?;
     let nonce = checks::NONCE.check(params, method)?;
 
-    // `validate_parameters` rejects an unknown mode; that error travels in the default mode.
-    let mode =
-        params.get(Param::ResponseMode.name()).and_then(ResponseMode::parse).unwrap_or_default();
-    let redirect = ProvenRedirect::new(&redirect_uri, Some(state), mode, issuer);
+    let redirect = federation_redirect(params, registration, (&redirect_uri, state), issuer);
     Ok(ValidatedClient {
         registration,
         redirect,
@@ -324,6 +322,19 @@ fn validate_client<'a>(
         acr_values,
         nonce: Some(nonce),
     })
+}
+
+/// Returns the redirect of a request under federation rules.
+fn federation_redirect(
+    params: &Params,
+    registration: &Registration,
+    (redirect_uri, state): (&str, &str),
+    issuer: &str,
+) -> ProvenRedirect {
+    // `validate_parameters` rejects an unknown mode; that error travels in the default mode.
+    let mode = params.get(Param::ResponseMode.name());
+    let mode = mode.and_then(|mode| ResponseMode::parse(mode, registration)).unwrap_or_default();
+    ProvenRedirect::new(redirect_uri, Some(state), mode, (issuer, &registration.client_id))
 }
 
 /// The checks whose failure is redirected.
@@ -340,7 +351,7 @@ fn validate_parameters(
     checks::check_openid_scope(proven.scope)?;
     let claims = claims::parse_claims(value(Param::Claims), rules)?;
     let prompt = checks::parse_prompt(value(Param::Prompt), rules)?;
-    checks::check_response_mode(value(Param::ResponseMode))?;
+    checks::check_response_mode(value(Param::ResponseMode), proven.registration)?;
     let max_age = checks::parse_max_age(value(Param::MaxAge))?;
     let code_challenge = checks::validate_code_challenge(
         value(Param::CodeChallenge),

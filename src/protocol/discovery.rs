@@ -3,12 +3,16 @@
 //!
 //! Only working endpoints are published: those that a hub may lack are an [`OptionalEndpoint`].
 
+mod request_protection;
+
 use serde::Serialize;
 
 use super::acr::Platform;
-use super::authorize::{Prompt, ResponseMode};
+use super::authorize::Prompt;
 use super::client_auth::{AuthMethod, supported_auth_methods};
 use crate::ids::Scope;
+pub use request_protection::ProtectionFeatures;
+use request_protection::ProtectionMetadata;
 
 /// Paths under `base_url`.
 pub mod path {
@@ -24,6 +28,8 @@ pub mod path {
     pub const AUTHORIZE: &str = "/api/v2/authorize";
     /// Path of the token endpoint.
     pub const TOKEN: &str = "/api/v2/token";
+    /// Path of the pushed authorization request endpoint.
+    pub const PUSHED_REQUEST: &str = "/api/v2/par";
     /// Path of the userinfo endpoint.
     pub const USERINFO: &str = "/api/v2/userinfo";
     /// Path of the revocation endpoint.
@@ -64,6 +70,7 @@ pub struct DiscoveryInput<'a> {
     pub ui_locales: &'a [String],
     /// Documentation for service providers.
     pub service_documentation: Option<&'a str>,
+    pub protection: ProtectionFeatures,
 }
 
 impl<'a> DiscoveryInput<'a> {
@@ -148,6 +155,8 @@ struct Document<'a> {
     prompt_values_supported: &'static [&'static str],
     /// RFC 9207 §3
     authorization_response_iss_parameter_supported: bool,
+    #[serde(flatten)]
+    protection: ProtectionMetadata,
 }
 
 impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
@@ -167,7 +176,7 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             jwks_uri: at(path::JWKS),
             scopes_supported: provider.scopes,
             response_types_supported: &["code"],
-            response_modes_supported: ResponseMode::ALL.iter().map(|mode| mode.as_str()).collect(),
+            response_modes_supported: provider.protection.response_modes(),
             grant_types_supported: &["authorization_code"],
             acr_values_supported: provider.acr_values(),
             subject_types_supported: &["pairwise"],
@@ -183,7 +192,8 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             ui_locales_supported: provider.ui_locales,
             service_documentation: provider.service_documentation,
             claims_parameter_supported: true,
-            request_parameter_supported: false,
+            request_parameter_supported: provider.protection.request_objects,
+            // Of addresses; a pushed request needs no announcement (RFC 9126 §5).
             request_uri_parameter_supported: false,
             end_session_endpoint: has(OptionalEndpoint::EndSession).then(|| at(path::END_SESSION)),
             revocation_endpoint: has(OptionalEndpoint::Revocation).then(|| at(path::REVOCATION)),
@@ -207,6 +217,7 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             code_challenge_methods_supported: &["S256"],
             prompt_values_supported: Prompt::VALUES,
             authorization_response_iss_parameter_supported: true,
+            protection: ProtectionMetadata::new(provider.protection, provider.base_url),
         }
     }
 }
@@ -236,6 +247,7 @@ mod tests {
             has_public_clients: false,
             ui_locales: &["en", "fr"].map(String::from),
             service_documentation: None,
+            protection: ProtectionFeatures::default(),
         };
         let text = discovery_document(&provider).unwrap();
         assert_eq!(text, discovery_document(&provider).unwrap());

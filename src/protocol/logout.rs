@@ -157,6 +157,7 @@ mod tests {
             require_pkce: false,
             hints: IdpHintPolicy::default(),
             acr: Default::default(),
+            protection: Default::default(),
             home_page: "https://sp.example/".into(),
             consent: ConsentRequirement::Information,
             rules: ProtocolRules::Federation,

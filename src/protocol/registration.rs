@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::acr::AcrRegistration;
+use super::alg::{EncryptionAlg, SigningAlg};
 use super::redirect_uri::match_redirect_uri;
 use crate::ids::{ClientId, ConnectorId, Scope};
 
@@ -27,6 +28,7 @@ pub struct Registration {
     pub rules: ProtocolRules,
     pub hints: IdpHintPolicy,
     pub acr: AcrRegistration,
+    pub protection: RequestProtection,
 }
 
 impl Registration {
@@ -48,6 +50,35 @@ impl Registration {
     pub fn grants_scopes(&self, scopes: &[Scope]) -> bool {
         scopes.iter().all(|scope| self.granted_scopes.contains(scope))
     }
+}
+
+/// How the authorization requests and responses of a service provider are protected. The default
+/// is plain OpenID Connect: parameters in the address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RequestProtection {
+    /// Its requests must be pushed (RFC 9126 §6).
+    pub require_pushed: bool,
+    /// The algorithm of its request objects (RFC 9101 §10.5); `None` if it sends none.
+    pub request_object_alg: Option<SigningAlg>,
+    /// Its requests must be signed request objects.
+    pub require_request_object: bool,
+    /// The algorithm of its signed responses (JARM §3); `None` if it gets none.
+    pub response_alg: Option<SigningAlg>,
+    /// How these are encrypted; `None` if they are only signed.
+    pub response_encryption: Option<EncryptionAlg>,
+}
+
+/// Whether service providers may push their authorization requests (RFC 9126).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PushedRequests {
+    /// The endpoint doesn't exist.
+    #[default]
+    Off,
+    /// They may.
+    Accepted,
+    /// They must: the authorization endpoint takes no other request.
+    Required,
 }
 
 /// Whether a client can keep a credential confidential (RFC 6749 §2.1).

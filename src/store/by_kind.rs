@@ -12,6 +12,7 @@ pub struct ByKind<T> {
     pending_logout: T,
     assertion: T,
     login_page_code: T,
+    pushed_request: T,
     blocks: T,
     probes: T,
 }
@@ -28,6 +29,7 @@ impl<T> ByKind<T> {
             pending_logout: make(RecordKind::PendingLogout),
             assertion: make(RecordKind::Assertion),
             login_page_code: make(RecordKind::LoginPageCode),
+            pushed_request: make(RecordKind::PushedRequest),
             blocks: make(RecordKind::Blocks),
             probes: make(RecordKind::Probes),
         }
@@ -44,6 +46,7 @@ impl<T> ByKind<T> {
             RecordKind::PendingLogout => &self.pending_logout,
             RecordKind::Assertion => &self.assertion,
             RecordKind::LoginPageCode => &self.login_page_code,
+            RecordKind::PushedRequest => &self.pushed_request,
             RecordKind::Blocks => &self.blocks,
             RecordKind::Probes => &self.probes,
         }

@@ -65,6 +65,7 @@ pub fn report_records(store: &dyn Store, capacities: &Capacities, metrics: &Metr
         ("pending_logouts", count(RecordKind::PendingLogout), capacities.pending_logouts),
         ("assertions", count(RecordKind::Assertion), capacities.assertions),
         ("login_page_codes", count(RecordKind::LoginPageCode), capacities.login_page_codes),
+        ("pushed_requests", count(RecordKind::PushedRequest), capacities.pushed_requests),
     ];
     for (pool, records, capacity) in pools {
         metrics.set_store_pool(pool, records, capacity);
@@ -239,6 +240,7 @@ const fn kind_label(kind: RecordKind) -> &'static str {
         RecordKind::PendingLogout => "pending_logout",
         RecordKind::Assertion => "assertion",
         RecordKind::LoginPageCode => "login_page_code",
+        RecordKind::PushedRequest => "pushed_request",
         RecordKind::Blocks => "blocks",
         RecordKind::Probes => "probes",
     }

@@ -55,6 +55,8 @@ pub struct IdpScript {
     pub encrypt_id_token: Option<fn(&str) -> String>,
     pub encrypt_userinfo: Option<fn(&str) -> String>,
     pub userinfo_status: u16,
+    /// Response to a pushed request.
+    pub push_response: FakeResponse,
     pub log: Vec<ReceivedRequest>,
 }
 
@@ -97,6 +99,9 @@ impl IdpScript {
             encrypt_id_token: None,
             encrypt_userinfo: None,
             userinfo_status: 200,
+            push_response: FakeResponse::json(
+                &json!({ "request_uri": "urn:example:1", "expires_in": 60 }),
+            ),
             log: vec![],
             base,
         }
@@ -133,6 +138,7 @@ impl IdpScript {
                 let id_token = self.id_token.clone().unwrap_or_else(|| json!(encrypted(self.sign(&self.claims))));
                 FakeResponse::json(&json!({ "access_token": "at-1", "token_type": "Bearer", "expires_in": "odd", "id_token": id_token }))
             }),
+            "/par" => self.push_response.clone(),
             "/userinfo" if self.userinfo_status != 200 => FakeResponse::status(self.userinfo_status),
             "/userinfo" => match &self.userinfo_jwt {
                 Some(claims) => FakeResponse {
@@ -223,8 +229,7 @@ impl OidcFixture {
         CallbackParams {
             code: Some(Secret::new("c-1".into())),
             iss: Some(self.server.base()),
-            error: None,
-            error_description: None,
+            ..CallbackParams::default()
         }
     }
 

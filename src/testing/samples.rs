@@ -53,6 +53,7 @@ pub(crate) fn registration(client_id: &str) -> Registration {
         require_pkce: false,
         hints: IdpHintPolicy::default(),
         acr: Default::default(),
+        protection: Default::default(),
         home_page: "https://sp.example/".into(),
         consent: ConsentRequirement::Information,
         rules: ProtocolRules::Federation,

@@ -33,6 +33,7 @@ pub const AMPLE_CAPACITIES: Capacities = Capacities {
     pending_logouts: 1000,
     assertions: 1000,
     login_page_codes: 1000,
+    pushed_requests: 1000,
     blocks: 1000,
     probes: 1000,
 };

@@ -23,6 +23,8 @@ pub const PUBLICATION_DELAY: Duration = Duration::from_secs(60);
 pub const RETIRED_DECRYPTION_KEY_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Maximum lifetime of a client assertion.
 pub const MAX_ASSERTION_LIFETIME: Duration = Duration::from_secs(60);
+/// Lifetime of a request object. It waits for one redirect of a browser.
+pub const REQUEST_OBJECT_LIFETIME: Duration = Duration::from_secs(300);
 
 /// All keys of one hub as a client. To change keys, build a new value and swap it in.
 #[derive(Debug)]
@@ -89,7 +91,7 @@ impl UpstreamKeys {
             .into_iter()
             .filter_map(|kind| self.published(kind, now))
             .flat_map(DecryptionKey::public_jwks);
-        let signing = self.assertion.published_jwks(now, MAX_ASSERTION_LIFETIME + JWKS_MAX_AGE);
+        let signing = self.assertion.published_jwks(now, REQUEST_OBJECT_LIFETIME + JWKS_MAX_AGE);
         let all: Vec<&str> = encryption.chain(signing).collect();
         format!("{{\"keys\":[{}]}}", all.join(",")).into_bytes()
     }

@@ -12,8 +12,10 @@ use super::request_context::RequestContext;
 use super::responses::{add_cookie, interaction_path, see_other};
 use crate::actor::{LoginAdmissionError, UNSEEN_LOGIN_LIFETIME};
 use crate::client_network::{self, ClientNetwork};
+use crate::grant::authorization_request::{ParameterSourceError, SingleUse};
 use crate::ids::ClientId;
 use crate::login::LoginRequest;
+use crate::protocol::authorize::parameter_source::reject_unresolved_request;
 use crate::protocol::authorize::{self, AuthorizationError, AuthorizationRequest, RequestMethod};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::{Params, check_post};
@@ -64,32 +66,83 @@ async fn handle_request(
         over,
         client_id: params.get("client_id").map(Into::into),
     })?;
+    let resolved = match hub.grants.resolve_request(params).await {
+        Ok(resolved) => resolved,
+        Err(error) => {
+            let reject = |code| unresolved_rejection(context, params, form, code);
+            return answer_used_request(context, error, reject);
+        }
+    };
     let authorization = authorize::validate_request(
-        params,
+        &resolved.params,
         form,
         hub.core.platform,
         &hub.core.issuer,
         hub.core.federation.load().as_ref(),
     )
-    .map_err(|error| {
-        let client_id = registered_client(hub, params);
-        match error {
-            AuthorizationError::Page(code) => Rejection::Malformed { code, client_id },
-            AuthorizationError::Redirect(redirect, code) => {
-                Rejection::Authorization(Box::new(AuthorizationRejection {
-                    code,
-                    redirect,
-                    client_id,
-                    locale: context.locale(&[]),
-                    service: String::new(),
-                    message: "authorization request rejected",
-                }))
-            }
-        }
-    })?;
+    .map_err(|error| request_rejection(context, params, error))?;
     // Behind an unlisted proxy, all clients come from the proxy's network, so it is not limited.
     let network = (!client_network::is_private(client)).then(|| ClientNetwork::containing(client));
-    start_login(context, authorization, (form, network)).await
+    start_login(context, (authorization, resolved.single_use), (form, network)).await
+}
+
+/// Returns the rejection of a request that failed a check.
+fn request_rejection(
+    context: &RequestContext,
+    params: &Params,
+    error: AuthorizationError,
+) -> Rejection {
+    let client_id = registered_client(&context.hub, params);
+    match error {
+        AuthorizationError::Page(code) => Rejection::Malformed { code, client_id },
+        AuthorizationError::Redirect(redirect, code) => {
+            Rejection::Authorization(Box::new(AuthorizationRejection {
+                code,
+                redirect,
+                client_id,
+                locale: context.locale(&[]),
+                service: String::new(),
+                message: "authorization request rejected",
+            }))
+        }
+    }
+}
+
+/// Returns the rejection of a request whose parameters could not be found.
+fn unresolved_rejection(
+    context: &RequestContext,
+    params: &Params,
+    form: RequestMethod,
+    code: ErrorCode,
+) -> Rejection {
+    let (federation, issuer) = (context.hub.core.federation.load(), &context.hub.core.issuer);
+    let error = reject_unresolved_request(params, form, issuer, federation.as_ref(), code);
+    match (code.entry().status, registered_client(&context.hub, params), error) {
+        // The hub's own trouble is no malformed request.
+        (500.., Some(client_id), AuthorizationError::Page(_)) => {
+            Rejection::NotAdmitted(code, client_id)
+        }
+        (_, _, error) => request_rejection(context, params, error),
+    }
+}
+
+/// Redirects the browser that used the request before to the login that it started: it reloaded
+/// the address, or went back to it. Rejects any other.
+fn answer_used_request(
+    context: &RequestContext,
+    error: ParameterSourceError,
+    reject: impl FnOnce(ErrorCode) -> Rejection,
+) -> Result<HttpResponse, Rejection> {
+    match error {
+        ParameterSourceError::Used(login, _)
+            if context.hub.cookies.login_proof(&context.request, &login).is_some() =>
+        {
+            Ok(see_other(&interaction_path(&login)))
+        }
+        ParameterSourceError::Used(_, code) | ParameterSourceError::Rejected(code) => {
+            Err(reject(code))
+        }
+    }
 }
 
 /// Returns the client that a rejected request names, if it is registered. Other values are
@@ -105,7 +158,7 @@ fn registered_client(hub: &Hub, params: &Params) -> Option<ClientId> {
 
 async fn start_login(
     context: &RequestContext,
-    authorization: AuthorizationRequest,
+    (authorization, single_use): (AuthorizationRequest, Option<SingleUse>),
     (form, network): (RequestMethod, Option<ClientNetwork>),
 ) -> Result<HttpResponse, Rejection> {
     let hub = &context.hub;
@@ -113,7 +166,7 @@ async fn start_login(
     let reject = rejection_to_service(context, &authorization);
     let subjects = hub.grants.requested_subjects(&authorization).map_err(&reject)?;
     // Without a usable key for the response, no login starts (docs/design/tokens.md).
-    hub.grants.check_response_keys(&client_id).map_err(&reject)?;
+    hub.grants.check_request_keys(&authorization).map_err(&reject)?;
     let is_silent = authorization.prompt.none && form == RequestMethod::Get;
     let own_rate =
         hub.core.federation.load().service_provider(&client_id).and_then(|sp| sp.logins_per_minute);
@@ -136,13 +189,18 @@ async fn start_login(
         code => Rejection::NotAdmitted(code, client_id.clone()),
     })?;
     let login = HeldLogin { hash: opened.hash, secret: opened.cookie };
+    if let Some(single_use) = single_use
+        && let Err(error) = hub.grants.mark_request_used(&single_use, &login.hash).await
+    {
+        return answer_used_request(context, error, reject);
+    }
     if is_silent {
         // `prompt=none` allows no page: the response depends on the session alone.
         let session = hub.cookies.session(&context.request);
         let open = LoginRequest::OpenPage { reuse: None };
         let reply = hub.logins.run_step(&login.hash, open, session).await;
         let reply = reply.map_err(|_| reject(ErrorCode::Unavailable))?;
-        return Ok(login::step_response(context, &login, reply, ResponseOrigin::Authorize));
+        return login::step_response(context, &login, reply, ResponseOrigin::Authorize).await;
     }
     let mut response = see_other(&interaction_path(&login.hash));
     let until = opened.expires_at + login::ENDED_LOGIN_COOKIE_LIFETIME;

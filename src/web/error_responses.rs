@@ -34,21 +34,24 @@ where
     type Future = LocalBoxFuture<'static, HttpResponse>;
 
     fn call(&self, (context, args): (RequestContext, Args)) -> Self::Future {
-        self.0.call(args).map(move |handled| response_or_rejection(&context, handled)).boxed_local()
+        let handled = self.0.call(args);
+        async move { response_or_rejection(&context, handled.await).await }.boxed_local()
     }
 }
 
 /// Returns the response of a handler, or the one of its rejection.
-pub fn response_or_rejection(
+pub async fn response_or_rejection(
     context: &RequestContext,
     handled: Result<HttpResponse, Rejection>,
 ) -> HttpResponse {
-    handled.unwrap_or_else(|rejection| rejection_response(context, rejection))
+    match handled {
+        Ok(response) => response,
+        Err(rejection) => rejection_response(context, rejection).await,
+    }
 }
 
 /// Records a rejection and builds its response.
-#[must_use]
-pub fn rejection_response(context: &RequestContext, rejection: Rejection) -> HttpResponse {
+pub async fn rejection_response(context: &RequestContext, rejection: Rejection) -> HttpResponse {
     match rejection {
         Rejection::Malformed { code, client_id } => {
             error_pages::malformed_request(context, code, client_id.as_ref())
@@ -73,13 +76,15 @@ pub fn rejection_response(context: &RequestContext, rejection: Rejection) -> Htt
             error_pages::invalid_form(context, code, &login, &summary)
         }
         Rejection::OutdatedForm(hash) => see_other(&interaction_path(&hash)),
-        Rejection::Authorization(rejection) => authorization_error_response(context, &rejection),
+        Rejection::Authorization(rejection) => {
+            authorization_error_response(context, &rejection).await
+        }
         Rejection::Client(error) => client_rejection(context, error),
         Rejection::Bearer(error) => json_error_response(record_client_rejection(context, &error)),
     }
 }
 
-fn authorization_error_response(
+async fn authorization_error_response(
     context: &RequestContext,
     rejection: &AuthorizationRejection,
 ) -> HttpResponse {
@@ -87,7 +92,9 @@ fn authorization_error_response(
     let rejected =
         RejectionContext { client_id: client_id.as_ref(), ..RejectionContext::default() };
     record_rejection(context, rejected, *code, message);
-    authorization_response(&context.hub, locale, service, redirect.error_response(*code))
+    let answer = redirect.error_response(*code);
+    let response = authorization_response(&context.hub, locale, service, answer, false).await;
+    response.unwrap_or_else(|code| error_pages::outside_login(context, code))
 }
 
 /// Builds the error response for a client, with `Retry-After` if it failed to authenticate too
@@ -115,12 +122,9 @@ fn client_rejection(context: &RequestContext, error: GrantError) -> HttpResponse
 /// This stops an attacker who tries many clients and stays below the limit of each. Only failed
 /// authentications are rejected.
 fn limit_auth_failures(context: &RequestContext, error: GrantError) -> (GrantError, Option<u64>) {
-    if error.code == ErrorCode::TooManyFailures {
+    if error.code.entry().status != 401 {
         let wait = error.rate_limited.map(RateLimitError::retry_after_seconds);
         return (error, wait);
-    }
-    if error.code.entry().status != 401 {
-        return (error, None);
     }
     let hub = &context.hub;
     match hub

@@ -13,6 +13,7 @@ use crate::actor::{Connectors, Logins, Logouts};
 use crate::config::logo::Logo;
 use crate::grant::{Grants, HubCore};
 use crate::ids::{ClientId, ConnectorId};
+use crate::protocol::registration::PushedRequests;
 use crate::quota::counter_sync::CounterSync;
 use crate::token::UpstreamKeys;
 use crate::token::keyring::Keyring;
@@ -36,6 +37,8 @@ pub struct Hub {
     pub favicon: Option<Logo>,
     /// The operator's documentation for service providers.
     pub service_documentation: Option<String>,
+    /// Whether the pushed authorization request endpoint exists.
+    pub pushed_requests: PushedRequests,
     /// Whether `/sandbox/…` and `/api/v2/diagnostics` are served.
     pub sandbox: SandboxRoutes,
     /// Why token requests failed; empty without the sandbox.

@@ -28,7 +28,6 @@ use crate::login::upstream::CallbackParams;
 use crate::login::{
     Callback, ChoiceBanner, ConsentAnswer, ConsentSubmission, LoginAnswer, LoginRequest,
 };
-use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::RepeatedParamError;
 
@@ -57,7 +56,7 @@ pub async fn show_login(
     let login = verify_login_cookie(&context, &path).await?;
     let open = LoginRequest::OpenPage { reuse: None };
     let shown = run_step(&context, &login, open, ResponseOrigin::Page).await;
-    let mut response = response_or_rejection(&context, shown);
+    let mut response = response_or_rejection(&context, shown).await;
     held_logins::close_oldest_logins(&context, &login.hash, &mut response).await;
     Ok(response)
 }
@@ -105,7 +104,7 @@ pub async fn handle_callback(
 ) -> Result<HttpResponse, Rejection> {
     let held = context.hub.cookies.held_logins(&context.request, None);
     let handled = run_callback(&context, ConnectorId::new(path.into_inner()), &held).await;
-    let mut response = response_or_rejection(&context, handled);
+    let mut response = response_or_rejection(&context, handled).await;
     held_logins::expire_surplus_cookies(&context.hub, &held, &mut response);
     Ok(response)
 }
@@ -146,8 +145,13 @@ fn callback_params(request: &HttpRequest) -> Option<(String, CallbackParams)> {
         iss: owned("iss")?,
         error: owned("error")?,
         error_description: owned("error_description")?,
+        response: owned("response")?.map(Secret::new),
     };
-    Some((owned("state")??, params))
+    let state = match (owned("state")?, &params.response) {
+        (None, Some(response)) => CallbackParams::claimed_state(response.reveal()),
+        (state, _) => state,
+    };
+    Some((state.filter(|state| !state.is_empty())?, params))
 }
 
 /// Returns the rejection of a response that no login of this browser expects. Its page links to the
@@ -217,7 +221,7 @@ pub(super) async fn run_step(
 ) -> Result<HttpResponse, Rejection> {
     let session = context.hub.cookies.session(&context.request);
     match context.hub.logins.run_step(&login.hash, login_request, session).await {
-        Ok(reply) => Ok(step_response(context, login, reply, from)),
+        Ok(reply) => step_response(context, login, reply, from).await,
         Err(error) => Err(Rejection::StepFailed(login.hash.clone(), error)),
     }
 }
@@ -238,7 +242,7 @@ pub(super) async fn show_choice(
             let page = LoginPageContext::new(context, login, &summary);
             Ok(choice_response(context, &page, banner, query))
         }
-        Ok(reply) => Ok(step_response(context, login, reply, ResponseOrigin::Form)),
+        Ok(reply) => step_response(context, login, reply, ResponseOrigin::Form).await,
         Err(error) => Err(Rejection::StepFailed(login.hash.clone(), error)),
     }
 }
@@ -258,12 +262,15 @@ fn choice_response(
 }
 
 /// Builds the response for the result of a step.
-pub(super) fn step_response(
+///
+/// # Errors
+/// `OutsideLogin` if the response to the service provider can't be signed or encrypted.
+pub(super) async fn step_response(
     context: &RequestContext,
     login: &HeldLogin,
     reply: Reply,
     from: ResponseOrigin,
-) -> HttpResponse {
+) -> Result<HttpResponse, Rejection> {
     let Reply { answer, summary } = reply;
     let hub = &context.hub;
     let page = LoginPageContext::new(context, login, &summary);
@@ -285,7 +292,12 @@ pub(super) fn step_response(
             page_response(hub, 200, &page.locale, |chrome| consent.render(chrome))
         }
         LoginAnswer::ServiceProvider { answer, session } => {
-            let mut response = service_provider_response(&page, answer, from);
+            let ends_fragment = from == ResponseOrigin::Callback;
+            let service = page.service_name();
+            let mut response =
+                authorization_response(hub, &page.locale, &service, answer, ends_fragment)
+                    .await
+                    .map_err(Rejection::OutsideLogin)?;
             if let Some(session) = session {
                 add_cookie(&mut response, &hub.cookies.session_cookie(&session));
                 if let Some(cookie) = last_choice::last_choice_cookie(hub, &summary) {
@@ -306,21 +318,7 @@ pub(super) fn step_response(
             &hub.cookies.login_cookie(&login.hash, &login.secret, hub.core.env.now(), until),
         );
     }
-    response
-}
-
-fn service_provider_response(
-    page: &LoginPageContext<'_>,
-    answer: AuthorizationResponse,
-    from: ResponseOrigin,
-) -> HttpResponse {
-    let answer = match answer {
-        AuthorizationResponse::Redirect { location } => AuthorizationResponse::Redirect {
-            location: without_inherited_fragment(&location, from),
-        },
-        form @ AuthorizationResponse::FormPost { .. } => form,
-    };
-    authorization_response(page.hub, &page.locale, &page.service_name(), answer)
+    Ok(response)
 }
 
 fn without_inherited_fragment(location: &str, from: ResponseOrigin) -> String {

@@ -30,7 +30,8 @@ use crate::telemetry::trace::Tracer;
 use crate::telemetry::{Listener, Metrics};
 
 /// Paths that are called by programs: their errors are JSON, all others are pages.
-const JSON_PATHS: [&str; 4] = [path::TOKEN, path::USERINFO, path::REVOCATION, path::INTROSPECTION];
+const JSON_PATHS: [&str; 5] =
+    [path::TOKEN, path::PUSHED_REQUEST, path::USERINFO, path::REVOCATION, path::INTROSPECTION];
 
 /// Endpoint labels of a request that no route matched, and of one that ended without a response of
 /// its handler.

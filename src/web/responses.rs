@@ -118,15 +118,28 @@ pub fn add_cookie(response: &mut HttpResponse, cookie: &Cookie<'_>) {
     }
 }
 
-/// Builds the authorization response in the requested response mode.
-#[must_use]
-pub fn authorization_response(
+/// Builds the authorization response in the requested response mode. `ends_fragment`: a redirect
+/// ends in `#`, so that the browser inherits no fragment.
+///
+/// # Errors
+/// As [`crate::grant::Grants::sign_authorization_response`].
+pub async fn authorization_response(
     hub: &Hub,
     locale: &PageLanguage,
     service: &str,
     answer: AuthorizationResponse,
-) -> HttpResponse {
-    match answer {
+    ends_fragment: bool,
+) -> Result<HttpResponse, ErrorCode> {
+    let answer = match answer {
+        AuthorizationResponse::Unsigned(unsigned) => {
+            hub.grants.sign_authorization_response(unsigned).await?
+        }
+        answer => answer,
+    };
+    Ok(match answer {
+        AuthorizationResponse::Redirect { location } if ends_fragment => {
+            see_other(&format!("{location}#"))
+        }
         AuthorizationResponse::Redirect { location } => see_other(&location),
         AuthorizationResponse::FormPost { action, fields } => {
             let fields =
@@ -134,7 +147,8 @@ pub fn authorization_response(
             let form = FormPostPage { action, fields, service: service.to_owned() };
             page_response(hub, 200, &locale.without_return_path(), |chrome| form.render(chrome))
         }
-    }
+        AuthorizationResponse::Unsigned(_) => return Err(ErrorCode::Internal),
+    })
 }
 
 /// Builds a JSON response with status 200.

@@ -16,7 +16,7 @@ use super::request_context::RequestContext;
 use super::responses::json_error_response;
 use super::{
     assets, authorize, diagnostics, email_discovery, form, introspection, landing, last_choice,
-    login, logout, metadata, oauth_errors, sandbox, sign_in, token, wrong_user,
+    login, logout, metadata, oauth_errors, pushed_request, sandbox, sign_in, token, wrong_user,
 };
 use crate::audit::EventKind;
 use crate::protocol::catalogue::ErrorCode;
@@ -178,6 +178,13 @@ fn client_endpoints() -> Vec<Endpoint> {
     vec![
         at(path::TOKEN, "POST", Some(EventKind::TokenRefused), vec![token])
             .with_cors(CorsPolicy::RegisteredOrigins),
+        at(
+            path::PUSHED_REQUEST,
+            "POST",
+            Some(EventKind::AuthorizationRefused),
+            vec![post(pushed_request::push_request)],
+        )
+        .with_cors(CorsPolicy::RegisteredOrigins),
         at(path::USERINFO, "GET, POST", Some(EventKind::UserinfoRefused), userinfo)
             .with_cors(CorsPolicy::RegisteredOrigins),
         at(
@@ -226,7 +233,7 @@ impl Endpoint {
     fn into_resource(self) -> Resource {
         let Self { path, allow, rejection_event, routes, cors: _ } = self;
         let method_not_allowed_handler =
-            move |context: RequestContext| async move { method_not_allowed(&context, allow) };
+            move |context: RequestContext| async move { method_not_allowed(&context, allow).await };
         let resource = web::resource(path)
             .app_data(RejectionEvent(rejection_event))
             .guard(fn_guard(|context| is_well_formed_path(context.head())));
@@ -260,20 +267,20 @@ where
 }
 
 async fn not_found(context: RequestContext) -> HttpResponse {
-    error_response(&context, ErrorCode::NotFound)
+    error_response(&context, ErrorCode::NotFound).await
 }
 
-fn method_not_allowed(context: &RequestContext, allow: &'static str) -> HttpResponse {
-    let mut response = error_response(context, ErrorCode::MethodNotAllowed);
+async fn method_not_allowed(context: &RequestContext, allow: &'static str) -> HttpResponse {
+    let mut response = error_response(context, ErrorCode::MethodNotAllowed).await;
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
     response
 }
 
 /// Responds with JSON where programs call, else with a page.
-fn error_response(context: &RequestContext, code: ErrorCode) -> HttpResponse {
+async fn error_response(context: &RequestContext, code: ErrorCode) -> HttpResponse {
     if is_json_endpoint(context.request.path()) {
         json_error_response(code)
     } else {
-        rejection_response(context, Rejection::OutsideLogin(code))
+        rejection_response(context, Rejection::OutsideLogin(code)).await
     }
 }

@@ -33,7 +33,7 @@ pub async fn report_wrong_user(
         hub.logins.run_step(&login.hash, LoginRequest::ReportWrongUser, cookie.clone()).await;
     let rejected = match stepped.map_err(failed)? {
         Reply { answer: LoginAnswer::WrongUserReported(rejected), .. } => rejected,
-        reply => return Ok(step_response(&context, &login, reply, ResponseOrigin::Form)),
+        reply => return step_response(&context, &login, reply, ResponseOrigin::Form).await,
     };
     let is_ended = cookie.as_ref().is_some_and(|cookie| rejected.is_of_session(cookie));
     let ended = hub.logouts.end_rejected_user(rejected, cookie.as_ref(), &login.hash).await;

@@ -24,6 +24,7 @@ const ROOM: Capacities = Capacities {
     pending_logouts: 0,
     assertions: 0,
     login_page_codes: 0,
+    pushed_requests: 0,
     blocks: 0,
     probes: 0,
 };

@@ -14,6 +14,7 @@ mod addresses;
 mod admin_console;
 mod attacks;
 mod audit;
+mod authorization_requests;
 mod blocks;
 mod calls;
 mod choice;

@@ -52,10 +52,10 @@ async function privateKeys() {
  * ordinary: an identity provider with the standard claims instead of a pivot identity, which states no level.
  * agent: each person's claims of a scope `agent`, by login.
  * firewall: sees each token request's form first, and may answer it with { status, type, body } instead of the provider.
- * client: more of the client's metadata, over the usual (an undefined member is taken out).
+ * client: more of the client's metadata, over the usual (an undefined member is taken out). features: more of the provider's.
  * The returned `answers` are what its token and userinfo endpoints were asked and said.
  */
-export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'], ordinary = false, agent, client = {}, firewall }) {
+export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'], ordinary = false, agent, client = {}, features = {}, firewall }) {
   const issuer = `http://localhost:${port}`;
   const metadata = {
     client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris, grant_types: ['authorization_code'],
@@ -84,7 +84,7 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
       userinfoEncryptionAlgValues: encryption.alg, userinfoEncryptionEncValues: encryption.enc,
     },
     features: {
-      devInteractions: { enabled: false }, jwtUserinfo: { enabled: true }, claimsParameter: { enabled: true }, encryption: { enabled: true },
+      devInteractions: { enabled: false }, jwtUserinfo: { enabled: true }, claimsParameter: { enabled: true }, encryption: { enabled: true }, ...features,
     },
     pkce: { required: () => true },
     clientBasedCORS: () => false,

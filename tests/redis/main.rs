@@ -45,6 +45,7 @@ const ROOMY: Capacities = Capacities {
     pending_logouts: 10_000,
     assertions: 10_000,
     login_page_codes: 10_000,
+    pushed_requests: 10_000,
     blocks: 10,
     probes: 10,
 };

@@ -140,6 +140,7 @@ fn every_upstream_code_is_attributed() {
         E::LdapTls,
         E::LdapAccount,
         E::LdapAnswer,
+        E::IdpPushAnswer,
     ];
     let other_failures = [
         // The hub's own limits, and the register.
@@ -164,6 +165,10 @@ fn every_upstream_code_is_attributed() {
         E::IdpIssMissing,
         E::IdpIssWrong,
         E::IdpCodeRefused,
+        E::IdpPushRefused,
+        E::IdpResponseKey,
+        E::IdpResponseUnproven,
+        E::IdpResponseClaims,
         E::IdTokenNonce,
         E::IdTokenMissing,
         E::IdTokenAuthTime,

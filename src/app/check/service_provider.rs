@@ -141,7 +141,7 @@ fn explain_request(
             let fix = "see the parameters below";
             CheckDiagnostic::warning(NAME, summary, fix)
         }
-        RequestOutcome::Accepted => CheckDiagnostic::ok(NAME, summary),
+        RequestOutcome::Accepted | RequestOutcome::Unresolved => CheckDiagnostic::ok(NAME, summary),
         RequestOutcome::ErrorPage(_) | RequestOutcome::ErrorRedirect { .. } => {
             CheckDiagnostic::error(NAME, summary, "correct the rejected parameters below")
         }

@@ -109,6 +109,7 @@ impl ServiceProvider {
                 rules: file.rules,
                 hints: file.connectors.idp_hint.clone(),
                 acr: client.acr.clone(),
+                protection: client.protection,
             },
             name: file.name.clone(),
             sector: client.sector.clone(),

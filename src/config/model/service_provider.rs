@@ -58,8 +58,8 @@ pub struct ServiceProviderFile {
     #[serde(default)]
     pub token_endpoint_auth_signing_alg: Option<SigningAlg>,
     /// Accepted audiences of its client assertions, for `private_key_jwt`: `issuer`,
-    /// `token_endpoint`, or a URL. Default: `issuer`; under `rules = "openid"` `issuer` and
-    /// `token_endpoint`.
+    /// `token_endpoint`, `pushed_authorization_request_endpoint`, or a URL. Default: `issuer`; under
+    /// `rules = "openid"` these three.
     #[serde(default)]
     pub client_assertion_audiences: Option<Vec<String>>,
     /// Origins of a public client's pages, for example `https://app.example.org`: their scripts may
@@ -94,6 +94,26 @@ pub struct ServiceProviderFile {
     /// Content encryption, on the high platform. Default: A256GCM, the only supported one.
     #[serde(default)]
     pub userinfo_encrypted_response_enc: Option<ContentEncryption>,
+    /// Signature algorithm of its request objects (RFC 9101). Default: it sends none
+    /// (docs/authorization-requests.md).
+    #[serde(default)]
+    pub request_object_signing_alg: Option<SigningAlg>,
+    /// Rejects authorization requests that are not signed request objects.
+    #[serde(default)]
+    pub require_signed_request_object: bool,
+    /// Rejects authorization requests that were not pushed (RFC 9126).
+    #[serde(default)]
+    pub require_pushed_authorization_requests: bool,
+    /// Signature algorithm of its authorization responses with `response_mode` `jwt`, `query.jwt`
+    /// or `form_post.jwt` (JARM). Default: it gets none.
+    #[serde(default)]
+    pub authorization_signed_response_alg: Option<SigningAlg>,
+    /// Encryption algorithm of its signed authorization responses. Default: they are only signed.
+    #[serde(default)]
+    pub authorization_encrypted_response_alg: Option<EncryptionAlg>,
+    /// Content encryption of these. Default: A256GCM, the only supported one.
+    #[serde(default)]
+    pub authorization_encrypted_response_enc: Option<ContentEncryption>,
     /// Adds the claims of the granted scopes to the ID token, for software that doesn't call
     /// userinfo. Under `rules = "openid"` only.
     #[serde(default)]

@@ -20,6 +20,7 @@ use super::traces::TracesConfig;
 use crate::identity::declared::ClaimDeclaration;
 use crate::ids::ConnectorId;
 use crate::protocol::acr::{Level, Platform};
+use crate::protocol::registration::PushedRequests;
 
 /// The settings file: `config/passerelle.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +44,10 @@ pub struct Settings {
     /// (docs/languages.md).
     #[serde(default = "defaults::default_language")]
     pub default_language: String,
+    /// Pushed authorization requests (RFC 9126): `off`, `accepted`, or `required` of every service
+    /// provider (docs/authorization-requests.md).
+    #[serde(default)]
+    pub pushed_authorization_requests: PushedRequests,
     /// Prefix of cookie names. Cookies ignore ports, so several hubs on one host need different
     /// prefixes.
     #[serde(default = "defaults::cookie_prefix")]

@@ -68,6 +68,8 @@ pub enum Audience {
     /// The URL of the token endpoint, recommended by OpenID Connect Core 1.0 §9 and sent by most
     /// client libraries.
     TokenEndpoint,
+    /// The URL of the pushed authorization request endpoint (RFC 9126 §2).
+    PushedRequestEndpoint,
     /// An absolute URL, compared as a string.
     Address(String),
 }
@@ -77,6 +79,7 @@ impl Audience {
         match text {
             "issuer" => Some(Self::Issuer),
             "token_endpoint" => Some(Self::TokenEndpoint),
+            "pushed_authorization_request_endpoint" => Some(Self::PushedRequestEndpoint),
             address => Url::parse(address)
                 .ok()
                 .filter(Url::has_host)
@@ -87,13 +90,16 @@ impl Audience {
     fn matches(&self, value: &str, issuer: &str) -> bool {
         match self {
             Self::Issuer => value == issuer,
-            // Every endpoint's path starts with the issuer's path.
-            Self::TokenEndpoint => value
-                .strip_prefix(issuer)
-                .is_some_and(|rest| path::TOKEN.strip_prefix(path::ISSUER) == Some(rest)),
+            Self::TokenEndpoint => is_endpoint(value, issuer, path::TOKEN),
+            Self::PushedRequestEndpoint => is_endpoint(value, issuer, path::PUSHED_REQUEST),
             Self::Address(address) => value == address,
         }
     }
+}
+
+/// Returns true if `value` is the URL of this endpoint: its path starts with the issuer's.
+fn is_endpoint(value: &str, issuer: &str, path: &str) -> bool {
+    value.strip_prefix(issuer).is_some_and(|rest| path.strip_prefix(path::ISSUER) == Some(rest))
 }
 
 impl AcceptedAudiences {
@@ -104,9 +110,11 @@ impl AcceptedAudiences {
                 Self::AnyOf(listed.iter().filter_map(|text| Audience::parse(text)).collect())
             }
             (None, ProtocolRules::Federation) => Self::IssuerAlone,
-            (None, ProtocolRules::Openid) => {
-                Self::AnyOf(vec![Audience::Issuer, Audience::TokenEndpoint])
-            }
+            (None, ProtocolRules::Openid) => Self::AnyOf(vec![
+                Audience::Issuer,
+                Audience::TokenEndpoint,
+                Audience::PushedRequestEndpoint,
+            ]),
         }
     }
 
@@ -133,8 +141,7 @@ pub(in crate::config) fn check_audiences(
     problems: &mut Vec<Diagnostic>,
 ) {
     const KEY: &str = "client_assertion_audiences";
-    const VOCABULARY: &str =
-        "write \"issuer\", \"token_endpoint\", or an absolute URL that starts with https://";
+    const VOCABULARY: &str = "write \"issuer\", \"token_endpoint\", \"pushed_authorization_request_endpoint\", or an absolute URL that starts with https://";
     if listed.is_empty() {
         problems.push(source.diagnostic(
             KEY,
@@ -157,6 +164,7 @@ mod tests {
 
     const ISSUER: &str = "https://hub.example/api/v2";
     const TOKEN: &str = "https://hub.example/api/v2/token";
+    const PUSHED: &str = "https://hub.example/api/v2/par";
 
     fn accepted(listed: Option<&[&str]>, rules: ProtocolRules) -> impl Fn(Value) -> bool + use<> {
         let listed: Option<Vec<String>> =
@@ -171,6 +179,7 @@ mod tests {
         assert!(accept(json!(ISSUER)));
         for aud in [
             json!(TOKEN),
+            json!(PUSHED),
             json!([ISSUER]),
             json!([ISSUER, TOKEN]),
             json!([]),
@@ -182,9 +191,15 @@ mod tests {
     }
 
     #[test]
-    fn openid_rules_accept_the_issuer_and_the_token_endpoint_in_each_shape() {
+    fn openid_rules_accept_the_issuer_and_both_endpoints_in_each_shape() {
         let accept = accepted(None, ProtocolRules::Openid);
-        for aud in [json!(ISSUER), json!(TOKEN), json!([TOKEN]), json!([ISSUER, TOKEN])] {
+        for aud in [
+            json!(ISSUER),
+            json!(TOKEN),
+            json!(PUSHED),
+            json!([TOKEN]),
+            json!([ISSUER, TOKEN, PUSHED]),
+        ] {
             assert!(accept(aud.clone()), "{aud}");
         }
         let other = "https://other.example/token";

@@ -1,5 +1,5 @@
 //! What `passerelle.toml` declares for other files: claims and level names beyond the
-//! specification's.
+//! specification's, and whether requests are pushed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::config::model::{LevelNameDeclaration, Settings};
 use crate::identity::declared::DeclaredClaims;
 use crate::protocol::acr::LevelName;
+use crate::protocol::registration::PushedRequests;
 
 /// The declared claims and level names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -15,6 +16,8 @@ pub struct Declarations {
     pub claims: Arc<DeclaredClaims>,
     /// The level names.
     pub level_names: BTreeMap<String, LevelNameDeclaration>,
+    /// Whether service providers may push their requests.
+    pub pushed_requests: PushedRequests,
 }
 
 impl Declarations {
@@ -22,7 +25,11 @@ impl Declarations {
     #[must_use]
     pub fn from_settings(settings: &Settings) -> Self {
         let claims = Arc::new(DeclaredClaims::new(&settings.claims));
-        Self { claims, level_names: settings.level_names.clone() }
+        Self {
+            claims,
+            level_names: settings.level_names.clone(),
+            pushed_requests: settings.pushed_authorization_requests,
+        }
     }
 
     /// Returns a declared level name.

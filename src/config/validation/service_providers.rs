@@ -13,14 +13,16 @@ use super::declarations::Declarations;
 use super::logo::Logo;
 use super::scopes::ScopeTables;
 use super::value_checks::{check_rate, is_category_id};
-use super::{client_auth, level_names, localized_text, public_clients};
+use super::{client_auth, level_names, localized_text, public_clients, request_protection};
 use crate::config::loading::folder::parse_folder;
 use crate::config::loading::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
 use crate::config::model::ServiceProviderFile;
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;
 use crate::protocol::acr::{AcrRegistration, Level, Platform};
-use crate::protocol::registration::{ClientType, ConsentRequirement, ProtocolRules};
+use crate::protocol::registration::{
+    ClientType, ConsentRequirement, ProtocolRules, RequestProtection,
+};
 
 /// Folder of the files, in the configuration folder.
 pub const FOLDER: &str = "service-providers";
@@ -46,6 +48,8 @@ pub struct RegisteredClient {
     pub logo: Option<Logo>,
     /// What its file says of `acr`.
     pub acr: AcrRegistration,
+    /// How its requests and responses are protected.
+    pub protection: RequestProtection,
 }
 
 impl RegisteredClient {
@@ -103,6 +107,8 @@ pub fn check_file(
         source.diagnostic("secrets", message, "add a secret, or correct the dates")
     });
     let logo = read_logo(source, &file, problems);
+    let pushed = declarations.map(|declarations| declarations.pushed_requests);
+    let protection = request_protection::request_protection(source, &file, &keys, pushed, problems);
     let acr = level_names::acr_registration(source, &file, platform, declarations, problems);
     RegisteredClient {
         file,
@@ -114,6 +120,7 @@ pub fn check_file(
         encryption,
         logo,
         acr,
+        protection,
     }
 }
 

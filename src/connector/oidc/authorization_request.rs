@@ -85,6 +85,9 @@ pub fn authorization_url(
     if kind.request_amr {
         builder = builder.add_extra_param("claims", CLAIMS_REQUESTING_AMR);
     }
+    if kind.authorization_signed_response_alg.is_some() {
+        builder = builder.add_extra_param("response_mode", "jwt"); // JARM §2.3.4
+    }
     for (name, value) in &kind.authorize_params {
         builder = builder.add_extra_param(name.clone(), value.clone());
     }

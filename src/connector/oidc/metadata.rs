@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
-use super::settings::{OidcKind, UpstreamAuthMethod};
+use super::settings::{OidcKind, UpstreamAuthMethod, UpstreamFeature};
 use crate::connector::code_flow::OauthClient;
 use crate::connector::error::ConnectorError;
 use crate::egress::cached_document::{Fetched, cache_lifetime};
@@ -29,6 +29,7 @@ use crate::telemetry::trace;
 pub struct ResolvedProvider {
     pub issuer: IssuerUrl,
     pub client: OauthClient,
+    pub authorization_endpoint: Url,
     pub token_endpoint: String,
     pub userinfo_endpoint: Option<Url>,
     pub jwks_uri: Url,
@@ -36,6 +37,10 @@ pub struct ResolvedProvider {
     pub end_session_endpoint: Option<Url>,
     /// The metadata announces `iss` in authorization responses (RFC 9207 §3).
     pub iss_expected: bool,
+    /// RFC 9126 §5.
+    pub pushed_request_endpoint: Option<Url>,
+    /// The metadata demands signed request objects (RFC 9101 §10.5).
+    pub requires_request_objects: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,6 +50,10 @@ struct ExtraMetadata {
     /// Of any type, as logins must not fail because of it.
     #[serde(default)]
     end_session_endpoint: Value,
+    #[serde(default)]
+    pushed_authorization_request_endpoint: Value,
+    #[serde(default)]
+    require_signed_request_object: Value,
 }
 
 impl AdditionalProviderMetadata for ExtraMetadata {}
@@ -83,6 +92,8 @@ pub async fn fetch_provider(
             jwks: &endpoints.jwks,
             end_session: endpoints.end_session.as_deref(),
             iss_expected: endpoints.iss_parameter,
+            pushed_request: endpoints.pushed_authorization_request.as_deref(),
+            requires_request_objects: false,
         };
         (endpoints, std::time::Duration::from_secs(86_400))
     } else {
@@ -168,6 +179,8 @@ struct EndpointTexts<'a> {
     jwks: &'a str,
     end_session: Option<&'a str>,
     iss_expected: bool,
+    pushed_request: Option<&'a str>,
+    requires_request_objects: bool,
 }
 
 impl<'a> EndpointTexts<'a> {
@@ -178,15 +191,16 @@ impl<'a> EndpointTexts<'a> {
                 "the configuration document has no token_endpoint",
             ));
         };
+        let more = document.additional_metadata();
         Ok(Self {
             authorization: document.authorization_endpoint(),
             token,
             userinfo: document.userinfo_endpoint().map(|url| url.as_str()),
             jwks: document.jwks_uri(),
-            end_session: document.additional_metadata().end_session_endpoint.as_str(),
-            iss_expected: document
-                .additional_metadata()
-                .authorization_response_iss_parameter_supported,
+            end_session: more.end_session_endpoint.as_str(),
+            iss_expected: more.authorization_response_iss_parameter_supported,
+            pushed_request: more.pushed_authorization_request_endpoint.as_str(),
+            requires_request_objects: more.require_signed_request_object == Value::Bool(true),
         })
     }
 
@@ -228,11 +242,12 @@ impl<'a> EndpointTexts<'a> {
                     AuthType::RequestBody
                 }
             })
-            .set_auth_uri(AuthUrl::from_url(authorization))
+            .set_auth_uri(AuthUrl::from_url(authorization.clone()))
             .set_token_uri(TokenUrl::from_url(token));
         Ok(ResolvedProvider {
             issuer,
             client,
+            authorization_endpoint: authorization,
             token_endpoint: self.token.to_owned(),
             userinfo_endpoint: self
                 .userinfo
@@ -246,6 +261,13 @@ impl<'a> EndpointTexts<'a> {
                 checked_url("end_session_endpoint", text).inspect_err(log).ok()
             }),
             iss_expected: self.iss_expected,
+            // Only where it is used: an unusable address must not make other logins fail.
+            pushed_request_endpoint: self
+                .pushed_request
+                .filter(|_| kind.pushed_authorization_requests != UpstreamFeature::Off)
+                .map(|text| checked_url("pushed_authorization_request_endpoint", text))
+                .transpose()?,
+            requires_request_objects: self.requires_request_objects,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::settings::{AuthTimeSource, OidcKind, UpstreamAuthMethod};
+use super::settings::{AuthTimeSource, OidcKind, UpstreamAuthMethod, UpstreamFeature};
 use crate::config::address::Http;
 use crate::config::connector_kind::{KindCheck, KindSettings};
 use crate::ids::Secret;
@@ -67,6 +67,7 @@ impl KindSettings for OidcKind {
         check.check_params("authorize_params", &self.authorize_params, &PROTOCOL_PARAMETERS);
         check.check_hosts("internal_hosts", &self.internal_hosts);
         self.check_encryption(check);
+        self.check_protection(check);
         self.resolve_client_secret(check)
     }
 
@@ -99,6 +100,9 @@ impl OidcKind {
         if let Some(end_session) = &endpoints.end_session {
             check.check_url("endpoints.end_session", end_session, http);
         }
+        if let Some(pushed) = &endpoints.pushed_authorization_request {
+            check.check_url("endpoints.pushed_authorization_request", pushed, http);
+        }
     }
 
     /// Resolves the client secret, if the authentication method has one, and reports settings that
@@ -126,6 +130,24 @@ impl OidcKind {
             return None;
         };
         check.secret(SECRET, reference)
+    }
+
+    /// Checks pushed requests and request objects.
+    fn check_protection(&self, check: &mut KindCheck<'_>) {
+        if self.request_object_signing_alg.is_some() && self.request_objects == UpstreamFeature::Off
+        {
+            let fix = "remove it, or set request_objects = \"on\" or \"auto\"";
+            check.report("request_object_signing_alg", "is set, but no request is signed", fix);
+        }
+        let has_endpoint = self
+            .endpoints
+            .as_ref()
+            .is_none_or(|endpoints| endpoints.pushed_authorization_request.is_some());
+        if self.pushed_authorization_requests == UpstreamFeature::On && !has_endpoint {
+            let message = "is \"on\", but the file's endpoints lack the one to push to";
+            let fix = "add endpoints.pushed_authorization_request";
+            check.report("pushed_authorization_requests", message, fix);
+        }
     }
 
     /// Checks the encryption of ID tokens and userinfo responses.

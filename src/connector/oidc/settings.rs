@@ -30,6 +30,21 @@ pub struct OidcKind {
     /// Audience of the assertion of `private_key_jwt`. Default: the issuer.
     #[serde(default)]
     pub client_assertion_audience: Option<AssertionAudience>,
+    /// Pushes authorization requests (RFC 9126). `auto`: if the identity provider's metadata has
+    /// the endpoint.
+    #[serde(default)]
+    pub pushed_authorization_requests: UpstreamFeature,
+    /// Signs authorization requests with a key of `/api/v2/client/jwks` (RFC 9101). `auto`: if the
+    /// identity provider's metadata demands it.
+    #[serde(default)]
+    pub request_objects: UpstreamFeature,
+    /// Signature algorithm of the request objects. Default: ES256.
+    #[serde(default)]
+    pub request_object_signing_alg: Option<SigningAlg>,
+    /// Signature algorithm that authorization responses must have (JARM). Absent: they are not
+    /// signed.
+    #[serde(default)]
+    pub authorization_signed_response_alg: Option<SigningAlg>,
     /// Requested scopes, including `openid`.
     #[serde(default = "default_scopes")]
     pub scopes: Vec<Scope>,
@@ -106,6 +121,31 @@ pub enum UpstreamAuthMethod {
     PrivateKeyJwt,
 }
 
+/// Whether the hub uses a feature of an identity provider.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UpstreamFeature {
+    /// Never.
+    #[default]
+    Off,
+    /// If the identity provider's metadata says so.
+    Auto,
+    /// Always.
+    On,
+}
+
+impl UpstreamFeature {
+    /// Returns whether the feature is used; `announced` is what the metadata says.
+    #[must_use]
+    pub const fn is_used(self, announced: bool) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Auto => announced,
+            Self::On => true,
+        }
+    }
+}
+
 /// Audience of the hub's client assertions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -133,6 +173,9 @@ pub struct Endpoints {
     /// identity provider's session.
     #[serde(default)]
     pub end_session: Option<String>,
+    /// Pushed authorization request endpoint.
+    #[serde(default)]
+    pub pushed_authorization_request: Option<String>,
     /// The identity provider returns `iss` in authorization responses (RFC 9207).
     #[serde(default)]
     pub iss_parameter: bool,

@@ -5,7 +5,9 @@ mod id_token;
 mod logout;
 mod peers;
 mod probe;
+mod protected_request;
 mod rotation;
+mod signed_response;
 use std::time::Duration;
 
 use josekit::jws::{ES256, HS256, JwsSigner};

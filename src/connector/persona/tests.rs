@@ -66,7 +66,7 @@ fn callback(query: &str) -> CallbackParams {
         code: query.remove("code").map(Secret::new),
         iss: query.remove("iss"),
         error: query.remove("error"),
-        error_description: None,
+        ..CallbackParams::default()
     }
 }
 

@@ -276,6 +276,7 @@ pub(super) fn callback_with(
         iss: Some(IDP_ISSUER.into()),
         error: None,
         error_description: None,
+        response: None,
     };
     let network = ClientNetwork::containing([192, 0, 2, 1].into());
     let mut back = Callback {

@@ -196,15 +196,17 @@ pub(super) fn parse_prompt(value: Option<&str>, rules: ProtocolRules) -> Result<
     }
 }
 
-/// Checks that `response_mode` is absent or a supported mode.
+/// Returns `response_mode`, if it is a mode that this service provider may ask for.
 ///
 /// # Errors
 /// `ResponseModeUnknown` for an unsupported mode.
-pub(super) fn check_response_mode(value: Option<&str>) -> Result<(), E> {
-    match value {
-        Some(value) if ResponseMode::parse(value).is_none() => Err(E::ResponseModeUnknown),
-        _ => Ok(()),
-    }
+pub(super) fn check_response_mode(
+    value: Option<&str>,
+    registration: &Registration,
+) -> Result<Option<ResponseMode>, E> {
+    value
+        .map(|value| ResponseMode::parse(value, registration).ok_or(E::ResponseModeUnknown))
+        .transpose()
 }
 
 /// Parses `max_age`, in seconds.

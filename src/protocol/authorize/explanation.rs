@@ -13,6 +13,7 @@ use serde::{Serialize, Serializer};
 
 use self::display::displayable;
 use self::findings::ParameterCheck;
+use super::parameter_source::{ParameterSource, reject_unresolved_request};
 use super::{AuthorizationError, AuthorizationRequest, RequestMethod, checks, validate_request};
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::{AuthenticationRequirement, Platform};
@@ -49,6 +50,8 @@ pub struct RequestExplanation {
 pub enum RequestOutcome {
     /// A login starts.
     Accepted,
+    /// The parameters are in a request object or were pushed: an explanation opens neither.
+    Unresolved,
     /// The browser shows an error page; nothing is sent to the service provider.
     ErrorPage(RejectionReason),
     /// The browser carries the error to the redirect URI.
@@ -148,6 +151,7 @@ impl RequestOutcome {
     pub fn summary(&self) -> String {
         match self {
             Self::Accepted => "The hub accepts the request and starts a login.".to_owned(),
+            Self::Unresolved => "The hub reads the parameters from the request object, or from the pushed request. Explain those parameters in an address of their own; an error of a pushed request is in the answer to it.".to_owned(),
             Self::ErrorPage(RejectionReason(code)) => {
                 let entry = code.entry();
                 format!(
@@ -178,8 +182,21 @@ pub fn explain_request(
     context: &ExplanationContext<'_>,
 ) -> RequestExplanation {
     let ExplanationContext { platform, issuer, directory, .. } = *context;
-    let result = validate_request(params, method, platform, issuer, directory);
-    let mut parameters = match checks::find_client(params, directory) {
+    let client = checks::find_client(params, directory);
+    let source = client.map_or(Ok(ParameterSource::Request), |registration| {
+        ParameterSource::find(params, registration.protection)
+    });
+    let result = match source {
+        Err(code) => Err(reject_unresolved_request(params, method, issuer, directory, code)),
+        Ok(ParameterSource::Request) => {
+            validate_request(params, method, platform, issuer, directory)
+        }
+        Ok(ParameterSource::Object(..) | ParameterSource::Pushed(_)) => {
+            let parameters = parameters_beside_source(params);
+            return RequestExplanation { outcome: RequestOutcome::Unresolved, parameters };
+        }
+    };
+    let mut parameters = match client {
         Ok(registration) => {
             let request = result.as_ref().ok();
             let check = ParameterCheck { params, method, context, registration, request };
@@ -190,6 +207,29 @@ pub fn explain_request(
     parameters.sort_by_key(|parameter| display_position(&parameter.name));
     parameters.extend(other_parameters(params));
     RequestExplanation { outcome: RequestOutcome::from_result(&result), parameters }
+}
+
+/// Explains what stands beside a request object or a `request_uri` of the hub.
+fn parameters_beside_source(params: &Params) -> Vec<ParameterExplanation> {
+    let sent = Param::AUTHORIZATION.iter().filter(|param| params.contains(param.name()));
+    let explain = |param: &Param| {
+        let (status, message) = match param {
+            Param::ClientId => (ParameterStatus::Accepted, "is registered"),
+            Param::Request | Param::RequestUri => {
+                (ParameterStatus::Accepted, "has or names all parameters")
+            }
+            _ => (ParameterStatus::Ignored, "only the parameters in the other one count"),
+        };
+        ParameterExplanation {
+            name: param.name().to_owned(),
+            sent: findings::sent_value(*param, params),
+            status,
+            message: message.to_owned(),
+            code: None,
+            fix: None,
+        }
+    };
+    sent.map(explain).collect()
 }
 
 /// The order of reading differs from the order of checks.

@@ -27,25 +27,39 @@ pub(super) fn validate_openid_request(
     directory: &dyn ClientDirectory,
 ) -> Result<AuthorizationRequest, AuthorizationError> {
     let registration = checks::find_client(params, directory).map_err(AuthorizationError::Page)?;
-    let redirect_uri = checks::find_registered_redirect_uri(params, registration)
-        .map_err(AuthorizationError::Page)?;
-
-    // A longer state could make a URL that servers reject: the error travels without it.
-    let value = |param: Param| params.get(param.name());
-    let state = value(Param::State).filter(|state| state.len() <= checks::MAX_OPAQUE_CHARS);
-    // A request object is rejected, but its `state` and `response_mode` are used for the error when
-    // the query has none.
-    let object = value(Param::Request).map(ReturnParams::from_request_object).unwrap_or_default();
-    let state = if params.contains("state") { state } else { object.state.as_deref() };
-    let mode = if params.contains("response_mode") {
-        value(Param::ResponseMode).and_then(ResponseMode::parse)
-    } else {
-        object.mode
-    };
-    let redirect = ProvenRedirect::new(&redirect_uri, state, mode.unwrap_or_default(), issuer);
+    let redirect =
+        prove_redirect(params, registration, issuer).map_err(AuthorizationError::Page)?;
     let validated = validate_openid_client(params, registration, redirect.clone())
         .and_then(|proven| validate_parameters(params, &proven, platform, directory));
     validated.map_err(|code| AuthorizationError::Redirect(redirect, code))
+}
+
+/// Returns the redirect of the request.
+///
+/// # Errors
+/// The failed check of `redirect_uri`.
+pub(super) fn prove_redirect(
+    params: &Params,
+    registration: &Registration,
+    issuer: &str,
+) -> Result<ProvenRedirect, ErrorCode> {
+    let redirect_uri = checks::find_registered_redirect_uri(params, registration)?;
+    // A longer state could make a URL that servers reject: the error travels without it.
+    let value = |param: Param| params.get(param.name());
+    let state = value(Param::State).filter(|state| state.len() <= checks::MAX_OPAQUE_CHARS);
+    // If a request object is rejected, its `state` and `response_mode` are used for the error when
+    // the query has none.
+    let object = value(Param::Request)
+        .map(|object| ReturnParams::from_request_object(object, registration))
+        .unwrap_or_default();
+    let state = if params.contains("state") { state } else { object.state.as_deref() };
+    let mode = if params.contains("response_mode") {
+        value(Param::ResponseMode).and_then(|mode| ResponseMode::parse(mode, registration))
+    } else {
+        object.mode
+    };
+    let recipient = (issuer, &registration.client_id);
+    Ok(ProvenRedirect::new(&redirect_uri, state, mode.unwrap_or_default(), recipient))
 }
 
 /// The checks that fail with a page under the federation's rules.

@@ -8,8 +8,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::Secret;
+use crate::ids::{ClientId, Secret};
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::registration::Registration;
 
 /// A `redirect_uri` that is registered for the requesting `client_id`, with everything that a
 /// response needs.
@@ -23,20 +24,29 @@ pub struct ProvenRedirect {
     state: Option<Secret<String>>,
     mode: ResponseMode,
     issuer: String,
+    /// The recipient of a signed response; absent in the other modes.
+    client_id: Option<ClientId>,
 }
 
-/// How the response is returned (OAuth 2.0 Form Post Response Mode; Multiple Response Types §2.1).
+/// How the response is returned (OAuth 2.0 Form Post Response Mode; Multiple Response Types §2.1;
+/// JARM §2.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseMode {
     #[default]
     Query,
     FormPost,
+    /// The response is a JWT, in the query.
+    QueryJwt,
+    FormPostJwt,
 }
 
 impl ResponseMode {
-    /// All supported modes.
-    pub const ALL: &'static [Self] = &[Self::Query, Self::FormPost];
+    /// The modes of every service provider.
+    pub const PLAIN: &'static [Self] = &[Self::Query, Self::FormPost];
+
+    /// The modes of those that registered `authorization_signed_response_alg`.
+    pub const SIGNED: &'static [Self] = &[Self::QueryJwt, Self::FormPostJwt];
 
     /// Returns the name on the wire.
     #[must_use]
@@ -44,13 +54,28 @@ impl ResponseMode {
         match self {
             Self::Query => "query",
             Self::FormPost => "form_post",
+            Self::QueryJwt => "query.jwt",
+            Self::FormPostJwt => "form_post.jwt",
         }
     }
 
-    /// Returns the mode with this name on the wire.
+    /// Returns the mode with this name on the wire, if this service provider may ask for it. `jwt`
+    /// is the default of its response type (JARM §2.3.4).
     #[must_use]
-    pub fn parse(value: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|mode| mode.as_str() == value)
+    pub fn parse(value: &str, registration: &Registration) -> Option<Self> {
+        let named = |mode: &&Self| mode.as_str() == value;
+        match Self::PLAIN.iter().find(named) {
+            Some(mode) => Some(*mode),
+            None if registration.protection.response_alg.is_none() => None,
+            None if value == "jwt" => Some(Self::QueryJwt),
+            None => Self::SIGNED.iter().copied().find(|mode| named(&mode)),
+        }
+    }
+
+    /// Returns true if the response is a JWT.
+    #[must_use]
+    pub const fn is_signed(self) -> bool {
+        matches!(self, Self::QueryJwt | Self::FormPostJwt)
     }
 }
 
@@ -61,6 +86,32 @@ pub enum AuthorizationResponse {
     Redirect { location: String },
     /// A page with a form that posts these fields to the registered URI. Both need HTML escaping.
     FormPost { action: String, fields: Vec<(&'static str, String)> },
+    /// To be signed first.
+    Unsigned(UnsignedResponse),
+}
+
+/// A response that the hub signs, and may encrypt, before it travels (JARM §2).
+#[derive(Clone, PartialEq, Eq)]
+pub struct UnsignedResponse {
+    pub client_id: ClientId,
+    /// The claims besides `iss`, `aud` and `exp`.
+    pub claims: Vec<(&'static str, String)>,
+    redirect_uri: String,
+    is_form_post: bool,
+}
+
+impl UnsignedResponse {
+    /// Returns the response that carries these claims as a JWT.
+    #[must_use]
+    pub fn into_response(self, jwt: String) -> AuthorizationResponse {
+        let fields = vec![("response", jwt)];
+        if self.is_form_post {
+            AuthorizationResponse::FormPost { action: self.redirect_uri, fields }
+        } else {
+            let location = append_params(&self.redirect_uri, &fields);
+            AuthorizationResponse::Redirect { location }
+        }
+    }
 }
 
 /// Prints only the kind: the response contains a code and the state.
@@ -69,6 +120,7 @@ impl fmt::Debug for AuthorizationResponse {
         f.write_str(match self {
             Self::Redirect { .. } => "Redirect(***)",
             Self::FormPost { .. } => "FormPost(***)",
+            Self::Unsigned(_) => "Unsigned(***)",
         })
     }
 }
@@ -80,10 +132,17 @@ impl ProvenRedirect {
         redirect_uri: &str,
         state: Option<&str>,
         mode: ResponseMode,
-        issuer: &str,
+        (issuer, client_id): (&str, &ClientId),
     ) -> Self {
         let state = state.map(|state| Secret::new(state.to_owned()));
-        Self { redirect_uri: redirect_uri.into(), state, mode, issuer: issuer.into() }
+        let client_id = mode.is_signed().then(|| client_id.clone());
+        Self { redirect_uri: redirect_uri.into(), state, mode, issuer: issuer.into(), client_id }
+    }
+
+    /// Returns true if the response is a JWT.
+    #[must_use]
+    pub const fn is_signed(&self) -> bool {
+        self.mode.is_signed()
     }
 
     /// Returns the registered URI, which the token request must repeat (RFC 6749 §4.1.3).
@@ -110,12 +169,20 @@ impl ProvenRedirect {
 
     fn response(&self, mut fields: Vec<(&'static str, String)>) -> AuthorizationResponse {
         fields.extend(self.state.as_ref().map(|state| ("state", state.reveal().clone())));
+        if let Some(client_id) = &self.client_id {
+            return AuthorizationResponse::Unsigned(UnsignedResponse {
+                client_id: client_id.clone(),
+                claims: fields,
+                redirect_uri: self.redirect_uri.clone(),
+                is_form_post: self.mode == ResponseMode::FormPostJwt,
+            });
+        }
         fields.push(("iss", self.issuer.clone())); // RFC 9207 §2
         match self.mode {
-            ResponseMode::Query => AuthorizationResponse::Redirect {
+            ResponseMode::Query | ResponseMode::QueryJwt => AuthorizationResponse::Redirect {
                 location: append_params(&self.redirect_uri, &fields),
             },
-            ResponseMode::FormPost => {
+            ResponseMode::FormPost | ResponseMode::FormPostJwt => {
                 AuthorizationResponse::FormPost { action: self.redirect_uri.clone(), fields }
             }
         }
@@ -151,10 +218,11 @@ fn form_encode(value: &str) -> String {
 mod tests {
     use super::*;
 
+    const ISSUER: &str = "https://hub.example/api/v2";
     const STATE: &str = "a b+c&d=%20#é-0123456789";
 
     fn proven(uri: &str, mode: ResponseMode) -> ProvenRedirect {
-        ProvenRedirect::new(uri, Some(STATE), mode, "https://hub.example/api/v2")
+        ProvenRedirect::new(uri, Some(STATE), mode, (ISSUER, &"sp".into()))
     }
 
     #[test]
@@ -218,7 +286,7 @@ mod tests {
             "https://sp.example/cb",
             None,
             ResponseMode::Query,
-            "https://hub.example/api/v2",
+            (ISSUER, &"sp".into()),
         );
         let AuthorizationResponse::Redirect { location } = redirect.code_response("C") else {
             panic!()
@@ -230,9 +298,38 @@ mod tests {
     }
 
     #[test]
+    fn a_signed_response_has_the_answer_as_claims_and_travels_as_one_parameter() {
+        for (mode, is_form_post) in
+            [(ResponseMode::QueryJwt, false), (ResponseMode::FormPostJwt, true)]
+        {
+            let answer = proven("https://sp.example/cb?a=1", mode).code_response("C");
+            let AuthorizationResponse::Unsigned(unsigned) = answer else { panic!() };
+            assert_eq!(unsigned.client_id.as_str(), "sp");
+            let expected = [("code", "C"), ("state", STATE)];
+            assert_eq!(
+                unsigned.claims,
+                expected.map(|(name, value)| (name, value.to_owned())),
+                "iss is a claim of the JWT"
+            );
+            let expected = if is_form_post {
+                AuthorizationResponse::FormPost {
+                    action: "https://sp.example/cb?a=1".into(),
+                    fields: vec![("response", "a.b.c".into())],
+                }
+            } else {
+                let location = "https://sp.example/cb?a=1&response=a.b.c".into();
+                AuthorizationResponse::Redirect { location }
+            };
+            assert_eq!(unsigned.into_response("a.b.c".into()), expected);
+        }
+    }
+
+    #[test]
     fn neither_state_nor_code_is_printed() {
         let redirect = proven("https://sp.example/cb", ResponseMode::Query);
         assert!(!format!("{redirect:?} {:?}", redirect.code_response("topsecret")).contains(STATE));
         assert!(!format!("{:?}", redirect.code_response("topsecret")).contains("topsecret"));
+        let signed = proven("https://sp.example/cb", ResponseMode::QueryJwt);
+        assert!(!format!("{:?}", signed.code_response("topsecret")).contains("topsecret"));
     }
 }

@@ -256,6 +256,7 @@ pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(
         RecordKind::PendingLogout,
         RecordKind::Assertion,
         RecordKind::LoginPageCode,
+        RecordKind::PushedRequest,
         RecordKind::Blocks,
         RecordKind::Probes,
     ];

@@ -151,7 +151,9 @@ async fn a_rejection_at_an_endpoint_is_recorded_once() {
 /// refused once.
 #[actix_web::test]
 async fn the_refusal_of_every_route_is_recorded() {
-    let hub = hub().await;
+    // An endpoint that is off has nothing to refuse.
+    let settings = format!("pushed_authorization_requests = \"accepted\"\n{ON}");
+    let hub = TestHub::with(&settings).await;
     // The first has a page for connectors that ask for a password, of which there is none here; the
     // second shows its page to any state. Neither refuses anything but for the store.
     let shown =

@@ -8,7 +8,7 @@ use super::{ExplanationContext, ParameterExplanation, ParameterStatus as Status}
 use crate::ids::Scope;
 use crate::protocol::acr::{AuthenticationRequirement, Level};
 use crate::protocol::authorize::{
-    AuthorizationRequest, Prompt, RequestMethod, UNSUPPORTED, checks, claims,
+    AuthorizationRequest, Prompt, RequestMethod, ResponseMode, UNSUPPORTED, checks, claims,
     evaluate_acr_for_rules,
 };
 use crate::protocol::catalogue::{ErrorCode, Param, RequiredParam};
@@ -64,7 +64,7 @@ impl ParameterCheck<'_> {
             Param::State => self.check_state(value).map(Some),
             Param::Nonce => self.check_nonce(value).map(Some),
             Param::Prompt => self.check_prompt(value).map(Some),
-            Param::ResponseMode => check_response_mode(value).map(Some),
+            Param::ResponseMode => check_response_mode(value, self.registration).map(Some),
             Param::Claims => self.check_claims(value),
             Param::MaxAge => Ok(checks::parse_max_age(value)?.map(|seconds| {
                 let effect =
@@ -318,11 +318,21 @@ impl ParameterCheck<'_> {
     }
 }
 
-fn check_response_mode(value: Option<&str>) -> Result<Finding, ErrorCode> {
-    checks::check_response_mode(value)?;
-    let (status, message) = match value {
-        Some("form_post") => (Status::Accepted, "the response is posted by a form"),
-        Some(_) => (Status::Accepted, "the response is in the query of the redirect URI"),
+fn check_response_mode(
+    value: Option<&str>,
+    registration: &Registration,
+) -> Result<Finding, ErrorCode> {
+    let (status, message) = match checks::check_response_mode(value, registration)? {
+        Some(ResponseMode::FormPost) => (Status::Accepted, "the response is posted by a form"),
+        Some(ResponseMode::Query) => {
+            (Status::Accepted, "the response is in the query of the redirect URI")
+        }
+        Some(ResponseMode::FormPostJwt) => {
+            (Status::Accepted, "the response is a signed JWT, posted by a form")
+        }
+        Some(ResponseMode::QueryJwt) => {
+            (Status::Accepted, "the response is a signed JWT, in the query of the redirect URI")
+        }
         None => (Status::Default, "query: the response is in the query of the redirect URI"),
     };
     Ok((status, message.to_owned()))

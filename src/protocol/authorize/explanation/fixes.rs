@@ -61,7 +61,9 @@ pub(super) fn fix_for(
         (Param::Prompt, _) => {
             "send any of login, consent and select_account, or none alone; or leave it out"
         }
-        (Param::ResponseMode, _) => "send query or form_post, or leave it out",
+        (Param::ResponseMode, _) => {
+            "send query or form_post, or leave it out; a signed mode needs authorization_signed_response_alg in the service provider's file"
+        }
         (Param::MaxAge, _) => "send digits only, for example max_age=300",
         (Param::CodeChallenge | Param::CodeChallengeMethod, _) => {
             "send code_challenge (base64url of the SHA-256 of the verifier, without padding) and code_challenge_method=S256"

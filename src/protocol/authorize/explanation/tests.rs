@@ -169,3 +169,18 @@ proptest! {
         prop_assert_eq!(explanation.has(ParameterStatus::Rejected), is_rejected, "{:?}", explanation);
     }
 }
+
+#[test]
+fn what_stands_beside_a_pushed_request_is_ignored() {
+    let params = Params::decode(
+        b"client_id=sp&request_uri=urn:ietf:params:oauth:request_uri:a&scope=nonsense",
+    );
+    let explanation = explain(&params);
+    assert_eq!(explanation.outcome, RequestOutcome::Unresolved);
+    let status = |name: &str| {
+        explanation.parameters.iter().find(|parameter| parameter.name == name).unwrap().status
+    };
+    assert_eq!(status("request_uri"), ParameterStatus::Accepted);
+    assert_eq!(status("scope"), ParameterStatus::Ignored);
+    assert!(!explanation.has(ParameterStatus::Rejected));
+}

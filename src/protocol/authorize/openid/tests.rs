@@ -42,6 +42,7 @@ fn directory() -> FakeDirectory {
         require_pkce: false,
         hints: IdpHintPolicy::default(),
         acr: Default::default(),
+        protection: Default::default(),
         home_page: "https://sp.example/".into(),
         consent: ConsentRequirement::None,
         rules: ProtocolRules::Openid,
@@ -93,6 +94,7 @@ fn redirected_error(
             assert_eq!(action, CALLBACK);
             (code, fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
         }
+        AuthorizationResponse::Unsigned(_) => panic!("no signed response is registered"),
     }
 }
 

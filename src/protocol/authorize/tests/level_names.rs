@@ -48,6 +48,7 @@ fn request(
         require_pkce: false,
         hints: IdpHintPolicy::default(),
         acr,
+        protection: Default::default(),
         home_page: "https://sp.example/".into(),
         consent: ConsentRequirement::Information,
         rules: ProtocolRules::Federation,

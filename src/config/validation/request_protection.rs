@@ -1,0 +1,96 @@
+//! Checks how a service provider's authorization requests and responses are protected: pushed
+//! requests (RFC 9126), request objects (RFC 9101) and signed responses (JARM).
+
+use super::client_keys::{KeySource, check_encryption_keys};
+use crate::config::loading::{Diagnostic, SourceFile};
+use crate::config::model::ServiceProviderFile;
+use crate::protocol::alg::SigningAlg;
+use crate::protocol::registration::{PushedRequests, RequestProtection};
+
+/// Reads the settings and reports those that can't work. `pushed` is the hub's setting; `None` if
+/// the settings file is unreadable.
+pub fn request_protection(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
+    keys: &KeySource,
+    pushed: Option<PushedRequests>,
+    problems: &mut Vec<Diagnostic>,
+) -> RequestProtection {
+    if file.require_pushed_authorization_requests && pushed == Some(PushedRequests::Off) {
+        let message = "is true, but this hub has no endpoint to push requests to";
+        let fix =
+            "write pushed_authorization_requests = \"accepted\" in passerelle.toml, or remove it";
+        problems.push(source.diagnostic("require_pushed_authorization_requests", message, fix));
+    }
+    check_request_objects(source, file, keys, problems);
+    check_signed_responses(source, file, keys, problems);
+    RequestProtection {
+        require_pushed: file.require_pushed_authorization_requests
+            || pushed == Some(PushedRequests::Required),
+        request_object_alg: file.request_object_signing_alg,
+        require_request_object: file.require_signed_request_object,
+        response_alg: file.authorization_signed_response_alg,
+        response_encryption: file.authorization_encrypted_response_alg,
+    }
+}
+
+fn check_request_objects(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
+    keys: &KeySource,
+    problems: &mut Vec<Diagnostic>,
+) {
+    let Some(alg) = file.request_object_signing_alg else {
+        if file.require_signed_request_object {
+            let message = "is true, but no algorithm is registered, so every request is rejected";
+            let fix = "add request_object_signing_alg = \"ES256\" or \"RS256\", as the service provider signs";
+            problems.push(source.diagnostic("require_signed_request_object", message, fix));
+        }
+        return;
+    };
+    let key = "request_object_signing_alg";
+    if file.jwks.is_none() && file.jwks_uri.is_none() {
+        let message = "is set, but there are no keys to verify signatures with";
+        let fix = "add jwks or jwks_uri with the public keys of its request objects";
+        problems.push(source.diagnostic(key, message, fix));
+    }
+    // Keys at a jwks_uri may change, but an inline set doesn't.
+    if matches!(keys, KeySource::Inline(keys) if !keys.verification.verifies(alg)) {
+        let needed = match alg {
+            SigningAlg::ES256 => "EC on P-256",
+            SigningAlg::RS256 => "RSA from 2048 bits",
+        };
+        let message = format!("contains no signing key for {key}");
+        let fix = format!("add one: {needed}, with use = \"sig\" or without use");
+        problems.push(source.diagnostic("jwks", message, fix));
+    }
+}
+
+fn check_signed_responses(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
+    keys: &KeySource,
+    problems: &mut Vec<Diagnostic>,
+) {
+    let encryption = file.authorization_encrypted_response_alg;
+    let mut report =
+        |key: &str, message: &str, fix: &str| problems.push(source.diagnostic(key, message, fix));
+    if encryption.is_none() && file.authorization_encrypted_response_enc.is_some() {
+        let message = "is set, but no algorithm is registered to encrypt with";
+        let fix = "add authorization_encrypted_response_alg, or remove it";
+        report("authorization_encrypted_response_enc", message, fix);
+    }
+    let Some(alg) = encryption else { return };
+    let key = "authorization_encrypted_response_alg";
+    if file.authorization_signed_response_alg.is_none() {
+        let message = "is set, but only signed responses are encrypted";
+        report(key, message, "add authorization_signed_response_alg, or remove it");
+    }
+    if file.jwks.is_none() && file.jwks_uri.is_none() {
+        let message = "is set, but there is no key to encrypt to";
+        let fix =
+            "add jwks or jwks_uri with a public key for encryption (use = \"enc\") and its kid";
+        report(key, message, fix);
+    }
+    check_encryption_keys(source, keys, &[alg], problems);
+}

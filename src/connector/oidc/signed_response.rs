@@ -1,0 +1,91 @@
+//! Verifies signed authorization responses of the identity provider (JARM §2.4).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::upstream::Upstream;
+use crate::connector::error::ConnectorError;
+use crate::ids::Secret;
+use crate::login::upstream::{CallbackParams, LoginAttempt};
+use crate::protocol::catalogue::ErrorCode;
+use crate::token::verify::{
+    Expiry, JwsError, VerificationKeys, check_time_claims, names_audience, verify_jws,
+};
+
+/// Accepted difference between the identity provider's clock and the hub's.
+const CLOCK_SKEW_TOLERANCE: Duration = Duration::from_secs(60);
+
+impl Upstream {
+    /// Returns the parameters of a callback: of the signed response if one is registered, and then
+    /// nothing of the address.
+    ///
+    /// # Errors
+    /// `IdpResponseKey`, `IdpResponseUnproven`, `IdpResponseClaims`, `IdpCodeMalformed`, or the error
+    /// of fetching the keys.
+    pub(super) async fn verified_callback(
+        self: &Arc<Self>,
+        attempt: &LoginAttempt,
+        callback: CallbackParams,
+    ) -> Result<CallbackParams, ConnectorError> {
+        let Some(alg) = self.kind.authorization_signed_response_alg else { return Ok(callback) };
+        let unproven = |why: &str| ConnectorError::new(ErrorCode::IdpResponseUnproven, why);
+        let Some(response) = &callback.response else {
+            // A response in plain parameters could be anyone's.
+            return Err(unproven("the parameter response is missing"));
+        };
+        let provider = self.provider().await?;
+        let check = |keys: &VerificationKeys| {
+            verify_jws(response.reveal(), alg, keys).map_err(|error| match error {
+                JwsError::UnknownKey => {
+                    ConnectorError::new(ErrorCode::IdpResponseKey, error.to_string())
+                }
+                error => unproven(&error.to_string()),
+            })
+        };
+        let outdated = [ErrorCode::IdpResponseKey; 2];
+        let claims = self.verify_with_keys(&provider, outdated, check).await?.claims;
+        self.check_response_claims(&claims, attempt)?;
+        let text = |name: &str| claims.get(name).and_then(Value::as_str).map(str::to_owned);
+        let params = CallbackParams {
+            code: text("code").map(Secret::new),
+            iss: Some(self.kind.issuer.clone()),
+            error: text("error"),
+            error_description: text("error_description"),
+            response: None,
+        };
+        if params.code_is_acceptable() {
+            Ok(params)
+        } else {
+            let why = "the code is too long, or not printable ASCII";
+            Err(ConnectorError::new(ErrorCode::IdpCodeMalformed, why))
+        }
+    }
+
+    /// Checks who wrote the response, for whom, when, and for which request (JARM §2.4, steps 4 to
+    /// 6). Stops mix-up attacks, and a response of another login.
+    fn check_response_claims(
+        &self,
+        claims: &Map<String, Value>,
+        attempt: &LoginAttempt,
+    ) -> Result<(), ConnectorError> {
+        let wrong = |why: &str| Err(ConnectorError::new(ErrorCode::IdpResponseClaims, why));
+        let is =
+            |name: &str, expected: &str| claims.get(name).and_then(Value::as_str) == Some(expected);
+        if !is("iss", &self.kind.issuer) {
+            return wrong("its iss is not the issuer of the connector's file");
+        }
+        if !names_audience(claims, &self.kind.client_id) {
+            return wrong("its aud is not the hub's client_id");
+        }
+        if !is("state", &attempt.request.state) {
+            return wrong("its state is not that of the authorization request");
+        }
+        let now = self.env.now();
+        match check_time_claims(claims, Expiry::Required, now, CLOCK_SKEW_TOLERANCE) {
+            Ok(()) => Ok(()),
+            Err(error) => wrong(&error.to_string()),
+        }
+    }
+}
