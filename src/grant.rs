@@ -10,6 +10,7 @@ pub mod auth_failures;
 pub mod client;
 pub mod client_keys;
 mod code;
+mod dpop;
 mod encryption;
 pub mod error;
 pub mod hint;
@@ -34,6 +35,7 @@ use arc_swap::ArcSwap;
 pub use assertion::UsedAssertionQuota;
 use auth_failures::AuthFailureLimiter;
 use client_keys::KeyDirectory;
+pub use dpop::DpopNonces;
 pub use hub_core::HubCore;
 use subjects::SubjectDeriver;
 pub use token::UserinfoResponse;
@@ -47,6 +49,7 @@ pub struct Grants {
     /// Public keys of all service providers and data providers.
     pub client_keys: Arc<KeyDirectory>,
     pub assertion_quota: UsedAssertionQuota,
+    pub dpop_nonces: DpopNonces,
     pub subjects: SubjectDeriver,
     pub auth_failures: AuthFailureLimiter,
     /// `amr` value that identifies this hub.

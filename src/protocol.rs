@@ -11,7 +11,8 @@
 //! | [`token`] | the token request and response |
 //! | [`revocation`] | the revocation request |
 //! | [`introspection`] | the introspection request and response |
-//! | [`userinfo`] | the bearer token of a userinfo request |
+//! | [`userinfo`] | the access token of a userinfo request |
+//! | [`sender_constraint`] | proof of possession, and the key that a token is bound to |
 //! | [`logout`] | the logout request, and its proven redirect |
 //! | [`error_response`] | errors as JSON, with status and challenge |
 //! | [`discovery`] | the provider configuration document |
@@ -32,6 +33,7 @@ pub mod pkce;
 pub mod redirect_uri;
 pub mod registration;
 pub mod revocation;
+pub mod sender_constraint;
 pub mod token;
 pub mod trace_context;
 pub mod userinfo;

@@ -11,6 +11,7 @@ pub mod code_store;
 pub mod connectors;
 #[cfg(test)]
 pub mod counter_conformance;
+pub mod dpop_client;
 pub mod env;
 #[cfg(test)]
 pub mod fake_directory;

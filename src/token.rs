@@ -6,6 +6,7 @@
 pub mod client_keys;
 pub mod decrypt;
 pub mod decryption_key;
+pub mod dpop_proof;
 pub mod encrypt;
 mod jwe;
 pub mod keyfiles;

@@ -31,7 +31,7 @@ use crate::env::Env;
 use crate::grant::auth_failures::AuthFailureLimiter;
 use crate::grant::client_keys::KeyDirectory;
 use crate::grant::subjects::SubjectDeriver;
-use crate::grant::{Gate, GrantLifetimes, Grants, HubCore, UsedAssertionQuota};
+use crate::grant::{DpopNonces, Gate, GrantLifetimes, Grants, HubCore, UsedAssertionQuota};
 use crate::identity::sub::SubjectKeys;
 use crate::quota::RateLimits;
 use crate::quota::counter_sync::CounterSync;
@@ -157,6 +157,7 @@ impl HubParts<'_> {
             gate: Arc::new(connectors.clone()) as Arc<dyn Gate>,
             client_keys: Arc::clone(&self.client_keys),
             assertion_quota: UsedAssertionQuota::with_store_capacity(settings.limits.grants),
+            dpop_nonces: self.dpop_nonces(),
             subjects: SubjectDeriver { source: settings.subject, keys: subject_keys },
             auth_failures: AuthFailureLimiter::with_metrics(
                 failure_limits,
@@ -172,6 +173,12 @@ impl HubParts<'_> {
                 openid_id_token: settings.lifetimes.openid_id_token(),
             },
         })
+    }
+
+    /// Derives the nonces from the oldest subject key, which every hub of the federation has.
+    fn dpop_nonces(&self) -> DpopNonces {
+        let oldest = self.loaded.subject_keys.values().next();
+        DpopNonces::from_secret(oldest.map_or(&[], |key| key.secret.reveal()))
     }
 
     fn login_services(&self, connectors: &Connectors, grants: &Arc<Grants>) -> Arc<LoginServices> {

@@ -29,6 +29,7 @@ use crate::protocol::registration::{ClientDirectory, ClientType, ProtocolRules, 
 
 pub use clients::{
     ClientAuthentication, DataProvider, IntrospectionResponseFormat, KeyOwner, ServiceProvider,
+    TokenBinding,
 };
 
 /// An immutable snapshot of all service providers, data providers, connectors and scopes.

@@ -119,6 +119,7 @@ impl Grants {
             achieved: grant.user.authentication.level,
             session: session.family.clone(),
             hint_key: session.hint_key.clone(),
+            dpop_jkt: request.dpop_jkt.clone(),
             token: TokenRecord {
                 client_id: request.client_id.clone(),
                 subject: grant.user.subject.clone(),
@@ -129,6 +130,7 @@ impl Grants {
                 acr_name: request.acr_answer(&grant.user.evidence.acr_proof(grant.user.level)),
                 issued_at: now,
                 redirect_uri: None,
+                cnf: None,
                 subjects_by_sector: self.derive_subjects_by_sector(grant)?,
                 trace: trace::login_context(),
             },

@@ -26,6 +26,7 @@ use crate::protocol::introspection::{
     ActiveToken, Introspection, IntrospectionRequest, JWT_TYPE, SignedIntrospection,
 };
 use crate::protocol::revocation::RevocationRequest;
+use crate::protocol::sender_constraint::Confirmation;
 
 /// An introspection response in the data provider's registered format.
 #[derive(Debug)]
@@ -224,6 +225,8 @@ impl Grants {
             acr: assurance::acr::id_token_level(token.level, self.core.platform),
             iat: token.issued_at.seconds(),
             exp: valid.expires_at.seconds(),
+            token_type: token.cnf.as_ref().map(Confirmation::token_type),
+            cnf: token.cnf.as_ref(),
             claims: self.released_claims(token, &shared),
         })))
     }

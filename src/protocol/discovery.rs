@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::acr::Platform;
 use super::authorize::{Prompt, ResponseMode};
 use super::client_auth::{AuthMethod, supported_auth_methods};
+use super::sender_constraint::DPOP_SIGNING_ALGS;
 use crate::ids::Scope;
 
 /// Paths under `base_url`.
@@ -148,6 +149,8 @@ struct Document<'a> {
     prompt_values_supported: &'static [&'static str],
     /// RFC 9207 §3
     authorization_response_iss_parameter_supported: bool,
+    /// RFC 9449 §5.1
+    dpop_signing_alg_values_supported: &'static [&'static str],
 }
 
 impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
@@ -207,6 +210,7 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             code_challenge_methods_supported: &["S256"],
             prompt_values_supported: Prompt::VALUES,
             authorization_response_iss_parameter_supported: true,
+            dpop_signing_alg_values_supported: DPOP_SIGNING_ALGS,
         }
     }
 }
@@ -268,6 +272,7 @@ mod tests {
             "code_challenge_methods_supported": ["S256"],
             "prompt_values_supported": ["none", "login", "consent", "select_account"],
             "authorization_response_iss_parameter_supported": true,
+            "dpop_signing_alg_values_supported": ["ES256", "PS256", "RS256", "EdDSA", "Ed25519"],
         });
         assert_eq!(Value::Object(document(Platform::Standard, &[])), expected);
     }

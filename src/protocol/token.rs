@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::catalogue::{ErrorCode, Param, RequiredParam};
 use super::client_auth::{self, Credentials};
 use super::params::{Params, is_form_urlencoded};
+use super::sender_constraint::{Confirmation, SenderEvidence};
 use crate::ids::{Scope, Secret};
 
 /// A well-formed token request with an unauthenticated client and an unchecked code.
@@ -21,6 +22,16 @@ pub struct TokenRequest {
     pub code: Secret<String>,
     /// As sent; [`super::pkce::proves`] checks it.
     pub code_verifier: Option<Secret<String>>,
+    /// Empty until [`TokenRequest::with_sender`].
+    pub sender: SenderEvidence,
+}
+
+impl TokenRequest {
+    /// Adds what the request proves possession of a key with.
+    #[must_use]
+    pub fn with_sender(self, sender: SenderEvidence) -> Self {
+        Self { sender, ..self }
+    }
 }
 
 /// Reads a token request. `authorization` holds every `Authorization` header, `body` the decoded
@@ -47,6 +58,7 @@ pub fn parse_request(
         redirect_uri: body.required(RequiredParam::TokenRedirectUri)?.to_owned(),
         code: Secret::new(body.required(RequiredParam::TokenCode)?.to_owned()),
         code_verifier: verifier.map(|verifier| Secret::new(verifier.to_owned())),
+        sender: SenderEvidence::default(),
     })
 }
 
@@ -75,6 +87,12 @@ impl TokenResponse {
             scope,
             token_type: "Bearer",
         }
+    }
+
+    /// Names the type of an access token that is bound to this key (RFC 9449 §5).
+    #[must_use]
+    pub fn bound_to(self, key: Option<&Confirmation>) -> Self {
+        Self { token_type: key.map_or("Bearer", Confirmation::token_type), ..self }
     }
 }
 

@@ -35,7 +35,8 @@ pub enum ClientKeysError {
     Empty,
 }
 
-const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+/// Members that only a private or symmetric key has.
+pub(super) const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 impl ClientKeys {
     /// Parses a JWK Set. Unusable keys are skipped.

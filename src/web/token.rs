@@ -9,6 +9,7 @@ use super::form::{self, FormError};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::{json_response, jwt_response};
+use super::sender;
 use crate::grant::UserinfoResponse;
 use crate::grant::error::GrantError;
 use crate::protocol::catalogue::ErrorCode;
@@ -30,7 +31,8 @@ async fn redeem_code(context: &RequestContext, body: web::Payload) -> Result<Vec
     let request = &context.request;
     let params = parse_client_form(request, body).await?;
     let token_request =
-        token::parse_request(context.content_type(), &authorization_headers(request), &params)?;
+        token::parse_request(context.content_type(), &authorization_headers(request), &params)?
+            .with_sender(sender::read_evidence(context)?);
     let answer = context.hub.grants.redeem_code(&token_request).await?;
     serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
 }
@@ -71,8 +73,9 @@ async fn read_userinfo(
     let query = context.query().map_err(|_| ErrorCode::BearerQueryMalformed)?;
     let form = userinfo_form(context, body).await?;
     let authorization = authorization_headers(&context.request);
-    let bearer = userinfo::parse_bearer_token(&authorization, &query, form.as_ref())?;
-    context.hub.grants.userinfo(&bearer).await
+    let presented = userinfo::parse_access_token(&authorization, &query, form.as_ref())?
+        .with_sender(sender::read_evidence(context)?);
+    context.hub.grants.userinfo(&presented).await
 }
 
 /// Returns the form of a POST, if the hub serves clients that may send the token in it (RFC 6750

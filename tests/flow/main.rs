@@ -23,6 +23,7 @@ mod clock;
 mod declared_claims;
 mod demands;
 mod diagnostics;
+mod dpop;
 mod email_domains;
 mod high;
 mod introspection;

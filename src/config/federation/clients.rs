@@ -52,6 +52,17 @@ pub struct ServiceProvider {
     pub id_token_claims: bool,
     /// Origins of its pages, as browsers send them; public clients only.
     pub cors_origins: Vec<String>,
+    /// What its access tokens must be bound to.
+    pub token_binding: TokenBinding,
+}
+
+/// What the access tokens of a service provider must be bound to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TokenBinding {
+    /// Every token request needs a DPoP proof.
+    pub dpop_required: bool,
+    /// Every DPoP proof needs a nonce of the hub.
+    pub dpop_nonce_required: bool,
 }
 
 /// How a service provider authenticates at the token endpoint.
@@ -137,6 +148,10 @@ impl ServiceProvider {
             logins_per_minute: file.logins_per_minute.and_then(NonZeroU32::new),
             id_token_claims: file.id_token_claims,
             cors_origins: file.cors_origins.clone(),
+            token_binding: TokenBinding {
+                dpop_required: file.dpop_bound_access_tokens,
+                dpop_nonce_required: file.dpop_nonce_required,
+            },
         }
     }
 }

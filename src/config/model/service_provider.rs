@@ -101,6 +101,13 @@ pub struct ServiceProviderFile {
     /// Rejects authorization requests without PKCE. Always true for a public client.
     #[serde(default)]
     pub require_pkce: bool,
+    /// Rejects token requests without a DPoP proof, so that all its access tokens are bound to a
+    /// key (RFC 9449). Without this, a token is bound where the request has a proof.
+    #[serde(default)]
+    pub dpop_bound_access_tokens: bool,
+    /// Accepts only DPoP proofs with a nonce of the hub, which can't be made in advance.
+    #[serde(default)]
+    pub dpop_nonce_required: bool,
     /// Service providers with the same sector share one `sub`; each of them must declare it.
     /// Default: the client_id.
     #[serde(default)]

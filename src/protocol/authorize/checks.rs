@@ -244,6 +244,18 @@ pub(super) fn validate_code_challenge(
     }
 }
 
+/// Returns the thumbprint of the key that the code is bound to (RFC 9449 §10).
+///
+/// # Errors
+/// `DpopJktMalformed`.
+pub(super) fn parse_dpop_jkt(value: Option<&str>) -> Result<Option<String>, E> {
+    match value {
+        // A thumbprint has the form of a challenge: base64url of SHA-256.
+        Some(jkt) if !pkce::is_challenge(jkt) => Err(E::DpopJktMalformed),
+        jkt => Ok(jkt.map(str::to_owned)),
+    }
+}
+
 /// Returns `login_hint`, unless it is longer than 256 characters.
 pub(super) fn parse_login_hint(value: Option<&str>) -> Option<Secret<String>> {
     value.filter(|hint| hint.chars().count() <= 256).map(|hint| Secret::new(hint.to_owned()))
