@@ -7,6 +7,7 @@
 
 mod assertion;
 pub mod auth_failures;
+mod certificate;
 pub mod client;
 pub mod client_keys;
 mod code;
@@ -18,6 +19,7 @@ mod hub_core;
 pub mod introspection;
 pub mod logout;
 mod records;
+mod sender;
 pub mod session;
 pub mod subjects;
 mod token;
@@ -30,6 +32,7 @@ use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::{Store, StoreError};
 use crate::token::Signer;
+use crate::token::client_certificate::CertificateAuthorities;
 use crate::token::verify::VerificationKeys;
 use arc_swap::ArcSwap;
 pub use assertion::UsedAssertionQuota;
@@ -50,6 +53,10 @@ pub struct Grants {
     pub client_keys: Arc<KeyDirectory>,
     pub assertion_quota: UsedAssertionQuota,
     pub dpop_nonces: DpopNonces,
+    /// Issue the certificates of clients with `tls_client_auth`.
+    pub certificate_authorities: Option<CertificateAuthorities>,
+    /// Base URL under which connections have client certificates, if it is another one.
+    pub certificate_base_url: Option<String>,
     pub subjects: SubjectDeriver,
     pub auth_failures: AuthFailureLimiter,
     /// `amr` value that identifies this hub.

@@ -5,6 +5,7 @@
 
 #![allow(clippy::pedantic, reason = "tests are tables, and panic where they fail")]
 
+pub mod certificates;
 #[cfg(test)]
 pub mod code_store;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Responsible for key material and its rotation, and for the form of ID tokens and signed
 //! userinfo. Does not know who asks for a token and why, stores, or HTTP.
 
+pub mod client_certificate;
 pub mod client_keys;
 pub mod decrypt;
 pub mod decryption_key;

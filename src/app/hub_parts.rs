@@ -15,7 +15,7 @@ use super::keys::SharedKeys;
 use super::metrics_sampler;
 use super::operations::RunningOperations;
 use super::peers::ConfiguredPeers;
-use super::prepare::DiscoveryPublisher;
+use super::prepare::{DiscoveryPublisher, read_certificate_authorities};
 use super::readiness::{self, ReadinessSources, StoreCapacities};
 use super::reload::{Reload, ReloadConfig};
 use crate::actor::blocks::Blocks;
@@ -41,6 +41,7 @@ use crate::store::Store;
 use crate::store::counters::Counters;
 use crate::store::kind::StoreCheck;
 use crate::telemetry::Metrics;
+use crate::token::client_certificate::CertificateAuthorities;
 use crate::token::keyring::JWKS_MAX_AGE;
 use crate::web::admin::{AdminApi, OperatorTokens};
 use crate::web::admin_console::AdminConsole;
@@ -158,6 +159,12 @@ impl HubParts<'_> {
             client_keys: Arc::clone(&self.client_keys),
             assertion_quota: UsedAssertionQuota::with_store_capacity(settings.limits.grants),
             dpop_nonces: self.dpop_nonces(),
+            certificate_authorities: self.certificate_authorities(),
+            certificate_base_url: settings
+                .public
+                .client_certificates
+                .as_ref()
+                .and_then(|certificates| certificates.base_url.clone()),
             subjects: SubjectDeriver { source: settings.subject, keys: subject_keys },
             auth_failures: AuthFailureLimiter::with_metrics(
                 failure_limits,
@@ -179,6 +186,14 @@ impl HubParts<'_> {
     fn dpop_nonces(&self) -> DpopNonces {
         let oldest = self.loaded.subject_keys.values().next();
         DpopNonces::from_secret(oldest.map_or(&[], |key| key.secret.reveal()))
+    }
+
+    /// Reads the authorities again, which could be read when the parts were prepared.
+    fn certificate_authorities(&self) -> Option<CertificateAuthorities> {
+        read_certificate_authorities(self.loaded).unwrap_or_else(|error| {
+            tracing::error!(%error, "no client can authenticate by tls_client_auth");
+            None
+        })
     }
 
     fn login_services(&self, connectors: &Connectors, grants: &Arc<Grants>) -> Arc<LoginServices> {

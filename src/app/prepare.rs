@@ -15,6 +15,7 @@ use super::traces::{self, TraceExport};
 use crate::actor::blocks::Blocks;
 use crate::actor::registry::ConnectorSpec;
 use crate::config::config_digest::FieldDigests;
+use crate::config::model::ClientCertificatesConfig;
 use crate::config::{ConfiguredConnector, Federation, LoadedConfig, SandboxMode};
 use crate::connector;
 use crate::egress::http_client_pool::HttpClientPool;
@@ -29,6 +30,7 @@ use crate::protocol::discovery;
 use crate::register::Register;
 use crate::telemetry::{self, Metrics};
 use crate::token::UpstreamKeys;
+use crate::token::client_certificate::{AuthoritiesError, CertificateAuthorities};
 use crate::web::error_pages;
 use crate::web::outer_middleware::OuterMiddleware;
 use crate::web::pages;
@@ -83,6 +85,7 @@ pub(super) fn prepare_hub(
             collect_error(&mut errors, connector_spec(configured, fields, &connector_context))
         })
         .collect();
+    collect_error(&mut errors, read_certificate_authorities(loaded));
     let register = collect_error(&mut errors, prepare_register(loaded, env, &metrics));
     let blocks = collect_error(&mut errors, Blocks::load(&settings.state, env));
     let (secrets, country) = (loaded.subject_keys.clone(), settings.home_country.clone());
@@ -182,7 +185,24 @@ fn build_outer_middleware(
     let deadline = Duration::from_secs(loaded.settings.limits.request_seconds);
     let outer_middleware =
         OuterMiddleware::new(&loaded.settings.base_url, deadline, Arc::clone(metrics), page)?;
+    let certificates = loaded.settings.public.client_certificates.as_ref();
+    let certificate_host = certificates.and_then(|certificates| certificates.base_url.as_deref());
+    let outer_middleware = outer_middleware.with_certificate_host(certificate_host);
     Ok(Arc::new(outer_middleware.with_tracer(traces.tracer.clone())))
+}
+
+/// Reads the authorities of `tls_client_auth`; `None` if none are configured.
+///
+/// # Errors
+/// Returns an error if their file is unusable.
+pub(super) fn read_certificate_authorities(
+    loaded: &LoadedConfig,
+) -> Result<Option<CertificateAuthorities>, AuthoritiesError> {
+    let certificates = loaded.settings.public.client_certificates.as_ref();
+    certificates
+        .and_then(|certificates| certificates.ca.as_deref())
+        .map(CertificateAuthorities::read)
+        .transpose()
 }
 
 /// Publishes the discovery document; holds its parts that do not change with the federation.
@@ -192,6 +212,7 @@ pub(super) struct DiscoveryPublisher {
     base_url: String,
     platform: Platform,
     service_documentation: Option<String>,
+    client_certificates: Option<ClientCertificatesConfig>,
 }
 
 impl DiscoveryPublisher {
@@ -202,7 +223,16 @@ impl DiscoveryPublisher {
             base_url: settings.base_url.clone(),
             platform: settings.platform,
             service_documentation: settings.service_documentation.clone(),
+            client_certificates: settings.public.client_certificates.clone(),
         }
+    }
+
+    fn certificate_support(&self) -> Option<discovery::CertificateSupport<'_>> {
+        let certificates = self.client_certificates.as_ref()?;
+        Some(discovery::CertificateSupport {
+            has_authorities: certificates.ca.is_some(),
+            base_url: certificates.base_url.as_deref(),
+        })
     }
 
     /// Returns the federation with its discovery document.
@@ -247,6 +277,7 @@ impl DiscoveryPublisher {
             has_public_clients: federation.has_public_clients(),
             ui_locales: &ui_locales,
             service_documentation: self.service_documentation.as_deref(),
+            client_certificates: self.certificate_support(),
         })?;
         federation.discovery = document.into();
         Ok(federation)

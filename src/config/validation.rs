@@ -8,6 +8,7 @@ pub mod check_context;
 pub(super) mod claims;
 pub mod client_assertions;
 pub(super) mod client_auth;
+pub mod client_certificates;
 pub mod client_keys;
 pub(super) mod configured_connector;
 pub(super) mod connector_diagnostics;

@@ -119,6 +119,8 @@ impl Grants {
             ClientAuthentication::SecretPost(_)
             | ClientAuthentication::SecretBasic(_)
             | ClientAuthentication::Secret(_)
+            | ClientAuthentication::TlsCertificate(_)
+            | ClientAuthentication::SelfSignedCertificate
             | ClientAuthentication::Public => None,
         });
         let (Some(client), Some(rules)) = (&client, rules) else {

@@ -151,6 +151,8 @@ impl Grants {
         };
         let path = endpoint.strip_prefix(path::ISSUER).unwrap_or(endpoint);
         let own = normalize(&format!("{}{path}", self.core.issuer));
-        own.is_some() && normalize(htu) == own
+        let alias = self.certificate_base_url.as_ref();
+        let alias = alias.and_then(|base_url| normalize(&format!("{base_url}{endpoint}")));
+        normalize(htu).is_some_and(|htu| Some(&htu) == own.as_ref() || Some(&htu) == alias.as_ref())
     }
 }

@@ -199,6 +199,8 @@ impl Hub {
             ),
             assertion_quota: super::UsedAssertionQuota::with_store_capacity(capacities.assertions),
             dpop_nonces: super::DpopNonces::from_secret(b"shared by the hubs"),
+            certificate_authorities: None,
+            certificate_base_url: None,
             subjects: SubjectDeriver { source: SubjectSource::Pivot, keys: subject_keys() },
             auth_failures: AuthFailureLimiter::new(ALLOWED, &core.env),
             amr_marker: "hub".into(),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Grants;
-use super::dpop::{AcceptedProof, ProofTarget};
 use super::encryption::{ResponseKind, signed_response};
 use super::error::GrantError;
 use super::records::{
@@ -16,12 +15,10 @@ use crate::config::ServiceProvider;
 use crate::env::Timestamp;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::discovery::path;
 use crate::protocol::pkce;
 use crate::protocol::registration::{ClientType, ProtocolRules, Registration};
-use crate::protocol::sender_constraint::Confirmation;
 use crate::protocol::token::{TokenRequest, TokenResponse};
-use crate::protocol::userinfo::{BearerLocation, PresentedToken, TokenScheme};
+use crate::protocol::userinfo::{BearerLocation, PresentedToken};
 use crate::store::{Family, NewRecord, StoreError, TakeOutcome};
 use crate::telemetry::trace;
 use crate::token::encrypt::JweMark;
@@ -96,7 +93,7 @@ impl Grants {
         // does not lose its code.
         let envelope = self.response_encryption(client, ResponseKind::IdToken)?;
         // Likewise a client whose proof needs a nonce, which it learns from the answer.
-        let proof = self.verify_token_request_proof(client, request)?;
+        let sender = self.verify_token_sender(client, &request.sender)?;
         let now = self.core.env.now();
         let code = request.code.reveal();
         let issued = code_family(code);
@@ -105,7 +102,8 @@ impl Grants {
         let mut record = self.take_code(code, client_id, now).await?;
         trace::attach_login(&record.token.support_id, record.token.trace.as_ref());
         self.check_code_binding(&client.registration, request, &record)?;
-        record.token.cnf = self.bind_to_sender(client_id, &record, proof).await?;
+        let dpop_jkt = record.dpop_jkt.as_deref();
+        record.token.cnf = self.bind_to_sender(client_id, dpop_jkt, sender).await?;
 
         let id_token = self.mint_id_token(&record, client, now).await?;
         let mark = record.hint_key.as_ref().map(|key| JweMark { key, audience: client_id });
@@ -136,40 +134,6 @@ impl Grants {
             &record.token.scopes,
         )
         .bound_to(record.token.cnf.as_ref()))
-    }
-
-    /// Verifies the DPoP proof of a token request; `None` without one, if the client may do so.
-    fn verify_token_request_proof(
-        &self,
-        client: &ServiceProvider,
-        request: &TokenRequest,
-    ) -> Result<Option<AcceptedProof>, ErrorCode> {
-        let target = ProofTarget { path: path::TOKEN, access_token: None };
-        match &request.sender.dpop {
-            Some(header) => self.verify_dpop_proof(client, header, target).map(Some),
-            None if client.token_binding.dpop_required => Err(ErrorCode::DpopProofMissing),
-            None => Ok(None),
-        }
-    }
-
-    /// Returns the key that the access token is bound to, and uses up the proof of it.
-    async fn bind_to_sender(
-        &self,
-        client_id: &ClientId,
-        record: &CodeRecord,
-        proof: Option<AcceptedProof>,
-    ) -> Result<Option<Confirmation>, ErrorCode> {
-        // RFC 9449 §10: an attacker who injects a stolen code has another key.
-        if record.dpop_jkt.is_some()
-            && record.dpop_jkt != proof.as_ref().map(|proof| proof.thumbprint.clone())
-        {
-            return Err(ErrorCode::CodeDpopKey);
-        }
-        let Some(proof) = proof else { return Ok(None) };
-        self.use_dpop_proof(client_id, &proof).await?;
-        let key = Confirmation::DpopKey(proof.thumbprint);
-        self.core.metrics.record_bound_token(key.method());
-        Ok(Some(key))
     }
 
     /// Redeems the code, which stays consumed if a later step fails.
@@ -325,31 +289,6 @@ impl Grants {
             event_for_token(EventKind::UserinfoReleased, &valid.token).level(valid.token.level)
         });
         Ok(answer)
-    }
-
-    /// Checks that who presents a token has the key that it is bound to.
-    async fn check_token_sender(
-        &self,
-        valid: &ValidToken,
-        presented: &PresentedToken,
-    ) -> Result<(), ErrorCode> {
-        let bound_to = match (&valid.token.cnf, presented.scheme) {
-            (None, TokenScheme::Bearer) => return Ok(()),
-            (None, TokenScheme::Dpop) => return Err(ErrorCode::UnboundTokenAsDpop),
-            // RFC 9449 §7.2: a stolen token is worth nothing without its key.
-            (Some(Confirmation::DpopKey(_)), TokenScheme::Bearer) => {
-                return Err(ErrorCode::BoundTokenAsBearer);
-            }
-            (Some(Confirmation::DpopKey(thumbprint)), TokenScheme::Dpop) => thumbprint,
-        };
-        let header = presented.sender.dpop.as_ref().ok_or(ErrorCode::DpopProofMissing)?;
-        let token = presented.token.reveal();
-        let target = ProofTarget { path: path::USERINFO, access_token: Some(token) };
-        let proof = self.verify_dpop_proof(&valid.client, header, target)?;
-        if proof.thumbprint != *bound_to {
-            return Err(ErrorCode::DpopKeyMismatch);
-        }
-        self.use_dpop_proof(&valid.token.client_id, &proof).await
     }
 
     async fn build_userinfo_response(

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::catalogue::{ErrorCode, Param, RequiredParam};
 use super::json;
 use super::params::Params;
+use super::sender_constraint::ForwardedCertificate;
 use crate::digest;
 use crate::ids::{ClientId, Secret};
 
@@ -27,6 +28,10 @@ pub enum AuthMethod {
     ClientSecretBasic,
     /// A JWT signed with the client's private key (RFC 7523).
     PrivateKeyJwt,
+    /// A client certificate of an authority of the hub's operator (RFC 8705 §2.1).
+    TlsClientAuth,
+    /// A client certificate of the client's own `jwks` (RFC 8705 §2.2).
+    SelfSignedTlsClientAuth,
     /// A public client's: its id only. PKCE protects its codes.
     None,
 }
@@ -39,6 +44,8 @@ impl AuthMethod {
             Self::ClientSecretPost => "client_secret_post",
             Self::ClientSecretBasic => "client_secret_basic",
             Self::PrivateKeyJwt => "private_key_jwt",
+            Self::TlsClientAuth => "tls_client_auth",
+            Self::SelfSignedTlsClientAuth => "self_signed_tls_client_auth",
             Self::None => "none",
         }
     }
@@ -85,6 +92,24 @@ pub enum Credentials {
     Public {
         client_id: ClientId,
     },
+    /// Only a `client_id`, over a connection with a client certificate.
+    Certificate {
+        client_id: ClientId,
+        certificate: ForwardedCertificate,
+    },
+}
+
+impl Credentials {
+    /// Adds the certificate of the connection, where the request has no other credentials.
+    #[must_use]
+    pub fn with_certificate(self, certificate: Option<&ForwardedCertificate>) -> Self {
+        match (self, certificate) {
+            (Self::Public { client_id }, Some(certificate)) => {
+                Self::Certificate { client_id, certificate: certificate.clone() }
+            }
+            (offered, _) => offered,
+        }
+    }
 }
 
 /// Reads the client credentials of a request. `authorization` holds every `Authorization` header,

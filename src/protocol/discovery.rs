@@ -65,6 +65,17 @@ pub struct DiscoveryInput<'a> {
     pub ui_locales: &'a [String],
     /// Documentation for service providers.
     pub service_documentation: Option<&'a str>,
+    /// Present if the hub gets client certificates.
+    pub client_certificates: Option<CertificateSupport<'a>>,
+}
+
+/// What a hub that gets client certificates supports (RFC 8705).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CertificateSupport<'a> {
+    /// Whether there are authorities for `tls_client_auth`.
+    pub has_authorities: bool,
+    /// Base URL under which connections have certificates, if it is another one.
+    pub base_url: Option<&'a str>,
 }
 
 impl<'a> DiscoveryInput<'a> {
@@ -113,7 +124,7 @@ struct Document<'a> {
     userinfo_encryption_alg_values_supported: Option<&'static [&'static str]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     userinfo_encryption_enc_values_supported: Option<&'static [&'static str]>,
-    token_endpoint_auth_methods_supported: &'static [&'static str],
+    token_endpoint_auth_methods_supported: Vec<&'static str>,
     token_endpoint_auth_signing_alg_values_supported: &'static [&'static str],
     claims_supported: &'a [String],
     ui_locales_supported: &'a [String],
@@ -130,7 +141,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     revocation_endpoint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    revocation_endpoint_auth_methods_supported: Option<&'static [&'static str]>,
+    revocation_endpoint_auth_methods_supported: Option<Vec<&'static str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     revocation_endpoint_auth_signing_alg_values_supported: Option<&'static [&'static str]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -151,13 +162,44 @@ struct Document<'a> {
     authorization_response_iss_parameter_supported: bool,
     /// RFC 9449 §5.1
     dpop_signing_alg_values_supported: &'static [&'static str],
+    /// RFC 8705 §3.3
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tls_client_certificate_bound_access_tokens: Option<bool>,
+    /// RFC 8705 §5
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mtls_endpoint_aliases: Option<EndpointAliases>,
+}
+
+/// Addresses of endpoints under which connections have client certificates.
+#[derive(Serialize)]
+struct EndpointAliases {
+    token_endpoint: String,
+    userinfo_endpoint: String,
+    revocation_endpoint: String,
+}
+
+impl EndpointAliases {
+    fn new(base_url: &str) -> Self {
+        let at = |path: &str| format!("{base_url}{path}");
+        Self {
+            token_endpoint: at(path::TOKEN),
+            userinfo_endpoint: at(path::USERINFO),
+            revocation_endpoint: at(path::REVOCATION),
+        }
+    }
 }
 
 impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
     fn from(provider: &DiscoveryInput<'a>) -> Self {
         let at = |path: &str| format!("{}{path}", provider.base_url);
         let has = |feature: OptionalEndpoint| provider.optional_endpoints.contains(&feature);
-        let auth_methods = supported_auth_methods(provider.has_public_clients);
+        let certificates = provider.client_certificates;
+        let mut auth_methods = supported_auth_methods(provider.has_public_clients).to_vec();
+        if let Some(support) = certificates {
+            let authorities = support.has_authorities.then_some(AuthMethod::TlsClientAuth);
+            let methods = authorities.into_iter().chain([AuthMethod::SelfSignedTlsClientAuth]);
+            auth_methods.extend(methods.map(AuthMethod::as_str));
+        }
         let (algs, encs) = match provider.platform {
             Platform::Standard => (None, None),
             Platform::High => (Some(ENCRYPTION_ALGS), Some(ENCRYPTION_ENCS)),
@@ -180,7 +222,7 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             userinfo_signing_alg_values_supported: SIGNING_ALGS,
             userinfo_encryption_alg_values_supported: algs,
             userinfo_encryption_enc_values_supported: encs,
-            token_endpoint_auth_methods_supported: auth_methods,
+            token_endpoint_auth_methods_supported: auth_methods.clone(),
             token_endpoint_auth_signing_alg_values_supported: SIGNING_ALGS,
             claims_supported: provider.claims,
             ui_locales_supported: provider.ui_locales,
@@ -211,6 +253,10 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             prompt_values_supported: Prompt::VALUES,
             authorization_response_iss_parameter_supported: true,
             dpop_signing_alg_values_supported: DPOP_SIGNING_ALGS,
+            tls_client_certificate_bound_access_tokens: certificates.map(|_| true),
+            mtls_endpoint_aliases: certificates
+                .and_then(|support| support.base_url)
+                .map(EndpointAliases::new),
         }
     }
 }
@@ -240,6 +286,7 @@ mod tests {
             has_public_clients: false,
             ui_locales: &["en", "fr"].map(String::from),
             service_documentation: None,
+            client_certificates: None,
         };
         let text = discovery_document(&provider).unwrap();
         assert_eq!(text, discovery_document(&provider).unwrap());

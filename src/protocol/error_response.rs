@@ -104,7 +104,9 @@ fn dpop_challenge(error: &str) -> &'static str {
 
 /// Returns the challenge of the userinfo endpoint's errors (RFC 6750 §3).
 fn www_authenticate_challenge(entry: &CatalogueEntry) -> Option<&'static str> {
-    entry.code.starts_with("Y0430").then_some(match entry.oauth {
+    // Y0461: a token that is bound to a certificate is a bearer token (RFC 8705 §3).
+    let is_bearer = entry.code.starts_with("Y0430") || entry.code == "Y046103";
+    is_bearer.then_some(match entry.oauth {
         "invalid_token" => "Bearer error=\"invalid_token\"",
         _ => "Bearer error=\"invalid_request\"",
     })

@@ -30,7 +30,8 @@ impl TokenRequest {
     /// Adds what the request proves possession of a key with.
     #[must_use]
     pub fn with_sender(self, sender: SenderEvidence) -> Self {
-        Self { sender, ..self }
+        let credentials = self.credentials.with_certificate(sender.certificate.as_ref());
+        Self { credentials, sender, ..self }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Reads what a request proves possession of a key with: the `DPoP` header (RFC 9449 §4.1).
+//! Reads what a request proves possession of a key with: the `DPoP` header (RFC 9449 §4.1), and the
+//! client certificate that a trusted proxy forwards (RFC 9440).
 
 use super::request_context::RequestContext;
 use crate::ids::Secret;
@@ -14,7 +15,7 @@ pub(super) const DPOP_NONCE: &str = "dpop-nonce";
 ///
 /// # Errors
 /// `DpopProofRepeated` for two headers, of which a proxy and the hub could believe different ones;
-/// `DpopProofMalformed` for one that can't be a proof.
+/// `DpopProofMalformed` for one that can't be a proof; `ClientCertificateMalformed`.
 pub(super) fn read_evidence(context: &RequestContext) -> Result<SenderEvidence, ErrorCode> {
     let request = &context.request;
     let mut headers = request.headers().get_all(DPOP);
@@ -27,5 +28,6 @@ pub(super) fn read_evidence(context: &RequestContext) -> Result<SenderEvidence, 
             Some(DpopHeader { proof, method: request.method().to_string() })
         }
     };
-    Ok(SenderEvidence { dpop })
+    let certificate = context.hub.proxies.client_certificate(request)?;
+    Ok(SenderEvidence { dpop, certificate })
 }

@@ -1,7 +1,7 @@
 //! DPoP over HTTP: headers, challenges, nonces, and tokens that are bound to a key (RFC 9449).
 
 use actix_web::test::TestRequest;
-use passerelle::env::{Entropy as _, Env};
+use passerelle::env::Env;
 use passerelle::testing::dpop_client::DpopClient;
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;

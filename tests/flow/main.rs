@@ -17,6 +17,7 @@ mod audit;
 mod blocks;
 mod calls;
 mod choice;
+mod client_certificates;
 mod client_keys;
 mod clients;
 mod clock;

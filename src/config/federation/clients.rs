@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::config::model::AuthMethod;
 use crate::config::validation::client_assertions::AssertionRules;
+use crate::config::validation::client_certificates::registered_name;
 use crate::config::validation::client_keys::{KeySource, ResponseEncryptionAlgs};
 use crate::config::validation::connector_rules::{AllowedConnectors, ConnectorOrder};
 use crate::config::validation::data_providers::RegisteredDataProvider;
@@ -15,6 +16,7 @@ use crate::config::validation::service_providers::RegisteredClient;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
 use crate::protocol::registration::{ProtocolRules, Registration};
+use crate::token::client_certificate::CertificateName;
 
 /// A validated service provider.
 #[derive(Clone, Debug)]
@@ -63,6 +65,8 @@ pub struct TokenBinding {
     pub dpop_required: bool,
     /// Every DPoP proof needs a nonce of the hub.
     pub dpop_nonce_required: bool,
+    /// Every token request needs a client certificate.
+    pub certificate_required: bool,
 }
 
 /// How a service provider authenticates at the token endpoint.
@@ -76,6 +80,10 @@ pub enum ClientAuthentication {
     Secret(Vec<DatedSecret>),
     /// `private_key_jwt` with these rules.
     PrivateKeyJwt(AssertionRules),
+    /// `tls_client_auth`: a certificate of the hub's authorities with this name.
+    TlsCertificate(CertificateName),
+    /// `self_signed_tls_client_auth`: a certificate of its own keys.
+    SelfSignedCertificate,
     /// `none`: a public client.
     Public,
 }
@@ -92,6 +100,12 @@ impl ClientAuthentication {
             (Some(AuthMethod::PrivateKeyJwt), _) => {
                 Self::PrivateKeyJwt(AssertionRules::from_file(&client.file))
             }
+            (Some(AuthMethod::TlsClientAuth), _) => {
+                // The file's check rejects a file without a name, which no certificate has.
+                let name = registered_name(&client.file);
+                Self::TlsCertificate(name.unwrap_or(CertificateName::Dns(String::new())))
+            }
+            (Some(AuthMethod::SelfSignedTlsClientAuth), _) => Self::SelfSignedCertificate,
             (Some(AuthMethod::None), _) => Self::Public,
         }
     }
@@ -151,6 +165,7 @@ impl ServiceProvider {
             token_binding: TokenBinding {
                 dpop_required: file.dpop_bound_access_tokens,
                 dpop_nonce_required: file.dpop_nonce_required,
+                certificate_required: file.tls_client_certificate_bound_access_tokens,
             },
         }
     }

@@ -1,6 +1,7 @@
 //! Defines the service provider file and what it shares with the data provider file.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -108,6 +109,25 @@ pub struct ServiceProviderFile {
     /// Accepts only DPoP proofs with a nonce of the hub, which can't be made in advance.
     #[serde(default)]
     pub dpop_nonce_required: bool,
+    /// Binds all its access tokens to the certificate of the TLS connection (RFC 8705).
+    #[serde(default)]
+    pub tls_client_certificate_bound_access_tokens: bool,
+    /// Subject of its certificate in RFC 4514 notation, for `tls_client_auth`: `CN=shop,O=Example`.
+    /// Exactly one of this and the four `tls_client_auth_san_…`.
+    #[serde(default)]
+    pub tls_client_auth_subject_dn: Option<String>,
+    /// DNS name in its certificate, for `tls_client_auth`.
+    #[serde(default)]
+    pub tls_client_auth_san_dns: Option<String>,
+    /// URI in its certificate, for `tls_client_auth`.
+    #[serde(default)]
+    pub tls_client_auth_san_uri: Option<String>,
+    /// IP address in its certificate, for `tls_client_auth`.
+    #[serde(default)]
+    pub tls_client_auth_san_ip: Option<IpAddr>,
+    /// E-mail address in its certificate, for `tls_client_auth`.
+    #[serde(default)]
+    pub tls_client_auth_san_email: Option<String>,
     /// Service providers with the same sector share one `sub`; each of them must declare it.
     /// Default: the client_id.
     #[serde(default)]

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::client_certificates::CertificateSource;
 use crate::config::model::{LevelNameDeclaration, Settings};
 use crate::identity::declared::DeclaredClaims;
 use crate::protocol::acr::LevelName;
@@ -15,6 +16,8 @@ pub struct Declarations {
     pub claims: Arc<DeclaredClaims>,
     /// The level names.
     pub level_names: BTreeMap<String, LevelNameDeclaration>,
+    /// The client certificates that the hub gets.
+    pub client_certificates: CertificateSource,
 }
 
 impl Declarations {
@@ -22,7 +25,11 @@ impl Declarations {
     #[must_use]
     pub fn from_settings(settings: &Settings) -> Self {
         let claims = Arc::new(DeclaredClaims::new(&settings.claims));
-        Self { claims, level_names: settings.level_names.clone() }
+        Self {
+            claims,
+            level_names: settings.level_names.clone(),
+            client_certificates: CertificateSource::from_listener(&settings.public),
+        }
     }
 
     /// Returns a declared level name.

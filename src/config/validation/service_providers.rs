@@ -13,7 +13,7 @@ use super::declarations::Declarations;
 use super::logo::Logo;
 use super::scopes::ScopeTables;
 use super::value_checks::{check_rate, is_category_id};
-use super::{client_auth, level_names, localized_text, public_clients};
+use super::{client_auth, client_certificates, level_names, localized_text, public_clients};
 use crate::config::loading::folder::parse_folder;
 use crate::config::loading::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
 use crate::config::model::ServiceProviderFile;
@@ -94,6 +94,7 @@ pub fn check_file(
     let keys =
         client_keys::read_key_source(source, &KeyDeclaration::from(&file), context, problems);
     client_auth::check_auth_method(source, &file, &keys, problems);
+    client_certificates::check_client_certificates(source, &file, declarations, problems);
     let encryption = platform.and_then(|platform| {
         client_keys::response_encryption(source, &file, &keys, platform, problems)
     });

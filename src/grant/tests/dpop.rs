@@ -21,6 +21,7 @@ use crate::testing::samples::ISSUER;
 fn evidence(method: &str, proof: String) -> SenderEvidence {
     SenderEvidence {
         dpop: Some(DpopHeader { proof: Secret::new(proof), method: method.to_owned() }),
+        certificate: None,
     }
 }
 

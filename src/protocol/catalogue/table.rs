@@ -228,6 +228,8 @@ catalogue! {
     ClientSecretExpired = "Y041053" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     ClientAssertionTypeUnsupported = "Y041054" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     ClientKeysUnavailable = "Y041055" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The keys at the jwks_uri of this client_id can not be fetched now; try again shortly.";
+    ClientCertificateUntrusted = "Y041370" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
+    ClientCertificateOther = "Y041371" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     CodeUnknown = "Y042001" 400 "invalid_grant" Info Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
     CodeReused = "Y042002" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code was used before; the tokens issued for it are revoked.";
     CodeOfAnother = "Y042003" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
@@ -268,6 +270,11 @@ catalogue! {
     BoundTokenAsBearer = "Y046021" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The access token is bound to a key; send it with the scheme DPoP and a proof.";
     UnboundTokenAsDpop = "Y046022" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "The access token is not bound to a key; send it with the scheme Bearer.";
     TooManyDpopProofs = "Y046030" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "This client_id has used more DPoP proofs and client assertions than the hub stores for one client; send fewer.";
+
+    // Y0461: client certificates (RFC 8705).
+    ClientCertificateMalformed = "Y046101" 400 "invalid_request" Warn Client Operator "error-bad-request" "The proxy forwarded more than one client certificate, or one that is not a byte sequence of RFC 9440.";
+    ClientCertificateMissing = "Y046102" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access tokens of this client_id are bound to a client certificate, and the connection has none.";
+    CertificateMismatch = "Y046103" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The access token is bound to a client certificate, which is not the one of this connection.";
 
     // Y10: assurance.
     AcrUnlisted = "Y100001" 403 "access_denied" Warn Upstream IdentityProvider "error-assurance" "The identity provider returned a level of assurance that is not configured for it.";

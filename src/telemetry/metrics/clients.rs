@@ -22,7 +22,7 @@ metric_table! {
         tokens_issued: IntCounterVec("tokens_issued_total", ["kind"])
             "Codes and tokens issued.";
         bound_tokens: IntCounterVec("sender_constrained_tokens_total", ["method"])
-            "Access tokens that are bound to a key, by method: dpop.";
+            "Access tokens that are bound to a key, by method: dpop, mtls.";
         token_refusals: IntCounterVec("token_request_errors_total", ["client", "error"])
             "Rejected requests with or for a token, by service provider or data provider (or its class) and error code.";
         introspections: IntCounterVec("introspections_total", ["data_provider", "outcome"])
