@@ -57,6 +57,7 @@ fn main() {
         login_page_codes: CAPACITY,
         blocks: 1,
         probes: 1,
+        refresh_grants: 1,
     };
     let env = Env::system();
     let metrics = Arc::new(Metrics::new().unwrap());

@@ -19,6 +19,7 @@ mod hub_core;
 pub mod introspection;
 pub mod logout;
 mod records;
+mod refresh;
 mod sender;
 pub mod session;
 pub mod subjects;
@@ -40,6 +41,7 @@ use auth_failures::AuthFailureLimiter;
 use client_keys::KeyDirectory;
 pub use dpop::DpopNonces;
 pub use hub_core::HubCore;
+pub use refresh::RefreshGrantSummary;
 use subjects::SubjectDeriver;
 pub use token::UserinfoResponse;
 

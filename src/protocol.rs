@@ -9,6 +9,7 @@
 //! | [`pkce`] | code challenge and verifier |
 //! | [`client_auth`] | client authentication in a request |
 //! | [`token`] | the token request and response |
+//! | [`refresh`] | the refresh request |
 //! | [`revocation`] | the revocation request |
 //! | [`introspection`] | the introspection request and response |
 //! | [`userinfo`] | the access token of a userinfo request |
@@ -31,6 +32,7 @@ pub mod logout;
 pub mod params;
 pub mod pkce;
 pub mod redirect_uri;
+pub mod refresh;
 pub mod registration;
 pub mod revocation;
 pub mod sender_constraint;

@@ -284,6 +284,7 @@ impl HubParts<'_> {
         let tokens = OperatorTokens::new(self.loaded.admin_token.as_ref(), access);
         let admin = AdminApi::new(hub.connectors.clone(), tokens, &self.core.env)
             .with_audit(&self.core.audit)
+            .with_grants(&hub.grants)
             .with_key_reloader(Arc::new(self.keys.clone()))
             .with_operations(Arc::new(operations), readiness)
             .with_console(self.console(hub, readiness)?);

@@ -27,6 +27,7 @@ use crate::identity::sub::SubjectKeys;
 use crate::ids::Scope;
 use crate::protocol::acr::Platform;
 use crate::protocol::discovery;
+use crate::protocol::refresh::OFFLINE_ACCESS;
 use crate::register::Register;
 use crate::telemetry::{self, Metrics};
 use crate::token::UpstreamKeys;
@@ -250,7 +251,9 @@ impl DiscoveryPublisher {
         };
         let scopes: BTreeSet<Scope> = tables().flat_map(ScopeTable::scopes).cloned().collect();
         let claims: BTreeSet<ClaimName> = tables().flat_map(ScopeTable::all_claim_names).collect();
-        let scopes: Vec<Scope> = scopes.into_iter().collect();
+        let issues_refresh_tokens = federation.issues_refresh_tokens();
+        let offline = issues_refresh_tokens.then(|| Scope::from(OFFLINE_ACCESS));
+        let scopes: Vec<Scope> = scopes.into_iter().chain(offline).collect();
         // ID token claims that `claims` may request besides the identity.
         let claims = claims.iter().map(ClaimName::as_str).chain(["acr", "amr"]);
         let claims: Vec<String> = claims.map(ToOwned::to_owned).collect();
@@ -277,6 +280,7 @@ impl DiscoveryPublisher {
             has_public_clients: federation.has_public_clients(),
             ui_locales: &ui_locales,
             service_documentation: self.service_documentation.as_deref(),
+            issues_refresh_tokens,
             client_certificates: self.certificate_support(),
         })?;
         federation.discovery = document.into();

@@ -128,5 +128,6 @@ fn capacities(limits: &LimitsConfig) -> Capacities {
         login_page_codes: MAX_OWN_CODES,
         blocks: MAX_BLOCK_RECORDS,
         probes: MAX_PROBE_RECORDS,
+        refresh_grants: limits.refresh_grants,
     }
 }

@@ -28,8 +28,8 @@ use crate::protocol::email_domain::EmailDomain;
 use crate::protocol::registration::{ClientDirectory, ClientType, ProtocolRules, Registration};
 
 pub use clients::{
-    ClientAuthentication, DataProvider, IntrospectionResponseFormat, KeyOwner, ServiceProvider,
-    TokenBinding,
+    ClientAuthentication, DataProvider, IntrospectionResponseFormat, KeyOwner, RefreshTokenRules,
+    ServiceProvider, TokenBinding,
 };
 
 /// An immutable snapshot of all service providers, data providers, connectors and scopes.
@@ -267,6 +267,14 @@ impl Federation {
         self.services.values().any(|service| {
             service.registration.active && service.registration.client_type == ClientType::Public
         })
+    }
+
+    /// Returns true if an active service provider gets refresh tokens.
+    #[must_use]
+    pub fn issues_refresh_tokens(&self) -> bool {
+        self.services
+            .values()
+            .any(|service| service.registration.active && service.refresh_tokens.is_some())
     }
 
     /// Returns true if pages of this origin belong to an active public client.

@@ -35,6 +35,7 @@ pub mod proxies;
 pub(super) mod public_clients;
 pub(super) mod quotas;
 pub(super) mod references;
+mod refresh_tokens;
 pub mod scopes;
 pub(super) mod secret_locations;
 pub mod service_providers;

@@ -8,11 +8,18 @@ use super::records::{CodeRecord, TokenRecord, code_key, new_record, released_cla
 use super::session::{GrantSession, SessionOrigin};
 use crate::audit::{Event, EventKind};
 use crate::env::Timestamp;
-use crate::ids::Subject;
+use crate::ids::{Scope, Subject};
 use crate::login::{Grant, IdentifiedUser};
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::refresh::OFFLINE_ACCESS;
 use crate::store::{InsertPairError, NewRecord, StoreError};
 use crate::telemetry::trace;
+
+/// Returns the scopes of a grant: access while the user is away only with explicit consent.
+fn consented_scopes(grant: &Grant) -> Vec<Scope> {
+    let is_consented = |scope: &&Scope| grant.consented || scope.as_str() != OFFLINE_ACCESS;
+    grant.scopes.iter().filter(is_consented).cloned().collect()
+}
 
 impl Grants {
     /// Stores the session and the code of a finished login.
@@ -123,7 +130,7 @@ impl Grants {
             token: TokenRecord {
                 client_id: request.client_id.clone(),
                 subject: grant.user.subject.clone(),
-                scopes: grant.scopes.clone(),
+                scopes: consented_scopes(grant),
                 claims: released_claims(&grant.user.claims, &release.userinfo),
                 support_id: grant.support_id.clone(),
                 level: grant.user.level,

@@ -123,18 +123,21 @@ impl Grants {
             Err(internal) => return Err(internal),
         };
         if own_token.is_some() {
-            // There are no refresh tokens, so this token is all there is to revoke.
+            // A refresh token stays: the client may use it for another access token.
             self.store.remove(&token_key(text)).await?;
         }
-        self.core.metrics.record_revocation(if own_token.is_some() {
-            "revoked"
-        } else {
-            "not_found"
-        });
-        self.core.audit.record(|| match &own_token {
-            Some(token) => token::event_for_token(EventKind::TokenRevoked, token),
-            None => Event::new(EventKind::RevocationIgnored).sp(&client.registration.client_id),
-        });
+        let is_revoked = own_token.is_some() || self.revoke_refresh_token(client, text).await?;
+        self.core.metrics.record_revocation(if is_revoked { "revoked" } else { "not_found" });
+        match &own_token {
+            Some(token) => {
+                self.core.audit.record(|| token::event_for_token(EventKind::TokenRevoked, token));
+            }
+            // The end of a refresh token's grant has an event of its own.
+            None if is_revoked => {}
+            None => self.core.audit.record(|| {
+                Event::new(EventKind::RevocationIgnored).sp(&client.registration.client_id)
+            }),
+        }
         Ok(())
     }
 

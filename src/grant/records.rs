@@ -96,6 +96,16 @@ pub(super) fn token_key(token: &str) -> RecordKey {
     hashed_key(RecordKind::Token, token)
 }
 
+/// Returns the key of the grant that a refresh token names.
+pub(super) fn refresh_grant_key(name: &str) -> RecordKey {
+    hashed_key(RecordKind::RefreshGrant, name)
+}
+
+/// Returns the key of the list of a person's refresh grants. No grant's name has a line break.
+pub(super) fn subject_grants_key(subject: &Subject) -> RecordKey {
+    hashed_key(RecordKind::RefreshGrant, &format!("subject\n{}", subject.as_str()))
+}
+
 /// Returns the key of a logout destination. It is bound to one connector, so that no other
 /// connector can consume it.
 pub(super) fn logout_destination_key(connector: &ConnectorId, state: &str) -> RecordKey {

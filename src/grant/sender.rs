@@ -19,6 +19,19 @@ pub(super) enum ProvenSender {
     Certificate(ForwardedCertificate),
 }
 
+impl ProvenSender {
+    /// Returns the key that a token of this sender is bound to.
+    pub fn key(&self) -> Option<Confirmation> {
+        match self {
+            Self::Unknown => None,
+            Self::Dpop(proof) => Some(Confirmation::DpopKey(proof.thumbprint.clone())),
+            Self::Certificate(certificate) => {
+                Some(Confirmation::Certificate(certificate.thumbprint()))
+            }
+        }
+    }
+}
+
 impl Grants {
     /// Verifies what a token request proves possession of a key with. Changes nothing.
     ///
@@ -60,16 +73,10 @@ impl Grants {
         {
             return Err(ErrorCode::CodeDpopKey);
         }
-        let key = match sender {
-            ProvenSender::Unknown => return Ok(None),
-            ProvenSender::Certificate(certificate) => {
-                Confirmation::Certificate(certificate.thumbprint())
-            }
-            ProvenSender::Dpop(proof) => {
-                self.use_dpop_proof(client_id, &proof).await?;
-                Confirmation::DpopKey(proof.thumbprint)
-            }
-        };
+        let Some(key) = sender.key() else { return Ok(None) };
+        if let ProvenSender::Dpop(proof) = &sender {
+            self.use_dpop_proof(client_id, proof).await?;
+        }
         self.core.metrics.record_bound_token(key.method());
         Ok(Some(key))
     }

@@ -8,6 +8,7 @@ mod encryption;
 mod hint;
 mod introspection;
 mod logout;
+mod refresh;
 #[cfg(feature = "redis")]
 pub(crate) mod released;
 mod session;
@@ -143,6 +144,7 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> ServiceProvider {
         id_token_claims: false,
         cors_origins: Vec::new(),
         token_binding: Default::default(),
+        refresh_tokens: None,
     }
 }
 

@@ -110,8 +110,8 @@ impl Grants {
         let id_token = envelope.encrypt_marked(id_token, mark)?;
         let access_token = self.core.env.entropy().token();
         record.token.issued_at = now;
-        record.token.redirect_uri = Some(record.redirect_uri);
-        let families = [record.session.clone(), issued].into();
+        record.token.redirect_uri = Some(record.redirect_uri.clone());
+        let families = [record.session.clone(), issued.clone()].into();
         let draft = NewRecord { families, ..new_record(&record.token, tokens_live_until)? };
         match self.store.insert(token_key(&access_token), draft, now).await {
             Ok(_) => {}
@@ -120,6 +120,7 @@ impl Grants {
             Err(StoreError::Revoked) => return Err(ErrorCode::CodeRevoked),
             Err(error) => return Err(error.into()),
         }
+        let refresh_token = self.issue_refresh_token(client, &record, issued).await?;
         self.core.metrics.record_issued_token("access_token");
         self.core.metrics.record_issued_token("id_token");
         self.core.audit.record(|| {
@@ -133,7 +134,8 @@ impl Grants {
             id_token,
             &record.token.scopes,
         )
-        .bound_to(record.token.cnf.as_ref()))
+        .bound_to(record.token.cnf.as_ref())
+        .with_refresh_token(refresh_token))
     }
 
     /// Redeems the code, which stays consumed if a later step fails.

@@ -352,6 +352,7 @@ fn validate_parameters(
     let dpop_jkt = checks::parse_dpop_jkt(value(Param::DpopJkt))?;
 
     let scopes = checks::grant_scopes(proven.scope, proven.registration, directory)?;
+    let scopes = checks::drop_unasked_offline_access(scopes, prompt);
     let acr_values = proven.acr_values.unwrap_or_default();
     let acr =
         evaluate_acr_for_rules(acr_values, &claims, rules, &proven.registration.acr, platform)?;

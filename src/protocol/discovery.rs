@@ -65,6 +65,8 @@ pub struct DiscoveryInput<'a> {
     pub ui_locales: &'a [String],
     /// Documentation for service providers.
     pub service_documentation: Option<&'a str>,
+    /// Whether a service provider gets refresh tokens.
+    pub issues_refresh_tokens: bool,
     /// Present if the hub gets client certificates.
     pub client_certificates: Option<CertificateSupport<'a>>,
 }
@@ -213,7 +215,11 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             scopes_supported: provider.scopes,
             response_types_supported: &["code"],
             response_modes_supported: ResponseMode::ALL.iter().map(|mode| mode.as_str()).collect(),
-            grant_types_supported: &["authorization_code"],
+            grant_types_supported: if provider.issues_refresh_tokens {
+                &["authorization_code", "refresh_token"]
+            } else {
+                &["authorization_code"]
+            },
             acr_values_supported: provider.acr_values(),
             subject_types_supported: &["pairwise"],
             id_token_signing_alg_values_supported: SIGNING_ALGS,
@@ -286,6 +292,7 @@ mod tests {
             has_public_clients: false,
             ui_locales: &["en", "fr"].map(String::from),
             service_documentation: None,
+            issues_refresh_tokens: false,
             client_certificates: None,
         };
         let text = discovery_document(&provider).unwrap();

@@ -14,6 +14,7 @@ pub struct ByKind<T> {
     login_page_code: T,
     blocks: T,
     probes: T,
+    refresh_grant: T,
 }
 
 impl<T> ByKind<T> {
@@ -30,6 +31,7 @@ impl<T> ByKind<T> {
             login_page_code: make(RecordKind::LoginPageCode),
             blocks: make(RecordKind::Blocks),
             probes: make(RecordKind::Probes),
+            refresh_grant: make(RecordKind::RefreshGrant),
         }
     }
 
@@ -46,6 +48,7 @@ impl<T> ByKind<T> {
             RecordKind::LoginPageCode => &self.login_page_code,
             RecordKind::Blocks => &self.blocks,
             RecordKind::Probes => &self.probes,
+            RecordKind::RefreshGrant => &self.refresh_grant,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::grant::UserinfoResponse;
 use crate::grant::error::GrantError;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::{Params, is_form_urlencoded};
-use crate::protocol::{token, userinfo};
+use crate::protocol::{refresh, token, userinfo};
 
 /// Handles `POST /api/v2/token`.
 ///
@@ -30,10 +30,23 @@ pub async fn post_token(
 async fn redeem_code(context: &RequestContext, body: web::Payload) -> Result<Vec<u8>, GrantError> {
     let request = &context.request;
     let params = parse_client_form(request, body).await?;
+    if params.get("grant_type") == Some(refresh::GRANT_TYPE)
+        && context.hub.core.federation.load().issues_refresh_tokens()
+    {
+        return refresh_token(context, &params).await;
+    }
     let token_request =
         token::parse_request(context.content_type(), &authorization_headers(request), &params)?
             .with_sender(sender::read_evidence(context)?);
     let answer = context.hub.grants.redeem_code(&token_request).await?;
+    serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
+}
+
+async fn refresh_token(context: &RequestContext, params: &Params) -> Result<Vec<u8>, GrantError> {
+    let authorization = authorization_headers(&context.request);
+    let request = refresh::parse_request(context.content_type(), &authorization, params)?
+        .with_sender(sender::read_evidence(context)?);
+    let answer = context.hub.grants.refresh(&request).await?;
     serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
 }
 

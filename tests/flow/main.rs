@@ -37,6 +37,7 @@ mod openid;
 mod pages;
 mod policy;
 mod public_clients;
+mod refresh_tokens;
 mod reload;
 mod revocation;
 mod sandbox;

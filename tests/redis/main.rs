@@ -47,6 +47,7 @@ const ROOMY: Capacities = Capacities {
     login_page_codes: 10_000,
     blocks: 10,
     probes: 10,
+    refresh_grants: 10,
 };
 
 fn at(seconds: u64) -> Timestamp {

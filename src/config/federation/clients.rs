@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::config::model::AuthMethod;
+use crate::config::model::{AuthMethod, RefreshTokensConfig, ServiceProviderFile};
 use crate::config::validation::client_assertions::AssertionRules;
 use crate::config::validation::client_certificates::registered_name;
 use crate::config::validation::client_keys::{KeySource, ResponseEncryptionAlgs};
@@ -15,6 +16,7 @@ use crate::config::validation::logo::Logo;
 use crate::config::validation::service_providers::RegisteredClient;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
+use crate::protocol::refresh::OFFLINE_ACCESS;
 use crate::protocol::registration::{ProtocolRules, Registration};
 use crate::token::client_certificate::CertificateName;
 
@@ -56,6 +58,29 @@ pub struct ServiceProvider {
     pub cors_origins: Vec<String>,
     /// What its access tokens must be bound to.
     pub token_binding: TokenBinding,
+    /// Rules of its refresh tokens; `None` if it gets none.
+    pub refresh_tokens: Option<RefreshTokenRules>,
+}
+
+/// Rules of a service provider's refresh tokens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RefreshTokenRules {
+    /// Maximum lifetime, from the login.
+    pub lifetime: Duration,
+    /// Maximum time without a use.
+    pub idle: Duration,
+    /// Whether the user's logout ends them.
+    pub ends_with_session: bool,
+}
+
+impl RefreshTokenRules {
+    const fn from_config(config: RefreshTokensConfig) -> Self {
+        Self {
+            lifetime: Duration::from_secs(config.lifetime_seconds),
+            idle: Duration::from_secs(config.idle_seconds),
+            ends_with_session: config.end_with_session,
+        }
+    }
 }
 
 /// What the access tokens of a service provider must be bound to.
@@ -127,7 +152,7 @@ impl ServiceProvider {
                 client_type: file.client_type(),
                 redirect_uris: file.redirect_uris.clone(),
                 post_logout_redirect_uris: file.post_logout_redirect_uris.clone(),
-                granted_scopes: file.scopes.clone(),
+                granted_scopes: granted_scopes(file),
                 require_pkce: file.require_pkce,
                 home_page: file.home_page.clone(),
                 consent: file.consent,
@@ -162,6 +187,7 @@ impl ServiceProvider {
             logins_per_minute: file.logins_per_minute.and_then(NonZeroU32::new),
             id_token_claims: file.id_token_claims,
             cors_origins: file.cors_origins.clone(),
+            refresh_tokens: file.refresh_tokens.map(RefreshTokenRules::from_config),
             token_binding: TokenBinding {
                 dpop_required: file.dpop_bound_access_tokens,
                 dpop_nonce_required: file.dpop_nonce_required,
@@ -169,6 +195,15 @@ impl ServiceProvider {
             },
         }
     }
+}
+
+/// Returns the scopes that a service provider may request: with refresh tokens also the one that
+/// asks for them.
+fn granted_scopes(file: &ServiceProviderFile) -> Vec<Scope> {
+    let offline = Scope::from(OFFLINE_ACCESS);
+    let is_listed = file.scopes.contains(&offline);
+    let added = (file.refresh_tokens.is_some() && !is_listed).then_some(offline);
+    file.scopes.iter().cloned().chain(added).collect()
 }
 
 /// A validated data provider.

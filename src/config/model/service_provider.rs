@@ -109,6 +109,10 @@ pub struct ServiceProviderFile {
     /// Accepts only DPoP proofs with a nonce of the hub, which can't be made in advance.
     #[serde(default)]
     pub dpop_nonce_required: bool,
+    /// Lets it ask for refresh tokens by the scope `offline_access` (docs/refresh-tokens.md). Default:
+    /// none.
+    #[serde(default)]
+    pub refresh_tokens: Option<RefreshTokensConfig>,
     /// Binds all its access tokens to the certificate of the TLS connection (RFC 8705).
     #[serde(default)]
     pub tls_client_certificate_bound_access_tokens: bool,
@@ -174,6 +178,25 @@ impl ServiceProviderFile {
             Some(AuthMethod::None) => ClientType::Public,
             _ => ClientType::Confidential,
         }
+    }
+}
+
+/// Refresh tokens of a service provider.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RefreshTokensConfig {
+    /// Maximum lifetime, from the login.
+    pub lifetime_seconds: u64,
+    /// A grant that is not used for so long ends.
+    pub idle_seconds: u64,
+    /// The user's logout at the hub ends them.
+    pub end_with_session: bool,
+}
+
+impl Default for RefreshTokensConfig {
+    fn default() -> Self {
+        let days = |days: u64| days * 24 * 3600;
+        Self { lifetime_seconds: days(30), idle_seconds: days(7), end_with_session: true }
     }
 }
 

@@ -13,7 +13,9 @@ use super::declarations::Declarations;
 use super::logo::Logo;
 use super::scopes::ScopeTables;
 use super::value_checks::{check_rate, is_category_id};
-use super::{client_auth, client_certificates, level_names, localized_text, public_clients};
+use super::{
+    client_auth, client_certificates, level_names, localized_text, public_clients, refresh_tokens,
+};
 use crate::config::loading::folder::parse_folder;
 use crate::config::loading::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
 use crate::config::model::ServiceProviderFile;
@@ -223,6 +225,7 @@ fn check_own_rules(
     }
     consistency::check_sector(source, file.sector.as_deref(), problems);
     check_rate(source, "logins_per_minute", file.logins_per_minute, problems);
+    refresh_tokens::check_refresh_tokens(source, file, problems);
 }
 
 fn read_logo(

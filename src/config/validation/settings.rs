@@ -301,6 +301,7 @@ fn check_limits(source: &SourceFile, limits: &LimitsConfig, problems: &mut Vec<D
         ("logins", count(limits.logins), (1, 10_000_000)),
         ("sessions", count(limits.sessions), (1, 10_000_000)),
         ("grants", count(limits.grants), (1, 20_000_000)),
+        ("refresh_grants", count(limits.refresh_grants), (1, 20_000_000)),
         ("steps_in_flight", count(limits.steps_in_flight), (1, 65_536)),
         ("calls_per_connector", count(limits.calls_per_connector), (1, 65_536)),
         (

@@ -39,6 +39,10 @@ catalogue! {
             TokenCode "code" Repeated "Y040602" Missing "Y040601";
             TokenCodeVerifier "code_verifier" Repeated "Y040702";
         }
+        REFRESH ServiceProvider {
+            RefreshToken "refresh_token" Repeated "Y042392" Missing "Y042391";
+            RefreshScope "scope" Repeated "Y042393";
+        }
         CLIENT_AUTHENTICATION ServiceProvider {
             TokenClientId "client_id" Repeated "Y040302" Missing "Y040301";
             TokenClientSecret "client_secret" Repeated "Y040402" Missing "Y040401";
@@ -240,6 +244,11 @@ catalogue! {
     CodeRegistrationWithdrawn = "Y042320" 400 "invalid_grant" Warn Policy ServiceProvider "error-bad-request" "The redirect_uri or a scope of the authorization request is no longer registered for this client_id.";
     CodeSpentByAnother = "Y042360" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
     CodeDpopKey = "Y042370" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is bound to a key by dpop_jkt, and no DPoP proof of that key was sent.";
+    RefreshTokenUnknown = "Y042380" 400 "invalid_grant" Info Client ServiceProvider "error-bad-request" "The refresh token is not valid for this client_id, has expired, or was revoked.";
+    RefreshTokenOfAnother = "Y042381" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token is not valid for this client_id, has expired, or was revoked.";
+    RefreshTokenReused = "Y042382" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token was used before; it and all tokens issued with it are revoked.";
+    RefreshTokenKey = "Y042383" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token is bound to a key, which this request does not prove.";
+    RefreshScopeExceeded = "Y047001" 400 "invalid_scope" Info Client ServiceProvider "error-bad-request" "The scope asks for more than was granted with the refresh token.";
     BearerMissing = "Y043001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header with the access token is missing.";
     BearerTwice = "Y043002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header was sent more than once.";
     BearerOtherScheme = "Y043003" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header must use the scheme Bearer, or DPoP for a token that is bound to a key.";

@@ -14,8 +14,12 @@ use crate::ids::Secret;
 pub const ADMIN_TOKEN_NAME: &str = "admin token";
 
 /// POST requests that change nothing: searches carry personal data, which must not be in a URL.
-const READING_POSTS: [&str; 3] =
-    ["/admin/logins/search", "/admin/actions/search", "/admin/peer/logins/search"];
+const READING_POSTS: [&str; 4] = [
+    "/admin/logins/search",
+    "/admin/actions/search",
+    "/admin/peer/logins/search",
+    "/admin/refresh-grants/search",
+];
 
 /// An operator, as the audit log names them.
 #[derive(Clone, PartialEq, Eq, Debug)]
