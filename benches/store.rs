@@ -58,6 +58,7 @@ fn main() {
         pushed_requests: CAPACITY,
         blocks: 1,
         probes: 1,
+        refresh_grants: 1,
     };
     let env = Env::system();
     let metrics = Arc::new(Metrics::new().unwrap());

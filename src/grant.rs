@@ -9,9 +9,11 @@ mod assertion;
 pub mod auth_failures;
 pub mod authorization_request;
 mod authorization_response;
+mod certificate;
 pub mod client;
 pub mod client_keys;
 mod code;
+mod dpop;
 mod encryption;
 pub mod error;
 pub mod hint;
@@ -20,6 +22,8 @@ pub mod introspection;
 pub mod logout;
 mod records;
 mod request_object;
+mod refresh;
+mod sender;
 pub mod session;
 pub mod subjects;
 mod token;
@@ -32,12 +36,15 @@ use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::{Store, StoreError};
 use crate::token::Signer;
+use crate::token::client_certificate::CertificateAuthorities;
 use crate::token::verify::VerificationKeys;
 use arc_swap::ArcSwap;
 pub use assertion::UsedAssertionQuota;
 use auth_failures::AuthFailureLimiter;
 use client_keys::KeyDirectory;
+pub use dpop::DpopNonces;
 pub use hub_core::HubCore;
+pub use refresh::RefreshGrantSummary;
 use subjects::SubjectDeriver;
 pub use token::UserinfoResponse;
 
@@ -52,6 +59,11 @@ pub struct Grants {
     pub assertion_quota: UsedAssertionQuota,
     /// Bounds the pushed requests of each client in the same way.
     pub pushed_request_quota: UsedAssertionQuota,
+    pub dpop_nonces: DpopNonces,
+    /// Issue the certificates of clients with `tls_client_auth`.
+    pub certificate_authorities: Option<CertificateAuthorities>,
+    /// Base URL under which connections have client certificates, if it is another one.
+    pub certificate_base_url: Option<String>,
     pub subjects: SubjectDeriver,
     pub auth_failures: AuthFailureLimiter,
     /// `amr` value that identifies this hub.

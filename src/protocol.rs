@@ -9,9 +9,11 @@
 //! | [`pkce`] | code challenge and verifier |
 //! | [`client_auth`] | client authentication in a request |
 //! | [`token`] | the token request and response |
+//! | [`refresh`] | the refresh request |
 //! | [`revocation`] | the revocation request |
 //! | [`introspection`] | the introspection request and response |
-//! | [`userinfo`] | the bearer token of a userinfo request |
+//! | [`userinfo`] | the access token of a userinfo request |
+//! | [`sender_constraint`] | proof of possession, and the key that a token is bound to |
 //! | [`logout`] | the logout request, and its proven redirect |
 //! | [`error_response`] | errors as JSON, with status and challenge |
 //! | [`discovery`] | the provider configuration document |
@@ -31,8 +33,10 @@ pub mod params;
 pub mod pkce;
 pub mod pushed_request;
 pub mod redirect_uri;
+pub mod refresh;
 pub mod registration;
 pub mod revocation;
+pub mod sender_constraint;
 pub mod token;
 pub mod trace_context;
 pub mod userinfo;

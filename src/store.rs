@@ -14,6 +14,7 @@ use crate::config::kinds::TableKind;
 use crate::env::Timestamp;
 
 mod by_kind;
+mod capacities;
 mod compact_name;
 pub mod counters;
 mod encryption;
@@ -27,6 +28,7 @@ pub mod redis;
 mod revocations;
 
 pub use error::{InsertPairError, StoreError};
+pub use capacities::Capacities;
 
 /// The kinds of stores of this program.
 pub const KINDS: &[TableKind] = &[
@@ -61,9 +63,11 @@ pub enum RecordKind {
     Blocks,
     /// The hub that probes the identity providers, and its results: one record.
     Probes,
+    /// A grant whose access tokens a refresh token renews.
+    RefreshGrant,
 }
 
-const RECORD_KINDS: [RecordKind; 11] = [
+const RECORD_KINDS: [RecordKind; 12] = [
     RecordKind::Login,
     RecordKind::Session,
     RecordKind::Code,
@@ -75,6 +79,7 @@ const RECORD_KINDS: [RecordKind; 11] = [
     RecordKind::PushedRequest,
     RecordKind::Blocks,
     RecordKind::Probes,
+    RecordKind::RefreshGrant,
 ];
 
 impl RecordKind {
@@ -92,6 +97,7 @@ impl RecordKind {
             Self::PushedRequest => b'r',
             Self::Blocks => b'b',
             Self::Probes => b'h',
+            Self::RefreshGrant => b'g',
         }
     }
 
@@ -102,45 +108,6 @@ impl RecordKind {
 
     fn from_letter(letter: u8) -> Option<Self> {
         RECORD_KINDS.into_iter().find(|kind| kind.letter() == letter)
-    }
-}
-
-/// Maximum number of records of each kind, tombstones included.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Capacities {
-    pub logins: usize,
-    /// Total bytes of the values of all logins.
-    pub login_bytes: usize,
-    pub sessions: usize,
-    /// Codes and tokens share this capacity.
-    pub grants: usize,
-    pub logout_redirects: usize,
-    pub pending_logouts: usize,
-    pub assertions: usize,
-    pub login_page_codes: usize,
-    pub pushed_requests: usize,
-    pub blocks: usize,
-    pub probes: usize,
-}
-
-impl Capacities {
-    /// Returns the capacity that applies to a kind.
-    const fn for_kind(&self, kind: RecordKind) -> Usage {
-        let records = match kind {
-            RecordKind::Login => {
-                return Usage { records: self.logins, bytes: self.login_bytes };
-            }
-            RecordKind::Session => self.sessions,
-            RecordKind::Code | RecordKind::Token => self.grants,
-            RecordKind::LogoutRedirect => self.logout_redirects,
-            RecordKind::PendingLogout => self.pending_logouts,
-            RecordKind::Assertion => self.assertions,
-            RecordKind::LoginPageCode => self.login_page_codes,
-            RecordKind::PushedRequest => self.pushed_requests,
-            RecordKind::Blocks => self.blocks,
-            RecordKind::Probes => self.probes,
-        };
-        Usage { records, bytes: usize::MAX }
     }
 }
 

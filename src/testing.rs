@@ -5,12 +5,14 @@
 
 #![allow(clippy::pedantic, reason = "tests are tables, and panic where they fail")]
 
+pub mod certificates;
 #[cfg(test)]
 pub mod code_store;
 #[cfg(test)]
 pub mod connectors;
 #[cfg(test)]
 pub mod counter_conformance;
+pub mod dpop_client;
 pub mod env;
 #[cfg(test)]
 pub mod fake_directory;

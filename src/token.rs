@@ -3,9 +3,11 @@
 //! Responsible for key material and its rotation, and for the form of ID tokens and signed
 //! userinfo. Does not know who asks for a token and why, stores, or HTTP.
 
+pub mod client_certificate;
 pub mod client_keys;
 pub mod decrypt;
 pub mod decryption_key;
+pub mod dpop_proof;
 pub mod encrypt;
 mod jwe;
 pub mod keyfiles;

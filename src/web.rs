@@ -63,6 +63,7 @@ mod request_context;
 pub mod responses;
 pub mod routes;
 pub mod sandbox;
+mod sender;
 pub mod sign_in;
 mod spans;
 pub mod token;

@@ -7,6 +7,7 @@ use crate::login::{Completed, Login, LoginAnswer, LoginState};
 use crate::protocol::acr::AuthenticationRequirement;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::email_domain::EmailDomain;
+use crate::protocol::refresh::OFFLINE_ACCESS;
 use crate::store::Record;
 
 /// Result of a step.
@@ -23,6 +24,8 @@ pub struct LoginSummary {
     pub support_id: SupportId,
     pub requirement: AuthenticationRequirement,
     pub ui_locales: Vec<String>,
+    /// Whether the service provider asks for access while the user is away.
+    pub offline_access: bool,
     /// The domain of an e-mail address in `login_hint`.
     pub login_hint_domain: Option<EmailDomain>,
     pub opened_at: Timestamp,
@@ -46,6 +49,11 @@ impl LoginSummary {
             support_id: context.support_id.clone(),
             requirement: context.request.requirement(),
             ui_locales: context.request.ui_locales.clone(),
+            offline_access: context
+                .request
+                .scopes
+                .iter()
+                .any(|scope| scope.as_str() == OFFLINE_ACCESS),
             login_hint_domain: login_hint.and_then(|hint| EmailDomain::from_address(hint.reveal())),
             opened_at: context.opened_at,
             expires_at: context.expires_at,

@@ -26,6 +26,8 @@ pub enum BuildError {
     Register(String),
     #[error(transparent)]
     SubjectKey(#[from] crate::identity::sub::SubjectKeyError),
+    #[error("public.client_certificates.ca can't be used: {0}")]
+    ClientCertificates(#[from] crate::token::client_certificate::AuthoritiesError),
     #[error(transparent)]
     ClientKeys(#[from] crate::grant::client_keys::KeyDirectoryError),
     #[error(transparent)]

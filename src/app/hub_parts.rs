@@ -15,7 +15,7 @@ use super::keys::SharedKeys;
 use super::metrics_sampler;
 use super::operations::LocalHubOperations;
 use super::peers::PeerHubClient;
-use super::prepare::DiscoveryPublisher;
+use super::prepare::{DiscoveryPublisher, read_certificate_authorities};
 use super::readiness::{self, ReadinessSources, StoreCapacities};
 use super::reload::{Reload, ReloadConfig};
 use crate::actor::blocks::Blocks;
@@ -31,7 +31,7 @@ use crate::env::Env;
 use crate::grant::auth_failures::AuthFailureLimiter;
 use crate::grant::client_keys::KeyDirectory;
 use crate::grant::subjects::SubjectDeriver;
-use crate::grant::{Gate, GrantLifetimes, Grants, HubCore, UsedAssertionQuota};
+use crate::grant::{DpopNonces, Gate, GrantLifetimes, Grants, HubCore, UsedAssertionQuota};
 use crate::identity::sub::SubjectKeys;
 use crate::quota::RateLimits;
 use crate::quota::counter_sync::CounterSync;
@@ -41,6 +41,7 @@ use crate::store::Store;
 use crate::store::counters::Counters;
 use crate::store::kind::StoreCheck;
 use crate::telemetry::Metrics;
+use crate::token::client_certificate::CertificateAuthorities;
 use crate::token::keyring::JWKS_MAX_AGE;
 use crate::web::admin::{AdminApi, AdminCredentials};
 use crate::web::admin_console::AdminConsole;
@@ -158,6 +159,13 @@ impl HubParts<'_> {
             client_keys: Arc::clone(&self.client_keys),
             assertion_quota: UsedAssertionQuota::with_store_capacity(settings.limits.grants),
             pushed_request_quota: UsedAssertionQuota::with_store_capacity(settings.limits.grants),
+            dpop_nonces: self.dpop_nonces(),
+            certificate_authorities: self.certificate_authorities(),
+            certificate_base_url: settings
+                .public
+                .client_certificates
+                .as_ref()
+                .and_then(|certificates| certificates.base_url.clone()),
             subjects: SubjectDeriver { source: settings.subject, keys: subject_keys },
             auth_failures: AuthFailureLimiter::with_metrics(
                 failure_limits,
@@ -172,6 +180,20 @@ impl HubParts<'_> {
                 id_token: settings.lifetimes.id_token(),
                 openid_id_token: settings.lifetimes.openid_id_token(),
             },
+        })
+    }
+
+    /// Derives the nonces from the oldest subject key, which every hub of the federation has.
+    fn dpop_nonces(&self) -> DpopNonces {
+        let oldest = self.loaded.subject_keys.values().next();
+        DpopNonces::from_secret(oldest.map_or(&[], |key| key.secret.reveal()))
+    }
+
+    /// Reads the authorities again, which could be read when the parts were prepared.
+    fn certificate_authorities(&self) -> Option<CertificateAuthorities> {
+        read_certificate_authorities(self.loaded).unwrap_or_else(|error| {
+            tracing::error!(%error, "no client can authenticate by tls_client_auth");
+            None
         })
     }
 
@@ -264,6 +286,7 @@ impl HubParts<'_> {
         let tokens = AdminCredentials::new(self.loaded.admin_token.as_ref(), access);
         let admin = AdminApi::new(hub.connectors.clone(), tokens, &self.core.env)
             .with_audit(&self.core.audit)
+            .with_grants(&hub.grants)
             .with_key_reloader(Arc::new(self.keys.clone()))
             .with_operations(Arc::new(operations), readiness)
             .with_console(self.console(hub, readiness)?);

@@ -156,9 +156,10 @@ fn last_secret_ends(federation: &Federation) -> Vec<(ClientId, Timestamp)> {
                 ClientAuthentication::SecretPost(secrets)
                 | ClientAuthentication::SecretBasic(secrets)
                 | ClientAuthentication::Secret(secrets) => secrets,
-                ClientAuthentication::PrivateKeyJwt(_) | ClientAuthentication::Public => {
-                    return None;
-                }
+                ClientAuthentication::PrivateKeyJwt(_)
+                | ClientAuthentication::TlsCertificate(_)
+                | ClientAuthentication::SelfSignedCertificate
+                | ClientAuthentication::Public => return None,
             };
             Some((service.registration.client_id.clone(), DatedSecret::last_expiry(secrets)?))
         });

@@ -15,6 +15,7 @@ use super::traces::{self, TraceExport};
 use crate::actor::blocks::Blocks;
 use crate::actor::registry::ConnectorSpec;
 use crate::config::config_digest::FieldDigests;
+use crate::config::model::ClientCertificatesConfig;
 use crate::config::{ConfiguredConnector, Federation, LoadedConfig, SandboxMode};
 use crate::connector;
 use crate::egress::http_client_pool::HttpClientPool;
@@ -27,9 +28,11 @@ use crate::ids::Scope;
 use crate::protocol::acr::Platform;
 use crate::protocol::discovery;
 use crate::protocol::registration::PushedRequests;
+use crate::protocol::refresh::OFFLINE_ACCESS;
 use crate::register::Register;
 use crate::telemetry::{self, Metrics};
 use crate::token::UpstreamKeys;
+use crate::token::client_certificate::{AuthoritiesError, CertificateAuthorities};
 use crate::web::error_pages;
 use crate::web::outer_middleware::OuterMiddleware;
 use crate::web::pages;
@@ -84,6 +87,7 @@ pub(super) fn prepare_hub(
             collect_error(&mut errors, connector_spec(configured, fields, &connector_context))
         })
         .collect();
+    collect_error(&mut errors, read_certificate_authorities(loaded));
     let register = collect_error(&mut errors, prepare_register(loaded, env, &metrics));
     let blocks = collect_error(&mut errors, Blocks::load(&settings.state, env));
     let (secrets, country) = (loaded.subject_keys.clone(), settings.home_country.clone());
@@ -183,7 +187,24 @@ fn build_outer_middleware(
     let deadline = Duration::from_secs(loaded.settings.limits.request_seconds);
     let outer_middleware =
         OuterMiddleware::new(&loaded.settings.base_url, deadline, Arc::clone(metrics), page)?;
+    let certificates = loaded.settings.public.client_certificates.as_ref();
+    let certificate_host = certificates.and_then(|certificates| certificates.base_url.as_deref());
+    let outer_middleware = outer_middleware.with_certificate_host(certificate_host);
     Ok(Arc::new(outer_middleware.with_tracer(traces.tracer.clone())))
+}
+
+/// Reads the authorities of `tls_client_auth`; `None` if none are configured.
+///
+/// # Errors
+/// Returns an error if their file is unusable.
+pub(super) fn read_certificate_authorities(
+    loaded: &LoadedConfig,
+) -> Result<Option<CertificateAuthorities>, AuthoritiesError> {
+    let certificates = loaded.settings.public.client_certificates.as_ref();
+    certificates
+        .and_then(|certificates| certificates.ca.as_deref())
+        .map(CertificateAuthorities::read)
+        .transpose()
 }
 
 /// Publishes the discovery document; holds its parts that do not change with the federation.
@@ -194,6 +215,7 @@ pub(super) struct DiscoveryPublisher {
     platform: Platform,
     service_documentation: Option<String>,
     pushed_requests: PushedRequests,
+    client_certificates: Option<ClientCertificatesConfig>,
 }
 
 impl DiscoveryPublisher {
@@ -205,7 +227,16 @@ impl DiscoveryPublisher {
             platform: settings.platform,
             service_documentation: settings.service_documentation.clone(),
             pushed_requests: settings.pushed_authorization_requests,
+            client_certificates: settings.public.client_certificates.clone(),
         }
+    }
+
+    fn certificate_support(&self) -> Option<discovery::CertificateSupport<'_>> {
+        let certificates = self.client_certificates.as_ref()?;
+        Some(discovery::CertificateSupport {
+            has_authorities: certificates.ca.is_some(),
+            base_url: certificates.base_url.as_deref(),
+        })
     }
 
     /// Returns the federation with its discovery document.
@@ -223,7 +254,9 @@ impl DiscoveryPublisher {
         };
         let scopes: BTreeSet<Scope> = tables().flat_map(ScopeTable::scopes).cloned().collect();
         let claims: BTreeSet<ClaimName> = tables().flat_map(ScopeTable::all_claim_names).collect();
-        let scopes: Vec<Scope> = scopes.into_iter().collect();
+        let issues_refresh_tokens = federation.issues_refresh_tokens();
+        let offline = issues_refresh_tokens.then(|| Scope::from(OFFLINE_ACCESS));
+        let scopes: Vec<Scope> = scopes.into_iter().chain(offline).collect();
         // ID token claims that `claims` may request besides the identity.
         let claims = claims.iter().map(ClaimName::as_str).chain(["acr", "amr"]);
         let claims: Vec<String> = claims.map(ToOwned::to_owned).collect();
@@ -251,6 +284,8 @@ impl DiscoveryPublisher {
             ui_locales: &ui_locales,
             service_documentation: self.service_documentation.as_deref(),
             protection: federation.protection_features(self.pushed_requests),
+            issues_refresh_tokens,
+            client_certificates: self.certificate_support(),
         })?;
         federation.discovery = document.into();
         Ok(federation)

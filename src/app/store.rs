@@ -130,5 +130,6 @@ fn capacities(limits: &LimitsConfig) -> Capacities {
         pushed_requests: limits.grants,
         blocks: MAX_BLOCK_RECORDS,
         probes: MAX_PROBE_RECORDS,
+        refresh_grants: limits.refresh_grants,
     }
 }

@@ -151,6 +151,8 @@ events! {
         "An operator signed in to the admin console.";
     LoginsSearched "logins_searched" [sub operator reason]
         "An operator searched the recent logins of a person, for this reason.";
+    RefreshGrantsRevoked "refresh_grants_revoked" [sub operator reason]
+        "An operator ended refresh tokens of a person, for this reason.";
     ReloadRequested "reload_requested" [operator]
         "An operator made the hub read its files and keys at once.";
     KeyRotationRequested "key_rotation_requested" [operator]

@@ -31,7 +31,8 @@ use crate::protocol::registration::{
 };
 
 pub use clients::{
-    ClientAuthentication, DataProvider, IntrospectionResponseFormat, KeyOwner, ServiceProvider,
+    ClientAuthentication, DataProvider, IntrospectionResponseFormat, KeyOwner, RefreshTokenRules,
+    ServiceProvider, TokenBinding,
 };
 
 /// An immutable snapshot of all service providers, data providers, connectors and scopes.
@@ -287,6 +288,14 @@ impl Federation {
             signed_responses: active().any(|used| used.response_alg.is_some()),
             encrypted_responses: active().any(|used| used.response_encryption.is_some()),
         }
+    }
+
+    /// Returns true if an active service provider gets refresh tokens.
+    #[must_use]
+    pub fn issues_refresh_tokens(&self) -> bool {
+        self.services
+            .values()
+            .any(|service| service.registration.active && service.refresh_tokens.is_some())
     }
 
     /// Returns true if pages of this origin belong to an active public client.

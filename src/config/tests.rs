@@ -60,6 +60,11 @@ client_id = "hub"
 client_secret = { env = "CONNECTOR_IDP__SECRET" }
 "#;
 
+/// The file of the service provider with these lines in place of its secret.
+pub(crate) fn service_with(more: &str) -> String {
+    SERVICE.replace("secrets = [{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]", more)
+}
+
 /// A valid configuration folder that tests modify.
 pub(crate) struct Folder {
     root: TempDir,

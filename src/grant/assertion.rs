@@ -119,6 +119,8 @@ impl Grants {
             ClientAuthentication::SecretPost(_)
             | ClientAuthentication::SecretBasic(_)
             | ClientAuthentication::Secret(_)
+            | ClientAuthentication::TlsCertificate(_)
+            | ClientAuthentication::SelfSignedCertificate
             | ClientAuthentication::Public => None,
         });
         let (Some(client), Some(rules)) = (&client, rules) else {
@@ -195,8 +197,8 @@ impl Grants {
     }
 }
 
-/// Bounds the used assertions that the store holds for each client: a client that floods the token
-/// endpoint with valid assertions must not exhaust the store.
+/// Bounds the used assertions and DPoP proofs that the store holds for each client: a client that
+/// floods the hub with valid ones must not exhaust the store.
 #[derive(Debug)]
 pub struct UsedAssertionQuota {
     max_per_client: usize,
@@ -224,10 +226,12 @@ impl UsedAssertionQuota {
         self.known_since.store(start.millis(), Ordering::Relaxed);
     }
 
+    /// Returns when the store began to know every used assertion and proof.
     pub(super) fn known_since(&self) -> Timestamp {
         Timestamp::from_millis(self.known_since.load(Ordering::Relaxed))
     }
 
+    /// Returns whether the client may use another assertion or proof.
     pub(super) fn has_capacity(&self, client_id: &ClientId, now: Timestamp) -> bool {
         let mut taken = self.used_by_minute.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(client_counts) = taken.get_mut(client_id) else { return true };
@@ -235,6 +239,7 @@ impl UsedAssertionQuota {
         client_counts.values().sum::<usize>() < self.max_per_client
     }
 
+    /// Counts a used assertion or proof that the store holds until then.
     pub(super) fn reserve(&self, client_id: &ClientId, until: Timestamp) {
         let mut taken = self.used_by_minute.lock().unwrap_or_else(PoisonError::into_inner);
         *taken.entry(client_id.clone()).or_default().entry(unix_minute(until)).or_default() += 1;

@@ -24,6 +24,12 @@ pub(super) enum ClientAuthError {
     Unknown,
     #[error("the client used another method than its registered token_endpoint_auth_method")]
     OtherMethod,
+    #[error(
+        "the client's certificate was not issued by the authorities of public.client_certificates, or is not valid now"
+    )]
+    CertificateUntrusted,
+    #[error("the client's certificate is not the registered one")]
+    CertificateOther,
     #[error("the client sent no credentials, and is not registered as a public client")]
     NoCredentials,
     #[error("the secret is not one of the client's secrets")]
@@ -43,6 +49,8 @@ impl ClientAuthError {
             Self::OtherMethod => ErrorCode::ClientOtherMethod,
             // The same answer for every id that is not a public client's.
             Self::NoCredentials => ErrorCode::Missing(RequiredParam::TokenClientSecret),
+            Self::CertificateUntrusted => ErrorCode::ClientCertificateUntrusted,
+            Self::CertificateOther => ErrorCode::ClientCertificateOther,
             Self::Secret => ErrorCode::ClientAuthentication,
             Self::SecretNotYet => ErrorCode::ClientSecretNotYet,
             Self::SecretExpired => ErrorCode::ClientSecretExpired,
@@ -72,6 +80,9 @@ impl Grants {
             }
             Credentials::Assertion { claimed, assertion } => {
                 self.authenticate_by_assertion(claimed.as_ref(), assertion.reveal()).await
+            }
+            Credentials::Certificate { client_id, certificate } => {
+                self.authenticate_by_certificate(client_id, certificate).await
             }
             Credentials::Public { client_id } => self.identify_public_client(client_id),
         };
@@ -113,6 +124,7 @@ impl Grants {
         let named = match offered {
             Credentials::SecretPost { client_id, .. }
             | Credentials::SecretBasic { client_id, .. }
+            | Credentials::Certificate { client_id, .. }
             | Credentials::Public { client_id } => Some(client_id),
             Credentials::Assertion { claimed, .. } => claimed.as_ref(),
         };

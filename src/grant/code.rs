@@ -8,11 +8,18 @@ use super::records::{CodeRecord, TokenRecord, code_key, new_record, released_cla
 use super::session::{GrantSession, SessionOrigin};
 use crate::audit::{Event, EventKind};
 use crate::env::Timestamp;
-use crate::ids::Subject;
+use crate::ids::{Scope, Subject};
 use crate::login::{Grant, IdentifiedUser};
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::refresh::OFFLINE_ACCESS;
 use crate::store::{InsertPairError, NewRecord, StoreError};
 use crate::telemetry::trace;
+
+/// Returns the scopes of a grant: access while the user is away only with explicit consent.
+fn consented_scopes(grant: &Grant) -> Vec<Scope> {
+    let is_consented = |scope: &&Scope| grant.consented || scope.as_str() != OFFLINE_ACCESS;
+    grant.scopes.iter().filter(is_consented).cloned().collect()
+}
 
 impl Grants {
     /// Stores the session and the code of a finished login.
@@ -119,16 +126,18 @@ impl Grants {
             achieved: grant.user.authentication.level,
             session: session.family.clone(),
             hint_key: session.hint_key.clone(),
+            dpop_jkt: request.dpop_jkt.clone(),
             token: TokenRecord {
                 client_id: request.client_id.clone(),
                 subject: grant.user.subject.clone(),
-                scopes: grant.scopes.clone(),
+                scopes: consented_scopes(grant),
                 claims: released_claims(&grant.user.claims, &release.userinfo),
                 support_id: grant.support_id.clone(),
                 level: grant.user.level,
                 acr_name: request.acr_answer(&grant.user.evidence.acr_proof(grant.user.level)),
                 issued_at: now,
                 redirect_uri: None,
+                cnf: None,
                 subjects_by_sector: self.derive_subjects_by_sector(grant)?,
                 trace: trace::login_context(),
             },

@@ -26,6 +26,7 @@ use crate::protocol::introspection::{
     ActiveToken, Introspection, IntrospectionRequest, JWT_TYPE, SignedIntrospection,
 };
 use crate::protocol::revocation::RevocationRequest;
+use crate::protocol::sender_constraint::Confirmation;
 
 /// An introspection response in the data provider's registered format.
 #[derive(Debug)]
@@ -122,18 +123,21 @@ impl Grants {
             Err(internal) => return Err(internal),
         };
         if own_token.is_some() {
-            // There are no refresh tokens, so this token is all there is to revoke.
+            // A refresh token stays: the client may use it for another access token.
             self.store.remove(&token_key(text)).await?;
         }
-        self.core.metrics.record_revocation(if own_token.is_some() {
-            "revoked"
-        } else {
-            "not_found"
-        });
-        self.core.audit.record(|| match &own_token {
-            Some(token) => token::event_for_token(EventKind::TokenRevoked, token),
-            None => Event::new(EventKind::RevocationIgnored).sp(&client.registration.client_id),
-        });
+        let is_revoked = own_token.is_some() || self.revoke_refresh_token(client, text).await?;
+        self.core.metrics.record_revocation(if is_revoked { "revoked" } else { "not_found" });
+        match &own_token {
+            Some(token) => {
+                self.core.audit.record(|| token::event_for_token(EventKind::TokenRevoked, token));
+            }
+            // The end of a refresh token's grant has an event of its own.
+            None if is_revoked => {}
+            None => self.core.audit.record(|| {
+                Event::new(EventKind::RevocationIgnored).sp(&client.registration.client_id)
+            }),
+        }
         Ok(())
     }
 
@@ -224,6 +228,8 @@ impl Grants {
             acr: assurance::acr::id_token_level(token.level, self.core.platform),
             iat: token.issued_at.seconds(),
             exp: valid.expires_at.seconds(),
+            token_type: token.cnf.as_ref().map(Confirmation::token_type),
+            cnf: token.cnf.as_ref(),
             claims: self.released_claims(token, &shared),
         })))
     }

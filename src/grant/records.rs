@@ -15,6 +15,7 @@ use crate::env::Timestamp;
 use crate::identity::ClaimName;
 use crate::ids::{ClientId, ConnectorId, Scope, Secret, Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::sender_constraint::Confirmation;
 use crate::protocol::trace_context::TraceContext;
 use crate::store::{Family, NewRecord, Record, RecordKey, RecordKind};
 
@@ -40,6 +41,9 @@ pub(super) struct CodeRecord {
     /// The session's key that marks its encrypted ID tokens, which identifies them at logout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint_key: Option<Secret<String>>,
+    /// Thumbprint of the DPoP key that may redeem the code (RFC 9449 §10).
+    #[serde(default)]
+    pub dpop_jkt: Option<String>,
     pub token: TokenRecord,
 }
 
@@ -65,6 +69,9 @@ pub struct TokenRecord {
     /// Redirect URI of the code; absent inside a [`CodeRecord`] and in tokens of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect_uri: Option<String>,
+    /// The key that the token is bound to; absent for a bearer token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cnf: Option<Confirmation>,
     /// Trace context of the login; absent when tracing is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
@@ -87,6 +94,16 @@ pub(super) fn code_key(code: &str) -> RecordKey {
 /// Returns the key of an access token.
 pub(super) fn token_key(token: &str) -> RecordKey {
     hashed_key(RecordKind::Token, token)
+}
+
+/// Returns the key of the grant that a refresh token names.
+pub(super) fn refresh_grant_key(name: &str) -> RecordKey {
+    hashed_key(RecordKind::RefreshGrant, name)
+}
+
+/// Returns the key of the list of a person's refresh grants. No grant's name has a line break.
+pub(super) fn subject_grants_key(subject: &Subject) -> RecordKey {
+    hashed_key(RecordKind::RefreshGrant, &format!("subject\n{}", subject.as_str()))
 }
 
 /// Returns the key of a logout destination. It is bound to one connector, so that no other
@@ -128,6 +145,11 @@ pub(super) fn session_key(cookie: &str) -> RecordKey {
 /// a key.
 pub(super) fn assertion_key(client_id: &ClientId, jti: &str) -> RecordKey {
     hashed_key(RecordKind::Assertion, &format!("{client_id}\n{jti}"))
+}
+
+/// Returns the key of a used DPoP proof. No client_id is empty, so it is no assertion's key.
+pub(super) fn dpop_proof_key(thumbprint: &str, jti: &str) -> RecordKey {
+    hashed_key(RecordKind::Assertion, &format!("\ndpop\n{thumbprint}\n{jti}"))
 }
 
 fn hashed_key(kind: RecordKind, secret: &str) -> RecordKey {

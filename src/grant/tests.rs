@@ -3,11 +3,13 @@
 mod assertion;
 mod client;
 mod code;
+mod dpop;
 mod encryption;
 mod hint;
 mod introspection;
 mod logout;
 mod pushed_request;
+mod refresh;
 #[cfg(feature = "redis")]
 pub(crate) mod released;
 mod session;
@@ -42,8 +44,9 @@ use crate::login::{Grant, SessionUse};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
+use crate::protocol::sender_constraint::SenderEvidence;
 use crate::protocol::token::TokenRequest;
-use crate::protocol::userinfo::{BearerLocation, BearerToken};
+use crate::protocol::userinfo::{BearerLocation, PresentedToken, TokenScheme};
 use crate::store::Capacities;
 use crate::store::memory::MemoryStore;
 use crate::testing::env::{ManualClock, SeededEntropy};
@@ -102,8 +105,12 @@ struct Hub {
 impl Hub {
     /// Requests userinfo with the token in the header; returns the response, signed or not.
     async fn userinfo(&self, token: &str) -> Result<String, ErrorCode> {
-        let bearer =
-            BearerToken { token: Secret::new(token.into()), location: BearerLocation::Header };
+        let bearer = PresentedToken {
+            token: Secret::new(token.into()),
+            location: BearerLocation::Header,
+            scheme: TokenScheme::Bearer,
+            sender: SenderEvidence::default(),
+        };
         let answer = self.grants.userinfo(&bearer).await.map_err(|refusal| refusal.code)?;
         Ok(match answer {
             UserinfoResponse::Jwt(token) => token,
@@ -137,6 +144,8 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> ServiceProvider {
         logins_per_minute: None,
         id_token_claims: false,
         cors_origins: Vec::new(),
+        token_binding: Default::default(),
+        refresh_tokens: None,
     }
 }
 
@@ -195,6 +204,9 @@ impl Hub {
             pushed_request_quota: super::UsedAssertionQuota::with_store_capacity(
                 capacities.pushed_requests,
             ),
+            dpop_nonces: super::DpopNonces::from_secret(b"shared by the hubs"),
+            certificate_authorities: None,
+            certificate_base_url: None,
             subjects: SubjectDeriver { source: SubjectSource::Pivot, keys: subject_keys() },
             auth_failures: AuthFailureLimiter::new(ALLOWED, &core.env),
             amr_marker: "hub".into(),
@@ -283,6 +295,7 @@ fn token_request(code: &str) -> TokenRequest {
         redirect_uri: SP_CALLBACK.into(),
         code: Secret::new(code.into()),
         code_verifier: None,
+        sender: SenderEvidence::default(),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::pkce;
 use crate::protocol::registration::{ClientType, ProtocolRules, Registration};
 use crate::protocol::token::{TokenRequest, TokenResponse};
-use crate::protocol::userinfo::{BearerLocation, BearerToken};
+use crate::protocol::userinfo::{BearerLocation, PresentedToken};
 use crate::store::{Family, NewRecord, StoreError, TakeOutcome};
 use crate::telemetry::trace;
 use crate::token::encrypt::JweMark;
@@ -92,6 +92,8 @@ impl Grants {
         // Checked before the code is taken: a service provider whose keys are briefly unavailable
         // does not lose its code.
         let envelope = self.response_encryption(client, ResponseKind::IdToken)?;
+        // Likewise a client whose proof needs a nonce, which it learns from the answer.
+        let sender = self.verify_token_sender(client, &request.sender)?;
         let now = self.core.env.now();
         let code = request.code.reveal();
         let issued = code_family(code);
@@ -100,14 +102,16 @@ impl Grants {
         let mut record = self.take_code(code, client_id, now).await?;
         trace::attach_login(&record.token.support_id, record.token.trace.as_ref());
         self.check_code_binding(&client.registration, request, &record)?;
+        let dpop_jkt = record.dpop_jkt.as_deref();
+        record.token.cnf = self.bind_to_sender(client_id, dpop_jkt, sender).await?;
 
         let id_token = self.mint_id_token(&record, client, now).await?;
         let mark = record.hint_key.as_ref().map(|key| JweMark { key, audience: client_id });
         let id_token = envelope.encrypt_marked(id_token, mark)?;
         let access_token = self.core.env.entropy().token();
         record.token.issued_at = now;
-        record.token.redirect_uri = Some(record.redirect_uri);
-        let families = [record.session.clone(), issued].into();
+        record.token.redirect_uri = Some(record.redirect_uri.clone());
+        let families = [record.session.clone(), issued.clone()].into();
         let draft = NewRecord { families, ..new_record(&record.token, tokens_live_until)? };
         match self.store.insert(token_key(&access_token), draft, now).await {
             Ok(_) => {}
@@ -116,6 +120,7 @@ impl Grants {
             Err(StoreError::Revoked) => return Err(ErrorCode::CodeRevoked),
             Err(error) => return Err(error.into()),
         }
+        let refresh_token = self.issue_refresh_token(client, &record, issued).await?;
         self.core.metrics.record_issued_token("access_token");
         self.core.metrics.record_issued_token("id_token");
         self.core.audit.record(|| {
@@ -128,7 +133,9 @@ impl Grants {
             self.lifetimes.access_token.as_secs(),
             id_token,
             &record.token.scopes,
-        ))
+        )
+        .bound_to(record.token.cnf.as_ref())
+        .with_refresh_token(refresh_token))
     }
 
     /// Redeems the code, which stays consumed if a later step fails.
@@ -265,15 +272,20 @@ impl Grants {
     /// "openid"` registered no algorithm.
     ///
     /// # Errors
-    /// `AccessTokenInvalid`, `BearerInBody`, `ClientKeysMissing`, or the hub's own failures.
-    pub async fn userinfo(&self, bearer: &BearerToken) -> Result<UserinfoResponse, GrantError> {
-        let valid = self.validate_access_token(bearer.token.reveal()).await?;
+    /// `AccessTokenInvalid`, `BearerInBody`, `ClientKeysMissing`, the codes of a token that is bound
+    /// to a key and of its proof, or the hub's own failures.
+    pub async fn userinfo(
+        &self,
+        presented: &PresentedToken,
+    ) -> Result<UserinfoResponse, GrantError> {
+        let valid = self.validate_access_token(presented.token.reveal()).await?;
         let refusal = |code| GrantError::for_client(&valid.token.client_id, code);
-        if bearer.location == BearerLocation::Body
+        if presented.location == BearerLocation::Body
             && valid.client.registration.rules == ProtocolRules::Federation
         {
             return Err(refusal(ErrorCode::BearerInBody)); // R160
         }
+        self.check_token_sender(&valid, presented).await.map_err(refusal)?;
         let answer = self.build_userinfo_response(&valid).await.map_err(refusal)?;
         self.core.audit.record(|| {
             event_for_token(EventKind::UserinfoReleased, &valid.token).level(valid.token.level)

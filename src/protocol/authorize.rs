@@ -77,6 +77,8 @@ pub struct AuthorizationRequest {
     pub claims: RequestedClaims,
     /// S256 challenge, 43 base64url characters.
     pub code_challenge: Option<String>,
+    /// Thumbprint of the DPoP key that the code is bound to (RFC 9449 §10).
+    pub dpop_jkt: Option<String>,
     /// At most 256 characters.
     pub login_hint: Option<Secret<String>>,
     /// Not verified yet.
@@ -358,8 +360,10 @@ fn validate_parameters(
         value(Param::CodeChallengeMethod),
         proven.registration,
     )?;
+    let dpop_jkt = checks::parse_dpop_jkt(value(Param::DpopJkt))?;
 
     let scopes = checks::grant_scopes(proven.scope, proven.registration, directory)?;
+    let scopes = checks::drop_unasked_offline_access(scopes, prompt);
     let acr_values = proven.acr_values.unwrap_or_default();
     let acr =
         evaluate_acr_for_rules(acr_values, &claims, rules, &proven.registration.acr, platform)?;
@@ -381,6 +385,7 @@ fn validate_parameters(
         max_age,
         claims: claims.requested,
         code_challenge,
+        dpop_jkt,
         login_hint: checks::parse_login_hint(value(Param::LoginHint)),
         id_token_hint: value(Param::IdTokenHint).map(|hint| Secret::new(hint.to_owned())),
         idp_hint: checks::permitted_idp_hint(value(Param::IdpHint), proven.registration),

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::acr::Platform;
 use super::authorize::Prompt;
 use super::client_auth::{AuthMethod, supported_auth_methods};
+use super::sender_constraint::DPOP_SIGNING_ALGS;
 use crate::ids::Scope;
 pub use request_protection::ProtectionFeatures;
 use request_protection::ProtectionMetadata;
@@ -71,6 +72,19 @@ pub struct DiscoveryInput<'a> {
     /// Documentation for service providers.
     pub service_documentation: Option<&'a str>,
     pub protection: ProtectionFeatures,
+    /// Whether a service provider gets refresh tokens.
+    pub issues_refresh_tokens: bool,
+    /// Present if the hub gets client certificates.
+    pub client_certificates: Option<CertificateSupport<'a>>,
+}
+
+/// What a hub that gets client certificates supports (RFC 8705).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CertificateSupport<'a> {
+    /// Whether there are authorities for `tls_client_auth`.
+    pub has_authorities: bool,
+    /// Base URL under which connections have certificates, if it is another one.
+    pub base_url: Option<&'a str>,
 }
 
 impl<'a> DiscoveryInput<'a> {
@@ -119,7 +133,7 @@ struct Document<'a> {
     userinfo_encryption_alg_values_supported: Option<&'static [&'static str]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     userinfo_encryption_enc_values_supported: Option<&'static [&'static str]>,
-    token_endpoint_auth_methods_supported: &'static [&'static str],
+    token_endpoint_auth_methods_supported: Vec<&'static str>,
     token_endpoint_auth_signing_alg_values_supported: &'static [&'static str],
     claims_supported: &'a [String],
     ui_locales_supported: &'a [String],
@@ -136,7 +150,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     revocation_endpoint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    revocation_endpoint_auth_methods_supported: Option<&'static [&'static str]>,
+    revocation_endpoint_auth_methods_supported: Option<Vec<&'static str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     revocation_endpoint_auth_signing_alg_values_supported: Option<&'static [&'static str]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -157,13 +171,46 @@ struct Document<'a> {
     authorization_response_iss_parameter_supported: bool,
     #[serde(flatten)]
     protection: ProtectionMetadata,
+    /// RFC 9449 §5.1
+    dpop_signing_alg_values_supported: &'static [&'static str],
+    /// RFC 8705 §3.3
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tls_client_certificate_bound_access_tokens: Option<bool>,
+    /// RFC 8705 §5
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mtls_endpoint_aliases: Option<EndpointAliases>,
+}
+
+/// Addresses of endpoints under which connections have client certificates.
+#[derive(Serialize)]
+struct EndpointAliases {
+    token_endpoint: String,
+    userinfo_endpoint: String,
+    revocation_endpoint: String,
+}
+
+impl EndpointAliases {
+    fn new(base_url: &str) -> Self {
+        let at = |path: &str| format!("{base_url}{path}");
+        Self {
+            token_endpoint: at(path::TOKEN),
+            userinfo_endpoint: at(path::USERINFO),
+            revocation_endpoint: at(path::REVOCATION),
+        }
+    }
 }
 
 impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
     fn from(provider: &DiscoveryInput<'a>) -> Self {
         let at = |path: &str| format!("{}{path}", provider.base_url);
         let has = |feature: OptionalEndpoint| provider.optional_endpoints.contains(&feature);
-        let auth_methods = supported_auth_methods(provider.has_public_clients);
+        let certificates = provider.client_certificates;
+        let mut auth_methods = supported_auth_methods(provider.has_public_clients).to_vec();
+        if let Some(support) = certificates {
+            let authorities = support.has_authorities.then_some(AuthMethod::TlsClientAuth);
+            let methods = authorities.into_iter().chain([AuthMethod::SelfSignedTlsClientAuth]);
+            auth_methods.extend(methods.map(AuthMethod::as_str));
+        }
         let (algs, encs) = match provider.platform {
             Platform::Standard => (None, None),
             Platform::High => (Some(ENCRYPTION_ALGS), Some(ENCRYPTION_ENCS)),
@@ -177,7 +224,11 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             scopes_supported: provider.scopes,
             response_types_supported: &["code"],
             response_modes_supported: provider.protection.response_modes(),
-            grant_types_supported: &["authorization_code"],
+            grant_types_supported: if provider.issues_refresh_tokens {
+                &["authorization_code", "refresh_token"]
+            } else {
+                &["authorization_code"]
+            },
             acr_values_supported: provider.acr_values(),
             subject_types_supported: &["pairwise"],
             id_token_signing_alg_values_supported: SIGNING_ALGS,
@@ -186,7 +237,7 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             userinfo_signing_alg_values_supported: SIGNING_ALGS,
             userinfo_encryption_alg_values_supported: algs,
             userinfo_encryption_enc_values_supported: encs,
-            token_endpoint_auth_methods_supported: auth_methods,
+            token_endpoint_auth_methods_supported: auth_methods.clone(),
             token_endpoint_auth_signing_alg_values_supported: SIGNING_ALGS,
             claims_supported: provider.claims,
             ui_locales_supported: provider.ui_locales,
@@ -218,6 +269,11 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             prompt_values_supported: Prompt::VALUES,
             authorization_response_iss_parameter_supported: true,
             protection: ProtectionMetadata::new(provider.protection, provider.base_url),
+            dpop_signing_alg_values_supported: DPOP_SIGNING_ALGS,
+            tls_client_certificate_bound_access_tokens: certificates.map(|_| true),
+            mtls_endpoint_aliases: certificates
+                .and_then(|support| support.base_url)
+                .map(EndpointAliases::new),
         }
     }
 }
@@ -248,6 +304,8 @@ mod tests {
             ui_locales: &["en", "fr"].map(String::from),
             service_documentation: None,
             protection: ProtectionFeatures::default(),
+            issues_refresh_tokens: false,
+            client_certificates: None,
         };
         let text = discovery_document(&provider).unwrap();
         assert_eq!(text, discovery_document(&provider).unwrap());
@@ -280,6 +338,7 @@ mod tests {
             "code_challenge_methods_supported": ["S256"],
             "prompt_values_supported": ["none", "login", "consent", "select_account"],
             "authorization_response_iss_parameter_supported": true,
+            "dpop_signing_alg_values_supported": ["ES256", "PS256", "RS256", "EdDSA", "Ed25519"],
         });
         assert_eq!(Value::Object(document(Platform::Standard, &[])), expected);
     }

@@ -1,9 +1,10 @@
 //! JSON error responses, with their HTTP status and `WWW-Authenticate` challenge (RFC 6749, RFC
-//! 6750).
+//! 6750, RFC 9449).
 
 use serde::Serialize;
 
 use super::catalogue::{CatalogueEntry, ErrorCode};
+use super::userinfo::TokenScheme;
 
 /// Variable parts of a JSON error response; always `application/json; charset=utf-8` and
 /// uncacheable.
@@ -53,6 +54,21 @@ impl ErrorResponse {
         response
     }
 
+    /// Creates the response to a client that sent an access token with this scheme.
+    #[must_use]
+    pub fn for_access_token(code: ErrorCode, used: TokenScheme) -> Self {
+        let entry = code.entry();
+        let response = Self::from(code);
+        let is_dpop = entry.code.starts_with("Y0460") || used == TokenScheme::Dpop;
+        let is_answered = entry.code.starts_with("Y0460") || response.www_authenticate.is_some();
+        if !is_dpop || !is_answered || entry.status >= 500 {
+            return response;
+        }
+        // RFC 9449 §7.1: a challenge answers a proof that is refused.
+        let status = if entry.oauth == "invalid_request" { entry.status } else { 401 };
+        Self { status, www_authenticate: Some(dpop_challenge(entry.oauth)), ..response }
+    }
+
     /// Adds the address of a page about the error (RFC 6749 §5.2).
     #[must_use]
     pub fn with_error_uri(self, code: ErrorCode, uri: &str) -> Self {
@@ -71,9 +87,26 @@ impl From<ErrorCode> for ErrorResponse {
     }
 }
 
+/// Returns a DPoP challenge with the algorithms of proofs (RFC 9449 §7.1).
+fn dpop_challenge(error: &str) -> &'static str {
+    macro_rules! challenge {
+        ($error:literal) => {
+            concat!("DPoP error=\"", $error, "\", algs=\"ES256 PS256 RS256 EdDSA Ed25519\"")
+        };
+    }
+    match error {
+        "invalid_token" => challenge!("invalid_token"),
+        "use_dpop_nonce" => challenge!("use_dpop_nonce"),
+        "invalid_dpop_proof" => challenge!("invalid_dpop_proof"),
+        _ => challenge!("invalid_request"),
+    }
+}
+
 /// Returns the challenge of the userinfo endpoint's errors (RFC 6750 §3).
 fn www_authenticate_challenge(entry: &CatalogueEntry) -> Option<&'static str> {
-    entry.code.starts_with("Y0430").then_some(match entry.oauth {
+    // Y0461: a token that is bound to a certificate is a bearer token (RFC 8705 §3).
+    let is_bearer = entry.code.starts_with("Y0430") || entry.code == "Y046103";
+    is_bearer.then_some(match entry.oauth {
         "invalid_token" => "Bearer error=\"invalid_token\"",
         _ => "Bearer error=\"invalid_request\"",
     })
@@ -145,6 +178,32 @@ mod tests {
                 assert_eq!(ErrorResponse::for_client(code, used), wrong_secret, "{code:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_refused_proof_is_answered_by_a_challenge_with_the_algorithms() {
+        use super::super::sender_constraint::DPOP_SIGNING_ALGS;
+        let algs = format!("algs=\"{}\"", DPOP_SIGNING_ALGS.join(" "));
+        for (code, scheme, status, error) in [
+            (ErrorCode::DpopProofUri, TokenScheme::Dpop, 401, "invalid_dpop_proof"),
+            (ErrorCode::DpopNonceRequired, TokenScheme::Dpop, 401, "use_dpop_nonce"),
+            (ErrorCode::BoundTokenAsBearer, TokenScheme::Bearer, 401, "invalid_token"),
+            (ErrorCode::AccessTokenInvalid, TokenScheme::Dpop, 401, "invalid_token"),
+            (ErrorCode::BearerTwice, TokenScheme::Dpop, 400, "invalid_request"),
+        ] {
+            let answer = ErrorResponse::for_access_token(code, scheme);
+            let challenge = format!("DPoP error=\"{error}\", {algs}");
+            assert_eq!(answer.www_authenticate, Some(challenge.as_str()), "{code:?}");
+            assert_eq!(answer.status, status, "{code:?}");
+        }
+        for code in [ErrorCode::StoreUnavailable, ErrorCode::TooManyDpopProofs] {
+            let answer = ErrorResponse::for_access_token(code, TokenScheme::Dpop);
+            assert_eq!((answer.status, answer.www_authenticate), (503, None));
+        }
+        let bearer = ErrorCode::AccessTokenInvalid;
+        let answer = ErrorResponse::for_access_token(bearer, TokenScheme::Bearer);
+        assert_eq!(answer, ErrorResponse::from(bearer));
+        assert_eq!(ErrorResponse::from(ErrorCode::DpopProofUri).status, 400, "the token endpoint");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::acr::Level;
 use super::catalogue::{ErrorCode, RequiredParam};
 use super::params::Params;
+use super::sender_constraint::Confirmation;
 use crate::ids::{ClientId, Secret};
 
 /// `typ` of a signed response (RFC 9701 §5).
@@ -98,6 +99,12 @@ pub struct ActiveToken<'a> {
     pub iat: u64,
     /// Unix seconds.
     pub exp: u64,
+    /// Type of a token that is bound to a key (RFC 9449 §6.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_type: Option<&'static str>,
+    /// The key that the token is bound to; who accepts the token must check it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cnf: Option<&'a Confirmation>,
     /// Claims of those scopes.
     #[serde(flatten)]
     pub claims: Map<String, Value>,
@@ -230,6 +237,8 @@ mod tests {
             acr: Level::Eidas1,
             iat: 1,
             exp: 61,
+            token_type: None,
+            cnf: None,
             claims,
         }))
     }

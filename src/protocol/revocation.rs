@@ -4,6 +4,7 @@
 use super::catalogue::{ErrorCode, Param, RequiredParam};
 use super::client_auth::{self, Credentials};
 use super::params::Params;
+use super::sender_constraint::SenderEvidence;
 use crate::ids::Secret;
 
 /// A well-formed request with an unauthenticated client and an unchecked token.
@@ -11,6 +12,15 @@ use crate::ids::Secret;
 pub struct RevocationRequest {
     pub credentials: Credentials,
     pub token: Secret<String>,
+}
+
+impl RevocationRequest {
+    /// Adds the certificate of the connection.
+    #[must_use]
+    pub fn with_sender(self, sender: &SenderEvidence) -> Self {
+        let credentials = self.credentials.with_certificate(sender.certificate.as_ref());
+        Self { credentials, ..self }
+    }
 }
 
 /// Reads a request. `authorization` holds every `Authorization` header, `body` the decoded form.

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::catalogue::{ErrorCode, Param, RequiredParam};
 use super::client_auth::{self, Credentials};
 use super::params::{Params, is_form_urlencoded};
+use super::sender_constraint::{Confirmation, SenderEvidence};
 use crate::ids::{Scope, Secret};
 
 /// A well-formed token request with an unauthenticated client and an unchecked code.
@@ -21,6 +22,17 @@ pub struct TokenRequest {
     pub code: Secret<String>,
     /// As sent; [`super::pkce::proves`] checks it.
     pub code_verifier: Option<Secret<String>>,
+    /// Empty until [`TokenRequest::with_sender`].
+    pub sender: SenderEvidence,
+}
+
+impl TokenRequest {
+    /// Adds what the request proves possession of a key with.
+    #[must_use]
+    pub fn with_sender(self, sender: SenderEvidence) -> Self {
+        let credentials = self.credentials.with_certificate(sender.certificate.as_ref());
+        Self { credentials, sender, ..self }
+    }
 }
 
 /// Reads a token request. `authorization` holds every `Authorization` header, `body` the decoded
@@ -47,19 +59,23 @@ pub fn parse_request(
         redirect_uri: body.required(RequiredParam::TokenRedirectUri)?.to_owned(),
         code: Secret::new(body.required(RequiredParam::TokenCode)?.to_owned()),
         code_verifier: verifier.map(|verifier| Secret::new(verifier.to_owned())),
+        sender: SenderEvidence::default(),
     })
 }
 
-/// The token response (R020), without a refresh token. Serializes to the JSON body in the
+/// The token response (R020), with a refresh token only where the client's file allows it. Serializes to the JSON body in the
 /// specification's member order.
 #[derive(Serialize)]
 pub struct TokenResponse {
     access_token: Secret<String>,
     /// Seconds.
     expires_in: u64,
-    id_token: Secret<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_token: Option<Secret<String>>,
     scope: String,
     token_type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refresh_token: Option<Secret<String>>,
 }
 
 impl TokenResponse {
@@ -67,14 +83,34 @@ impl TokenResponse {
     /// was granted and consented to.
     #[must_use]
     pub fn new(access_token: String, expires_in: u64, id_token: String, scopes: &[Scope]) -> Self {
+        let refreshed = Self::refreshed(access_token, expires_in, scopes);
+        Self { id_token: Some(Secret::new(id_token)), ..refreshed }
+    }
+
+    /// Creates the response to a refresh, which has no ID token (OpenID Connect Core 1.0 §12.2).
+    #[must_use]
+    pub fn refreshed(access_token: String, expires_in: u64, scopes: &[Scope]) -> Self {
         let scope = scopes.iter().map(Scope::as_str).collect::<Vec<_>>().join(" ");
         Self {
             access_token: Secret::new(access_token),
             expires_in,
-            id_token: Secret::new(id_token),
+            id_token: None,
             scope,
             token_type: "Bearer",
+            refresh_token: None,
         }
+    }
+
+    /// Adds a refresh token, if there is a new one.
+    #[must_use]
+    pub fn with_refresh_token(self, refresh_token: Option<Secret<String>>) -> Self {
+        Self { refresh_token, ..self }
+    }
+
+    /// Names the type of an access token that is bound to this key (RFC 9449 §5).
+    #[must_use]
+    pub fn bound_to(self, key: Option<&Confirmation>) -> Self {
+        Self { token_type: key.map_or("Bearer", Confirmation::token_type), ..self }
     }
 }
 

@@ -1,17 +1,51 @@
-//! Reads the access token of a userinfo request (RFC 6750 §2.1 and §2.2).
+//! Reads the access token of a userinfo request (RFC 6750 §2.1 and §2.2; RFC 9449 §7.1).
 //!
 //! A token in a URL ends up in logs and histories, so it is rejected there (RFC 6750 §2.3; RFC 9700
 //! §4.3.2). Does not know which tokens are live.
 
 use super::catalogue::ErrorCode;
 use super::params::Params;
+use super::sender_constraint::SenderEvidence;
 use crate::ids::Secret;
 
-/// An access token and its place in the request.
+/// An access token, how the request presents it, and what it proves possession of a key with.
 #[derive(Clone, Debug)]
-pub struct BearerToken {
+pub struct PresentedToken {
     pub token: Secret<String>,
     pub location: BearerLocation,
+    pub scheme: TokenScheme,
+    /// Empty until [`PresentedToken::with_sender`].
+    pub sender: SenderEvidence,
+}
+
+impl PresentedToken {
+    /// Adds what the request proves possession of a key with.
+    #[must_use]
+    pub fn with_sender(self, sender: SenderEvidence) -> Self {
+        Self { sender, ..self }
+    }
+}
+
+/// Authentication scheme of an access token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TokenScheme {
+    Bearer,
+    /// For a token that is bound to a key (RFC 9449 §7.1).
+    Dpop,
+}
+
+impl TokenScheme {
+    /// Returns the scheme that the `Authorization` headers of a request use; Bearer if there is
+    /// none, several, or another one.
+    #[must_use]
+    pub fn from_authorization(authorization: &[&[u8]]) -> Self {
+        match authorization {
+            [header] if header.get(..5).is_some_and(|s| s.eq_ignore_ascii_case(b"DPoP ")) => {
+                Self::Dpop
+            }
+            _ => Self::Bearer,
+        }
+    }
 }
 
 /// Place of a bearer token in a request. Only service providers under `rules = "openid"` may use
@@ -27,11 +61,11 @@ pub enum BearerLocation {
 ///
 /// # Errors
 /// The first failed check; [`super::error_response::ErrorResponse`] is the response to it.
-pub fn parse_bearer_token(
+pub fn parse_access_token(
     authorization: &[&[u8]],
     query: &Params,
     body: Option<&Params>,
-) -> Result<BearerToken, ErrorCode> {
+) -> Result<PresentedToken, ErrorCode> {
     if query.contains("access_token") {
         return Err(ErrorCode::BearerInQuery);
     }
@@ -42,30 +76,41 @@ pub fn parse_bearer_token(
             let token = form.single("access_token").map_err(|_| ErrorCode::BearerManyWays)?;
             let token =
                 token.filter(|token| is_b64token(token)).ok_or(ErrorCode::BearerMalformed)?;
-            Ok(BearerToken { token: Secret::new(token.to_owned()), location: BearerLocation::Body })
+            Ok(PresentedToken {
+                token: Secret::new(token.to_owned()),
+                location: BearerLocation::Body,
+                scheme: TokenScheme::Bearer,
+                sender: SenderEvidence::default(),
+            })
         }
         // RFC 6750 §2: exactly one method.
         (_, Some(_)) => Err(ErrorCode::BearerManyWays),
-        ([header], None) => {
-            Ok(BearerToken { token: parse_header(header)?, location: BearerLocation::Header })
-        }
+        ([header], None) => parse_header(header),
         (_, None) => Err(ErrorCode::BearerTwice),
     }
 }
 
-/// Parses `Bearer 1*SP b64token` (RFC 6750 §2.1; the scheme in any case, RFC 9110 §11.1).
-fn parse_header(header: &[u8]) -> Result<Secret<String>, ErrorCode> {
-    let header = std::str::from_utf8(header).map_err(|_| ErrorCode::BearerMalformed)?;
-    let (scheme, token) = header.split_once(' ').unwrap_or((header, ""));
-    if !scheme.eq_ignore_ascii_case("Bearer") {
-        return Err(ErrorCode::BearerOtherScheme);
-    }
+/// Parses `Bearer 1*SP b64token` (RFC 6750 §2.1; the scheme in any case, RFC 9110 §11.1), or the
+/// same with `DPoP`, whose tokens are a subset (RFC 9449 §7.1).
+fn parse_header(header: &[u8]) -> Result<PresentedToken, ErrorCode> {
+    let text = std::str::from_utf8(header).map_err(|_| ErrorCode::BearerMalformed)?;
+    let (word, token) = text.split_once(' ').unwrap_or((text, ""));
+    let scheme = match TokenScheme::from_authorization(&[header]) {
+        TokenScheme::Bearer if !word.eq_ignore_ascii_case("Bearer") => {
+            return Err(ErrorCode::BearerOtherScheme);
+        }
+        scheme => scheme,
+    };
     let token = token.trim_start_matches(' ');
-    if is_b64token(token) {
-        Ok(Secret::new(token.to_owned()))
-    } else {
-        Err(ErrorCode::BearerMalformed)
+    if !is_b64token(token) {
+        return Err(ErrorCode::BearerMalformed);
     }
+    Ok(PresentedToken {
+        token: Secret::new(token.to_owned()),
+        location: BearerLocation::Header,
+        scheme,
+        sender: SenderEvidence::default(),
+    })
 }
 
 fn is_b64token(token: &str) -> bool {
@@ -81,7 +126,7 @@ mod tests {
 
     fn read(headers: &[&str], query: &str) -> Result<String, ErrorCode> {
         let headers: Vec<&[u8]> = headers.iter().map(|header| header.as_bytes()).collect();
-        let bearer = parse_bearer_token(&headers, &Params::decode(query.as_bytes()), None)?;
+        let bearer = parse_access_token(&headers, &Params::decode(query.as_bytes()), None)?;
         assert_eq!(bearer.location, BearerLocation::Header);
         Ok(bearer.token.into_inner())
     }
@@ -91,7 +136,7 @@ mod tests {
         let read = |headers: &[&[u8]], query: &str, body: &str| {
             let body = Params::decode(body.as_bytes());
             let bearer =
-                parse_bearer_token(headers, &Params::decode(query.as_bytes()), Some(&body))?;
+                parse_access_token(headers, &Params::decode(query.as_bytes()), Some(&body))?;
             Ok((bearer.token.into_inner(), bearer.location))
         };
         assert_eq!(
@@ -148,16 +193,36 @@ mod tests {
             assert_eq!((code.entry().status, code.entry().oauth), (400, "invalid_request"));
         }
         assert_eq!(
-            parse_bearer_token(&[b"Bearer \xff"], &Params::default(), None).unwrap_err(),
+            parse_access_token(&[b"Bearer \xff"], &Params::default(), None).unwrap_err(),
             ErrorCode::BearerMalformed
         );
+    }
+
+    #[test]
+    fn the_scheme_of_a_bound_token_is_read() {
+        for (header, scheme) in [
+            ("Bearer abc", TokenScheme::Bearer),
+            ("DPoP abc", TokenScheme::Dpop),
+            ("dpop   abc", TokenScheme::Dpop),
+        ] {
+            let read = parse_access_token(&[header.as_bytes()], &Params::default(), None).unwrap();
+            assert_eq!((read.token.reveal().as_str(), read.scheme), ("abc", scheme), "{header}");
+        }
+        for (header, code) in [
+            ("DPoP", ErrorCode::BearerOtherScheme),
+            ("DPoP ", ErrorCode::BearerMalformed),
+            ("DPoP a b", ErrorCode::BearerMalformed),
+            ("DPoPabc", ErrorCode::BearerOtherScheme),
+        ] {
+            assert_eq!(read(&[header], ""), Err(code), "{header}");
+        }
     }
 
     proptest! {
         #[test]
         fn any_header_is_answered_and_what_passes_is_a_b64token(header in proptest::collection::vec(any::<u8>(), 0..64)) {
             for header in [header.clone(), [b"Bearer ".as_slice(), &header].concat()] {
-                if let Ok(BearerToken { token, .. }) = parse_bearer_token(&[&header], &Params::default(), None) {
+                if let Ok(PresentedToken { token, .. }) = parse_access_token(&[&header], &Params::default(), None) {
                     prop_assert!(!token.reveal().is_empty() && token.reveal().bytes().all(|c| c.is_ascii_graphic()));
                 }
             }

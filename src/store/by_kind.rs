@@ -15,6 +15,7 @@ pub struct ByKind<T> {
     pushed_request: T,
     blocks: T,
     probes: T,
+    refresh_grant: T,
 }
 
 impl<T> ByKind<T> {
@@ -32,6 +33,7 @@ impl<T> ByKind<T> {
             pushed_request: make(RecordKind::PushedRequest),
             blocks: make(RecordKind::Blocks),
             probes: make(RecordKind::Probes),
+            refresh_grant: make(RecordKind::RefreshGrant),
         }
     }
 
@@ -49,6 +51,7 @@ impl<T> ByKind<T> {
             RecordKind::PushedRequest => &self.pushed_request,
             RecordKind::Blocks => &self.blocks,
             RecordKind::Probes => &self.probes,
+            RecordKind::RefreshGrant => &self.refresh_grant,
         }
     }
 

@@ -66,6 +66,7 @@ pub fn report_records(store: &dyn Store, capacities: &Capacities, metrics: &Metr
         ("assertions", count(RecordKind::Assertion), capacities.assertions),
         ("login_page_codes", count(RecordKind::LoginPageCode), capacities.login_page_codes),
         ("pushed_requests", count(RecordKind::PushedRequest), capacities.pushed_requests),
+        ("refresh_grants", count(RecordKind::RefreshGrant), capacities.refresh_grants),
     ];
     for (pool, records, capacity) in pools {
         metrics.set_store_pool(pool, records, capacity);
@@ -243,6 +244,7 @@ const fn kind_label(kind: RecordKind) -> &'static str {
         RecordKind::PushedRequest => "pushed_request",
         RecordKind::Blocks => "blocks",
         RecordKind::Probes => "probes",
+        RecordKind::RefreshGrant => "refresh_grant",
     }
 }
 

@@ -297,6 +297,7 @@ pub(crate) fn consent_page(question: ConsentMode) -> ConsentPage {
         provider: "Impôts".into(),
         source: ClaimSource::Register,
         mode: question,
+        offline_access: false,
         claims: vec![
             claim(Claim::GivenName, "Angela Claire Louise"),
             claim(Claim::FamilyName, "DUBOIS"),
@@ -331,6 +332,7 @@ fn unusual_consent_pages() -> [ConsentPage; 3] {
             ..consent_page(ConsentMode::Consent)
         },
         ConsentPage {
+            offline_access: true,
             claims: vec![
                 claim(Claim::Gender, Some("male")),
                 claim(Claim::Birthdate, Some("1962-08-00")),

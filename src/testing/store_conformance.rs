@@ -36,6 +36,7 @@ pub const AMPLE_CAPACITIES: Capacities = Capacities {
     pushed_requests: 1000,
     blocks: 1000,
     probes: 1000,
+    refresh_grants: 1000,
 };
 
 macro_rules! conformance {

@@ -3,10 +3,15 @@
 //!
 //! Responsible for which key sets are acceptable. Does not know where they come from.
 
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::encrypt::EncryptionKeys;
 use super::verify::{MAX_KEYS_PER_SET, VerificationKeys};
+use crate::digest;
 use crate::protocol::json;
 
 /// A parsed key set. A key without `use` serves both purposes.
@@ -15,6 +20,9 @@ pub struct ClientKeys {
     pub verification: VerificationKeys,
     /// Encrypt ID tokens and userinfo on the high platform.
     pub encryption: EncryptionKeys,
+    /// Thumbprints of its client certificates, the first of each `x5c`
+    /// (`self_signed_tls_client_auth`, RFC 8705 §2.2.2).
+    pub certificates: BTreeSet<String>,
 }
 
 /// Why a whole key set is rejected. Contains nothing of it.
@@ -35,7 +43,8 @@ pub enum ClientKeysError {
     Empty,
 }
 
-const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+/// Members that only a private or symmetric key has.
+pub(super) const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 impl ClientKeys {
     /// Parses a JWK Set. Unusable keys are skipped.
@@ -59,11 +68,19 @@ impl ClientKeys {
         let verification =
             VerificationKeys::from_jwks(bytes).map_err(|_| ClientKeysError::Malformed)?;
         let encryption = EncryptionKeys::from_jwks(jwks);
-        if verification.is_empty() && encryption.is_empty() {
+        let certificates: BTreeSet<String> =
+            jwks.iter().filter_map(certificate_thumbprint).collect();
+        if verification.is_empty() && encryption.is_empty() && certificates.is_empty() {
             return Err(ClientKeysError::Empty);
         }
-        Ok(Self { verification, encryption })
+        Ok(Self { verification, encryption, certificates })
     }
+}
+
+/// Returns the thumbprint of the first certificate of `x5c`: base64, not base64url (RFC 7517 §4.7).
+fn certificate_thumbprint(jwk: &Value) -> Option<String> {
+    let der = STANDARD.decode(jwk.get("x5c")?.get(0)?.as_str()?).ok()?;
+    Some(digest::base64url(&digest::sha256(&der)))
 }
 
 impl std::fmt::Debug for ClientKeys {

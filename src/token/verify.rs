@@ -91,7 +91,7 @@ pub fn claimed_alg(compact: &str) -> Option<SigningAlg> {
     [SigningAlg::ES256, SigningAlg::RS256].into_iter().find(|known| known.as_str() == alg)
 }
 
-fn decode_object(part: &str) -> Result<Map<String, Value>, JwsError> {
+pub(super) fn decode_object(part: &str) -> Result<Map<String, Value>, JwsError> {
     let bytes = digest::from_base64url(part).ok_or(JwsError::Malformed)?;
     json::parse_object(&bytes).map_err(|_| JwsError::Malformed)
 }

@@ -11,6 +11,7 @@ mod blocks;
 mod logins;
 mod operations;
 pub(super) mod operators;
+mod refresh_grants;
 pub(super) mod responses;
 
 use std::num::NonZeroU32;
@@ -32,6 +33,7 @@ pub use logins::LoginSearch;
 pub use operations::{DrainState, HubOperations, NewKey, ReloadOutcome, RotationOutcome};
 pub use operators::AdminCredentials;
 use operators::{AdminRequester, Operator, required_role};
+pub use refresh_grants::{RefreshGrantList, RefreshGrantRevocation, RevokedGrants};
 pub use responses::AdminErrorBody;
 use responses::{AdminError, error_response, ok_response};
 
@@ -44,6 +46,7 @@ use crate::actor::registry::{BlockRow, ConnectorRow};
 use crate::audit::{Audit, Event, EventKind};
 use crate::config::model::OperatorRole;
 use crate::env::Env;
+use crate::grant::Grants;
 use crate::grant::auth_failures::{AuthFailureLimiter, FailureLimits};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry;
@@ -84,6 +87,7 @@ pub struct AdminApi {
     audit: Audit,
     env: Env,
     keys: Option<Arc<dyn KeyReloader>>,
+    grants: Option<Arc<Grants>>,
     operations: Option<Arc<dyn HubOperations>>,
     readiness: Option<Arc<Readiness>>,
     /// `None` without a token.
@@ -118,6 +122,7 @@ impl AdminApi {
             audit,
             env,
             keys: None,
+            grants: None,
             operations: None,
             readiness: None,
             sessions,
@@ -136,6 +141,13 @@ impl AdminApi {
     #[must_use]
     pub fn with_key_reloader(mut self, keys: Arc<dyn KeyReloader>) -> Self {
         self.keys = Some(keys);
+        self
+    }
+
+    /// Adds the list of refresh tokens.
+    #[must_use]
+    pub fn with_grants(mut self, grants: &Arc<Grants>) -> Self {
+        self.grants = Some(Arc::clone(grants));
         self
     }
 
@@ -278,6 +290,7 @@ pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
         )
         .configure(operations::configure_routes)
         .configure(logins::configure_routes)
+        .configure(refresh_grants::configure_routes)
         .configure(actions::configure_actions)
         .service(
             web::resource("/sign-in")

@@ -15,6 +15,8 @@ use actix_web::http::header::{FORWARDED, HeaderMap, HeaderName, X_FORWARDED_FOR}
 use crate::client_network::ClientNetwork;
 use crate::config::model::{AddressHeader, PublicListener};
 use crate::config::proxies::Network;
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::sender_constraint::ForwardedCertificate;
 
 /// Longest chain of proxies that is followed.
 const MAX_HOPS: usize = 32;
@@ -24,6 +26,8 @@ const MAX_HOPS: usize = 32;
 pub struct TrustedProxies {
     trusted: Vec<Network>,
     header: Option<AddressHeader>,
+    /// Header in which they forward the client certificate.
+    certificate_header: Option<HeaderName>,
     /// Set once the warning about an unlisted proxy is logged.
     has_warned: Arc<AtomicBool>,
 }
@@ -33,7 +37,33 @@ impl TrustedProxies {
     #[must_use]
     pub fn from_config(public: &PublicListener) -> Self {
         let trusted = public.trusted_proxies.iter().filter_map(|text| text.parse().ok()).collect();
-        Self { trusted, header: public.client_address_header, has_warned: Arc::default() }
+        let certificates = public.client_certificates.as_ref();
+        let certificate_header =
+            certificates.and_then(|certificates| certificates.header.parse().ok());
+        let header = public.client_address_header;
+        Self { trusted, header, certificate_header, has_warned: Arc::default() }
+    }
+
+    /// Returns the client certificate that a trusted proxy forwards (RFC 9440). Anyone else could
+    /// forge the header, so theirs is ignored.
+    ///
+    /// # Errors
+    /// `ClientCertificateMalformed` for a repeated header, of which a client may have sent one, and
+    /// for an unreadable one.
+    pub fn client_certificate(
+        &self,
+        request: &HttpRequest,
+    ) -> Result<Option<ForwardedCertificate>, ErrorCode> {
+        let Some(name) = &self.certificate_header else { return Ok(None) };
+        let mut lines = request.headers().get_all(name);
+        match (lines.next(), lines.next()) {
+            (None, _) => Ok(None),
+            _ if !request.peer_addr().is_some_and(|peer| self.is_trusted(peer.ip())) => Ok(None),
+            (Some(line), None) => ForwardedCertificate::parse_header(line.as_bytes())
+                .map(Some)
+                .ok_or(ErrorCode::ClientCertificateMalformed),
+            (Some(_), Some(_)) => Err(ErrorCode::ClientCertificateMalformed),
+        }
     }
 
     /// Returns the client address. A proxy that forwards no readable address counts as the client.

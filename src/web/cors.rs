@@ -6,11 +6,14 @@
 
 use actix_cors::Cors;
 use actix_web::http::Method;
-use actix_web::http::header::{ACCEPT, ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CONTENT_TYPE};
+use actix_web::http::header::{
+    ACCEPT, ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CONTENT_TYPE, HeaderName, WWW_AUTHENTICATE,
+};
 use actix_web::middleware::DefaultHeaders;
 use actix_web::web;
 
 use super::hub::Hub;
+use super::sender::{DPOP, DPOP_NONCE};
 
 /// How long a browser may remember the answer to a preflight request, in seconds.
 const PREFLIGHT_MAX_AGE: usize = 600;
@@ -39,6 +42,8 @@ pub fn allow_registered_origins(hub: web::Data<Hub>) -> Cors {
             origin.to_str().is_ok_and(|origin| hub.core.federation.load().has_cors_origin(origin))
         })
         .allowed_methods([Method::GET, Method::POST])
-        .allowed_headers([ACCEPT, AUTHORIZATION, CONTENT_TYPE])
+        .allowed_headers([ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName::from_static(DPOP)])
+        // RFC 9449 §8.2: the application needs the nonce for its next proof.
+        .expose_headers([HeaderName::from_static(DPOP_NONCE), WWW_AUTHENTICATE])
         .max_age(PREFLIGHT_MAX_AGE)
 }

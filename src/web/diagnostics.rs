@@ -120,6 +120,8 @@ fn registered_auth_methods(hub: &Hub, client_id: &ClientId) -> Option<String> {
             &[AuthMethod::ClientSecretPost, AuthMethod::ClientSecretBasic]
         }
         ClientAuthentication::PrivateKeyJwt(_) => &[AuthMethod::PrivateKeyJwt],
+        ClientAuthentication::TlsCertificate(_) => &[AuthMethod::TlsClientAuth],
+        ClientAuthentication::SelfSignedCertificate => &[AuthMethod::SelfSignedTlsClientAuth],
         ClientAuthentication::Public => &[AuthMethod::None],
     };
     Some(names.iter().map(|method| method.as_str()).collect::<Vec<_>>().join(", "))

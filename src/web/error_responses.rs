@@ -1,6 +1,6 @@
 //! Turns rejections into responses: a page, a redirect or JSON, with the record of each.
 
-use actix_web::http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
+use actix_web::http::header::{AUTHORIZATION, HeaderName, HeaderValue, RETRY_AFTER};
 use actix_web::{FromRequest, Handler, HttpResponse};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
@@ -10,14 +10,18 @@ use super::rejection::{
 };
 use super::request_context::RequestContext;
 use super::responses::{
-    authorization_response, client_error_response, interaction_path, json_error_response, see_other,
+    access_token_error_response, authorization_response, client_error_response, interaction_path,
+    see_other,
 };
+use super::sender::DPOP_NONCE;
+use super::token::authorization_headers;
 use super::{diagnostics, error_pages};
 use crate::grant::error::GrantError;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 use crate::protocol::error_response::AuthLocation;
+use crate::protocol::userinfo::TokenScheme;
 use crate::quota::RateLimitError;
 use crate::telemetry::at_level;
 
@@ -80,7 +84,7 @@ pub async fn rejection_response(context: &RequestContext, rejection: Rejection) 
             authorization_error_response(context, &rejection).await
         }
         Rejection::Client(error) => client_rejection(context, error),
-        Rejection::Bearer(error) => json_error_response(record_client_rejection(context, &error)),
+        Rejection::Bearer(error) => access_token_rejection(context, &error),
     }
 }
 
@@ -110,11 +114,30 @@ fn client_rejection(context: &RequestContext, error: GrantError) -> HttpResponse
     let is_token = context.request.path() == path::TOKEN;
     let uri = is_token.then(|| diagnostics::token_error_uri(&context.hub, &error)).flatten();
     let mut response = client_error_response(code, used, uri.as_deref());
+    add_dpop_nonce(context, code, &mut response);
     if let Some(seconds) = retry_after {
         // RFC 6585 §4
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
+}
+
+/// Builds the error response for a client that sent an access token.
+fn access_token_rejection(context: &RequestContext, error: &GrantError) -> HttpResponse {
+    let code = record_client_rejection(context, error);
+    let used = TokenScheme::from_authorization(&authorization_headers(&context.request));
+    let mut response = access_token_error_response(code, used);
+    add_dpop_nonce(context, code, &mut response);
+    response
+}
+
+/// Adds the nonce that the client's next DPoP proof needs (RFC 9449 §8 and §9).
+fn add_dpop_nonce(context: &RequestContext, code: ErrorCode, response: &mut HttpResponse) {
+    if code == ErrorCode::DpopNonceRequired
+        && let Ok(nonce) = HeaderValue::from_str(&context.hub.grants.dpop_nonce())
+    {
+        response.headers_mut().insert(HeaderName::from_static(DPOP_NONCE), nonce);
+    }
 }
 
 /// Counts a failed authentication against the client's network, and rejects over the limit.

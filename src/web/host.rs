@@ -15,7 +15,7 @@ pub enum Scheme {
     Https,
 }
 
-/// The host name of the public listener.
+/// The host names of the public listener.
 ///
 /// Any other is rejected: a page or a redirect built for it could be cached for others (host header
 /// injection).

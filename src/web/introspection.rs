@@ -7,6 +7,7 @@ use super::form::{self, FormError};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::{introspection_jwt_response, json_response};
+use super::sender;
 use super::token::{authorization_headers, parse_client_form};
 use crate::grant::error::GrantError;
 use crate::grant::introspection::IntrospectionResponse;
@@ -60,5 +61,7 @@ pub async fn revoke_token(
 async fn read_and_revoke(context: &RequestContext, body: web::Payload) -> Result<(), GrantError> {
     let params = parse_client_form(&context.request, body).await?;
     let authorization = authorization_headers(&context.request);
-    context.hub.grants.revoke_token(&revocation::parse_request(&authorization, &params)?).await
+    let request = revocation::parse_request(&authorization, &params)?
+        .with_sender(&sender::read_evidence(context)?);
+    context.hub.grants.revoke_token(&request).await
 }

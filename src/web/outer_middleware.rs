@@ -81,6 +81,9 @@ impl EarlyErrorContext {
 /// `App::new()….wrap(from_fn(move |request, next| Arc::clone(&outer).handle(request, next)))`.
 pub struct OuterMiddleware {
     host: PublicHost,
+    /// Host of the addresses at which connections have client certificates. It serves programs
+    /// only, never a page.
+    certificate_host: Option<PublicHost>,
     deadline: Duration,
     metrics: Arc<Metrics>,
     tracer: Tracer,
@@ -101,7 +104,14 @@ impl OuterMiddleware {
     ) -> Result<Self, OuterMiddlewareError> {
         let host = PublicHost::from_base_url(base_url)
             .ok_or_else(|| OuterMiddlewareError::BaseUrl(base_url.to_owned()))?;
-        Ok(Self { host, deadline, metrics, tracer: Tracer::disabled(), page: Box::new(page) })
+        let (tracer, page) = (Tracer::disabled(), Box::new(page));
+        Ok(Self { host, certificate_host: None, deadline, metrics, tracer, page })
+    }
+
+    /// Adds the host of another base URL, at which only programs are served.
+    #[must_use]
+    pub fn with_certificate_host(self, base_url: Option<&str>) -> Self {
+        Self { certificate_host: base_url.and_then(PublicHost::from_base_url), ..self }
     }
 
     /// Adds spans for the requests of logins.
@@ -124,7 +134,7 @@ impl OuterMiddleware {
         let mut span = spans::start_request_span(&self.tracer, &request);
         let answer = span
             .run(async {
-                if self.host.matches_request(&request) {
+                if self.host.matches_request(&request) || self.is_certificate_host(&request) {
                     self.call_handler(&head, request, next).await
                 } else {
                     Ok(request.into_response(self.error_response(&head, ErrorCode::UnknownHost)))
@@ -135,6 +145,11 @@ impl OuterMiddleware {
         count_response(&self.metrics, Listener::Public, &answer, started);
         span.record_response(&answer);
         answer
+    }
+
+    fn is_certificate_host(&self, request: &ServiceRequest) -> bool {
+        let host = self.certificate_host.as_ref();
+        host.is_some_and(|host| is_json_endpoint(request.path()) && host.matches_request(request))
     }
 
     /// Runs the handler within the deadline and catches its panic.

@@ -253,6 +253,7 @@ pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> Co
             ClaimsSource::Register => pages::ClaimSource::Register,
             ClaimsSource::Provider => pages::ClaimSource::Provider,
         },
+        offline_access: login.summary.offline_access,
         mode: if consenting.explicit { ConsentMode::Consent } else { ConsentMode::Information },
         claims: proven
             .claims

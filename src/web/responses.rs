@@ -18,6 +18,7 @@ use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::error_response::{AuthLocation, ErrorResponse};
 use crate::protocol::introspection::JWT_MEDIA_TYPE;
+use crate::protocol::userinfo::TokenScheme;
 
 /// Content type of pages, spelled as the specification has it.
 const HTML: &str = "text/html;charset=UTF-8";
@@ -187,6 +188,12 @@ pub fn client_error_response(
         Some(uri) => response.with_error_uri(code, uri),
         None => response,
     })
+}
+
+/// Builds the JSON response for an error at an endpoint that accepts access tokens.
+#[must_use]
+pub fn access_token_error_response(code: ErrorCode, used: TokenScheme) -> HttpResponse {
+    error_response(ErrorResponse::for_access_token(code, used))
 }
 
 fn error_response(answer: ErrorResponse) -> HttpResponse {

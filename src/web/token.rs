@@ -9,11 +9,12 @@ use super::form::{self, FormError};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::{json_response, jwt_response};
+use super::sender;
 use crate::grant::UserinfoResponse;
 use crate::grant::error::GrantError;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::{Params, is_form_urlencoded};
-use crate::protocol::{token, userinfo};
+use crate::protocol::{refresh, token, userinfo};
 
 /// Handles `POST /api/v2/token`.
 ///
@@ -29,9 +30,23 @@ pub async fn post_token(
 async fn redeem_code(context: &RequestContext, body: web::Payload) -> Result<Vec<u8>, GrantError> {
     let request = &context.request;
     let params = parse_client_form(request, body).await?;
+    if params.get("grant_type") == Some(refresh::GRANT_TYPE)
+        && context.hub.core.federation.load().issues_refresh_tokens()
+    {
+        return refresh_token(context, &params).await;
+    }
     let token_request =
-        token::parse_request(context.content_type(), &authorization_headers(request), &params)?;
+        token::parse_request(context.content_type(), &authorization_headers(request), &params)?
+            .with_sender(sender::read_evidence(context)?);
     let answer = context.hub.grants.redeem_code(&token_request).await?;
+    serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
+}
+
+async fn refresh_token(context: &RequestContext, params: &Params) -> Result<Vec<u8>, GrantError> {
+    let authorization = authorization_headers(&context.request);
+    let request = refresh::parse_request(context.content_type(), &authorization, params)?
+        .with_sender(sender::read_evidence(context)?);
+    let answer = context.hub.grants.refresh(&request).await?;
     serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
 }
 
@@ -71,8 +86,9 @@ async fn read_userinfo(
     let query = context.query().map_err(|_| ErrorCode::BearerQueryMalformed)?;
     let form = userinfo_form(context, body).await?;
     let authorization = authorization_headers(&context.request);
-    let bearer = userinfo::parse_bearer_token(&authorization, &query, form.as_ref())?;
-    context.hub.grants.userinfo(&bearer).await
+    let presented = userinfo::parse_access_token(&authorization, &query, form.as_ref())?
+        .with_sender(sender::read_evidence(context)?);
+    context.hub.grants.userinfo(&presented).await
 }
 
 /// Returns the form of a POST, if the hub serves clients that may send the token in it (RFC 6750

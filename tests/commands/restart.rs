@@ -27,6 +27,7 @@ const ROOM: Capacities = Capacities {
     pushed_requests: 0,
     blocks: 0,
     probes: 0,
+    refresh_grants: 0,
 };
 
 /// Twice restarted in a row, and no session may be gone.

@@ -48,6 +48,7 @@ const ROOMY: Capacities = Capacities {
     pushed_requests: 10_000,
     blocks: 10,
     probes: 10,
+    refresh_grants: 10,
 };
 
 fn at(seconds: u64) -> Timestamp {

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::config::model::AuthMethod;
+use crate::config::model::{AuthMethod, RefreshTokensConfig, ServiceProviderFile};
 use crate::config::validation::client_assertions::AssertionRules;
+use crate::config::validation::client_certificates::registered_name;
 use crate::config::validation::client_keys::{KeySource, ResponseEncryptionAlgs};
 use crate::config::validation::connector_rules::{AllowedConnectors, ConnectorOrder};
 use crate::config::validation::data_providers::RegisteredDataProvider;
@@ -14,7 +16,9 @@ use crate::config::validation::logo::Logo;
 use crate::config::validation::service_providers::RegisteredClient;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
+use crate::protocol::refresh::OFFLINE_ACCESS;
 use crate::protocol::registration::{ProtocolRules, Registration};
+use crate::token::client_certificate::CertificateName;
 
 /// A validated service provider.
 #[derive(Clone, Debug)]
@@ -52,6 +56,42 @@ pub struct ServiceProvider {
     pub id_token_claims: bool,
     /// Origins of its pages, as browsers send them; public clients only.
     pub cors_origins: Vec<String>,
+    /// What its access tokens must be bound to.
+    pub token_binding: TokenBinding,
+    /// Rules of its refresh tokens; `None` if it gets none.
+    pub refresh_tokens: Option<RefreshTokenRules>,
+}
+
+/// Rules of a service provider's refresh tokens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RefreshTokenRules {
+    /// Maximum lifetime, from the login.
+    pub lifetime: Duration,
+    /// Maximum time without a use.
+    pub idle: Duration,
+    /// Whether the user's logout ends them.
+    pub ends_with_session: bool,
+}
+
+impl RefreshTokenRules {
+    const fn from_config(config: RefreshTokensConfig) -> Self {
+        Self {
+            lifetime: Duration::from_secs(config.lifetime_seconds),
+            idle: Duration::from_secs(config.idle_seconds),
+            ends_with_session: config.end_with_session,
+        }
+    }
+}
+
+/// What the access tokens of a service provider must be bound to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TokenBinding {
+    /// Every token request needs a DPoP proof.
+    pub dpop_required: bool,
+    /// Every DPoP proof needs a nonce of the hub.
+    pub dpop_nonce_required: bool,
+    /// Every token request needs a client certificate.
+    pub certificate_required: bool,
 }
 
 /// How a service provider authenticates at the token endpoint.
@@ -65,6 +105,10 @@ pub enum ClientAuthentication {
     Secret(Vec<DatedSecret>),
     /// `private_key_jwt` with these rules.
     PrivateKeyJwt(AssertionRules),
+    /// `tls_client_auth`: a certificate of the hub's authorities with this name.
+    TlsCertificate(CertificateName),
+    /// `self_signed_tls_client_auth`: a certificate of its own keys.
+    SelfSignedCertificate,
     /// `none`: a public client.
     Public,
 }
@@ -81,6 +125,12 @@ impl ClientAuthentication {
             (Some(AuthMethod::PrivateKeyJwt), _) => {
                 Self::PrivateKeyJwt(AssertionRules::from_file(&client.file))
             }
+            (Some(AuthMethod::TlsClientAuth), _) => {
+                // The file's check rejects a file without a name, which no certificate has.
+                let name = registered_name(&client.file);
+                Self::TlsCertificate(name.unwrap_or(CertificateName::Dns(String::new())))
+            }
+            (Some(AuthMethod::SelfSignedTlsClientAuth), _) => Self::SelfSignedCertificate,
             (Some(AuthMethod::None), _) => Self::Public,
         }
     }
@@ -102,7 +152,7 @@ impl ServiceProvider {
                 client_type: file.client_type(),
                 redirect_uris: file.redirect_uris.clone(),
                 post_logout_redirect_uris: file.post_logout_redirect_uris.clone(),
-                granted_scopes: file.scopes.clone(),
+                granted_scopes: granted_scopes(file),
                 require_pkce: file.require_pkce,
                 home_page: file.home_page.clone(),
                 consent: file.consent,
@@ -138,8 +188,23 @@ impl ServiceProvider {
             logins_per_minute: file.logins_per_minute.and_then(NonZeroU32::new),
             id_token_claims: file.id_token_claims,
             cors_origins: file.cors_origins.clone(),
+            refresh_tokens: file.refresh_tokens.map(RefreshTokenRules::from_config),
+            token_binding: TokenBinding {
+                dpop_required: file.dpop_bound_access_tokens,
+                dpop_nonce_required: file.dpop_nonce_required,
+                certificate_required: file.tls_client_certificate_bound_access_tokens,
+            },
         }
     }
+}
+
+/// Returns the scopes that a service provider may request: with refresh tokens also the one that
+/// asks for them.
+fn granted_scopes(file: &ServiceProviderFile) -> Vec<Scope> {
+    let offline = Scope::from(OFFLINE_ACCESS);
+    let is_listed = file.scopes.contains(&offline);
+    let added = (file.refresh_tokens.is_some() && !is_listed).then_some(offline);
+    file.scopes.iter().cloned().chain(added).collect()
 }
 
 /// A validated data provider.

@@ -65,8 +65,11 @@ pub struct LimitsConfig {
     /// Maximum number of sessions for single sign-on.
     pub sessions: usize,
     /// Maximum number of codes, tokens and their tombstones. The same number applies to used client
-    /// assertions, at most half of them of one service provider.
+    /// assertions and DPoP proofs, at most half of them of one service provider.
     pub grants: usize,
+    /// Maximum number of grants with a refresh token; none until a service provider's file has
+    /// `[refresh_tokens]`.
+    pub refresh_grants: usize,
     /// Maximum number of concurrent login steps. Steps that wait for an identity provider don't
     /// count.
     pub steps_in_flight: usize,
@@ -115,6 +118,7 @@ impl Default for LimitsConfig {
             login_bytes: None,
             sessions: 200_000,
             grants: 400_000,
+            refresh_grants: 200_000,
             steps_in_flight: 1024,
             failed_authentications_per_minute: 60,
             inactive_answers_per_minute: 600,

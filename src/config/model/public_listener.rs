@@ -1,9 +1,12 @@
 //! Defines the `[public]` table of `passerelle.toml`.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::defaults;
 
 /// The listener for browsers and service providers.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +31,28 @@ pub struct PublicListener {
     /// `trusted_proxies`. Default: a quarter of all, for peers with a public address.
     #[serde(default)]
     pub max_connections_per_peer: Option<usize>,
+    /// Client certificates that the `trusted_proxies` forward (docs/sender-constrained-tokens.md).
+    /// Default: none.
+    #[serde(default)]
+    pub client_certificates: Option<ClientCertificatesConfig>,
+}
+
+/// Client certificates of service providers, forwarded by the proxies that end TLS (RFC 8705).
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClientCertificatesConfig {
+    /// Header with the certificate in the format of RFC 9440. A proxy must set or remove it in each
+    /// request.
+    #[serde(default = "defaults::client_certificate_header")]
+    pub header: String,
+    /// PEM file of the authorities that issue certificates for `tls_client_auth`; the path is
+    /// relative to the configuration folder. Default: only self-signed certificates.
+    #[serde(default)]
+    pub ca: Option<PathBuf>,
+    /// Base URL without a path at which the proxy asks for certificates, if it is not `base_url`;
+    /// discovery lists its endpoints as `mtls_endpoint_aliases`.
+    #[serde(default)]
+    pub base_url: Option<String>,
 }
 
 /// Header in which proxies pass the client's address.

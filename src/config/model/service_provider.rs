@@ -1,6 +1,7 @@
 //! Defines the service provider file and what it shares with the data provider file.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -121,6 +122,36 @@ pub struct ServiceProviderFile {
     /// Rejects authorization requests without PKCE. Always true for a public client.
     #[serde(default)]
     pub require_pkce: bool,
+    /// Rejects token requests without a DPoP proof, so that all its access tokens are bound to a
+    /// key (RFC 9449). Without this, a token is bound where the request has a proof.
+    #[serde(default)]
+    pub dpop_bound_access_tokens: bool,
+    /// Accepts only DPoP proofs with a nonce of the hub, which can't be made in advance.
+    #[serde(default)]
+    pub dpop_nonce_required: bool,
+    /// Lets it ask for refresh tokens by the scope `offline_access` (docs/refresh-tokens.md). Default:
+    /// none.
+    #[serde(default)]
+    pub refresh_tokens: Option<RefreshTokensConfig>,
+    /// Binds all its access tokens to the certificate of the TLS connection (RFC 8705).
+    #[serde(default)]
+    pub tls_client_certificate_bound_access_tokens: bool,
+    /// Subject of its certificate in RFC 4514 notation, for `tls_client_auth`: `CN=shop,O=Example`.
+    /// Exactly one of this and the four `tls_client_auth_san_…`.
+    #[serde(default)]
+    pub tls_client_auth_subject_dn: Option<String>,
+    /// DNS name in its certificate, for `tls_client_auth`.
+    #[serde(default)]
+    pub tls_client_auth_san_dns: Option<String>,
+    /// URI in its certificate, for `tls_client_auth`.
+    #[serde(default)]
+    pub tls_client_auth_san_uri: Option<String>,
+    /// IP address in its certificate, for `tls_client_auth`.
+    #[serde(default)]
+    pub tls_client_auth_san_ip: Option<IpAddr>,
+    /// E-mail address in its certificate, for `tls_client_auth`.
+    #[serde(default)]
+    pub tls_client_auth_san_email: Option<String>,
     /// Service providers with the same sector share one `sub`; each of them must declare it.
     /// Default: the client_id.
     #[serde(default)]
@@ -167,6 +198,25 @@ impl ServiceProviderFile {
             Some(AuthMethod::None) => ClientType::Public,
             _ => ClientType::Confidential,
         }
+    }
+}
+
+/// Refresh tokens of a service provider.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RefreshTokensConfig {
+    /// Maximum lifetime, from the login.
+    pub lifetime_seconds: u64,
+    /// A grant that is not used for so long ends.
+    pub idle_seconds: u64,
+    /// The user's logout at the hub ends them.
+    pub end_with_session: bool,
+}
+
+impl Default for RefreshTokensConfig {
+    fn default() -> Self {
+        let days = |days: u64| days * 24 * 3600;
+        Self { lifetime_seconds: days(30), idle_seconds: days(7), end_with_session: true }
     }
 }
 

@@ -199,7 +199,7 @@ fn each_bad_service_provider_is_named_with_its_fix() {
         (
             file,
             "client_id",
-            "token_endpoint_auth_method = \"tls_client_auth\"\nclient_id",
+            "token_endpoint_auth_method = \"client_secret_jwt\"\nclient_id",
             "token_endpoint_auth_method",
             "private_key_jwt",
         ),

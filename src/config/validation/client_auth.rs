@@ -77,6 +77,25 @@ pub fn check_auth_method(
                 }
             }
         }
+        Some(method @ (AuthMethod::TlsClientAuth | AuthMethod::SelfSignedTlsClientAuth)) => {
+            if !file.secrets.is_empty() {
+                let message = "contains secrets, which client certificates replace";
+                let fix =
+                    "remove them, or write token_endpoint_auth_method = \"client_secret_post\"";
+                report("secrets", message, fix);
+            }
+            let has_certificate = match keys {
+                KeySource::None => false,
+                KeySource::Inline(keys) => !keys.certificates.is_empty(),
+                KeySource::Uri(_) => true,
+            };
+            if method == AuthMethod::SelfSignedTlsClientAuth && !has_certificate {
+                let message =
+                    "is self_signed_tls_client_auth, but no key of jwks has its certificate";
+                let fix = "add jwks or jwks_uri with keys that have x5c";
+                report("token_endpoint_auth_method", message, fix);
+            }
+        }
         Some(AuthMethod::PrivateKeyJwt) => {
             if !file.secrets.is_empty() {
                 let fix =

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::client_certificates::CertificateSource;
 use crate::config::model::{LevelNameDeclaration, Settings};
 use crate::identity::declared::DeclaredClaims;
 use crate::protocol::acr::LevelName;
@@ -18,6 +19,8 @@ pub struct Declarations {
     pub level_names: BTreeMap<String, LevelNameDeclaration>,
     /// Whether service providers may push their requests.
     pub pushed_requests: PushedRequests,
+    /// The client certificates that the hub gets.
+    pub client_certificates: CertificateSource,
 }
 
 impl Declarations {
@@ -29,6 +32,7 @@ impl Declarations {
             claims,
             level_names: settings.level_names.clone(),
             pushed_requests: settings.pushed_authorization_requests,
+            client_certificates: CertificateSource::from_listener(&settings.public),
         }
     }
 

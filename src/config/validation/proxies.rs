@@ -108,8 +108,11 @@ pub(in crate::config) fn check_public_listener(
     };
     connections("max_connections", public.max_connections, 16);
     connections("max_connections_per_peer", public.max_connections_per_peer, 1);
-    match (public.trusted_proxies.is_empty(), public.client_address_header) {
-        (true, Some(_)) => {
+    // The proxies may forward certificates instead.
+    let has_header = public.client_address_header.is_some() || public.client_certificates.is_some();
+    match (public.trusted_proxies.is_empty(), has_header) {
+        (true, true) if public.client_address_header.is_none() => {}
+        (true, true) => {
             let fix = "add trusted_proxies with the networks of the load balancers, or remove it";
             problems.push(source.diagnostic(
                 "public.client_address_header",
@@ -117,7 +120,7 @@ pub(in crate::config) fn check_public_listener(
                 fix,
             ));
         }
-        (false, None) => {
+        (false, false) => {
             let fix =
                 "add client_address_header = \"x-forwarded-for\" or \"forwarded\", or remove it";
             problems.push(source.diagnostic(

@@ -13,7 +13,10 @@ use super::declarations::Declarations;
 use super::logo::Logo;
 use super::scopes::ScopeTables;
 use super::value_checks::{check_rate, is_category_id};
-use super::{client_auth, level_names, localized_text, public_clients, request_protection};
+use super::{
+    client_auth, client_certificates, level_names, localized_text, public_clients, refresh_tokens,
+    request_protection,
+};
 use crate::config::loading::folder::parse_folder;
 use crate::config::loading::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
 use crate::config::model::ServiceProviderFile;
@@ -98,6 +101,7 @@ pub fn check_file(
     let keys =
         client_keys::read_key_source(source, &KeyDeclaration::from(&file), context, problems);
     client_auth::check_auth_method(source, &file, &keys, problems);
+    client_certificates::check_client_certificates(source, &file, declarations, problems);
     let encryption = platform.and_then(|platform| {
         client_keys::response_encryption(source, &file, &keys, platform, problems)
     });
@@ -229,6 +233,7 @@ fn check_own_rules(
     }
     consistency::check_sector(source, file.sector.as_deref(), problems);
     check_rate(source, "logins_per_minute", file.logins_per_minute, problems);
+    refresh_tokens::check_refresh_tokens(source, file, problems);
 }
 
 fn read_logo(

@@ -10,8 +10,8 @@ use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
 use super::traces::{self, TraceHeaders};
 use super::value_checks::{check_range, is_category_id};
 use super::{
-    admin_access, audit, claims, level_names, localized_text, operators, proxies, quotas,
-    secret_locations,
+    admin_access, audit, claims, client_certificates, level_names, localized_text, operators,
+    proxies, quotas, secret_locations,
 };
 use crate::assurance::amr;
 use crate::config::kinds::{Kinds, list_tables};
@@ -59,6 +59,7 @@ pub fn check_settings(
     secret_locations::check_locations(source, &settings.secrets, problems);
     quotas::check_quotas(source, &settings.quotas, problems);
     proxies::check_public_listener(source, &settings.public, problems);
+    client_certificates::check_hub_certificates(source, &settings.public, context, problems);
     check_private_hosts(source, &settings.private.hosts, problems);
     check_choice(source, &settings.choice, problems);
     audit::check_audit(source, &settings.audit, problems);
@@ -300,6 +301,7 @@ fn check_limits(source: &SourceFile, limits: &LimitsConfig, problems: &mut Vec<D
         ("logins", count(limits.logins), (1, 10_000_000)),
         ("sessions", count(limits.sessions), (1, 10_000_000)),
         ("grants", count(limits.grants), (1, 20_000_000)),
+        ("refresh_grants", count(limits.refresh_grants), (1, 20_000_000)),
         ("steps_in_flight", count(limits.steps_in_flight), (1, 65_536)),
         ("calls_per_connector", count(limits.calls_per_connector), (1, 65_536)),
         (
@@ -380,7 +382,9 @@ fn join_paths(settings: &mut Settings, folder: &Path) {
         &mut settings.state,
         &mut settings.audit.path,
     ];
+    let certificates = settings.public.client_certificates.iter_mut();
     let optional = settings.theme.iter_mut().chain(&mut settings.audit.checkpoint_copy);
+    let optional = optional.chain(certificates.filter_map(|certificates| certificates.ca.as_mut()));
     for path in required.into_iter().chain(optional).chain(&mut settings.place_name_files) {
         *path = folder.join(&*path);
     }

@@ -8,6 +8,7 @@ use crate::protocol::catalogue::{ErrorCode as E, RequiredParam};
 use crate::protocol::params::Params;
 use crate::protocol::pkce;
 use crate::protocol::redirect_uri::match_redirect_uri;
+use crate::protocol::refresh::OFFLINE_ACCESS;
 use crate::protocol::registration::{ClientDirectory, ProtocolRules, Registration};
 
 /// Returns the registration of the client that `client_id` names.
@@ -164,6 +165,15 @@ pub(super) fn grant_scopes(
     Ok(scopes)
 }
 
+/// Leaves `offline_access` out of a request that doesn't ask for the user's consent (OpenID Connect
+/// Core §11).
+pub(super) fn drop_unasked_offline_access(mut scopes: Vec<Scope>, prompt: Prompt) -> Vec<Scope> {
+    if !prompt.consent {
+        scopes.retain(|scope| scope.as_str() != OFFLINE_ACCESS);
+    }
+    scopes
+}
+
 /// Parses `prompt` (OpenID Connect Core §3.1.2.1). If it is absent or empty, the default applies
 /// under the federation's rules, and nothing is requested under `rules = "openid"`.
 ///
@@ -243,6 +253,18 @@ pub(super) fn validate_code_challenge(
         }
         (Some(_), Some("S256")) => Err(E::CodeChallengeMalformed),
         (Some(_), Some(_)) => Err(E::CodeChallengeMethodUnsupported),
+    }
+}
+
+/// Returns the thumbprint of the key that the code is bound to (RFC 9449 §10).
+///
+/// # Errors
+/// `DpopJktMalformed`.
+pub(super) fn parse_dpop_jkt(value: Option<&str>) -> Result<Option<String>, E> {
+    match value {
+        // A thumbprint has the form of a challenge: base64url of SHA-256.
+        Some(jkt) if !pkce::is_challenge(jkt) => Err(E::DpopJktMalformed),
+        jkt => Ok(jkt.map(str::to_owned)),
     }
 }
 

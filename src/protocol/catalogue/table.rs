@@ -31,12 +31,17 @@ catalogue! {
             IdTokenHint "id_token_hint" Repeated "Y031802";
             IdpHint "idp_hint" Repeated "Y031902";
             UiLocales "ui_locales" Repeated "Y032002";
+            DpopJkt "dpop_jkt" Repeated "Y032902";
         }
         TOKEN ServiceProvider {
             TokenGrantType "grant_type" Repeated "Y040202" Missing "Y040201";
             TokenRedirectUri "redirect_uri" Repeated "Y040502" Missing "Y040501";
             TokenCode "code" Repeated "Y040602" Missing "Y040601";
             TokenCodeVerifier "code_verifier" Repeated "Y040702";
+        }
+        REFRESH ServiceProvider {
+            RefreshToken "refresh_token" Repeated "Y042392" Missing "Y042391";
+            RefreshScope "scope" Repeated "Y042393";
         }
         CLIENT_AUTHENTICATION ServiceProvider {
             TokenClientId "client_id" Repeated "Y040302" Missing "Y040301";
@@ -221,6 +226,7 @@ catalogue! {
     PushedRequestTooLarge = "Y031510" 413 "invalid_request" Info Client ServiceProvider "error-too-large" "The parameters of the pushed request are larger than 16 KiB.";
     RegistrationNotSupported = "Y031603" 400 "registration_not_supported" Info Client ServiceProvider "error-bad-request" "The parameter registration is not supported.";
     IdTokenHintInvalid = "Y031803" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The id_token_hint is not an ID token of this hub for this client_id.";
+    DpopJktMalformed = "Y032903" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The dpop_jkt must be the SHA-256 thumbprint of a key: 43 base64url characters.";
     AuthorizeNotForm = "Y033001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must have the content type application/x-www-form-urlencoded.";
     AuthorizePostWithQuery = "Y033002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must carry its parameters in the body, and none in the address.";
 
@@ -251,6 +257,8 @@ catalogue! {
     ClientSecretExpired = "Y041053" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     ClientAssertionTypeUnsupported = "Y041054" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     ClientKeysUnavailable = "Y041055" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The keys at the jwks_uri of this client_id can not be fetched now; try again shortly.";
+    ClientCertificateUntrusted = "Y041370" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
+    ClientCertificateOther = "Y041371" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     CodeUnknown = "Y042001" 400 "invalid_grant" Info Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
     CodeReused = "Y042002" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code was used before; the tokens issued for it are revoked.";
     CodeOfAnother = "Y042003" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
@@ -260,15 +268,47 @@ catalogue! {
     CodeRevoked = "Y042007" 400 "invalid_grant" Info User ServiceProvider "error-bad-request" "The session was revoked while the code was redeemed: the user signed out, or the code was used twice.";
     CodeRegistrationWithdrawn = "Y042320" 400 "invalid_grant" Warn Policy ServiceProvider "error-bad-request" "The redirect_uri or a scope of the authorization request is no longer registered for this client_id.";
     CodeSpentByAnother = "Y042360" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
+    CodeDpopKey = "Y042370" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is bound to a key by dpop_jkt, and no DPoP proof of that key was sent.";
+    RefreshTokenUnknown = "Y042380" 400 "invalid_grant" Info Client ServiceProvider "error-bad-request" "The refresh token is not valid for this client_id, has expired, or was revoked.";
+    RefreshTokenOfAnother = "Y042381" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token is not valid for this client_id, has expired, or was revoked.";
+    RefreshTokenReused = "Y042382" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token was used before; it and all tokens issued with it are revoked.";
+    RefreshTokenKey = "Y042383" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token is bound to a key, which this request does not prove.";
+    RefreshScopeExceeded = "Y047001" 400 "invalid_scope" Info Client ServiceProvider "error-bad-request" "The scope asks for more than was granted with the refresh token.";
     BearerMissing = "Y043001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header with the access token is missing.";
     BearerTwice = "Y043002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header was sent more than once.";
-    BearerOtherScheme = "Y043003" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header must use the scheme Bearer.";
+    BearerOtherScheme = "Y043003" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header must use the scheme Bearer, or DPoP for a token that is bound to a key.";
     BearerMalformed = "Y043004" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header must be Bearer, a space and one access token.";
     BearerInQuery = "Y043005" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent in the Authorization header, never in the address.";
     BearerQueryMalformed = "Y043006" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The query is malformed.";
     BearerManyWays = "Y043007" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent once, and in one way.";
     BearerInBody = "Y043008" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent in the Authorization header, not in the body.";
     AccessTokenInvalid = "Y043010" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "The access token is unknown, expired or revoked.";
+
+    // Y046: proofs of possession at the token and userinfo endpoints. 00: DPoP (RFC 9449); at userinfo
+    // the status is 401 (§7.1).
+    DpopProofRepeated = "Y046001" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The DPoP header was sent more than once.";
+    DpopProofMissing = "Y046002" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The DPoP header with a proof is missing.";
+    DpopProofMalformed = "Y046003" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The DPoP proof must be one compact JWS of at most 8 KiB, without crit and b64.";
+    DpopProofTyp = "Y046004" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The typ of the DPoP proof must be dpop+jwt.";
+    DpopProofAlgorithm = "Y046005" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The alg of the DPoP proof must be one of dpop_signing_alg_values_supported.";
+    DpopProofKey = "Y046006" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The jwk of the DPoP proof must be a public key that fits its alg: EC on P-256, RSA from 2048 bits, or Ed25519, without private members.";
+    DpopProofSignature = "Y046007" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The signature of the DPoP proof is wrong.";
+    DpopProofMethod = "Y046008" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The htm of the DPoP proof must be the method of this request.";
+    DpopProofUri = "Y046009" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The htu of the DPoP proof must be the public address of this endpoint, without query and fragment.";
+    DpopProofTime = "Y046010" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The iat of the DPoP proof must be less than a minute before or after now.";
+    DpopProofJti = "Y046011" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The DPoP proof must have a jti of 1 to 255 characters.";
+    DpopProofReplayed = "Y046012" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The DPoP proof was used before; each request needs one of its own.";
+    DpopProofAccessToken = "Y046013" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The ath of the DPoP proof must be the SHA-256 of the access token in base64url.";
+    DpopNonceRequired = "Y046014" 400 "use_dpop_nonce" Info Client ServiceProvider "error-bad-request" "The DPoP proof must have the nonce of the DPoP-Nonce header of this answer.";
+    DpopKeyMismatch = "Y046020" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The access token is bound to another key than the one of the DPoP proof.";
+    BoundTokenAsBearer = "Y046021" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The access token is bound to a key; send it with the scheme DPoP and a proof.";
+    UnboundTokenAsDpop = "Y046022" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "The access token is not bound to a key; send it with the scheme Bearer.";
+    TooManyDpopProofs = "Y046030" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "This client_id has used more DPoP proofs and client assertions than the hub stores for one client; send fewer.";
+
+    // Y0461: client certificates (RFC 8705).
+    ClientCertificateMalformed = "Y046101" 400 "invalid_request" Warn Client Operator "error-bad-request" "The proxy forwarded more than one client certificate, or one that is not a byte sequence of RFC 9440.";
+    ClientCertificateMissing = "Y046102" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access tokens of this client_id are bound to a client certificate, and the connection has none.";
+    CertificateMismatch = "Y046103" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The access token is bound to a client certificate, which is not the one of this connection.";
 
     // Y10: assurance.
     AcrUnlisted = "Y100001" 403 "access_denied" Warn Upstream IdentityProvider "error-assurance" "The identity provider returned a level of assurance that is not configured for it.";

@@ -21,6 +21,8 @@ metric_table! {
             "Logout requests by outcome: identity_provider, local, no_session, confirmation, rejected, returned.";
         tokens_issued: IntCounterVec("tokens_issued_total", ["kind"])
             "Codes and tokens issued.";
+        bound_tokens: IntCounterVec("sender_constrained_tokens_total", ["method"])
+            "Access tokens that are bound to a key, by method: dpop, mtls.";
         token_refusals: IntCounterVec("token_request_errors_total", ["client", "error"])
             "Rejected requests with or for a token, by service provider or data provider (or its class) and error code.";
         introspections: IntCounterVec("introspections_total", ["data_provider", "outcome"])
@@ -88,6 +90,11 @@ impl Metrics {
     /// Records an issued code or token.
     pub fn record_issued_token(&self, kind: &'static str) {
         self.clients.tokens_issued.with_label_values(&[kind]).inc();
+    }
+
+    /// Records an access token that is bound to a key.
+    pub fn record_bound_token(&self, method: &'static str) {
+        self.clients.bound_tokens.with_label_values(&[method]).inc();
     }
 
     /// Records a rejected request. `client_id` is that of a registered client, if known.

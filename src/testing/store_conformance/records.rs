@@ -259,6 +259,7 @@ pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(
         RecordKind::PushedRequest,
         RecordKind::Blocks,
         RecordKind::Probes,
+        RecordKind::RefreshGrant,
     ];
     for kind in kinds {
         store

@@ -105,7 +105,10 @@ pub(super) async fn report_person(
 }
 
 /// Checks a search and records it in the audit log.
-fn record_search(
+///
+/// # Errors
+/// `LoginSearchMalformed`, `LoginSearchUnrecorded`.
+pub(super) fn record_search(
     admin: &AdminApi,
     console: &AdminConsole,
     search: &LoginSearch,
@@ -126,7 +129,11 @@ fn record_search(
     Ok((subject, reason.to_owned()))
 }
 
-async fn parse_search<T: serde::de::DeserializeOwned>(
+/// Reads the body of a search.
+///
+/// # Errors
+/// `LoginSearchMalformed`.
+pub(super) async fn parse_search<T: serde::de::DeserializeOwned>(
     payload: web::Payload,
 ) -> Result<T, AdminError> {
     let body = read_body(payload).await?;

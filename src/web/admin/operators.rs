@@ -15,8 +15,12 @@ use crate::ids::Secret;
 pub const ADMIN_TOKEN_NAME: &str = "admin token";
 
 /// POST requests that change nothing: searches carry personal data, which must not be in a URL.
-const READ_ONLY_POST_PATHS: [&str; 3] =
-    ["/admin/logins/search", "/admin/actions/search", "/admin/peer/logins/search"];
+const READ_ONLY_POST_PATHS: [&str; 4] = [
+    "/admin/logins/search",
+    "/admin/actions/search",
+    "/admin/peer/logins/search",
+    "/admin/refresh-grants/search",
+];
 
 /// An operator, as the audit log names them.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -25,6 +25,8 @@ pub struct ConsentPage {
     pub provider: String,
     pub source: ClaimSource,
     pub mode: ConsentMode,
+    /// Whether the service provider may fetch the claims again while the user is away.
+    pub offline_access: bool,
     /// Empty if the service provider gets only a pseudonym.
     pub claims: Vec<ConsentClaim>,
 }

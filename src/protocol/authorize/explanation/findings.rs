@@ -93,6 +93,10 @@ impl ParameterCheck<'_> {
                 "the endpoint checks that it is an ID token of this hub for this client; this explanation doesn't",
             ),
             Param::IdpHint => self.check_idp_hint(value),
+            Param::DpopJkt => {
+                checks::parse_dpop_jkt(Some(value))?;
+                accepted("the code can be redeemed only with a DPoP proof of this key")
+            }
             Param::UiLocales if checks::parse_ui_locales(Some(value)).is_empty() => {
                 ignored("contains no language tag")
             }

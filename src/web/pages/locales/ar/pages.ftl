@@ -123,6 +123,7 @@ consent-pseudonym = لن تتلقى خدمة «{ $service }» اسمكم ولا 
 consent-source-register = مصدر هذه المعلومات السجل الوطني وحسابكم «{ $provider }».
 consent-source-provider = مصدر هذه المعلومات حسابكم «{ $provider }».
 consent-account = تم تسجيل دخولكم بحساب «{ $provider }».
+consent-offline = يمكن لخدمة «{ $service }» أيضًا تلقّيها مجددًا لاحقًا في غيابكم.
 value-none = غير مذكور
 value-code = الرمز { $code }
 country-99100 = فرنسا

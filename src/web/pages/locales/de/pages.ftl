@@ -115,6 +115,7 @@ consent-pseudonym = „{ $service }“ erhält weder Ihren Namen noch andere Dat
 consent-source-register = Diese Daten stammen aus dem nationalen Personenregister und aus Ihrem Konto „{ $provider }“.
 consent-source-provider = Diese Daten stammen aus Ihrem Konto „{ $provider }“.
 consent-account = Sie sind mit Ihrem Konto „{ $provider }“ angemeldet.
+consent-offline = „{ $service }“ kann sie auch später erneut erhalten, wenn Sie nicht anwesend sind.
 value-none = nicht angegeben
 value-code = Code { $code }
 country-99100 = Frankreich

@@ -115,6 +115,7 @@ consent-pseudonym = “{ $service }” will receive neither your name nor any ot
 consent-source-register = This information comes from the national register and from your account “{ $provider }”.
 consent-source-provider = This information comes from your account “{ $provider }”.
 consent-account = You are signed in with your account “{ $provider }”.
+consent-offline = “{ $service }” can also receive it again later, when you are not there.
 value-none = not given
 value-code = code { $code }
 country-99100 = France

@@ -115,6 +115,7 @@ consent-pseudonym = «{ $service }» no recibirá su nombre ni ningún otro dato
 consent-source-register = Estos datos proceden del registro nacional y de su cuenta «{ $provider }».
 consent-source-provider = Estos datos proceden de su cuenta «{ $provider }».
 consent-account = Ha iniciado sesión con su cuenta «{ $provider }».
+consent-offline = «{ $service }» también podrá recibirlas de nuevo más adelante, sin que usted esté presente.
 value-none = no indicado
 value-code = código { $code }
 country-99100 = Francia

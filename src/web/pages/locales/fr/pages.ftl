@@ -118,6 +118,7 @@ consent-pseudonym = « { $service } » ne recevra ni votre nom, ni aucune autr
 consent-source-register = Ces informations viennent du registre national et de votre compte « { $provider } ».
 consent-source-provider = Ces informations viennent de votre compte « { $provider } ».
 consent-account = Vous êtes connecté avec votre compte « { $provider } ».
+consent-offline = « { $service } » pourra aussi les recevoir à nouveau plus tard, en votre absence.
 value-none = non renseigné
 value-code = code { $code }
 country-99100 = France

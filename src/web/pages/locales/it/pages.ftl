@@ -118,6 +118,7 @@ consent-pseudonym = «{ $service }» non riceverà né il suo nome né altri dat
 consent-source-register = Questi dati provengono dal registro nazionale e dal suo account «{ $provider }».
 consent-source-provider = Questi dati provengono dal suo account «{ $provider }».
 consent-account = Ha effettuato l’accesso con il suo account «{ $provider }».
+consent-offline = «{ $service }» potrà riceverle di nuovo anche in seguito, in sua assenza.
 value-none = non indicato
 value-code = codice { $code }
 country-99100 = Francia

@@ -115,6 +115,7 @@ consent-pseudonym = ‘{ $service }’ ontvangt uw naam niet, en ook geen andere
 consent-source-register = Deze gegevens komen uit het nationale personenregister en uit uw account ‘{ $provider }’.
 consent-source-provider = Deze gegevens komen uit uw account ‘{ $provider }’.
 consent-account = U bent ingelogd met uw account ‘{ $provider }’.
+consent-offline = ‘{ $service }’ kan ze ook later opnieuw ontvangen, wanneer u er niet bij bent.
 value-none = niet ingevuld
 value-code = code { $code }
 country-99100 = Frankrijk

@@ -119,6 +119,7 @@ consent-pseudonym = Usługa „{ $service }” nie otrzyma imienia i nazwiska an
 consent-source-register = Te dane pochodzą z rejestru państwowego i z konta „{ $provider }”.
 consent-source-provider = Te dane pochodzą z konta „{ $provider }”.
 consent-account = Zalogowano za pomocą konta „{ $provider }”.
+consent-offline = Usługa „{ $service }” będzie mogła otrzymać te dane ponownie później, także pod Państwa nieobecność.
 value-none = nie podano
 value-code = kod { $code }
 country-99100 = Francja

@@ -115,6 +115,7 @@ consent-pseudonym = «{ $service }» não vai receber o seu nome nem qualquer ou
 consent-source-register = Estas informações vêm do registo nacional e da sua conta «{ $provider }».
 consent-source-provider = Estas informações vêm da sua conta «{ $provider }».
 consent-account = Autenticou-se com a sua conta «{ $provider }».
+consent-offline = «{ $service }» poderá também voltar a recebê-las mais tarde, na sua ausência.
 value-none = não indicado
 value-code = código { $code }
 country-99100 = França

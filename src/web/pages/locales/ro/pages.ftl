@@ -121,6 +121,7 @@ consent-pseudonym = „{ $service }” nu va primi nici numele dumneavoastră, n
 consent-source-register = Aceste informații provin din registrul național și din contul dumneavoastră „{ $provider }”.
 consent-source-provider = Aceste informații provin din contul dumneavoastră „{ $provider }”.
 consent-account = V-ați autentificat cu contul dumneavoastră „{ $provider }”.
+consent-offline = „{ $service }” le va putea primi din nou și mai târziu, în lipsa dumneavoastră.
 value-none = necomunicat
 value-code = cod { $code }
 country-99100 = Franța

@@ -1,0 +1,44 @@
+//! How many records of each kind a store holds.
+
+use super::{RecordKind, Usage};
+
+/// Maximum number of records of each kind, tombstones included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Capacities {
+    pub logins: usize,
+    /// Total bytes of the values of all logins.
+    pub login_bytes: usize,
+    pub sessions: usize,
+    /// Codes and tokens share this capacity.
+    pub grants: usize,
+    pub logout_redirects: usize,
+    pub pending_logouts: usize,
+    pub assertions: usize,
+    pub login_page_codes: usize,
+    pub pushed_requests: usize,
+    pub blocks: usize,
+    pub probes: usize,
+    pub refresh_grants: usize,
+}
+
+impl Capacities {
+    /// Returns the capacity that applies to a kind.
+    pub(super) const fn for_kind(&self, kind: RecordKind) -> Usage {
+        let records = match kind {
+            RecordKind::Login => {
+                return Usage { records: self.logins, bytes: self.login_bytes };
+            }
+            RecordKind::Session => self.sessions,
+            RecordKind::Code | RecordKind::Token => self.grants,
+            RecordKind::LogoutRedirect => self.logout_redirects,
+            RecordKind::PendingLogout => self.pending_logouts,
+            RecordKind::Assertion => self.assertions,
+            RecordKind::LoginPageCode => self.login_page_codes,
+            RecordKind::PushedRequest => self.pushed_requests,
+            RecordKind::Blocks => self.blocks,
+            RecordKind::Probes => self.probes,
+            RecordKind::RefreshGrant => self.refresh_grants,
+        };
+        Usage { records, bytes: usize::MAX }
+    }
+}

@@ -1,0 +1,33 @@
+//! Reads what a request proves possession of a key with: the `DPoP` header (RFC 9449 §4.1), and the
+//! client certificate that a trusted proxy forwards (RFC 9440).
+
+use super::request_context::RequestContext;
+use crate::ids::Secret;
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::sender_constraint::{DpopHeader, MAX_DPOP_PROOF_BYTES, SenderEvidence};
+
+/// Name of the header of a proof.
+pub(super) const DPOP: &str = "dpop";
+/// Name of the header of a nonce for the next proof.
+pub(super) const DPOP_NONCE: &str = "dpop-nonce";
+
+/// Reads what the request proves possession of a key with.
+///
+/// # Errors
+/// `DpopProofRepeated` for two headers, of which a proxy and the hub could believe different ones;
+/// `DpopProofMalformed` for one that can't be a proof; `ClientCertificateMalformed`.
+pub(super) fn read_evidence(context: &RequestContext) -> Result<SenderEvidence, ErrorCode> {
+    let request = &context.request;
+    let mut headers = request.headers().get_all(DPOP);
+    let dpop = match (headers.next(), headers.next()) {
+        (None, _) => None,
+        (Some(_), Some(_)) => return Err(ErrorCode::DpopProofRepeated),
+        (Some(header), None) => {
+            let text = header.to_str().ok().filter(|text| text.len() <= MAX_DPOP_PROOF_BYTES);
+            let proof = Secret::new(text.ok_or(ErrorCode::DpopProofMalformed)?.to_owned());
+            Some(DpopHeader { proof, method: request.method().to_string() })
+        }
+    };
+    let certificate = context.hub.proxies.client_certificate(request)?;
+    Ok(SenderEvidence { dpop, certificate })
+}

@@ -1,0 +1,233 @@
+//! Client certificates that a proxy forwards: authentication, bound tokens, and who may send the
+//! header (RFC 8705, RFC 9440).
+
+use std::fs;
+
+use actix_web::test::TestRequest;
+use openssl::x509::X509;
+use passerelle::testing::certificates::{Authority, LeafCertificate, forwarded};
+use serde_json::{Value, json};
+use url::form_urlencoded::Serializer;
+
+use super::federation::{put, redirect_uri};
+use super::hub::{Answer, TestHub};
+use super::service::Authorize;
+
+const PROXY: &str = "10.0.0.1:40000";
+const STRANGER: &str = "192.0.2.66:40000";
+const ALIAS: &str = "mtls.hub.example";
+
+/// The certificates of three service providers: of the authority, their own, and of a native
+/// application.
+struct Certificates {
+    shop: X509,
+    kiosk: X509,
+    authority: Authority,
+}
+
+/// `shop` authenticates by a name, `kiosk` by a certificate of its own, and `app` is a public
+/// client whose tokens are bound.
+async fn hub() -> (TestHub, Certificates) {
+    let (authority, own) = (Authority::new("Example CA"), LeafCertificate::default());
+    let shop = authority.issue(&LeafCertificate::default());
+    let kiosk = own.self_signed();
+    let jwk = own.jwk(&kiosk);
+    let hub = TestHub::edited(|folder| {
+        let path = folder.join("passerelle.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        let certificates = format!("{{ ca = \"ca.pem\", base_url = \"https://{ALIAS}\" }}");
+        let public = format!(
+            "public = {{ listen = \"127.0.0.1:0\", trusted_proxies = [\"10.0.0.0/8\"], client_certificates = {certificates} }}"
+        );
+        let text = text.replace("public = { listen = \"127.0.0.1:0\" }", &public);
+        fs::write(&path, text).unwrap();
+        fs::write(folder.join("ca.pem"), authority.pem()).unwrap();
+        let bound = "tls_client_certificate_bound_access_tokens = true";
+        let member = |name: &str| jwk[name].to_string();
+        let key = format!(
+            "[[jwks.keys]]\nkty = \"EC\"\ncrv = \"P-256\"\nx = {}\ny = {}\nx5c = {}",
+            member("x"),
+            member("y"),
+            member("x5c")
+        );
+        for (id, method, more) in [
+            ("shop", "tls_client_auth", "tls_client_auth_san_dns = \"shop.example.org\"".to_owned()),
+            ("kiosk", "self_signed_tls_client_auth", format!("{bound}\n{key}")),
+            ("app", "none", bound.to_owned()),
+        ] {
+            let file = format!(
+                "client_id = \"{id}\"\nname = {{ en = \"{id}\" }}\nhome_page = \"https://{id}.example/\"\nredirect_uris = [\"{}\"]\nscopes = [\"openid\", \"email\"]\ntoken_endpoint_auth_method = \"{method}\"\n{more}\n",
+                redirect_uri(id)
+            );
+            put(folder, &format!("service-providers/{id}.toml"), file.as_bytes());
+        }
+    })
+    .await;
+    (hub, Certificates { shop, kiosk, authority })
+}
+
+async fn code(hub: &TestHub, service: &str) -> String {
+    let browser = hub.browser();
+    let request = Authorize::by(service)
+        .with("scope", "openid email")
+        .with("code_challenge", CHALLENGE)
+        .with("code_challenge_method", "S256");
+    browser.authorize(&request).await.finish_as("angela").await.code().to_owned()
+}
+
+/// RFC 7636, appendix B.
+const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+/// Redeems a code over a connection from `peer` with these header lines.
+async fn redeem(hub: &TestHub, service: &str, code: &str, peer: &str, lines: &[&str]) -> Answer {
+    let uri = redirect_uri(service);
+    let fields = [
+        ("grant_type", "authorization_code"),
+        ("client_id", service),
+        ("redirect_uri", &uri),
+        ("code", code),
+        ("code_verifier", VERIFIER),
+    ];
+    let body = Serializer::new(String::new()).extend_pairs(fields).finish();
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let request = TestRequest::post().uri("/api/v2/token").insert_header(form).set_payload(body);
+    hub.send(with_lines(request, peer, lines)).await
+}
+
+fn with_lines(request: TestRequest, peer: &str, lines: &[&str]) -> TestRequest {
+    let request = request.peer_addr(peer.parse().unwrap());
+    lines.iter().fold(request, |request, line| request.append_header(("client-cert", *line)))
+}
+
+fn error(answer: &Answer) -> (u16, String) {
+    let body: Value = serde_json::from_str(&answer.body).unwrap();
+    (answer.status, body["error"].as_str().unwrap_or_default().to_owned())
+}
+
+fn refused() -> (u16, String) {
+    (401, "invalid_client".to_owned())
+}
+
+#[actix_web::test]
+async fn a_client_authenticates_by_its_certificate() {
+    let (hub, certificates) = hub().await;
+    for (service, certificate) in [("shop", &certificates.shop), ("kiosk", &certificates.kiosk)] {
+        let code = code(&hub, service).await;
+        let answer = redeem(&hub, service, &code, PROXY, &[&forwarded(certificate)]).await;
+        assert_eq!(answer.status, 200, "{service}: {}", answer.body);
+    }
+}
+
+#[actix_web::test]
+async fn a_certificate_header_that_a_client_forges_counts_for_nothing() {
+    let (hub, certificates) = hub().await;
+    let real = forwarded(&certificates.shop);
+    let code = code(&hub, "shop").await;
+    let answer = redeem(&hub, "shop", &code, STRANGER, &[&real]).await;
+    assert_eq!(error(&answer), (400, "invalid_request".to_owned()), "as without a certificate");
+    // A proxy that adds its header to the client's instead of replacing it.
+    for lines in [[real.as_str(), &real], [&real, ":AQID:"]] {
+        let answer = redeem(&hub, "shop", &code, PROXY, &lines).await;
+        assert_eq!(error(&answer), (400, "invalid_request".to_owned()));
+        assert!(answer.body.contains("more than one client certificate"), "{}", answer.body);
+    }
+    for line in ["", "nonsense", ":AQID", "é", &real.replace(':', "")] {
+        let answer = redeem(&hub, "shop", &code, PROXY, &[line]).await;
+        assert_eq!(error(&answer), (400, "invalid_request".to_owned()), "{line}");
+    }
+    assert_eq!(redeem(&hub, "shop", &code, PROXY, &[&real]).await.status, 200);
+}
+
+#[actix_web::test]
+async fn a_certificate_that_anyone_can_make_authenticates_no_client() {
+    let (hub, certificates) = hub().await;
+    let forged = Authority::new("Example CA").issue(&LeafCertificate::default());
+    let same_name = LeafCertificate::default().self_signed();
+    let other_client = certificates.authority.issue(&LeafCertificate::default());
+    for (service, certificate) in [
+        ("shop", &forged),
+        ("shop", &same_name),
+        ("shop", &certificates.kiosk),
+        ("kiosk", &same_name),
+        ("kiosk", &other_client),
+        ("bakery", &certificates.shop),
+        ("unknown", &certificates.shop),
+    ] {
+        let answer = redeem(&hub, service, "code", PROXY, &[&forwarded(certificate)]).await;
+        assert_eq!(error(&answer), refused(), "{service}");
+        assert!(answer.body.contains("Client authentication failed."), "{}", answer.body);
+    }
+    let answer = redeem(&hub, "shop", "code", PROXY, &[":AQID:"]).await;
+    assert_eq!(error(&answer), refused(), "DER that is no certificate");
+}
+
+#[actix_web::test]
+async fn a_stolen_certificate_bound_token_is_refused_over_another_connection() {
+    let (hub, certificates) = hub().await;
+    for (service, certificate) in [("kiosk", &certificates.kiosk), ("app", &certificates.shop)] {
+        let own = forwarded(certificate);
+        let code = code(&hub, service).await;
+        let answer = redeem(&hub, service, &code, PROXY, &[&own]).await;
+        let body: Value = serde_json::from_str(&answer.body).unwrap();
+        assert_eq!(body["token_type"], "Bearer", "{}", answer.body);
+        let token = body["access_token"].as_str().unwrap();
+        let other = forwarded(&LeafCertificate::default().self_signed());
+        for (scheme, peer, lines, status) in [
+            ("Bearer", PROXY, vec![own.as_str()], 200),
+            ("Bearer", PROXY, vec![], 401),
+            ("Bearer", STRANGER, vec![&own], 401),
+            ("Bearer", PROXY, vec![&other], 401),
+            ("DPoP", PROXY, vec![&own], 401),
+        ] {
+            let request = TestRequest::get()
+                .uri("/api/v2/userinfo")
+                .insert_header(("authorization", format!("{scheme} {token}")));
+            let answer = hub.send(with_lines(request, peer, &lines)).await;
+            assert_eq!(answer.status, status, "{scheme} {peer} {}", answer.body);
+            if status == 401 && scheme == "Bearer" {
+                let challenge = answer.header("www-authenticate");
+                assert_eq!(challenge, "Bearer error=\"invalid_token\"");
+            }
+        }
+    }
+    let code = code(&hub, "app").await;
+    let answer = redeem(&hub, "app", &code, PROXY, &[]).await;
+    assert_eq!(error(&answer), (400, "invalid_request".to_owned()), "no token without a key");
+}
+
+#[actix_web::test]
+async fn discovery_lists_the_methods_and_the_addresses_of_certificates() {
+    let (hub, certificates) = hub().await;
+    let address = "/api/v2/.well-known/openid-configuration";
+    let document = hub.send(TestRequest::get().uri(address)).await.body;
+    let document: Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["tls_client_certificate_bound_access_tokens"], true);
+    let methods = document["token_endpoint_auth_methods_supported"].as_array().unwrap();
+    for method in ["tls_client_auth", "self_signed_tls_client_auth"] {
+        assert!(methods.contains(&json!(method)), "{methods:?}");
+    }
+    let aliases = &document["mtls_endpoint_aliases"];
+    assert_eq!(aliases["token_endpoint"], format!("https://{ALIAS}/api/v2/token"));
+    let code = code(&hub, "shop").await;
+    let fields = [
+        ("grant_type", "authorization_code"),
+        ("client_id", "shop"),
+        ("redirect_uri", &redirect_uri("shop")),
+        ("code", &code),
+        ("code_verifier", VERIFIER),
+    ];
+    let body = Serializer::new(String::new()).extend_pairs(fields).finish();
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let request = TestRequest::post().uri("/api/v2/token").insert_header(form).set_payload(body);
+    let own = forwarded(&certificates.shop);
+    let answer = hub.send_to(ALIAS, with_lines(request, PROXY, &[&own])).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    // The other name serves no page: a login would lose its cookies there.
+    let page = hub.send_to(ALIAS, TestRequest::get().uri(&Authorize::by("shop").url())).await;
+    assert_eq!(page.status, 421);
+    let plain = TestHub::start().await.send(TestRequest::get().uri(address)).await.body;
+    for member in ["tls_client", "mtls_endpoint"] {
+        assert!(!plain.contains(member), "{member}");
+    }
+}
