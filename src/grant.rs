@@ -7,6 +7,7 @@
 
 mod assertion;
 pub mod auth_failures;
+pub mod backchannel_logout;
 pub mod client;
 pub mod client_keys;
 mod code;
@@ -20,6 +21,7 @@ mod records;
 pub mod session;
 pub mod subjects;
 mod token;
+mod upstream_sessions;
 
 use std::sync::Arc;
 use std::time::Duration;

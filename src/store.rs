@@ -18,12 +18,15 @@ mod compact_name;
 pub mod counters;
 mod encryption;
 mod encryption_rules;
+mod error;
 pub mod kind;
 pub mod memory;
 pub mod metered;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod revocations;
+
+pub use error::{InsertPairError, StoreError};
 
 /// The kinds of stores of this program.
 pub const KINDS: &[TableKind] = &[
@@ -56,9 +59,13 @@ pub enum RecordKind {
     Blocks,
     /// The hub that probes the identity providers, and its results: one record.
     Probes,
+    /// Logout tokens that are still to be delivered, several in one record.
+    LogoutNotice,
+    /// The sessions of an upstream `sub` or `sid`, and the used `jti` of logout tokens.
+    UpstreamSession,
 }
 
-const RECORD_KINDS: [RecordKind; 10] = [
+const RECORD_KINDS: [RecordKind; 12] = [
     RecordKind::Login,
     RecordKind::Session,
     RecordKind::Code,
@@ -69,6 +76,8 @@ const RECORD_KINDS: [RecordKind; 10] = [
     RecordKind::LoginPageCode,
     RecordKind::Blocks,
     RecordKind::Probes,
+    RecordKind::LogoutNotice,
+    RecordKind::UpstreamSession,
 ];
 
 impl RecordKind {
@@ -85,6 +94,8 @@ impl RecordKind {
             Self::LoginPageCode => b'i',
             Self::Blocks => b'b',
             Self::Probes => b'h',
+            Self::LogoutNotice => b'w',
+            Self::UpstreamSession => b'u',
         }
     }
 
@@ -113,6 +124,8 @@ pub struct Capacities {
     pub login_page_codes: usize,
     pub blocks: usize,
     pub probes: usize,
+    pub logout_notices: usize,
+    pub upstream_sessions: usize,
 }
 
 impl Capacities {
@@ -130,6 +143,8 @@ impl Capacities {
             RecordKind::LoginPageCode => self.login_page_codes,
             RecordKind::Blocks => self.blocks,
             RecordKind::Probes => self.probes,
+            RecordKind::LogoutNotice => self.logout_notices,
+            RecordKind::UpstreamSession => self.upstream_sessions,
         };
         Usage { records, bytes: usize::MAX }
     }
@@ -235,34 +250,6 @@ pub enum StoreScope {
     Process,
     /// Any number of hubs.
     Shared,
-}
-
-/// Error of a store operation.
-#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum StoreError {
-    /// The capacity of the kind is reached. Stores never evict live records.
-    #[error("the store is full")]
-    Full,
-    /// `insert` found a live record or a tombstone under this key.
-    #[error("the key already exists")]
-    Exists,
-    /// `insert` named a revoked family.
-    #[error("a family of the record is revoked")]
-    Revoked,
-    /// The store can't be reached, or its reply is unusable.
-    #[error("the store is unavailable: {0}")]
-    Unavailable(String),
-}
-
-/// Error of [`Store::insert_pair`].
-#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum InsertPairError {
-    /// Neither record was inserted; after `Unavailable` both may exist.
-    #[error("the first record: {0}")]
-    First(StoreError),
-    /// Only the first record was inserted.
-    #[error("the second record: {0}")]
-    Second(StoreError),
 }
 
 /// Store of records. Every operation is atomic with respect to all others.

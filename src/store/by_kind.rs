@@ -14,6 +14,8 @@ pub struct ByKind<T> {
     login_page_code: T,
     blocks: T,
     probes: T,
+    logout_notice: T,
+    upstream_session: T,
 }
 
 impl<T> ByKind<T> {
@@ -30,6 +32,8 @@ impl<T> ByKind<T> {
             login_page_code: make(RecordKind::LoginPageCode),
             blocks: make(RecordKind::Blocks),
             probes: make(RecordKind::Probes),
+            logout_notice: make(RecordKind::LogoutNotice),
+            upstream_session: make(RecordKind::UpstreamSession),
         }
     }
 
@@ -46,6 +50,8 @@ impl<T> ByKind<T> {
             RecordKind::LoginPageCode => &self.login_page_code,
             RecordKind::Blocks => &self.blocks,
             RecordKind::Probes => &self.probes,
+            RecordKind::LogoutNotice => &self.logout_notice,
+            RecordKind::UpstreamSession => &self.upstream_session,
         }
     }
 

@@ -65,6 +65,7 @@ pub fn report_records(store: &dyn Store, capacities: &Capacities, metrics: &Metr
         ("pending_logouts", count(RecordKind::PendingLogout), capacities.pending_logouts),
         ("assertions", count(RecordKind::Assertion), capacities.assertions),
         ("login_page_codes", count(RecordKind::LoginPageCode), capacities.login_page_codes),
+        ("upstream_sessions", count(RecordKind::UpstreamSession), capacities.upstream_sessions),
     ];
     for (pool, records, capacity) in pools {
         metrics.set_store_pool(pool, records, capacity);
@@ -241,6 +242,8 @@ const fn kind_label(kind: RecordKind) -> &'static str {
         RecordKind::LoginPageCode => "login_page_code",
         RecordKind::Blocks => "blocks",
         RecordKind::Probes => "probes",
+        RecordKind::LogoutNotice => "logout_notice",
+        RecordKind::UpstreamSession => "upstream_session",
     }
 }
 

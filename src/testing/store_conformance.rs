@@ -35,6 +35,8 @@ pub const AMPLE_CAPACITIES: Capacities = Capacities {
     login_page_codes: 1000,
     blocks: 1000,
     probes: 1000,
+    logout_notices: 1000,
+    upstream_sessions: 1000,
 };
 
 macro_rules! conformance {

@@ -26,6 +26,8 @@ const ROOM: Capacities = Capacities {
     login_page_codes: 0,
     blocks: 0,
     probes: 0,
+    logout_notices: 0,
+    upstream_sessions: 0,
 };
 
 /// Twice restarted in a row, and no session may be gone.

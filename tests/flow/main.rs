@@ -14,6 +14,7 @@ mod addresses;
 mod admin_console;
 mod attacks;
 mod audit;
+mod backchannel_logout;
 mod blocks;
 mod calls;
 mod choice;
@@ -49,4 +50,4 @@ mod whole;
 mod withdrawn;
 
 use passerelle::testing::harness::{browser, federation, hub, markup, service};
-use passerelle::testing::redis_server;
+use passerelle::testing::{fake_server, redis_server};

@@ -47,6 +47,8 @@ const ROOMY: Capacities = Capacities {
     login_page_codes: 10_000,
     blocks: 10,
     probes: 10,
+    logout_notices: 100,
+    upstream_sessions: 10_000,
 };
 
 fn at(seconds: u64) -> Timestamp {

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::config::model::AuthMethod;
+use crate::config::validation::backchannel_logout::LogoutEndpoint;
 use crate::config::validation::client_assertions::AssertionRules;
 use crate::config::validation::client_keys::{KeySource, ResponseEncryptionAlgs};
 use crate::config::validation::connector_rules::{AllowedConnectors, ConnectorOrder};
@@ -46,6 +47,8 @@ pub struct ServiceProvider {
     pub keys: KeySource,
     /// How its responses are encrypted; `None` if they are only signed.
     pub encryption: Option<ResponseEncryptionAlgs>,
+    /// Where it receives logout tokens; `None` if it receives none.
+    pub logout_endpoint: Option<LogoutEndpoint>,
     /// Logins that it may start per minute; `None` for the hub's default.
     pub logins_per_minute: Option<NonZeroU32>,
     /// True if its ID tokens contain the claims of the granted scopes.
@@ -134,6 +137,7 @@ impl ServiceProvider {
             class: file.class.as_deref().map(Arc::from),
             keys: client.keys.clone(),
             encryption: client.encryption,
+            logout_endpoint: client.logout_endpoint.clone(),
             logins_per_minute: file.logins_per_minute.and_then(NonZeroU32::new),
             id_token_claims: file.id_token_claims,
             cors_origins: file.cors_origins.clone(),

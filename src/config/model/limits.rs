@@ -67,6 +67,9 @@ pub struct LimitsConfig {
     /// Maximum number of codes, tokens and their tombstones. The same number applies to used client
     /// assertions, at most half of them of one service provider.
     pub grants: usize,
+    /// Maximum number of logout tokens that wait for delivery, in all hubs that share a store; at
+    /// most half of them for one service provider.
+    pub logout_tokens: usize,
     /// Maximum number of concurrent login steps. Steps that wait for an identity provider don't
     /// count.
     pub steps_in_flight: usize,
@@ -115,6 +118,7 @@ impl Default for LimitsConfig {
             login_bytes: None,
             sessions: 200_000,
             grants: 400_000,
+            logout_tokens: 20_000,
             steps_in_flight: 1024,
             failed_authentications_per_minute: 60,
             inactive_answers_per_minute: 600,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::address::Http;
+use super::backchannel_logout::{self, LogoutEndpoint};
 use super::client_keys::{self, KeyDeclaration, KeySource, ResponseEncryptionAlgs};
 use super::connector_rules::AllowedConnectors;
 use super::consistency::{self, Conflict, ConflictKind};
@@ -42,6 +43,8 @@ pub struct RegisteredClient {
     pub subject_key_version: u32,
     /// On the high platform: how its ID tokens and userinfo responses are encrypted.
     pub encryption: Option<ResponseEncryptionAlgs>,
+    /// Where it receives logout tokens.
+    pub logout_endpoint: Option<LogoutEndpoint>,
     /// Its logo.
     pub logo: Option<Logo>,
     /// What its file says of `acr`.
@@ -102,6 +105,7 @@ pub fn check_file(
         let message = "contains no currently valid secret: every token request of this service provider is rejected";
         source.diagnostic("secrets", message, "add a secret, or correct the dates")
     });
+    let logout_endpoint = backchannel_logout::read_logout_endpoint(source, &file, problems);
     let logo = read_logo(source, &file, problems);
     let acr = level_names::acr_registration(source, &file, platform, declarations, problems);
     RegisteredClient {
@@ -112,6 +116,7 @@ pub fn check_file(
         keys,
         subject_key_version,
         encryption,
+        logout_endpoint,
         logo,
         acr,
     }

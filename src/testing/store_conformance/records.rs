@@ -258,6 +258,8 @@ pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(
         RecordKind::LoginPageCode,
         RecordKind::Blocks,
         RecordKind::Probes,
+        RecordKind::LogoutNotice,
+        RecordKind::UpstreamSession,
     ];
     for kind in kinds {
         store

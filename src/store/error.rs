@@ -1,0 +1,29 @@
+//! Errors of store operations.
+
+/// Error of a store operation.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum StoreError {
+    /// The capacity of the kind is reached. Stores never evict live records.
+    #[error("the store is full")]
+    Full,
+    /// `insert` found a live record or a tombstone under this key.
+    #[error("the key already exists")]
+    Exists,
+    /// `insert` named a revoked family.
+    #[error("a family of the record is revoked")]
+    Revoked,
+    /// The store can't be reached, or its reply is unusable.
+    #[error("the store is unavailable: {0}")]
+    Unavailable(String),
+}
+
+/// Error of [`Store::insert_pair`].
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum InsertPairError {
+    /// Neither record was inserted; after `Unavailable` both may exist.
+    #[error("the first record: {0}")]
+    First(StoreError),
+    /// Only the first record was inserted.
+    #[error("the second record: {0}")]
+    Second(StoreError),
+}
