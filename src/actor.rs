@@ -33,6 +33,7 @@ mod step_admission;
 mod step_audit;
 mod steps;
 mod unauthenticated_logins;
+mod upstream_logouts;
 
 pub use crate::connector::sandbox_form::{SandboxOffer, SandboxUser};
 pub use choices::{ChoiceEntry, UnavailableReason};

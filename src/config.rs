@@ -33,6 +33,7 @@ pub use loading::schema::{schemas, write_schemas};
 pub use loading::secret_rules;
 pub use model::{ConnectorFile, ServiceProviderFile, Settings};
 pub use report::{ConfigReport, report};
+pub use validation::backchannel_logout::LogoutEndpoint;
 pub use validation::blocks::Block;
 pub use validation::client_keys::{JwksUri, KeySource, ResponseEncryptionAlgs};
 pub use validation::configured_connector::{ConfiguredConnector, SandboxMode};

@@ -10,6 +10,7 @@ pub mod auth_failures;
 pub mod authorization_request;
 mod authorization_response;
 mod certificate;
+pub mod backchannel_logout;
 pub mod client;
 pub mod client_keys;
 mod code;
@@ -27,6 +28,7 @@ mod sender;
 pub mod session;
 pub mod subjects;
 mod token;
+mod upstream_sessions;
 
 use std::sync::Arc;
 use std::time::Duration;

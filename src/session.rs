@@ -16,7 +16,7 @@ use crate::assurance::amr::AmrEvidence;
 use crate::assurance::{AcrCheck, Level, Platform, acr};
 use crate::env::Timestamp;
 use crate::identity::{ClaimName, Identity};
-use crate::ids::{ClientId, ConnectorId, Secret, Subject};
+use crate::ids::{ClientId, ConnectorId, Secret, Subject, SupportId};
 
 /// A completed authentication that one browser may reuse.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -32,6 +32,9 @@ pub struct Session {
     /// Absent while there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint_key: Option<Secret<String>>,
+    /// The login that led to each service provider last, for those that receive logout tokens.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    support_ids: BTreeMap<ClientId, SupportId>,
     /// The service providers of this session, each with the sets of claims that the user consented
     /// to.
     participants: BTreeMap<ClientId, Vec<BTreeSet<ClaimName>>>,
@@ -64,6 +67,7 @@ impl Session {
             last_used_at: now,
             lineage: lineage.to_owned(),
             hint_key: None,
+            support_ids: BTreeMap::new(),
             participants: BTreeMap::new(),
         }
     }
@@ -96,6 +100,7 @@ impl Session {
     /// same browser.
     pub fn continue_from(&mut self, former: Self) {
         self.participants = former.participants;
+        self.support_ids = former.support_ids;
         self.lineage = former.lineage;
         self.hint_key = former.hint_key;
     }
@@ -103,6 +108,17 @@ impl Session {
     /// Records that this service provider got an answer from this session.
     pub fn add_participant(&mut self, service_provider: &ClientId) {
         self.participants.entry(service_provider.clone()).or_default();
+    }
+
+    /// Records the login that led to a service provider.
+    pub fn set_support_id(&mut self, service_provider: &ClientId, support_id: &SupportId) {
+        self.support_ids.insert(service_provider.clone(), support_id.clone());
+    }
+
+    /// Returns the login that led to a service provider last, if it was recorded.
+    #[must_use]
+    pub fn support_id(&self, service_provider: &ClientId) -> Option<&SupportId> {
+        self.support_ids.get(service_provider)
     }
 
     /// Returns the service providers of this session.

@@ -65,9 +65,13 @@ pub enum RecordKind {
     Probes,
     /// A grant whose access tokens a refresh token renews.
     RefreshGrant,
+    /// Logout tokens that are still to be delivered, several in one record.
+    LogoutNotice,
+    /// The sessions of an upstream `sub` or `sid`, and the used `jti` of logout tokens.
+    UpstreamSession,
 }
 
-const RECORD_KINDS: [RecordKind; 12] = [
+const RECORD_KINDS: [RecordKind; 14] = [
     RecordKind::Login,
     RecordKind::Session,
     RecordKind::Code,
@@ -80,6 +84,8 @@ const RECORD_KINDS: [RecordKind; 12] = [
     RecordKind::Blocks,
     RecordKind::Probes,
     RecordKind::RefreshGrant,
+    RecordKind::LogoutNotice,
+    RecordKind::UpstreamSession,
 ];
 
 impl RecordKind {
@@ -98,6 +104,8 @@ impl RecordKind {
             Self::Blocks => b'b',
             Self::Probes => b'h',
             Self::RefreshGrant => b'g',
+            Self::LogoutNotice => b'w',
+            Self::UpstreamSession => b'u',
         }
     }
 

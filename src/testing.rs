@@ -18,7 +18,6 @@ pub mod env;
 pub mod fake_directory;
 #[cfg(test)]
 pub mod fake_idp;
-#[cfg(test)]
 pub mod fake_server;
 pub mod harness;
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub mod encrypt;
 mod jwe;
 pub mod keyfiles;
 pub mod keyring;
+pub mod logout_token;
 pub mod mint;
 mod signing_key;
 pub mod upstream_keys;

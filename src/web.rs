@@ -27,6 +27,7 @@ pub mod admin;
 pub mod admin_console;
 pub mod assets;
 pub mod authorize;
+mod backchannel_logout;
 pub mod client_address;
 pub mod connection;
 pub mod cookies;

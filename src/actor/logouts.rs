@@ -7,6 +7,7 @@ use super::identify;
 use super::login_services::LoginServices;
 use super::session_reuse::session_authentication;
 use crate::audit::{Event, EventKind};
+use crate::grant::backchannel_logout::LogoutNotifier;
 use crate::grant::logout::{LogoutDestination, RepeatableLogout};
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret};
 use crate::login::WrongUser;
@@ -22,6 +23,7 @@ use url::Url;
 #[derive(Clone)]
 pub struct Logouts {
     services: Arc<LoginServices>,
+    notifier: Arc<LogoutNotifier>,
 }
 
 /// Result of a logout.
@@ -43,8 +45,18 @@ pub enum LogoutOutcome {
 impl Logouts {
     /// Creates the handle.
     #[must_use]
-    pub const fn new(services: Arc<LoginServices>) -> Self {
-        Self { services }
+    pub const fn new(services: Arc<LoginServices>, notifier: Arc<LogoutNotifier>) -> Self {
+        Self { services, notifier }
+    }
+
+    pub(super) const fn services(&self) -> &Arc<LoginServices> {
+        &self.services
+    }
+
+    /// Returns the queue and delivery of logout tokens.
+    #[must_use]
+    pub const fn notifier(&self) -> &Arc<LogoutNotifier> {
+        &self.notifier
     }
 
     /// Decides what a valid request may do to the session of this cookie. `hint` is absent if the
@@ -123,10 +135,14 @@ impl Logouts {
         // for it the session ends, and the identity provider is not notified.
         let is_saved = session.login.id_token.is_some()
             && self.save_destination(connector, &state, &stored).await;
+        // Stored before the session ends, so that a restart in between loses no notice.
+        let notices = self.notifier.store(self.logout_notices(session)).await;
         let Some(ended) = grants.end_session(cookie).await? else {
+            self.notifier.discard(notices).await;
             self.remove_destination(connector, &state).await;
             return self.repeat_redirect(cookie, destination).await;
         };
+        self.notifier.deliver(notices);
         grants.core.audit.record(|| {
             let done =
                 Event::new(EventKind::LogoutCompleted).idp(connector).session(&ended.lineage);

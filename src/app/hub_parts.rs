@@ -29,6 +29,7 @@ use crate::config::{CurrentFederation, Federation, LoadedConfig};
 use crate::connector::ConnectorContext;
 use crate::env::Env;
 use crate::grant::auth_failures::AuthFailureLimiter;
+use crate::grant::backchannel_logout::LogoutNotifier;
 use crate::grant::client_keys::KeyDirectory;
 use crate::grant::subjects::SubjectDeriver;
 use crate::grant::{DpopNonces, Gate, GrantLifetimes, Grants, HubCore, UsedAssertionQuota};
@@ -226,9 +227,12 @@ impl HubParts<'_> {
         let exchange = start_counter_sync(counters, &grants);
         let services = self.login_services(&connectors, &grants);
         let limits = login_limits(&settings.limits);
+        let notifier =
+            Arc::new(LogoutNotifier::new(Arc::clone(&grants), settings.limits.logout_tokens));
+        actix::spawn(Arc::clone(&notifier).run());
         web::Data::new(Hub {
             core: Arc::clone(&self.core),
-            logouts: Logouts::new(Arc::clone(&services)),
+            logouts: Logouts::new(Arc::clone(&services), notifier),
             logins: Logins::new(services, limits),
             connectors,
             grants,

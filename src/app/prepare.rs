@@ -281,6 +281,7 @@ impl DiscoveryPublisher {
                 discovery::OptionalEndpoint::Introspection,
             ],
             has_public_clients: federation.has_public_clients(),
+            sends_logout_tokens: federation.sends_logout_tokens(),
             ui_locales: &ui_locales,
             service_documentation: self.service_documentation.as_deref(),
             protection: federation.protection_features(self.pushed_requests),

@@ -25,6 +25,10 @@ const MAX_OWN_CODES: usize = 50_000;
 /// One record each; more only for servers that have lost theirs and get it again.
 const MAX_BLOCK_RECORDS: usize = 100;
 const MAX_PROBE_RECORDS: usize = 100;
+/// Records of the queue of logout tokens, a few of many tokens each.
+const MAX_LOGOUT_NOTICE_RECORDS: usize = 1000;
+/// Records of the upstream index for each session: its `sub`, its `sid`, and a used `jti`.
+const UPSTREAM_RECORDS_PER_SESSION: usize = 3;
 
 /// Opens the configured store with its metrics. If shared servers do not answer, the hub starts and
 /// becomes ready when they do.
@@ -131,5 +135,7 @@ fn capacities(limits: &LimitsConfig) -> Capacities {
         blocks: MAX_BLOCK_RECORDS,
         probes: MAX_PROBE_RECORDS,
         refresh_grants: limits.refresh_grants,
+        logout_notices: MAX_LOGOUT_NOTICE_RECORDS,
+        upstream_sessions: limits.sessions.saturating_mul(UPSTREAM_RECORDS_PER_SESSION),
     }
 }

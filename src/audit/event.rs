@@ -129,6 +129,12 @@ events! {
         "The browser returned from the logout of its identity provider.";
     LogoutRefused "logout_refused" [code support_id]
         "A logout request was refused, or could not be served.";
+    LogoutTokenDelivered "logout_token_delivered" [sp support_id]
+        "A service provider accepted the logout token of a session that has ended.";
+    LogoutTokenUndelivered "logout_token_undelivered" [sp code support_id]
+        "A service provider refused a logout token, or the hub gave up; its own session may go on.";
+    UpstreamLogoutReceived "upstream_logout_received" [idp session]
+        "An identity provider's logout token ended a session, with its codes and tokens.";
     ConfigApplied "config_applied" [config]
         "Files were read again and are in use; `config` identifies their content.";
     ConfigChanged "config_changed" [change idp sp dp file]

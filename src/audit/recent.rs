@@ -272,7 +272,10 @@ impl Timeline {
         let is_without_login = first.code.is_some()
             && !matches!(
                 first.kind,
-                EventKind::LoginFailed | EventKind::LoginRefused | EventKind::RegisterAnswered
+                EventKind::LoginFailed
+                    | EventKind::LoginRefused
+                    | EventKind::RegisterAnswered
+                    | EventKind::LogoutTokenUndelivered
             );
         let (stage, retention_class) = match first.kind {
             _ if is_without_login => (LoginStage::NoLogin, RetentionClass::WithoutLogin),
@@ -280,6 +283,8 @@ impl Timeline {
             EventKind::TokenIssued
             | EventKind::UserinfoReleased
             | EventKind::IntrospectionActive
+            | EventKind::LogoutTokenDelivered
+            | EventKind::LogoutTokenUndelivered
             | EventKind::TokenRevoked => (LoginStage::Granted, RetentionClass::WithoutLogin),
             _ => (LoginStage::Choosing, RetentionClass::WithoutRefusal),
         };

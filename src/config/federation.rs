@@ -298,6 +298,14 @@ impl Federation {
             .any(|service| service.registration.active && service.refresh_tokens.is_some())
     }
 
+    /// Returns true if an active service provider receives logout tokens.
+    #[must_use]
+    pub fn sends_logout_tokens(&self) -> bool {
+        self.services
+            .values()
+            .any(|service| service.registration.active && service.logout_endpoint.is_some())
+    }
+
     /// Returns true if pages of this origin belong to an active public client.
     #[must_use]
     pub fn has_cors_origin(&self, origin: &str) -> bool {

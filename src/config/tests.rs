@@ -1,5 +1,6 @@
 //! Tests whole configuration folders: valid ones, invalid files, environment variables.
 
+mod backchannel_logout;
 mod blocks;
 mod connectors;
 mod email_domains;

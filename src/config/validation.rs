@@ -3,6 +3,7 @@
 pub mod address;
 pub mod admin_access;
 pub(super) mod audit;
+pub(super) mod backchannel_logout;
 pub mod blocks;
 pub mod check_context;
 pub(super) mod claims;

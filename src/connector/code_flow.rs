@@ -197,12 +197,14 @@ pub async fn redeem_unknown_code(
 /// # Errors
 /// Returns an error if the call fails, or the status is not 200.
 pub async fn fetch_userinfo(
-    endpoint: &Url,
+    (method, endpoint): (http::Method, &Url),
     accepted: &'static str,
     access_token: &Secret<String>,
     http: &SafeHttpClient,
 ) -> Result<Vec<u8>, ConnectorError> {
-    let request: HttpRequest = http::Request::get(endpoint.as_str())
+    let request: HttpRequest = http::Request::builder()
+        .method(method)
+        .uri(endpoint.as_str())
         .header(ACCEPT, accepted)
         .header(AUTHORIZATION, format!("Bearer {}", access_token.reveal()))
         .body(Vec::new())

@@ -72,6 +72,8 @@ pub struct HubEndpoints {
     pub redirect_uri: String,
     /// Redirect URI after a logout.
     pub post_logout_redirect_uri: String,
+    /// Where the identity provider sends its logout tokens.
+    pub backchannel_logout_uri: String,
     /// URL of the hub's own keys.
     pub jwks_uri: String,
 }

@@ -15,7 +15,7 @@ use crate::identity::mapping::Mapping;
 use crate::ids::ConnectorId;
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
-    UpstreamAuthorizationRequest,
+    UpstreamAuthorizationRequest, UpstreamLogout,
 };
 use crate::telemetry::Metrics;
 
@@ -68,6 +68,10 @@ impl Connector for MappedConnector {
 
     async fn end_session(&self, request: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
         self.connector.end_session(request).await
+    }
+
+    async fn verify_logout_token(&self, token: &str) -> Result<UpstreamLogout, ConnectorError> {
+        self.connector.verify_logout_token(token).await
     }
 
     async fn preload(&self) -> Result<(), ConnectorError> {

@@ -229,7 +229,7 @@ impl Connector for Oauth2Connector {
             code_flow::redeem_code(&self.client, &self.http, code, &attempt, Vec::new()).await?;
         let auth_time = self.env.now();
         let body = code_flow::fetch_userinfo(
-            &self.userinfo,
+            (http::Method::GET, &self.userinfo),
             "application/json",
             &tokens.access_token,
             &self.http,

@@ -13,6 +13,7 @@ mod diagnose;
 mod id_token;
 mod jwe;
 mod keys;
+mod logout_token;
 mod metadata;
 mod protected_request;
 mod rules;
@@ -46,7 +47,7 @@ use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
-    UpstreamAuthorizationRequest,
+    UpstreamAuthorizationRequest, UpstreamLogout,
 };
 
 /// The kind of `[kind.oidc]`.
@@ -69,6 +70,12 @@ impl ConnectorKind for OidcKind {
                 value: hub.post_logout_redirect_uri.clone(),
             },
         ];
+        if self.backchannel_logout {
+            parameters.push(RegistrationParameter {
+                name: "backchannel_logout_uri",
+                value: hub.backchannel_logout_uri.clone(),
+            });
+        }
         if self.token_endpoint_auth_method == UpstreamAuthMethod::PrivateKeyJwt
             || self.request_objects != UpstreamFeature::Off
             || self.id_token_encrypted_response_alg.is_some()
@@ -127,6 +134,7 @@ impl OidcConnector {
                 kind: kind.clone(),
                 client_secret,
                 hub_keys: context.upstream_keys,
+                metrics: context.metrics,
                 env: context.env,
                 http,
                 ca_bundle,
@@ -200,6 +208,9 @@ impl Connector for OidcConnector {
         };
         let level = upstream.check_level(&id_token, attempt.request.level)?;
         let userinfo = upstream.fetch_userinfo(&provider, &tokens, &id_token).await?;
+        for claims in [&id_token, &userinfo] {
+            upstream.report_referred_claims(claims);
+        }
         Ok(Authentication {
             connector: upstream.id.clone(),
             upstream_subject: Secret::new(
@@ -220,10 +231,13 @@ impl Connector for OidcConnector {
 
     async fn end_session(&self, request: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
         let provider = self.upstream.provider().await?;
-        Ok(provider
-            .end_session_endpoint
-            .as_ref()
-            .map(|endpoint| authorization_request::end_session_url(endpoint, &request)))
+        Ok(provider.end_session_endpoint.as_ref().map(|endpoint| {
+            authorization_request::end_session_url(endpoint, &self.upstream.kind, &request)
+        }))
+    }
+
+    async fn verify_logout_token(&self, token: &str) -> Result<UpstreamLogout, ConnectorError> {
+        self.upstream.verify_logout_token(token).await
     }
 
     async fn preload(&self) -> Result<(), ConnectorError> {

@@ -16,8 +16,9 @@ use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::{Env, Timestamp};
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
-    UpstreamAuthorizationRequest,
+    UpstreamAuthorizationRequest, UpstreamLogout,
 };
+use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::Metrics;
 use crate::token::UpstreamKeys;
 
@@ -49,6 +50,15 @@ pub trait Connector: Send + Sync {
     /// Returns the errors of [`Self::begin_login`].
     async fn end_session(&self, _: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
         Ok(None)
+    }
+
+    /// Verifies a logout token of the identity provider.
+    ///
+    /// # Errors
+    /// Returns an error with a distinct code for each failed check; `NotFound` for a kind without
+    /// logout tokens.
+    async fn verify_logout_token(&self, _: &str) -> Result<UpstreamLogout, ConnectorError> {
+        Err(ConnectorError::new(ErrorCode::NotFound, "this kind has no logout tokens"))
     }
 
     /// Fetches metadata and keys before the first login. `check --online` calls it, too.

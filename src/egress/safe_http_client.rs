@@ -41,6 +41,12 @@ impl CallLimits {
     };
 }
 
+impl Default for CallLimits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
 /// Certificates of a TLS connection that differ from the system's defaults.
 #[derive(Clone, Copy, Default)]
 pub struct TlsOptions<'a> {

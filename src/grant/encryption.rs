@@ -13,7 +13,7 @@ use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::trace;
 use crate::token::SigningError;
-use crate::token::encrypt::{EncryptionKey, JweMark};
+use crate::token::encrypt::{EncryptionKey, JweEncryptError, JweMark};
 
 /// Kind of a response; each has its own registered algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,11 +52,26 @@ impl ResponseEncryption {
         let Self::Encrypted(key) = self else { return Ok(jws) };
         let encrypted =
             mark.map_or_else(|| key.encrypt(&jws), |mark| key.encrypt_marked(&jws, &mark));
-        encrypted.map_err(|error| {
-            tracing::error!(%error, kid = key.kid, "response could not be encrypted");
-            ErrorCode::EncryptionFailed
-        })
+        encrypted.map_err(|error| encryption_failed(key, error))
     }
+
+    /// Encrypts like [`Self::encrypt`], with the issuer in the header too.
+    ///
+    /// # Errors
+    /// `EncryptionFailed`.
+    pub(super) fn encrypt_for_issuer(
+        &self,
+        jws: String,
+        issuer: &str,
+    ) -> Result<String, ErrorCode> {
+        let Self::Encrypted(key) = self else { return Ok(jws) };
+        key.encrypt_for_issuer(&jws, issuer).map_err(|error| encryption_failed(key, error))
+    }
+}
+
+fn encryption_failed(key: &EncryptionKey, error: JweEncryptError) -> ErrorCode {
+    tracing::error!(%error, kid = key.kid, "response could not be encrypted");
+    ErrorCode::EncryptionFailed
 }
 
 /// Waits for the signature of a response, in a span of its own.

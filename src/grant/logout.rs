@@ -148,16 +148,28 @@ impl Grants {
         let Some(session) = self.session(cookie).await? else {
             return Ok(None);
         };
+        self.end_session_record(&session_key(cookie.reveal()), &session).await
+    }
+
+    /// Ends the session under this key like [`Self::end_session`]; `session` is its state as loaded
+    /// before.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`: the session may still exist.
+    pub async fn end_session_record(
+        &self,
+        key: &RecordKey,
+        session: &Session,
+    ) -> Result<Option<Session>, ErrorCode> {
         let now = self.core.env.now();
         // Revoked first: if the hub stops in between, the session remains, and a repeated request
         // ends everything. `until` is the longest that a code issued now, and then its token, could
         // live.
         let until = now + self.lifetimes.code + self.lifetimes.access_token;
-        self.store.revoke(&session_family(&session), until, now).await?;
+        self.store.revoke(&session_family(session), until, now).await?;
         // The tombstone stays as long as the login that began the session can be answered again: it
         // must not restart the session.
-        self.take_record_until::<Session>(&session_key(cookie.reveal()), now + self.lifetimes.code)
-            .await
+        self.take_record_until::<Session>(key, now + self.lifetimes.code).await
     }
 
     async fn insert_record(

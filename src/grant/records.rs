@@ -141,6 +141,16 @@ pub(super) fn session_key(cookie: &str) -> RecordKey {
     hashed_key(RecordKind::Session, cookie)
 }
 
+/// Returns the key of the sessions of an upstream `sub` or `sid`, or of a used `jti`. Connector ids
+/// hold no line break, so two different values never share a key.
+pub(super) fn upstream_session_key(
+    connector: &ConnectorId,
+    member: &str,
+    value: &str,
+) -> RecordKey {
+    hashed_key(RecordKind::UpstreamSession, &format!("{member}\n{connector}\n{value}"))
+}
+
 /// Returns the key of a used assertion. Ids hold no line break, so two different pairs never share
 /// a key.
 pub(super) fn assertion_key(client_id: &ClientId, jti: &str) -> RecordKey {

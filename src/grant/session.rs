@@ -110,8 +110,10 @@ impl Grants {
             session.continue_from(before);
         }
         self.record_participation(&mut session, grant);
+        let key = session_key(cookie.reveal());
+        self.index_upstream_session(&session, &key, now).await?;
         let draft = new_record(&session, session.expires_at(&self.core.session_limits))?;
-        Ok(GrantSession::new(session, Some((session_key(cookie.reveal()), draft))))
+        Ok(GrantSession::new(session, Some((key, draft))))
     }
 
     /// Ends the session that a new authentication replaces (ASVS 5 §7.2.4). This is the last step,
@@ -178,15 +180,14 @@ impl Grants {
             let federation = self.core.federation.load();
             session.remember_consent(client_id, federation.consent_claims(&grant.user.claims));
         }
+        let federation = self.core.federation.load();
+        let Some(client) = federation.active_service_provider(client_id) else { return };
+        if client.logout_endpoint.is_some() {
+            session.set_support_id(client_id, &grant.support_id);
+        }
         // Stored with the writes that the session and the code need anyway, so that redeeming a
         // code needs no extra write.
-        let encrypts = self
-            .core
-            .federation
-            .load()
-            .active_service_provider(client_id)
-            .is_some_and(|client| client.encryption.is_some());
-        if encrypts && session.hint_key.is_none() {
+        if client.encryption.is_some() && session.hint_key.is_none() {
             session.hint_key = Some(Secret::new(self.core.env.entropy().token()));
         }
     }

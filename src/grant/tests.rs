@@ -14,6 +14,7 @@ mod refresh;
 pub(crate) mod released;
 mod session;
 mod token;
+mod upstream_sessions;
 mod withdrawn;
 
 use std::num::NonZeroU32;
@@ -141,6 +142,7 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> ServiceProvider {
         class: None,
         keys: KeySource::None,
         encryption: None,
+        logout_endpoint: None,
         logins_per_minute: None,
         id_token_claims: false,
         cors_origins: Vec::new(),

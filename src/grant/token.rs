@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Grants;
+use super::backchannel_logout::derive_sid;
 use super::encryption::{ResponseKind, signed_response};
 use super::error::GrantError;
 use super::records::{
@@ -214,6 +215,10 @@ impl Grants {
             ProtocolRules::Openid => self.lifetimes.openid_id_token,
         };
         let level = assurance::acr::id_token_level(record.token.level, self.core.platform);
+        let sid = client
+            .logout_endpoint
+            .as_ref()
+            .map(|_| derive_sid(&record.session.0, &record.token.client_id));
         let claims = IdTokenClaims {
             iss: &self.core.issuer,
             sub: record.token.subject.as_str(),
@@ -224,6 +229,7 @@ impl Grants {
             nonce: record.nonce.as_deref(),
             acr: record.token.acr_name.as_deref().unwrap_or_else(|| level.as_str()),
             amr: record.amr.as_deref(),
+            sid: sid.as_deref(),
             identity: Some(&record.claims).filter(|claims| !claims.is_empty()),
         };
         let alg = client.id_token_signed_response_alg;

@@ -132,6 +132,17 @@ pub struct Authentication {
     pub id_token: Option<Secret<String>>,
 }
 
+/// Content of a verified logout token (OpenID Connect Back-Channel Logout 1.0 §2.4). It has a `sid`,
+/// a `sub`, or both.
+#[derive(Clone)]
+pub struct UpstreamLogout {
+    pub session_id: Option<Secret<String>>,
+    pub subject: Option<Secret<String>>,
+    pub jti: String,
+    pub issued_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
 /// Parameters of a logout request to an identity provider (OpenID Connect RP-Initiated Logout 1.0
 /// §2).
 #[derive(Clone)]
@@ -150,5 +161,6 @@ silent!(
     LoginAttempt,
     CallbackParams,
     Authentication,
+    UpstreamLogout,
     EndSessionRequest
 );

@@ -35,6 +35,8 @@ pub mod path {
     pub const USERINFO: &str = "/api/v2/userinfo";
     /// Path of the revocation endpoint.
     pub const REVOCATION: &str = "/api/v2/token/revocation";
+    /// Prefix of the endpoints for logout tokens of identity providers; not in the document.
+    pub const BACKCHANNEL_LOGOUT: &str = "/api/v2/backchannel-logout/";
     /// Path of the introspection endpoint.
     pub const INTROSPECTION: &str = "/api/v2/checktoken";
     /// Path of the logout endpoint.
@@ -67,6 +69,8 @@ pub struct DiscoveryInput<'a> {
     pub optional_endpoints: &'a [OptionalEndpoint],
     /// Whether a public client is registered.
     pub has_public_clients: bool,
+    /// Whether a service provider receives logout tokens.
+    pub sends_logout_tokens: bool,
     /// Languages of the pages.
     pub ui_locales: &'a [String],
     /// Documentation for service providers.
@@ -146,6 +150,11 @@ struct Document<'a> {
     /// OpenID Connect RP-Initiated Logout 1.0 §2.1
     #[serde(skip_serializing_if = "Option::is_none")]
     end_session_endpoint: Option<String>,
+    /// OpenID Connect Back-Channel Logout 1.0 §2.1
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backchannel_logout_supported: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backchannel_logout_session_supported: Option<bool>,
     /// RFC 8414 §2
     #[serde(skip_serializing_if = "Option::is_none")]
     revocation_endpoint: Option<String>,
@@ -247,6 +256,8 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             // Of addresses; a pushed request needs no announcement (RFC 9126 §5).
             request_uri_parameter_supported: false,
             end_session_endpoint: has(OptionalEndpoint::EndSession).then(|| at(path::END_SESSION)),
+            backchannel_logout_supported: provider.sends_logout_tokens.then_some(true),
+            backchannel_logout_session_supported: provider.sends_logout_tokens.then_some(true),
             revocation_endpoint: has(OptionalEndpoint::Revocation).then(|| at(path::REVOCATION)),
             revocation_endpoint_auth_methods_supported: has(OptionalEndpoint::Revocation)
                 .then_some(auth_methods),
@@ -301,6 +312,7 @@ mod tests {
             claims: &["sub", "email"].map(String::from),
             optional_endpoints: features,
             has_public_clients: false,
+            sends_logout_tokens: false,
             ui_locales: &["en", "fr"].map(String::from),
             service_documentation: None,
             protection: ProtectionFeatures::default(),

@@ -16,6 +16,8 @@ pub struct ByKind<T> {
     blocks: T,
     probes: T,
     refresh_grant: T,
+    logout_notice: T,
+    upstream_session: T,
 }
 
 impl<T> ByKind<T> {
@@ -34,6 +36,8 @@ impl<T> ByKind<T> {
             blocks: make(RecordKind::Blocks),
             probes: make(RecordKind::Probes),
             refresh_grant: make(RecordKind::RefreshGrant),
+            logout_notice: make(RecordKind::LogoutNotice),
+            upstream_session: make(RecordKind::UpstreamSession),
         }
     }
 
@@ -52,6 +56,8 @@ impl<T> ByKind<T> {
             RecordKind::Blocks => &self.blocks,
             RecordKind::Probes => &self.probes,
             RecordKind::RefreshGrant => &self.refresh_grant,
+            RecordKind::LogoutNotice => &self.logout_notice,
+            RecordKind::UpstreamSession => &self.upstream_session,
         }
     }
 

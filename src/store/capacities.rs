@@ -19,6 +19,8 @@ pub struct Capacities {
     pub blocks: usize,
     pub probes: usize,
     pub refresh_grants: usize,
+    pub logout_notices: usize,
+    pub upstream_sessions: usize,
 }
 
 impl Capacities {
@@ -38,6 +40,8 @@ impl Capacities {
             RecordKind::Blocks => self.blocks,
             RecordKind::Probes => self.probes,
             RecordKind::RefreshGrant => self.refresh_grants,
+            RecordKind::LogoutNotice => self.logout_notices,
+            RecordKind::UpstreamSession => self.upstream_sessions,
         };
         Usage { records, bytes: usize::MAX }
     }

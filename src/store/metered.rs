@@ -67,6 +67,7 @@ pub fn report_records(store: &dyn Store, capacities: &Capacities, metrics: &Metr
         ("login_page_codes", count(RecordKind::LoginPageCode), capacities.login_page_codes),
         ("pushed_requests", count(RecordKind::PushedRequest), capacities.pushed_requests),
         ("refresh_grants", count(RecordKind::RefreshGrant), capacities.refresh_grants),
+        ("upstream_sessions", count(RecordKind::UpstreamSession), capacities.upstream_sessions),
     ];
     for (pool, records, capacity) in pools {
         metrics.set_store_pool(pool, records, capacity);
@@ -245,6 +246,8 @@ const fn kind_label(kind: RecordKind) -> &'static str {
         RecordKind::Blocks => "blocks",
         RecordKind::Probes => "probes",
         RecordKind::RefreshGrant => "refresh_grant",
+        RecordKind::LogoutNotice => "logout_notice",
+        RecordKind::UpstreamSession => "upstream_session",
     }
 }
 

@@ -37,6 +37,8 @@ pub const AMPLE_CAPACITIES: Capacities = Capacities {
     blocks: 1000,
     probes: 1000,
     refresh_grants: 1000,
+    logout_notices: 1000,
+    upstream_sessions: 1000,
 };
 
 macro_rules! conformance {

@@ -95,6 +95,18 @@ impl EncryptionKey {
         self.try_encrypt_marked(jws, mark).ok_or(JweEncryptError)
     }
 
+    /// Encrypts like [`Self::encrypt`], with the issuer in the header too (RFC 7519 §5.3).
+    ///
+    /// # Errors
+    /// OpenSSL failed.
+    pub fn encrypt_for_issuer(&self, jws: &str, issuer: &str) -> Result<String, JweEncryptError> {
+        let mut header = self.header.clone();
+        header.set_issuer(issuer);
+        jwe::CONTEXT
+            .serialize_compact(jws.as_bytes(), &header, self.encrypter.as_ref())
+            .map_err(|_| JweEncryptError)
+    }
+
     /// RFC 7516 §5.1 as josekit implements it, except for the initialization vector.
     fn try_encrypt_marked(&self, jws: &str, mark: &JweMark<'_>) -> Option<String> {
         let content = jwe::CONTEXT.get_content_encryption(ContentEncryption::A256GCM.as_str())?;

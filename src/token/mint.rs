@@ -89,8 +89,21 @@ pub async fn mint_jwt(
     claims: &(impl Serialize + Sync),
     now: Timestamp,
 ) -> Result<String, SigningError> {
+    sign_claims(signer, (alg, "JWT"), claims, now).await
+}
+
+/// Signs claims as a JWT with this `typ`.
+///
+/// # Errors
+/// As [`mint_jwt`].
+pub async fn sign_claims(
+    signer: &(impl Signer + ?Sized),
+    (alg, typ): (SigningAlg, &str),
+    claims: &(impl Serialize + Sync),
+    now: Timestamp,
+) -> Result<String, SigningError> {
     let payload = serde_json::to_vec(claims).map_err(|_| SigningError::Payload)?;
-    signer.sign(alg, "JWT", &payload, now).await
+    signer.sign(alg, typ, &payload, now).await
 }
 
 /// Claims of an ID token (R033 to R040); without `at_hash`.
@@ -116,6 +129,10 @@ pub struct IdTokenClaims<'a> {
     /// Only when requested (R039, R066).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amr: Option<&'a [String]>,
+    /// Session at this service provider, if it receives logout tokens (OpenID Connect Back-Channel
+    /// Logout 1.0 §2.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sid: Option<&'a str>,
     /// Identity claims requested in the ID token (OpenID Connect Core §5.5); none has a name of
     /// those above.
     #[serde(flatten)]
@@ -159,7 +176,10 @@ impl Serialize for UserinfoClaims<'_> {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
-fn unix_seconds<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn unix_seconds<S: Serializer>(
+    at: &Timestamp,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(at.seconds())
 }
 
@@ -212,6 +232,7 @@ mod tests {
             nonce: Some("n-0S6_WzA2Mj-n-0S6_WzA2Mj"),
             acr: "eidas1",
             amr: None,
+            sid: None,
             identity: None,
         }
     }

@@ -245,7 +245,7 @@ pub fn count_response(
 /// Returns true for the endpoints whose responses are all JSON, including errors.
 #[must_use]
 pub fn is_json_endpoint(path: &str) -> bool {
-    JSON_PATHS.contains(&path)
+    JSON_PATHS.contains(&path) || path.starts_with(path::BACKCHANNEL_LOGOUT)
 }
 
 #[cfg(test)]

@@ -15,8 +15,9 @@ use super::rejection::{Rejection, RejectionEvent};
 use super::request_context::RequestContext;
 use super::responses::json_error_response;
 use super::{
-    assets, authorize, diagnostics, email_discovery, form, introspection, landing, last_choice,
-    login, logout, metadata, oauth_errors, pushed_request, sandbox, sign_in, token, wrong_user,
+    assets, authorize, backchannel_logout, diagnostics, email_discovery, form, introspection,
+    landing, last_choice, login, logout, metadata, oauth_errors, pushed_request, sandbox, sign_in,
+    token, wrong_user,
 };
 use crate::audit::EventKind;
 use crate::protocol::catalogue::ErrorCode;
@@ -168,6 +169,12 @@ fn logouts() -> Vec<Endpoint> {
         // Without a parameter, so before the next route, which would match it as a connector.
         at(path::END_SESSION_CONFIRM, "POST", out, vec![post(logout::post_confirmation)]),
         at("/api/v2/session/end/{connector}", "GET", out, vec![get(logout::return_from_idp)]),
+        at(
+            "/api/v2/backchannel-logout/{connector}",
+            "POST",
+            out,
+            vec![post(backchannel_logout::post_logout_token)],
+        ),
     ]
 }
 

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Browser, formsOf, random } from '../peers/harness.mjs';
 
-const { base, providerBase, sp, persons, rate, real, seed } = workerData;
+const { base, providerBase, sp, persons, rate, real, seed, informs } = workerData;
 const issuer = `${base}/api/v2`;
 const counts = {};
 const count = (name, by = 1) => { counts[name] = (counts[name] ?? 0) + by; };
@@ -111,6 +111,7 @@ async function logOut(person, tokens, provider) {
   if (!out.stopped) throw new Lost(`logout ${out.status}`);
   const at = Date.now();
   ended(tokens.access_token, tokens.bornAt);
+  if (informs) tell({ kind: 'loggedOut', idToken: tokens.id_token, from: at, at });
   const silent = await signInAgain(person, { prompt: 'none' }, provider);
   if (silent.get('code')) tell({ kind: 'wrong', what: 'session alive after its logout', from: at, at: Date.now() });
   count('logged out');

@@ -59,15 +59,15 @@ async function startProvider(port, base) {
 
 /**
  * The whole cast, ready. `programs`: what a hub may be started as; the first one begins, an upgrade goes on to the next.
- * `service`: its redirect and logout addresses, which nobody need listen on.
+ * `service`: its redirect and logout addresses, which nobody need listen on. `extra`: more lines of its file.
  */
-export async function startCast({ nodes = 3, programs = [program], settings = '', service } = {}) {
+export async function startCast({ nodes = 3, programs = [program], settings = '', service, extra = '' } = {}) {
   const [port, statistics, providerPort, ...rest] = await freePorts(3 + 2 * nodes);
   const base = `http://localhost:${port}`;
   const sp = { id: 'town-hall', secret: random(32), redirectUri: `${base}/sp/callback`, postLogoutUri: `${base}/sp/out`, ...service };
   const config = configure({
     port, privatePort: rest[0],
-    sps: [{ id: sp.id, secret: sp.secret, redirectUris: [sp.redirectUri], postLogoutUris: [sp.postLogoutUri] }],
+    sps: [{ id: sp.id, secret: sp.secret, redirectUris: [sp.redirectUri], postLogoutUris: [sp.postLogoutUri], extra }],
     connectors: { sandbox: SANDBOX, real: oidcConnector(`http://localhost:${providerPort}`, 'userinfo_signed_response_alg = "ES256"') },
     settings: `sandbox = true\n${settings}`,
     files: { 'store.key': random(48) },

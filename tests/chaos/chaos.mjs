@@ -16,6 +16,7 @@ import { Worker } from 'node:worker_threads';
 import { program } from '../peers/harness.mjs';
 import { startCast } from './cast.mjs';
 import { OPTIONAL, followPrimary, misfortunesOf } from './misfortunes.mjs';
+import { startReceiver } from './receiver.mjs';
 import { startVigil } from './vigil.mjs';
 
 const { values: options } = parseArgs({ options: Object.fromEntries(
@@ -26,7 +27,9 @@ const number = (name) => Number(options[name]);
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 
 const before = process.env.HUB_BIN_BEFORE;
-const cast = await startCast({ programs: before ? [before, program] : [program] });
+// The release before may not know logout tokens.
+const receiver = before ? undefined : await startReceiver();
+const cast = await startCast({ programs: before ? [before, program] : [program], extra: receiver?.extra });
 
 /** All that must not be: { what, why, from, at }, `from` being when the hub gave its word, or the login began. */
 const wrongs = [];
@@ -43,7 +46,7 @@ for (const name of plan) if (!misfortunes[name]) throw new Error(`--only: there 
 const crowd = new Worker(path.join(path.dirname(fileURLToPath(import.meta.url)), 'browsers.mjs'), {
   workerData: {
     base: cast.base, providerBase: cast.providerBase, sp: cast.sp,
-    persons: number('persons'), rate: number('rate'), real: number('real'), seed: number('seed'),
+    persons: number('persons'), rate: number('rate'), real: number('real'), seed: number('seed'), informs: Boolean(receiver),
   },
 });
 const asked = [];
@@ -55,6 +58,7 @@ const finished = new Promise((resolve, reject) => {
     counts: () => asked.shift()(message.counts),
     ended: () => vigil.ended(message),
     spent: () => vigil.spent(message),
+    loggedOut: () => receiver.expect(message),
     wrong: () => wrong(message),
   })[kind]());
 });
@@ -87,8 +91,10 @@ crowd.postMessage('stop');
 const counts = await finished;
 const seconds = elapsed();
 await vigil.end();
+await receiver?.end(wrong);
 failovers.stop();
 await cast.stop();
+await receiver?.close();
 
 // What Redis may lose when a primary dies is counted apart: a word that the hub gave, or a login that began, shortly before.
 const sorted = wrongs.map((one) => ({ ...one, excused: failovers.mayHaveLost(one) }));
@@ -107,6 +113,10 @@ const rows = [
   ['hubs asked about them at once', vigil.counts.atOnce], ['hubs asked about them 10 to 20 seconds later', vigil.counts.later],
   ['of these said alive', these('token alive after its end', false)],
   ['logouts', counts['logged out'] ?? 0], ['of these with the session still alive', these('session alive after its logout', false)],
+  ...(receiver ? [
+    ['sessions of which the service had to be informed', receiver.counts.expected], ['of these never informed', these('logout token lost', false)],
+    ['informed more than once', receiver.counts.again],
+  ] : []),
   ['failovers', failovers.count()], ['of these ordered by nobody here', failovers.unforeseen()],
   ['lost, twice or alive, as far as Redis may lose it', sorted.length - inexcusable.length],
 ];

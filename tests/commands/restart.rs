@@ -28,6 +28,8 @@ const ROOM: Capacities = Capacities {
     blocks: 0,
     probes: 0,
     refresh_grants: 0,
+    logout_notices: 0,
+    upstream_sessions: 0,
 };
 
 /// Twice restarted in a row, and no session may be gone.

@@ -91,6 +91,26 @@ const PLANS: &[(&str, &[&str])] = &[
             "fapi2-security-profile-final-state-only-outside-request-object-not-used",
         ],
     ),
+    (
+        "Back-Channel Logout OP",
+        &[
+            "oidcc-backchannel-logout-discovery-endpoint-verification",
+            "oidcc-backchannel-rp-initiated-logout",
+        ],
+    ),
+    (
+        "Back-Channel Logout RP (Basic)",
+        &[
+            "oidcc-client-test-rp-backchannel-rpinitlogout",
+            "oidcc-client-test-rp-backchannel-rpinitlogout-alg-none",
+            "oidcc-client-test-rp-backchannel-rpinitlogout-no-event",
+            "oidcc-client-test-rp-backchannel-rpinitlogout-with-nonce",
+            "oidcc-client-test-rp-backchannel-rpinitlogout-wrong-alg",
+            "oidcc-client-test-rp-backchannel-rpinitlogout-wrong-aud",
+            "oidcc-client-test-rp-backchannel-rpinitlogout-wrong-event",
+            "oidcc-client-test-rp-backchannel-rpinitlogout-wrong-iss",
+        ],
+    ),
 ];
 
 /// How a run of a module ends, by the suite's sources, where it does not end as `passed`.

@@ -15,6 +15,7 @@ mod admin_console;
 mod attacks;
 mod audit;
 mod authorization_requests;
+mod backchannel_logout;
 mod blocks;
 mod calls;
 mod choice;
@@ -53,4 +54,4 @@ mod whole;
 mod withdrawn;
 
 use passerelle::testing::harness::{browser, federation, hub, markup, service};
-use passerelle::testing::redis_server;
+use passerelle::testing::{fake_server, redis_server};

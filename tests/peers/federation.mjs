@@ -13,9 +13,9 @@ const LEVELS = { standard: ['eidas1'], high: ['eidas2', 'eidas3'] };
  * and on both platforms those of `more`, which gives { secret, scopes, extra } by name, `extra` being lines of the file. They are
  * in the answer by the same name, and all in `sps`. amr: the methods that the identity provider states. files: as for
  * `configure`, as are settings. firewall, features: as for `startIdp`, as is client, which may be a function of the hub's port.
- * connector: lines more of the connector's file.
+ * connector: lines more of the connector's file. backChannel: the identity provider informs the hub of its logouts.
  */
-export async function startFederation(name, more = {}, { platform = 'standard', amr, settings = '', publicListener = '', files: moreFiles = {}, firewall, client = {}, features, connector = '' } = {}) {
+export async function startFederation(name, more = {}, { platform = 'standard', amr, settings = '', publicListener = '', files: moreFiles = {}, firewall, client = {}, features, connector = '', backChannel = false } = {}) {
   const [port, privatePort, idpPort] = await freePorts(3);
   const provider = (id) => ({ id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback`, postLogoutUri: `http://localhost:${port}/sp/${id}/out` });
   const files = platform === 'standard' ? { alpha: {}, beta: {}, ...more } : more;
@@ -23,14 +23,21 @@ export async function startFederation(name, more = {}, { platform = 'standard', 
   const idp = await startIdp({
     port: idpPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256', amr, firewall,
     redirectUris: [`http://localhost:${port}/api/v2/callback/real`],
-    client: { post_logout_redirect_uris: [`http://localhost:${port}/api/v2/session/end/real`], ...(typeof client === 'function' ? client(port) : client) }, features,
+    client: {
+      post_logout_redirect_uris: [`http://localhost:${port}/api/v2/session/end/real`],
+      ...(backChannel && { backchannel_logout_uri: `http://localhost:${port}/api/v2/backchannel-logout/real`, backchannel_logout_session_required: true }),
+      ...(typeof client === 'function' ? client(port) : client),
+    },
+    features: backChannel ? { ...features, backchannelLogout: { enabled: true } } : features,
+    // Its logout tokens name the account itself.
+    ...(backChannel && { subjectOf: (id) => id }),
   });
   const scopes = [...SCOPE.split(' '), 'profile', 'birth', 'identite_pivot'];
   try {
     const hub = await startHub(name, {
       port, privatePort, platform, settings, publicListener, files: moreFiles,
       sps: Object.values(sps).map((s) => ({ scopes, ...s, redirectUris: [s.redirectUri], postLogoutUris: [s.postLogoutUri] })),
-      connectors: { real: oidcConnector(idp.issuer, `userinfo_signed_response_alg = "ES256"\n${connector}`, { levels: LEVELS[platform] }) },
+      connectors: { real: oidcConnector(idp.issuer, `userinfo_signed_response_alg = "ES256"\n${connector}${backChannel ? '\nbackchannel_logout = true' : ''}`, { levels: LEVELS[platform] }) },
     });
     return { ...sps, hub, idp, sps, sp: sps.alpha, other: sps.beta, stop: async () => { await hub.stop(); await idp.close(); } };
   } catch (error) {

@@ -51,11 +51,12 @@ async function privateKeys() {
  * userinfoAlg: undefined for JSON, or `ES256` for a signed answer. amr: the methods the ID token states.
  * ordinary: an identity provider with the standard claims instead of a pivot identity, which states no level.
  * agent: each person's claims of a scope `agent`, by login.
+ * subjectOf: the `sub` of a login.
  * firewall: sees each token request's form first, and may answer it with { status, type, body } instead of the provider.
  * client: more of the client's metadata, over the usual (an undefined member is taken out). features: more of the provider's.
  * The returned `answers` are what its token and userinfo endpoints were asked and said.
  */
-export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'], ordinary = false, agent, client = {}, features = {}, firewall }) {
+export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'], ordinary = false, agent, client = {}, subjectOf = (id) => `idp-${id}`, features = {}, firewall }) {
   const issuer = `http://localhost:${port}`;
   const metadata = {
     client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris, grant_types: ['authorization_code'],
@@ -89,7 +90,7 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
     pkce: { required: () => true },
     clientBasedCORS: () => false,
     interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
-    findAccount: (_, id) => persons[id] && { accountId: id, claims: () => ({ sub: `idp-${id}`, ...persons[id], ...agent?.[id] }) },
+    findAccount: (_, id) => persons[id] && { accountId: id, claims: () => ({ sub: subjectOf(id), ...persons[id], ...agent?.[id] }) },
     async loadExistingGrant(ctx) {
       const grant = new ctx.oidc.provider.Grant({ clientId: ctx.oidc.client.clientId, accountId: ctx.oidc.session.accountId });
       grant.addOIDCScope(Object.keys(claims).join(' '));

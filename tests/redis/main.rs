@@ -49,6 +49,8 @@ const ROOMY: Capacities = Capacities {
     blocks: 10,
     probes: 10,
     refresh_grants: 10,
+    logout_notices: 100,
+    upstream_sessions: 10_000,
 };
 
 fn at(seconds: u64) -> Timestamp {

@@ -216,6 +216,7 @@ fn hub_endpoints(id: &ConnectorId, context: &CheckContext) -> HubEndpoints {
     HubEndpoints {
         redirect_uri: format!("{base}/callback/{id}"),
         post_logout_redirect_uri: format!("{base}/session/end/{id}"),
+        backchannel_logout_uri: format!("{base}/backchannel-logout/{id}"),
         jwks_uri: format!("{base}/client/jwks"),
     }
 }

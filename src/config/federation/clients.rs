@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::model::{AuthMethod, RefreshTokensConfig, ServiceProviderFile};
+use crate::config::validation::backchannel_logout::LogoutEndpoint;
 use crate::config::validation::client_assertions::AssertionRules;
 use crate::config::validation::client_certificates::registered_name;
 use crate::config::validation::client_keys::{KeySource, ResponseEncryptionAlgs};
@@ -50,6 +51,8 @@ pub struct ServiceProvider {
     pub keys: KeySource,
     /// How its responses are encrypted; `None` if they are only signed.
     pub encryption: Option<ResponseEncryptionAlgs>,
+    /// Where it receives logout tokens; `None` if it receives none.
+    pub logout_endpoint: Option<LogoutEndpoint>,
     /// Logins that it may start per minute; `None` for the hub's default.
     pub logins_per_minute: Option<NonZeroU32>,
     /// True if its ID tokens contain the claims of the granted scopes.
@@ -185,6 +188,7 @@ impl ServiceProvider {
             class: file.class.as_deref().map(Arc::from),
             keys: client.keys.clone(),
             encryption: client.encryption,
+            logout_endpoint: client.logout_endpoint.clone(),
             logins_per_minute: file.logins_per_minute.and_then(NonZeroU32::new),
             id_token_claims: file.id_token_claims,
             cors_origins: file.cors_origins.clone(),

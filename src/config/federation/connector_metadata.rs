@@ -37,6 +37,8 @@ pub struct ConnectorMetadata {
     pub reauthenticates: bool,
     /// True if its claims prove an identity: it verifies identities, or is a sandbox.
     pub proves_identity: bool,
+    /// True if its logout tokens end sessions.
+    pub backchannel_logout: bool,
     /// Redirects to the identity provider per minute; `None` for the hub's default.
     pub redirects_per_minute: Option<NonZeroU32>,
 }
@@ -60,6 +62,7 @@ impl ConnectorMetadata {
             blocks: configured.blocks.clone().into(),
             reauthenticates: configured.kind.reauthenticates(),
             proves_identity: configured.proves_identity(),
+            backchannel_logout: configured.kind.accepts_backchannel_logout(),
             redirects_per_minute: file.limits.redirects_per_minute.and_then(NonZeroU32::new),
         }
     }

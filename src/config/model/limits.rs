@@ -70,6 +70,9 @@ pub struct LimitsConfig {
     /// Maximum number of grants with a refresh token; none until a service provider's file has
     /// `[refresh_tokens]`.
     pub refresh_grants: usize,
+    /// Maximum number of logout tokens that wait for delivery, in all hubs that share a store; at
+    /// most half of them for one service provider.
+    pub logout_tokens: usize,
     /// Maximum number of concurrent login steps. Steps that wait for an identity provider don't
     /// count.
     pub steps_in_flight: usize,
@@ -119,6 +122,7 @@ impl Default for LimitsConfig {
             sessions: 200_000,
             grants: 400_000,
             refresh_grants: 200_000,
+            logout_tokens: 20_000,
             steps_in_flight: 1024,
             failed_authentications_per_minute: 60,
             inactive_answers_per_minute: 600,

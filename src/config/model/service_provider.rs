@@ -38,6 +38,14 @@ pub struct ServiceProviderFile {
     /// Redirect URIs of a logout, with the same rules.
     #[serde(default)]
     pub post_logout_redirect_uris: Vec<String>,
+    /// Where the hub sends logout tokens when a session with this service provider is ended by a
+    /// logout (OpenID Connect Back-Channel Logout 1.0), with the rules of `redirect_uris` for
+    /// https. Its ID tokens then have a `sid`.
+    #[serde(default)]
+    pub backchannel_logout_uri: Option<String>,
+    /// Whether it needs `sid` in logout tokens, as registered. The hub always sends it.
+    #[serde(default)]
+    pub backchannel_logout_session_required: bool,
     /// Scopes that this service provider may request, including `openid`.
     pub scopes: Vec<Scope>,
     /// Names of `[level_names]` in passerelle.toml that its requests may have in `acr_values`. The
@@ -185,7 +193,8 @@ pub struct ServiceProviderFile {
     /// Allows http URLs beyond loopback, and http for `jwks_uri`.
     #[serde(default)]
     pub insecure_http: bool,
-    /// Hosts of `jwks_uri` that may resolve to loopback, link-local or private addresses.
+    /// Hosts of `jwks_uri` and `backchannel_logout_uri` that may resolve to loopback, link-local or
+    /// private addresses.
     #[serde(default)]
     pub internal_hosts: Vec<String>,
 }

@@ -33,7 +33,11 @@ impl<'a> From<&'a ServiceProviderFile> for KeyDeclaration<'a> {
         Self {
             jwks: file.jwks.as_ref(),
             jwks_uri: file.jwks_uri.as_deref(),
-            internal_hosts: &file.internal_hosts,
+            // Without a jwks_uri, they are those of the back-channel logout endpoint.
+            internal_hosts: match (&file.jwks_uri, &file.backchannel_logout_uri) {
+                (None, Some(_)) => &[],
+                _ => &file.internal_hosts,
+            },
             insecure_http: file.insecure_http,
         }
     }
@@ -88,7 +92,7 @@ pub fn read_key_source(
     problems: &mut Vec<Diagnostic>,
 ) -> KeySource {
     if given.jwks_uri.is_none() && !given.internal_hosts.is_empty() {
-        let message = "names hosts, but there is no jwks_uri";
+        let message = "names hosts, but the file has no address that the hub calls";
         problems.push(source.diagnostic("internal_hosts", message, "remove it, or add jwks_uri"));
     }
     problems.extend(source.check_hosts("internal_hosts", given.internal_hosts));

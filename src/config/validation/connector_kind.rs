@@ -43,6 +43,11 @@ pub trait KindSettings: Any + fmt::Debug + Send + Sync {
         false
     }
 
+    /// Returns true if the identity provider may end sessions by back-channel logout.
+    fn accepts_backchannel_logout(&self) -> bool {
+        false
+    }
+
     /// Returns the claims that the kind verifies and never passes on.
     fn protocol_claims(&self) -> &'static [&'static str] {
         &[]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::address::Http;
+use super::backchannel_logout::{self, LogoutEndpoint};
 use super::client_keys::{self, KeyDeclaration, KeySource, ResponseEncryptionAlgs};
 use super::connector_rules::AllowedConnectors;
 use super::consistency::{self, Conflict, ConflictKind};
@@ -47,6 +48,8 @@ pub struct RegisteredClient {
     pub subject_key_version: u32,
     /// On the high platform: how its ID tokens and userinfo responses are encrypted.
     pub encryption: Option<ResponseEncryptionAlgs>,
+    /// Where it receives logout tokens.
+    pub logout_endpoint: Option<LogoutEndpoint>,
     /// Its logo.
     pub logo: Option<Logo>,
     /// What its file says of `acr`.
@@ -110,6 +113,7 @@ pub fn check_file(
         let message = "contains no currently valid secret: every token request of this service provider is rejected";
         source.diagnostic("secrets", message, "add a secret, or correct the dates")
     });
+    let logout_endpoint = backchannel_logout::read_logout_endpoint(source, &file, problems);
     let logo = read_logo(source, &file, problems);
     let pushed = declarations.map(|declarations| declarations.pushed_requests);
     let protection = request_protection::request_protection(source, &file, &keys, pushed, problems);
@@ -122,6 +126,7 @@ pub fn check_file(
         keys,
         subject_key_version,
         encryption,
+        logout_endpoint,
         logo,
         acr,
         protection,

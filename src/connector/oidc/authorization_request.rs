@@ -9,6 +9,7 @@ use openidconnect::{
     AuthenticationContextClass, CsrfToken, LanguageTag, LoginHint, Nonce, PkceCodeChallenge,
     PkceCodeVerifier, RedirectUrl, Scope,
 };
+use serde_json::Value;
 use url::Url;
 
 use super::metadata::ResolvedProvider;
@@ -17,6 +18,7 @@ use crate::assurance::acr::AcrPolicy;
 use crate::connector::error::ConnectorError;
 use crate::login::upstream::{EndSessionRequest, UpstreamAuthorizationRequest};
 use crate::protocol::catalogue::ErrorCode;
+use crate::token::verify;
 
 /// `claims` parameter that requests `amr` (OpenID Connect Core 1.0 §5.5).
 const CLAIMS_REQUESTING_AMR: &str = r#"{"id_token":{"amr":{"essential":true}}}"#;
@@ -94,11 +96,23 @@ pub fn authorization_url(
     Ok(builder.url().0)
 }
 
-/// Returns the URL of the logout request. Query parameters of the endpoint are kept.
-pub fn end_session_url(endpoint: &Url, request: &EndSessionRequest) -> Url {
+/// Returns the URL of the logout request. Query parameters of the endpoint are kept. Without the
+/// `id_token_hint`, `client_id` names the hub.
+pub fn end_session_url(endpoint: &Url, kind: &OidcKind, request: &EndSessionRequest) -> Url {
     let mut url = endpoint.clone();
+    let id_token = request.id_token.reveal();
+    match &kind.logout_hint_claim {
+        None => {
+            url.query_pairs_mut().append_pair("id_token_hint", id_token);
+        }
+        Some(claim) => {
+            if let Some(Value::String(hint)) = verify::unverified_claims(id_token).get(claim) {
+                url.query_pairs_mut().append_pair("logout_hint", hint);
+            }
+            url.query_pairs_mut().append_pair("client_id", &kind.client_id);
+        }
+    }
     url.query_pairs_mut()
-        .append_pair("id_token_hint", request.id_token.reveal())
         .append_pair("post_logout_redirect_uri", &request.post_logout_redirect_uri)
         .append_pair("state", &request.state);
     url

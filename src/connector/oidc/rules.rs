@@ -8,7 +8,7 @@ use crate::config::connector_kind::{KindCheck, KindSettings};
 use crate::ids::Secret;
 
 /// Protocol claims, which are verified and never passed on.
-pub const PROTOCOL_CLAIMS: [&str; 15] = [
+pub const PROTOCOL_CLAIMS: [&str; 17] = [
     "iss",
     "aud",
     "exp",
@@ -24,6 +24,8 @@ pub const PROTOCOL_CLAIMS: [&str; 15] = [
     "auth_time",
     "sid",
     "sub",
+    "_claim_names",
+    "_claim_sources",
 ];
 
 /// Parameters of the authorization request that the hub sets itself or relies on.
@@ -65,6 +67,9 @@ impl KindSettings for OidcKind {
             check.report("scopes", message, "add \"openid\"");
         }
         check.check_params("authorize_params", &self.authorize_params, &PROTOCOL_PARAMETERS);
+        if let Some(claim) = &self.logout_hint_claim {
+            check.require_text("logout_hint_claim", claim, "name a claim, for example \"sid\"");
+        }
         check.check_hosts("internal_hosts", &self.internal_hosts);
         self.check_encryption(check);
         self.check_protection(check);
@@ -77,6 +82,10 @@ impl KindSettings for OidcKind {
 
     fn reauthenticates(&self) -> bool {
         self.auth_time == AuthTimeSource::Claim || self.reauthenticates
+    }
+
+    fn accepts_backchannel_logout(&self) -> bool {
+        self.backchannel_logout
     }
 
     fn protocol_claims(&self) -> &'static [&'static str] {

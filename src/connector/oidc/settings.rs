@@ -82,6 +82,17 @@ pub struct OidcKind {
     /// Forwards the service provider's `login_hint`.
     #[serde(default)]
     pub login_hint: bool,
+    /// Accepts the identity provider's logout tokens at `/api/v2/backchannel-logout/{connector}`
+    /// (OpenID Connect Back-Channel Logout 1.0): they end the sessions of its `sid` or `sub`.
+    #[serde(default)]
+    pub backchannel_logout: bool,
+    /// Claim of the ID token, for example `sid` or `login_hint`, that is sent as `logout_hint` at a
+    /// logout instead of the ID token itself as `id_token_hint`.
+    #[serde(default)]
+    pub logout_hint_claim: Option<String>,
+    /// HTTP method of userinfo requests.
+    #[serde(default)]
+    pub userinfo_method: UserinfoMethod,
     /// Requests `amr` in the ID token with the `claims` parameter.
     #[serde(default)]
     pub request_amr: bool,
@@ -142,6 +153,25 @@ impl UpstreamFeature {
             Self::Off => false,
             Self::Auto => announced,
             Self::On => true,
+        }
+    }
+}
+
+/// HTTP method of userinfo requests (OpenID Connect Core 1.0 §5.3.1). The access token is in the
+/// `Authorization` header either way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UserinfoMethod {
+    #[default]
+    Get,
+    Post,
+}
+
+impl From<UserinfoMethod> for http::Method {
+    fn from(method: UserinfoMethod) -> Self {
+        match method {
+            UserinfoMethod::Get => Self::GET,
+            UserinfoMethod::Post => Self::POST,
         }
     }
 }

@@ -3,6 +3,7 @@ mod discovery;
 mod encrypted;
 mod id_token;
 mod logout;
+mod logout_token;
 mod peers;
 mod probe;
 mod protected_request;

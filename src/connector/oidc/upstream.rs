@@ -9,7 +9,7 @@ use super::code_exchange::OidcTokens;
 use super::jwe::EncryptedResponse;
 use super::metadata::{self, ResolvedProvider};
 use super::settings::{OidcKind, UpstreamAuthMethod};
-use super::{client_assertion, id_token, keys, userinfo};
+use super::{client_assertion, id_token, keys, logout_token, userinfo};
 use crate::assurance::Level;
 use crate::assurance::acr::{AcrPolicy, LevelError};
 use crate::connector::code_flow;
@@ -19,8 +19,9 @@ use crate::egress::cached_document::{CachedDocument, Fetched, Freshness};
 use crate::egress::safe_http_client::SafeHttpClient;
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::LoginAttempt;
+use crate::login::upstream::{LoginAttempt, UpstreamLogout};
 use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::Metrics;
 use crate::token::UpstreamKeys;
 use crate::token::verify::{self, VerificationKeys};
 
@@ -39,6 +40,8 @@ pub(super) struct Upstream {
     pub(super) acr_policy: AcrPolicy,
     pub(super) provider: CachedDocument<ResolvedProvider, ConnectorError>,
     pub(super) keys: CachedDocument<VerificationKeys, ConnectorError>,
+    /// `None` outside a running hub.
+    pub(super) metrics: Option<Arc<Metrics>>,
     pub(super) clock_skew: Mutex<Option<i64>>,
 }
 
@@ -258,6 +261,39 @@ impl Upstream {
         Ok(claims)
     }
 
+    /// Verifies a logout token with the keys of ID tokens, and decrypts it first if it is a JWE.
+    ///
+    /// # Errors
+    /// Returns the error of the first check that fails, or of a fetch without a cached copy.
+    pub(super) async fn verify_logout_token(
+        self: &Arc<Self>,
+        token: &str,
+    ) -> Result<UpstreamLogout, ConnectorError> {
+        let now = self.env.now();
+        let is_encrypted = token.split('.').count() == 5;
+        let token = match EncryptedResponse::IdToken.jwe_algorithms(&self.kind) {
+            Some(algorithms) if is_encrypted => EncryptedResponse::IdToken
+                .decrypt(token, algorithms, &self.hub_keys.load(), now)
+                .map_err(|error| ConnectorError {
+                    code: ErrorCode::LogoutTokenEncryption,
+                    ..error
+                })?,
+            _ => Secret::new(token.to_owned()),
+        };
+        let provider = self.provider().await?;
+        let expected = logout_token::LogoutTokenExpectations {
+            issuer: &self.kind.issuer,
+            client_id: &self.kind.client_id,
+            alg: self.kind.id_token_signed_response_alg,
+            now,
+        };
+        let check = |keys: &VerificationKeys| {
+            logout_token::verify_logout_token(token.reveal(), keys, &expected)
+        };
+        let outdated = [ErrorCode::LogoutTokenUnproven; 2];
+        self.verify_with_keys(&provider, outdated, check).await
+    }
+
     /// Records the clock skew of the identity provider: `iat` minus `now`, in seconds. Records
     /// nothing without a valid `iat`.
     pub(super) fn record_clock_skew(&self, claims: &Map<String, Value>, now: Timestamp) {
@@ -282,7 +318,7 @@ impl Upstream {
     ) -> Result<Map<String, Value>, ConnectorError> {
         let Some(endpoint) = &provider.userinfo_endpoint else { return Ok(Map::new()) };
         let body = code_flow::fetch_userinfo(
-            endpoint,
+            (self.kind.userinfo_method.into(), endpoint),
             "application/json, application/jwt",
             &tokens.access_token,
             &self.http,
@@ -319,5 +355,17 @@ impl Upstream {
         };
         userinfo::check_subject(&claims, id_token)?;
         Ok(claims)
+    }
+
+    /// Logs and counts claims that are only referred to (OpenID Connect Core §5.6.2): aggregated
+    /// and distributed claims are not supported, and nothing is fetched because a token names it.
+    pub(super) fn report_referred_claims(&self, claims: &Map<String, Value>) {
+        let Some(referred) = claims.get("_claim_names").and_then(Value::as_object) else { return };
+        let names: Vec<&str> = referred.keys().map(String::as_str).collect();
+        let claims = code_flow::printable_ascii(&names.join(", "), 200);
+        tracing::warn!(connector = %self.id, claims, "aggregated or distributed claims are not supported, so they are missing");
+        if let Some(metrics) = &self.metrics {
+            metrics.record_dropped_claim(&self.id, "_claim_names", "not_supported");
+        }
     }
 }

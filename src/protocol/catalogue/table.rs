@@ -59,6 +59,9 @@ catalogue! {
             LogoutState "state" Repeated "Y190302";
             LogoutClientId "client_id" Repeated "Y190402";
         }
+        UPSTREAM_LOGOUT IdentityProvider {
+            UpstreamLogoutToken "logout_token" Repeated "Y190602" Missing "Y190601";
+        }
         INTROSPECTION Operator {
             IntrospectionToken "token" Repeated "Y330011" Missing "Y330010";
         }
@@ -328,6 +331,19 @@ catalogue! {
     LogoutStateTooLong = "Y190304" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state must have at most 1024 characters.";
     LogoutStateCharacters = "Y190305" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state must consist of printable ASCII characters.";
     LogoutClientIdDiffers = "Y190403" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The client_id is not the one that the id_token_hint was issued to.";
+    // Y1906: an identity provider's logout token. Y1907: the hub's to a service provider.
+    LogoutTokenMalformed = "Y190603" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The logout_token is not a signed JWT with the required claims iss, aud, iat, exp, jti and events.";
+    LogoutTokenUnproven = "Y190604" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The logout_token is not signed by a key of this identity provider, with the algorithm registered for its ID tokens.";
+    LogoutTokenEncryption = "Y190605" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The logout_token is not encrypted as registered for the ID tokens of this identity provider.";
+    LogoutTokenIssuer = "Y190606" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The iss of the logout_token is not this identity provider.";
+    LogoutTokenAudience = "Y190607" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The aud of the logout_token is not the client_id of this hub.";
+    LogoutTokenTime = "Y190608" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The logout_token has expired, is not valid yet, was issued in the future, or expires more than an hour from now.";
+    LogoutTokenEvent = "Y190609" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The logout_token is another kind of token: its typ must be logout+jwt, JWT or absent, and its events must have the back-channel logout event.";
+    LogoutTokenNonce = "Y190610" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The logout_token has a nonce, which it must not have.";
+    LogoutTokenSubject = "Y190611" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The logout_token has neither a sid nor a sub.";
+    LogoutTokenReplayed = "Y190612" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The logout_token was used before; each needs a jti of its own.";
+    LogoutTokenRejected = "Y190701" 502 "server_error" Warn Client ServiceProvider "error-bad-request" "The service provider refused a logout token.";
+    LogoutTokenUndelivered = "Y190702" 502 "temporarily_unavailable" Warn Client ServiceProvider "error-bad-request" "The service provider did not accept a logout token in time, and the hub gave up.";
     LogoutNotForm = "Y193001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must have the content type application/x-www-form-urlencoded.";
     LogoutPostWithQuery = "Y193002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must carry its parameters in the body, and none in the address.";
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use prometheus::{GaugeVec, IntCounterVec};
+use prometheus::{GaugeVec, IntCounterVec, IntGaugeVec};
 
 use super::declare::metric_table;
 use super::{Metrics, code_label, remove_series, unix_seconds};
@@ -18,7 +18,11 @@ metric_table! {
     /// Metrics of service providers and data providers.
     struct ClientMetrics {
         logouts: IntCounterVec("logouts_total", ["outcome"])
-            "Logout requests by outcome: identity_provider, local, no_session, confirmation, rejected, returned.";
+            "Logout requests by outcome: identity_provider, local, no_session, confirmation, rejected, returned, upstream (by a logout token of the identity provider).";
+        logout_tokens: IntCounterVec("logout_tokens_total", ["client", "outcome"])
+            "Back-channel logout tokens by service provider (or its class) and outcome: delivered, failed (retried), rejected, given_up, dropped (no room to store it, and the only attempt failed), withdrawn (no longer registered).";
+        logout_tokens_waiting: IntGaugeVec("logout_tokens_waiting", [])
+            "Logout tokens that wait for delivery in the store, as this process read it last.";
         tokens_issued: IntCounterVec("tokens_issued_total", ["kind"])
             "Codes and tokens issued.";
         bound_tokens: IntCounterVec("sender_constrained_tokens_total", ["method"])
@@ -44,6 +48,7 @@ impl ClientMetrics {
         let stays = |label: &str| label == UNKNOWN_CLIENT || client(label);
         remove_series(&self.token_refusals, "client", &stays);
         remove_series(&self.key_fetches, "client", &stays);
+        remove_series(&self.logout_tokens, "client", &stays);
         remove_series(&self.introspections, "data_provider", client);
     }
 }
@@ -102,6 +107,18 @@ impl Metrics {
         let client =
             client_id.map_or(ClientLabel::Unknown, |client_id| self.client_label(client_id));
         self.clients.token_refusals.with_label_values(&[&*client, code_label(why)]).inc();
+    }
+
+    /// Records an outcome of a logout token to a service provider.
+    pub fn record_logout_token(&self, client_id: &ClientId, outcome: &'static str) {
+        let client = self.client_label(client_id);
+        self.clients.logout_tokens.with_label_values(&[&*client, outcome]).inc();
+    }
+
+    /// Sets the number of logout tokens that wait for delivery.
+    pub fn set_waiting_logout_tokens(&self, count: usize) {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        self.clients.logout_tokens_waiting.with_label_values(&[] as &[&str]).set(count);
     }
 
     /// Records a fetch of a `jwks_uri`. `outcome` is one of a few constants.

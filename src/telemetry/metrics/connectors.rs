@@ -45,7 +45,7 @@ metric_table! {
         amr_dropped: IntCounterVec("amr_values_dropped_total", ["connector", "reason"])
             "Values of an identity provider's amr that were dropped.";
         claims_dropped: IntCounterVec("claims_dropped_total", ["connector", "claim", "reason"])
-            "Claims of an identity provider that were left out because their value doesn't fit the mapping rule or the declaration; reason is type, size, characters, date or row.";
+            "Claims of an identity provider that were left out because their value doesn't fit the mapping rule or the declaration; or because they are only referred to; reason is type, size, characters, date, row or not_supported.";
     }
 }
 

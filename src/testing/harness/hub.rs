@@ -147,8 +147,18 @@ impl TestHub {
     /// Several hubs that share a store, behind one address that sends each request to another of
     /// them. Gives what each of them counts, too.
     pub async fn several(count: u64, settings: &str) -> (Self, Vec<Arc<Metrics>>) {
+        Self::several_edited(count, settings, |_| ()).await
+    }
+
+    /// The same; `edit` may change any file of the configuration folder.
+    pub async fn several_edited(
+        count: u64,
+        settings: &str,
+        edit: impl FnOnce(&Path),
+    ) -> (Self, Vec<Arc<Metrics>>) {
         let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
         federation::write(folder.path(), settings);
+        edit(folder.path());
         let mut behind = Self::on(folder).await;
         let (mut apps, mut counted, mut nodes, mut others) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -304,6 +314,13 @@ impl TestHub {
     /// What the hub does by itself every few seconds.
     pub async fn refresh_client_keys(&self) {
         self.hub.grants.client_keys.refresh(&self.hub.core.env).await;
+    }
+
+    /// Has every hub look at the queue of logout tokens, as each does every two seconds.
+    pub async fn deliver_logout_tokens(&self) {
+        for hub in std::iter::once(&self.hub).chain(&self.others) {
+            hub.logouts.notifier().start_due().await;
+        }
     }
 
     /// Comes back when everything recorded so far is in the audit log.

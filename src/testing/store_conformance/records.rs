@@ -260,6 +260,8 @@ pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(
         RecordKind::Blocks,
         RecordKind::Probes,
         RecordKind::RefreshGrant,
+        RecordKind::LogoutNotice,
+        RecordKind::UpstreamSession,
     ];
     for kind in kinds {
         store

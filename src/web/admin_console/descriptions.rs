@@ -38,6 +38,12 @@ pub(super) const fn describe_event(event: EventKind) -> &'static str {
         EventKind::IntrospectionActive => "A data provider checked the service's token.",
         EventKind::TokenRevoked => "The service gave its token back.",
         EventKind::LogoutRefused => "A logout was refused.",
+        EventKind::LogoutTokenDelivered => {
+            "The person signed out here, and the service was informed."
+        }
+        EventKind::LogoutTokenUndelivered => {
+            "The person signed out here, and the service could not be informed."
+        }
         other => other.meaning(),
     }
 }

@@ -1,6 +1,7 @@
 //! Logout on the high platform, by encrypted hints.
 
 use super::*;
+use crate::backchannel_logout::receiver::{Receiver, lines};
 
 /// A logout request of the vault with this hint.
 fn ending(hint: &str) -> String {
@@ -165,4 +166,23 @@ async fn a_logout_without_its_state_says_on_the_page_what_is_missing() {
     );
     assert!(page.answer.body.contains("at least 32 characters"), "{}", page.answer.body);
     assert!(browser.session().is_some());
+}
+
+#[actix_web::test]
+async fn a_logout_token_is_readable_by_its_service_provider_alone() {
+    let receiver = Receiver::start().await;
+    let more = format!("{}\n{}", inline("ECDH-ES", &EC), lines(&receiver.uri("vault")));
+    let hub = TestHub::high(&[("vault", more)]).await;
+    let browser = hub.browser();
+    let received = signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await;
+    let tokens = redeemed(&hub, "vault", &received).await;
+    let sealed = tokens["id_token"].as_str().unwrap();
+    let (_, id_token) = unsealed(&hub, sealed, "ECDH-ES", &EC).await;
+    browser.open(&ending(sealed)).await;
+    receiver.wait_for(1).await;
+    let (header, token) = &receiver.sent_to("vault")[0];
+    // Back-Channel Logout 1.0 §2.4, RFC 7519 §5.3.
+    assert_eq!((&header["iss"], &header["cty"]), (&id_token["iss"], &json!("JWT")));
+    let (_, claims) = unsealed(&hub, token, "ECDH-ES", &EC).await;
+    assert_eq!((&claims["sub"], &claims["sid"]), (&id_token["sub"], &id_token["sid"]));
 }

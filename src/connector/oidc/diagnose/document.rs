@@ -23,7 +23,7 @@ pub(super) fn diagnose_document(
     context: &DiagnosisContext,
 ) -> Vec<CheckDiagnostic> {
     let document = Document(members);
-    vec![
+    let mut diagnostics = vec![
         document.check_pkce(),
         document.check_iss_parameter(),
         document.check_response_mode(),
@@ -33,7 +33,10 @@ pub(super) fn diagnose_document(
         document.check_prompt(),
         document.check_scopes(kind),
         document.check_claims(context),
-    ]
+    ];
+    diagnostics.extend(document.check_claim_types());
+    diagnostics.extend(document.check_backchannel_logout(kind));
+    diagnostics
 }
 
 struct Document<'a>(&'a Map<String, Value>);
@@ -215,6 +218,48 @@ impl<'a> Document<'a> {
         );
         let fix = "list only announced scopes in kind.oidc.scopes: otherwise it may reject every login (invalid_scope)";
         CheckDiagnostic::error("scopes", message, fix)
+    }
+
+    /// Core §5.6.2: distributed claims would make the hub fetch from addresses that a token names.
+    fn check_claim_types(&self) -> Option<CheckDiagnostic> {
+        let types = self.string_list("claim_types_supported")?;
+        let other: Vec<&str> = types
+            .iter()
+            .copied()
+            .filter(|kind| ["aggregated", "distributed"].contains(kind))
+            .collect();
+        if other.is_empty() {
+            return None;
+        }
+        let message = format!(
+            "it announces {} claims, which the hub does not support: those that it sends so are missing",
+            other.join(" and ")
+        );
+        Some(if types.contains(&"normal") {
+            CheckDiagnostic::ok("claim-types", message)
+        } else {
+            let fix = "ask the identity provider to send normal claims to this client";
+            CheckDiagnostic::warning("claim-types", message, fix)
+        })
+    }
+
+    /// Back-Channel Logout 1.0 §2.1.
+    fn check_backchannel_logout(&self, kind: &OidcKind) -> Option<CheckDiagnostic> {
+        const NAME: &str = "backchannel-logout";
+        if !kind.backchannel_logout {
+            return None;
+        }
+        let is_announced =
+            self.0.get("backchannel_logout_supported").is_some_and(|supported| *supported == true);
+        Some(if is_announced {
+            CheckDiagnostic::ok(NAME, "back-channel logout is announced")
+        } else {
+            CheckDiagnostic::warning(
+                NAME,
+                "back-channel logout is not announced, so the identity provider may send no logout tokens",
+                "remove backchannel_logout, or ask the identity provider whether it supports it",
+            )
+        })
     }
 
     fn check_claims(&self, context: &DiagnosisContext) -> CheckDiagnostic {

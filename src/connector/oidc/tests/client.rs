@@ -118,3 +118,27 @@ fn a_method_with_a_secret_needs_one() {
     let error = connector::build(&configured, connectors::context(env)).err().unwrap();
     assert_eq!(error.key, "kind.oidc.client_secret");
 }
+
+/// Core §5.6.2: nothing is fetched from an address that a token names.
+#[tokio::test]
+async fn a_distributed_claim_is_left_out_and_its_address_is_not_called() {
+    let fixture = OidcFixture::with("userinfo_method = \"post\"").await;
+    {
+        let mut script = fixture.script();
+        let endpoint = format!("{}/claims", script.base);
+        script.userinfo = json!({
+            "sub": "s-1", "given_name": "Grace",
+            "_claim_names": { "email": "src1" },
+            "_claim_sources": { "src1": { "endpoint": endpoint, "access_token": "stolen" } },
+        });
+    }
+    let authentication = fixture.complete_login().await.unwrap();
+    assert_eq!(authentication.claims["given_name"], "Grace");
+    assert_eq!(authentication.claims["email"], "from-id-token@example.org");
+    assert!(!authentication.claims.keys().any(|name| name.starts_with("_claim")));
+    let script = fixture.script();
+    assert_eq!(script.calls("/claims"), 0);
+    let asked = script.log.iter().find(|request| request.target == "/userinfo").unwrap();
+    assert_eq!((asked.method.as_str(), asked.body.as_str()), ("POST", ""));
+    assert!(asked.headers.to_ascii_lowercase().contains("authorization: bearer at-1"));
+}

@@ -64,3 +64,26 @@ async fn an_invalid_end_session_endpoint_does_not_stop_logins() {
         fixture.complete_login().await.unwrap();
     }
 }
+
+#[tokio::test]
+async fn an_id_token_in_a_url_is_avoided_where_the_file_names_a_claim_as_hint() {
+    for (claim, hint) in [("sid", Some("sid-1")), ("login_hint", None), ("iat", None)] {
+        let fixture = OidcFixture::with(&format!("logout_hint_claim = \"{claim}\"")).await;
+        let id_token = {
+            let mut script = fixture.script();
+            script.discovery["end_session_endpoint"] = json!(format!("{}/logout", script.base));
+            script.claims["sid"] = json!("sid-1");
+            script.sign(&script.claims)
+        };
+        let request =
+            EndSessionRequest { id_token: Secret::new(id_token), ..end_session_request() };
+        let url = fixture.connector.end_session(request).await.unwrap().unwrap();
+        assert!(!url.as_str().contains("eyJ"), "{url}");
+        let query = query_of(url.as_str());
+        assert_eq!(query.get("logout_hint").map(String::as_str), hint);
+        assert_eq!(
+            (query["client_id"].as_str(), query.contains_key("id_token_hint")),
+            ("hub", false)
+        );
+    }
+}

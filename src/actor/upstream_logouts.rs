@@ -1,0 +1,97 @@
+//! Ends sessions because their identity provider says so (OpenID Connect Back-Channel Logout 1.0
+//! §2.6 and §2.7), and names the service providers that are notified of a logout.
+
+use super::identify;
+use super::logouts::Logouts;
+use super::session_reuse::session_authentication;
+use crate::audit::{Event, EventKind};
+use crate::grant::backchannel_logout::{LogoutNotice, derive_sid};
+use crate::ids::{ClientId, ConnectorId};
+use crate::login::upstream::UpstreamLogout;
+use crate::protocol::catalogue::ErrorCode;
+use crate::session::Session;
+
+impl Logouts {
+    /// Returns a notice for each service provider of the session that receives logout tokens.
+    pub(super) fn logout_notices(&self, session: &Session) -> Vec<LogoutNotice> {
+        session
+            .participants()
+            .filter_map(|client_id| self.logout_notice(session, client_id))
+            .collect()
+    }
+
+    fn logout_notice(&self, session: &Session, client_id: &ClientId) -> Option<LogoutNotice> {
+        let services = self.services();
+        let federation = services.core.federation.load();
+        federation.active_service_provider(client_id)?.logout_endpoint.as_ref()?;
+        let authentication = session_authentication(session);
+        let identity = &session.login.identity;
+        let derived = identify::subject_for(services, client_id, &authentication, identity);
+        let log = |code: &ErrorCode| {
+            let code = code.entry().code;
+            tracing::error!(%client_id, code, "no sub for a logout token: the service provider is not notified");
+        };
+        Some(LogoutNotice {
+            client_id: client_id.clone(),
+            subject: derived.inspect_err(log).ok()?,
+            sid: derive_sid(&session.lineage, client_id),
+            support_id: session.support_id(client_id).cloned(),
+        })
+    }
+
+    /// Ends the sessions that a logout token of this identity provider names. Returns their number.
+    ///
+    /// # Errors
+    /// `NotFound` if the connector accepts no logout tokens; the code of the first check that the
+    /// token fails, `LogoutTokenReplayed` included; otherwise the error of the store, after which
+    /// the same token may be sent again.
+    pub async fn end_upstream_sessions(
+        &self,
+        connector: &ConnectorId,
+        logout_token: &str,
+    ) -> Result<usize, ErrorCode> {
+        let services = self.services();
+        let is_on = services
+            .core
+            .federation
+            .load()
+            .connector(connector)
+            .is_some_and(|metadata| metadata.backchannel_logout);
+        let adapter = services.connectors.connector(connector).filter(|_| is_on);
+        let adapter = adapter.ok_or(ErrorCode::NotFound)?;
+        let logout = adapter.verify_logout_token(logout_token).await.map_err(|error| {
+            tracing::warn!(%connector, %error, "logout token of the identity provider rejected");
+            error.code
+        })?;
+        services.grants.use_logout_token(connector, &logout).await?;
+        let ended = self.end_all(connector, &logout).await;
+        if ended.is_err() {
+            services.grants.forget_logout_token(connector, &logout).await;
+        }
+        ended
+    }
+
+    async fn end_all(
+        &self,
+        connector: &ConnectorId,
+        logout: &UpstreamLogout,
+    ) -> Result<usize, ErrorCode> {
+        let grants = &self.services().grants;
+        let mut ended = 0;
+        for (key, session) in grants.find_upstream_sessions(connector, logout).await? {
+            let notices = self.notifier().store(self.logout_notices(&session)).await;
+            if grants.end_session_record(&key, &session).await?.is_none() {
+                self.notifier().discard(notices).await;
+                continue;
+            }
+            self.notifier().deliver(notices);
+            grants.core.metrics.record_logout("upstream");
+            grants.core.audit.record(|| {
+                let event = Event::new(EventKind::UpstreamLogoutReceived).idp(connector);
+                event.session(&session.lineage)
+            });
+            ended += 1;
+        }
+        Ok(ended)
+    }
+}

@@ -1,0 +1,144 @@
+//! Verifies logout tokens of identity providers (OpenID Connect Back-Channel Logout 1.0 §2.6).
+//!
+//! Keys, algorithm and encryption are those of ID tokens. That a `jti` is used once is checked by
+//! the caller, who has the store.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::connector::connection_check::CLOCK_TOLERANCE;
+use crate::connector::error::ConnectorError;
+use crate::env::Timestamp;
+use crate::ids::Secret;
+use crate::login::upstream::UpstreamLogout;
+use crate::protocol::alg::SigningAlg;
+use crate::protocol::catalogue::ErrorCode;
+use crate::token::logout_token::{LOGOUT_EVENT, LOGOUT_TOKEN_TYP};
+use crate::token::verify::{self, Expiry, JwsError, VerificationKeys};
+
+/// Longest time until a logout token expires: its `jti` is remembered until then.
+const MAX_LIFETIME: Duration = Duration::from_secs(3600);
+/// Longest `jti`, `sid` and `sub`.
+const MAX_VALUE_BYTES: usize = 255;
+
+/// Expected values of a logout token.
+pub struct LogoutTokenExpectations<'a> {
+    pub issuer: &'a str,
+    pub client_id: &'a str,
+    pub alg: SigningAlg,
+    pub now: Timestamp,
+}
+
+/// Verifies a logout token, and returns whom it names.
+///
+/// # Errors
+/// Returns an error with a distinct code for each failed check. `LogoutTokenUnproven` means that
+/// the key set may be outdated.
+pub fn verify_logout_token(
+    compact: &str,
+    keys: &VerificationKeys,
+    expected: &LogoutTokenExpectations<'_>,
+) -> Result<UpstreamLogout, ConnectorError> {
+    let verified = verify::verify_jws(compact, expected.alg, keys).map_err(signature_error)?;
+    let claims = &verified.claims;
+    check_kind(&verified.header, claims)?;
+    check_party(claims, expected)?;
+    let times = check_times(claims, expected.now)?;
+    if claims.contains_key("nonce") {
+        return Err(error(ErrorCode::LogoutTokenNonce, "nonce is present"));
+    }
+    let jti = text_claim(claims, "jti")?.ok_or_else(|| malformed("jti is missing"))?;
+    let session_id = text_claim(claims, "sid")?.map(|sid| Secret::new(sid.to_owned()));
+    let subject = text_claim(claims, "sub")?.map(|sub| Secret::new(sub.to_owned()));
+    if session_id.is_none() && subject.is_none() {
+        return Err(error(ErrorCode::LogoutTokenSubject, "neither sid nor sub is present"));
+    }
+    let (issued_at, expires_at) = times;
+    Ok(UpstreamLogout { session_id, subject, jti: jti.to_owned(), issued_at, expires_at })
+}
+
+fn error(code: ErrorCode, detail: &str) -> ConnectorError {
+    ConnectorError::new(code, detail)
+}
+
+fn malformed(detail: &str) -> ConnectorError {
+    error(ErrorCode::LogoutTokenMalformed, detail)
+}
+
+fn signature_error(error: JwsError) -> ConnectorError {
+    let code = match error {
+        JwsError::UnknownKey | JwsError::AmbiguousKey | JwsError::Signature => {
+            ErrorCode::LogoutTokenUnproven
+        }
+        JwsError::Encrypted => ErrorCode::LogoutTokenEncryption,
+        JwsError::TooLarge | JwsError::Malformed | JwsError::Algorithm | JwsError::Extension => {
+            ErrorCode::LogoutTokenMalformed
+        }
+    };
+    ConnectorError::new(code, error.to_string())
+}
+
+/// Checks that it is a logout token and no other JWT of the identity provider.
+fn check_kind(
+    header: &Map<String, Value>,
+    claims: &Map<String, Value>,
+) -> Result<(), ConnectorError> {
+    let is_typ = match header.get("typ") {
+        None => true,
+        Some(typ) => typ.as_str().is_some_and(|typ| {
+            let typ = typ.strip_prefix("application/").unwrap_or(typ);
+            typ.eq_ignore_ascii_case(LOGOUT_TOKEN_TYP) || typ.eq_ignore_ascii_case("JWT")
+        }),
+    };
+    if !is_typ {
+        return Err(error(ErrorCode::LogoutTokenEvent, "typ is that of another token"));
+    }
+    let event = claims.get("events").and_then(|events| events.get(LOGOUT_EVENT));
+    if !event.is_some_and(Value::is_object) {
+        return Err(error(ErrorCode::LogoutTokenEvent, "events lacks the logout event"));
+    }
+    Ok(())
+}
+
+fn check_party(
+    claims: &Map<String, Value>,
+    expected: &LogoutTokenExpectations<'_>,
+) -> Result<(), ConnectorError> {
+    if claims.get("iss").is_none_or(|iss| iss != expected.issuer) {
+        return Err(error(ErrorCode::LogoutTokenIssuer, "iss is not the connector's issuer"));
+    }
+    if !verify::names_audience(claims, expected.client_id) {
+        let detail = "aud does not contain the connector's client_id";
+        return Err(error(ErrorCode::LogoutTokenAudience, detail));
+    }
+    Ok(())
+}
+
+/// Returns `iat` and `exp`.
+fn check_times(
+    claims: &Map<String, Value>,
+    now: Timestamp,
+) -> Result<(Timestamp, Timestamp), ConnectorError> {
+    let date = |name: &str| {
+        let date = verify::numeric_date(claims, name).ok().flatten();
+        date.ok_or_else(|| malformed("iat or exp is missing, or not a number"))
+    };
+    let (issued_at, expires_at) = (date("iat")?, date("exp")?);
+    verify::check_time_claims(claims, Expiry::Required, now, CLOCK_TOLERANCE)
+        .map_err(|failed| ConnectorError::new(ErrorCode::LogoutTokenTime, failed.to_string()))?;
+    if expires_at > now + MAX_LIFETIME + CLOCK_TOLERANCE {
+        return Err(error(ErrorCode::LogoutTokenTime, "exp is more than an hour from now"));
+    }
+    Ok((issued_at, expires_at))
+}
+
+/// Returns the text of a claim; `None` if it is absent.
+fn text_claim<'a>(
+    claims: &'a Map<String, Value>,
+    name: &str,
+) -> Result<Option<&'a str>, ConnectorError> {
+    let Some(value) = claims.get(name) else { return Ok(None) };
+    let text = value.as_str().filter(|text| (1..=MAX_VALUE_BYTES).contains(&text.len()));
+    text.map(Some).ok_or_else(|| malformed("jti, sid or sub is not a text of 1 to 255 characters"))
+}

@@ -1,0 +1,190 @@
+//! Finds the sessions that came from an upstream `sub` or `sid`, for an identity provider's logout
+//! tokens (OpenID Connect Back-Channel Logout 1.0 §2.7).
+//!
+//! The index exists only for connectors whose file has `backchannel_logout = true`. It holds
+//! hashes, and names sessions by the keys of their records.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Grants;
+use super::records::{decode_record, encode_record, new_record, upstream_session_key};
+use crate::env::Timestamp;
+use crate::ids::ConnectorId;
+use crate::login::upstream::UpstreamLogout;
+use crate::protocol::catalogue::ErrorCode;
+use crate::session::Session;
+use crate::store::{NewRecord, RecordKey, RecordKind, ReplaceOutcome, StoreError};
+use crate::token::verify::{numeric_date, unverified_claims};
+
+/// Most sessions of one `sub` or `sid`; the oldest is forgotten beyond.
+const MAX_SESSIONS: usize = 32;
+/// Most attempts to update a record that other requests change concurrently.
+const MAX_UPDATE_ATTEMPTS: usize = 8;
+/// How long a logout is remembered that finds no session: as long as a login may be on its way.
+const LOGOUT_LIFETIME: Duration = Duration::from_secs(3600);
+/// How long a `jti` outlives the logout token, whose clock may be behind.
+const JTI_MARGIN: Duration = Duration::from_secs(120);
+
+/// The sessions of one `sub` or `sid`.
+#[derive(Clone, PartialEq, Default, Serialize, Deserialize)]
+struct SessionIndex {
+    /// Names of the records of the sessions, the newest last.
+    sessions: Vec<Arc<str>>,
+    /// `iat` of the last logout token: ID tokens from before begin no session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ended_at: Option<Timestamp>,
+}
+
+impl Grants {
+    /// Adds a session that is about to be stored under this key to the index, if its connector
+    /// accepts logout tokens.
+    ///
+    /// # Errors
+    /// `LoginRequired` if the identity provider has ended the user's session since its ID token;
+    /// `Busy`, `StoreUnavailable`.
+    pub(super) async fn index_upstream_session(
+        &self,
+        session: &Session,
+        key: &RecordKey,
+        now: Timestamp,
+    ) -> Result<(), ErrorCode> {
+        let login = &session.login;
+        let accepts_logout = |connector: &ConnectorId| {
+            let federation = self.core.federation.load();
+            federation.connector(connector).is_some_and(|metadata| metadata.backchannel_logout)
+        };
+        if !accepts_logout(&login.connector) {
+            return Ok(());
+        }
+        // Verified when the login was completed.
+        let id_token = login.id_token.as_ref().map(|token| unverified_claims(token.reveal()));
+        let id_token = id_token.unwrap_or_default();
+        let issued_at = numeric_date(&id_token, "iat").ok().flatten();
+        let sid = id_token.get("sid").and_then(Value::as_str).map(|sid| ("sid", sid));
+        let until = now + self.core.session_limits.lifetime;
+        for (member, value) in
+            sid.into_iter().chain([("sub", login.upstream_subject.reveal().as_str())])
+        {
+            let index = upstream_session_key(&login.connector, member, value);
+            let updated = self.update_index(&index, until, |sessions| {
+                sessions.sessions.push(Arc::clone(&key.name));
+                let surplus = sessions.sessions.len().saturating_sub(MAX_SESSIONS);
+                sessions.sessions.drain(..surplus);
+            });
+            let updated = match updated.await {
+                // A login must not fail because of it; its session ends by time or by its user.
+                Err(ErrorCode::StoreFull) => {
+                    let connector = &login.connector;
+                    tracing::warn!(%connector, "no room for the index of upstream sessions: a logout token will not end this session");
+                    continue;
+                }
+                updated => updated?,
+            };
+            let is_outdated = |ended: Timestamp| issued_at.is_some_and(|issued| issued < ended);
+            if updated.ended_at.is_some_and(is_outdated) {
+                return Err(ErrorCode::LoginRequired);
+            }
+        }
+        Ok(())
+    }
+
+    /// Records that a logout token was used.
+    ///
+    /// # Errors
+    /// `LogoutTokenReplayed`, on any hub that shares the store; `StoreUnavailable`.
+    pub async fn use_logout_token(
+        &self,
+        connector: &ConnectorId,
+        logout: &UpstreamLogout,
+    ) -> Result<(), ErrorCode> {
+        let key = upstream_session_key(connector, "jti", &logout.jti);
+        let draft = NewRecord::new(Vec::new(), logout.expires_at + JTI_MARGIN);
+        match self.store.insert(key, draft, self.core.env.now()).await {
+            // Without room the logout still takes place. A replay of it would end nothing more than
+            // the identity provider asked for.
+            Ok(_) | Err(StoreError::Full) => Ok(()),
+            Err(StoreError::Exists) => Err(ErrorCode::LogoutTokenReplayed),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Lets a logout token be used again, because its sessions could not be ended.
+    pub async fn forget_logout_token(&self, connector: &ConnectorId, logout: &UpstreamLogout) {
+        let key = upstream_session_key(connector, "jti", &logout.jti);
+        if let Err(error) = self.store.remove(&key).await {
+            tracing::warn!(%connector, %error, "the identity provider can't repeat its logout token");
+        }
+    }
+
+    /// Returns the live sessions that a logout token names, with the keys of their records: those
+    /// of its `sid`, or of its `sub` if it has no `sid`. Later, no ID token from before it begins a
+    /// session.
+    ///
+    /// # Errors
+    /// `Busy`, `StoreFull`, `StoreUnavailable`.
+    pub async fn find_upstream_sessions(
+        &self,
+        connector: &ConnectorId,
+        logout: &UpstreamLogout,
+    ) -> Result<Vec<(RecordKey, Session)>, ErrorCode> {
+        let (member, value) = match (&logout.session_id, &logout.subject) {
+            (Some(sid), _) => ("sid", sid),
+            (None, Some(subject)) => ("sub", subject),
+            (None, None) => return Ok(Vec::new()),
+        };
+        let now = self.core.env.now();
+        let index = upstream_session_key(connector, member, value.reveal());
+        let ended = self.update_index(&index, now + LOGOUT_LIFETIME, |sessions| {
+            sessions.ended_at = sessions.ended_at.max(Some(logout.issued_at));
+        });
+        let named = ended.await?.sessions;
+        let keys: Vec<RecordKey> =
+            named.into_iter().map(|name| RecordKey { kind: RecordKind::Session, name }).collect();
+        let records = self.store.load_many(&keys, now).await?;
+        let mut found = Vec::new();
+        for (key, record) in keys.into_iter().zip(records) {
+            let Some(record) = record else { continue };
+            let session: Session = decode_record(&record.value)?;
+            let is_subject = |subject: &_| session.login.upstream_subject == *subject;
+            if session.login.connector == *connector
+                && logout.subject.as_ref().is_none_or(is_subject)
+            {
+                found.push((key, session));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Changes a record of the index, which lives until `until` at least. Returns its new value.
+    async fn update_index(
+        &self,
+        key: &RecordKey,
+        until: Timestamp,
+        change: impl Fn(&mut SessionIndex),
+    ) -> Result<SessionIndex, ErrorCode> {
+        let now = self.core.env.now();
+        for _ in 0..MAX_UPDATE_ATTEMPTS {
+            let Some((mut sessions, record)) = self.load_record::<SessionIndex>(key).await? else {
+                let mut sessions = SessionIndex::default();
+                change(&mut sessions);
+                let draft = new_record(&sessions, until)?;
+                match self.store.insert(key.clone(), draft, now).await {
+                    Ok(_) => return Ok(sessions),
+                    Err(StoreError::Exists) => continue,
+                    Err(error) => return Err(error.into()),
+                }
+            };
+            change(&mut sessions);
+            let (value, until) = (encode_record(&sessions)?, until.max(record.expires_at));
+            match self.store.replace(key, record.version, value, until, now).await? {
+                ReplaceOutcome::Replaced(_) => return Ok(sessions),
+                ReplaceOutcome::Stale | ReplaceOutcome::Gone => {}
+            }
+        }
+        Err(ErrorCode::Busy)
+    }
+}
