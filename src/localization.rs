@@ -9,7 +9,7 @@ mod built_in;
 mod message_file;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::fmt::{self, Write};
 use std::sync::{Arc, LazyLock};
 
 use fluent_bundle::concurrent::FluentBundle;
@@ -29,7 +29,7 @@ const FALLBACK_LANGUAGE: &str = "en";
 /// Key of a language's own name.
 const NAME_KEY: &str = "language-name";
 
-/// First strong isolate: begins a value in [`Locale::isolated_text`].
+/// First strong isolate: begins a value in [`Locale::write_isolated`].
 pub const FIRST_STRONG_ISOLATE: char = '\u{2068}';
 
 /// Pop directional isolate: ends the value.
@@ -51,6 +51,7 @@ pub struct Locale(Arc<Language>);
 
 struct Language {
     identifier: LanguageIdentifier,
+    direction: &'static str,
     tag: String,
     default_tag: String,
     name: String,
@@ -134,7 +135,11 @@ impl Locale {
         let has_name = is_built_in(tag) || own.any(|file| file.contains(NAME_KEY));
         let (tag, default_tag) = (tag.to_owned(), default_tag.to_owned());
         let name = if has_name { format_message(&bundle, NAME_KEY, None) } else { tag.clone() };
-        Self(Arc::new(Language { identifier, tag, default_tag, name, bundle }))
+        let direction = match identifier.character_direction() {
+            CharacterDirection::RTL => "rtl",
+            CharacterDirection::LTR | CharacterDirection::TTB => "ltr",
+        };
+        Self(Arc::new(Language { identifier, direction, tag, default_tag, name, bundle }))
     }
 
     /// Returns the language tag (BCP 47), as in configuration files: `fr`.
@@ -146,10 +151,7 @@ impl Locale {
     /// Returns the direction of the script, as an HTML `dir` attribute has it.
     #[must_use]
     pub fn direction(&self) -> &'static str {
-        match self.0.identifier.character_direction() {
-            CharacterDirection::RTL => "rtl",
-            CharacterDirection::LTR | CharacterDirection::TTB => "ltr",
-        }
+        self.0.direction
     }
 
     /// Returns the language's own name; its tag if its files have none.
@@ -173,7 +175,7 @@ impl Locale {
     /// is none.
     #[must_use]
     pub fn text(&self, key: &str) -> String {
-        self.format(key, None)
+        format_message(&self.0.bundle, key, None)
     }
 
     /// Returns the message of a key with one value.
@@ -189,44 +191,65 @@ impl Locale {
         key: &str,
         values: [(&'static str, FluentValue<'_>); N],
     ) -> String {
-        self.format(key, Some(&FluentArgs::from_iter(values)))
+        format_message(&self.0.bundle, key, Some(&without_marks(values)))
     }
 
-    /// Returns the message of a key with values, each between [`FIRST_STRONG_ISOLATE`] and [`POP_DIRECTIONAL_ISOLATE`]: a
-    /// name in another script must not reorder the text around it.
-    #[must_use]
-    pub fn isolated_text<const N: usize>(
+    /// Writes the message of a key with values, each between the characters [`FIRST_STRONG_ISOLATE`] and
+    /// [`POP_DIRECTIONAL_ISOLATE`]: a name in another script must not reorder the text around it.
+    pub fn write_isolated<const N: usize>(
         &self,
+        text: &mut impl Write,
         key: &str,
         values: [(&'static str, FluentValue<'_>); N],
-    ) -> String {
-        let without_marks = |(name, value)| match value {
-            FluentValue::String(text) => (name, strip_isolates(text.into_owned()).into()),
-            other => (name, other),
-        };
-        let values = FluentArgs::from_iter(values.map(without_marks));
-        format_message(&self.0.bundle, key, Some(&values))
-    }
-
-    fn format(&self, key: &str, values: Option<&FluentArgs<'_>>) -> String {
-        strip_isolates(format_message(&self.0.bundle, key, values))
+    ) {
+        write_message(&self.0.bundle, text, key, Some(&without_marks(values)));
     }
 }
 
-fn strip_isolates(text: String) -> String {
-    if text.contains([FIRST_STRONG_ISOLATE, POP_DIRECTIONAL_ISOLATE]) {
-        text.replace([FIRST_STRONG_ISOLATE, POP_DIRECTIONAL_ISOLATE], "")
-    } else {
-        text
+/// Text that leaves out the marks around values.
+struct Unisolated(String);
+
+impl Write for Unisolated {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write_str(text)
     }
+
+    fn write_char(&mut self, c: char) -> fmt::Result {
+        if matches!(c, FIRST_STRONG_ISOLATE | POP_DIRECTIONAL_ISOLATE) { Ok(()) } else { self.0.write_char(c) }
+    }
+}
+
+/// Removes the marks from values, so that none ends its own isolation.
+fn without_marks<'a, const N: usize>(
+    values: [(&'static str, FluentValue<'a>); N],
+) -> FluentArgs<'a> {
+    FluentArgs::from_iter(values.map(|(name, value)| match value {
+        FluentValue::String(text) if text.contains([FIRST_STRONG_ISOLATE, POP_DIRECTIONAL_ISOLATE]) => {
+            (name, text.replace([FIRST_STRONG_ISOLATE, POP_DIRECTIONAL_ISOLATE], "").into())
+        }
+        other => (name, other),
+    }))
 }
 
 fn format_message(bundle: &Bundle, key: &str, values: Option<&FluentArgs<'_>>) -> String {
-    match bundle.get_message(key).and_then(|message| message.value()) {
-        // An error leaves the name of the value in the text; the checks of files exclude it.
-        Some(pattern) => bundle.format_pattern(pattern, values, &mut Vec::new()).into_owned(),
-        None => key.to_owned(),
-    }
+    let mut text = Unisolated(String::new());
+    write_message(bundle, &mut text, key, values);
+    text.0
+}
+
+/// Writes the message of a key; Fluent writes the marks around values as single characters.
+fn write_message(
+    bundle: &Bundle,
+    text: &mut impl Write,
+    key: &str,
+    values: Option<&FluentArgs<'_>>,
+) {
+    // Writing to memory can't fail. An error leaves the name of the value in the text; the checks
+    // of files exclude it.
+    let _ok = match bundle.get_message(key).and_then(|message| message.value()) {
+        Some(pattern) => bundle.write_pattern(text, pattern, values, &mut Vec::new()),
+        None => text.write_str(key),
+    };
 }
 
 impl PartialEq for Locale {

@@ -244,7 +244,9 @@ fn validate_name(value: &str, claim: Claim) -> Result<String, IdentityError> {
     let name = validate_line(value, claim)?;
     // A name of only marks and hyphens would fold to nothing, like all such names.
     let has_letter = |derivation| !pivot::fold(&name, derivation).is_empty();
-    if pivot::Derivation::ALL.into_iter().all(has_letter) {
+    if name.contains(|c: char| c.is_ascii_alphabetic())
+        || pivot::Derivation::ALL.into_iter().all(has_letter)
+    {
         Ok(name)
     } else {
         Err(violation(claim, IdentityRule::Letter))
@@ -259,7 +261,9 @@ fn validate_line(value: &str, claim: Claim) -> Result<String, IdentityError> {
     if value.chars().any(is_forbidden_char) {
         return Err(violation(claim, IdentityRule::ControlCharacter));
     }
-    let line: String = value.trim().nfc().collect();
+    let line = value.trim();
+    // ASCII is in NFC.
+    let line = if line.is_ascii() { line.to_owned() } else { line.nfc().collect() };
     if (1..=MAX_NAME_CHARS).contains(&line.chars().count()) {
         Ok(line)
     } else {

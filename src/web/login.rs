@@ -273,14 +273,14 @@ pub(super) async fn step_response(
 ) -> Result<HttpResponse, Rejection> {
     let Reply { answer, summary } = reply;
     let hub = &context.hub;
-    let page = LoginPageContext::new(context, login, &summary);
+    let page = || LoginPageContext::new(context, login, &summary);
     let mut response = match answer {
         // After a form or a callback, redirect to the page, so that a reload repeats nothing.
         LoginAnswer::ChoicePage { .. } if from != ResponseOrigin::Page => {
             see_other(&without_inherited_fragment(&interaction_path(&login.hash), from))
         }
         LoginAnswer::ChoicePage { banner } => {
-            choice_response(context, &page, banner, &ChoiceQuery::from_request(context))
+            choice_response(context, &page(), banner, &ChoiceQuery::from_request(context))
         }
         LoginAnswer::RedirectToIdp { url } => see_other(&url),
         LoginAnswer::RedirectToConsent => {
@@ -288,16 +288,14 @@ pub(super) async fn step_response(
             see_other(&without_inherited_fragment(&consent_path, from))
         }
         LoginAnswer::ConsentPage(consenting) => {
+            let page = page();
             let consent = page_models::consent_page(&page, &consenting);
             page_response(hub, 200, &page.locale, |chrome| consent.render(chrome))
         }
         LoginAnswer::ServiceProvider { answer, session } => {
-            let ends_fragment = from == ResponseOrigin::Callback;
-            let service = page.service_name();
-            let mut response =
-                authorization_response(hub, &page.locale, &service, answer, ends_fragment)
-                    .await
-                    .map_err(Rejection::OutsideLogin)?;
+            let mut response = service_provider_response(page, answer, from)
+                .await
+                .map_err(Rejection::OutsideLogin)?;
             if let Some(session) = session {
                 add_cookie(&mut response, &hub.cookies.session_cookie(&session));
                 if let Some(cookie) = last_choice::last_choice_cookie(hub, &summary) {
@@ -308,8 +306,8 @@ pub(super) async fn step_response(
         }
         // Its own endpoint ends the person's sessions.
         LoginAnswer::WrongUserReported(_) => see_other(&interaction_path(&login.hash)),
-        LoginAnswer::BlockedPage(banner) => error_pages::idp_blocked(&page, &banner),
-        LoginAnswer::ErrorPage(problem) => error_pages::login_error(&page, problem),
+        LoginAnswer::BlockedPage(banner) => error_pages::idp_blocked(&page(), &banner),
+        LoginAnswer::ErrorPage(problem) => error_pages::login_error(&page(), problem),
     };
     if summary.is_completed && from != ResponseOrigin::Authorize {
         let until = hub.core.env.now() + ENDED_LOGIN_COOKIE_LIFETIME;
@@ -319,6 +317,24 @@ pub(super) async fn step_response(
         );
     }
     Ok(response)
+    response
+}
+
+async fn service_provider_response<'a>(
+    page: impl FnOnce() -> LoginPageContext<'a>,
+    answer: AuthorizationResponse,
+    from: ResponseOrigin,
+) -> Result<HttpResponse, ErrorCode> {
+    match answer {
+        AuthorizationResponse::Redirect { location } => {
+            Ok(see_other(&without_inherited_fragment(&location, from)))
+        }
+        answer => {
+            let (page, ends_fragment) = (page(), from == ResponseOrigin::Callback);
+            let service = page.service_name();
+            authorization_response(page.hub, &page.locale, &service, answer, ends_fragment).await
+        }
+    }
 }
 
 fn without_inherited_fragment(location: &str, from: ResponseOrigin) -> String {

@@ -1,5 +1,7 @@
 //! Levels, test failures and dates in the language of a page.
 
+use std::fmt::{self, Write};
+
 use askama::filters::{Escaper as _, Html, Safe};
 use chrono::DateTime;
 
@@ -7,6 +9,23 @@ use crate::assurance::amr::is_known_method;
 use crate::env::Timestamp;
 use crate::localization::{FIRST_STRONG_ISOLATE, FluentValue, Locale, POP_DIRECTIONAL_ISOLATE};
 use crate::protocol::acr::Level;
+
+/// Escaped text that has each isolated value in `<bdi>`.
+struct IsolatedHtml(String);
+
+impl Write for IsolatedHtml {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        Html.write_escaped_str(&mut self.0, text)
+    }
+
+    fn write_char(&mut self, c: char) -> fmt::Result {
+        match c {
+            FIRST_STRONG_ISOLATE => self.0.write_str("<bdi>"),
+            POP_DIRECTIONAL_ISOLATE => self.0.write_str("</bdi>"),
+            other => Html.write_escaped_char(&mut self.0, other),
+        }
+    }
+}
 
 impl Locale {
     /// Returns the message of a key with one name, as HTML.
@@ -20,11 +39,9 @@ impl Locale {
         key: &str,
         values: [(&'static str, FluentValue<'_>); N],
     ) -> Safe<String> {
-        let text = self.isolated_text(key, values);
-        let mut html = String::with_capacity(text.len() + 16);
-        // Writing to a String can't fail.
-        let _ok = Html.write_escaped_str(&mut html, &text);
-        Safe(html.replace(FIRST_STRONG_ISOLATE, "<bdi>").replace(POP_DIRECTIONAL_ISOLATE, "</bdi>"))
+        let mut html = IsolatedHtml(String::new());
+        self.write_isolated(&mut html, key, values);
+        Safe(html.0)
     }
 
     /// Returns the name of a level on the sandbox page.
