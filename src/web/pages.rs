@@ -121,11 +121,16 @@ impl HiddenField {
     }
 }
 
+/// Bytes of most pages; a larger one is copied while it grows.
+const PAGE_BYTES: usize = 16 * 1024;
+
 /// Renders a template. Should a formatter fail, the page is a line that the user can report.
 pub(super) fn render_template(template: &impl askama::Template) -> String {
-    template
-        .render()
-        .unwrap_or_else(|error| format!("<!doctype html><title>Y000500</title><p>Y000500: {error}"))
+    let mut page = String::with_capacity(PAGE_BYTES);
+    match template.render_into(&mut page) {
+        Ok(()) => page,
+        Err(error) => format!("<!doctype html><title>Y000500</title><p>Y000500: {error}"),
+    }
 }
 
 #[cfg(test)]
