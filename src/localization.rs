@@ -215,7 +215,11 @@ impl Write for Unisolated {
     }
 
     fn write_char(&mut self, c: char) -> fmt::Result {
-        if matches!(c, FIRST_STRONG_ISOLATE | POP_DIRECTIONAL_ISOLATE) { Ok(()) } else { self.0.write_char(c) }
+        if matches!(c, FIRST_STRONG_ISOLATE | POP_DIRECTIONAL_ISOLATE) {
+            Ok(())
+        } else {
+            self.0.write_char(c)
+        }
     }
 }
 
@@ -224,7 +228,9 @@ fn without_marks<'a, const N: usize>(
     values: [(&'static str, FluentValue<'a>); N],
 ) -> FluentArgs<'a> {
     FluentArgs::from_iter(values.map(|(name, value)| match value {
-        FluentValue::String(text) if text.contains([FIRST_STRONG_ISOLATE, POP_DIRECTIONAL_ISOLATE]) => {
+        FluentValue::String(text)
+            if text.contains([FIRST_STRONG_ISOLATE, POP_DIRECTIONAL_ISOLATE]) =>
+        {
             (name, text.replace([FIRST_STRONG_ISOLATE, POP_DIRECTIONAL_ISOLATE], "").into())
         }
         other => (name, other),

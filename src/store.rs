@@ -27,8 +27,8 @@ pub mod metered;
 pub mod redis;
 mod revocations;
 
-pub use error::{InsertPairError, StoreError};
 pub use capacities::Capacities;
+pub use error::{InsertPairError, StoreError};
 
 /// The kinds of stores of this program.
 pub const KINDS: &[TableKind] = &[

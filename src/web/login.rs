@@ -28,6 +28,7 @@ use crate::login::upstream::CallbackParams;
 use crate::login::{
     Callback, ChoiceBanner, ConsentAnswer, ConsentSubmission, LoginAnswer, LoginRequest,
 };
+use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::RepeatedParamError;
 
@@ -317,7 +318,6 @@ pub(super) async fn step_response(
         );
     }
     Ok(response)
-    response
 }
 
 async fn service_provider_response<'a>(
