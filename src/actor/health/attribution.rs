@@ -63,6 +63,17 @@ const fn is_not_caused_by_idp(code: ErrorCode) -> bool {
             // About one account there.
             | E::UserinfoSubjectMissing
             | E::LdapSubject
+            // Anyone can send one.
+            | E::LogoutTokenMalformed
+            | E::LogoutTokenUnproven
+            | E::LogoutTokenEncryption
+            | E::LogoutTokenIssuer
+            | E::LogoutTokenAudience
+            | E::LogoutTokenTime
+            | E::LogoutTokenEvent
+            | E::LogoutTokenNonce
+            | E::LogoutTokenSubject
+            | E::LogoutTokenReplayed
     )
 }
 
