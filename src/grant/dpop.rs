@@ -22,7 +22,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 use crate::protocol::sender_constraint::DpopHeader;
 use crate::store::{NewRecord, StoreError};
-use crate::token::dpop_proof::{DpopProof, VerifiedDpopProof};
+use crate::token::dpop_proof::{DpopProof, DpopProofError, VerifiedDpopProof};
 use crate::token::verify::numeric_date;
 pub use nonce::DpopNonces;
 
@@ -63,7 +63,7 @@ impl Grants {
         target: ProofTarget<'_>,
     ) -> Result<AcceptedProof, ErrorCode> {
         let proof = DpopProof::parse(header.proof.reveal()).and_then(DpopProof::verify);
-        let VerifiedDpopProof { thumbprint, claims } = proof.map_err(|error| error.code())?;
+        let VerifiedDpopProof { thumbprint, claims } = proof.map_err(DpopProofError::code)?;
         let text = |name: &str| claims.get(name).and_then(Value::as_str);
         if text("htm") != Some(header.method.as_str()) {
             return Err(ErrorCode::DpopProofMethod);

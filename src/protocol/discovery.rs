@@ -3,6 +3,7 @@
 //!
 //! Only working endpoints are published: those that a hub may lack are an [`OptionalEndpoint`].
 
+mod certificates;
 mod request_protection;
 
 use serde::Serialize;
@@ -12,6 +13,8 @@ use super::authorize::Prompt;
 use super::client_auth::{AuthMethod, supported_auth_methods};
 use super::sender_constraint::DPOP_SIGNING_ALGS;
 use crate::ids::Scope;
+pub use certificates::CertificateSupport;
+use certificates::EndpointAliases;
 pub use request_protection::ProtectionFeatures;
 use request_protection::ProtectionMetadata;
 
@@ -82,16 +85,15 @@ pub struct DiscoveryInput<'a> {
     pub client_certificates: Option<CertificateSupport<'a>>,
 }
 
-/// What a hub that gets client certificates supports (RFC 8705).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CertificateSupport<'a> {
-    /// Whether there are authorities for `tls_client_auth`.
-    pub has_authorities: bool,
-    /// Base URL under which connections have certificates, if it is another one.
-    pub base_url: Option<&'a str>,
-}
-
 impl<'a> DiscoveryInput<'a> {
+    const fn grant_types(&self) -> &'static [&'static str] {
+        if self.issues_refresh_tokens {
+            &["authorization_code", "refresh_token"]
+        } else {
+            &["authorization_code"]
+        }
+    }
+
     /// Returns the levels and the level names.
     fn acr_values(&self) -> Vec<&'a str> {
         self.platform
@@ -190,36 +192,13 @@ struct Document<'a> {
     mtls_endpoint_aliases: Option<EndpointAliases>,
 }
 
-/// Addresses of endpoints under which connections have client certificates.
-#[derive(Serialize)]
-struct EndpointAliases {
-    token_endpoint: String,
-    userinfo_endpoint: String,
-    revocation_endpoint: String,
-}
-
-impl EndpointAliases {
-    fn new(base_url: &str) -> Self {
-        let at = |path: &str| format!("{base_url}{path}");
-        Self {
-            token_endpoint: at(path::TOKEN),
-            userinfo_endpoint: at(path::USERINFO),
-            revocation_endpoint: at(path::REVOCATION),
-        }
-    }
-}
-
 impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
     fn from(provider: &DiscoveryInput<'a>) -> Self {
         let at = |path: &str| format!("{}{path}", provider.base_url);
         let has = |feature: OptionalEndpoint| provider.optional_endpoints.contains(&feature);
         let certificates = provider.client_certificates;
         let mut auth_methods = supported_auth_methods(provider.has_public_clients).to_vec();
-        if let Some(support) = certificates {
-            let authorities = support.has_authorities.then_some(AuthMethod::TlsClientAuth);
-            let methods = authorities.into_iter().chain([AuthMethod::SelfSignedTlsClientAuth]);
-            auth_methods.extend(methods.map(AuthMethod::as_str));
-        }
+        auth_methods.extend(certificates.iter().flat_map(CertificateSupport::auth_methods));
         let (algs, encs) = match provider.platform {
             Platform::Standard => (None, None),
             Platform::High => (Some(ENCRYPTION_ALGS), Some(ENCRYPTION_ENCS)),
@@ -233,11 +212,7 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             scopes_supported: provider.scopes,
             response_types_supported: &["code"],
             response_modes_supported: provider.protection.response_modes(),
-            grant_types_supported: if provider.issues_refresh_tokens {
-                &["authorization_code", "refresh_token"]
-            } else {
-                &["authorization_code"]
-            },
+            grant_types_supported: provider.grant_types(),
             acr_values_supported: provider.acr_values(),
             subject_types_supported: &["pairwise"],
             id_token_signing_alg_values_supported: SIGNING_ALGS,
@@ -282,9 +257,7 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             protection: ProtectionMetadata::new(provider.protection, provider.base_url),
             dpop_signing_alg_values_supported: DPOP_SIGNING_ALGS,
             tls_client_certificate_bound_access_tokens: certificates.map(|_| true),
-            mtls_endpoint_aliases: certificates
-                .and_then(|support| support.base_url)
-                .map(EndpointAliases::new),
+            mtls_endpoint_aliases: certificates.and_then(|support| support.aliases()),
         }
     }
 }

@@ -12,7 +12,9 @@ use openssl::error::ErrorStack;
 use openssl::stack::Stack;
 use openssl::x509::store::X509StoreBuilder;
 use openssl::x509::verify::{X509VerifyFlags, X509VerifyParam};
-use openssl::x509::{GeneralNameRef, X509, X509PurposeId, X509Ref, X509StoreContext};
+use openssl::x509::{
+    GeneralNameRef, X509, X509PurposeId, X509Ref, X509StoreContext, X509StoreContextRef,
+};
 
 use crate::env::Timestamp;
 
@@ -67,7 +69,7 @@ impl CertificateAuthorities {
         rules.set_purpose(X509PurposeId::SSL_CLIENT)?;
         store.set_param(&rules)?;
         let (store, chain) = (store.build(), Stack::new()?);
-        X509StoreContext::new()?.init(&store, certificate, &chain, |context| context.verify_cert())
+        X509StoreContext::new()?.init(&store, certificate, &chain, X509StoreContextRef::verify_cert)
     }
 }
 

@@ -77,24 +77,8 @@ pub fn check_auth_method(
                 }
             }
         }
-        Some(method @ (AuthMethod::TlsClientAuth | AuthMethod::SelfSignedTlsClientAuth)) => {
-            if !file.secrets.is_empty() {
-                let message = "contains secrets, which client certificates replace";
-                let fix =
-                    "remove them, or write token_endpoint_auth_method = \"client_secret_post\"";
-                report("secrets", message, fix);
-            }
-            let has_certificate = match keys {
-                KeySource::None => false,
-                KeySource::Inline(keys) => !keys.certificates.is_empty(),
-                KeySource::Uri(_) => true,
-            };
-            if method == AuthMethod::SelfSignedTlsClientAuth && !has_certificate {
-                let message =
-                    "is self_signed_tls_client_auth, but no key of jwks has its certificate";
-                let fix = "add jwks or jwks_uri with keys that have x5c";
-                report("token_endpoint_auth_method", message, fix);
-            }
+        Some(AuthMethod::TlsClientAuth | AuthMethod::SelfSignedTlsClientAuth) => {
+            check_certificate_method(source, file, keys, problems);
         }
         Some(AuthMethod::PrivateKeyJwt) => {
             if !file.secrets.is_empty() {
@@ -124,5 +108,30 @@ pub fn check_auth_method(
                 client_assertions::check_audiences(source, listed, problems);
             }
         }
+    }
+}
+
+/// Checks a file whose method is a client certificate.
+fn check_certificate_method(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
+    keys: &KeySource,
+    problems: &mut Vec<Diagnostic>,
+) {
+    if !file.secrets.is_empty() {
+        let message = "contains secrets, which client certificates replace";
+        let fix = "remove them, or write token_endpoint_auth_method = \"client_secret_post\"";
+        problems.push(source.diagnostic("secrets", message, fix));
+    }
+    let has_certificate = match keys {
+        KeySource::None => false,
+        KeySource::Inline(keys) => !keys.certificates.is_empty(),
+        KeySource::Uri(_) => true,
+    };
+    let is_own = file.token_endpoint_auth_method == Some(AuthMethod::SelfSignedTlsClientAuth);
+    if is_own && !has_certificate {
+        let message = "is self_signed_tls_client_auth, but no key of jwks has its certificate";
+        let fix = "add jwks or jwks_uri with keys that have x5c";
+        problems.push(source.diagnostic("token_endpoint_auth_method", message, fix));
     }
 }

@@ -99,11 +99,7 @@ async fn a_restart_keeps_records_of_every_kind_with_version_and_expiry() {
             .unwrap();
         store.insert(key(kind, "two"), new_record(&"x".repeat(3000), at(20)), at(0)).await.unwrap();
     }
-<<<<<<< ours
-    // Blocks have their own file and are not among the eighteen.
-=======
-    // Blocks have their own file and are not among the twenty.
->>>>>>> theirs
+    // Blocks have their own file and are not among the twenty-four.
     store.insert(key(RecordKind::Blocks, "blocks"), new_record("1", at(90)), at(0)).await.unwrap();
     machine.save(&store, 10);
     assert_eq!(machine.files(), ["store.snapshot"]);
@@ -114,11 +110,7 @@ async fn a_restart_keeps_records_of_every_kind_with_version_and_expiry() {
     );
 
     let (store, found) = machine.load(AMPLE_CAPACITIES, 12);
-<<<<<<< ours
-    assert_eq!(restored(&found), RestoreStats { records: 18, expired: 0, over_capacity: 0 });
-=======
-    assert_eq!(restored(&found), RestoreStats { records: 20, expired: 0, over_capacity: 0 });
->>>>>>> theirs
+    assert_eq!(restored(&found), RestoreStats { records: 24, expired: 0, over_capacity: 0 });
     assert!(matches!(found, SnapshotLoad::Restored { age, .. } if age == Duration::from_secs(2)));
     assert!(machine.files().is_empty());
     for kind in kinds() {
