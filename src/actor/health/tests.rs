@@ -157,6 +157,17 @@ fn every_upstream_code_is_attributed() {
         E::IdentityMalformed,
         E::UserinfoSubjectMissing,
         E::LdapSubject,
+        // Anyone can send a logout token.
+        E::LogoutTokenMalformed,
+        E::LogoutTokenUnproven,
+        E::LogoutTokenEncryption,
+        E::LogoutTokenIssuer,
+        E::LogoutTokenAudience,
+        E::LogoutTokenTime,
+        E::LogoutTokenEvent,
+        E::LogoutTokenNonce,
+        E::LogoutTokenSubject,
+        E::LogoutTokenReplayed,
         // A browser can cause these at will.
         E::IdpError,
         E::IdpStateUnusable,
