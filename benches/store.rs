@@ -59,6 +59,8 @@ fn main() {
         blocks: 1,
         probes: 1,
         refresh_grants: 1,
+        logout_notices: 0,
+        upstream_sessions: 0,
     };
     let env = Env::system();
     let metrics = Arc::new(Metrics::new().unwrap());

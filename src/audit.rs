@@ -19,6 +19,7 @@ pub mod continuity;
 pub mod event;
 pub mod file;
 pub mod last_checkpoint;
+mod lines;
 mod log_end;
 pub mod memory;
 pub mod merkle;

@@ -8,8 +8,9 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::chain::{ChainPosition, line_hash};
-use super::file::{MAX_LINE_BYTES, rotated_files};
+use super::file::rotated_files;
 use super::last_checkpoint::LastCheckpoint;
+use super::lines::MAX_LINE_BYTES;
 use super::verify::LineHeader;
 
 /// Returns whether the chain leads, line by line, from the checkpoint to `end`, through the full

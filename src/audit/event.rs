@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::values::RareFields;
 pub use self::values::{AuditKeyPurpose, ConfigChange, Pseudonym};
 use super::report::CheckpointCheck;
 use crate::assurance::Level;
@@ -186,25 +187,6 @@ pub struct Event {
     pub(super) detail: Option<Box<str>>,
     /// Fields of few events, boxed to keep the others small.
     pub(super) rare: Option<Box<RareFields>>,
-}
-
-/// Fields that few events have.
-#[derive(Clone, Default, Debug)]
-pub(super) struct RareFields {
-    pub block: Option<String>,
-    pub kid: Option<String>,
-    pub purpose: Option<AuditKeyPurpose>,
-    pub change: Option<ConfigChange>,
-    pub file: Option<String>,
-    pub config: Option<String>,
-    pub version: Option<&'static str>,
-    pub lost: Option<u64>,
-    pub last_checkpoint: Option<CheckpointCheck>,
-    pub checkpoint_seq: Option<u64>,
-    pub jws: Option<String>,
-    pub operator: Option<String>,
-    pub reason: Option<String>,
-    pub salt: Option<String>,
 }
 
 impl Event {

@@ -4,7 +4,7 @@
 //! `audit-20261121T101500.123Z.jsonl` beside it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,8 +18,6 @@ use super::sink::{LogEnd, Sink};
 use crate::atomic_file::{create_private_folder, parent_folder, sync_folder};
 use crate::env::Timestamp;
 
-/// Maximum length of a line; real ones are far shorter.
-pub(super) const MAX_LINE_BYTES: u64 = 64 * 1024;
 /// Interval between attempts to start a new file.
 const ROTATION_RETRY_INTERVAL: Duration = Duration::from_secs(60);
 /// Time between removals of old files. The clock must not have jumped in it, so that a clock that is
@@ -263,23 +261,6 @@ pub fn rotated_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     }
     old.sort();
     Ok(old)
-}
-
-/// Calls `handle` with each line of a log, with its line end. Longer lines than any of the hub's come
-/// in pieces.
-///
-/// # Errors
-/// Returns an error if the log can't be read.
-pub(super) fn for_each_line(
-    log: &mut impl BufRead,
-    mut handle: impl FnMut(&[u8]),
-) -> io::Result<()> {
-    let mut line = Vec::new();
-    while log.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? > 0 {
-        handle(&line);
-        line.clear();
-    }
-    Ok(())
 }
 
 fn parts(path: &Path) -> (String, String) {

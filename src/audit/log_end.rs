@@ -7,7 +7,8 @@ use std::path::Path;
 
 use super::AuditError;
 use super::chain::{ChainPosition, line_hash};
-use super::file::{MAX_LINE_BYTES, rotated_files};
+use super::file::rotated_files;
+use super::lines::MAX_LINE_BYTES;
 use super::merkle::MerkleTree;
 use super::sink::LogEnd;
 use super::verify::LineHeader;

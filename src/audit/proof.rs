@@ -8,7 +8,7 @@ use std::io::{self, BufRead};
 use serde::{Deserialize, Serialize};
 
 use super::chain::CheckpointClaims;
-use super::file::for_each_line;
+use super::lines::for_each_line;
 use super::merkle::{NodeHash, from_hex, hash_leaf, inclusion_path, root_from_path, to_hex};
 use super::signed_checkpoint::{CheckpointError, verify_checkpoint};
 use super::verify::{LineHeader, is_beginning};

@@ -13,7 +13,8 @@ use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 
 use super::event::EventKind;
-use super::file::{MAX_LINE_BYTES, rotated_files};
+use super::file::rotated_files;
+use super::lines::MAX_LINE_BYTES;
 use crate::assurance::Level;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Subject, SupportId};

@@ -6,7 +6,7 @@ use std::io::{self, BufRead};
 
 use serde::{Deserialize, Serialize};
 
-use super::file::for_each_line;
+use super::lines::for_each_line;
 
 /// Month as `2026-11`, in UTC.
 #[derive(Clone, PartialEq, Eq, Debug)]

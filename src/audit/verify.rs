@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::LINE_VERSION;
 use super::chain::{ChainPosition, GENESIS_HASH, line_hash};
-use super::file::for_each_line;
+use super::lines::for_each_line;
 use super::merkle::MerkleTree;
 use super::report::{
     CheckpointCheck, FindingKind, LineLocation, LinePosition, LogFinding, LogNote,

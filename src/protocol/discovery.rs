@@ -196,6 +196,8 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
     fn from(provider: &DiscoveryInput<'a>) -> Self {
         let at = |path: &str| format!("{}{path}", provider.base_url);
         let has = |feature: OptionalEndpoint| provider.optional_endpoints.contains(&feature);
+        let (revocation, introspection) =
+            (has(OptionalEndpoint::Revocation), has(OptionalEndpoint::Introspection));
         let certificates = provider.client_certificates;
         let mut auth_methods = supported_auth_methods(provider.has_public_clients).to_vec();
         auth_methods.extend(certificates.iter().flat_map(CertificateSupport::auth_methods));
@@ -233,31 +235,25 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             end_session_endpoint: has(OptionalEndpoint::EndSession).then(|| at(path::END_SESSION)),
             backchannel_logout_supported: provider.sends_logout_tokens.then_some(true),
             backchannel_logout_session_supported: provider.sends_logout_tokens.then_some(true),
-            revocation_endpoint: has(OptionalEndpoint::Revocation).then(|| at(path::REVOCATION)),
-            revocation_endpoint_auth_methods_supported: has(OptionalEndpoint::Revocation)
-                .then_some(auth_methods),
-            revocation_endpoint_auth_signing_alg_values_supported: has(
-                OptionalEndpoint::Revocation,
-            )
-            .then_some(SIGNING_ALGS),
-            introspection_endpoint: has(OptionalEndpoint::Introspection)
-                .then(|| at(path::INTROSPECTION)),
-            introspection_endpoint_auth_methods_supported: has(OptionalEndpoint::Introspection)
-                .then_some(INTROSPECTION_AUTH_METHODS),
-            introspection_signing_alg_values_supported: has(OptionalEndpoint::Introspection)
+            revocation_endpoint: revocation.then(|| at(path::REVOCATION)),
+            revocation_endpoint_auth_methods_supported: revocation.then_some(auth_methods),
+            revocation_endpoint_auth_signing_alg_values_supported: revocation
                 .then_some(SIGNING_ALGS),
+            introspection_endpoint: introspection.then(|| at(path::INTROSPECTION)),
+            introspection_endpoint_auth_methods_supported: introspection
+                .then_some(INTROSPECTION_AUTH_METHODS),
+            introspection_signing_alg_values_supported: introspection.then_some(SIGNING_ALGS),
             // On both platforms: data providers may register encrypted responses.
-            introspection_encryption_alg_values_supported: has(OptionalEndpoint::Introspection)
-                .then_some(ENCRYPTION_ALGS),
-            introspection_encryption_enc_values_supported: has(OptionalEndpoint::Introspection)
-                .then_some(ENCRYPTION_ENCS),
+            introspection_encryption_alg_values_supported: introspection.then_some(ENCRYPTION_ALGS),
+            introspection_encryption_enc_values_supported: introspection.then_some(ENCRYPTION_ENCS),
             code_challenge_methods_supported: &["S256"],
             prompt_values_supported: Prompt::VALUES,
             authorization_response_iss_parameter_supported: true,
             protection: ProtectionMetadata::new(provider.protection, provider.base_url),
             dpop_signing_alg_values_supported: DPOP_SIGNING_ALGS,
             tls_client_certificate_bound_access_tokens: certificates.map(|_| true),
-            mtls_endpoint_aliases: certificates.and_then(|support| support.aliases()),
+            mtls_endpoint_aliases: certificates
+                .and_then(|support| support.aliases(provider.protection.pushed)),
         }
     }
 }

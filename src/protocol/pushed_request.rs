@@ -7,6 +7,7 @@ use super::authorize::parameter_source::REQUEST_URI_PREFIX;
 use super::catalogue::{ErrorCode, Param};
 use super::client_auth::{self, Credentials};
 use super::params::{Params, is_form_urlencoded};
+use super::sender_constraint::ForwardedCertificate;
 use crate::ids::{ClientId, Secret};
 
 /// An authorization request with an unauthenticated client. Its parameters are not checked yet.
@@ -37,6 +38,12 @@ pub fn parse_request(
 }
 
 impl PushedRequest {
+    /// Adds the certificate of the connection.
+    #[must_use]
+    pub fn with_certificate(self, certificate: Option<&ForwardedCertificate>) -> Self {
+        Self { credentials: self.credentials.with_certificate(certificate), ..self }
+    }
+
     /// Returns the parameters of the authorization request of the authenticated client: those that
     /// the hub knows, without credentials.
     #[must_use]

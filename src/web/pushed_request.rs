@@ -52,5 +52,6 @@ async fn read_and_push(
             ..ErrorCode::NetworkLimited.into()
         })?;
     }
-    hub.grants.push_request(&pushed).await
+    let certificate = hub.proxies.client_certificate(request)?;
+    hub.grants.push_request(&pushed.with_certificate(certificate.as_ref())).await
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::audit::report::CheckpointCheck;
 use crate::digest;
 
 /// Purpose of a key of the hub.
@@ -38,4 +39,23 @@ impl Pseudonym {
         let hash = digest::sha256_parts(parts.map(str::as_bytes));
         Self(digest::base64url(hash.get(..12).unwrap_or_default()))
     }
+}
+
+/// Fields that few events have.
+#[derive(Clone, Default, Debug)]
+pub(in crate::audit) struct RareFields {
+    pub block: Option<String>,
+    pub kid: Option<String>,
+    pub purpose: Option<AuditKeyPurpose>,
+    pub change: Option<ConfigChange>,
+    pub file: Option<String>,
+    pub config: Option<String>,
+    pub version: Option<&'static str>,
+    pub lost: Option<u64>,
+    pub last_checkpoint: Option<CheckpointCheck>,
+    pub checkpoint_seq: Option<u64>,
+    pub jws: Option<String>,
+    pub operator: Option<String>,
+    pub reason: Option<String>,
+    pub salt: Option<String>,
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::path;
 use crate::protocol::client_auth::AuthMethod;
+use crate::protocol::registration::PushedRequests;
 
 /// What a hub that gets client certificates supports (RFC 8705).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,8 +24,8 @@ impl CertificateSupport<'_> {
     }
 
     /// Returns the addresses at which connections have certificates, if they are other ones.
-    pub(super) fn aliases(&self) -> Option<EndpointAliases> {
-        self.base_url.map(EndpointAliases::new)
+    pub(super) fn aliases(&self, pushed: PushedRequests) -> Option<EndpointAliases> {
+        self.base_url.map(|base_url| EndpointAliases::new(base_url, pushed))
     }
 }
 
@@ -35,16 +36,20 @@ pub(super) struct EndpointAliases {
     token_endpoint: String,
     userinfo_endpoint: String,
     revocation_endpoint: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pushed_authorization_request_endpoint: Option<String>,
 }
 
 impl EndpointAliases {
     /// Returns the addresses under another base URL.
-    pub fn new(base_url: &str) -> Self {
+    pub fn new(base_url: &str, pushed: PushedRequests) -> Self {
         let at = |path: &str| format!("{base_url}{path}");
         Self {
             token_endpoint: at(path::TOKEN),
             userinfo_endpoint: at(path::USERINFO),
             revocation_endpoint: at(path::REVOCATION),
+            pushed_authorization_request_endpoint: (pushed != PushedRequests::Off)
+                .then(|| at(path::PUSHED_REQUEST)),
         }
     }
 }

@@ -56,7 +56,7 @@ async fn a_logout_token_names_its_session_and_user() {
 
 #[tokio::test]
 async fn each_typ_of_a_logout_token_is_accepted_and_no_other() {
-    let typs = [
+    let types = [
         (json!("logout+jwt"), true),
         (json!("LOGOUT+JWT"), true),
         (json!("application/logout+jwt"), true),
@@ -64,7 +64,7 @@ async fn each_typ_of_a_logout_token_is_accepted_and_no_other() {
         (json!("at+jwt"), false),
         (json!(7), false),
     ];
-    for (typ, is_accepted) in typs {
+    for (typ, is_accepted) in types {
         let fixture = OidcFixture::with(ON).await;
         let token = {
             let mut script = fixture.script();
