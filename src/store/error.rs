@@ -17,7 +17,7 @@ pub enum StoreError {
     Unavailable(String),
 }
 
-/// Error of [`Store::insert_pair`].
+/// Error of [`super::Store::insert_pair`].
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum InsertPairError {
     /// Neither record was inserted; after `Unavailable` both may exist.
