@@ -10,6 +10,7 @@ import { after, before, test } from 'node:test';
 import { DATA_SECRET, dataProviders, discover, redeem, request, userinfo } from './federation.mjs';
 import { Browser, choose, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, random, root, serve, sha256, signIn, startHub } from './harness.mjs';
 import { exportJWK, generateKeyPair } from 'jose';
+import * as oidc from 'openid-client';
 import { startIdp } from './real-idp.mjs';
 
 const rulesFolder = path.join(root, 'dashboards/rules');
@@ -46,15 +47,16 @@ before(async () => {
     response.writeHead(asked.url === '/jwks' ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify({ keys }));
   });
   collector = await serve((asked, response) => asked.resume().on('end', () => response.setHeader('content-type', 'application/json').end('{}')));
-  const sp = (id, extra = '') => ({ id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback`, extra });
-  sps = { alpha: sp('alpha'), beta: sp('beta') };
+  const sp = (id, extra = '') => ({ id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback`, postLogoutUri: `http://localhost:${port}/sp/${id}/out`, extra });
+  const informed = `backchannel_logout_uri = "http://127.0.0.1:${collector.port}/logout"\ninternal_hosts = ["127.0.0.1"]`;
+  sps = { alpha: sp('alpha', informed), beta: sp('beta') };
   const signing = (name) => `token_endpoint_auth_method = "private_key_jwt"\njwks_uri = "http://localhost:${publisher.port}/${name}"\ninsecure_http = true\ninternal_hosts = ["localhost"]`;
   const scopes = 'openid given_name family_name birthdate gender birthplace birthcountry email preferred_username profile birth identite_pivot'.split(' ');
   const ends = new Date(Date.now() + 30 * 86_400_000).toISOString();
   hub = await startHub('hub-prometheus', {
     port, privatePort,
     sps: [
-      ...Object.values(sps).map((one) => ({ ...one, redirectUris: [one.redirectUri], scopes })),
+      ...Object.values(sps).map((one) => ({ ...one, redirectUris: [one.redirectUri], postLogoutUris: [one.postLogoutUri], scopes })),
       { id: 'signing', redirectUris: [`http://localhost:${port}/sp/signing`], scopes: ['openid'], extra: signing('jwks') },
       { id: 'keyless', redirectUris: [`http://localhost:${port}/sp/keyless`], scopes: ['openid'], extra: signing('nothing') },
     ],
@@ -127,8 +129,21 @@ async function login({ connector = 'real' } = {}) {
   return { browser, code, asked, ...body };
 }
 
+/** A login whose access token is bound to a DPoP key, and its logout, of which the service provider is informed. */
+async function boundLogin() {
+  const asked = await request(client, sps.alpha);
+  const browser = new Browser();
+  const back = await signIn(browser, asked.url, { connector: 'real', stopAt: sps.alpha.redirectUri });
+  const DPoP = oidc.getDPoPHandle(client, await oidc.randomDPoPKeyPair());
+  const checks = { pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce };
+  const tokens = await oidc.authorizationCodeGrant(client, new URL(back), checks, undefined, { DPoP });
+  const ending = { id_token_hint: tokens.id_token, post_logout_redirect_uri: sps.alpha.postLogoutUri, state: random(32) };
+  assert.equal((await browser.step(`${hub.issuer}/session/end?${new URLSearchParams(ending)}`)).status, 303);
+}
+
 /** What goes well, and every sort of what does not. */
 async function round() {
+  await boundLogin();
   const done = await login();
   assert.equal((await redeem(hub, sps.alpha, { code: done.code, code_verifier: done.asked.verifier })).status, 400, 'a code twice');
   await redeem(hub, { ...sps.alpha, secret: 'wrong' }, { code: 'x' });
