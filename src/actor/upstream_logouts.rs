@@ -64,14 +64,14 @@ impl Logouts {
             error.code
         })?;
         services.grants.use_logout_token(connector, &logout).await?;
-        let ended = self.end_all(connector, &logout).await;
+        let ended = self.end_named_sessions(connector, &logout).await;
         if ended.is_err() {
             services.grants.forget_logout_token(connector, &logout).await;
         }
         ended
     }
 
-    async fn end_all(
+    async fn end_named_sessions(
         &self,
         connector: &ConnectorId,
         logout: &UpstreamLogout,

@@ -142,6 +142,10 @@ impl Grants {
         Ok(Arc::clone(client))
     }
 
+    /// Verifies a JWS of the client with its registered keys, which are fetched again if none fits.
+    ///
+    /// # Errors
+    /// `NoKeys`, or why the signature is not accepted.
     pub(super) async fn verify_client_jws(
         &self,
         client: &ServiceProvider,

@@ -105,7 +105,7 @@ impl LogoutNotifier {
     pub async fn discard(&self, stored: StoredNotices) {
         let Some(bucket) = stored.bucket else { return };
         let removed = stored.ids.into_iter().map(|id| (id, Settlement::Remove)).collect();
-        self.settle(bucket, removed).await;
+        self.store_settlements(bucket, removed).await;
     }
 
     /// Delivers the notices in the background, each for the first time.
@@ -187,12 +187,12 @@ impl LogoutNotifier {
         });
         let mut done = stream::iter(attempts).buffer_unordered(count).ready_chunks(count);
         while let Some(settled) = done.next().await {
-            self.settle(bucket, settled).await;
+            self.store_settlements(bucket, settled).await;
         }
     }
 
-    async fn settle(&self, bucket: usize, settled: Vec<(String, Settlement)>) {
-        if let Err(error) = self.queue.settle(bucket, settled, self.env().now()).await {
+    async fn store_settlements(&self, bucket: usize, settled: Vec<(String, Settlement)>) {
+        if let Err(error) = self.queue.apply_settlements(bucket, settled, self.env().now()).await {
             tracing::warn!(%error, "the result of logout tokens could not be stored; they are sent again");
         }
     }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::Grants;
+use super::assertion::{CLOCK_SKEW_TOLERANCE, read_jti};
 use super::records::dpop_proof_key;
 use crate::config::ServiceProvider;
 use crate::digest;
@@ -28,10 +29,6 @@ pub use nonce::DpopNonces;
 
 /// How long after its `iat` a proof is accepted.
 const MAX_PROOF_AGE: Duration = Duration::from_secs(60);
-/// Accepted difference between a client's clock and the hub's.
-const CLOCK_SKEW_TOLERANCE: Duration = Duration::from_secs(60);
-/// Fits any UUID or hash, and bounds the store's memory.
-const MAX_JTI_CHARS: usize = 255;
 
 /// What a proof must be for.
 #[derive(Clone, Copy)]
@@ -76,8 +73,7 @@ impl Grants {
         {
             return Err(ErrorCode::DpopProofAccessToken);
         }
-        let jti = text("jti").filter(|jti| (1..=MAX_JTI_CHARS).contains(&jti.chars().count()));
-        let jti = jti.ok_or(ErrorCode::DpopProofJti)?.to_owned();
+        let jti = read_jti(&claims).ok_or(ErrorCode::DpopProofJti)?.to_owned();
         let now = self.core.env.now();
         self.check_dpop_nonce(client, claims.get("nonce"), now)?;
         let issued_at = numeric_date(&claims, "iat").ok().flatten();

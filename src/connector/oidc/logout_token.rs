@@ -30,7 +30,7 @@ pub struct LogoutTokenExpectations<'a> {
     pub now: Timestamp,
 }
 
-/// Verifies a logout token, and returns whom it names.
+/// Verifies a logout token, and returns the session or user that it names.
 ///
 /// # Errors
 /// Returns an error with a distinct code for each failed check. `LogoutTokenUnproven` means that

@@ -63,8 +63,8 @@ impl Upstream {
         }
     }
 
-    /// Checks who wrote the response, for whom, when, and for which request (JARM §2.4, steps 4 to
-    /// 6). Stops mix-up attacks, and a response of another login.
+    /// Checks issuer, audience, time and request of the response (JARM §2.4, steps 4 to 6). Stops
+    /// mix-up attacks, and a response of another login.
     fn check_response_claims(
         &self,
         claims: &Map<String, Value>,

@@ -154,7 +154,7 @@ impl NoticeQueue {
     ///
     /// # Errors
     /// The error of the store.
-    pub async fn settle(
+    pub async fn apply_settlements(
         &self,
         index: usize,
         settled: Vec<(String, Settlement)>,

@@ -86,10 +86,13 @@ async fn a_settled_notice_is_gone_and_a_retry_is_due_later() {
         ("b".to_owned(), Settlement::RetryAt(at(50))),
         ("unknown".to_owned(), Settlement::RetryAt(at(50))),
     ];
-    queue.settle(bucket, settled, at(1)).await.unwrap();
+    queue.apply_settlements(bucket, settled, at(1)).await.unwrap();
     let left = queue.load_all(at(1)).await.unwrap().remove(0).entries;
     assert_eq!((left.len(), left[0].due_at), (1, at(50)));
-    queue.settle(bucket, vec![("b".to_owned(), Settlement::Remove)], at(2)).await.unwrap();
+    queue
+        .apply_settlements(bucket, vec![("b".to_owned(), Settlement::Remove)], at(2))
+        .await
+        .unwrap();
     assert!(queue.load_all(at(2)).await.unwrap().remove(0).entries.is_empty());
 }
 

@@ -1,4 +1,4 @@
-//! Pushed authorization requests (RFC 9126): their single use, and whom they can crowd out.
+//! Pushed authorization requests (RFC 9126): their single use, and their share of the store.
 
 use std::time::Duration;
 
