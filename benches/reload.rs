@@ -112,6 +112,7 @@ fn main() {
         sandbox: SandboxMode::Off,
         http_clients: HttpClientPool::default(),
         code_store: Arc::new(NoCodeStore),
+        wallet_requests: Arc::new(NoCodeStore),
     };
     let build = |configured: &ConfiguredConnector| {
         connector::build(configured, means.clone())

@@ -61,6 +61,8 @@ fn main() {
         refresh_grants: 1,
         logout_notices: 0,
         upstream_sessions: 0,
+        registrations: 0,
+        wallet_requests: 0,
     };
     let env = Env::system();
     let metrics = Arc::new(Metrics::new().unwrap());

@@ -34,6 +34,7 @@ mod step_audit;
 mod steps;
 mod unauthenticated_logins;
 mod upstream_logouts;
+mod wallet;
 
 pub use crate::connector::sandbox_form::{SandboxOffer, SandboxUser};
 pub use choices::{ChoiceEntry, UnavailableReason};
@@ -47,3 +48,6 @@ pub use registry::Connectors;
 pub use sandbox::SandboxError;
 pub use sign_in::{PasswordCredentials, PasswordOutcome};
 pub use unauthenticated_logins::{UNSEEN_LOGIN_LIFETIME, UnauthenticatedLogins};
+pub use wallet::{
+    ConfirmationCode, RequestedClaim, WalletConfirmation, WalletLink, WalletOffer, WalletResponse,
+};

@@ -8,6 +8,7 @@ mod audit_checkpoints;
 mod audit_log;
 mod build_error;
 pub mod check;
+mod client_registrations;
 mod code_store;
 mod connection_limits;
 pub mod explain;
@@ -43,8 +44,9 @@ use actix_web::web;
 
 pub use self::build_error::BuildError;
 pub use self::check::{ProbeResults, find_startup_errors, probe_client_keys, probe_providers};
+use self::client_registrations::build_core;
 use self::from_settings::worker_count;
-use self::hub_parts::{HubParts, hub_core};
+use self::hub_parts::HubParts;
 pub use self::keys::HubKeys;
 use self::prepare::prepare_hub;
 pub use self::register::{query_register, register_settings};
@@ -129,9 +131,11 @@ impl HubServer {
         let reload_interval = Duration::from_secs(settings.limits.reload_seconds);
         let workers = worker_count(settings.limits.workers);
         register::start_refresh(prepared.register.as_ref(), reload_interval);
+        let stored = (&opened.store, &prepared.client_keys);
+        let core = build_core(loaded, env, prepared.federation, stored, (prepared.metrics, audit));
         let parts = HubParts {
             loaded,
-            core: hub_core(loaded, env, prepared.metrics, prepared.federation, audit),
+            core,
             client_keys: prepared.client_keys,
             store: opened.store,
             keys,

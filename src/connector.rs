@@ -8,6 +8,7 @@
 mod code_flow;
 mod connection_check;
 pub mod diagnostic;
+mod dpop;
 mod error;
 mod http_clients;
 pub mod hub_page;
@@ -20,9 +21,14 @@ pub mod oauth2;
 pub mod oidc;
 pub mod one_time_code;
 mod online_check;
+#[cfg(feature = "openid4vp")]
+pub mod openid4vp;
 pub mod persona;
 mod port;
 pub mod sandbox_form;
+mod userinfo_request;
+pub mod wallet_page;
+pub mod wallet_request_store;
 
 use std::sync::Arc;
 

@@ -9,6 +9,7 @@ mod data_provider;
 mod federation;
 mod files;
 pub mod service_provider;
+mod wallet;
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -26,6 +27,7 @@ use data_provider::DemoDataProvider;
 use federation::{ADMIN_TOKEN, DemoPlatform, PlatformOrigins};
 use files::DemoFiles;
 use service_provider::{DemoServiceProvider, SetupError};
+use wallet::{DemoWallet, IssuerSetupError};
 
 /// Error returned when the demo can't be started.
 #[derive(thiserror::Error, Debug)]
@@ -46,6 +48,8 @@ pub enum DemoStartError {
     ServiceProvider(#[from] SetupError),
     #[error("the demo data provider's HTTP client can't be built: {0}")]
     DataProvider(#[from] reqwest::Error),
+    #[error(transparent)]
+    Wallet(#[from] IssuerSetupError),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -82,6 +86,7 @@ struct Listeners {
     standard: PlatformListeners,
     high: PlatformListeners,
     service_provider: TcpListener,
+    wallet: TcpListener,
 }
 
 struct PlatformListeners {
@@ -109,7 +114,7 @@ impl PlatformListeners {
 impl Listeners {
     /// Binds the listeners. The standard hub uses `port` and `port + 1`, the high hub the next two;
     /// each pair is public and private. The identity providers start at `port + 10`, the service
-    /// provider is on `port + 20`, the data providers follow; standard before high. With 0 all
+    /// provider is on `port + 20`, the data providers follow; standard before high; then the wallet. With 0 all
     /// ports are free ones.
     fn bind(port: u16) -> Result<Self, DemoStartError> {
         let at = |offset: u16| {
@@ -133,7 +138,12 @@ impl Listeners {
                 data_provider,
             })
         };
-        Ok(Self { standard: side(0, 10, 21)?, high: side(2, 12, 22)?, service_provider: at(20)? })
+        Ok(Self {
+            standard: side(0, 10, 21)?,
+            high: side(2, 12, 22)?,
+            service_provider: at(20)?,
+            wallet: at(23)?,
+        })
     }
 }
 
@@ -146,10 +156,18 @@ impl Demo {
         let listeners = Listeners::bind(port)?;
         let service_provider = local_origin(&listeners.service_provider)?;
         let keys = Arc::new(UpstreamKeys::ephemeral(env.now())?);
+        let wallet_address = local_origin(&listeners.wallet)?;
+        let hubs = [&listeners.standard.hub, &listeners.high.hub].map(local_origin);
+        let hubs = hubs.into_iter().collect::<io::Result<_>>()?;
+        let wallet = DemoWallet::new(hubs, service_provider::demo_theme()?, env.clone())?;
         let (mut started, mut services) = (Vec::new(), Vec::new());
         let mut start = |platform, listeners: PlatformListeners| {
+            let mut side = DemoPlatform::new(platform, listeners.origins()?, env);
+            if connectors::has_wallets() {
+                side.more_hub_files = wallet.hub_files(platform, &wallet_address)?;
+            }
             let StartedPlatform { platform, addresses, hubs, data_provider } =
-                start_platform(platform, listeners, &service_provider, &keys, env)?;
+                start_platform(side, listeners, &service_provider, &keys, env)?;
             started.extend(hubs);
             services.push(data_provider);
             Ok::<_, DemoStartError>((platform, addresses))
@@ -167,6 +185,7 @@ impl Demo {
         services.push(spawn_server(
             DemoServiceProvider::new(settings, env.clone())?.start(listeners.service_provider)?,
         ));
+        services.push(spawn_server(wallet.start(listeners.wallet)?));
         let open = format!("{service_provider}/");
         Ok(Self { start_url: open, standard, high, hubs, _files: folders, services })
     }
@@ -194,14 +213,13 @@ struct StartedPlatform {
 
 /// Starts the identity providers of one platform, its hub and its data provider.
 fn start_platform(
-    platform: Platform,
+    side: DemoPlatform,
     listeners: PlatformListeners,
     service_provider: &str,
     keys: &UpstreamKeys,
     env: &Env,
 ) -> Result<StartedPlatform, DemoStartError> {
     let mut hubs = Vec::new();
-    let side = DemoPlatform::new(platform, listeners.origins()?, env);
     let origins = &side.origins;
     for ((provider, address), listener) in
         IDENTITY_PROVIDERS.iter().zip(&origins.identity_providers).zip(listeners.identity_providers)

@@ -10,6 +10,7 @@ pub mod cached_document;
 mod call_span;
 pub mod certificates;
 pub mod circuit_breaker;
+pub mod client_identity;
 pub mod dialer;
 mod dns_resolver;
 mod error;

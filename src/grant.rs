@@ -13,6 +13,7 @@ pub mod backchannel_logout;
 mod certificate;
 pub mod client;
 pub mod client_keys;
+pub mod client_registration;
 mod code;
 mod dpop;
 mod encryption;
@@ -41,7 +42,7 @@ use crate::token::Signer;
 use crate::token::client_certificate::CertificateAuthorities;
 use crate::token::verify::VerificationKeys;
 use arc_swap::ArcSwap;
-pub use assertion::UsedAssertionQuota;
+pub use assertion::SingleUseQuota;
 use auth_failures::AuthFailureLimiter;
 use client_keys::KeyDirectory;
 pub use dpop::DpopNonces;
@@ -58,15 +59,17 @@ pub struct Grants {
     pub gate: Arc<dyn Gate>,
     /// Public keys of all service providers and data providers.
     pub client_keys: Arc<KeyDirectory>,
-    pub assertion_quota: UsedAssertionQuota,
+    pub single_use_quota: SingleUseQuota,
     /// Bounds the pushed requests of each client in the same way.
-    pub pushed_request_quota: UsedAssertionQuota,
+    pub pushed_request_quota: SingleUseQuota,
     pub dpop_nonces: DpopNonces,
     /// Issue the certificates of clients with `tls_client_auth`.
     pub certificate_authorities: Option<CertificateAuthorities>,
     /// Base URL under which connections have client certificates, if it is another one.
     pub certificate_base_url: Option<String>,
     pub subjects: SubjectDeriver,
+    /// Whether sessions are indexed by the `sub` of each service provider.
+    pub indexes_sessions: bool,
     pub auth_failures: AuthFailureLimiter,
     /// `amr` value that identifies this hub.
     pub amr_marker: String,

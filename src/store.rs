@@ -69,9 +69,13 @@ pub enum RecordKind {
     LogoutNotice,
     /// The sessions of an upstream `sub` or `sid`, and the used `jti` of logout tokens.
     UpstreamSession,
+    /// Dynamically registered clients, and the index of them and of initial access tokens.
+    Registration,
+    /// A request for a presentation that a wallet has, until its login continues.
+    WalletRequest,
 }
 
-const RECORD_KINDS: [RecordKind; 14] = [
+const RECORD_KINDS: [RecordKind; 16] = [
     RecordKind::Login,
     RecordKind::Session,
     RecordKind::Code,
@@ -86,6 +90,8 @@ const RECORD_KINDS: [RecordKind; 14] = [
     RecordKind::RefreshGrant,
     RecordKind::LogoutNotice,
     RecordKind::UpstreamSession,
+    RecordKind::Registration,
+    RecordKind::WalletRequest,
 ];
 
 impl RecordKind {
@@ -106,6 +112,8 @@ impl RecordKind {
             Self::RefreshGrant => b'g',
             Self::LogoutNotice => b'w',
             Self::UpstreamSession => b'u',
+            Self::Registration => b'n',
+            Self::WalletRequest => b'v',
         }
     }
 

@@ -30,3 +30,5 @@ pub mod samples;
 #[cfg(test)]
 pub mod store_conformance;
 pub mod wait;
+#[cfg(feature = "openid4vp")]
+pub mod wallet_credentials;

@@ -3,10 +3,12 @@
 //! Responsible for key material and its rotation, and for the form of ID tokens and signed
 //! userinfo. Does not know who asks for a token and why, stores, or HTTP.
 
+pub mod certificate_signer;
 pub mod client_certificate;
 pub mod client_keys;
 pub mod decrypt;
 pub mod decryption_key;
+pub mod dpop_key;
 pub mod dpop_proof;
 pub mod encrypt;
 mod jwe;
@@ -14,6 +16,7 @@ pub mod keyfiles;
 pub mod keyring;
 pub mod logout_token;
 pub mod mint;
+pub mod response_key;
 mod signing_key;
 pub mod upstream_keys;
 pub mod verify;
@@ -21,5 +24,5 @@ pub mod verify;
 pub use client_keys::ClientKeys;
 pub use keyring::{KeyState, Keyring, KeyringError};
 pub use mint::{Signer, SigningError};
-pub use signing_key::{KeyError, PrivateJwk, SigningKey};
+pub use signing_key::{KeyError, PrivateJwk, SigningKey, generate_ephemeral};
 pub use upstream_keys::UpstreamKeys;

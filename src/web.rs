@@ -15,6 +15,7 @@
 //! | [`logout`] | session/end, its confirmation, the return from an identity provider |
 //! | [`token`] | token, userinfo |
 //! | [`pushed_request`] | par |
+//! | `client_registration` | register, and below it the configuration of each registered client |
 //! | [`introspection`] | checktoken, token/revocation |
 //! | [`sign_in`] | the password form of a connector |
 //! | [`sandbox`] | the sandbox identity provider's page |
@@ -29,6 +30,7 @@ pub mod assets;
 pub mod authorize;
 mod backchannel_logout;
 pub mod client_address;
+mod client_registration;
 pub mod connection;
 pub mod cookies;
 mod cors;
@@ -36,6 +38,7 @@ pub mod csrf;
 pub mod diagnostics;
 pub mod email_discovery;
 mod email_lookup;
+mod error_address;
 pub mod error_pages;
 mod error_responses;
 pub mod form;
@@ -69,6 +72,7 @@ pub mod sign_in;
 mod spans;
 pub mod token;
 pub mod token_diagnostics;
+pub mod wallet;
 pub mod wrong_user;
 
 pub use hub::{Hub, SandboxRoutes};

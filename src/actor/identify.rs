@@ -222,7 +222,7 @@ pub(super) fn subject_for(
     services.grants.subjects.derive(
         service.subject_key_version,
         &service.sector,
-        authentication,
+        (&authentication.connector, &authentication.upstream_subject),
         identity,
     )
 }

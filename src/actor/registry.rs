@@ -23,7 +23,7 @@ use crate::config::model::ConnectorLimits;
 use crate::config::{ConnectorMetadata, CurrentFederation, Federation, ServiceProvider};
 use crate::connector::Connector;
 use crate::grant::{Gate, HubCore};
-use crate::ids::{ClientId, ConnectorId};
+use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::gate::{self, UnavailableReason};
 use crate::store::Store;
@@ -143,6 +143,13 @@ impl Connectors {
             .filter(is_probed)
             .map(|(id, entry)| (id.clone(), entry.handle.clone()))
             .collect()
+    }
+
+    /// Returns the unverified `state` of an encrypted authorization response; `None` if the
+    /// connector can't decrypt it.
+    #[must_use]
+    pub fn claimed_state(&self, id: &ConnectorId, response: &Secret<String>) -> Option<String> {
+        self.connector(id)?.claimed_state(response)
     }
 
     /// Returns a connector.

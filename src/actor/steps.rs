@@ -131,6 +131,7 @@ async fn run_step(
 ) -> Result<(CachedLogin, LoginAnswer), AttemptError> {
     let CachedLogin { mut login, version, expires_at, shows_consent_next } = current;
     let sp = login.context.request.client_id.clone();
+    services.core.ensure_client_known(sp.as_str()).await;
     let gate = |connector: &_, at| services.connectors.check_access(&sp, connector, at);
     let connector_for_login_hint =
         |request: &AuthorizationRequest| services.connectors.connector_for_login_hint(request);

@@ -1,15 +1,16 @@
-//! Ends sessions because their identity provider says so (OpenID Connect Back-Channel Logout 1.0
-//! §2.6 and §2.7), and names the service providers that are notified of a logout.
+//! Ends sessions because their identity provider (OpenID Connect Back-Channel Logout 1.0 §2.6 and
+//! §2.7) or an operator says so, and names the service providers that are notified of a logout.
 
 use super::identify;
 use super::logouts::Logouts;
 use super::session_reuse::session_authentication;
 use crate::audit::{Event, EventKind};
 use crate::grant::backchannel_logout::{LogoutNotice, derive_sid};
-use crate::ids::{ClientId, ConnectorId};
+use crate::ids::{ClientId, ConnectorId, Subject};
 use crate::login::upstream::UpstreamLogout;
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::Session;
+use crate::store::RecordKey;
 
 impl Logouts {
     /// Returns a notice for each service provider of the session that receives logout tokens.
@@ -76,20 +77,54 @@ impl Logouts {
         connector: &ConnectorId,
         logout: &UpstreamLogout,
     ) -> Result<usize, ErrorCode> {
+        let sessions = self.services().grants.find_upstream_sessions(connector, logout).await?;
+        self.end_sessions(sessions, "upstream", |session| {
+            let event = Event::new(EventKind::UpstreamLogoutReceived).idp(connector);
+            event.session(&session.lineage)
+        })
+        .await
+    }
+
+    /// Ends the sessions of a person, because an operator asked for it. Returns their number.
+    ///
+    /// # Errors
+    /// `SessionsNotIndexed`, `Internal`, `StoreUnavailable`.
+    pub async fn end_subject_sessions(
+        &self,
+        subject: &Subject,
+        operator: &str,
+        reason: &str,
+    ) -> Result<usize, ErrorCode> {
+        let grants = &self.services().grants;
+        if !grants.indexes_sessions {
+            return Err(ErrorCode::SessionsNotIndexed);
+        }
+        let sessions = grants.find_subject_sessions(subject).await?;
+        self.end_sessions(sessions, "operator", |session| {
+            let event = Event::new(EventKind::SessionEndedByOperator).subject(subject);
+            event.session(&session.lineage).operator(operator).reason(reason)
+        })
+        .await
+    }
+
+    /// Ends sessions and notifies their service providers.
+    async fn end_sessions(
+        &self,
+        sessions: Vec<(RecordKey, Session)>,
+        outcome: &'static str,
+        event: impl Fn(&Session) -> Event,
+    ) -> Result<usize, ErrorCode> {
         let grants = &self.services().grants;
         let mut ended = 0;
-        for (key, session) in grants.find_upstream_sessions(connector, logout).await? {
+        for (key, session) in sessions {
             let notices = self.notifier().store(self.logout_notices(&session)).await;
             if grants.end_session_record(&key, &session).await?.is_none() {
                 self.notifier().discard(notices).await;
                 continue;
             }
             self.notifier().deliver(notices);
-            grants.core.metrics.record_logout("upstream");
-            grants.core.audit.record(|| {
-                let event = Event::new(EventKind::UpstreamLogoutReceived).idp(connector);
-                event.session(&session.lineage)
-            });
+            grants.core.metrics.record_logout(outcome);
+            grants.core.audit.record(|| event(&session));
             ended += 1;
         }
         Ok(ended)

@@ -11,10 +11,13 @@ use url::Url;
 use crate::actor::registry::NewBlock;
 use crate::config::admin_access::AdminAccess;
 use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, EgressError, SafeHttpClient};
+use crate::grant::client_registration::{CreatedInitialToken, NewInitialToken, RegistrationList};
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 use crate::web::admin::{
-    AdminErrorBody, BlockChange, ConnectorList, DrainState, KeysInUse, LoginSearch, ReloadOutcome,
+    AdminErrorBody, BlockChange, ConnectorList, DrainState, EndedSessions, ExportedClient,
+    KeysInUse, LoginSearch, RefreshGrantList, RefreshGrantRevocation, RegistrationChange,
+    RegistrationDecision, ReloadOutcome, RevokedGrants,
 };
 use crate::web::admin_console::{HubStatus, LoginView, PersonLogins};
 
@@ -157,6 +160,93 @@ impl AdminClient {
         self.send(Method::POST, "admin/logins/search", Some(&search)).await
     }
 
+    /// Ends the sessions of a person. The hub records the reason.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn end_sessions(
+        &self,
+        person: &LoginSearch,
+    ) -> Result<EndedSessions, AdminClientError> {
+        self.send(Method::POST, "admin/sessions/end", Some(person)).await
+    }
+
+    /// Lists the refresh tokens of a person. The hub records the reason.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn refresh_grants(
+        &self,
+        person: &LoginSearch,
+    ) -> Result<RefreshGrantList, AdminClientError> {
+        self.send(Method::POST, "admin/refresh-grants/search", Some(person)).await
+    }
+
+    /// Ends refresh tokens of a person. The hub records the reason.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn revoke_refresh_grants(
+        &self,
+        revocation: &RefreshGrantRevocation,
+    ) -> Result<RevokedGrants, AdminClientError> {
+        self.send(Method::POST, "admin/refresh-grants/revoke", Some(revocation)).await
+    }
+
+    /// Lists the registered clients and the initial access tokens.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn registrations(&self) -> Result<RegistrationList, AdminClientError> {
+        self.send(Method::GET, "admin/clients", None::<&()>).await
+    }
+
+    /// Returns a registration as the file of a service provider.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn export_client(&self, client_id: &str) -> Result<ExportedClient, AdminClientError> {
+        self.send(Method::GET, &format!("admin/clients/{}", segment(client_id)), None::<&()>).await
+    }
+
+    /// Approves or removes a registration; `decision` is `approve` or `remove`.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn decide_registration(
+        &self,
+        client_id: &str,
+        decision: &str,
+        reason: &str,
+    ) -> Result<RegistrationChange, AdminClientError> {
+        let path = format!("admin/clients/{}/{decision}", segment(client_id));
+        let body = RegistrationDecision { reason: reason.to_owned() };
+        self.send(Method::POST, &path, Some(&body)).await
+    }
+
+    /// Creates an initial access token.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn create_initial_token(
+        &self,
+        new: &NewInitialToken,
+    ) -> Result<CreatedInitialToken, AdminClientError> {
+        self.send(Method::POST, "admin/initial-access-tokens", Some(new)).await
+    }
+
+    /// Revokes an initial access token.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn revoke_initial_token(
+        &self,
+        id: &str,
+    ) -> Result<RegistrationChange, AdminClientError> {
+        let path = format!("admin/initial-access-tokens/{}", segment(id));
+        self.send(Method::DELETE, &path, None::<&()>).await
+    }
+
     /// Makes the hub read its files and keys.
     ///
     /// # Errors
@@ -239,4 +329,8 @@ impl AdminClient {
             () => AdminClientError::Rejected(refused),
         })
     }
+}
+
+fn segment(id: &str) -> String {
+    url::form_urlencoded::byte_serialize(id.as_bytes()).collect()
 }

@@ -1,4 +1,4 @@
-//! Keeps the codes of the hub's own login pages in its store.
+//! Keeps the codes of the hub's own login pages, and the requests of its wallet pages, in its store.
 //!
 //! Connectors are built before the store is opened; until then no code can be saved.
 
@@ -8,8 +8,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::connector::one_time_code::{CodeStore, CodeStoreError};
+use crate::connector::wallet_request_store::{StoredWalletRequest, WalletRequestStore};
 use crate::env::Timestamp;
-use crate::store::{NewRecord, RecordKey, RecordKind, Store, StoreError, TakeOutcome};
+use crate::store::{
+    NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError, TakeOutcome,
+};
 
 /// How long a used code is remembered, so that a repeated store call finds its own result.
 const SPENT_CODE_RETENTION: Duration = Duration::from_secs(10);
@@ -56,6 +59,56 @@ impl CodeStore for StoreBackedCodes {
             TakeOutcome::AlreadyTaken(_) | TakeOutcome::Gone => Ok(None),
         }
     }
+}
+
+#[async_trait]
+impl WalletRequestStore for StoreBackedCodes {
+    async fn insert_request(
+        &self,
+        id: &str,
+        value: Vec<u8>,
+        expires_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), CodeStoreError> {
+        let draft = NewRecord::new(value, expires_at);
+        match self.store()?.insert(request_key(id), draft, now).await {
+            Ok(_) | Err(StoreError::Exists) => Ok(()),
+            Err(fault) => Err(code_error(fault)),
+        }
+    }
+
+    async fn load(
+        &self,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<Option<StoredWalletRequest>, CodeStoreError> {
+        let record = self.store()?.load(&request_key(id), now).await.map_err(code_error)?;
+        Ok(record.map(|record| StoredWalletRequest {
+            value: record.value.to_vec(),
+            version: record.version.0,
+            expires_at: record.expires_at,
+        }))
+    }
+
+    async fn replace(
+        &self,
+        id: &str,
+        loaded: &StoredWalletRequest,
+        value: Vec<u8>,
+        now: Timestamp,
+    ) -> Result<bool, CodeStoreError> {
+        let version = RecordVersion(loaded.version);
+        let replaced =
+            self.store()?.replace(&request_key(id), version, value, loaded.expires_at, now).await;
+        match replaced.map_err(code_error)? {
+            ReplaceOutcome::Replaced(_) => Ok(true),
+            ReplaceOutcome::Stale | ReplaceOutcome::Gone => Ok(false),
+        }
+    }
+}
+
+fn request_key(id: &str) -> RecordKey {
+    RecordKey { kind: RecordKind::WalletRequest, name: id.into() }
 }
 
 fn key(name: &str) -> RecordKey {

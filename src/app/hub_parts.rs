@@ -25,14 +25,15 @@ use crate::actor::{Connectors, LoginServices, Logins, Logouts, UnauthenticatedLo
 use crate::audit::Audit;
 use crate::audit::recent::RecentEvents;
 use crate::config::model::{AuditSink, Settings};
-use crate::config::{CurrentFederation, Federation, LoadedConfig};
+use crate::config::{CurrentFederation, LoadedConfig};
 use crate::connector::ConnectorContext;
 use crate::env::Env;
 use crate::grant::auth_failures::AuthFailureLimiter;
 use crate::grant::backchannel_logout::LogoutNotifier;
 use crate::grant::client_keys::KeyDirectory;
+use crate::grant::client_registration::ClientRegistrations;
 use crate::grant::subjects::SubjectDeriver;
-use crate::grant::{DpopNonces, Gate, GrantLifetimes, Grants, HubCore, UsedAssertionQuota};
+use crate::grant::{DpopNonces, Gate, GrantLifetimes, Grants, HubCore, SingleUseQuota};
 use crate::identity::sub::SubjectKeys;
 use crate::quota::RateLimits;
 use crate::quota::counter_sync::CounterSync;
@@ -73,16 +74,17 @@ pub(super) struct HubParts<'a> {
 pub(super) fn hub_core(
     loaded: &LoadedConfig,
     env: Env,
-    metrics: Arc<Metrics>,
-    federation: Federation,
-    audit: Audit,
+    federation: CurrentFederation,
+    registrations: Option<Arc<ClientRegistrations>>,
+    (metrics, audit): (Arc<Metrics>, Audit),
 ) -> Arc<HubCore> {
     let settings = &loaded.settings;
     let rates = quota_rates(&settings.quotas);
     Arc::new(HubCore {
         platform: settings.platform,
         issuer: loaded.issuer.clone(),
-        federation: CurrentFederation::new(federation),
+        federation,
+        registrations,
         rate_limits: Arc::new(RateLimits::new(rates, &env, &metrics)),
         session_limits: SessionLimits {
             idle: settings.lifetimes.session_idle(settings.platform),
@@ -158,8 +160,8 @@ impl HubParts<'_> {
             signer: Arc::clone(&self.keys.ring) as Arc<_>,
             gate: Arc::new(connectors.clone()) as Arc<dyn Gate>,
             client_keys: Arc::clone(&self.client_keys),
-            assertion_quota: UsedAssertionQuota::with_store_capacity(settings.limits.grants),
-            pushed_request_quota: UsedAssertionQuota::with_store_capacity(settings.limits.grants),
+            single_use_quota: SingleUseQuota::with_store_capacity(settings.limits.grants),
+            pushed_request_quota: SingleUseQuota::with_store_capacity(settings.limits.grants),
             dpop_nonces: self.dpop_nonces(),
             certificate_authorities: self.certificate_authorities(),
             certificate_base_url: settings
@@ -167,6 +169,7 @@ impl HubParts<'_> {
                 .client_certificates
                 .as_ref()
                 .and_then(|certificates| certificates.base_url.clone()),
+            indexes_sessions: settings.index_sessions_by_sub,
             subjects: SubjectDeriver { source: settings.subject, keys: subject_keys },
             auth_failures: AuthFailureLimiter::with_metrics(
                 failure_limits,
@@ -291,6 +294,7 @@ impl HubParts<'_> {
         let admin = AdminApi::new(hub.connectors.clone(), tokens, &self.core.env)
             .with_audit(&self.core.audit)
             .with_grants(&hub.grants)
+            .with_logouts(&hub.logouts)
             .with_key_reloader(Arc::new(self.keys.clone()))
             .with_operations(Arc::new(operations), readiness)
             .with_console(self.console(hub, readiness)?);
@@ -330,7 +334,8 @@ fn start_counter_sync(
     grants: &Grants,
 ) -> Option<Arc<CounterSync>> {
     let own = grants.core.rate_limits.limiters().into_iter();
-    let limits = own.chain(grants.auth_failures.limits()).collect();
+    let registrations = grants.core.registrations.iter().map(|registered| registered.limiter());
+    let limits = own.chain(grants.auth_failures.limits()).chain(registrations).collect();
     let exchange = Arc::new(CounterSync::new(limits, counters?, &grants.core.env));
     actix::spawn(Arc::clone(&exchange).run());
     Some(exchange)

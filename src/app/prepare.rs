@@ -28,7 +28,8 @@ use crate::ids::Scope;
 use crate::protocol::acr::Platform;
 use crate::protocol::discovery;
 use crate::protocol::refresh::OFFLINE_ACCESS;
-use crate::protocol::registration::PushedRequests;
+use crate::protocol::registration::{ProtocolRules, PushedRequests};
+use crate::protocol::security_profile::SecurityProfile;
 use crate::register::Register;
 use crate::telemetry::{self, Metrics};
 use crate::token::UpstreamKeys;
@@ -154,6 +155,7 @@ pub(super) fn connector_context(
         http_clients: HttpClientPool::default(),
         metrics: metrics.cloned(),
         code_store: Arc::new(code_store.clone()),
+        wallet_requests: Arc::new(code_store.clone()),
     }
 }
 
@@ -215,6 +217,9 @@ pub(super) struct DiscoveryPublisher {
     platform: Platform,
     service_documentation: Option<String>,
     pushed_requests: PushedRequests,
+    profile: Option<SecurityProfile>,
+    /// Rules of registered clients; `None` if clients can't register themselves.
+    registration: Option<ProtocolRules>,
     client_certificates: Option<ClientCertificatesConfig>,
 }
 
@@ -227,6 +232,11 @@ impl DiscoveryPublisher {
             platform: settings.platform,
             service_documentation: settings.service_documentation.clone(),
             pushed_requests: settings.pushed_authorization_requests,
+            profile: settings.profile,
+            registration: settings
+                .client_registration
+                .as_ref()
+                .map(|config| config.rules_on(settings.platform)),
             client_certificates: settings.public.client_certificates.clone(),
         }
     }
@@ -248,9 +258,11 @@ impl DiscoveryPublisher {
         mut federation: Federation,
     ) -> Result<Federation, serde_json::Error> {
         // Publish only what works: the standard scopes count only if a client may use them.
+        let serves_openid =
+            federation.serves_openid() || self.registration == Some(ProtocolRules::Openid);
         let tables = || {
             std::iter::once(&federation.scopes)
-                .chain(federation.serves_openid().then_some(&federation.openid_scopes))
+                .chain(serves_openid.then_some(&federation.openid_scopes))
         };
         let scopes: BTreeSet<Scope> = tables().flat_map(ScopeTable::scopes).cloned().collect();
         let claims: BTreeSet<ClaimName> = tables().flat_map(ScopeTable::all_claim_names).collect();
@@ -280,11 +292,12 @@ impl DiscoveryPublisher {
                 discovery::OptionalEndpoint::Revocation,
                 discovery::OptionalEndpoint::Introspection,
             ],
-            has_public_clients: federation.has_public_clients(),
-            sends_logout_tokens: federation.sends_logout_tokens(),
+            has_public_clients: federation.has_public_clients() || self.registration.is_some(),
+            has_registration: self.registration.is_some(),
+            sends_logout_tokens: federation.sends_logout_tokens() || self.registration.is_some(),
             ui_locales: &ui_locales,
             service_documentation: self.service_documentation.as_deref(),
-            protection: federation.protection_features(self.pushed_requests),
+            protection: federation.protection_features(self.pushed_requests, self.profile),
             issues_refresh_tokens,
             client_certificates: self.certificate_support(),
         })?;

@@ -286,7 +286,7 @@ impl ReloadLoop {
             .apply(ApplyConfig { specs: connector_specs, federation })
             .await
             .map_err(|fault| fault.to_string())?;
-        self.client_keys.retain(&applied);
+        self.client_keys.retain(&self.core.federation.load());
         self.label_policy.apply(&applied, &self.core.metrics);
         let (directory, env) = (Arc::clone(&self.client_keys), self.core.env.clone());
         actix::spawn(async move { directory.refresh(&env).await });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::build_error::BuildError;
 use crate::actor::blocks::Blocks;
 use crate::config::LoadedConfig;
-use crate::config::model::LimitsConfig;
+use crate::config::model::Settings;
 use crate::env::Env;
 use crate::grant::Grants;
 use crate::store::kind::{
@@ -22,9 +22,13 @@ const MAX_LOGOUTS: usize = 50_000;
 const MAX_PENDING_LOGOUTS: usize = 10_000;
 /// Codes of the hub's own login pages, which wait for one redirect, a minute at most.
 const MAX_OWN_CODES: usize = 50_000;
+/// Requests that wallets have, two at most for each login, for some minutes.
+const MAX_WALLET_REQUESTS: usize = 50_000;
 /// One record each; more only for servers that have lost theirs and get it again.
 const MAX_BLOCK_RECORDS: usize = 100;
 const MAX_PROBE_RECORDS: usize = 100;
+/// Records of a registration: the one in use, and those that a change or a crash has left.
+const RECORDS_PER_REGISTRATION: usize = 4;
 /// Records of the queue of logout tokens, a few of many tokens each.
 const MAX_LOGOUT_NOTICE_RECORDS: usize = 1000;
 /// Records of the upstream index for each session: its `sub`, its `sid`, and a used `jti`.
@@ -95,7 +99,7 @@ pub(super) fn restore_snapshot(
 ) -> Result<(), BuildError> {
     let origin = snapshot.map_or(Ok(StoreOrigin::Empty), StoreSnapshot::restore)?;
     if grants.store.scope() == StoreScope::Process && origin == StoreOrigin::Empty {
-        grants.assertion_quota.set_known_since(grants.core.env.now());
+        grants.single_use_quota.set_known_since(grants.core.env.now());
     }
     Ok(())
 }
@@ -112,14 +116,17 @@ pub(super) fn store_settings(loaded: &LoadedConfig) -> Result<&dyn StoreSettings
 
 fn store_context(loaded: &LoadedConfig, env: &Env, metrics: &Arc<Metrics>) -> StoreContext {
     StoreContext {
-        capacities: capacities(&loaded.settings.limits),
+        capacities: capacities(&loaded.settings),
         issuer: loaded.issuer.clone(),
         env: env.clone(),
         metrics: Arc::clone(metrics),
     }
 }
 
-fn capacities(limits: &LimitsConfig) -> Capacities {
+fn capacities(settings: &Settings) -> Capacities {
+    let limits = &settings.limits;
+    let registered = settings.client_registration.as_ref();
+    let registrations = registered.map_or(0, |config| config.max_registrations as usize);
     Capacities {
         logins: limits.logins,
         login_bytes: limits.login_bytes(),
@@ -137,5 +144,8 @@ fn capacities(limits: &LimitsConfig) -> Capacities {
         refresh_grants: limits.refresh_grants,
         logout_notices: MAX_LOGOUT_NOTICE_RECORDS,
         upstream_sessions: limits.sessions.saturating_mul(UPSTREAM_RECORDS_PER_SESSION),
+        // One more for their index.
+        registrations: registrations * RECORDS_PER_REGISTRATION + 1,
+        wallet_requests: MAX_WALLET_REQUESTS,
     }
 }

@@ -158,8 +158,26 @@ events! {
         "An operator signed in to the admin console.";
     LoginsSearched "logins_searched" [sub operator reason]
         "An operator searched the recent logins of a person, for this reason.";
+    SessionEndedByOperator "session_ended_by_operator" [sub session operator reason]
+        "An operator ended a session of a person, with its codes and tokens, for this reason.";
     RefreshGrantsRevoked "refresh_grants_revoked" [sub operator reason]
         "An operator ended refresh tokens of a person, for this reason.";
+    ClientRegistered "client_registered" [sp]
+        "A service provider registered itself.";
+    ClientUpdated "client_updated" [sp]
+        "A registered service provider replaced its metadata.";
+    ClientDeleted "client_deleted" [sp]
+        "A registered service provider deleted its registration.";
+    RegistrationRefused "registration_refused" [code]
+        "A request to register, or about a registration, was refused.";
+    ClientApproved "client_approved" [sp operator reason]
+        "An operator let a registered service provider sign users in.";
+    ClientRemoved "client_removed" [sp operator reason]
+        "An operator refused or revoked a registration.";
+    InitialTokenCreated "initial_token_created" [operator reason]
+        "An operator created an initial access token; `reason` is its purpose.";
+    InitialTokenRevoked "initial_token_revoked" [operator reason]
+        "An operator revoked an initial access token; `reason` is its purpose.";
     ReloadRequested "reload_requested" [operator]
         "An operator made the hub read its files and keys at once.";
     KeyRotationRequested "key_rotation_requested" [operator]
@@ -219,6 +237,7 @@ impl Event {
             | EventKind::RevocationRefused
             | EventKind::LogoutRequested
             | EventKind::LogoutRefused
+            | EventKind::RegistrationRefused
             | EventKind::AdminRefused => true,
             EventKind::CallbackRefused | EventKind::StepRefused => self.login.is_none(),
             _ => false,
@@ -376,15 +395,5 @@ impl Event {
     fn set_rare(mut self, set: impl FnOnce(&mut RareFields)) -> Self {
         set(self.rare.get_or_insert_default());
         self
-    }
-
-    /// Returns the hash of the login.
-    pub(super) fn login_pseudonym(&self) -> Option<Pseudonym> {
-        self.login.as_ref().map(|hash| Pseudonym::new("login", hash.as_str()))
-    }
-
-    /// Returns the hash of the session.
-    pub(super) fn session_pseudonym(&self) -> Option<Pseudonym> {
-        self.session.as_ref().map(|lineage| Pseudonym::new("session", lineage))
     }
 }

@@ -5,6 +5,7 @@ mod claim_release;
 mod clients;
 pub(super) mod connector_metadata;
 pub mod provider_display;
+mod registered_clients;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,6 +30,9 @@ use crate::protocol::email_domain::EmailDomain;
 use crate::protocol::registration::{
     ClientDirectory, ClientType, ProtocolRules, PushedRequests, Registration,
 };
+use crate::protocol::security_profile::SecurityProfile;
+
+pub use registered_clients::RegisteredClients;
 
 pub use clients::{
     ClientAuthentication, DataProvider, IntrospectionResponseFormat, KeyOwner, RefreshTokenRules,
@@ -39,6 +43,8 @@ pub use clients::{
 #[derive(Clone, Debug)]
 pub struct Federation {
     services: BTreeMap<ClientId, Arc<ServiceProvider>>,
+    /// Dynamically registered clients.
+    registered: Arc<BTreeMap<ClientId, Arc<ServiceProvider>>>,
     data_providers: BTreeMap<ClientId, Arc<DataProvider>>,
     connectors: BTreeMap<ConnectorId, Arc<ConnectorMetadata>>,
     /// The connectors, sorted by name.
@@ -90,6 +96,7 @@ impl Federation {
             |service: ServiceProvider| (service.registration.client_id.clone(), Arc::new(service));
         Self {
             services: services.into_iter().map(by_id).collect(),
+            registered: Arc::default(),
             data_providers: BTreeMap::new(),
             connectors: BTreeMap::new(),
             sorted_connectors: Arc::default(),
@@ -167,10 +174,10 @@ impl Federation {
         Self { connectors, sorted_connectors: Arc::new(sorted_connectors), ..self }
     }
 
-    /// Returns a service provider by its client_id, active or not.
+    /// Returns a service provider or a registered client by its client_id, active or not.
     #[must_use]
     pub fn service_provider(&self, client_id: &ClientId) -> Option<&Arc<ServiceProvider>> {
-        self.services.get(client_id)
+        self.client_named(client_id.as_str())
     }
 
     /// Returns the name of a place or country by its code.
@@ -188,7 +195,7 @@ impl Federation {
             .find(|logo| &*logo.version == version)
     }
 
-    /// Returns every service provider, active or not.
+    /// Returns every service provider of the configuration, active or not.
     pub fn service_providers(&self) -> impl Iterator<Item = &Arc<ServiceProvider>> {
         self.services.values()
     }
@@ -242,7 +249,8 @@ impl Federation {
 
     /// Returns every client that may have public keys, active or not.
     pub fn key_owners(&self) -> impl Iterator<Item = KeyOwner<'_>> {
-        let services = self.services.values().map(|service| KeyOwner {
+        let services = self.services.values().chain(self.registered.values());
+        let services = services.map(|service| KeyOwner {
             client_id: &service.registration.client_id,
             active: service.registration.active,
             keys: &service.keys,
@@ -277,13 +285,18 @@ impl Federation {
 
     /// Returns what active service providers use to protect their requests and responses.
     #[must_use]
-    pub fn protection_features(&self, pushed: PushedRequests) -> ProtectionFeatures {
+    pub fn protection_features(
+        &self,
+        pushed: PushedRequests,
+        profile: Option<SecurityProfile>,
+    ) -> ProtectionFeatures {
         let active = || {
             let registrations = self.services.values().map(|service| &service.registration);
             registrations.filter(|registration| registration.active).map(|active| active.protection)
         };
         ProtectionFeatures {
             pushed,
+            profile,
             request_objects: active().any(|used| used.request_object_alg.is_some()),
             signed_responses: active().any(|used| used.response_alg.is_some()),
             encrypted_responses: active().any(|used| used.response_encryption.is_some()),
@@ -318,7 +331,7 @@ impl Federation {
     /// Returns the service provider with this client_id, active or not.
     #[must_use]
     pub fn client_named(&self, client_id: &str) -> Option<&Arc<ServiceProvider>> {
-        self.services.get(client_id)
+        self.services.get(client_id).or_else(|| self.registered.get(client_id))
     }
 
     /// Returns an active service provider by its client_id.
@@ -330,7 +343,7 @@ impl Federation {
 
 impl ClientDirectory for Federation {
     fn registration(&self, client_id: &str) -> Option<&Registration> {
-        self.services.get(client_id).map(|service| &service.registration)
+        self.client_named(client_id).map(|service| &service.registration)
     }
 
     fn is_known_scope(&self, scope: &str, rules: ProtocolRules) -> bool {

@@ -4,6 +4,7 @@
 mod acr_table;
 mod audit;
 mod claim_rule;
+mod client_registration;
 mod connector;
 mod connector_rules;
 mod data_provider;
@@ -29,6 +30,7 @@ pub use crate::protocol::registration::{ConsentRequirement, ProtocolRules};
 pub use acr_table::*;
 pub use audit::*;
 pub use claim_rule::*;
+pub use client_registration::*;
 pub use connector::*;
 pub use connector_rules::*;
 pub use data_provider::*;

@@ -1,14 +1,13 @@
 //! Authorization code flow shared by `oidc` and `oauth2` (RFC 6749 §4.1; RFC 7636; RFC 9207):
-//! validates the callback, redeems the code, fetches userinfo.
+//! validates the callback, redeems the code.
 //!
-//! Does not verify ID tokens or userinfo.
+//! Does not verify ID tokens.
 
 use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 
-use http::header::{ACCEPT, AUTHORIZATION};
 use openidconnect::core::{CoreClient, CoreErrorResponseType, CoreTokenType};
 use openidconnect::{
     AsyncHttpClient, AuthorizationCode, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse,
@@ -18,6 +17,7 @@ use openidconnect::{
 use serde_json::{Map, Value};
 use url::Url;
 
+use super::dpop::{DPOP, DpopSession, USE_DPOP_NONCE};
 use super::error::ConnectorError;
 use crate::egress::safe_http_client::SafeHttpClient;
 use crate::env::Env;
@@ -90,8 +90,16 @@ pub struct RawTokenResponse {
     pub id_token: Option<Value>,
 }
 
+/// What a token request proves, beside the code and the hub's client secret.
+#[derive(Default)]
+pub struct TokenRequestProofs<'a> {
+    /// Parameters of a client assertion.
+    pub assertion_params: Vec<(&'static str, String)>,
+    /// The key that the token must be bound to.
+    pub dpop: Option<&'a DpopSession<'a>>,
+}
+
 /// Redeems a code at the token endpoint that was fixed in the authorization request.
-/// `assertion_params` authenticate the hub if it has no client secret.
 ///
 /// # Errors
 /// Returns an error if the call fails, the code is rejected, or the response is malformed.
@@ -100,7 +108,7 @@ pub async fn redeem_code(
     http: &SafeHttpClient,
     code: Secret<String>,
     attempt: &LoginAttempt,
-    assertion_params: Vec<(&'static str, String)>,
+    proofs: TokenRequestProofs<'_>,
 ) -> Result<RawTokenResponse, ConnectorError> {
     let binding = CodeBinding {
         // The endpoint at the time of the authorization request, even if the metadata has changed
@@ -109,7 +117,7 @@ pub async fn redeem_code(
         redirect_uri: &attempt.request.redirect_uri,
         verifier: attempt.request.verifier.reveal().clone(),
     };
-    request_tokens(client, http, code, binding, assertion_params).await
+    request_tokens(client, http, code, binding, proofs).await
 }
 
 /// Parameters to which a code is bound.
@@ -124,7 +132,7 @@ async fn request_tokens(
     http: &SafeHttpClient,
     code: Secret<String>,
     binding: CodeBinding<'_>,
-    assertion_params: Vec<(&'static str, String)>,
+    proofs: TokenRequestProofs<'_>,
 ) -> Result<RawTokenResponse, ConnectorError> {
     let internal = |message: &str| ConnectorError::new(ErrorCode::Internal, message);
     let redirect_uri = RedirectUrl::new(binding.redirect_uri.to_owned())
@@ -132,27 +140,45 @@ async fn request_tokens(
     let token_endpoint = TokenUrl::new(binding.token_endpoint.to_owned())
         .map_err(|_| internal("the attempt's token endpoint is not a URL"))?;
     let client = client.clone().set_token_uri(token_endpoint);
-    let call = TokenHttpClient { http, id_token: Mutex::new(None) };
+    let call = TokenHttpClient { http, id_token: Mutex::new(None), dpop: proofs.dpop };
     let mut request = client
         .exchange_code(AuthorizationCode::new(code.into_inner()))
         .set_pkce_verifier(PkceCodeVerifier::new(binding.verifier))
         .set_redirect_uri(Cow::Owned(redirect_uri));
-    for (name, value) in assertion_params {
+    for (name, value) in proofs.assertion_params {
         request = request.add_extra_param(name, value);
     }
     let response = trace::start_span("idp token")
         .run(request.request_async(&call))
         .await
         .map_err(token_request_error)?;
-    // RFC 6749 §7.1: a token of an unknown type must not be used.
-    if *response.token_type() != CoreTokenType::Bearer {
-        return Err(ConnectorError::new(ErrorCode::IdpTokenType, "token_type is not Bearer"));
-    }
+    check_token_type(response.token_type(), proofs.dpop.is_some())?;
     let id_token = call.id_token.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(RawTokenResponse {
         access_token: Secret::new(response.access_token().secret().clone()),
         id_token,
     })
+}
+
+/// Checks the type of a token. A bearer token where a bound one is demanded is refused: it is worth
+/// as much to who steals it (RFC 9449 §5).
+fn check_token_type(token_type: &CoreTokenType, is_bound: bool) -> Result<(), ConnectorError> {
+    let is_dpop = token_type.as_ref().eq_ignore_ascii_case("DPoP");
+    match (is_bound, token_type) {
+        (true, _) if is_dpop => Ok(()),
+        (true, _) => {
+            let message = "token_type is not DPoP: the token is not bound to the hub's key; let the identity \
+                           provider bind this client's tokens, or set dpop = \"off\"";
+            Err(ConnectorError::new(ErrorCode::IdpTokenUnbound, message))
+        }
+        (false, CoreTokenType::Bearer) => Ok(()),
+        // RFC 6749 §7.1: a token of an unknown type must not be used.
+        (false, _) => {
+            let hint = if is_dpop { "; set dpop = \"on\"" } else { "" };
+            let message = format!("token_type is not Bearer{hint}");
+            Err(ConnectorError::new(ErrorCode::IdpTokenType, message))
+        }
+    }
 }
 
 /// Redeems an invented code. Succeeds if the token endpoint rejects the code or the hub's
@@ -165,7 +191,7 @@ pub async fn redeem_unknown_code(
     http: &SafeHttpClient,
     redirect_uri: &str,
     env: &Env,
-    assertion_params: Vec<(&'static str, String)>,
+    proofs: TokenRequestProofs<'_>,
 ) -> Result<(), ConnectorError> {
     let token_endpoint = client.token_uri().to_string();
     let binding = CodeBinding {
@@ -173,55 +199,15 @@ pub async fn redeem_unknown_code(
         redirect_uri,
         verifier: env.entropy().token(),
     };
-    match request_tokens(
-        client,
-        http,
-        Secret::new(env.entropy().token()),
-        binding,
-        assertion_params,
-    )
-    .await
-    {
+    let code = Secret::new(env.entropy().token());
+    match request_tokens(client, http, code, binding, proofs).await {
         Ok(_) => Ok(()),
-        Err(error)
-            if matches!(error.code, ErrorCode::IdpCodeRefused | ErrorCode::IdpClientRefused) =>
-        {
-            Ok(())
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// Fetches userinfo with the access token, and returns the body unparsed.
-///
-/// # Errors
-/// Returns an error if the call fails, or the status is not 200.
-pub async fn fetch_userinfo(
-    (method, endpoint): (http::Method, &Url),
-    accepted: &'static str,
-    access_token: &Secret<String>,
-    http: &SafeHttpClient,
-) -> Result<Vec<u8>, ConnectorError> {
-    let request: HttpRequest = http::Request::builder()
-        .method(method)
-        .uri(endpoint.as_str())
-        .header(ACCEPT, accepted)
-        .header(AUTHORIZATION, format!("Bearer {}", access_token.reveal()))
-        .body(Vec::new())
-        .map_err(|_| {
-            ConnectorError::new(
-                ErrorCode::IdpTokenAnswer,
-                "the access token is not printable ASCII",
-            )
-        })?;
-    let response = trace::start_span("idp userinfo").run(http.send_with_retry(request)).await?;
-    match response.status().as_u16() {
-        200 => Ok(response.into_body()),
-        status @ (401 | 403) => Err(ConnectorError::new(
-            ErrorCode::UserinfoRefused,
-            format!("userinfo answered with status {status}"),
-        )),
-        _ => Err(ConnectorError::unexpected_status("userinfo", &response)),
+        Err(error) => match error.code {
+            ErrorCode::IdpCodeRefused | ErrorCode::IdpClientRefused | ErrorCode::IdpDpopNonce => {
+                Ok(())
+            }
+            _ => Err(error),
+        },
     }
 }
 
@@ -239,6 +225,7 @@ pub fn printable_ascii(text: &str, max_chars: usize) -> String {
 struct TokenHttpClient<'g> {
     http: &'g SafeHttpClient,
     id_token: Mutex<Option<Value>>,
+    dpop: Option<&'g DpopSession<'g>>,
 }
 
 impl<'c> AsyncHttpClient<'c> for TokenHttpClient<'_> {
@@ -251,14 +238,41 @@ impl<'c> AsyncHttpClient<'c> for TokenHttpClient<'_> {
 }
 
 impl TokenHttpClient<'_> {
+    async fn send_with_proof(
+        &self,
+        mut request: HttpRequest,
+    ) -> Result<HttpResponse, ConnectorError> {
+        let Some(dpop) = self.dpop else { return Ok(self.http.send(request).await?) };
+        let url = Url::parse(&request.uri().to_string()).map_err(|_| {
+            ConnectorError::new(ErrorCode::Internal, "the token endpoint is not a URL")
+        })?;
+        let proof = dpop.proof(request.method(), &url, None)?;
+        request.headers_mut().insert(DPOP, proof);
+        let response = self.http.send(request).await?;
+        dpop.remember_nonce(&url, response.headers());
+        Ok(response)
+    }
+
+    /// RFC 9449 §8: an authorization server asks for its nonce by an error.
+    fn asks_for_nonce(&self, response: &HttpResponse) -> bool {
+        let error = |members: Map<String, Value>| members.get("error")?.as_str().map(str::to_owned);
+        self.dpop.is_some()
+            && json::parse_object(response.body()).ok().and_then(error).as_deref()
+                == Some(USE_DPOP_NONCE)
+    }
+
     async fn send_token_request(
         &self,
         request: HttpRequest,
     ) -> Result<HttpResponse, ConnectorError> {
-        let mut response = self.http.send(request).await?;
+        let mut response = self.send_with_proof(request).await?;
         let status = response.status().as_u16();
         match status {
             200 => {}
+            400..=428 | 430..=499 if self.asks_for_nonce(&response) => {
+                let message = "the token endpoint asks for another DPoP nonce";
+                return Err(ConnectorError::new(ErrorCode::IdpDpopNonce, message));
+            }
             400..=428 | 430..=499 => return Ok(response),
             _ => return Err(ConnectorError::unexpected_status("the token endpoint", &response)),
         }

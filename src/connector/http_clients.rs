@@ -8,6 +8,7 @@ use crate::egress::http_client_pool::HttpClientPool;
 use crate::egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient, TlsOptions,
 };
+use crate::ids::Secret;
 
 /// What a connector's file says about calls to its identity provider.
 pub struct HttpClientOptions<'a> {
@@ -15,6 +16,8 @@ pub struct HttpClientOptions<'a> {
     pub internal_hosts: &'a [String],
     /// Authorities that may issue its certificate; `None` for the system's.
     pub ca_bundle: Option<&'a CaBundle>,
+    /// PEM: the hub's certificate with its chain and key, for calls that present it.
+    pub client_identity: Option<&'a Secret<String>>,
 }
 
 impl HttpClientOptions<'_> {
@@ -28,6 +31,9 @@ impl HttpClientOptions<'_> {
         key: &'static str,
         pool: &HttpClientPool,
     ) -> Result<(SafeHttpClient, SafeHttpClient), ConnectorConfigError> {
+        if self.client_identity.is_some() {
+            return self.identified_clients(key, pool.limits());
+        }
         let login_client = pool.client(self.schemes(), self.internal_hosts, self.ca_bundle);
         let login_client = login_client.map_err(|error| {
             ConnectorConfigError::new(
@@ -41,17 +47,37 @@ impl HttpClientOptions<'_> {
         Ok((login_client, probe_client))
     }
 
+    /// Returns clients of this connector alone: no other one may use a connection that was opened
+    /// with its certificate.
+    fn identified_clients(
+        &self,
+        key: &'static str,
+        limits: CallLimits,
+    ) -> Result<(SafeHttpClient, SafeHttpClient), ConnectorConfigError> {
+        let to_error = |error: EgressError| {
+            let message = format!("no TLS client with its certificate can be made ({error})");
+            ConnectorConfigError::new(key, message)
+        };
+        let (schemes, hosts) = (self.schemes(), self.internal_hosts);
+        let login = SafeHttpClient::with_tls(schemes, hosts, limits, self.tls());
+        let probe = SafeHttpClient::without_pooling(schemes, hosts, limits, self.tls());
+        Ok((login.map_err(to_error)?, probe.map_err(to_error)?))
+    }
+
+    fn tls(&self) -> TlsOptions<'_> {
+        TlsOptions { ca: self.ca_bundle.map(CaBundle::pem), client_identity: self.client_identity }
+    }
+
     /// Returns a client that also captures the certificate of the identity provider.
     ///
     /// # Errors
     /// Returns an error if TLS can't be set up.
     pub fn capturing_client(&self) -> Result<SafeHttpClient, EgressError> {
-        let tls = TlsOptions { ca: self.ca_bundle.map(CaBundle::pem), client_identity: None };
         SafeHttpClient::capturing_certificates(
             self.schemes(),
             self.internal_hosts,
             CallLimits::DEFAULT,
-            tls,
+            self.tls(),
         )
     }
 

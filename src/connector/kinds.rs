@@ -2,6 +2,8 @@
 
 #[cfg(feature = "ldap")]
 use super::ldap;
+#[cfg(feature = "openid4vp")]
+use super::openid4vp;
 use super::{oauth2, oidc, persona};
 use crate::config::connector_kind::ConnectorKindFormat;
 
@@ -13,5 +15,9 @@ pub const KINDS: &[ConnectorKindFormat] = &[
     ldap::KIND,
     #[cfg(not(feature = "ldap"))]
     ConnectorKindFormat::missing("ldap"),
+    #[cfg(feature = "openid4vp")]
+    openid4vp::KIND,
+    #[cfg(not(feature = "openid4vp"))]
+    ConnectorKindFormat::missing("openid4vp"),
     persona::KIND,
 ];

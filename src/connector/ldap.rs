@@ -322,6 +322,7 @@ impl Connector for LdapConnector {
             client_id: CLIENT_ID.into(),
             url: url.into(),
             iss_expected: true,
+            dpop_key: None,
         })
     }
 

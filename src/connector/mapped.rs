@@ -10,9 +10,10 @@ use super::error::ConnectorError;
 use super::hub_page::PasswordPage;
 use super::port::Connector;
 use super::sandbox_form::SandboxForm;
+use super::wallet_page::WalletPage;
 use crate::env::Timestamp;
 use crate::identity::mapping::Mapping;
-use crate::ids::ConnectorId;
+use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
     UpstreamAuthorizationRequest, UpstreamLogout,
@@ -66,6 +67,10 @@ impl Connector for MappedConnector {
         Ok(Authentication { claims, ..authentication })
     }
 
+    fn claimed_state(&self, response: &Secret<String>) -> Option<String> {
+        self.connector.claimed_state(response)
+    }
+
     async fn end_session(&self, request: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
         self.connector.end_session(request).await
     }
@@ -106,6 +111,10 @@ impl Connector for MappedConnector {
         self.connector.password_page()
     }
 
+    fn wallet_page(&self) -> Option<&dyn WalletPage> {
+        self.connector.wallet_page()
+    }
+
     fn sandbox_form(&self) -> Option<&dyn SandboxForm> {
         self.connector.sandbox_form()
     }
@@ -115,7 +124,6 @@ impl Connector for MappedConnector {
 mod tests {
     use super::*;
     use crate::env::Timestamp;
-    use crate::ids::Secret;
     use crate::testing::connectors;
     use serde_json::{Map, Value, json};
 
@@ -177,6 +185,7 @@ mod tests {
                 client_id: String::new(),
                 token_endpoint: String::new(),
                 iss_expected: false,
+                dpop_key: None,
             },
         );
         let authentication =

@@ -22,12 +22,13 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use self::settings::{Oauth2Kind, SecretMethod};
-use super::code_flow::{self, OauthClient};
+use super::code_flow::{self, OauthClient, TokenRequestProofs};
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::http_clients::{HttpClientOptions, read_ca_bundle};
 use super::kind::{ConnectorKind, acr_policy_from_file, connector_kind};
 use super::port::{Connector, ConnectorContext};
+use super::userinfo_request::UserinfoRequest;
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::UpstreamAmr;
 use crate::config::ConfiguredConnector;
@@ -104,6 +105,7 @@ impl Oauth2Connector {
             insecure_http: kind.insecure_http,
             internal_hosts: &kind.internal_hosts,
             ca_bundle: ca_bundle.as_ref(),
+            client_identity: None,
         };
         let (http, probe_http) = options.clients("kind.oauth2", &context.http_clients)?;
         let checked_url = |key: &'static str, text: &str| {
@@ -211,6 +213,7 @@ impl Connector for Oauth2Connector {
             client_id: self.kind.client_id.clone(),
             token_endpoint: self.kind.endpoints.token.clone(),
             iss_expected: self.kind.endpoints.iss_parameter,
+            dpop_key: None,
         })
     }
 
@@ -225,16 +228,18 @@ impl Connector for Oauth2Connector {
             &attempt,
             callback,
         )?;
+        let proofs = TokenRequestProofs::default();
         let tokens =
-            code_flow::redeem_code(&self.client, &self.http, code, &attempt, Vec::new()).await?;
+            code_flow::redeem_code(&self.client, &self.http, code, &attempt, proofs).await?;
         let auth_time = self.env.now();
-        let body = code_flow::fetch_userinfo(
-            (http::Method::GET, &self.userinfo),
-            "application/json",
-            &tokens.access_token,
-            &self.http,
-        )
-        .await?;
+        let request = UserinfoRequest {
+            method: http::Method::GET,
+            endpoint: &self.userinfo,
+            accepted: "application/json",
+            access_token: &tokens.access_token,
+            dpop: None,
+        };
+        let body = request.fetch(&self.http).await?;
         let claims = parse_userinfo(&body)?;
         let upstream_subject = extract_subject(&claims, &self.kind.subject_claim)?;
         let level =
@@ -267,7 +272,7 @@ impl Connector for Oauth2Connector {
             &self.probe_http,
             redirect_uri,
             &self.env,
-            Vec::new(),
+            TokenRequestProofs::default(),
         )
         .await
     }

@@ -10,6 +10,7 @@ mod authorization_request;
 mod client_assertion;
 mod code_exchange;
 mod diagnose;
+mod fapi2;
 mod id_token;
 mod jwe;
 mod keys;
@@ -28,13 +29,14 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use url::Url;
 
-use self::code_exchange::OidcTokens;
+use self::code_exchange::{CallPurpose, OidcTokens};
 use self::metadata::ResolvedProvider;
 use self::rules::PROTOCOL_CLAIMS;
 use self::settings::{AuthTimeSource, OidcKind, UpstreamAuthMethod, UpstreamFeature};
 use self::upstream::Upstream;
 use super::code_flow;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter};
+use super::dpop::{DpopSession, ServerNonces};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::http_clients::{HttpClientOptions, read_ca_bundle};
 use super::kind::{ConnectorKind, acr_policy_from_file, connector_kind};
@@ -43,6 +45,7 @@ use crate::assurance::amr::UpstreamAmr;
 use crate::config::ConfiguredConnector;
 use crate::config::connector_kind::ConnectorKindFormat;
 use crate::egress::cached_document::CachedDocument;
+use crate::egress::client_identity::{ClientIdentityPart, check_client_identity};
 use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::login::upstream::{
@@ -80,6 +83,7 @@ impl ConnectorKind for OidcKind {
             || self.request_objects != UpstreamFeature::Off
             || self.id_token_encrypted_response_alg.is_some()
             || self.userinfo_encrypted_response_alg.is_some()
+            || self.authorization_encrypted_response_alg.is_some()
         {
             parameters
                 .push(RegistrationParameter { name: "jwks_uri", value: hub.jwks_uri.clone() });
@@ -105,9 +109,7 @@ impl OidcConnector {
         context: ConnectorContext,
     ) -> Result<Self, ConnectorConfigError> {
         let client_secret = configured.client_secret.clone();
-        if client_secret.is_none()
-            && kind.token_endpoint_auth_method != UpstreamAuthMethod::PrivateKeyJwt
-        {
+        if client_secret.is_none() && kind.token_endpoint_auth_method.has_secret() {
             return Err(ConnectorConfigError::new(
                 "kind.oidc.client_secret",
                 "it is missing; set it to the file or environment variable with the secret",
@@ -118,8 +120,17 @@ impl OidcConnector {
             insecure_http: kind.insecure_http,
             internal_hosts: &kind.internal_hosts,
             ca_bundle: ca_bundle.as_ref(),
+            client_identity: None,
         };
         let (http, probe_http) = options.clients("kind.oidc", &context.http_clients)?;
+        let certificate_http = match configured.client_identity.as_ref() {
+            None => (http.clone(), probe_http.clone()),
+            identity => {
+                check_identity(identity, context.env.now())?;
+                HttpClientOptions { client_identity: identity, ..options }
+                    .clients("kind.oidc.client_certificate", &context.http_clients)?
+            }
+        };
         let issuer = url::Url::parse(&kind.issuer).map_err(|_| {
             ConnectorConfigError::new(
                 "kind.oidc.issuer",
@@ -143,6 +154,8 @@ impl OidcConnector {
                 provider: CachedDocument::default(),
                 keys: CachedDocument::default(),
                 clock_skew: Mutex::default(),
+                certificate_http,
+                dpop_nonces: ServerNonces::default(),
             }),
         })
     }
@@ -156,11 +169,14 @@ impl Connector for OidcConnector {
     ) -> Result<AuthorizationRedirect, ConnectorError> {
         let upstream = &self.upstream;
         let provider = upstream.provider().await?;
+        let dpop_key = Upstream::new_dpop_key(&provider)?;
+        let dpop = upstream.dpop_session(dpop_key.as_ref())?;
         let url = authorization_request::authorization_url(
             &provider,
             &upstream.kind,
             &upstream.acr_policy,
             &request,
+            dpop.as_ref().map(DpopSession::thumbprint),
         )?;
         let url = upstream.protect_request(&provider, url).await?;
         Ok(AuthorizationRedirect {
@@ -171,6 +187,7 @@ impl Connector for OidcConnector {
             // A signed response has its issuer inside (RFC 9207 §2.4).
             iss_expected: provider.iss_expected
                 && upstream.kind.authorization_signed_response_alg.is_none(),
+            dpop_key,
         })
     }
 
@@ -188,10 +205,9 @@ impl Connector for OidcConnector {
             callback,
         )?;
         let provider = upstream.provider().await?;
-        let assertion = upstream.sign_client_assertion(&attempt.redirect.token_endpoint).await?;
-        let tokens =
-            code_exchange::exchange_code(&provider, &upstream.http, code, &attempt, assertion)
-                .await?;
+        let dpop = upstream.dpop_session(attempt.redirect.dpop_key.as_ref())?;
+        let call = (&*provider, CallPurpose::Login);
+        let tokens = upstream.exchange_code(call, code, &attempt, dpop.as_ref()).await?;
         let tokens = OidcTokens { id_token: upstream.decrypt_id_token(tokens.id_token)?, ..tokens };
         let id_token = upstream.verify_id_token(&provider, &tokens, &attempt).await?;
         let now = upstream.env.now();
@@ -207,7 +223,8 @@ impl Connector for OidcConnector {
             AuthTimeSource::Callback => now,
         };
         let level = upstream.check_level(&id_token, attempt.request.level)?;
-        let userinfo = upstream.fetch_userinfo(&provider, &tokens, &id_token).await?;
+        let userinfo =
+            upstream.fetch_userinfo(&provider, (&tokens, dpop.as_ref()), &id_token).await?;
         for claims in [&id_token, &userinfo] {
             upstream.report_referred_claims(claims);
         }
@@ -227,6 +244,10 @@ impl Connector for OidcConnector {
             claims: merge_claims(id_token, userinfo),
             id_token: Some(tokens.id_token),
         })
+    }
+
+    fn claimed_state(&self, response: &Secret<String>) -> Option<String> {
+        self.upstream.claimed_state(response)
     }
 
     async fn end_session(&self, request: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
@@ -273,18 +294,8 @@ impl Connector for OidcConnector {
     }
 
     async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorError> {
-        let upstream = &self.upstream;
-        let provider = upstream.provider().await?;
-        let assertion = upstream.sign_client_assertion(&provider.token_endpoint).await?;
-        let assertion_params = code_exchange::assertion_params(assertion);
-        code_flow::redeem_unknown_code(
-            &provider.client,
-            &upstream.probe_http,
-            redirect_uri,
-            &upstream.env,
-            assertion_params,
-        )
-        .await
+        let provider = self.upstream.provider().await?;
+        self.upstream.redeem_unknown_code(&provider, redirect_uri).await
     }
 
     fn keys_fetched_at(&self) -> Option<Timestamp> {
@@ -294,6 +305,21 @@ impl Connector for OidcConnector {
     fn clock_skew_seconds(&self) -> Option<i64> {
         *self.upstream.clock_skew.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Checks the hub's certificate and key.
+fn check_identity(
+    identity: Option<&Secret<String>>,
+    now: Timestamp,
+) -> Result<(), ConnectorConfigError> {
+    let checked = identity.map_or(Ok(()), |identity| check_client_identity(identity, now));
+    checked.map_err(|error| {
+        let key = match error.part {
+            ClientIdentityPart::Certificate => "kind.oidc.client_certificate",
+            ClientIdentityPart::Key => "kind.oidc.client_key",
+        };
+        ConnectorConfigError::new(key, error.message)
+    })
 }
 
 /// Returns the identity claims of both. Userinfo takes precedence over the ID token.

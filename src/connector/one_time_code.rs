@@ -110,10 +110,24 @@ impl<T: Serialize + DeserializeOwned> OneTimeCodes<T> {
     /// # Errors
     /// Returns an error if the value was not stored.
     pub async fn issue(&self, state: &str, value: &T, env: &Env) -> Result<String, CodeStoreError> {
+        self.issue_for(CODE_LIFETIME, state, value, env).await
+    }
+
+    /// Issues a code as [`Self::issue`], for another lifetime.
+    ///
+    /// # Errors
+    /// Returns an error if the value was not stored.
+    pub async fn issue_for(
+        &self,
+        lifetime: Duration,
+        state: &str,
+        value: &T,
+        env: &Env,
+    ) -> Result<String, CodeStoreError> {
         let (code, now) = (env.entropy().token(), env.now());
         let bytes = serde_json::to_vec(&StoredCode { state, value })
             .map_err(|error| CodeStoreError::Unavailable(error.to_string()))?;
-        self.store.insert(&self.storage_key(&code), bytes, now + CODE_LIFETIME, now).await?;
+        self.store.insert(&self.storage_key(&code), bytes, now + lifetime, now).await?;
         Ok(code)
     }
 

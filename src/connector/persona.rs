@@ -248,6 +248,7 @@ impl Connector for PersonaConnector {
             client_id: "passerelle".into(),
             url: url.into(),
             iss_expected: true,
+            dpop_key: None,
         })
     }
 

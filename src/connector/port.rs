@@ -11,9 +11,12 @@ use super::error::ConnectorError;
 use super::hub_page::PasswordPage;
 use super::one_time_code::CodeStore;
 use super::sandbox_form::SandboxForm;
+use super::wallet_page::WalletPage;
+use super::wallet_request_store::WalletRequestStore;
 use crate::config::SandboxMode;
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::{Env, Timestamp};
+use crate::ids::Secret;
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
     UpstreamAuthorizationRequest, UpstreamLogout,
@@ -43,6 +46,12 @@ pub trait Connector: Send + Sync {
         attempt: LoginAttempt,
         callback: CallbackParams,
     ) -> Result<Authentication, ConnectorError>;
+
+    /// Returns the unverified `state` of an encrypted authorization response, which finds the login;
+    /// `None` if it can't be decrypted, and for a kind without such responses.
+    fn claimed_state(&self, _response: &Secret<String>) -> Option<String> {
+        None
+    }
 
     /// Returns the URL that ends the session at the identity provider; `None` if it has no logout.
     ///
@@ -120,6 +129,11 @@ pub trait Connector: Send + Sync {
         None
     }
 
+    /// Returns the presentation requests behind the hub's wallet page, for a kind that has one.
+    fn wallet_page(&self) -> Option<&dyn WalletPage> {
+        None
+    }
+
     /// Returns the model of the hub's sandbox page, for a kind that has one.
     fn sandbox_form(&self) -> Option<&dyn SandboxForm> {
         None
@@ -140,4 +154,6 @@ pub struct ConnectorContext {
     pub metrics: Option<Arc<Metrics>>,
     /// Stores the one-time codes of the hub's own login pages.
     pub code_store: Arc<dyn CodeStore>,
+    /// Stores the requests that wallets have.
+    pub wallet_requests: Arc<dyn WalletRequestStore>,
 }

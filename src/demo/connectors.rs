@@ -1,5 +1,7 @@
 //! Writes the connector files of the demo's hubs, and the look of its identity providers.
 
+/// Person of the sandbox, who also has a document in the demo wallet.
+pub use crate::connector::persona::Persona as DemoPerson;
 use crate::protocol::acr::Platform;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg};
 use crate::token::decrypt::JweAlgorithms;
@@ -156,6 +158,53 @@ internal_hosts = ["localhost"]
 
 /// Theme file in the folder of an identity provider.
 pub const THEME: &str = "theme.toml";
+
+/// Returns true if this program has the kind of [`wallet_file`], which is a Cargo feature.
+pub const fn has_wallets() -> bool {
+    cfg!(feature = "openid4vp")
+}
+
+/// Returns the file that connects a hub to the demo wallet at `address`. Its certificates stand in
+/// the folder `wallet`.
+pub fn wallet_file(platform: Platform, address: &str) -> String {
+    let lowest = match platform {
+        Platform::Standard => "eidas1",
+        Platform::High => "eidas2",
+    };
+    WALLET.replace("{levels}", &levels(&[lowest, "eidas3"])).replace("{address}", address)
+}
+
+const WALLET: &str = r#"
+# A wallet with make-believe identity documents (docs/wallet.md). It is a page of the demo.
+name = { fr = "Portefeuille de démonstration", en = "Demo wallet" }
+identity = "verified"
+{levels}
+unmapped_claims = "drop"
+
+[mapping]
+given_name = { from = "given_name" }
+family_name = { from = "birth_family_name" }
+preferred_username = { from = "family_name" }
+birthdate = { from = "birthdate" }
+gender = { from = "sex", map = { "1" = "male", "2" = "female" }, otherwise = "unspecified" }
+birthplace = { from = "/place_of_birth/locality", map = { Paris = "75107", Ajaccio = "2A004", Bordeaux = "33063", Lyon = "69123" } }
+birthcountry = { from = "/place_of_birth/country", map = { FR = "99100", ES = "99134", SN = "99341" } }
+
+[kind.openid4vp]
+certificate = "wallet/access.pem"
+private_key = { file = "secrets/connectors/portefeuille/access.key" }
+trust_anchors = "wallet/issuers.pem"
+subject_claims = ["personal_administrative_number", "issuing_country"]
+wallets = [{ url = "{address}/authorize" }]
+insecure_http = true
+
+[[kind.openid4vp.credentials]]
+id = "pid"
+format = "dc+sd-jwt"
+types = ["urn:eudi:pid:1"]
+claims = ["given_name", "family_name", "birth_family_name", "birthdate", "sex", "/place_of_birth/country", "personal_administrative_number", "issuing_country"]
+optional_claims = ["/place_of_birth/locality"]
+"#;
 
 /// Returns the `levels` line of a connector, for levels in ascending order.
 pub fn levels(names: &[&str]) -> String {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::DemoStartError;
 use super::connectors::{
-    self, IDENTITY_PROVIDERS, IdentityProvider, RESPONSE_ENCRYPTION, SCOPES, UNREACHABLE,
-    encryption_lines, quoted,
+    self, IDENTITY_PROVIDERS, IdentityProvider, NamedFile, RESPONSE_ENCRYPTION, SCOPES,
+    UNREACHABLE, encryption_lines, quoted,
 };
 use super::data_provider::{DataProviderRegistration, RECORD_PATH};
 use super::files::DemoFiles;
@@ -58,6 +58,8 @@ pub struct PlatformOrigins {
 pub struct DemoPlatform {
     pub platform: Platform,
     pub origins: PlatformOrigins,
+    /// Further files of the hub: those of the demo wallet.
+    pub more_hub_files: Vec<NamedFile>,
     secrets: Secrets,
 }
 
@@ -108,7 +110,7 @@ impl DemoPlatform {
             subjects: fresh(),
             admin: fresh(),
         };
-        Self { platform, origins, secrets }
+        Self { platform, origins, more_hub_files: Vec::new(), secrets }
     }
 
     /// Returns the configured name of the platform, and a suffix for names that must be unique on
@@ -173,6 +175,7 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
         for (provider, origin) in IDENTITY_PROVIDERS.iter().zip(&self.origins.identity_providers) {
             files.extend(provider.connector_files(self.platform, origin));
         }
+        files.extend(self.more_hub_files.iter().cloned());
         DemoFiles::write(files, self.secrets.environment())
     }
 

@@ -21,11 +21,12 @@ use actix_web::dev::Server;
 use actix_web::{App, HttpRequest, HttpServer, web};
 use url::Url;
 
-use self::http::UniqueParams;
+pub(super) use self::http::{UniqueParams, cross_site_reason, redirect_to};
 use self::op_client::{DemoTokens, OpClient, OpClientError, OpMetadata};
+pub(super) use self::page::negotiate_locale;
 use self::page::{authentication_methods, display_claim, token_parts};
 pub use self::registration::{ConsoleAccess, HubRegistration, ServiceProviderSettings};
-use self::sessions::SessionMap;
+pub(super) use self::sessions::SessionMap;
 use self::verify::{ExpectedToken, TokenError};
 use crate::config::{Diagnostic, theme};
 use crate::digest;
@@ -116,6 +117,16 @@ enum CallbackError {
     Empty,
 }
 
+/// Returns the theme of the demo's own pages.
+///
+/// # Errors
+/// `Theme`.
+pub(super) fn demo_theme() -> Result<PageTheme, SetupError> {
+    let mut problems = Vec::new();
+    let theme = theme::parse_embedded_theme(THEME, &mut problems);
+    theme.as_ref().map(PageTheme::from).ok_or(SetupError::Theme(problems))
+}
+
 impl DemoServiceProvider {
     /// Creates a service provider.
     ///
@@ -129,11 +140,7 @@ impl DemoServiceProvider {
         }
         let secure = redirect_uri.scheme() == "https";
         let hub = OpClient::new().map_err(SetupError::Client)?;
-        let mut problems = Vec::new();
-        let theme = theme::parse_embedded_theme(THEME, &mut problems)
-            .as_ref()
-            .map(PageTheme::from)
-            .ok_or(SetupError::Theme(problems))?;
+        let theme = demo_theme()?;
         Ok(Self {
             settings,
             env,

@@ -22,7 +22,9 @@ pub fn days_left(der: &[u8], now: Timestamp) -> Option<i64> {
     Some((seconds(expiry)? - seconds(now)?) / 86_400)
 }
 
-fn expiry(certificate: &X509) -> Option<Timestamp> {
+/// Returns when a certificate expires.
+#[must_use]
+pub fn expiry(certificate: &X509) -> Option<Timestamp> {
     let since = Asn1Time::from_unix(0).ok()?.diff(certificate.not_after()).ok()?;
     let seconds = i64::from(since.days) * 86_400 + i64::from(since.secs);
     Some(Timestamp::from_seconds(u64::try_from(seconds).unwrap_or_default()))

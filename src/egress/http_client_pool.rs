@@ -37,6 +37,12 @@ impl HttpClientPool {
         Self(Arc::default(), limits)
     }
 
+    /// Returns the limits of its clients.
+    #[must_use]
+    pub const fn limits(&self) -> CallLimits {
+        self.1
+    }
+
     /// Returns the client for these rules. With a `ca_bundle`, only its authorities may
     /// issue a server's certificate.
     ///

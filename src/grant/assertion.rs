@@ -19,7 +19,7 @@ use crate::config::client_assertions::{AcceptedAudiences, AssertionRules};
 use crate::config::federation::ClientAuthentication;
 use crate::env::Timestamp;
 use crate::ids::ClientId;
-use crate::protocol::alg::SigningAlg;
+use crate::protocol::alg::VerificationAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ProtocolRules;
 use crate::store::{NewRecord, StoreError};
@@ -135,7 +135,7 @@ impl Grants {
         let jws = self.verify_client_jws(client, assertion, rules.alg).await?;
         let now = self.core.env.now();
         let used = validate_assertion(&jws, client_id, rules, &self.core.issuer, now)?;
-        if used.issued_at.seconds() < self.assertion_quota.known_since().seconds() {
+        if used.issued_at.seconds() < self.single_use_quota.known_since().seconds() {
             return Err(AssertionError::BeforeStart.into());
         }
         self.record_jti(client_id, &used, now).await?;
@@ -150,7 +150,7 @@ impl Grants {
         &self,
         client: &ServiceProvider,
         assertion: &str,
-        alg: SigningAlg,
+        alg: VerificationAlg,
     ) -> Result<VerifiedJws, AssertionError> {
         let client_id = &client.registration.client_id;
         let keys = self.client_keys.keys(client_id, &client.keys).ok_or(AssertionError::NoKeys)?;
@@ -186,13 +186,13 @@ impl Grants {
         now: Timestamp,
     ) -> Result<(), AssertionError> {
         // Checked before the store, whose capacity is shared by all clients.
-        if !self.assertion_quota.has_capacity(client_id, now) {
+        if !self.single_use_quota.has_capacity(client_id, now) {
             return Err(AssertionError::QuotaExceeded);
         }
         let draft = NewRecord::new(Vec::new(), used.until);
         match self.store.insert(assertion_key(client_id, used.jti), draft, now).await {
             Ok(_) => {
-                self.assertion_quota.reserve(client_id, used.until);
+                self.single_use_quota.reserve(client_id, used.until);
                 Ok(())
             }
             Err(StoreError::Exists) => Err(AssertionError::Replayed),
@@ -204,7 +204,7 @@ impl Grants {
 /// Bounds the used assertions and DPoP proofs that the store holds for each client: a client that
 /// floods the hub with valid ones must not exhaust the store.
 #[derive(Debug)]
-pub struct UsedAssertionQuota {
+pub struct SingleUseQuota {
     max_per_client: usize,
     /// Counts by the minute of expiry. Only registered clients get an entry, and an assertion's
     /// lifetime spans few minutes.
@@ -213,7 +213,7 @@ pub struct UsedAssertionQuota {
     known_since: AtomicU64,
 }
 
-impl UsedAssertionQuota {
+impl SingleUseQuota {
     /// Creates a quota that gives each client half of the store's capacity.
     #[must_use]
     pub fn with_store_capacity(capacity: usize) -> Self {

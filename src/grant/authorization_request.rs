@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Grants;
+use super::dpop::{AcceptedProof, ProofTarget};
 use super::error::GrantError;
 use super::records::{new_record, pushed_request_key};
 use super::request_object::{UsedObject, ValidRequestObject};
@@ -18,9 +19,11 @@ use crate::config::ServiceProvider;
 use crate::ids::{ClientId, InteractionHash};
 use crate::protocol::authorize::parameter_source::ParameterSource;
 use crate::protocol::authorize::{AuthorizationError, RequestMethod, validate_request};
-use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::catalogue::{ErrorCode, Param};
+use crate::protocol::discovery::path;
 use crate::protocol::params::Params;
 use crate::protocol::pushed_request::{PushedRequest, PushedResponse};
+use crate::protocol::sender_constraint::DpopHeader;
 use crate::store::{NewRecord, RecordKey, StoreError, TakeOutcome};
 
 /// How long a pushed request waits for the browser (RFC 9126 §2.2 suggests 5 to 600 seconds).
@@ -79,6 +82,9 @@ impl Grants {
         &self,
         params: &'p Params,
     ) -> Result<ResolvedRequest<'p>, ParameterSourceError> {
+        if let Some(client_id) = params.get("client_id") {
+            self.core.ensure_client_known(client_id).await;
+        }
         let Some((client, source)) = self.find_source(params)? else {
             return Ok(ResolvedRequest { params: Cow::Borrowed(params), single_use: None });
         };
@@ -137,7 +143,7 @@ impl Grants {
             SingleUseRecord::Object(client_id, UsedObject { key, until }) => {
                 match self.store.insert(key.clone(), NewRecord::new(value, *until), now).await {
                     Ok(_) => {
-                        self.assertion_quota.reserve(client_id, *until);
+                        self.single_use_quota.reserve(client_id, *until);
                         Ok(())
                     }
                     Err(StoreError::Exists) => Err(self.used_object_error(key).await?),
@@ -160,7 +166,11 @@ impl Grants {
         let client_id = &client.registration.client_id;
         let stored = async {
             let params = self.pushed_params(&client, request).await?;
+            let (params, proof) = self.bind_to_dpop_key(&client, params, request.dpop.as_ref())?;
             self.check_pushed_params(&params)?;
+            if let Some(proof) = proof {
+                self.use_dpop_proof(client_id, &proof).await?;
+            }
             self.store_pushed_request(client_id, &params).await
         };
         let reference = stored.await.map_err(|code| GrantError::for_client(client_id, code))?;
@@ -187,11 +197,35 @@ impl Grants {
                             error => error.into(),
                         }
                     })?;
-                    self.assertion_quota.reserve(&registration.client_id, until);
+                    self.single_use_quota.reserve(&registration.client_id, until);
                 }
                 Ok(params)
             }
         }
+    }
+
+    /// Binds the code to the key of the request's DPoP proof, as `dpop_jkt` would (RFC 9449 §10.1).
+    fn bind_to_dpop_key(
+        &self,
+        client: &ServiceProvider,
+        params: Params,
+        header: Option<&DpopHeader>,
+    ) -> Result<(Params, Option<AcceptedProof>), ErrorCode> {
+        // Ignored as at the token endpoint, where the certificate counts.
+        let header = header.filter(|_| !client.token_binding.certificate_required);
+        let Some(header) = header else { return Ok((params, None)) };
+        let target = ProofTarget { path: path::PUSHED_REQUEST, access_token: None };
+        let proof = self.verify_dpop_proof(client, header, target)?;
+        let name = Param::DpopJkt.name();
+        let params = match params.get(name) {
+            Some(jkt) if jkt == proof.thumbprint => params,
+            Some(_) => return Err(ErrorCode::DpopJktMismatch),
+            None => {
+                let bound = (name.to_owned(), proof.thumbprint.clone());
+                Params::new(params.pairs().iter().cloned().chain([bound]).collect())
+            }
+        };
+        Ok((params, Some(proof)))
     }
 
     /// Makes the checks of the authorization endpoint, so that the client gets the error and not

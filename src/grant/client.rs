@@ -71,6 +71,9 @@ impl Grants {
         &self,
         offered: &Credentials,
     ) -> Result<Arc<ServiceProvider>, GrantError> {
+        if let Some(client_id) = offered.claimed_client() {
+            self.core.ensure_client_known(client_id.as_str()).await;
+        }
         let authenticated = match offered {
             Credentials::SecretPost { client_id, secret } => {
                 self.authenticate_by_secret(client_id, secret, SecretTransport::Post)
@@ -121,13 +124,7 @@ impl Grants {
     }
 
     fn authentication_error(&self, offered: &Credentials, error: ClientAuthError) -> GrantError {
-        let named = match offered {
-            Credentials::SecretPost { client_id, .. }
-            | Credentials::SecretBasic { client_id, .. }
-            | Credentials::Certificate { client_id, .. }
-            | Credentials::Public { client_id } => Some(client_id),
-            Credentials::Assertion { claimed, .. } => claimed.as_ref(),
-        };
+        let named = offered.claimed_client();
         let federation = self.core.federation.load();
         let service = named.and_then(|id| federation.service_provider(id));
         let client_id = service.map(|service| service.registration.client_id.clone());

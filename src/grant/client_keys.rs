@@ -211,8 +211,10 @@ impl KeyDirectory {
 
     /// Fetches all missing and expiring key sets once, and waits for the results.
     pub async fn refresh(&self, env: &Env) {
-        let published = self.published();
-        let calls = published.iter().map(|published| published.refresh(env));
+        let calls = self.published().into_iter().map(|published| {
+            let env = env.clone();
+            async move { published.refresh(&env).await }
+        });
         stream::iter(calls).buffer_unordered(MAX_CONCURRENT_FETCHES).collect::<()>().await;
     }
 

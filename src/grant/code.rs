@@ -176,7 +176,7 @@ impl Grants {
                 let subject = self.subjects.derive(
                     provider.subject_key_version,
                     &provider.sector,
-                    authentication,
+                    (&authentication.connector, &authentication.upstream_subject),
                     identity,
                 )?;
                 subjects.insert(provider.sector.clone(), subject);

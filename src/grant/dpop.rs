@@ -60,7 +60,11 @@ impl Grants {
         target: ProofTarget<'_>,
     ) -> Result<AcceptedProof, ErrorCode> {
         let proof = DpopProof::parse(header.proof.reveal()).and_then(DpopProof::verify);
-        let VerifiedDpopProof { thumbprint, claims } = proof.map_err(DpopProofError::code)?;
+        let VerifiedDpopProof { has_fapi_algorithm, thumbprint, claims } =
+            proof.map_err(DpopProofError::code)?;
+        if client.registration.protection.profile.is_some() && !has_fapi_algorithm {
+            return Err(ErrorCode::DpopProofProfile);
+        }
         let text = |name: &str| claims.get(name).and_then(Value::as_str);
         if text("htm") != Some(header.method.as_str()) {
             return Err(ErrorCode::DpopProofMethod);
@@ -83,7 +87,7 @@ impl Grants {
         }
         // A store that began empty doesn't know this proof if it was used before: the client is
         // asked for another one.
-        if issued_at.seconds() < self.assertion_quota.known_since().seconds() {
+        if issued_at.seconds() < self.single_use_quota.known_since().seconds() {
             return Err(ErrorCode::DpopNonceRequired);
         }
         let until = issued_at + MAX_PROOF_AGE + CLOCK_SKEW_TOLERANCE;
@@ -102,13 +106,13 @@ impl Grants {
     ) -> Result<(), ErrorCode> {
         let now = self.core.env.now();
         // Checked before the store, whose capacity is shared by all clients.
-        if !self.assertion_quota.has_capacity(client_id, now) {
+        if !self.single_use_quota.has_capacity(client_id, now) {
             return Err(ErrorCode::TooManyDpopProofs);
         }
         let key = dpop_proof_key(&proof.thumbprint, &proof.jti);
         match self.store.insert(key, NewRecord::new(Vec::new(), proof.until), now).await {
             Ok(_) => {
-                self.assertion_quota.reserve(client_id, proof.until);
+                self.single_use_quota.reserve(client_id, proof.until);
                 Ok(())
             }
             Err(StoreError::Exists) => Err(ErrorCode::DpopProofReplayed),

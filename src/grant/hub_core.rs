@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use super::client_registration::ClientRegistrations;
 use crate::assurance::Platform;
 use crate::audit::Audit;
 use crate::config::CurrentFederation;
 use crate::env::Env;
+use crate::ids::ClientId;
 use crate::quota::RateLimits;
 use crate::session::SessionLimits;
 use crate::telemetry::Metrics;
@@ -17,6 +19,8 @@ pub struct HubCore {
     /// `{base_url}/api/v2`.
     pub issuer: String,
     pub federation: CurrentFederation,
+    /// `None` if clients can't register themselves.
+    pub registrations: Option<Arc<ClientRegistrations>>,
     pub metrics: Arc<Metrics>,
     pub audit: Audit,
     pub rate_limits: Arc<RateLimits>,
@@ -29,6 +33,21 @@ impl HubCore {
     #[must_use]
     pub fn callback_base(&self) -> String {
         format!("{}/callback/", self.issuer)
+    }
+
+    /// Reads the registrations if this hub doesn't know the client and another one may have
+    /// registered it. Costs no store call for a client of the configuration.
+    pub async fn ensure_client_known(&self, client_id: &str) {
+        if let Some(registrations) = &self.registrations {
+            registrations.ensure_known(client_id).await;
+        }
+    }
+
+    /// Remembers that a client signed a user in, so that its registration doesn't expire.
+    pub fn record_client_use(&self, client_id: &ClientId) {
+        if let Some(registrations) = &self.registrations {
+            registrations.record_use(client_id);
+        }
     }
 }
 
@@ -55,6 +74,7 @@ impl HubCore {
             platform: Platform::Standard,
             issuer: crate::testing::samples::ISSUER.into(),
             federation,
+            registrations: None,
             rate_limits: Arc::new(RateLimits::new(rates, &env, &metrics)),
             session_limits: SessionLimits::for_platform(Platform::Standard),
             audit: Audit::off(),

@@ -151,6 +151,11 @@ pub(super) fn upstream_session_key(
     hashed_key(RecordKind::UpstreamSession, &format!("{member}\n{connector}\n{value}"))
 }
 
+/// Returns the key of the sessions of a `sub` of this hub. No `member` of the keys above is empty.
+pub(super) fn subject_sessions_key(subject: &Subject) -> RecordKey {
+    hashed_key(RecordKind::UpstreamSession, &format!("\n{subject}"))
+}
+
 /// Returns the key of a used assertion. Ids hold no line break, so two different pairs never share
 /// a key.
 pub(super) fn assertion_key(client_id: &ClientId, jti: &str) -> RecordKey {

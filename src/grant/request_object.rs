@@ -13,17 +13,22 @@ use super::records::request_object_key;
 use crate::config::ServiceProvider;
 use crate::config::client_assertions::{AcceptedAudiences, Audience};
 use crate::env::Timestamp;
-use crate::protocol::alg::SigningAlg;
+use crate::protocol::alg::VerificationAlg;
 use crate::protocol::authorize::request_object::parameters_of_object;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::Params;
-use crate::protocol::registration::ProtocolRules;
+use crate::protocol::registration::{ProtocolRules, Registration};
 use crate::store::RecordKey;
-use crate::token::verify::{Expiry, TimeClaimError, VerifiedJws, check_time_claims, numeric_date};
+use crate::token::verify::{
+    Expiry, TimeClaimError, VerifiedJws, check_time_claims, names_audience, numeric_date,
+};
 
 /// Maximum time to `exp`: the ten minutes of common libraries, plus one minute of clock skew. It
 /// bounds how long the store remembers a used object.
 const MAX_LIFETIME: Duration = Duration::from_secs(660);
+
+/// Maximum time since `nbf`, and from there to `exp`, where messages must be signed.
+const MAX_SIGNED_LIFETIME: Duration = Duration::from_secs(3600);
 
 /// A valid request object, not used yet.
 pub(super) struct ValidRequestObject {
@@ -48,7 +53,7 @@ impl Grants {
     pub(super) async fn validate_request_object(
         &self,
         client: &ServiceProvider,
-        (object, alg): (&str, SigningAlg),
+        (object, alg): (&str, VerificationAlg),
         outer: &Params,
     ) -> Result<ValidRequestObject, ErrorCode> {
         let client_id = &client.registration.client_id;
@@ -60,12 +65,13 @@ impl Grants {
             }
         })?;
         let now = self.core.env.now();
-        let rules = client.registration.rules;
-        let expires_at = check_claims(&jws, client_id.as_str(), (&self.core.issuer, rules), now)?;
-        let issued_at = numeric_date(&jws.claims, "iat").ok().flatten();
-        // An object that was used before the store became empty (see `UsedAssertionQuota`).
-        if issued_at.unwrap_or_else(|| expires_at - MAX_LIFETIME).seconds()
-            < self.assertion_quota.known_since().seconds()
+        let expires_at = check_claims(&jws, &client.registration, &self.core.issuer, now)?;
+        // Not accepted before, so not used before.
+        let begins_at =
+            ["iat", "nbf"].iter().find_map(|name| numeric_date(&jws.claims, name).ok()?);
+        // An object that was used before the store became empty (see `SingleUseQuota`).
+        if begins_at.unwrap_or_else(|| expires_at - MAX_LIFETIME).seconds()
+            < self.single_use_quota.known_since().seconds()
         {
             return Err(ErrorCode::RequestObjectReplayed);
         }
@@ -74,7 +80,7 @@ impl Grants {
             key: request_object_key(client_id, jti),
             until: expires_at + CLOCK_SKEW_TOLERANCE,
         });
-        if used.is_some() && !self.assertion_quota.has_capacity(client_id, now) {
+        if used.is_some() && !self.single_use_quota.has_capacity(client_id, now) {
             return Err(ErrorCode::TooManyAssertions);
         }
         Ok(ValidRequestObject { params, used })
@@ -84,23 +90,19 @@ impl Grants {
 /// Checks the claims of the JWT itself, and returns its `exp`.
 fn check_claims(
     VerifiedJws { header, claims }: &VerifiedJws,
-    client_id: &str,
-    (issuer, rules): (&str, ProtocolRules),
+    client: &Registration,
+    issuer: &str,
     now: Timestamp,
 ) -> Result<Timestamp, ErrorCode> {
     // RFC 9101 §10.8: no other JWT of the client passes for a request object.
     if !has_typ(header, "oauth-authz-req+jwt") {
         return Err(ErrorCode::RequestObjectTyp);
     }
-    if claims.get("iss").and_then(Value::as_str) != Some(client_id) {
+    if claims.get("iss").and_then(Value::as_str) != Some(client.client_id.as_str()) {
         return Err(ErrorCode::RequestObjectClient);
     }
-    let audiences = match rules {
-        ProtocolRules::Federation => AcceptedAudiences::IssuerAlone,
-        ProtocolRules::Openid => AcceptedAudiences::AnyOf(vec![Audience::Issuer]),
-    };
     // An object for another server, which could replay it here (RFC 9101 §10.2).
-    if !claims.get("aud").is_some_and(|aud| audiences.accepts(aud, issuer)) {
+    if !is_for_issuer(claims, client, issuer) {
         return Err(ErrorCode::RequestObjectAudience);
     }
     let expires_at =
@@ -113,10 +115,39 @@ fn check_claims(
             }
         }
     })?;
-    if expires_at > now + MAX_LIFETIME {
+    if client.protection.requires_signed_messages() {
+        check_signed_period(claims, expires_at, now)?;
+    } else if expires_at > now + MAX_LIFETIME {
         return Err(ErrorCode::RequestObjectTooLong);
     }
     Ok(expires_at)
+}
+
+/// Returns true if the object is for this hub. Only a pushed one may be for others as well (FAPI
+/// 2.0 Message Signing §5.3.1): its client authenticates, so that they can't replay it.
+fn is_for_issuer(claims: &Map<String, Value>, client: &Registration, issuer: &str) -> bool {
+    if client.protection.requires_signed_messages() {
+        return names_audience(claims, issuer);
+    }
+    let audiences = match client.rules {
+        ProtocolRules::Federation => AcceptedAudiences::IssuerAlone,
+        ProtocolRules::Openid => AcceptedAudiences::AnyOf(vec![Audience::Issuer]),
+    };
+    claims.get("aud").is_some_and(|aud| audiences.accepts(aud, issuer))
+}
+
+/// Checks that the object is of the last hour, and for an hour at most: an old signature proves no
+/// present intent (FAPI 2.0 Message Signing §5.3.1).
+fn check_signed_period(
+    claims: &Map<String, Value>,
+    expires_at: Timestamp,
+    now: Timestamp,
+) -> Result<(), ErrorCode> {
+    let begins_at = numeric_date(claims, "nbf").ok().flatten();
+    let is_recent = |begins_at: Timestamp| {
+        begins_at + MAX_SIGNED_LIFETIME >= now && expires_at <= begins_at + MAX_SIGNED_LIFETIME
+    };
+    if begins_at.is_some_and(is_recent) { Ok(()) } else { Err(ErrorCode::RequestObjectPeriod) }
 }
 
 /// Returns the `jti`; `None` if the object has none.

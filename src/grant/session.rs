@@ -112,6 +112,9 @@ impl Grants {
         self.record_participation(&mut session, grant);
         let key = session_key(cookie.reveal());
         self.index_upstream_session(&session, &key, now).await?;
+        for client_id in session.participants() {
+            self.index_session_subject(&session, &key, client_id).await?;
+        }
         let draft = new_record(&session, session.expires_at(&self.core.session_limits))?;
         Ok(GrantSession::new(session, Some((key, draft))))
     }
@@ -150,6 +153,11 @@ impl Grants {
             let (mut session, version) =
                 self.load_session(cookie).await?.ok_or(ErrorCode::LoginRequired)?;
             session.record_use(now);
+            let client_id = &grant.request.client_id;
+            if !session.has_participant(client_id) {
+                let key = session_key(cookie.reveal());
+                self.index_session_subject(&session, &key, client_id).await?;
+            }
             self.record_participation(&mut session, grant);
             let until = session.expires_at(&self.core.session_limits);
             let replaced = self

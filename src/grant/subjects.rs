@@ -4,8 +4,7 @@ use crate::config::Federation;
 use crate::config::model::SubjectSource;
 use crate::identity::Identity;
 use crate::identity::sub::{KeyVersion, SubjectError, SubjectKeys};
-use crate::ids::Subject;
-use crate::login::upstream::Authentication;
+use crate::ids::{ConnectorId, Secret, Subject};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::Session;
 
@@ -17,7 +16,8 @@ pub struct SubjectDeriver {
 }
 
 impl SubjectDeriver {
-    /// Derives the `sub` of a user in a sector.
+    /// Derives the `sub` of a user in a sector, from the account at an identity provider or from the
+    /// identity.
     ///
     /// # Errors
     /// `IdentityIncomplete` or `IdTokenSubject` when the source value is missing, `Internal` when
@@ -26,14 +26,14 @@ impl SubjectDeriver {
         &self,
         version: KeyVersion,
         sector: &str,
-        authentication: &Authentication,
+        (connector, upstream_subject): (&ConnectorId, &Secret<String>),
         identity: &Identity,
     ) -> Result<Subject, ErrorCode> {
         let derived = match self.source {
             SubjectSource::Pivot => self.keys.derive(version, sector, identity),
             SubjectSource::Provider => {
-                let upstream = authentication.upstream_subject.reveal();
-                self.keys.derive_from_provider(version, sector, &authentication.connector, upstream)
+                let upstream = upstream_subject.reveal();
+                self.keys.derive_from_provider(version, sector, connector, upstream)
             }
         };
         derived.map_err(SubjectError::code)

@@ -202,13 +202,14 @@ impl Hub {
             client_keys: Arc::new(
                 KeyDirectory::new(&core.federation.load(), &core.metrics).unwrap(),
             ),
-            assertion_quota: super::UsedAssertionQuota::with_store_capacity(capacities.assertions),
-            pushed_request_quota: super::UsedAssertionQuota::with_store_capacity(
+            single_use_quota: super::SingleUseQuota::with_store_capacity(capacities.assertions),
+            pushed_request_quota: super::SingleUseQuota::with_store_capacity(
                 capacities.pushed_requests,
             ),
             dpop_nonces: super::DpopNonces::from_secret(b"shared by the hubs"),
             certificate_authorities: None,
             certificate_base_url: None,
+            indexes_sessions: false,
             subjects: SubjectDeriver { source: SubjectSource::Pivot, keys: subject_keys() },
             auth_failures: AuthFailureLimiter::new(ALLOWED, &core.env),
             amr_marker: "hub".into(),

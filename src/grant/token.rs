@@ -80,9 +80,11 @@ impl Grants {
     /// failures.
     pub async fn redeem_code(&self, request: &TokenRequest) -> Result<TokenResponse, GrantError> {
         let client = self.authenticate(&request.credentials).await?;
-        self.exchange_code(&client, request)
-            .await
-            .map_err(|code| GrantError::for_client(&client.registration.client_id, code))
+        let client_id = &client.registration.client_id;
+        let response = self.exchange_code(&client, request).await;
+        let response = response.map_err(|code| GrantError::for_client(client_id, code))?;
+        self.core.record_client_use(client_id);
+        Ok(response)
     }
 
     async fn exchange_code(
@@ -262,6 +264,7 @@ impl Grants {
         let found = self.load_record::<TokenRecord>(&token_key(token)).await?;
         let (token, record) = found.ok_or(ErrorCode::AccessTokenInvalid)?;
         trace::attach_login(&token.support_id, token.trace.as_ref());
+        self.core.ensure_client_known(token.client_id.as_str()).await;
         // Removing a service provider from the federation invalidates its tokens.
         let client = self
             .core

@@ -1,8 +1,10 @@
 //! Finds the sessions that came from an upstream `sub` or `sid`, for an identity provider's logout
-//! tokens (OpenID Connect Back-Channel Logout 1.0 §2.7).
+//! tokens (OpenID Connect Back-Channel Logout 1.0 §2.7), and those of a `sub` of this hub, for
+//! operators.
 //!
-//! The index exists only for connectors whose file has `backchannel_logout = true`. It holds
-//! hashes, and names sessions by the keys of their records.
+//! The first index exists only for connectors whose file has `backchannel_logout = true`, the second
+//! one only with `index_sessions_by_sub`. They hold hashes, and name sessions by the keys of their
+//! records.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,9 +13,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Grants;
-use super::records::{decode_record, encode_record, new_record, upstream_session_key};
+use super::records::{
+    decode_record, encode_record, new_record, subject_sessions_key, upstream_session_key,
+};
 use crate::env::Timestamp;
-use crate::ids::ConnectorId;
+use crate::ids::{ClientId, ConnectorId, Subject};
 use crate::login::upstream::UpstreamLogout;
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::Session;
@@ -70,26 +74,69 @@ impl Grants {
             sid.into_iter().chain([("sub", login.upstream_subject.reveal().as_str())])
         {
             let index = upstream_session_key(&login.connector, member, value);
-            let updated = self.update_index(&index, until, |sessions| {
-                sessions.sessions.push(Arc::clone(&key.name));
-                let surplus = sessions.sessions.len().saturating_sub(MAX_SESSIONS);
-                sessions.sessions.drain(..surplus);
-            });
-            let updated = match updated.await {
-                // A login must not fail because of it; its session ends by time or by its user.
-                Err(ErrorCode::StoreFull) => {
-                    let connector = &login.connector;
-                    tracing::warn!(%connector, "no room for the index of upstream sessions: a logout token will not end this session");
-                    continue;
-                }
-                updated => updated?,
-            };
+            let Some(updated) = self.add_to_index(&index, key, until).await? else { continue };
             let is_outdated = |ended: Timestamp| issued_at.is_some_and(|issued| issued < ended);
             if updated.ended_at.is_some_and(is_outdated) {
                 return Err(ErrorCode::LoginRequired);
             }
         }
         Ok(())
+    }
+
+    /// Adds a session that is about to be stored to those of its user's `sub` at this service
+    /// provider, if the hub indexes sessions.
+    ///
+    /// # Errors
+    /// `Busy`, `StoreUnavailable`.
+    pub(super) async fn index_session_subject(
+        &self,
+        session: &Session,
+        key: &RecordKey,
+        client_id: &ClientId,
+    ) -> Result<(), ErrorCode> {
+        let subject = self.indexes_sessions.then(|| self.session_subject(session, client_id));
+        if let Some(subject) = subject.flatten() {
+            let until = self.core.env.now() + self.core.session_limits.lifetime;
+            self.add_to_index(&subject_sessions_key(&subject), key, until).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the `sub` of the session's user at a service provider; `None` if that is inactive.
+    fn session_subject(&self, session: &Session, client_id: &ClientId) -> Option<Subject> {
+        let federation = self.core.federation.load();
+        let service = federation.active_service_provider(client_id)?;
+        let login = &session.login;
+        let account = (&login.connector, &login.upstream_subject);
+        let version = service.subject_key_version;
+        self.subjects.derive(version, &service.sector, account, &login.identity).ok()
+    }
+
+    /// Returns the live sessions of a `sub`, with the keys of their records.
+    ///
+    /// # Errors
+    /// `Internal`, `StoreUnavailable`.
+    pub async fn find_subject_sessions(
+        &self,
+        subject: &Subject,
+    ) -> Result<Vec<(RecordKey, Session)>, ErrorCode> {
+        let index = subject_sessions_key(subject);
+        let named = self.load_record::<SessionIndex>(&index).await?;
+        let sessions = named.map(|(index, _)| index.sessions).unwrap_or_default();
+        self.load_sessions(sessions).await
+    }
+
+    async fn load_sessions(
+        &self,
+        names: Vec<Arc<str>>,
+    ) -> Result<Vec<(RecordKey, Session)>, ErrorCode> {
+        let keys: Vec<RecordKey> =
+            names.into_iter().map(|name| RecordKey { kind: RecordKind::Session, name }).collect();
+        let records = self.store.load_many(&keys, self.core.env.now()).await?;
+        let live = keys.into_iter().zip(records);
+        live.filter_map(|(key, record)| Some((key, record?)))
+            .map(|(key, record)| Ok((key, decode_record(&record.value)?)))
+            .collect()
     }
 
     /// Records that a logout token was used.
@@ -142,21 +189,38 @@ impl Grants {
             sessions.ended_at = sessions.ended_at.max(Some(logout.issued_at));
         });
         let named = ended.await?.sessions;
-        let keys: Vec<RecordKey> =
-            named.into_iter().map(|name| RecordKey { kind: RecordKind::Session, name }).collect();
-        let records = self.store.load_many(&keys, now).await?;
-        let mut found = Vec::new();
-        for (key, record) in keys.into_iter().zip(records) {
-            let Some(record) = record else { continue };
-            let session: Session = decode_record(&record.value)?;
-            let is_subject = |subject: &_| session.login.upstream_subject == *subject;
-            if session.login.connector == *connector
-                && logout.subject.as_ref().is_none_or(is_subject)
-            {
-                found.push((key, session));
-            }
-        }
+        let is_named = |session: &Session| {
+            let login = &session.login;
+            let is_subject = |subject: &_| login.upstream_subject == *subject;
+            login.connector == *connector && logout.subject.as_ref().is_none_or(is_subject)
+        };
+        let mut found = self.load_sessions(named).await?;
+        found.retain(|(_, session)| is_named(session));
         Ok(found)
+    }
+
+    /// Adds a session to a record of the index. `None` if the store has no room for it: a login must
+    /// not fail because of that, and its session ends by time or by its user.
+    async fn add_to_index(
+        &self,
+        index: &RecordKey,
+        session: &RecordKey,
+        until: Timestamp,
+    ) -> Result<Option<SessionIndex>, ErrorCode> {
+        let updated = self.update_index(index, until, |sessions| {
+            sessions.sessions.push(Arc::clone(&session.name));
+            let surplus = sessions.sessions.len().saturating_sub(MAX_SESSIONS);
+            sessions.sessions.drain(..surplus);
+        });
+        match updated.await {
+            Err(ErrorCode::StoreFull) => {
+                tracing::warn!(
+                    "no room for the index of sessions: neither a logout token nor an operator can end this session"
+                );
+                Ok(None)
+            }
+            updated => updated.map(Some),
+        }
     }
 
     /// Changes a record of the index, which lives until `until` at least. Returns its new value.

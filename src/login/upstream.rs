@@ -50,6 +50,9 @@ pub struct AuthorizationRedirect {
     pub token_endpoint: String,
     /// Whether the identity provider announced RFC 9207, so that the callback must carry `iss`.
     pub iss_expected: bool,
+    /// Private key that the tokens of this login are bound to (RFC 9449), if they are bound to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dpop_key: Option<Secret<Map<String, Value>>>,
 }
 
 /// An attempt at one identity provider. A login has at most one open.

@@ -22,6 +22,49 @@ impl SigningAlg {
     }
 }
 
+/// Signature algorithm of JWTs that others sign and the hub verifies (RFC 7518 §3.1; RFC 8037 §3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub enum VerificationAlg {
+    #[default]
+    ES256,
+    RS256,
+    PS256,
+    /// With Ed25519.
+    EdDSA,
+}
+
+impl VerificationAlg {
+    /// All algorithms.
+    pub const ALL: [Self; 4] = [Self::ES256, Self::RS256, Self::PS256, Self::EdDSA];
+
+    /// Returns the JOSE name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ES256 => "ES256",
+            Self::RS256 => "RS256",
+            Self::PS256 => "PS256",
+            Self::EdDSA => "EdDSA",
+        }
+    }
+
+    /// Returns whether this `alg` means the algorithm. `Ed25519` is `EdDSA` under its own name (RFC
+    /// 9864).
+    #[must_use]
+    pub fn is_named(self, alg: &str) -> bool {
+        alg == self.as_str() || (self == Self::EdDSA && alg == "Ed25519")
+    }
+}
+
+impl From<SigningAlg> for VerificationAlg {
+    fn from(alg: SigningAlg) -> Self {
+        match alg {
+            SigningAlg::ES256 => Self::ES256,
+            SigningAlg::RS256 => Self::RS256,
+        }
+    }
+}
+
 /// How the key of a JWE is agreed on or wrapped (RFC 7518 §4.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
 pub enum EncryptionAlg {

@@ -335,7 +335,8 @@ fn federation_redirect(
 ) -> ProvenRedirect {
     // `validate_parameters` rejects an unknown mode; that error travels in the default mode.
     let mode = params.get(Param::ResponseMode.name());
-    let mode = mode.and_then(|mode| ResponseMode::parse(mode, registration)).unwrap_or_default();
+    let mode = mode.and_then(|mode| ResponseMode::parse(mode, registration));
+    let mode = mode.unwrap_or_else(|| ResponseMode::default_for(registration));
     ProvenRedirect::new(redirect_uri, Some(state), mode, (issuer, &registration.client_id))
 }
 

@@ -100,6 +100,18 @@ pub enum Credentials {
 }
 
 impl Credentials {
+    /// Returns the client that the credentials claim to be of, unverified.
+    #[must_use]
+    pub const fn claimed_client(&self) -> Option<&ClientId> {
+        match self {
+            Self::SecretPost { client_id, .. }
+            | Self::SecretBasic { client_id, .. }
+            | Self::Certificate { client_id, .. }
+            | Self::Public { client_id } => Some(client_id),
+            Self::Assertion { claimed, .. } => claimed.as_ref(),
+        }
+    }
+
     /// Adds the certificate of the connection, where the request has no other credentials.
     #[must_use]
     pub fn with_certificate(self, certificate: Option<&ForwardedCertificate>) -> Self {

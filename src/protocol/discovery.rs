@@ -3,6 +3,7 @@
 //!
 //! Only working endpoints are published: those that a hub may lack are an [`OptionalEndpoint`].
 
+mod algorithms;
 mod certificates;
 mod request_protection;
 
@@ -10,9 +11,9 @@ use serde::Serialize;
 
 use super::acr::Platform;
 use super::authorize::Prompt;
-use super::client_auth::{AuthMethod, supported_auth_methods};
-use super::sender_constraint::DPOP_SIGNING_ALGS;
+use super::client_auth::AuthMethod;
 use crate::ids::Scope;
+use algorithms::{ENCRYPTION_ALGS, ENCRYPTION_ENCS, SIGNING_ALGS, token_encryption};
 pub use certificates::CertificateSupport;
 use certificates::EndpointAliases;
 pub use request_protection::ProtectionFeatures;
@@ -34,12 +35,16 @@ pub mod path {
     pub const TOKEN: &str = "/api/v2/token";
     /// Path of the pushed authorization request endpoint.
     pub const PUSHED_REQUEST: &str = "/api/v2/par";
+    /// Path of the client registration endpoint; each client's configuration is below it.
+    pub const REGISTRATION: &str = "/api/v2/register";
     /// Path of the userinfo endpoint.
     pub const USERINFO: &str = "/api/v2/userinfo";
     /// Path of the revocation endpoint.
     pub const REVOCATION: &str = "/api/v2/token/revocation";
     /// Prefix of the endpoints for logout tokens of identity providers; not in the document.
     pub const BACKCHANNEL_LOGOUT: &str = "/api/v2/backchannel-logout/";
+    /// Prefix of the endpoints that wallets call; not in the document.
+    pub const WALLET: &str = "/api/v2/wallet/";
     /// Path of the introspection endpoint.
     pub const INTROSPECTION: &str = "/api/v2/checktoken";
     /// Path of the logout endpoint.
@@ -72,6 +77,8 @@ pub struct DiscoveryInput<'a> {
     pub optional_endpoints: &'a [OptionalEndpoint],
     /// Whether a public client is registered.
     pub has_public_clients: bool,
+    /// Whether clients can register themselves.
+    pub has_registration: bool,
     /// Whether a service provider receives logout tokens.
     pub sends_logout_tokens: bool,
     /// Languages of the pages.
@@ -113,8 +120,6 @@ pub fn discovery_document(provider: &DiscoveryInput<'_>) -> Result<String, serde
     serde_json::to_string(&Document::from(provider))
 }
 
-const SIGNING_ALGS: &[&str] = &["ES256", "RS256"];
-
 /// Members in the order of Discovery 1.0 §3, then those of other standards.
 #[derive(Serialize)]
 struct Document<'a> {
@@ -123,6 +128,8 @@ struct Document<'a> {
     token_endpoint: String,
     userinfo_endpoint: String,
     jwks_uri: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    registration_endpoint: Option<String>,
     scopes_supported: &'a [Scope],
     response_types_supported: &'static [&'static str],
     response_modes_supported: Vec<&'static str>,
@@ -199,32 +206,32 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
         let (revocation, introspection) =
             (has(OptionalEndpoint::Revocation), has(OptionalEndpoint::Introspection));
         let certificates = provider.client_certificates;
-        let mut auth_methods = supported_auth_methods(provider.has_public_clients).to_vec();
+        let signing_algs = provider.protection.signing_algs();
+        let client_algs = provider.protection.client_signing_algs();
+        let mut auth_methods = provider.protection.auth_methods(provider.has_public_clients);
         auth_methods.extend(certificates.iter().flat_map(CertificateSupport::auth_methods));
-        let (algs, encs) = match provider.platform {
-            Platform::Standard => (None, None),
-            Platform::High => (Some(ENCRYPTION_ALGS), Some(ENCRYPTION_ENCS)),
-        };
+        let (algs, encs) = token_encryption(provider.platform);
         Self {
             issuer: provider.issuer,
             authorization_endpoint: at(path::AUTHORIZE),
             token_endpoint: at(path::TOKEN),
             userinfo_endpoint: at(path::USERINFO),
             jwks_uri: at(path::JWKS),
+            registration_endpoint: provider.has_registration.then(|| at(path::REGISTRATION)),
             scopes_supported: provider.scopes,
             response_types_supported: &["code"],
             response_modes_supported: provider.protection.response_modes(),
             grant_types_supported: provider.grant_types(),
             acr_values_supported: provider.acr_values(),
             subject_types_supported: &["pairwise"],
-            id_token_signing_alg_values_supported: SIGNING_ALGS,
+            id_token_signing_alg_values_supported: signing_algs,
             id_token_encryption_alg_values_supported: algs,
             id_token_encryption_enc_values_supported: encs,
-            userinfo_signing_alg_values_supported: SIGNING_ALGS,
+            userinfo_signing_alg_values_supported: signing_algs,
             userinfo_encryption_alg_values_supported: algs,
             userinfo_encryption_enc_values_supported: encs,
             token_endpoint_auth_methods_supported: auth_methods.clone(),
-            token_endpoint_auth_signing_alg_values_supported: SIGNING_ALGS,
+            token_endpoint_auth_signing_alg_values_supported: client_algs,
             claims_supported: provider.claims,
             ui_locales_supported: provider.ui_locales,
             service_documentation: provider.service_documentation,
@@ -238,7 +245,7 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             revocation_endpoint: revocation.then(|| at(path::REVOCATION)),
             revocation_endpoint_auth_methods_supported: revocation.then_some(auth_methods),
             revocation_endpoint_auth_signing_alg_values_supported: revocation
-                .then_some(SIGNING_ALGS),
+                .then_some(client_algs),
             introspection_endpoint: introspection.then(|| at(path::INTROSPECTION)),
             introspection_endpoint_auth_methods_supported: introspection
                 .then_some(INTROSPECTION_AUTH_METHODS),
@@ -250,7 +257,7 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             prompt_values_supported: Prompt::VALUES,
             authorization_response_iss_parameter_supported: true,
             protection: ProtectionMetadata::new(provider.protection, provider.base_url),
-            dpop_signing_alg_values_supported: DPOP_SIGNING_ALGS,
+            dpop_signing_alg_values_supported: provider.protection.dpop_signing_algs(),
             tls_client_certificate_bound_access_tokens: certificates.map(|_| true),
             mtls_endpoint_aliases: certificates
                 .and_then(|support| support.aliases(provider.protection.pushed)),
@@ -261,13 +268,9 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
 /// Id and secret in the body only (R204).
 const INTROSPECTION_AUTH_METHODS: &[&str] = &[AuthMethod::ClientSecretPost.as_str()];
 
-/// Algorithms for encrypting to clients: to service providers on the high platform, to data
-/// providers on both.
-const ENCRYPTION_ALGS: &[&str] = &["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"];
-const ENCRYPTION_ENCS: &[&str] = &["A256GCM"];
-
 #[cfg(test)]
 mod tests {
+    use super::super::client_auth::supported_auth_methods;
     use super::*;
     use serde_json::{Map, Value, json};
 
@@ -281,6 +284,7 @@ mod tests {
             claims: &["sub", "email"].map(String::from),
             optional_endpoints: features,
             has_public_clients: false,
+            has_registration: false,
             sends_logout_tokens: false,
             ui_locales: &["en", "fr"].map(String::from),
             service_documentation: None,
@@ -310,7 +314,7 @@ mod tests {
             "id_token_signing_alg_values_supported": ["ES256", "RS256"],
             "userinfo_signing_alg_values_supported": ["ES256", "RS256"],
             "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic", "private_key_jwt"],
-            "token_endpoint_auth_signing_alg_values_supported": ["ES256", "RS256"],
+            "token_endpoint_auth_signing_alg_values_supported": ["ES256", "RS256", "PS256", "EdDSA"],
             "claims_supported": ["sub", "email"],
             "ui_locales_supported": ["en", "fr"],
             "claims_parameter_supported": true,

@@ -20,7 +20,7 @@ pub struct ErrorResponse {
 #[derive(Serialize)]
 struct Body<'a> {
     error: &'static str,
-    error_description: &'static str,
+    error_description: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     error_uri: Option<&'a str>,
 }
@@ -28,8 +28,12 @@ struct Body<'a> {
 impl<'a> Body<'a> {
     /// Returns the JSON text. Strings always serialize; an empty object is still valid JSON.
     fn to_json(entry: &CatalogueEntry, error_uri: Option<&'a str>) -> String {
-        let body = Self { error: entry.oauth, error_description: entry.description, error_uri };
-        serde_json::to_string(&body).unwrap_or_else(|_| "{}".into())
+        Self { error: entry.oauth, error_description: entry.description, error_uri }
+            .serialize_text()
+    }
+
+    fn serialize_text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_else(|_| "{}".into())
     }
 }
 
@@ -67,6 +71,18 @@ impl ErrorResponse {
         // RFC 9449 §7.1: a challenge answers a proof that is refused.
         let status = if entry.oauth == "invalid_request" { entry.status } else { 401 };
         Self { status, www_authenticate: Some(dpop_challenge(entry.oauth)), ..response }
+    }
+
+    /// Creates the response to a client that registers itself (RFC 7591 §3.2.2; RFC 7592 §2).
+    /// `description` names the member that is wrong.
+    #[must_use]
+    pub fn for_registration(code: ErrorCode, description: Option<&str>) -> Self {
+        let entry = code.entry();
+        let error_description = description.unwrap_or(entry.description);
+        let body = Body { error: entry.oauth, error_description, error_uri: None }.serialize_text();
+        // RFC 6750 §3.1
+        let www_authenticate = (entry.status == 401).then_some("Bearer error=\"invalid_token\"");
+        Self { www_authenticate, body, ..Self::from(code) }
     }
 
     /// Adds the address of a page about the error (RFC 6749 §5.2).

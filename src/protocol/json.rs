@@ -20,14 +20,29 @@ const MAX_DEPTH: u8 = 16;
 /// # Errors
 /// `Malformed` for anything else.
 pub fn parse_object(text: &[u8]) -> Result<Map<String, Value>, JsonError> {
+    match parse_value(text)? {
+        Value::Object(members) => Ok(members),
+        _ => Err(JsonError::Malformed),
+    }
+}
+
+/// Parses one JSON array by the same rules.
+///
+/// # Errors
+/// `Malformed` for anything else.
+pub fn parse_array(text: &[u8]) -> Result<Vec<Value>, JsonError> {
+    match parse_value(text)? {
+        Value::Array(elements) => Ok(elements),
+        _ => Err(JsonError::Malformed),
+    }
+}
+
+fn parse_value(text: &[u8]) -> Result<Value, JsonError> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let value =
         StrictValue(MAX_DEPTH).deserialize(&mut deserializer).map_err(|_| JsonError::Malformed)?;
     deserializer.end().map_err(|_| JsonError::Malformed)?;
-    match value {
-        Value::Object(members) => Ok(members),
-        _ => Err(JsonError::Malformed),
-    }
+    Ok(value)
 }
 
 struct StrictValue(u8);

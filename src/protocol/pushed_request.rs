@@ -7,13 +7,15 @@ use super::authorize::parameter_source::REQUEST_URI_PREFIX;
 use super::catalogue::{ErrorCode, Param};
 use super::client_auth::{self, Credentials};
 use super::params::{Params, is_form_urlencoded};
-use super::sender_constraint::ForwardedCertificate;
+use super::sender_constraint::{DpopHeader, SenderEvidence};
 use crate::ids::{ClientId, Secret};
 
 /// An authorization request with an unauthenticated client. Its parameters are not checked yet.
 #[derive(Debug)]
 pub struct PushedRequest {
     pub credentials: Credentials,
+    /// The `DPoP` header.
+    pub dpop: Option<DpopHeader>,
     params: Params,
 }
 
@@ -34,14 +36,15 @@ pub fn parse_request(
     if body.contains(Param::RequestUri.name()) {
         return Err(ErrorCode::RequestUriPushed);
     }
-    Ok(PushedRequest { credentials, params: body })
+    Ok(PushedRequest { credentials, dpop: None, params: body })
 }
 
 impl PushedRequest {
-    /// Adds the certificate of the connection.
+    /// Adds what the request proves possession of a key with.
     #[must_use]
-    pub fn with_certificate(self, certificate: Option<&ForwardedCertificate>) -> Self {
-        Self { credentials: self.credentials.with_certificate(certificate), ..self }
+    pub fn with_sender(self, sender: SenderEvidence) -> Self {
+        let credentials = self.credentials.with_certificate(sender.certificate.as_ref());
+        Self { credentials, dpop: sender.dpop, ..self }
     }
 
     /// Returns the parameters of the authorization request of the authenticated client: those that

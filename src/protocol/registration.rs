@@ -6,8 +6,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::acr::AcrRegistration;
-use super::alg::{EncryptionAlg, SigningAlg};
+use super::alg::{EncryptionAlg, SigningAlg, VerificationAlg};
 use super::redirect_uri::match_redirect_uri;
+use super::security_profile::SecurityProfile;
 use crate::ids::{ClientId, ConnectorId, Scope};
 
 /// One service provider, as registered and validated.
@@ -56,16 +57,26 @@ impl Registration {
 /// is plain OpenID Connect: parameters in the address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RequestProtection {
+    /// The security profile that demands more than the rules; `None` if there is none.
+    pub profile: Option<SecurityProfile>,
     /// Its requests must be pushed (RFC 9126 §6).
     pub require_pushed: bool,
     /// The algorithm of its request objects (RFC 9101 §10.5); `None` if it sends none.
-    pub request_object_alg: Option<SigningAlg>,
+    pub request_object_alg: Option<VerificationAlg>,
     /// Its requests must be signed request objects.
     pub require_request_object: bool,
     /// The algorithm of its signed responses (JARM §3); `None` if it gets none.
     pub response_alg: Option<SigningAlg>,
     /// How these are encrypted; `None` if they are only signed.
     pub response_encryption: Option<EncryptionAlg>,
+}
+
+impl RequestProtection {
+    /// Returns true if requests and responses must be signed, whatever a request asks for.
+    #[must_use]
+    pub fn requires_signed_messages(&self) -> bool {
+        self.profile.is_some_and(SecurityProfile::signs_messages)
+    }
 }
 
 /// Whether service providers may push their authorization requests (RFC 9126).

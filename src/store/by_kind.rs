@@ -18,6 +18,8 @@ pub struct ByKind<T> {
     refresh_grant: T,
     logout_notice: T,
     upstream_session: T,
+    registration: T,
+    wallet_request: T,
 }
 
 impl<T> ByKind<T> {
@@ -38,6 +40,8 @@ impl<T> ByKind<T> {
             refresh_grant: make(RecordKind::RefreshGrant),
             logout_notice: make(RecordKind::LogoutNotice),
             upstream_session: make(RecordKind::UpstreamSession),
+            registration: make(RecordKind::Registration),
+            wallet_request: make(RecordKind::WalletRequest),
         }
     }
 
@@ -58,6 +62,8 @@ impl<T> ByKind<T> {
             RecordKind::RefreshGrant => &self.refresh_grant,
             RecordKind::LogoutNotice => &self.logout_notice,
             RecordKind::UpstreamSession => &self.upstream_session,
+            RecordKind::Registration => &self.registration,
+            RecordKind::WalletRequest => &self.wallet_request,
         }
     }
 

@@ -21,6 +21,8 @@ pub struct Capacities {
     pub refresh_grants: usize,
     pub logout_notices: usize,
     pub upstream_sessions: usize,
+    pub registrations: usize,
+    pub wallet_requests: usize,
 }
 
 impl Capacities {
@@ -42,6 +44,8 @@ impl Capacities {
             RecordKind::RefreshGrant => self.refresh_grants,
             RecordKind::LogoutNotice => self.logout_notices,
             RecordKind::UpstreamSession => self.upstream_sessions,
+            RecordKind::Registration => self.registrations,
+            RecordKind::WalletRequest => self.wallet_requests,
         };
         Usage { records, bytes: usize::MAX }
     }

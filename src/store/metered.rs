@@ -68,6 +68,7 @@ pub fn report_records(store: &dyn Store, capacities: &Capacities, metrics: &Metr
         ("pushed_requests", count(RecordKind::PushedRequest), capacities.pushed_requests),
         ("refresh_grants", count(RecordKind::RefreshGrant), capacities.refresh_grants),
         ("upstream_sessions", count(RecordKind::UpstreamSession), capacities.upstream_sessions),
+        ("wallet_requests", count(RecordKind::WalletRequest), capacities.wallet_requests),
     ];
     for (pool, records, capacity) in pools {
         metrics.set_store_pool(pool, records, capacity);
@@ -248,6 +249,8 @@ const fn kind_label(kind: RecordKind) -> &'static str {
         RecordKind::RefreshGrant => "refresh_grant",
         RecordKind::LogoutNotice => "logout_notice",
         RecordKind::UpstreamSession => "upstream_session",
+        RecordKind::Registration => "registration",
+        RecordKind::WalletRequest => "wallet_request",
     }
 }
 

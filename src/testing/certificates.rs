@@ -69,6 +69,11 @@ impl Authority {
 }
 
 impl LeafCertificate {
+    /// Returns its key as a file holds it.
+    pub fn key_pem(&self) -> String {
+        String::from_utf8(self.key.private_key_to_pem_pkcs8().unwrap()).unwrap()
+    }
+
     /// Returns the same for TLS servers only.
     pub fn for_servers(self) -> Self {
         Self { for_clients: false, ..self }

@@ -1,4 +1,4 @@
-//! A store of login page codes in memory.
+//! Stores of login page codes and wallet requests in memory.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 
 use crate::connector::one_time_code::{CodeStore, CodeStoreError};
+use crate::connector::wallet_request_store::{StoredWalletRequest, WalletRequestStore};
 use crate::env::Timestamp;
 
 /// Code store for tests of connectors.
@@ -33,4 +34,48 @@ impl CodeStore for InMemoryCodeStore {
 
 pub fn code_store() -> Arc<dyn CodeStore> {
     Arc::new(InMemoryCodeStore::default())
+}
+
+/// Store of wallet requests for tests of connectors.
+#[derive(Default)]
+pub struct InMemoryWalletRequests(Mutex<HashMap<String, StoredWalletRequest>>);
+
+#[async_trait]
+impl WalletRequestStore for InMemoryWalletRequests {
+    async fn insert_request(
+        &self,
+        id: &str,
+        value: Vec<u8>,
+        expires_at: Timestamp,
+        _: Timestamp,
+    ) -> Result<(), CodeStoreError> {
+        let request = StoredWalletRequest { value, version: 1, expires_at };
+        self.0.lock().unwrap().entry(id.to_owned()).or_insert(request);
+        Ok(())
+    }
+
+    async fn load(
+        &self,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<Option<StoredWalletRequest>, CodeStoreError> {
+        let found = self.0.lock().unwrap().get(id).cloned();
+        Ok(found.filter(|request| now < request.expires_at))
+    }
+
+    async fn replace(
+        &self,
+        id: &str,
+        stored: &StoredWalletRequest,
+        value: Vec<u8>,
+        _: Timestamp,
+    ) -> Result<bool, CodeStoreError> {
+        let mut requests = self.0.lock().unwrap();
+        let Some(found) = requests.get_mut(id) else { return Ok(false) };
+        if found.version != stored.version {
+            return Ok(false);
+        }
+        (found.value, found.version) = (value, found.version + 1);
+        Ok(true)
+    }
 }

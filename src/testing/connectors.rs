@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use super::code_store::code_store;
+use super::code_store::{InMemoryWalletRequests, code_store};
 use crate::app::KINDS;
 use crate::config::check_context::CheckContext;
 use crate::config::{ConfiguredConnector, Environment, SandboxMode};
@@ -46,5 +46,6 @@ pub fn context(env: Env) -> ConnectorContext {
         http_clients: HttpClientPool::default(),
         metrics: None,
         code_store: code_store(),
+        wallet_requests: Arc::new(InMemoryWalletRequests::default()),
     }
 }

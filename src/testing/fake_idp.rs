@@ -23,6 +23,7 @@ use crate::testing::connectors;
 use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::testing::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
 use crate::token::UpstreamKeys;
+use crate::token::dpop_proof::DpopProof;
 use crate::token::upstream_keys::tests::KEYS;
 
 pub const NOW: u64 = 1_700_000_000;
@@ -55,6 +56,12 @@ pub struct IdpScript {
     pub encrypt_id_token: Option<fn(&str) -> String>,
     pub encrypt_userinfo: Option<fn(&str) -> String>,
     pub userinfo_status: u16,
+    /// Type of the access tokens.
+    pub token_type: &'static str,
+    /// Nonces that the DPoP proofs for these paths must have.
+    pub dpop_nonces: Vec<(&'static str, &'static str)>,
+    /// How it writes the scheme of its challenge.
+    pub dpop_scheme: &'static str,
     /// Response to a pushed request.
     pub push_response: FakeResponse,
     pub log: Vec<ReceivedRequest>,
@@ -99,6 +106,9 @@ impl IdpScript {
             encrypt_id_token: None,
             encrypt_userinfo: None,
             userinfo_status: 200,
+            token_type: "Bearer",
+            dpop_nonces: vec![],
+            dpop_scheme: "DPoP",
             push_response: FakeResponse::json(
                 &json!({ "request_uri": "urn:example:1", "expires_in": 60 }),
             ),
@@ -123,6 +133,9 @@ impl IdpScript {
             self.closed_paths.remove(index);
             return FakeResponse::connection_closed();
         }
+        if let Some(response) = self.nonce_demand(&path) {
+            return response;
+        }
         if let Some(response) = match path.as_str() {
             "/.well-known/openid-configuration" => self.discovery_response.clone(),
             "/jwks" => self.jwks_response.clone(),
@@ -136,7 +149,7 @@ impl IdpScript {
             "/token" => self.token_response.clone().unwrap_or_else(|| {
                 let encrypted = |jws: String| self.encrypt_id_token.map_or_else(|| jws.clone(), |encrypt| encrypt(&jws));
                 let id_token = self.id_token.clone().unwrap_or_else(|| json!(encrypted(self.sign(&self.claims))));
-                FakeResponse::json(&json!({ "access_token": "at-1", "token_type": "Bearer", "expires_in": "odd", "id_token": id_token }))
+                FakeResponse::json(&json!({ "access_token": "at-1", "token_type": self.token_type, "expires_in": "odd", "id_token": id_token }))
             }),
             "/par" => self.push_response.clone(),
             "/userinfo" if self.userinfo_status != 200 => FakeResponse::status(self.userinfo_status),
@@ -155,6 +168,22 @@ impl IdpScript {
         }
     }
 
+    /// RFC 9449 §8 and §9: the answer to a proof without the nonce.
+    fn nonce_demand(&self, path: &str) -> Option<FakeResponse> {
+        let (_, nonce) = self.dpop_nonces.iter().find(|(demanding, _)| *demanding == path)?;
+        let sent = self.log.last().and_then(|request| Some(proof_of(request)?.1));
+        let is_sent = sent.is_some_and(|claims| claims["nonce"] == *nonce);
+        (!is_sent).then(|| FakeResponse {
+            status: if path == "/userinfo" { 401 } else { 400 },
+            headers: vec![
+                ("content-type", "application/json".into()),
+                ("dpop-nonce", (*nonce).into()),
+                ("www-authenticate", format!("{} error=\"use_dpop_nonce\"", self.dpop_scheme)),
+            ],
+            body: json!({ "error": "use_dpop_nonce" }).to_string().into_bytes(),
+        })
+    }
+
     pub fn document(&self, value: &Value) -> FakeResponse {
         let mut response = FakeResponse::json(value);
         response
@@ -166,6 +195,14 @@ impl IdpScript {
     pub fn calls(&self, path: &str) -> usize {
         self.log.iter().filter(|request| request.target == path).count()
     }
+}
+
+/// Returns the thumbprint of the key of a request's DPoP proof, and its verified claims.
+pub fn proof_of(request: &ReceivedRequest) -> Option<(String, Value)> {
+    let mut lines = request.headers.lines();
+    let proof = lines.find_map(|line| line.strip_prefix("dpop: "))?;
+    let verified = DpopProof::parse(proof).unwrap().verify().unwrap();
+    Some((verified.thumbprint, Value::Object(verified.claims)))
 }
 
 /// Connector under test and its fake identity provider.
@@ -276,7 +313,7 @@ fn build_connector(
     internal: &str,
     context: ConnectorContext,
 ) -> Result<OidcConnector, ConnectorConfigError> {
-    let with_secret = !more.contains("private_key_jwt");
+    let with_secret = !more.contains("private_key_jwt") && !more.contains("tls_client_auth\"");
     let secret = if with_secret { "client_secret = { env = \"X\" }" } else { "" };
     let text = format!(
         r#"

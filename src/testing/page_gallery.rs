@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::actor::{RequestedClaim, WalletLink};
 use crate::config::logo::Logo;
 use crate::config::model::FooterLink;
 use crate::config::model::NoticeSeverity;
@@ -545,6 +546,63 @@ fn sign_in_page(trouble: Option<SignInError>) -> SignInPage {
     }
 }
 
+fn wallet_pages(chrome: &PageChrome<'_>) -> Vec<(&'static str, String)> {
+    let claim = |name: &str, is_optional| RequestedClaim { name: name.into(), is_optional };
+    let link = |name: Option<&str>, url: &str| WalletLink {
+        name: name.map(str::to_owned),
+        url: url.into(),
+    };
+    let open = OpenWalletPage {
+        provider: "Portefeuille européen".into(),
+        logo: None,
+        service: "Mairie de Saint-Étienne".into(),
+        claims: vec![
+            claim("given_name", false),
+            claim("birth_family_name", false),
+            claim("/place_of_birth/locality", false),
+            claim("/place_of_birth/country", false),
+            claim("personal_administrative_number", false),
+            claim("<script>", false),
+            claim("nationalities", true),
+        ],
+        links: vec![
+            link(None, "openid4vp://?client_id=x509_hash%3Aabc&request_uri=https%3A%2F%2Fhub"),
+            link(Some("Wallet \"<b>"), "https://wallet.example/authorize?client_id=a&b=c"),
+        ],
+        other_device_url: Some("/connectors/eudi/wallet/other-device?state=s".into()),
+        back_url: format!("/api/v2/interaction/{HASH}"),
+    };
+    let scan = |error| {
+        let page = OtherDevicePage {
+            service: "Mairie de Saint-Étienne".into(),
+            qr: QrImage { size: 21, path: "M0 0h7v7h-7zM14 0h7v7h-7z".into() },
+            action: "/connectors/eudi/wallet/other-device".into(),
+            hidden: vec![HiddenField::new("state", "\"><script>"), HiddenField::new("csrf", "c")],
+            error,
+            back_url: format!("/api/v2/interaction/{HASH}"),
+        };
+        page.render(chrome)
+    };
+    let code = ConfirmationCodePage { service: "Mairie <b>".into(), code: "048213".into() };
+    let demo = DemoWalletPage {
+        verifier: "http://localhost:9500".into(),
+        claims: vec!["given_name".into(), "<b>".into()],
+        persons: vec![NamedValue { name: "angela".into(), value: "Angela DUBOIS".into() }],
+        request: "\"><script>".into(),
+    };
+    let failed = DemoWalletError { reason: "The hub <b> refused the answer.".into() };
+    vec![
+        ("wallet", open.render(chrome)),
+        ("wallet-other-device", scan(None)),
+        ("wallet-waiting", scan(Some(WalletCodeError::Waiting))),
+        ("wallet-wrong-code", scan(Some(WalletCodeError::Wrong))),
+        ("wallet-exhausted", scan(Some(WalletCodeError::Exhausted))),
+        ("wallet-code", code.render(chrome)),
+        ("wallet-demo", demo.render(chrome)),
+        ("wallet-demo-error", failed.render(chrome)),
+    ]
+}
+
 fn demo_signed_in(level: Level) -> DemoSignedIn {
     let fact = |name: &str, value: &str| NamedValue { name: name.into(), value: value.into() };
     let jwe_header = "{\n  \"alg\": \"ECDH-ES\",\n  \"cty\": \"JWT\",\n  \"enc\": \"A256GCM\",\n  \"kid\": \"s1\"\n}";
@@ -652,6 +710,9 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
         }
         .render(chrome),
     );
+    for (name, page) in wallet_pages(chrome) {
+        add(name, page);
+    }
     add("sandbox", sandbox_page().render(chrome));
     add("diagnostics", DiagnosticsPage::Form.render(chrome));
     add(

@@ -125,6 +125,7 @@ pub(crate) fn authorization_redirect() -> AuthorizationRedirect {
         client_id: "hub".into(),
         token_endpoint: format!("{IDP_ISSUER}/token"),
         iss_expected: true,
+        dpop_key: None,
     }
 }
 

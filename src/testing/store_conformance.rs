@@ -39,6 +39,8 @@ pub const AMPLE_CAPACITIES: Capacities = Capacities {
     refresh_grants: 1000,
     logout_notices: 1000,
     upstream_sessions: 1000,
+    registrations: 1000,
+    wallet_requests: 1000,
 };
 
 macro_rules! conformance {

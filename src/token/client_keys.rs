@@ -39,7 +39,7 @@ pub enum ClientKeysError {
         "holds a private or symmetric key (d, p, q, dp, dq, qi, oth, k), which must never leave its owner"
     )]
     Private,
-    #[error("holds no usable key: EC on P-256, RSA from 2048 bits, or X25519")]
+    #[error("holds no usable key: EC on P-256, RSA from 2048 bits, Ed25519, or X25519")]
     Empty,
 }
 
@@ -66,7 +66,7 @@ impl ClientKeys {
             return Err(ClientKeysError::Private);
         }
         let verification =
-            VerificationKeys::from_jwks(bytes).map_err(|_| ClientKeysError::Malformed)?;
+            VerificationKeys::from_client_jwks(bytes).map_err(|_| ClientKeysError::Malformed)?;
         let encryption = EncryptionKeys::from_jwks(jwks);
         let certificates: BTreeSet<String> =
             jwks.iter().filter_map(certificate_thumbprint).collect();

@@ -54,6 +54,8 @@ pub struct DpopProof<'a> {
 
 /// A proof with a valid signature. Its claims are not validated yet.
 pub struct VerifiedDpopProof {
+    /// Whether FAPI 2.0 accepts its algorithm (FAPI 2.0 Security Profile §5.4.1).
+    pub has_fapi_algorithm: bool,
     /// Thumbprint of the key that signed it, base64url of SHA-256 (RFC 7638).
     pub thumbprint: String,
     pub claims: Map<String, Value>,
@@ -105,7 +107,9 @@ impl<'a> DpopProof<'a> {
         verifier
             .verify(self.signed.as_bytes(), &self.signature)
             .map_err(|_| DpopProofError::Signature)?;
-        Ok(VerifiedDpopProof { thumbprint: self.key.thumbprint(), claims: self.claims })
+        let has_fapi_algorithm = self.key.alg != ProofAlg::Rs256;
+        let (thumbprint, claims) = (self.key.thumbprint(), self.claims);
+        Ok(VerifiedDpopProof { has_fapi_algorithm, thumbprint, claims })
     }
 }
 

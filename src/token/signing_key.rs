@@ -182,7 +182,11 @@ pub(super) fn thumbprint(public: &Map<String, Value>) -> String {
     digest::fingerprint(&canonical)
 }
 
-fn build_signer(
+/// Returns what signs with a private JWK.
+///
+/// # Errors
+/// `Unusable`.
+pub(super) fn build_signer(
     alg: SigningAlg,
     members: &Map<String, Value>,
 ) -> Result<Box<dyn JwsSigner>, KeyError> {

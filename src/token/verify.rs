@@ -4,18 +4,17 @@
 //! Responsible for the accepted form of a compact JWS, for choosing the key, and for the checks of
 //! time and audience that every caller needs. Does not know who signed, or what the claims mean.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+mod keys;
+
 use std::time::Duration;
 
-use josekit::jwk::Jwk;
-use josekit::jws::{ES256, JwsVerifier, RS256};
 use serde_json::{Map, Value};
 
 use crate::digest;
 use crate::env::Timestamp;
-use crate::protocol::alg::SigningAlg;
+use crate::protocol::alg::{SigningAlg, VerificationAlg};
 use crate::protocol::json;
+pub use keys::{UnusableKey, VerificationKeys};
 
 /// Longest compact serialization that is parsed.
 pub const MAX_JWT_BYTES: usize = 64 * 1024;
@@ -62,9 +61,10 @@ pub enum JwsError {
 /// The first rule that the JWS breaks.
 pub fn verify_jws(
     compact: &str,
-    alg: SigningAlg,
+    alg: impl Into<VerificationAlg>,
     keys: &VerificationKeys,
 ) -> Result<VerifiedJws, JwsError> {
+    let alg = alg.into();
     if compact.len() > MAX_JWT_BYTES {
         return Err(JwsError::TooLarge);
     }
@@ -78,17 +78,21 @@ pub fn verify_jws(
     let signature = digest::from_base64url(signature_part).ok_or(JwsError::Malformed)?;
     let message =
         compact.get(..header_part.len() + 1 + payload_part.len()).ok_or(JwsError::Malformed)?;
-    let key = keys.select_key(&header, alg)?;
-    key.verifier.verify(message.as_bytes(), &signature).map_err(|_| JwsError::Signature)?;
+    let verifier = keys.select_verifier(&header, alg)?;
+    verifier.verify(message.as_bytes(), &signature).map_err(|_| JwsError::Signature)?;
     Ok(VerifiedJws { header, claims })
 }
 
-/// Returns the unverified `alg` of a compact JWS.
+/// Returns the unverified `alg` of a compact JWS: the one of the hub's own that takes as long to
+/// verify.
 #[must_use]
 pub fn claimed_alg(compact: &str) -> Option<SigningAlg> {
     let header = decode_object(compact.split('.').next()?).ok()?;
-    let alg = header.get("alg")?.as_str()?;
-    [SigningAlg::ES256, SigningAlg::RS256].into_iter().find(|known| known.as_str() == alg)
+    match header.get("alg")?.as_str()? {
+        "ES256" | "EdDSA" | "Ed25519" => Some(SigningAlg::ES256),
+        "RS256" | "PS256" => Some(SigningAlg::RS256),
+        _ => None,
+    }
 }
 
 /// Returns the claims of a compact JWS without verifying it; none if it is malformed. For tokens
@@ -103,10 +107,10 @@ pub(super) fn decode_object(part: &str) -> Result<Map<String, Value>, JwsError> 
     json::parse_object(&bytes).map_err(|_| JwsError::Malformed)
 }
 
-fn check_header(header: &Map<String, Value>, alg: SigningAlg) -> Result<(), JwsError> {
+fn check_header(header: &Map<String, Value>, alg: VerificationAlg) -> Result<(), JwsError> {
     // RFC 8725 §3.1: the verifier chooses the algorithm, not the token. Stops `none`, and HS256
     // keyed with a public key or a client secret.
-    if header.get("alg").and_then(Value::as_str) != Some(alg.as_str()) {
+    if !header.get("alg").and_then(Value::as_str).is_some_and(|own| alg.is_named(own)) {
         return Err(JwsError::Algorithm);
     }
     // RFC 7515 §4.1.11: unknown critical extensions must be rejected, and the hub knows none. `b64`
@@ -115,184 +119,6 @@ fn check_header(header: &Map<String, Value>, alg: SigningAlg) -> Result<(), JwsE
         return Err(JwsError::Extension);
     }
     Ok(())
-}
-
-/// Public keys of one issuer, parsed once: parsing an EC key costs about a third of a verification.
-#[derive(Default)]
-pub struct VerificationKeys {
-    keys: Vec<VerificationKey>,
-    skipped: BTreeMap<UnusableKey, usize>,
-}
-
-/// Why a key of a set can't verify signatures.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum UnusableKey {
-    Secret,
-    OtherUse,
-    OtherAlgorithm,
-    UnsoundRsa,
-    Malformed,
-    Duplicate,
-    OverLimit,
-}
-
-impl fmt::Display for UnusableKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Secret => {
-                "with published private or symmetric members, which anyone can sign with"
-            }
-            Self::OtherUse => "for another use than signatures",
-            Self::OtherAlgorithm => "of another type, curve or algorithm",
-            Self::UnsoundRsa => "RSA under 2048 or over 8192 bits, or with an unsound exponent",
-            Self::Malformed => "malformed",
-            Self::Duplicate => "repeated",
-            Self::OverLimit => "beyond the limit of keys per set",
-        })
-    }
-}
-
-struct VerificationKey {
-    kid: Option<String>,
-    alg: SigningAlg,
-    verifier: Box<dyn JwsVerifier>,
-}
-
-impl VerificationKeys {
-    /// Parses a JWK Set (RFC 7517 §5). Skips keys that can't verify ES256 or RS256: symmetric,
-    /// private or encryption keys, other types, curves and algorithms, weak RSA keys, duplicates,
-    /// and keys beyond the first hundred.
-    ///
-    /// # Errors
-    /// `Malformed` if it is not a JSON object with an array `keys`.
-    pub fn from_jwks(bytes: &[u8]) -> Result<Self, JwsError> {
-        let set = json::parse_object(bytes).map_err(|_| JwsError::Malformed)?;
-        let Some(Value::Array(jwks)) = set.get("keys") else { return Err(JwsError::Malformed) };
-        let (mut keys, mut skipped, mut seen) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
-        for (index, jwk) in jwks.iter().enumerate() {
-            let read = if index < MAX_KEYS_PER_SET {
-                VerificationKey::from_jwk(jwk)
-            } else {
-                Err(UnusableKey::OverLimit)
-            };
-            match read {
-                Ok((key, material)) if seen.insert((key.kid.clone(), material.clone())) => {
-                    keys.push(key);
-                }
-                Ok(_) => *skipped.entry(UnusableKey::Duplicate).or_default() += 1,
-                Err(unfit) => *skipped.entry(unfit).or_default() += 1,
-            }
-        }
-        Ok(Self { keys, skipped })
-    }
-
-    /// Returns the number of usable keys.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.keys.len()
-    }
-
-    /// Returns true if no key is usable.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
-    /// Returns the number of skipped keys.
-    #[must_use]
-    pub fn skipped(&self) -> usize {
-        self.skipped.values().sum()
-    }
-
-    /// Returns the number of skipped keys by reason.
-    pub fn skipped_by_reason(&self) -> impl Iterator<Item = (UnusableKey, usize)> {
-        self.skipped.iter().map(|(unfit, count)| (*unfit, *count))
-    }
-
-    /// Returns true if a key can verify this algorithm.
-    #[must_use]
-    pub fn verifies(&self, alg: SigningAlg) -> bool {
-        self.keys.iter().any(|key| key.alg == alg)
-    }
-
-    /// Spends the time of a failing verification where there is nothing to verify, so that timing
-    /// does not reveal it.
-    pub fn verify_dummy(&self, alg: SigningAlg) {
-        // Numbers in range: OpenSSL rejects others before any arithmetic.
-        let signature: &[u8] = match alg {
-            SigningAlg::ES256 => &[1; 64],
-            SigningAlg::RS256 => &[1; 256],
-        };
-        if let Some(key) = self.keys.iter().find(|key| key.alg == alg) {
-            let _refused = key.verifier.verify(b"dummy", signature);
-        }
-    }
-
-    fn select_key(
-        &self,
-        header: &Map<String, Value>,
-        alg: SigningAlg,
-    ) -> Result<&VerificationKey, JwsError> {
-        let kid = match header.get("kid") {
-            None => None,
-            Some(Value::String(kid)) => Some(kid.as_str()),
-            Some(_) => return Err(JwsError::Malformed),
-        };
-        let mut fitting = self
-            .keys
-            .iter()
-            .filter(|key| key.alg == alg && (kid.is_none() || key.kid.as_deref() == kid));
-        match (fitting.next(), fitting.next()) {
-            (Some(key), None) => Ok(key),
-            (None, _) => Err(JwsError::UnknownKey),
-            (Some(_), Some(_)) => Err(JwsError::AmbiguousKey),
-        }
-    }
-}
-
-impl VerificationKey {
-    /// Returns the key and its serialized key material.
-    fn from_jwk(jwk: &Value) -> Result<(Self, String), UnusableKey> {
-        let jwk = jwk.as_object().ok_or(UnusableKey::Malformed)?;
-        let text = |name: &str| jwk.get(name).and_then(Value::as_str);
-        let part = |name: &str| text(name).ok_or(UnusableKey::Malformed);
-        // A published private key proves nothing.
-        if ["d", "p", "q", "k"].iter().any(|member| jwk.contains_key(*member)) {
-            return Err(UnusableKey::Secret);
-        }
-        let for_signatures = jwk.get("use").is_none_or(|purpose| purpose == "sig");
-        let operations =
-            |ops: &Value| ops.as_array().is_some_and(|ops| ops.iter().any(|op| op == "verify"));
-        if !for_signatures || !jwk.get("key_ops").is_none_or(operations) {
-            return Err(UnusableKey::OtherUse);
-        }
-        let alg = match part("kty")? {
-            "EC" if part("crv")? == "P-256" => SigningAlg::ES256,
-            "RSA" if is_sound_rsa(part("n")?, part("e")?) => SigningAlg::RS256,
-            "RSA" => return Err(UnusableKey::UnsoundRsa),
-            _ => return Err(UnusableKey::OtherAlgorithm),
-        };
-        if jwk.get("alg").is_some_and(|own| own != alg.as_str()) {
-            return Err(UnusableKey::OtherAlgorithm);
-        }
-        // Only the key material: given a `kid`, josekit would require it in every token.
-        let material = jwk
-            .iter()
-            .filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
-        let material: Map<_, _> =
-            material.map(|(name, value)| (name.clone(), value.clone())).collect();
-        let written = Value::Object(material.clone()).to_string();
-        let material = Jwk::from_map(material).map_err(|_| UnusableKey::Malformed)?;
-        let verifier: Box<dyn JwsVerifier> = match alg {
-            SigningAlg::ES256 => {
-                Box::new(ES256.verifier_from_jwk(&material).map_err(|_| UnusableKey::Malformed)?)
-            }
-            SigningAlg::RS256 => {
-                Box::new(RS256.verifier_from_jwk(&material).map_err(|_| UnusableKey::Malformed)?)
-            }
-        };
-        Ok((Self { kid: text("kid").map(str::to_owned), alg, verifier }, written))
-    }
 }
 
 /// Returns true for a modulus of 2048 to 8192 bits and an odd exponent from 3 to 64 bits (RFC 8017

@@ -8,11 +8,13 @@
 mod access;
 mod actions;
 mod blocks;
+mod clients;
 mod logins;
 mod operations;
 pub(super) mod operators;
 mod refresh_grants;
 pub(super) mod responses;
+mod sessions;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -29,6 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use access::AccessDecision;
 pub use blocks::{BlockChange, BlockList};
+pub use clients::{ExportedClient, RegistrationChange, RegistrationDecision};
 pub use logins::LoginSearch;
 pub use operations::{DrainState, HubOperations, NewKey, ReloadOutcome, RotationOutcome};
 pub use operators::AdminCredentials;
@@ -36,13 +39,14 @@ use operators::{AdminRequester, Operator, required_role};
 pub use refresh_grants::{RefreshGrantList, RefreshGrantRevocation, RevokedGrants};
 pub use responses::AdminErrorBody;
 use responses::{AdminError, error_response, ok_response};
+pub use sessions::EndedSessions;
 
 use super::admin_console::session::AdminSessions;
 use super::admin_console::{self, AdminConsole};
 use super::hub::Hub;
 use super::readiness::Readiness;
-use crate::actor::Connectors;
 use crate::actor::registry::{BlockRow, ConnectorRow};
+use crate::actor::{Connectors, Logouts};
 use crate::audit::{Audit, Event, EventKind};
 use crate::config::model::OperatorRole;
 use crate::env::Env;
@@ -88,6 +92,7 @@ pub struct AdminApi {
     env: Env,
     keys: Option<Arc<dyn KeyReloader>>,
     grants: Option<Arc<Grants>>,
+    logouts: Option<Logouts>,
     operations: Option<Arc<dyn HubOperations>>,
     readiness: Option<Arc<Readiness>>,
     /// `None` without a token.
@@ -123,6 +128,7 @@ impl AdminApi {
             env,
             keys: None,
             grants: None,
+            logouts: None,
             operations: None,
             readiness: None,
             sessions,
@@ -148,6 +154,13 @@ impl AdminApi {
     #[must_use]
     pub fn with_grants(mut self, grants: &Arc<Grants>) -> Self {
         self.grants = Some(Arc::clone(grants));
+        self
+    }
+
+    /// Adds the end of sessions.
+    #[must_use]
+    pub fn with_logouts(mut self, logouts: &Logouts) -> Self {
+        self.logouts = Some(logouts.clone());
         self
     }
 
@@ -291,6 +304,8 @@ pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
         .configure(operations::configure_routes)
         .configure(logins::configure_routes)
         .configure(refresh_grants::configure_routes)
+        .configure(sessions::configure_routes)
+        .configure(clients::configure_routes)
         .configure(actions::configure_actions)
         .service(
             web::resource("/sign-in")

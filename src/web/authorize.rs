@@ -2,6 +2,7 @@
 //! redirects the browser to it.
 
 use actix_web::{HttpRequest, HttpResponse, web};
+use url::form_urlencoded::Serializer;
 
 use super::cookies::HeldLogin;
 use super::form;
@@ -18,6 +19,7 @@ use crate::login::LoginRequest;
 use crate::protocol::authorize::parameter_source::reject_unresolved_request;
 use crate::protocol::authorize::{self, AuthorizationError, AuthorizationRequest, RequestMethod};
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::discovery::path;
 use crate::protocol::params::{Params, check_post};
 use crate::quota::RateLimitError;
 
@@ -43,7 +45,18 @@ pub async fn post(context: RequestContext, body: web::Payload) -> Result<HttpRes
     )
     .map_err(Rejection::malformed)?;
     let params = form::parse_body(&context.request, body).await?;
-    handle_request(&context, &params, RequestMethod::Post).await
+    handle_request(&context, &params, RequestMethod::Post).await.map_err(|rejection| {
+        match rejection {
+            // The page of a `form_post` answer can be shown again by the same request as a GET.
+            Rejection::Authorization(rejection) => {
+                let query = Serializer::new(String::new()).extend_pairs(params.pairs()).finish();
+                let path = format!("{}?{query}", path::AUTHORIZE);
+                let locale = rejection.locale.clone().with_default_return_path(path);
+                Rejection::Authorization(Box::new(AuthorizationRejection { locale, ..*rejection }))
+            }
+            rejection => rejection,
+        }
+    })
 }
 
 /// Redirects `GET /api/v1/authorize` to the current path (R121).
@@ -94,7 +107,15 @@ fn request_rejection(
 ) -> Rejection {
     let client_id = registered_client(&context.hub, params);
     match error {
-        AuthorizationError::Page(code) => Rejection::Malformed { code, client_id },
+        AuthorizationError::Page(code) => {
+            let federation = context.hub.core.federation.load();
+            let is_pending = client_id.as_ref().is_some_and(|id| federation.is_pending(id));
+            let code = match code {
+                ErrorCode::ClientIdInactive if is_pending => ErrorCode::ClientIdPending,
+                code => code,
+            };
+            Rejection::Malformed { code, client_id }
+        }
         AuthorizationError::Redirect(redirect, code) => {
             Rejection::Authorization(Box::new(AuthorizationRejection {
                 code,

@@ -24,6 +24,8 @@ pub enum FormPurpose {
     ReportWrongUser,
     /// Sends a password to a connector; binds the attempt's `state`.
     SignIn,
+    /// Sends the code that another device shows; binds the attempt's `state`.
+    ConfirmWallet,
     /// Keyed by the session's secret; binds the parameters of the logout request.
     LogOut,
     /// Changes the hub from the admin console; keyed by the operator's session cookie.
@@ -40,6 +42,7 @@ impl FormPurpose {
             Self::Consent => b"consent",
             Self::ReportWrongUser => b"wrong user",
             Self::SignIn => b"sign in",
+            Self::ConfirmWallet => b"confirm wallet",
             Self::LogOut => b"log out",
             Self::AdminAction => b"admin action",
         }

@@ -21,6 +21,9 @@ use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::AuthMethod;
 
+/// Path of the form for an authorization request.
+pub const DIAGNOSTICS_PATH: &str = "/api/v2/diagnostics";
+
 /// Returns the `error_uri` of a failed token request: on a sandbox hub, for the errors whose
 /// description hides the cause, the address of a new diagnostic; else of the page about the error.
 #[must_use]
@@ -81,7 +84,8 @@ pub async fn explain_request(
 }
 
 fn diagnostics_page(context: &RequestContext, status: u16, page: DiagnosticsPage) -> HttpResponse {
-    landing_page_response(&context.hub, status, &context.locale(&[]), |chrome| page.render(chrome))
+    let locale = context.locale(&[]).with_default_return_path(DIAGNOSTICS_PATH.to_owned());
+    landing_page_response(&context.hub, status, &locale, |chrome| page.render(chrome))
 }
 
 /// Shows why one token request failed, once.
@@ -105,7 +109,7 @@ pub async fn show_token_diagnostic(
         reason: error.reason,
         at,
     };
-    let locale = &context.locale(&[]);
+    let locale = &context.locale(&[]).with_default_return_path(DIAGNOSTICS_PATH.to_owned());
     Ok(landing_page_response(hub, 200, locale, |chrome| page.render(chrome)))
 }
 

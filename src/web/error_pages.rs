@@ -9,13 +9,12 @@ use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 
 use super::cookies::HeldLogin;
 use super::csrf::FormPurpose;
+use super::error_address;
 use super::hub::Hub;
 use super::outer_middleware::EarlyErrorContext;
 use super::page_language::PageLanguage;
 use super::page_models::LoginPageContext;
-use super::pages::{
-    ErrorDetail, ErrorPage, HiddenField, PageAction, PageChrome, PageTheme, ServiceReturn,
-};
+use super::pages::{ErrorPage, HiddenField, PageAction, PageChrome, PageTheme, ServiceReturn};
 use super::rejection::{self, RejectionContext, UnusableIdpResponse};
 use super::request_context::RequestContext;
 use super::responses::{BASE_PATH, interaction_path, landing_page_response, page_response};
@@ -49,7 +48,8 @@ impl<'a> RejectionPage<'a> {
         Self {
             context,
             page,
-            // The request may come from an attacker, so the page repeats nothing of it.
+            // The request may come from an attacker, so the page repeats nothing of it, unless it
+            // offers to try again.
             locale: context.locale(&[]).without_return_path(),
             recorded: code,
             client_id: None,
@@ -80,6 +80,7 @@ impl<'a> RejectionPage<'a> {
         let Self { context, page, locale, recorded, client_id, login } = self;
         let rejected = RejectionContext { support_id: Some(&page.support_id), client_id, login };
         rejection::record_rejection(context, rejected, recorded, message);
+        let locale = locale.with_default_return_path(error_address::return_path(&page));
         error_page_response(&context.hub, &locale, &page)
     }
 }
@@ -113,11 +114,7 @@ fn malformed_request_page(
     let mut rejected = RejectionPage::new(context, ErrorCode::BadRequest);
     rejected.page.actions = actions;
     if precise != ErrorCode::BadRequest {
-        let entry = precise.entry();
-        rejected.page.detail = Some(ErrorDetail {
-            code: entry.code.to_owned(),
-            description: entry.description.to_owned(),
-        });
+        rejected.page.detail = Some(precise.into());
     }
     RejectionPage { recorded: precise, client_id, ..rejected }
         .into_response("malformed request rejected")
@@ -316,7 +313,8 @@ pub fn render_early_error(
     head: &EarlyErrorContext,
     code: ErrorCode,
 ) -> String {
-    let locale = &head.languages.negotiate(None, &[], head.accept_language.as_deref());
+    let chosen = head.chosen_language.as_deref();
+    let locale = &head.languages.negotiate(chosen, &[], head.accept_language.as_deref());
     let mut error = new_error_page(env, code, None);
     // An error of the hub leaves the login as it was, so it can be continued.
     let hash =
@@ -331,6 +329,7 @@ pub fn render_early_error(
         code,
         "request rejected by the outer middleware",
     );
+    let return_path = (code != ErrorCode::UnknownHost).then(|| error_address::return_path(&error));
     error.render(&PageChrome {
         locale,
         nonce: "",
@@ -338,12 +337,17 @@ pub fn render_early_error(
         base_path: BASE_PATH,
         notices: &[],
         languages: &head.languages,
-        return_path: None,
+        // A cookie of an unknown host would reach no page of the hub.
+        return_path: return_path.as_deref(),
     })
 }
 
 /// Returns an error page without actions, with the login's support id or a new one.
-fn new_error_page(env: &Env, code: ErrorCode, login: Option<&LoginSummary>) -> ErrorPage {
+pub(super) fn new_error_page(
+    env: &Env,
+    code: ErrorCode,
+    login: Option<&LoginSummary>,
+) -> ErrorPage {
     let support_id = match login {
         Some(summary) => summary.support_id.to_string(),
         None => SupportId::generate(env.entropy()).to_string(),

@@ -11,7 +11,7 @@ use super::rejection::{
 use super::request_context::RequestContext;
 use super::responses::{
     access_token_error_response, authorization_response, client_error_response, interaction_path,
-    see_other,
+    registration_error_response, see_other,
 };
 use super::sender::DPOP_NONCE;
 use super::token::authorization_headers;
@@ -84,6 +84,7 @@ pub async fn rejection_response(context: &RequestContext, rejection: Rejection) 
             authorization_error_response(context, &rejection).await
         }
         Rejection::Client(error) => client_rejection(context, error),
+        Rejection::Registration(error) => registration_rejection(context, error),
         Rejection::Bearer(error) => access_token_rejection(context, &error),
     }
 }
@@ -117,6 +118,20 @@ fn client_rejection(context: &RequestContext, error: GrantError) -> HttpResponse
     add_dpop_nonce(context, code, &mut response);
     if let Some(seconds) = retry_after {
         // RFC 6585 §4
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// Builds the error response for a client that registers itself. The reason of an error in its
+/// metadata names the member.
+fn registration_rejection(context: &RequestContext, error: GrantError) -> HttpResponse {
+    let (error, retry_after) = limit_auth_failures(context, error);
+    audit_rejection(context, RejectionContext::default(), error.code);
+    let GrantError { code, reason, .. } = &error;
+    at_level!(code, reason, "client registration rejected");
+    let mut response = registration_error_response(*code, reason.as_deref());
+    if let Some(seconds) = retry_after {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     response

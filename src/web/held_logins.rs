@@ -11,6 +11,7 @@ use actix_web::HttpResponse;
 
 use super::cookies::{HeldLogin, HeldLogins, MAX_EXPIRED_COOKIES, MAX_OPEN_LOGINS};
 use super::hub::Hub;
+use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::add_cookie;
 use crate::actor::{LoginSummary, StoredLogin};
@@ -29,6 +30,24 @@ pub(super) enum LoginByState {
     OtherEnded(InteractionHash),
     /// The store knows no login of this browser.
     None,
+}
+
+/// Returns the login of this browser that expects `state`, for a page of that attempt.
+///
+/// # Errors
+/// `OutdatedForm` if the login no longer expects it, `OutsideLogin` if this browser has no login.
+pub(super) async fn find_expecting(
+    hub: &Hub,
+    held: &HeldLogins,
+    state: &str,
+) -> Result<(HeldLogin, LoginSummary), Rejection> {
+    match find_by_state(hub, held, Some(state)).await.map_err(Rejection::OutsideLogin)? {
+        LoginByState::Expecting(login, summary) => Ok((login, summary)),
+        LoginByState::OtherLive(hash, _) | LoginByState::OtherEnded(hash) => {
+            Err(Rejection::OutdatedForm(hash))
+        }
+        LoginByState::None => Err(Rejection::OutsideLogin(ErrorCode::LoginOtherBrowser)),
+    }
 }
 
 /// Finds the login that expects `state` among those of this browser.

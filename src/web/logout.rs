@@ -11,6 +11,7 @@ use actix_web::{HttpResponse, web};
 
 use self::forwarded_params::{encode_params, forwarded_params, ui_locales};
 use self::logged_out::{IdpLogoutResult, logged_out_response};
+pub use self::logged_out::{LOGGED_OUT_PATH, show_logged_out};
 use super::csrf::{self, FormPurpose};
 use super::form::{self, FormError};
 use super::hub::Hub;
@@ -167,8 +168,8 @@ pub async fn return_from_idp(
     // The `#` stops the browser from inheriting a fragment of the identity provider's URL.
     let back = destination.return_to.as_ref();
     let back = back.map(|return_to| see_other(&format!("{}#", return_to.location())));
-    let ended = Some(IdpLogoutResult::Ended(&connector));
-    Ok(back.unwrap_or_else(|| logged_out_response(hub, &locale, &destination, ended)))
+    let ended = IdpLogoutResult::Ended(connector);
+    Ok(back.unwrap_or_else(|| logged_out_response(hub, &locale, &destination, Some(&ended))))
 }
 
 /// Checks a logout request. `session_hint` is the content of an encrypted hint that the session
@@ -334,8 +335,8 @@ fn logout_response(
     if let Some(return_to) = &destination.return_to {
         return see_other(&return_to.location());
     }
-    let unreached = unreached.as_ref().map(IdpLogoutResult::Unreached);
-    logged_out_response(hub, locale, destination, unreached)
+    let unreached = unreached.map(IdpLogoutResult::Unreached);
+    logged_out_response(hub, locale, destination, unreached.as_ref())
 }
 
 fn confirmation_page(

@@ -1,15 +1,15 @@
-//! The pages about OAuth errors, `GET /api/v2/errors/{error}`, and the `error_uri` that leads
-//! there.
+//! The pages about errors, `GET /api/v2/errors/{error}`, and the `error_uri` that leads there.
 
 use actix_web::{HttpResponse, web};
 
+use super::error_address;
 use super::pages::OauthErrorPage;
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::landing_page_response;
 use crate::protocol::catalogue::ErrorCode;
 
-/// Shows the page about an error of the token endpoint.
+/// Shows the page about an error of the token endpoint, or an error page again.
 ///
 /// # Errors
 /// Returns the rejection to answer with.
@@ -18,8 +18,10 @@ pub async fn show_error(
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {
     let hub = &context.hub;
-    let page = OauthErrorPage::for_error(&path, hub.service_documentation.clone())
-        .ok_or(Rejection::OutsideLogin(ErrorCode::NotFound))?;
+    let Some(page) = OauthErrorPage::for_error(&path, hub.service_documentation.clone()) else {
+        let shown = error_address::show_again(&context, &path);
+        return shown.ok_or(Rejection::OutsideLogin(ErrorCode::NotFound));
+    };
     let locale = &context.locale(&[]);
     Ok(landing_page_response(hub, 200, locale, |chrome| page.render(chrome)))
 }

@@ -30,8 +30,14 @@ use crate::telemetry::trace::Tracer;
 use crate::telemetry::{Listener, Metrics};
 
 /// Paths that are called by programs: their errors are JSON, all others are pages.
-const JSON_PATHS: [&str; 5] =
-    [path::TOKEN, path::PUSHED_REQUEST, path::USERINFO, path::REVOCATION, path::INTROSPECTION];
+const JSON_PATHS: [&str; 6] = [
+    path::TOKEN,
+    path::PUSHED_REQUEST,
+    path::USERINFO,
+    path::REVOCATION,
+    path::INTROSPECTION,
+    path::REGISTRATION,
+];
 
 /// Endpoint labels of a request that no route matched, and of one that ended without a response of
 /// its handler.
@@ -58,6 +64,8 @@ type EarlyErrorRenderer = Box<dyn Fn(&EarlyErrorContext, ErrorCode) -> String + 
 pub struct EarlyErrorContext {
     pub path: String,
     pub languages: Arc<Languages>,
+    /// Language that the user chose on a page, as sent.
+    pub chosen_language: Option<String>,
     pub accept_language: Option<String>,
 }
 
@@ -67,9 +75,11 @@ impl EarlyErrorContext {
             request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
         let hub = request.app_data::<Data<Hub>>();
         let languages = hub.map(|hub| Arc::clone(&hub.core.federation.load().languages));
+        let chosen = hub.and_then(|hub| hub.cookies.language(request.request()));
         Self {
             path: request.path().to_owned(),
             languages: languages.unwrap_or_else(|| Arc::clone(Languages::built_in())),
+            chosen_language: chosen.map(str::to_owned),
             accept_language: accepted.map(str::to_owned),
         }
     }
@@ -245,7 +255,12 @@ pub fn count_response(
 /// Returns true for the endpoints whose responses are all JSON, including errors.
 #[must_use]
 pub fn is_json_endpoint(path: &str) -> bool {
-    JSON_PATHS.contains(&path) || path.starts_with(path::BACKCHANNEL_LOGOUT)
+    let is_below =
+        |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('/'));
+    JSON_PATHS.contains(&path)
+        || path.starts_with(path::BACKCHANNEL_LOGOUT)
+        || is_below(path::REGISTRATION)
+        || path.starts_with(path::WALLET)
 }
 
 #[cfg(test)]

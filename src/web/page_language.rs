@@ -12,7 +12,7 @@ use crate::localization::Locale;
 /// Bytes of a path to return to: a longer one makes the page and its address too long.
 const MAX_RETURN_PATH_BYTES: usize = 2000;
 
-/// Prefixes of the pages that can be requested again.
+/// Prefixes of the addresses of pages.
 const PAGE_PREFIXES: [&str; 3] = ["/api/v2/", "/connectors/", "/sandbox/"];
 
 /// Prefix of the addresses of logins.
@@ -23,7 +23,7 @@ const ONE_TIME_PREFIXES: [&str; 3] =
     ["/api/v2/callback/", "/api/v2/session/end/", "/api/v2/diagnostics/"];
 
 /// The language of a page, and the path to return to after the choice of another one. Without a
-/// path, the page has no form.
+/// path, the page has no choice.
 #[derive(Clone, Debug)]
 pub struct PageLanguage {
     locale: Locale,
@@ -46,14 +46,20 @@ impl PageLanguage {
         Self { locale, return_path: return_path.filter(|path| is_page_path(path)) }
     }
 
-    /// Leads back to a login's page if the page itself can't be requested again.
+    /// Leads back to `path` if the page itself can't be requested again.
     #[must_use]
     pub fn with_default_return_path(self, path: String) -> Self {
-        Self { return_path: self.return_path.or(Some(path)), ..self }
+        let default = || Some(path).filter(|path| is_page_path(path));
+        Self { return_path: self.return_path.or_else(default), ..self }
     }
 
-    /// Returns the language of a page without a way back: it can't be requested again, or must
-    /// repeat nothing of its request.
+    /// Leads back to `path` only.
+    #[must_use]
+    pub fn with_return_path(&self, path: String) -> Self {
+        self.without_return_path().with_default_return_path(path)
+    }
+
+    /// Returns the language of a page that must repeat nothing of its request.
     #[must_use]
     pub fn without_return_path(&self) -> Self {
         Self { locale: self.locale.clone(), return_path: None }

@@ -51,6 +51,7 @@ mod sandbox;
 mod short_pages;
 mod sign_in;
 mod theme;
+mod wallet;
 
 use crate::localization::Languages;
 pub use crate::localization::Locale;
@@ -60,7 +61,8 @@ pub use choice::{
 };
 pub use consent::{ClaimLabel, ClaimSource, ConsentClaim, ConsentMode, ConsentPage};
 pub use demo::{
-    DemoError, DemoSignIn, DemoSignedIn, DemoSignedOut, DemoStart, NamedValue, TokenParts,
+    DemoError, DemoSignIn, DemoSignedIn, DemoSignedOut, DemoStart, DemoWalletError, DemoWalletPage,
+    NamedValue, TokenParts,
 };
 pub use diagnostics::{DiagnosedRequest, DiagnosticsPage, TokenDiagnosticPage};
 pub use error::{ErrorDetail, ErrorPage, PageAction, ServiceReturn};
@@ -74,6 +76,7 @@ pub use sandbox::{SandboxOption, SandboxPage};
 pub use short_pages::{ConfirmLogOutPage, FormPostPage, LandingPage, LoggedOutPage};
 pub use sign_in::{SignInError, SignInPage};
 pub use theme::{FAVICON_PATH, LOGO_PATH, PageTheme};
+pub use wallet::{ConfirmationCodePage, OpenWalletPage, OtherDevicePage, QrImage, WalletCodeError};
 
 /// Data that every page needs.
 #[derive(Clone, Copy, Debug)]

@@ -6,6 +6,7 @@ use actix_web::{HttpResponse, web};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::json_response;
+use super::sender;
 use super::token::{authorization_headers, parse_client_form};
 use crate::grant::error::GrantError;
 use crate::protocol::catalogue::ErrorCode;
@@ -21,7 +22,12 @@ pub async fn push_request(
     context: RequestContext,
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
-    let answer = read_and_push(&context, body).await.map_err(Rejection::Client)?;
+    let answer = read_and_push(&context, body).await;
+    if context.hub.pushed_requests != PushedRequests::Off {
+        let refusal = answer.as_ref().err().map(|error| error.code);
+        context.hub.core.metrics.record_pushed_request(refusal);
+    }
+    let answer = answer.map_err(Rejection::Client)?;
     let body = serde_json::to_vec(&answer);
     let body = body.map_err(|_| Rejection::Client(ErrorCode::Internal.into()))?;
     let mut response = json_response(body);
@@ -52,6 +58,5 @@ async fn read_and_push(
             ..ErrorCode::NetworkLimited.into()
         })?;
     }
-    let certificate = hub.proxies.client_certificate(request)?;
-    hub.grants.push_request(&pushed.with_certificate(certificate.as_ref())).await
+    hub.grants.push_request(&pushed.with_sender(sender::read_evidence(context)?)).await
 }

@@ -146,7 +146,7 @@ pub async fn authorization_response(
             let fields =
                 fields.into_iter().map(|(name, value)| HiddenField::new(name, value)).collect();
             let form = FormPostPage { action, fields, service: service.to_owned() };
-            page_response(hub, 200, &locale.without_return_path(), |chrome| form.render(chrome))
+            page_response(hub, 200, locale, |chrome| form.render(chrome))
         }
         AuthorizationResponse::Unsigned(_) => return Err(ErrorCode::Internal),
     })
@@ -188,6 +188,12 @@ pub fn client_error_response(
         Some(uri) => response.with_error_uri(code, uri),
         None => response,
     })
+}
+
+/// Builds the JSON response for an error of a client registration.
+#[must_use]
+pub fn registration_error_response(code: ErrorCode, description: Option<&str>) -> HttpResponse {
+    error_response(ErrorResponse::for_registration(code, description))
 }
 
 /// Builds the JSON response for an error at an endpoint that accepts access tokens.

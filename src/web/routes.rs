@@ -15,9 +15,9 @@ use super::rejection::{Rejection, RejectionEvent};
 use super::request_context::RequestContext;
 use super::responses::json_error_response;
 use super::{
-    assets, authorize, backchannel_logout, diagnostics, email_discovery, form, introspection,
-    landing, last_choice, login, logout, metadata, oauth_errors, pushed_request, sandbox, sign_in,
-    token, wrong_user,
+    assets, authorize, backchannel_logout, client_registration, diagnostics, email_discovery, form,
+    introspection, landing, last_choice, login, logout, metadata, oauth_errors, pushed_request,
+    sandbox, sign_in, token, wallet, wrong_user,
 };
 use crate::audit::EventKind;
 use crate::protocol::catalogue::ErrorCode;
@@ -41,7 +41,10 @@ pub struct Endpoint {
 #[must_use]
 pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
     let mut endpoints: Vec<Endpoint> =
-        [client_endpoints(), logins(), logouts(), documents()].into_iter().flatten().collect();
+        [client_endpoints(), logins(), wallets(), logouts(), documents()]
+            .into_iter()
+            .flatten()
+            .collect();
     if sandbox == SandboxRoutes::On {
         let routes = vec![get(sandbox::show_form), post(sandbox::submit_form)];
         endpoints.push(at(
@@ -51,7 +54,7 @@ pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
             routes,
         ));
         let routes = vec![get(diagnostics::show_form), post(diagnostics::explain_request)];
-        endpoints.push(at("/api/v2/diagnostics", "GET, POST", None, routes));
+        endpoints.push(at(diagnostics::DIAGNOSTICS_PATH, "GET, POST", None, routes));
         let routes = vec![get(diagnostics::show_token_diagnostic)];
         endpoints.push(at("/api/v2/diagnostics/{id}", "GET", None, routes));
     }
@@ -162,6 +165,32 @@ fn logins() -> Vec<Endpoint> {
     ]
 }
 
+fn wallets() -> Vec<Endpoint> {
+    let step = Some(EventKind::StepRefused);
+    vec![
+        at("/connectors/{connector}/wallet", "GET", step, vec![get(wallet::show_page)]),
+        at(
+            "/connectors/{connector}/wallet/other-device",
+            "GET, POST",
+            step,
+            vec![get(wallet::show_other_device), post(wallet::submit_code)],
+        ),
+        at("/connectors/{connector}/wallet/code", "GET", step, vec![get(wallet::show_code)]),
+        at(
+            "/api/v2/wallet/{connector}/{request}",
+            "GET, POST",
+            Some(EventKind::CallbackRefused),
+            vec![get(wallet::get_request), post(wallet::post_request)],
+        ),
+        at(
+            "/api/v2/wallet/{connector}/{request}/response",
+            "POST",
+            Some(EventKind::CallbackRefused),
+            vec![post(wallet::post_response)],
+        ),
+    ]
+}
+
 fn logouts() -> Vec<Endpoint> {
     let out = Some(EventKind::LogoutRefused);
     vec![
@@ -169,6 +198,7 @@ fn logouts() -> Vec<Endpoint> {
         // Without a parameter, so before the next route, which would match it as a connector.
         at(path::END_SESSION_CONFIRM, "POST", out, vec![post(logout::post_confirmation)]),
         at("/api/v2/session/end/{connector}", "GET", out, vec![get(logout::return_from_idp)]),
+        at(logout::LOGGED_OUT_PATH, "GET", None, vec![get(logout::show_logged_out)]),
         at(
             "/api/v2/backchannel-logout/{connector}",
             "POST",
@@ -201,6 +231,22 @@ fn client_endpoints() -> Vec<Endpoint> {
             vec![post(introspection::revoke_token)],
         )
         .with_cors(CorsPolicy::RegisteredOrigins),
+        at(
+            path::REGISTRATION,
+            "POST",
+            Some(EventKind::RegistrationRefused),
+            vec![post(client_registration::register_client)],
+        ),
+        at(
+            "/api/v2/register/{client_id}",
+            "GET, PUT, DELETE",
+            Some(EventKind::RegistrationRefused),
+            vec![
+                get(client_registration::read_registration),
+                web::put().to(RejectionHandler(client_registration::update_registration)),
+                web::delete().to(RejectionHandler(client_registration::delete_registration)),
+            ],
+        ),
         at(
             path::INTROSPECTION,
             "POST",

@@ -13,7 +13,7 @@ use actix_web::{HttpResponse, web};
 use super::cookies::HeldLogin;
 use super::csrf::{self, FormPurpose};
 use super::form;
-use super::held_logins::{self, LoginByState};
+use super::held_logins;
 use super::page_models::LoginPageContext;
 use super::pages::{HiddenField, SignInError, SignInPage, connector_logo_path};
 use super::rejection::Rejection;
@@ -126,15 +126,7 @@ async fn verify_attempt(
     }
     let state = state.ok_or(Rejection::malformed(ErrorCode::StateUnknown))?;
     let held = hub.cookies.held_logins(&context.request, None);
-    let found = held_logins::find_by_state(hub, &held, Some(state)).await;
-    let (login, summary) = match found.map_err(Rejection::OutsideLogin)? {
-        LoginByState::Expecting(login, summary) => (login, summary),
-        // The form of an older attempt.
-        LoginByState::OtherLive(hash, _) | LoginByState::OtherEnded(hash) => {
-            return Err(Rejection::OutdatedForm(hash));
-        }
-        LoginByState::None => return Err(Rejection::OutsideLogin(ErrorCode::LoginOtherBrowser)),
-    };
+    let (login, summary) = held_logins::find_expecting(hub, &held, state).await?;
     // The login has ended, or the connector was blocked meanwhile: the login's page shows that.
     if !hub.connectors.login_may_use(&connector, &summary) {
         return Err(Rejection::OutdatedForm(login.hash));

@@ -20,6 +20,7 @@ const ADAPTERS: &[&[&str]] = &[
     &["connector", "oidc"],
     &["connector", "oauth2"],
     &["connector", "ldap"],
+    &["connector", "openid4vp"],
     &["connector", "persona"],
     &["register", "file"],
     &["register", "http"],

@@ -102,6 +102,7 @@ impl Connector for KioskConnector {
             issuer,
             client_id: "kiosk".into(),
             iss_expected: false,
+            dpop_key: None,
         })
     }
 
@@ -170,6 +171,7 @@ fn build(configured: &ConfiguredConnector) -> Arc<dyn Connector> {
         http_clients: HttpClientPool::default(),
         metrics: None,
         code_store: Arc::new(NoCodeStore),
+        wallet_requests: Arc::new(NoCodeStore),
     };
     connector::build(configured, context).unwrap_or_else(|fault| panic!("{}", fault.message))
 }

@@ -30,6 +30,8 @@ const ROOM: Capacities = Capacities {
     refresh_grants: 0,
     logout_notices: 0,
     upstream_sessions: 0,
+    registrations: 0,
+    wallet_requests: 0,
 };
 
 /// Twice restarted in a row, and no session may be gone.

@@ -112,6 +112,36 @@ fn every_problem_is_found_at_once_with_its_fix() {
 }
 
 #[test]
+fn what_contradicts_a_security_profile_is_an_error_and_what_it_demands_is_listed() {
+    let keys = "profile = \"fapi2-message-signing\"\ntoken_endpoint_auth_method = \"private_key_jwt\"\njwks_uri = \"https://bakery.example/jwks\"";
+    let file = FILE.replace("[[secrets]]\nenv = \"SERVICE_PROVIDER_BAKERY__SECRET\"", keys);
+    let folder = folder(&file);
+    let settings = folder.path().join("passerelle.toml");
+    let text = fs::read_to_string(&settings).unwrap();
+    fs::write(&settings, format!("pushed_authorization_requests = \"accepted\"\n{text}")).unwrap();
+    let output = check(folder.path(), &["bakery.toml", "--config", "."]);
+    assert_eq!(output.code, Some(0), "{}", output.text);
+    let output = check(folder.path(), &["bakery.toml", "--config", ".", "--json"]);
+    let report: Value = serde_json::from_str(&output.text).unwrap();
+    for (name, value) in [
+        ("profile", "fapi2-message-signing"),
+        ("require_pushed_authorization_requests", "true"),
+        ("dpop_bound_access_tokens", "true"),
+        ("request_object_signing_alg", "ES256"),
+        ("authorization_signed_response_alg", "ES256"),
+    ] {
+        let listed = report["registration"].as_array().unwrap().iter();
+        let listed = listed.filter(|one| one["name"] == name).map(|one| &one["value"]);
+        assert_eq!(listed.collect::<Vec<_>>(), [value], "{name}");
+    }
+    let contradicting = file.replace("profile =", "require_pkce = false\nprofile =");
+    fs::write(folder.path().join("bakery.toml"), contradicting).unwrap();
+    let output = check(folder.path(), &["bakery.toml", "--config", "."]);
+    assert_eq!(output.code, Some(1), "{}", output.text);
+    assert!(output.text.contains("require_pkce: is false, which profile"), "{}", output.text);
+}
+
+#[test]
 fn a_conflict_with_another_file_of_the_folder_is_found() {
     let folder = folder(FILE);
     let other = folder.path().join("service-providers/other.toml");

@@ -12,6 +12,8 @@
 
 mod certification;
 mod dashboards;
+mod fapi;
+mod fapi_identity_providers;
 mod links;
 mod listed;
 mod requirements;

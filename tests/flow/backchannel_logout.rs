@@ -1,6 +1,7 @@
 //! Logout tokens to service providers (OpenID Connect Back-Channel Logout 1.0): who gets one, and
 //! what receivers in trouble, strangers and restarts do to them.
 
+mod operator;
 pub mod receiver;
 mod upstream;
 

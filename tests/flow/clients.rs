@@ -377,6 +377,6 @@ async fn discovery_names_the_methods_and_algorithms() {
     assert_eq!(document["token_endpoint_auth_methods_supported"], methods);
     assert_eq!(
         document["token_endpoint_auth_signing_alg_values_supported"],
-        json!(["ES256", "RS256"])
+        json!(["ES256", "RS256", "PS256", "EdDSA"])
     );
 }

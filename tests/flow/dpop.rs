@@ -146,6 +146,52 @@ async fn a_stolen_code_that_is_bound_to_a_key_is_refused() {
     assert_eq!(browser.authorize(&bad).await.received().error_at("bakery"), "invalid_request");
 }
 
+/// RFC 9449 §10.1
+#[actix_web::test]
+async fn a_code_of_a_pushed_request_is_bound_to_the_key_of_its_proof() {
+    let hub = TestHub::with_files("pushed_authorization_requests = \"accepted\"", &[]).await;
+    let (client, thief) = (DpopClient::default(), DpopClient::default());
+    let push = async |request: &Authorize, proof: &str| {
+        let fields = request.pairs();
+        let fields = fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let body = Serializer::new(String::new())
+            .extend_pairs(fields.chain([("client_secret", SECRET)]))
+            .finish();
+        let form = ("content-type", "application/x-www-form-urlencoded");
+        let request = TestRequest::post().uri("/api/v2/par").insert_header(form).set_payload(body);
+        hub.send(request.insert_header(("dpop", proof))).await
+    };
+    let own = || proof(&hub, &client, "POST", "par", json!({}));
+    let own_key = Authorize::by("bakery").with("dpop_jkt", &client.thumbprint());
+    for (request, sender, status) in
+        [(Authorize::by("bakery"), &thief, 400), (own_key, &client, 200)]
+    {
+        let answer = push(&request, &own()).await;
+        assert_eq!(answer.status, 201, "{}", answer.body);
+        let uri = json_body(&answer)["request_uri"].as_str().unwrap().to_owned();
+        let query = Serializer::new(String::new())
+            .extend_pairs([("client_id", "bakery"), ("request_uri", &uri)])
+            .finish();
+        let browser = hub.browser();
+        let page = browser.open(&format!("/api/v2/authorize?{query}")).await;
+        let code = page.finish_as("angela").await.code().to_owned();
+        let proof = proof(&hub, sender, "POST", "token", json!({}));
+        assert_eq!(redeem(&hub, &code, &[&proof]).await.status, status);
+    }
+    let other_key = Authorize::by("bakery").with("dpop_jkt", &thief.thumbprint());
+    let refused = push(&other_key, &own()).await;
+    assert_eq!((refused.status, &json_body(&refused)["error"]), (400, &json!("invalid_request")));
+    let elsewhere = proof(&hub, &client, "POST", "token", json!({}));
+    let refused = push(&Authorize::by("bakery"), &elsewhere).await;
+    assert_eq!(json_body(&refused)["error"], "invalid_dpop_proof");
+    let once = own();
+    assert_eq!(push(&Authorize::by("bakery"), &once).await.status, 201);
+    assert_eq!(
+        json_body(&push(&Authorize::by("bakery"), &once).await)["error"],
+        "invalid_dpop_proof"
+    );
+}
+
 #[actix_web::test]
 async fn a_nonce_of_one_hub_is_accepted_by_another_and_a_proof_by_one_of_them_only() {
     let (server, client) = (Server::start(&[]), DpopClient::default());

@@ -249,7 +249,10 @@ async fn discovery_says_where_and_how_tokens_are_introspected_and_revoked() {
             "revocation_endpoint_auth_methods_supported",
             document["token_endpoint_auth_methods_supported"].clone(),
         ),
-        ("revocation_endpoint_auth_signing_alg_values_supported", json!(["ES256", "RS256"])),
+        (
+            "revocation_endpoint_auth_signing_alg_values_supported",
+            json!(["ES256", "RS256", "PS256", "EdDSA"]),
+        ),
     ] {
         assert_eq!(document[member], expected, "{member}");
     }

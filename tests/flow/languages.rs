@@ -1,5 +1,7 @@
 //! The languages of the pages: the user's choice, and the operator's files.
 
+use actix_web::test::TestRequest;
+
 use super::browser::Browser;
 use super::hub::TestHub;
 use super::service::Authorize;
@@ -71,6 +73,73 @@ async fn the_choice_of_a_language_is_no_open_redirect() {
 }
 
 #[actix_web::test]
+async fn the_page_that_posts_the_answer_is_shown_again_with_the_same_code() {
+    let hub = TestHub::start().await;
+    let browser = Browser::new(&hub, "en");
+    let request = Authorize::by("bakery").with("response_mode", "form_post");
+    let page =
+        browser.authorize(&request).await.choose("amandier").await.sign_in_as("angela").await;
+    let page = page.consent().await;
+    let first = page.received_by_post();
+    let page = browser.submit_get(&page.form("/language").with("lang", "de")).await;
+    assert_eq!(page.answer.header("content-language"), "de");
+    assert_eq!(page.received_by_post().fields, first.fields);
+    // An error answer to a POST is shown again by a GET of the same request.
+    let url = request.with("prompt", "none").with("max_age", "x").url();
+    let query = url.split_once('?').unwrap().1;
+    let fields: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).collect();
+    let request = TestRequest::post().uri("/api/v2/authorize").set_form(fields);
+    let answer = browser.ask(request).await;
+    assert!(answer.body.contains("value=\"/api/v2/authorize?"), "{}", answer.body);
+}
+
+#[actix_web::test]
+async fn the_page_after_a_logout_is_shown_again_with_what_has_ended() {
+    let hub = TestHub::start().await;
+    let browser = Browser::new(&hub, "en");
+    let path = "/api/v2/session/ended?client_id=bakery&participant=library";
+    let page = browser.open(path).await;
+    for name in ["The bakery", "The library"] {
+        assert!(page.answer.body.contains(name), "{name}: {}", page.answer.body);
+    }
+    let page = browser.submit_get(&page.form("/language").with("lang", "fr")).await;
+    assert_eq!(page.answer.header("content-language"), "fr");
+    for name in ["Le service bakery", "Le service library"] {
+        assert!(page.answer.body.contains(name), "{name}: {}", page.answer.body);
+    }
+    // An attacker's link names nothing that is not registered.
+    let page = browser.open("/api/v2/session/ended?client_id=evil&participant=evil").await;
+    assert!(page.answer.status == 200 && !page.answer.body.replace("=evil", "").contains("evil"));
+}
+
+/// The choice leads to an address of the error itself, with its references.
+#[actix_web::test]
+async fn an_error_page_outside_a_login_is_shown_again_in_the_chosen_language() {
+    let hub = TestHub::start().await;
+    let browser = Browser::new(&hub, "en");
+    let request = TestRequest::post().uri("/api/v2/authorize").set_form([("scope", "x")]);
+    let answer = browser.ask(request).await;
+    let page = browser.open("/api/v2/authorize?scope=x").await;
+    assert_eq!(answer.status, 400);
+    for body in [&answer.body, &page.answer.body] {
+        assert!(body.contains("value=\"/api/v2/errors/Y000400?support_id="), "{body}");
+    }
+    let references = page.references();
+    assert_eq!(references.len(), 3, "the code, the precise one and the support id");
+    let again = browser.submit_get(&page.form("/language").with("lang", "de")).await;
+    assert_eq!((again.answer.status, again.answer.header("content-language")), (200, "de"));
+    assert_eq!(again.references(), references);
+    let again = browser.submit_get(&again.form("/language").with("lang", "ar")).await;
+    assert_eq!(again.answer.header("content-language"), "ar");
+    for unknown in ["Y999999", "y000400", "evil.example"] {
+        assert_eq!(browser.open(&format!("/api/v2/errors/{unknown}")).await.answer.status, 404);
+    }
+    let forged = "/api/v2/errors/Y000400?support_id=%3Cscript%3E&time=99999999999999&detail=evil";
+    let page = browser.open(forged).await;
+    assert!(page.answer.status == 200 && !page.answer.body.contains("evil"));
+}
+
+#[actix_web::test]
 async fn an_error_page_repeats_nothing_of_an_attacker_s_request() {
     let hub = TestHub::start().await;
     for url in
@@ -78,7 +147,7 @@ async fn an_error_page_repeats_nothing_of_an_attacker_s_request() {
     {
         let browser = hub.browser();
         let page = browser.open(url).await;
-        assert!(page.forms().is_empty() && !page.answer.body.contains("evil.example"), "{url}");
+        assert!(!page.answer.body.contains("evil.example"), "{url}");
     }
 }
 
@@ -90,8 +159,7 @@ async fn another_site_can_not_choose_the_language_of_its_visitors() {
     for (site, is_set) in
         [("cross-site", false), ("same-site", false), ("none", false), ("same-origin", true)]
     {
-        let request =
-            actix_web::test::TestRequest::get().uri(url).insert_header(("sec-fetch-site", site));
+        let request = TestRequest::get().uri(url).insert_header(("sec-fetch-site", site));
         let answer = browser.ask(request).await;
         assert_eq!(answer.header("location"), "/api/v2/errors/invalid_grant");
         assert_eq!(browser.cookie(COOKIE).is_some(), is_set, "{site}");

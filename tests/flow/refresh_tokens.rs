@@ -12,7 +12,7 @@ use super::service::Authorize;
 use super::shared::on;
 
 const TABLE: &str = "\n[refresh_tokens]\n";
-const AUDITED: &str = "\n[audit]\nsink = \"file\"\n";
+pub const AUDITED: &str = "\n[audit]\nsink = \"file\"\n";
 
 /// The clinic, which always asks for consent, gets refresh tokens.
 fn with_refresh_tokens(folder: &std::path::Path) {

@@ -13,9 +13,10 @@ const LEVELS = { standard: ['eidas1'], high: ['eidas2', 'eidas3'] };
  * and on both platforms those of `more`, which gives { secret, scopes, extra } by name, `extra` being lines of the file. They are
  * in the answer by the same name, and all in `sps`. amr: the methods that the identity provider states. files: as for
  * `configure`, as are settings. firewall, features: as for `startIdp`, as is client, which may be a function of the hub's port.
+ * idpOptions: more for `startIdp`. connectorSecret: the line of the connector's client secret, if not the usual one.
  * connector: lines more of the connector's file. backChannel: the identity provider informs the hub of its logouts.
  */
-export async function startFederation(name, more = {}, { platform = 'standard', amr, settings = '', publicListener = '', files: moreFiles = {}, firewall, client = {}, features, connector = '', backChannel = false } = {}) {
+export async function startFederation(name, more = {}, { platform = 'standard', amr, settings = '', publicListener = '', files: moreFiles = {}, firewall, client = {}, features, connector = '', connectorSecret, idpOptions = {}, backChannel = false } = {}) {
   const [port, privatePort, idpPort] = await freePorts(3);
   const provider = (id) => ({ id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback`, postLogoutUri: `http://localhost:${port}/sp/${id}/out` });
   const files = platform === 'standard' ? { alpha: {}, beta: {}, ...more } : more;
@@ -31,13 +32,14 @@ export async function startFederation(name, more = {}, { platform = 'standard', 
     features: backChannel ? { ...features, backchannelLogout: { enabled: true } } : features,
     // Its logout tokens name the account itself.
     ...(backChannel && { subjectOf: (id) => id }),
+    ...idpOptions,
   });
   const scopes = [...SCOPE.split(' '), 'profile', 'birth', 'identite_pivot'];
   try {
     const hub = await startHub(name, {
       port, privatePort, platform, settings, publicListener, files: moreFiles,
       sps: Object.values(sps).map((s) => ({ scopes, ...s, redirectUris: [s.redirectUri], postLogoutUris: [s.postLogoutUri] })),
-      connectors: { real: oidcConnector(idp.issuer, `userinfo_signed_response_alg = "ES256"\n${connector}${backChannel ? '\nbackchannel_logout = true' : ''}`, { levels: LEVELS[platform] }) },
+      connectors: { real: oidcConnector(idp.issuer, `userinfo_signed_response_alg = "ES256"\n${connector}${backChannel ? '\nbackchannel_logout = true' : ''}`, { levels: LEVELS[platform], secret: connectorSecret }) },
     });
     return { ...sps, hub, idp, sps, sp: sps.alpha, other: sps.beta, stop: async () => { await hub.stop(); await idp.close(); } };
   } catch (error) {

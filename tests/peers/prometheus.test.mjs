@@ -66,7 +66,7 @@ before(async () => {
     },
     // The declared claim gets a text, and is a number.
     connectors: { real: oidcConnector(idps[0].issuer, 'userinfo_signed_response_alg = "ES256"\n[mapping]\noffice = { from = "family_name" }'), dying: oidcConnector(idps[1].issuer, 'userinfo_signed_response_alg = "ES256"') },
-    settings: `lifetimes.login_seconds = 15\nclaims.office = { type = "number", label = { en = "Office", fr = "Bureau" } }\naudit.sink = "file"\naudit.path = ${JSON.stringify(path.join(folder, 'audit.jsonl'))}
+    settings: `pushed_authorization_requests = "accepted"\nlifetimes.login_seconds = 15\nclaims.office = { type = "number", label = { en = "Office", fr = "Bureau" } }\naudit.sink = "file"\naudit.path = ${JSON.stringify(path.join(folder, 'audit.jsonl'))}
 traces = { endpoint = "http://127.0.0.1:${collector.port}/v1/traces", insecure_http = true, internal_hosts = ["127.0.0.1"], sample_ratio = 1.0 }\n`,
   });
   // A second hub, on a store that others could share, and that dies on the way; its register is asked over TLS.
@@ -147,6 +147,7 @@ async function round() {
   const done = await login();
   assert.equal((await redeem(hub, sps.alpha, { code: done.code, code_verifier: done.asked.verifier })).status, 400, 'a code twice');
   await redeem(hub, { ...sps.alpha, secret: 'wrong' }, { code: 'x' });
+  await fetch(`${hub.issuer}/par`, { method: 'POST', body: new URLSearchParams({ client_id: 'alpha', client_secret: sps.alpha.secret }) });
   await fetch(`${hub.issuer}/token/revocation`, { method: 'POST', body: new URLSearchParams({ token: done.access_token ?? 'x', client_id: 'alpha', client_secret: sps.alpha.secret }) });
   await done.browser.open(`${hub.issuer}/session/end?${new URLSearchParams({ id_token_hint: done.id_token, state: random(32), post_logout_redirect_uri: 'http://localhost:9/' })}`);
   // Somebody the register does not know: a page, and no code.

@@ -1,5 +1,6 @@
 // A real OpenID Provider (npm oidc-provider) as the hub's upstream, with a login page of its own.
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider from 'oidc-provider';
 
@@ -54,9 +55,10 @@ async function privateKeys() {
  * subjectOf: the `sub` of a login.
  * firewall: sees each token request's form first, and may answer it with { status, type, body } instead of the provider.
  * client: more of the client's metadata, over the usual (an undefined member is taken out). features: more of the provider's.
+ * configuration: more of the provider's own. mutualTls: { port, key, cert, ca } of a second server, which asks for client certificates.
  * The returned `answers` are what its token and userinfo endpoints were asked and said.
  */
-export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'], ordinary = false, agent, client = {}, subjectOf = (id) => `idp-${id}`, features = {}, firewall }) {
+export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'], ordinary = false, agent, client = {}, subjectOf = (id) => `idp-${id}`, features = {}, firewall, configuration = {}, mutualTls }) {
   const issuer = `http://localhost:${port}`;
   const metadata = {
     client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris, grant_types: ['authorization_code'],
@@ -78,11 +80,14 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
     scopes: Object.keys(claims),
     claims,
     acrValues: ordinary ? [] : ['eidas1', 'eidas2', 'eidas3'],
-    clientAuthMethods: ['client_secret_post', 'client_secret_basic', 'private_key_jwt'],
+    clientAuthMethods: [
+      'client_secret_post', 'client_secret_basic', 'private_key_jwt', ...(features.mTLS ? ['tls_client_auth', 'self_signed_tls_client_auth'] : []),
+    ],
     enabledJWA: {
       idTokenSigningAlgValues: ['ES256', 'RS256'], userinfoSigningAlgValues: ['ES256', 'RS256'], clientAuthSigningAlgValues: ['ES256', 'RS256'],
       idTokenEncryptionAlgValues: encryption.alg, idTokenEncryptionEncValues: encryption.enc,
       userinfoEncryptionAlgValues: encryption.alg, userinfoEncryptionEncValues: encryption.enc,
+      ...(features.jwtResponseModes && { authorizationEncryptionAlgValues: encryption.alg, authorizationEncryptionEncValues: encryption.enc }),
     },
     features: {
       devInteractions: { enabled: false }, jwtUserinfo: { enabled: true }, claimsParameter: { enabled: true }, encryption: { enabled: true }, ...features,
@@ -97,6 +102,7 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
       await grant.save();
       return grant;
     },
+    ...configuration,
     ttl: { AccessToken: 60, AuthorizationCode: 60, IdToken: 60, Interaction: 600, Session: 600, Grant: 600 },
   });
   const faults = [];
@@ -108,7 +114,7 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
   provider.use(async (ctx, next) => {
     await next();
     if (['/token', '/me'].includes(ctx.path)) {
-      answers.push({ path: ctx.path, authorization: ctx.get('authorization'), traceparent: ctx.get('traceparent'), form: ctx.oidc?.body, type: ctx.response.type, body: ctx.body });
+      answers.push({ path: ctx.path, status: ctx.status, authorization: ctx.get('authorization'), dpop: ctx.get('dpop'), certificate: ctx.socket.getPeerX509Certificate?.()?.subject, traceparent: ctx.get('traceparent'), form: ctx.oidc?.body, type: ctx.response.type, body: ctx.body });
     }
   });
 
@@ -148,7 +154,15 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
     }
   });
   await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
-  return { issuer, faults, answers, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) };
+  const servers = [server];
+  if (mutualTls) {
+    const { port: tlsPort, ...tls } = mutualTls;
+    const second = createTlsServer({ ...tls, requestCert: true, rejectUnauthorized: false }, answer);
+    await new Promise((resolve, reject) => { second.once('error', reject).listen(tlsPort, '127.0.0.1', resolve); });
+    servers.push(second);
+  }
+  const stop = (one) => new Promise((done) => { one.close(done); one.closeAllConnections(); });
+  return { issuer, faults, answers, close: () => Promise.all(servers.map(stop)) };
 }
 
 const LOGIN_PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Real provider</title></head><body>

@@ -51,6 +51,8 @@ const ROOMY: Capacities = Capacities {
     refresh_grants: 10,
     logout_notices: 100,
     upstream_sessions: 10_000,
+    registrations: 1000,
+    wallet_requests: 10_000,
 };
 
 fn at(seconds: u64) -> Timestamp {

@@ -88,7 +88,7 @@ const fn can_be_caused_by_browser(code: ErrorCode) -> bool {
             | E::IdpIssWrong | E::IdpCodeRefused
         // Another login's code, or `nonce`, `scope`, `prompt`, `max_age` or `acr_values` changed on
         // the way.
-            | E::IdpResponseKey | E::IdpResponseUnproven | E::IdpResponseClaims | E::IdpPushRefused
+            | E::IdpResponseKey | E::IdpResponseUnproven | E::IdpResponseClaims | E::IdpResponseEncryption | E::IdpPushRefused
             | E::IdTokenNonce | E::IdTokenMissing | E::IdTokenAuthTime | E::ReauthenticationNotProven | E::PromptLoginIgnored
             | E::AcrUnlisted | E::AcrMissing | E::AcrTooLow | E::UserinfoRefused
     )

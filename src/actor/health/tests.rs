@@ -141,6 +141,8 @@ fn every_upstream_code_is_attributed() {
         E::LdapAccount,
         E::LdapAnswer,
         E::IdpPushAnswer,
+        E::IdpDpopNonce,
+        E::IdpTokenUnbound,
     ];
     let other_failures = [
         // The hub's own limits, and the register.
@@ -180,6 +182,7 @@ fn every_upstream_code_is_attributed() {
         E::IdpResponseKey,
         E::IdpResponseUnproven,
         E::IdpResponseClaims,
+        E::IdpResponseEncryption,
         E::IdTokenNonce,
         E::IdTokenMissing,
         E::IdTokenAuthTime,

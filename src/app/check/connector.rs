@@ -168,6 +168,7 @@ fn build_connector(
         http_clients: HttpClientPool::default(),
         metrics: None,
         code_store: Arc::new(NoCodeStore),
+        wallet_requests: Arc::new(NoCodeStore),
     };
     connector::build(configured, connector_context).map_err(|fault| {
         CheckDiagnostic::error(

@@ -12,10 +12,12 @@ use self::online::diagnose_online;
 use super::connector::diagnostic_from_problem;
 use crate::actor::registry::gate_input;
 use crate::config::check_context::{CheckContext, ServiceProviderDraft};
+use crate::config::model::ServiceProviderFile;
 use crate::config::{Diagnostic, Environment, Federation, RegisteredClient};
 use crate::connector::diagnostic::{CheckDiagnostic, DiagnosticStatus, RegistrationParameter};
 use crate::env::Env;
 use crate::ids::ClientId;
+use crate::protocol::alg::VerificationAlg;
 use crate::protocol::authorize::explanation::{
     ParameterStatus, RequestExplanation, RequestOutcome,
 };
@@ -162,8 +164,33 @@ fn registration(client: &RegisteredClient, issuer: &str) -> Vec<RegistrationPara
         ("scope", scopes.join(" ")),
     ]
     .into_iter()
+    .chain(profile_registration(file))
     .map(|(name, value)| RegistrationParameter { name, value })
     .collect()
+}
+
+/// Returns what a security profile demands of the application, in the names of dynamic client
+/// registration (RFC 7591; RFC 9126 §6; RFC 9449 §5.2; RFC 9101 §10.5; JARM §3).
+fn profile_registration(file: &ServiceProviderFile) -> Vec<(&'static str, String)> {
+    let Some(profile) = file.profile else { return Vec::new() };
+    let key = if file.tls_client_certificate_bound_access_tokens {
+        "tls_client_certificate_bound_access_tokens"
+    } else {
+        "dpop_bound_access_tokens"
+    };
+    let switches = ["require_pushed_authorization_requests", key];
+    let algorithms = [
+        ("request_object_signing_alg", file.request_object_signing_alg),
+        (
+            "authorization_signed_response_alg",
+            file.authorization_signed_response_alg.map(VerificationAlg::from),
+        ),
+    ];
+    let algorithms = algorithms.into_iter().filter_map(|(name, alg)| Some((name, alg?)));
+    std::iter::once(("profile", profile.as_str().to_owned()))
+        .chain(switches.map(|name| (name, "true".to_owned())))
+        .chain(algorithms.map(|(name, alg)| (name, alg.as_str().to_owned())))
+        .collect()
 }
 
 impl ServiceProviderReport {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Event;
 use crate::audit::report::CheckpointCheck;
 use crate::digest;
 
@@ -58,4 +59,16 @@ pub(in crate::audit) struct RareFields {
     pub operator: Option<String>,
     pub reason: Option<String>,
     pub salt: Option<String>,
+}
+
+impl Event {
+    /// Returns the hash of the login.
+    pub(in crate::audit) fn login_pseudonym(&self) -> Option<Pseudonym> {
+        self.login.as_ref().map(|hash| Pseudonym::new("login", hash.as_str()))
+    }
+
+    /// Returns the hash of the session.
+    pub(in crate::audit) fn session_pseudonym(&self) -> Option<Pseudonym> {
+        self.session.as_ref().map(|lineage| Pseudonym::new("session", lineage))
+    }
 }

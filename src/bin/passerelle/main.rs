@@ -27,6 +27,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 mod audit_command;
 mod audit_proof_command;
 mod check_command;
+mod clients_command;
 mod demo_command;
 mod hub_options;
 mod idp_command;
@@ -35,6 +36,7 @@ mod keys_command;
 mod login_command;
 mod node_command;
 mod output;
+mod person_command;
 mod plan_command;
 mod reference_command;
 mod register_command;
@@ -45,6 +47,7 @@ mod status_command;
 
 use audit_command::AuditCommand;
 use check_command::{CheckCommand, CheckOptions};
+use clients_command::ClientsCommand;
 use hub_options::admin_error_code;
 use idp_command::IdpCommand;
 use init_command::InitCommand;
@@ -52,6 +55,7 @@ use keys_command::KeysCommand;
 use login_command::LoginCommand;
 use node_command::NodeCommand;
 use output::{out, outln, print_error};
+use person_command::PersonCommand;
 use plan_command::PlanCommand;
 use reference_command::{ErrorsCommand, MetricsCommand};
 use register_command::RegisterCommand;
@@ -153,10 +157,21 @@ enum Command {
         #[command(subcommand)]
         command: IdpCommand,
     },
+    /// Approve, remove and export dynamically registered service providers, and create initial access
+    /// tokens.
+    Clients {
+        #[command(subcommand)]
+        command: ClientsCommand,
+    },
     /// Find a login, or a person's recent logins, on all hubs.
     Login {
         #[command(subcommand)]
         command: LoginCommand,
+    },
+    /// End the sessions and refresh tokens of a person.
+    Person {
+        #[command(subcommand)]
+        command: PersonCommand,
     },
     /// Reload, drain and resume the running hub.
     Node {
@@ -271,7 +286,9 @@ fn run(command: Command) -> CommandResult {
         Command::Audit { command } => return Ok(command.run()),
         Command::Stats { command } => command.run()?,
         Command::Idp { command } => block_on(command.run())?,
+        Command::Clients { command } => block_on(command.run())?,
         Command::Login { command } => block_on(command.run())?,
+        Command::Person { command } => block_on(command.run())?,
         Command::Node { command } => block_on(command.run())?,
         Command::Register { command } => return command.run(),
         Command::Status(command) => block_on(command.run())?,

@@ -33,12 +33,6 @@ impl Federation {
             .map_or_else(ProtocolRules::default, |service| service.registration.rules)
     }
 
-    /// Returns true if any service provider is under `rules = "openid"`.
-    #[must_use]
-    pub fn serves_openid(&self) -> bool {
-        self.service_providers().any(|service| service.registration.rules == ProtocolRules::Openid)
-    }
-
     /// Returns the scope table for `rules`.
     #[must_use]
     pub const fn scope_table(&self, rules: ProtocolRules) -> &ScopeTable {

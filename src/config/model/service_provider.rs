@@ -11,9 +11,10 @@ use super::connector_rules::ConnectorRules;
 use super::defaults;
 use super::secret_ref::ClientSecret;
 use crate::ids::{ClientId, Scope};
-use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
+use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg, VerificationAlg};
 use crate::protocol::client_auth::AuthMethod;
 use crate::protocol::registration::{ClientType, ConsentRequirement, ProtocolRules};
+use crate::protocol::security_profile::SecurityProfile;
 
 /// A service provider file: `config/service-providers/*.toml`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -31,6 +32,10 @@ pub struct ServiceProviderFile {
     /// Rules for its requests. `openid` is for the standard platform only.
     #[serde(default)]
     pub rules: ProtocolRules,
+    /// A security profile on top of the rules: `fapi2`, or `fapi2-message-signing` for signed requests
+    /// and responses, too (docs/fapi.md). Default: that of passerelle.toml, which can't be weakened.
+    #[serde(default)]
+    pub profile: Option<SecurityProfile>,
     /// Absolute https URLs (http on loopback), compared as strings. A public client may also have
     /// private-use schemes (`com.example.app:/callback`), and any port of `http://127.0.0.1/…` or
     /// `http://[::1]/…` that is written without a port.
@@ -65,7 +70,7 @@ pub struct ServiceProviderFile {
     pub token_endpoint_auth_method: Option<AuthMethod>,
     /// Signature algorithm of its client assertions, for `private_key_jwt`. Default: ES256.
     #[serde(default)]
-    pub token_endpoint_auth_signing_alg: Option<SigningAlg>,
+    pub token_endpoint_auth_signing_alg: Option<VerificationAlg>,
     /// Accepted audiences of its client assertions, for `private_key_jwt`: `issuer`,
     /// `token_endpoint`, `pushed_authorization_request_endpoint`, or a URL. Default: `issuer`; under
     /// `rules = "openid"` these three.
@@ -106,7 +111,7 @@ pub struct ServiceProviderFile {
     /// Signature algorithm of its request objects (RFC 9101). Default: it sends none
     /// (docs/authorization-requests.md).
     #[serde(default)]
-    pub request_object_signing_alg: Option<SigningAlg>,
+    pub request_object_signing_alg: Option<VerificationAlg>,
     /// Rejects authorization requests that are not signed request objects.
     #[serde(default)]
     pub require_signed_request_object: bool,

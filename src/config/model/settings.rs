@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::audit::AuditConfig;
+use super::client_registration::ClientRegistrationConfig;
 use super::defaults;
 use super::limits::{Lifetimes, LimitsConfig};
 use super::metrics::MetricLabels;
@@ -21,6 +22,7 @@ use crate::identity::declared::ClaimDeclaration;
 use crate::ids::ConnectorId;
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::registration::PushedRequests;
+use crate::protocol::security_profile::SecurityProfile;
 
 /// The settings file: `config/passerelle.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +50,17 @@ pub struct Settings {
     /// provider (docs/authorization-requests.md).
     #[serde(default)]
     pub pushed_authorization_requests: PushedRequests,
+    /// Indexes sessions by the `sub` of each service provider, so that an operator can end those of a
+    /// person (docs/logout.md). A login costs two more calls of the store.
+    #[serde(default)]
+    pub index_sessions_by_sub: bool,
+    /// The least security profile of every service provider: `fapi2`, or `fapi2-message-signing`
+    /// (docs/fapi.md). Default: none.
+    #[serde(default)]
+    pub profile: Option<SecurityProfile>,
+    /// Dynamic client registration (docs/client-registration.md). Default: off.
+    #[serde(default)]
+    pub client_registration: Option<ClientRegistrationConfig>,
     /// Prefix of cookie names. Cookies ignore ports, so several hubs on one host need different
     /// prefixes.
     #[serde(default = "defaults::cookie_prefix")]

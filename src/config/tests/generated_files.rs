@@ -35,23 +35,35 @@ fn the_connector_template_is_a_good_connector() {
         missing_keys(
             connector_schema(KINDS.connectors),
             &template,
-            &["kind.persona", "kind.oauth2", "kind.ldap", "acr.", "amr (default)", "mfa (default)"]
+            &[
+                "kind.persona",
+                "kind.oauth2",
+                "kind.ldap",
+                "kind.openid4vp",
+                "acr.",
+                "amr (default)",
+                "mfa (default)",
+            ]
         ),
         Vec::<String>::new()
     );
 }
 
 #[test]
-#[cfg(feature = "ldap")]
+#[cfg(all(feature = "ldap", feature = "openid4vp"))]
 fn the_template_of_each_other_kind_is_a_good_connector_with_every_key() {
-    for kind in ["oauth2", "ldap"] {
+    for kind in ["oauth2", "ldap", "openid4vp"] {
         let template =
             fs::read_to_string(repository().join(format!("connectors/{kind}.toml.template")))
                 .unwrap();
-        let folder = Folder::good().with("connectors/example.toml", &template);
+        let folder = Folder::good()
+            .with("connectors/example.toml", &template)
+            .with("wallet/access.pem", "")
+            .with("wallet/issuers.pem", "");
         folder
             .variable("CONNECTOR_EXAMPLE__CLIENT_SECRET", "x")
             .variable("CONNECTOR_EXAMPLE__BIND_PASSWORD", "x")
+            .variable("CONNECTOR_EXAMPLE__PRIVATE_KEY", "x")
             .loaded();
         let own = format!("kind.{kind}.");
         let mut missing = missing_keys(connector_schema(KINDS.connectors), &template, &[]);
@@ -178,7 +190,7 @@ fn templates_and_guides_do_not_repeat_wrong_statements() {
 
 #[cfg(feature = "redis")]
 #[test]
-#[cfg(feature = "ldap")]
+#[cfg(all(feature = "ldap", feature = "openid4vp"))]
 fn the_committed_schemas_are_current() {
     for (name, schema) in schemas(KINDS) {
         let committed =
@@ -193,7 +205,7 @@ fn the_committed_schemas_are_current() {
 
 #[cfg(feature = "redis")]
 #[test]
-#[cfg(feature = "ldap")]
+#[cfg(all(feature = "ldap", feature = "openid4vp"))]
 fn the_committed_reference_is_current() {
     let committed =
         fs::read_to_string(repository().join("docs/configuration.md")).unwrap_or_default();

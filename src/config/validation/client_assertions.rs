@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::ServiceProviderFile;
-use crate::protocol::alg::SigningAlg;
+use crate::protocol::alg::VerificationAlg;
 use crate::protocol::discovery::path;
 use crate::protocol::registration::ProtocolRules;
 
@@ -23,7 +23,7 @@ const OPENID_MAX_LIFETIME: Duration = Duration::from_secs(660);
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AssertionRules {
     /// Signature algorithm.
-    pub alg: SigningAlg,
+    pub alg: VerificationAlg,
     /// Accepted audiences.
     pub audiences: AcceptedAudiences,
     /// Maximum time to `exp`.
@@ -37,10 +37,13 @@ impl AssertionRules {
     pub(in crate::config) fn from_file(file: &ServiceProviderFile) -> Self {
         Self {
             alg: file.token_endpoint_auth_signing_alg.unwrap_or_default(),
-            audiences: AcceptedAudiences::new(
-                file.client_assertion_audiences.as_deref(),
-                file.rules,
-            ),
+            // FAPI 2.0 Security Profile §5.3.2.1: the issuer, as a string.
+            audiences: if file.profile.is_some() {
+                AcceptedAudiences::IssuerAlone
+            } else {
+                let listed = file.client_assertion_audiences.as_deref();
+                AcceptedAudiences::new(listed, file.rules)
+            },
             max_lifetime: match file.rules {
                 ProtocolRules::Federation => FEDERATION_MAX_LIFETIME,
                 ProtocolRules::Openid => OPENID_MAX_LIFETIME,

@@ -19,6 +19,8 @@ pub struct ConfiguredConnector {
     /// The hub's client secret or bind password at the identity provider; `None` for kinds without
     /// one.
     pub client_secret: Option<Secret<String>>,
+    /// PEM: the hub's certificate with its chain and key, as a TLS client of the identity provider.
+    pub client_identity: Option<Secret<String>>,
     /// Its logo.
     pub logo: Option<Logo>,
     /// The blocks of its `[[block]]` tables.

@@ -289,6 +289,8 @@ pub struct KindCheck<'a> {
     pub(super) file: &'a ConnectorFile,
     pub(super) context: &'a SecretContext<'a>,
     pub(super) problems: &'a mut Vec<Diagnostic>,
+    /// What [`KindCheck::resolve_client_identity`] has read.
+    pub(super) client_identity: Option<Secret<String>>,
 }
 
 impl KindCheck<'_> {
@@ -357,6 +359,22 @@ impl KindCheck<'_> {
     pub fn secret(&mut self, key: &str, reference: &SecretRef) -> Option<Secret<String>> {
         let key = format!("kind.{}.{key}", self.name);
         resolve_or_report(self.source, &key, reference, self.context, self.problems)
+    }
+
+    /// Reads the hub's client certificate and its key, and reports what can't be read.
+    pub fn resolve_client_identity(
+        &mut self,
+        certificate: (&str, &SecretRef),
+        private_key: (&str, &SecretRef),
+    ) {
+        let certificate = self.secret(certificate.0, certificate.1);
+        let private_key = self.secret(private_key.0, private_key.1);
+        // Otherwise both are placeholders, which are no PEM.
+        if !self.context.environment.is_without_secrets() {
+            self.client_identity = certificate.zip(private_key).map(|(certificate, key)| {
+                Secret::new(format!("{}\n{}\n", certificate.reveal(), key.reveal()))
+            });
+        }
     }
 
     /// Checks the levels of a kind that returns an `acr`.

@@ -110,12 +110,28 @@ fn draft_from_source(
             &mut problems,
         );
         level_names::check_acr_names(source, &file, declarations, &mut problems);
-        let mut check =
-            KindCheck { source, name: kind.name, file: &file, context, problems: &mut problems };
+        let mut check = KindCheck {
+            source,
+            name: kind.name,
+            file: &file,
+            context,
+            problems: &mut problems,
+            client_identity: None,
+        };
         let client_secret = kinds.check(&kind, &mut check);
+        let client_identity = check.client_identity;
         let logo = read_logo(source, &file, &mut problems);
         let blocks = blocks::parse_blocks(source, &id, &file.block, &mut problems);
-        ConfiguredConnector { id: id.clone(), file, kind, client_secret, logo, blocks, mapping }
+        ConfiguredConnector {
+            id: id.clone(),
+            file,
+            kind,
+            client_secret,
+            client_identity,
+            logo,
+            blocks,
+            mapping,
+        }
     });
     ConnectorDraft { id, connector, problems, unverified: None }
 }

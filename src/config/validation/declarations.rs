@@ -1,14 +1,16 @@
 //! What `passerelle.toml` declares for other files: claims and level names beyond the
-//! specification's, and whether requests are pushed.
+//! specification's, whether requests are pushed, and what every service provider must do.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::client_certificates::CertificateSource;
 use crate::config::model::{LevelNameDeclaration, Settings};
 use crate::identity::declared::DeclaredClaims;
 use crate::protocol::acr::LevelName;
 use crate::protocol::registration::PushedRequests;
+use crate::protocol::security_profile::SecurityProfile;
 
 /// The declared claims and level names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -19,6 +21,10 @@ pub struct Declarations {
     pub level_names: BTreeMap<String, LevelNameDeclaration>,
     /// Whether service providers may push their requests.
     pub pushed_requests: PushedRequests,
+    /// The least security profile of every service provider.
+    pub profile: Option<SecurityProfile>,
+    /// Lifetime of authorization codes.
+    pub code_lifetime: Duration,
     /// The client certificates that the hub gets.
     pub client_certificates: CertificateSource,
 }
@@ -32,6 +38,8 @@ impl Declarations {
             claims,
             level_names: settings.level_names.clone(),
             pushed_requests: settings.pushed_authorization_requests,
+            profile: settings.profile,
+            code_lifetime: settings.lifetimes.code(),
             client_certificates: CertificateSource::from_listener(&settings.public),
         }
     }

@@ -4,7 +4,7 @@
 use super::client_keys::{KeySource, check_encryption_keys};
 use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::ServiceProviderFile;
-use crate::protocol::alg::SigningAlg;
+use crate::protocol::alg::VerificationAlg;
 use crate::protocol::registration::{PushedRequests, RequestProtection};
 
 /// Reads the settings and reports those that can't work. `pushed` is the hub's setting; `None` if
@@ -16,7 +16,9 @@ pub fn request_protection(
     pushed: Option<PushedRequests>,
     problems: &mut Vec<Diagnostic>,
 ) -> RequestProtection {
-    if file.require_pushed_authorization_requests && pushed == Some(PushedRequests::Off) {
+    // A profile reports it itself.
+    let is_own_choice = file.profile.is_none() && file.require_pushed_authorization_requests;
+    if is_own_choice && pushed == Some(PushedRequests::Off) {
         let message = "is true, but this hub has no endpoint to push requests to";
         let fix =
             "write pushed_authorization_requests = \"accepted\" in passerelle.toml, or remove it";
@@ -25,6 +27,7 @@ pub fn request_protection(
     check_request_objects(source, file, keys, problems);
     check_signed_responses(source, file, keys, problems);
     RequestProtection {
+        profile: file.profile,
         require_pushed: file.require_pushed_authorization_requests
             || pushed == Some(PushedRequests::Required),
         request_object_alg: file.request_object_signing_alg,
@@ -43,7 +46,7 @@ fn check_request_objects(
     let Some(alg) = file.request_object_signing_alg else {
         if file.require_signed_request_object {
             let message = "is true, but no algorithm is registered, so every request is rejected";
-            let fix = "add request_object_signing_alg = \"ES256\" or \"RS256\", as the service provider signs";
+            let fix = "add request_object_signing_alg = \"ES256\", \"PS256\", \"EdDSA\" or \"RS256\", as the service provider signs";
             problems.push(source.diagnostic("require_signed_request_object", message, fix));
         }
         return;
@@ -57,8 +60,9 @@ fn check_request_objects(
     // Keys at a jwks_uri may change, but an inline set doesn't.
     if matches!(keys, KeySource::Inline(keys) if !keys.verification.verifies(alg)) {
         let needed = match alg {
-            SigningAlg::ES256 => "EC on P-256",
-            SigningAlg::RS256 => "RSA from 2048 bits",
+            VerificationAlg::ES256 => "EC on P-256",
+            VerificationAlg::RS256 | VerificationAlg::PS256 => "RSA from 2048 bits",
+            VerificationAlg::EdDSA => "Ed25519",
         };
         let message = format!("contains no signing key for {key}");
         let fix = format!("add one: {needed}, with use = \"sig\" or without use");

@@ -16,7 +16,7 @@ use super::scopes::ScopeTables;
 use super::value_checks::{check_rate, is_category_id};
 use super::{
     client_auth, client_certificates, level_names, localized_text, public_clients, refresh_tokens,
-    request_protection,
+    request_protection, security_profile,
 };
 use crate::config::loading::folder::parse_folder;
 use crate::config::loading::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
@@ -96,6 +96,7 @@ pub fn check_file(
     problems: &mut Vec<Diagnostic>,
 ) -> RegisteredClient {
     let context = &context.for_file(SecretOwnerKind::ServiceProvider, source.path());
+    let file = security_profile::apply_profile(source, file, declarations, problems);
     check_own_rules(source, &file, problems);
     check_rules(source, &file, platform, problems);
     public_clients::check_public_client(source, &file, platform, problems);

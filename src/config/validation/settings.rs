@@ -10,8 +10,8 @@ use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
 use super::traces::{self, TraceHeaders};
 use super::value_checks::{check_range, is_category_id};
 use super::{
-    admin_access, audit, claims, client_certificates, level_names, localized_text, operators,
-    proxies, quotas, secret_locations,
+    admin_access, audit, claims, client_certificates, client_registration, level_names,
+    localized_text, operators, proxies, quotas, secret_locations, security_profile,
 };
 use crate::assurance::amr;
 use crate::config::kinds::{Kinds, list_tables};
@@ -55,9 +55,11 @@ pub fn check_settings(
     check_service_documentation(source, &settings, problems);
     check_identity_source(source, &settings, kinds, problems);
     check_lifetimes(source, &settings, problems);
+    security_profile::check_hub_profile(source, &settings, problems);
     check_limits(source, &settings.limits, problems);
     secret_locations::check_locations(source, &settings.secrets, problems);
     quotas::check_quotas(source, &settings.quotas, problems);
+    client_registration::check_client_registration(source, &settings, problems);
     proxies::check_public_listener(source, &settings.public, problems);
     client_certificates::check_hub_certificates(source, &settings.public, context, problems);
     check_private_hosts(source, &settings.private.hosts, problems);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use crate::config::federation::Federation;
+use crate::config::federation::{Federation, RegisteredClients};
 
 /// A handle to the current federation. Cheap to clone; all clones see a replacement immediately.
 #[derive(Clone)]
@@ -23,9 +23,14 @@ impl CurrentFederation {
         self.0.load_full()
     }
 
-    /// Replaces the federation for all later calls of [`Self::load`].
+    /// Replaces the federation for all later calls of [`Self::load`], except its registered clients.
     pub fn replace(&self, next: Federation) {
-        self.0.store(Arc::new(next));
+        self.0.rcu(|current| next.clone().with_registered(Arc::clone(current.registered())));
+    }
+
+    /// Replaces the registered clients.
+    pub fn replace_registered(&self, registered: &Arc<RegisteredClients>) {
+        self.0.rcu(|current| Federation::clone(current).with_registered(Arc::clone(registered)));
     }
 }
 

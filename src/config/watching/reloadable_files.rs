@@ -38,7 +38,7 @@ use crate::identity::scopes::ScopeTable;
 use crate::ids::ConnectorId;
 use crate::localization::{Languages, MessageFile};
 
-pub use entries::LoadContext;
+pub use entries::{ClientChecker, LoadContext};
 pub use file_set::ScanOutcome;
 
 /// Every reloadable file with its active version.

@@ -24,6 +24,7 @@ pub async fn diagnose(
         insecure_http: kind.insecure_http,
         internal_hosts: &kind.internal_hosts,
         ca_bundle: connector.ca_bundle.as_ref(),
+        client_identity: None,
     };
     let http = match options.capturing_client() {
         Ok(http) => http,
@@ -111,6 +112,7 @@ async fn diagnose_authentication(
         client_id: kind.client_id.clone(),
         token_endpoint: kind.endpoints.token.clone(),
         iss_expected: kind.endpoints.iss_parameter,
+        dpop_key: None,
     };
     let attempt = online_check::invented_attempt(
         env,
@@ -120,7 +122,8 @@ async fn diagnose_authentication(
         redirect,
     );
     let code = Secret::new(env.entropy().token());
-    let outcome = code_flow::redeem_code(&connector.client, http, code, &attempt, Vec::new()).await;
+    let proofs = code_flow::TokenRequestProofs::default();
+    let outcome = code_flow::redeem_code(&connector.client, http, code, &attempt, proofs).await;
     online_check::diagnose_client_authentication(
         outcome.map(drop),
         "check that client_id, client_secret and token_endpoint_auth_method are those registered there",

@@ -11,7 +11,7 @@ use openidconnect::HttpResponse;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::code_exchange;
+use super::code_exchange::CallPurpose;
 use super::metadata::{self, ResolvedProvider};
 use super::settings::{AssertionAudience, OidcKind, UpstreamAuthMethod};
 use super::upstream::Upstream;
@@ -25,6 +25,7 @@ use crate::connector::online_check::{
 use crate::egress::safe_http_client::SafeHttpClient;
 use crate::ids::Secret;
 use crate::login::upstream::AuthorizationRedirect;
+use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
 
 /// Returns the diagnostics of an OpenID provider.
@@ -34,6 +35,7 @@ pub async fn diagnose(upstream: &Upstream, context: &DiagnosisContext) -> Vec<Ch
         insecure_http: kind.insecure_http,
         internal_hosts: &kind.internal_hosts,
         ca_bundle: upstream.ca_bundle.as_ref(),
+        client_identity: None,
     };
     let http = match options.capturing_client() {
         Ok(http) => http,
@@ -58,7 +60,7 @@ pub async fn diagnose(upstream: &Upstream, context: &DiagnosisContext) -> Vec<Ch
         Err(error) => diagnostics.push(diagnostic_for_call_error("keys", "its key set", &error)),
     }
     diagnostics.push(diagnose_end_session(&provider));
-    diagnostics.push(diagnose_authentication(upstream, &provider, &http, context).await);
+    diagnostics.push(diagnose_authentication(upstream, &provider, context).await);
     diagnostics
 }
 
@@ -257,7 +259,6 @@ fn diagnose_end_session(provider: &ResolvedProvider) -> CheckDiagnostic {
 async fn diagnose_authentication(
     upstream: &Upstream,
     provider: &ResolvedProvider,
-    http: &SafeHttpClient,
     context: &DiagnosisContext,
 ) -> CheckDiagnostic {
     let kind = &upstream.kind;
@@ -267,6 +268,7 @@ async fn diagnose_authentication(
         client_id: kind.client_id.clone(),
         token_endpoint: provider.token_endpoint.clone(),
         iss_expected: provider.iss_expected,
+        dpop_key: Upstream::new_dpop_key(provider).unwrap_or_default(),
     };
     let attempt = online_check::invented_attempt(
         &upstream.env,
@@ -275,17 +277,6 @@ async fn diagnose_authentication(
         &context.redirect_uri,
         redirect,
     );
-    let assertion = match upstream.sign_client_assertion(&attempt.redirect.token_endpoint).await {
-        Ok(assertion) => assertion,
-        Err(error) => {
-            let fix = "create the hub's keys with passerelle keys new, and pass their folder with --config";
-            return CheckDiagnostic::error(
-                online_check::CLIENT_AUTHENTICATION,
-                format!("the hub can't sign a client assertion: {}", error.detail),
-                fix,
-            );
-        }
-    };
     let code = Secret::new(upstream.env.entropy().token());
     let fix = match kind.token_endpoint_auth_method {
         UpstreamAuthMethod::PrivateKeyJwt => assertion_fix(kind),
@@ -293,8 +284,30 @@ async fn diagnose_authentication(
             "check that client_id, client_secret and token_endpoint_auth_method are those registered there"
                 .to_owned()
         }
+        UpstreamAuthMethod::TlsClientAuth | UpstreamAuthMethod::SelfSignedTlsClientAuth => {
+            "check that client_id, and the subject or key of client_certificate, are those registered there, and that \
+             the identity provider asks for certificates at this address or announces mtls_endpoint_aliases"
+                .to_owned()
+        }
     };
-    let outcome = code_exchange::exchange_code(provider, http, code, &attempt, assertion).await;
+    let outcome = match upstream.dpop_session(attempt.redirect.dpop_key.as_ref()) {
+        Ok(dpop) => {
+            let call = (provider, CallPurpose::Probe);
+            upstream.exchange_code(call, code, &attempt, dpop.as_ref()).await
+        }
+        Err(error) => Err(error),
+    };
+    if let Err(error) = &outcome
+        && error.code == ErrorCode::IdpAssertion
+    {
+        let fix =
+            "create the hub's keys with passerelle keys new, and pass their folder with --config";
+        return CheckDiagnostic::error(
+            online_check::CLIENT_AUTHENTICATION,
+            format!("the hub can't sign a client assertion: {}", error.detail),
+            fix,
+        );
+    }
     online_check::diagnose_client_authentication(outcome.map(drop), &fix)
 }
 

@@ -14,6 +14,7 @@ use crate::token::decrypt::{JweAlgorithms, JweDecryptError, decrypt_jwe};
 pub enum EncryptedResponse {
     IdToken,
     Userinfo,
+    Authorization,
 }
 
 impl EncryptedResponse {
@@ -32,6 +33,10 @@ impl EncryptedResponse {
                 kind.userinfo_encrypted_response_alg,
                 kind.userinfo_encrypted_response_enc,
             ),
+            Self::Authorization => algorithms(
+                kind.authorization_encrypted_response_alg,
+                kind.authorization_encrypted_response_enc,
+            ),
         }
     }
 
@@ -49,9 +54,16 @@ impl EncryptedResponse {
         let name = match self {
             Self::IdToken => "ID token",
             Self::Userinfo => "userinfo",
+            Self::Authorization => "authorization response",
         };
-        decrypt_jwe(compact, algorithms, keys, now)
-            .map_err(|error| ConnectorError::new(error_code(error), format!("{name}: {error}")))
+        decrypt_jwe(compact, algorithms, keys, now).map_err(|error| {
+            let code = match self {
+                Self::IdToken | Self::Userinfo => error_code(error),
+                // The browser brings it, and may bring anything.
+                Self::Authorization => ErrorCode::IdpResponseEncryption,
+            };
+            ConnectorError::new(code, format!("{name}: {error}"))
+        })
     }
 }
 

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
+use super::fapi2;
 use super::settings::{OidcKind, UpstreamAuthMethod, UpstreamFeature};
 use crate::connector::code_flow::OauthClient;
 use crate::connector::error::ConnectorError;
@@ -24,6 +25,7 @@ use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
 use crate::telemetry::trace;
+use crate::token::dpop_key::DPOP_CLIENT_ALG;
 
 /// Endpoints of an identity provider, which the HTTP client may call.
 pub struct ResolvedProvider {
@@ -41,6 +43,12 @@ pub struct ResolvedProvider {
     pub pushed_request_endpoint: Option<Url>,
     /// The metadata demands signed request objects (RFC 9101 §10.5).
     pub requires_request_objects: bool,
+    /// The tokens of a login are bound to its DPoP key.
+    pub uses_dpop: bool,
+    /// The hub presents its certificate where it authenticates.
+    pub presents_certificate: bool,
+    /// The hub presents its certificate at userinfo too, as tokens are bound to it.
+    pub binds_to_certificate: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -54,6 +62,12 @@ struct ExtraMetadata {
     pushed_authorization_request_endpoint: Value,
     #[serde(default)]
     require_signed_request_object: Value,
+    #[serde(default)]
+    dpop_signing_alg_values_supported: Value,
+    #[serde(default)]
+    tls_client_certificate_bound_access_tokens: Value,
+    #[serde(default)]
+    mtls_endpoint_aliases: Value,
 }
 
 impl AdditionalProviderMetadata for ExtraMetadata {}
@@ -94,6 +108,7 @@ pub async fn fetch_provider(
             iss_expected: endpoints.iss_parameter,
             pushed_request: endpoints.pushed_authorization_request.as_deref(),
             requires_request_objects: false,
+            sender_constraint: SenderConstraint::from_file(kind),
         };
         (endpoints, std::time::Duration::from_secs(86_400))
     } else {
@@ -101,8 +116,8 @@ pub async fn fetch_provider(
         let url = format!("{}/.well-known/openid-configuration", kind.issuer.trim_end_matches('/'));
         let response = get_document(http, &url).await?;
         let lifetime = cache_lifetime(response.headers());
-        discovered = parse_document(&kind.issuer, response.body())?;
-        (EndpointTexts::from_document(&discovered)?, lifetime)
+        discovered = parse_document(kind, response.body())?;
+        (EndpointTexts::from_document(&discovered, kind)?, lifetime)
     };
     Ok(Fetched { value: endpoints.resolve(kind, client_secret, http)?, lifetime })
 }
@@ -117,8 +132,8 @@ pub fn parse_provider(
     http: &SafeHttpClient,
     body: &[u8],
 ) -> Result<ResolvedProvider, ConnectorError> {
-    let document = parse_document(&kind.issuer, body)?;
-    EndpointTexts::from_document(&document)?.resolve(kind, client_secret, http)
+    let document = parse_document(kind, body)?;
+    EndpointTexts::from_document(&document, kind)?.resolve(kind, client_secret, http)
 }
 
 /// Fetches a JSON document.
@@ -146,7 +161,8 @@ pub async fn get_document(
     }
 }
 
-fn parse_document(issuer: &str, body: &[u8]) -> Result<DiscoveryDocument, ConnectorError> {
+fn parse_document(kind: &OidcKind, body: &[u8]) -> Result<DiscoveryDocument, ConnectorError> {
+    let issuer = kind.issuer.as_str();
     let unusable = |message: &str| ConnectorError::new(ErrorCode::IdpDiscovery, message);
     let members = json::parse_object(body).map_err(|_| {
         unusable("the configuration document is not a JSON object without repeated members")
@@ -166,6 +182,9 @@ fn parse_document(issuer: &str, body: &[u8]) -> Result<DiscoveryDocument, Connec
         }
         None => return Err(unusable("the configuration document has no issuer")),
     }
+    if kind.fapi2 {
+        fapi2::check_document(kind, &members)?;
+    }
     serde_json::from_value(Value::Object(members)).map_err(|error| {
         // The error names the missing or mistyped member. The document is public.
         unusable(&error.to_string())
@@ -181,10 +200,60 @@ struct EndpointTexts<'a> {
     iss_expected: bool,
     pushed_request: Option<&'a str>,
     requires_request_objects: bool,
+    sender_constraint: SenderConstraint,
+}
+
+/// How the hub's requests and tokens are bound to it at this identity provider.
+struct SenderConstraint {
+    uses_dpop: bool,
+    presents_certificate: bool,
+    binds_to_certificate: bool,
+}
+
+impl SenderConstraint {
+    fn from_file(kind: &OidcKind) -> Self {
+        Self::new(
+            kind,
+            kind.dpop == UpstreamFeature::On,
+            kind.tls_client_certificate_bound_access_tokens == UpstreamFeature::On,
+        )
+    }
+
+    /// # Errors
+    /// `IdpDiscovery` if the file switches on what the metadata excludes.
+    fn from_metadata(kind: &OidcKind, metadata: &ExtraMetadata) -> Result<Self, ConnectorError> {
+        let refuse = |message: &str| Err(ConnectorError::new(ErrorCode::IdpDiscovery, message));
+        let algs = metadata.dpop_signing_alg_values_supported.as_array();
+        let signs = algs.map(|algs| algs.iter().any(|alg| alg == DPOP_CLIENT_ALG.as_str()));
+        if kind.dpop == UpstreamFeature::On && signs == Some(false) {
+            return refuse(
+                "its metadata has no ES256 in dpop_signing_alg_values_supported, but dpop is \"on\"",
+            );
+        }
+        let binds = metadata.tls_client_certificate_bound_access_tokens == Value::Bool(true);
+        let bound = kind.tls_client_certificate_bound_access_tokens;
+        // RFC 8705 §3.3: absent means false, and nothing else shows that a token is bound.
+        if bound == UpstreamFeature::On && !binds {
+            return refuse(
+                "its metadata has no tls_client_certificate_bound_access_tokens = true, but the file says \"on\"",
+            );
+        }
+        let dpop = kind.dpop.is_used(signs == Some(true));
+        Ok(Self::new(kind, dpop, bound.is_used(binds)))
+    }
+
+    fn new(kind: &OidcKind, uses_dpop: bool, binds_to_certificate: bool) -> Self {
+        let method = kind.token_endpoint_auth_method;
+        let presents_certificate = binds_to_certificate || method.uses_certificate();
+        Self { uses_dpop, presents_certificate, binds_to_certificate }
+    }
 }
 
 impl<'a> EndpointTexts<'a> {
-    fn from_document(document: &'a DiscoveryDocument) -> Result<Self, ConnectorError> {
+    fn from_document(
+        document: &'a DiscoveryDocument,
+        kind: &OidcKind,
+    ) -> Result<Self, ConnectorError> {
         let Some(token) = document.token_endpoint() else {
             return Err(ConnectorError::new(
                 ErrorCode::IdpDiscovery,
@@ -192,15 +261,25 @@ impl<'a> EndpointTexts<'a> {
             ));
         };
         let more = document.additional_metadata();
+        let sender_constraint = SenderConstraint::from_metadata(kind, more)?;
+        // RFC 8705 §5: a client with a certificate uses the aliases where there are any.
+        let alias = |is_used: bool, name: &str| {
+            more.mtls_endpoint_aliases.get(name).and_then(Value::as_str).filter(|_| is_used)
+        };
+        let authenticates = sender_constraint.presents_certificate;
+        let userinfo = document.userinfo_endpoint().map(|url| url.as_str());
         Ok(Self {
             authorization: document.authorization_endpoint(),
-            token,
-            userinfo: document.userinfo_endpoint().map(|url| url.as_str()),
+            token: alias(authenticates, "token_endpoint").unwrap_or(token),
+            userinfo: alias(sender_constraint.binds_to_certificate, "userinfo_endpoint")
+                .or(userinfo),
             jwks: document.jwks_uri(),
             end_session: more.end_session_endpoint.as_str(),
             iss_expected: more.authorization_response_iss_parameter_supported,
-            pushed_request: more.pushed_authorization_request_endpoint.as_str(),
+            pushed_request: alias(authenticates, "pushed_authorization_request_endpoint")
+                .or(more.pushed_authorization_request_endpoint.as_str()),
             requires_request_objects: more.require_signed_request_object == Value::Bool(true),
+            sender_constraint,
         })
     }
 
@@ -226,22 +305,7 @@ impl<'a> EndpointTexts<'a> {
         // Opened by the browser. The same rules stop `javascript:` and plain http.
         let authorization = checked_url("authorization_endpoint", self.authorization)?;
         let token = checked_url("token_endpoint", self.token)?;
-        let client = CoreClient::new(
-            ClientId::new(kind.client_id.clone()),
-            issuer.clone(),
-            JsonWebKeySet::default(),
-        );
-        let client = match client_secret {
-            Some(secret) => client.set_client_secret(ClientSecret::new(secret.reveal().clone())),
-            None => client,
-        };
-        let client = client
-            .set_auth_type(match kind.token_endpoint_auth_method {
-                UpstreamAuthMethod::ClientSecretBasic => AuthType::BasicAuth, // RFC 6749 §2.3.1
-                UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::PrivateKeyJwt => {
-                    AuthType::RequestBody
-                }
-            })
+        let client = oauth_client(kind, client_secret, &issuer)
             .set_auth_uri(AuthUrl::from_url(authorization.clone()))
             .set_token_uri(TokenUrl::from_url(token));
         Ok(ResolvedProvider {
@@ -268,6 +332,30 @@ impl<'a> EndpointTexts<'a> {
                 .map(|text| checked_url("pushed_authorization_request_endpoint", text))
                 .transpose()?,
             requires_request_objects: self.requires_request_objects,
+            uses_dpop: self.sender_constraint.uses_dpop,
+            presents_certificate: self.sender_constraint.presents_certificate,
+            binds_to_certificate: self.sender_constraint.binds_to_certificate,
         })
     }
+}
+
+/// Returns the client without its endpoints.
+fn oauth_client(
+    kind: &OidcKind,
+    client_secret: Option<&Secret<String>>,
+    issuer: &IssuerUrl,
+) -> CoreClient {
+    let id = ClientId::new(kind.client_id.clone());
+    let client = CoreClient::new(id, issuer.clone(), JsonWebKeySet::default());
+    let client = match client_secret {
+        Some(secret) => client.set_client_secret(ClientSecret::new(secret.reveal().clone())),
+        None => client,
+    };
+    client.set_auth_type(match kind.token_endpoint_auth_method {
+        UpstreamAuthMethod::ClientSecretBasic => AuthType::BasicAuth, // RFC 6749 §2.3.1
+        UpstreamAuthMethod::ClientSecretPost
+        | UpstreamAuthMethod::PrivateKeyJwt
+        | UpstreamAuthMethod::TlsClientAuth
+        | UpstreamAuthMethod::SelfSignedTlsClientAuth => AuthType::RequestBody,
+    })
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use url::Url;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
-use super::code_exchange::assertion_params;
+use super::code_exchange::{CallPurpose, assertion_params};
 use super::metadata::ResolvedProvider;
 use super::settings::{UpstreamAuthMethod, UpstreamFeature};
 use super::upstream::Upstream;
@@ -134,7 +134,8 @@ impl Upstream {
         let request: HttpRequest = request.body(body.into_bytes()).map_err(|_| {
             ConnectorError::new(ErrorCode::Internal, "the pushed request can't be built")
         })?;
-        let response = trace::start_span("idp push").run(self.http.send(request)).await?;
+        let http = self.authenticating_http(provider, CallPurpose::Login);
+        let response = trace::start_span("idp push").run(http.send(request)).await?;
         match response.status().as_u16() {
             200 | 201 => read_request_uri(response.body()),
             400..=428 => Err(push_error(response.body())),

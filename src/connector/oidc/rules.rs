@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::fapi2;
 use super::settings::{AuthTimeSource, OidcKind, UpstreamAuthMethod, UpstreamFeature};
 use crate::config::address::Http;
 use crate::config::connector_kind::{KindCheck, KindSettings};
@@ -29,13 +30,14 @@ pub const PROTOCOL_CLAIMS: [&str; 17] = [
 ];
 
 /// Parameters of the authorization request that the hub sets itself or relies on.
-const PROTOCOL_PARAMETERS: [&str; 19] = [
+const PROTOCOL_PARAMETERS: [&str; 20] = [
     "acr_values",
     "claims",
     "client_id",
     "client_secret",
     "code_challenge",
     "code_challenge_method",
+    "dpop_jkt",
     "id_token_hint",
     "login_hint",
     "max_age",
@@ -73,6 +75,10 @@ impl KindSettings for OidcKind {
         check.check_hosts("internal_hosts", &self.internal_hosts);
         self.check_encryption(check);
         self.check_protection(check);
+        self.resolve_client_certificate(check);
+        if self.fapi2 {
+            fapi2::check_file(self, check);
+        }
         self.resolve_client_secret(check)
     }
 
@@ -118,20 +124,23 @@ impl OidcKind {
     /// the method ignores.
     fn resolve_client_secret(&self, check: &mut KindCheck<'_>) -> Option<Secret<String>> {
         const SECRET: &str = "client_secret";
-        if self.token_endpoint_auth_method == UpstreamAuthMethod::PrivateKeyJwt {
+        let method = self.token_endpoint_auth_method;
+        if method != UpstreamAuthMethod::PrivateKeyJwt {
+            let assertion_keys = [
+                ("token_endpoint_auth_signing_alg", self.token_endpoint_auth_signing_alg.is_some()),
+                ("client_assertion_audience", self.client_assertion_audience.is_some()),
+            ];
+            for (key, _) in assertion_keys.into_iter().filter(|(_, given)| *given) {
+                let fix = "remove it, or set token_endpoint_auth_method = \"private_key_jwt\"";
+                check.report(key, "is set, but no assertion is sent", fix);
+            }
+        }
+        if !method.has_secret() {
             if self.client_secret.is_some() {
-                let message = "is set, but private_key_jwt doesn't use it";
+                let message = format!("is set, but {} doesn't use it", method.as_str());
                 check.report(SECRET, message, "remove it, and revoke it at the identity provider");
             }
             return None;
-        }
-        let assertion_keys = [
-            ("token_endpoint_auth_signing_alg", self.token_endpoint_auth_signing_alg.is_some()),
-            ("client_assertion_audience", self.client_assertion_audience.is_some()),
-        ];
-        for (key, _) in assertion_keys.into_iter().filter(|(_, given)| *given) {
-            let fix = "remove it, or set token_endpoint_auth_method = \"private_key_jwt\"";
-            check.report(key, "is set, but no assertion is sent", fix);
         }
         let Some(reference) = &self.client_secret else {
             let fix = "add client_secret = { file = \"…\" } or { env = \"…\" }, or set token_endpoint_auth_method = \"private_key_jwt\"";
@@ -139,6 +148,37 @@ impl OidcKind {
             return None;
         };
         check.secret(SECRET, reference)
+    }
+
+    /// Reads the client certificate, if something uses it, and reports one that is missing.
+    fn resolve_client_certificate(&self, check: &mut KindCheck<'_>) {
+        const CERTIFICATE: &str = "client_certificate";
+        const KEY: &str = "client_key";
+        const BOUND: &str = "tls_client_certificate_bound_access_tokens";
+        let is_bound = self.tls_client_certificate_bound_access_tokens != UpstreamFeature::Off;
+        let is_used = is_bound || self.token_endpoint_auth_method.uses_certificate();
+        let fix = "add client_certificate and client_key, each { file = \"…\" } or { env = \"…\" }";
+        match (&self.client_certificate, &self.client_key) {
+            (Some(certificate), Some(key)) if is_used => {
+                check.resolve_client_identity((CERTIFICATE, certificate), (KEY, key));
+            }
+            (Some(_), Some(_)) => {
+                let fix = "remove it and client_key, or set token_endpoint_auth_method = \"tls_client_auth\" or \
+                           tls_client_certificate_bound_access_tokens = \"on\"";
+                check.report(CERTIFICATE, "is set, but nothing uses it", fix);
+            }
+            (Some(_), None) => check.report(KEY, "is missing beside client_certificate", fix),
+            (None, Some(_)) => check.report(CERTIFICATE, "is missing beside client_key", fix),
+            (None, None) if is_used => {
+                let user = if is_bound { BOUND } else { "token_endpoint_auth_method" };
+                check.report(user, "needs a client certificate, and there is none", fix);
+            }
+            (None, None) => {}
+        }
+        if is_bound && self.dpop != UpstreamFeature::Off {
+            let fix = "keep one of the two: an access token is bound to one key";
+            check.report(BOUND, "is set together with dpop", fix);
+        }
     }
 
     /// Checks pushed requests and request objects.
@@ -157,6 +197,14 @@ impl OidcKind {
             let fix = "add endpoints.pushed_authorization_request";
             check.report("pushed_authorization_requests", message, fix);
         }
+        // The hub's keys are public: only a signature proves the origin.
+        if self.authorization_encrypted_response_alg.is_some()
+            && self.authorization_signed_response_alg.is_none()
+        {
+            let message = "is set without authorization_signed_response_alg, so anyone could forge a response";
+            let fix = "add authorization_signed_response_alg = \"ES256\", and register it with the identity provider";
+            check.report("authorization_encrypted_response_alg", message, fix);
+        }
     }
 
     /// Checks the encryption of ID tokens and userinfo responses.
@@ -171,6 +219,11 @@ impl OidcKind {
                 "userinfo",
                 self.userinfo_encrypted_response_alg,
                 self.userinfo_encrypted_response_enc,
+            ),
+            (
+                "authorization",
+                self.authorization_encrypted_response_alg,
+                self.authorization_encrypted_response_enc,
             ),
         ];
         for (response, alg, enc) in responses {

@@ -18,7 +18,8 @@ pub struct OidcKind {
     pub issuer: String,
     /// The hub's client_id at this identity provider.
     pub client_id: String,
-    /// The hub's client secret at this identity provider; none with `private_key_jwt`.
+    /// The hub's client secret at this identity provider; none with `private_key_jwt` or a
+    /// certificate.
     #[serde(default)]
     pub client_secret: Option<SecretRef>,
     /// How the hub authenticates at this identity provider.
@@ -45,6 +46,31 @@ pub struct OidcKind {
     /// signed.
     #[serde(default)]
     pub authorization_signed_response_alg: Option<SigningAlg>,
+    /// Encryption algorithm that authorization responses must have, to a key of
+    /// `/api/v2/client/jwks`. They must then be signed too. Absent: they are not encrypted.
+    #[serde(default)]
+    pub authorization_encrypted_response_alg: Option<EncryptionAlg>,
+    /// As `id_token_encrypted_response_enc`.
+    #[serde(default)]
+    pub authorization_encrypted_response_enc: Option<ContentEncryption>,
+    /// Binds the tokens of each login to a key of its own (DPoP, RFC 9449), and rejects others.
+    /// `auto`: if the identity provider's metadata announces proofs with ES256.
+    #[serde(default)]
+    pub dpop: UpstreamFeature,
+    /// The hub's certificate for this identity provider and its chain, in PEM. The hub presents it
+    /// at the addresses of `mtls_endpoint_aliases`, or else at the usual ones (RFC 8705).
+    #[serde(default)]
+    pub client_certificate: Option<SecretRef>,
+    /// PEM key of the certificate, without a passphrase.
+    #[serde(default)]
+    pub client_key: Option<SecretRef>,
+    /// The identity provider binds tokens to the certificate, which the hub then presents at
+    /// userinfo too. `auto`: if the metadata says so. Not together with `dpop`.
+    #[serde(default)]
+    pub tls_client_certificate_bound_access_tokens: UpstreamFeature,
+    /// Demands the FAPI 2.0 Security Profile of this file and of the identity provider's metadata.
+    #[serde(default)]
+    pub fapi2: bool,
     /// Requested scopes, including `openid`.
     #[serde(default = "default_scopes")]
     pub scopes: Vec<Scope>,
@@ -130,6 +156,37 @@ pub enum UpstreamAuthMethod {
     ClientSecretBasic,
     /// No secret: an assertion signed by a key of `/api/v2/client/jwks`.
     PrivateKeyJwt,
+    /// No secret: `client_certificate`, issued by an authority that the identity provider trusts
+    /// (RFC 8705 §2.1).
+    TlsClientAuth,
+    /// No secret: `client_certificate`, registered there itself (RFC 8705 §2.2).
+    SelfSignedTlsClientAuth,
+}
+
+impl UpstreamAuthMethod {
+    /// Returns the name of the standard.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ClientSecretPost => "client_secret_post",
+            Self::ClientSecretBasic => "client_secret_basic",
+            Self::PrivateKeyJwt => "private_key_jwt",
+            Self::TlsClientAuth => "tls_client_auth",
+            Self::SelfSignedTlsClientAuth => "self_signed_tls_client_auth",
+        }
+    }
+
+    /// Returns whether the hub shares a secret with the identity provider.
+    #[must_use]
+    pub const fn has_secret(self) -> bool {
+        matches!(self, Self::ClientSecretPost | Self::ClientSecretBasic)
+    }
+
+    /// Returns whether the hub's certificate authenticates it.
+    #[must_use]
+    pub const fn uses_certificate(self) -> bool {
+        matches!(self, Self::TlsClientAuth | Self::SelfSignedTlsClientAuth)
+    }
 }
 
 /// Whether the hub uses a feature of an identity provider.

@@ -1,10 +1,11 @@
-//! Verifies signed authorization responses of the identity provider (JARM §2.4).
+//! Decrypts and verifies signed authorization responses of the identity provider (JARM §2.4).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::jwe::EncryptedResponse;
 use super::upstream::Upstream;
 use crate::connector::error::ConnectorError;
 use crate::ids::Secret;
@@ -22,7 +23,7 @@ impl Upstream {
     /// nothing of the address.
     ///
     /// # Errors
-    /// `IdpResponseKey`, `IdpResponseUnproven`, `IdpResponseClaims`, `IdpCodeMalformed`, or the error
+    /// `IdpResponseEncryption`, `IdpResponseKey`, `IdpResponseUnproven`, `IdpResponseClaims`, `IdpCodeMalformed`, or the error
     /// of fetching the keys.
     pub(super) async fn verified_callback(
         self: &Arc<Self>,
@@ -35,6 +36,7 @@ impl Upstream {
             // A response in plain parameters could be anyone's.
             return Err(unproven("the parameter response is missing"));
         };
+        let response = self.decrypt_response(response)?;
         let provider = self.provider().await?;
         let check = |keys: &VerificationKeys| {
             verify_jws(response.reveal(), alg, keys).map_err(|error| match error {
@@ -61,6 +63,30 @@ impl Upstream {
             let why = "the code is too long, or not printable ASCII";
             Err(ConnectorError::new(ErrorCode::IdpCodeMalformed, why))
         }
+    }
+
+    /// Returns the signed response, decrypted if encryption is registered (JARM §2.4, step 1).
+    fn decrypt_response(
+        &self,
+        response: &Secret<String>,
+    ) -> Result<Secret<String>, ConnectorError> {
+        match EncryptedResponse::Authorization.jwe_algorithms(&self.kind) {
+            Some(algorithms) => EncryptedResponse::Authorization.decrypt(
+                response.reveal(),
+                algorithms,
+                &self.hub_keys.load(),
+                self.env.now(),
+            ),
+            None => Ok(response.clone()),
+        }
+    }
+
+    /// Returns the unverified `state` of a signed response, decrypted if encryption is registered.
+    pub(super) fn claimed_state(&self, response: &Secret<String>) -> Option<String> {
+        let response = self.decrypt_response(response).inspect_err(|error| {
+            tracing::warn!(connector = %self.id, %error, "authorization response not decrypted");
+        });
+        CallbackParams::claimed_state(response.ok()?.reveal())
     }
 
     /// Checks issuer, audience, time and request of the response (JARM §2.4, steps 4 to 6). Stops

@@ -1,6 +1,9 @@
 mod client;
+mod client_certificate;
 mod discovery;
+mod dpop;
 mod encrypted;
+mod fapi2;
 mod id_token;
 mod logout;
 mod logout_token;

@@ -8,12 +8,14 @@ use serde_json::{Map, Value};
 use super::code_exchange::OidcTokens;
 use super::jwe::EncryptedResponse;
 use super::metadata::{self, ResolvedProvider};
-use super::settings::{OidcKind, UpstreamAuthMethod};
-use super::{client_assertion, id_token, keys, logout_token, userinfo};
+use super::settings::OidcKind;
+use super::{id_token, keys, logout_token, userinfo};
 use crate::assurance::Level;
 use crate::assurance::acr::{AcrPolicy, LevelError};
 use crate::connector::code_flow;
+use crate::connector::dpop::{DpopSession, ServerNonces};
 use crate::connector::error::ConnectorError;
+use crate::connector::userinfo_request::UserinfoRequest;
 use crate::egress::ca_bundle::CaBundle;
 use crate::egress::cached_document::{CachedDocument, Fetched, Freshness};
 use crate::egress::safe_http_client::SafeHttpClient;
@@ -32,7 +34,11 @@ pub(super) struct Upstream {
     pub(super) client_secret: Option<Secret<String>>,
     pub(super) hub_keys: Arc<ArcSwap<UpstreamKeys>>,
     pub(super) env: Env,
+    /// Client for documents, and for all calls without a client certificate.
     pub(super) http: SafeHttpClient,
+    /// Clients that present the hub's certificate, for logins and for probes; those without one if
+    /// the file has none.
+    pub(super) certificate_http: (SafeHttpClient, SafeHttpClient),
     /// Authorities that may issue its certificate; `None` for the system's.
     pub(super) ca_bundle: Option<CaBundle>,
     /// Client for probes, without connection reuse.
@@ -43,6 +49,7 @@ pub(super) struct Upstream {
     /// `None` outside a running hub.
     pub(super) metrics: Option<Arc<Metrics>>,
     pub(super) clock_skew: Mutex<Option<i64>>,
+    pub(super) dpop_nonces: ServerNonces,
 }
 
 impl Upstream {
@@ -184,32 +191,6 @@ impl Upstream {
         }
     }
 
-    /// Returns a client assertion for one request, if the hub authenticates by `private_key_jwt`.
-    ///
-    /// # Errors
-    /// `IdpAssertion` if no key can sign.
-    pub(super) async fn sign_client_assertion(
-        &self,
-        token_endpoint: &str,
-    ) -> Result<Option<Secret<String>>, ConnectorError> {
-        match self.kind.token_endpoint_auth_method {
-            UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::ClientSecretBasic => {
-                Ok(None)
-            }
-            UpstreamAuthMethod::PrivateKeyJwt => {
-                let keys = self.hub_keys.load_full();
-                client_assertion::sign_client_assertion(
-                    &self.kind,
-                    token_endpoint,
-                    &keys,
-                    &self.env,
-                )
-                .await
-                .map(Some)
-            }
-        }
-    }
-
     /// Returns the signed ID token, decrypted if it is a JWE. Only the signed token may be sent as
     /// `id_token_hint`.
     ///
@@ -313,17 +294,20 @@ impl Upstream {
     pub(super) async fn fetch_userinfo(
         self: &Arc<Self>,
         provider: &Arc<ResolvedProvider>,
-        tokens: &OidcTokens,
+        (tokens, dpop): (&OidcTokens, Option<&DpopSession<'_>>),
         id_token: &Map<String, Value>,
     ) -> Result<Map<String, Value>, ConnectorError> {
         let Some(endpoint) = &provider.userinfo_endpoint else { return Ok(Map::new()) };
-        let body = code_flow::fetch_userinfo(
-            (self.kind.userinfo_method.into(), endpoint),
-            "application/json, application/jwt",
-            &tokens.access_token,
-            &self.http,
-        )
-        .await?;
+        let request = UserinfoRequest {
+            method: self.kind.userinfo_method.into(),
+            endpoint,
+            accepted: "application/json, application/jwt",
+            access_token: &tokens.access_token,
+            dpop,
+        };
+        let presents = provider.binds_to_certificate;
+        let http = if presents { &self.certificate_http.0 } else { &self.http };
+        let body = request.fetch(http).await?;
         let claims = match self.kind.userinfo_signed_response_alg {
             None => userinfo::parse_plain(&body)?,
             Some(alg) => {

@@ -74,6 +74,14 @@ pub struct Persona {
     pub claims: Map<String, Value>,
 }
 
+impl Persona {
+    /// Returns the built-in persons.
+    #[must_use]
+    pub fn built_in() -> Vec<Self> {
+        read_persons(None).unwrap_or_default()
+    }
+}
+
 /// Returns a message with the line only. The parser's message may contain values, and the file may
 /// not be a persons file at all.
 fn parse_error_message(text: &str, error: &toml::de::Error) -> String {

@@ -294,7 +294,7 @@ async fn a_proof_from_before_a_restart_with_an_empty_store_is_asked_for_again() 
     let (hub, client) = (Hub::new(), DpopClient::default());
     let before = client.proof(&claims(&hub, json!({})));
     hub.clock.advance(Duration::from_secs(1));
-    hub.grants.assertion_quota.set_known_since(hub.now());
+    hub.grants.single_use_quota.set_known_since(hub.now());
     hub.issue("code", &[]).await;
     let refused = redeem(&hub, &with_proof("code", before)).await;
     assert_eq!(refused, Err(ErrorCode::DpopNonceRequired));

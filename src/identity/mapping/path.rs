@@ -50,6 +50,12 @@ impl ClaimPath {
         &self.written
     }
 
+    /// Returns the names on the path, at least one.
+    #[must_use]
+    pub fn steps(&self) -> &[String] {
+        &self.steps
+    }
+
     /// Returns the name of the top-level claim.
     #[must_use]
     pub fn claim(&self) -> &str {

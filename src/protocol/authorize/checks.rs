@@ -209,14 +209,19 @@ pub(super) fn parse_prompt(value: Option<&str>, rules: ProtocolRules) -> Result<
 /// Returns `response_mode`, if it is a mode that this service provider may ask for.
 ///
 /// # Errors
-/// `ResponseModeUnknown` for an unsupported mode.
+/// `ResponseModeUnknown` for an unsupported mode; `ResponseModeUnsigned` for a plain one, or none,
+/// where responses must be signed.
 pub(super) fn check_response_mode(
     value: Option<&str>,
     registration: &Registration,
 ) -> Result<Option<ResponseMode>, E> {
-    value
-        .map(|value| ResponseMode::parse(value, registration).ok_or(E::ResponseModeUnknown))
-        .transpose()
+    let must_sign = registration.protection.requires_signed_messages();
+    let refusal = if must_sign { E::ResponseModeUnsigned } else { E::ResponseModeUnknown };
+    match value {
+        None if must_sign => Err(refusal),
+        None => Ok(None),
+        Some(value) => ResponseMode::parse(value, registration).map(Some).ok_or(refusal),
+    }
 }
 
 /// Parses `max_age`, in seconds.

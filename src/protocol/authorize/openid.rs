@@ -59,7 +59,8 @@ pub(super) fn prove_redirect(
         object.mode
     };
     let recipient = (issuer, &registration.client_id);
-    Ok(ProvenRedirect::new(&redirect_uri, state, mode.unwrap_or_default(), recipient))
+    let mode = mode.unwrap_or_else(|| ResponseMode::default_for(registration));
+    Ok(ProvenRedirect::new(&redirect_uri, state, mode, recipient))
 }
 
 /// The checks that fail with a page under the federation's rules.

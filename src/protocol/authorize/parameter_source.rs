@@ -2,7 +2,7 @@
 //! (RFC 9101 §5), or at the hub, where they were pushed (RFC 9126 §4).
 
 use super::{AuthorizationError, RequestMethod, checks, federation_redirect, openid};
-use crate::protocol::alg::SigningAlg;
+use crate::protocol::alg::VerificationAlg;
 use crate::protocol::catalogue::{ErrorCode, Param};
 use crate::protocol::params::Params;
 use crate::protocol::registration::{ClientDirectory, ProtocolRules, RequestProtection};
@@ -17,7 +17,7 @@ pub enum ParameterSource<'a> {
     /// In the request. A `request` or `request_uri` that the hub doesn't support is among them.
     Request,
     /// In a request object, signed with this algorithm.
-    Object(&'a str, SigningAlg),
+    Object(&'a str, VerificationAlg),
     /// At the hub, under this reference.
     Pushed(&'a str),
 }
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_registered_object_is_read_and_a_required_one_can_not_be_left_out() {
-        let object_alg = Some(SigningAlg::ES256);
+        let object_alg = Some(VerificationAlg::ES256);
         let signed = RequestProtection { request_object_alg: object_alg, ..Default::default() };
         assert_eq!(find("request=a.b.c", signed).unwrap(), "Object(\"a.b.c\", ES256)");
         assert_eq!(find("scope=openid", signed).unwrap(), "Request");
@@ -128,7 +128,7 @@ mod tests {
     fn a_required_push_can_not_be_left_out() {
         let required = RequestProtection {
             require_pushed: true,
-            request_object_alg: Some(SigningAlg::ES256),
+            request_object_alg: Some(VerificationAlg::ES256),
             ..Default::default()
         };
         for direct in ["scope=openid", "request=a.b.c", "request_uri=https://sp.example/"] {

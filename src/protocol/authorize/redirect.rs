@@ -65,10 +65,21 @@ impl ResponseMode {
     pub fn parse(value: &str, registration: &Registration) -> Option<Self> {
         let named = |mode: &&Self| mode.as_str() == value;
         match Self::PLAIN.iter().find(named) {
+            Some(_) if registration.protection.requires_signed_messages() => None,
             Some(mode) => Some(*mode),
             None if registration.protection.response_alg.is_none() => None,
             None if value == "jwt" => Some(Self::QueryJwt),
             None => Self::SIGNED.iter().copied().find(|mode| named(&mode)),
+        }
+    }
+
+    /// Returns the mode of an error that is found before the mode of the request is known.
+    #[must_use]
+    pub fn default_for(registration: &Registration) -> Self {
+        if registration.protection.requires_signed_messages() {
+            Self::QueryJwt
+        } else {
+            Self::default()
         }
     }
 

@@ -170,13 +170,28 @@ catalogue! {
     IdpResponseKey = "Y020314" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "No published key of the identity provider fits its signed authorization response.";
     IdpResponseUnproven = "Y020315" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's authorization response is not signed as registered.";
     IdpResponseClaims = "Y020316" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's signed authorization response has another iss, aud or state, or has expired.";
+    IdpDpopNonce = "Y020317" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider asks for another DPoP nonce although the hub sent the one that it gave.";
+    IdpTokenUnbound = "Y020318" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider issued a bearer token where a token that is bound to the hub's key is demanded.";
+    IdpResponseEncryption = "Y020319" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's authorization response is not encrypted as registered.";
     IdpReauthenticationUnproven = "Y020320" 403 "access_denied" Info Policy User "error-idp-reauthentication" "This identity provider can not prove that the user has authenticated again, as the request demands.";
     IdpStateUnusable = "Y020330" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's answer carries no usable state: it is missing, empty or repeated.";
     PromptLoginIgnored = "Y020370" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not authenticate the user again although prompt=login asked it to.";
+    // Wallets.
+    WalletRequestUnknown = "Y020500" 400 "invalid_request" Info User User "error-wallet-request" "The wallet's request is unknown, has expired, or was answered already.";
+    WalletResponseMalformed = "Y020501" 400 "invalid_request" Info User IdentityProvider "error-wallet-presentation" "The wallet's response is malformed, or not encrypted as requested.";
+    WalletResponseKey = "Y020502" 400 "invalid_request" Info User IdentityProvider "error-wallet-presentation" "The wallet's response is not encrypted to the key of its request.";
+    WalletPresentationInvalid = "Y020510" 403 "access_denied" Warn User IdentityProvider "error-wallet-presentation" "The presentation of the wallet is invalid.";
+    WalletIssuerUntrusted = "Y020511" 403 "access_denied" Warn User Operator "error-wallet-issuer" "The issuer of the credential is not among the trusted ones.";
+    WalletCredentialExpired = "Y020512" 403 "access_denied" Info User User "error-wallet-expired" "The credential, or the certificate of its issuer, has expired.";
+    WalletCredentialRevoked = "Y020513" 403 "access_denied" Info User User "error-wallet-revoked" "The credential is revoked or suspended.";
+    WalletClaimMissing = "Y020514" 403 "access_denied" Info User User "error-wallet-claim" "The wallet did not disclose a claim that is required.";
+    WalletStatusUnavailable = "Y020520" 502 "temporarily_unavailable" Error User Operator "error-idp-trouble" "The status list of the credential can not be used.";
+    WalletTrustUnavailable = "Y020521" 502 "temporarily_unavailable" Error User Operator "error-idp-trouble" "A list of trusted issuers can not be used.";
 
     // Y03: the authorization request. Y03, parameter, rule; `parameters` has 01 and 02 of each.
     ClientIdUnknown = "Y030103" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The client_id is not registered on this platform.";
     ClientIdInactive = "Y030104" 400 "invalid_request" Info Policy Operator "error-bad-request" "The service provider of this client_id is switched off.";
+    ClientIdPending = "Y030105" 400 "invalid_request" Info Policy Operator "error-bad-request" "The registration of this client_id waits for the approval of an operator; until then it can sign in no one.";
     RedirectUriNotRegistered = "Y030203" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The redirect_uri is not registered for this client_id; it must equal a registered one character for character.";
     ResponseTypeUnsupported = "Y030303" 400 "unsupported_response_type" Info Client ServiceProvider "error-bad-request" "The response_type must be code.";
     ScopeWithoutOpenid = "Y030403" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The scope must contain openid.";
@@ -199,6 +214,7 @@ catalogue! {
     PromptUnknown = "Y030903" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The prompt contains an unknown value; known are none, login, consent and select_account.";
     PromptNoneWithOther = "Y030904" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The prompt value none can not be combined with another.";
     ResponseModeUnknown = "Y031003" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The response_mode must be query or form_post; query.jwt, form_post.jwt and jwt need a registered authorization_signed_response_alg.";
+    ResponseModeUnsigned = "Y031004" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The response_mode must be jwt, query.jwt or form_post.jwt: this client_id gets signed responses only (profile fapi2-message-signing).";
     MaxAgeMalformed = "Y031103" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The max_age must be a whole number of seconds, from 0.";
     CodeChallengeMalformed = "Y031203" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The code_challenge must be 43 base64url characters.";
     CodeChallengeRequired = "Y031204" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A code_challenge is required of this client_id.";
@@ -219,6 +235,7 @@ catalogue! {
     RequestObjectParameter = "Y031414" 400 "invalid_request_object" Info Client ServiceProvider "error-bad-request" "A parameter in the request object must be a string, or a number; claims may be an object.";
     RequestObjectDiffers = "Y031415" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The response_type beside the request object differs from the one in it.";
     RequestObjectRequired = "Y031416" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The requests of this client_id must be signed request objects, in the parameter request.";
+    RequestObjectPeriod = "Y031417" 400 "invalid_request_object" Info Client ServiceProvider "error-bad-request" "The request object must have an nbf of the last sixty minutes and an exp at most sixty minutes after it: this client_id has the profile fapi2-message-signing.";
     RequestUriNotSupported = "Y031503" 400 "request_uri_not_supported" Info Client ServiceProvider "error-bad-request" "The parameter request_uri is not supported.";
     RequestUriUnknown = "Y031504" 400 "invalid_request_uri" Info Client ServiceProvider "error-bad-request" "The request_uri is unknown or has expired, or another client pushed the request; push a new one for each login.";
     RequestUriUsed = "Y031505" 400 "invalid_request_uri" Warn Client ServiceProvider "error-bad-request" "The request_uri was used before; push a new request for each login.";
@@ -230,6 +247,7 @@ catalogue! {
     RegistrationNotSupported = "Y031603" 400 "registration_not_supported" Info Client ServiceProvider "error-bad-request" "The parameter registration is not supported.";
     IdTokenHintInvalid = "Y031803" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The id_token_hint is not an ID token of this hub for this client_id.";
     DpopJktMalformed = "Y032903" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The dpop_jkt must be the SHA-256 thumbprint of a key: 43 base64url characters.";
+    DpopJktMismatch = "Y032904" 400 "invalid_request" Warn Client ServiceProvider "error-bad-request" "The dpop_jkt must be the thumbprint of the key of the DPoP proof.";
     AuthorizeNotForm = "Y033001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must have the content type application/x-www-form-urlencoded.";
     AuthorizePostWithQuery = "Y033002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must carry its parameters in the body, and none in the address.";
 
@@ -287,6 +305,18 @@ catalogue! {
     BearerInBody = "Y043008" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent in the Authorization header, not in the body.";
     AccessTokenInvalid = "Y043010" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "The access token is unknown, expired or revoked.";
 
+    // Y045: client registration (RFC 7591, RFC 7592). The answers of the first three name the member.
+    RegistrationMetadata = "Y045001" 400 "invalid_client_metadata" Info Client ServiceProvider "error-bad-request" "A member of the client metadata is not valid.";
+    RegistrationRedirectUri = "Y045002" 400 "invalid_redirect_uri" Info Client ServiceProvider "error-bad-request" "A redirect URI of the client metadata is not valid.";
+    RegistrationStatement = "Y045003" 400 "invalid_software_statement" Info Client ServiceProvider "error-bad-request" "Software statements are not supported; register without software_statement.";
+    RegistrationBody = "Y045004" 400 "invalid_client_metadata" Info Client ServiceProvider "error-bad-request" "The body must be one JSON object of client metadata, with the content type application/json and at most 32 KiB, in which no member is named twice.";
+    InitialTokenMissing = "Y045010" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "An initial access token is needed: ask the operator of this hub for one, and send it in the Authorization header as a Bearer token.";
+    InitialTokenInvalid = "Y045011" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The initial access token is unknown, has expired or was revoked; ask the operator of this hub for another one.";
+    InitialTokenExhausted = "Y045012" 403 "access_denied" Info Policy ServiceProvider "error-bad-request" "The initial access token allows no more registrations; ask the operator of this hub for another one.";
+    RegistrationsFull = "Y045013" 503 "temporarily_unavailable" Warn Policy Operator "error-busy" "The hub has as many registrations as its operator allows; try again later, or ask the operator.";
+    RegistrationsLimited = "Y045014" 429 "temporarily_unavailable" Warn Client ServiceProvider "error-bad-request" "Too many requests about registrations came from this network in a minute; try again after the time in Retry-After.";
+    RegistrationTokenInvalid = "Y045020" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The registration access token is not valid for this client_id; send the newest one in the Authorization header as a Bearer token.";
+
     // Y046: proofs of possession at the token and userinfo endpoints. 00: DPoP (RFC 9449); at userinfo
     // the status is 401 (§7.1).
     DpopProofRepeated = "Y046001" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The DPoP header was sent more than once.";
@@ -303,6 +333,7 @@ catalogue! {
     DpopProofReplayed = "Y046012" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The DPoP proof was used before; each request needs one of its own.";
     DpopProofAccessToken = "Y046013" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The ath of the DPoP proof must be the SHA-256 of the access token in base64url.";
     DpopNonceRequired = "Y046014" 400 "use_dpop_nonce" Info Client ServiceProvider "error-bad-request" "The DPoP proof must have the nonce of the DPoP-Nonce header of this answer.";
+    DpopProofProfile = "Y046015" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The alg of the DPoP proof must be PS256, ES256, EdDSA or Ed25519: this client_id has a FAPI 2.0 profile.";
     DpopKeyMismatch = "Y046020" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The access token is bound to another key than the one of the DPoP proof.";
     BoundTokenAsBearer = "Y046021" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The access token is bound to a key; send it with the scheme DPoP and a proof.";
     UnboundTokenAsDpop = "Y046022" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "The access token is not bound to a key; send it with the scheme Bearer.";
@@ -406,8 +437,12 @@ catalogue! {
     LoginSearchMalformed = "Y500103" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a search: a JSON object of sub and reason. The reason, of 5 to 200 printable characters, is recorded in the audit log.";
     LoginSearchUnrecorded = "Y500104" 409 "invalid_request" Warn Client Operator "error-bad-request" "The logins of a person are only searched if the audit log records why: set audit.sink to file, and see in /readyz whether it can be written.";
     ReasonMissing = "Y500105" 400 "invalid_request" Info Client Operator "error-bad-request" "The change needs a reason of 5 to 200 printable characters, which the audit log records.";
+    RegistrationUnknown = "Y500120" 404 "invalid_request" Info Client Operator "error-not-found" "There is no registration, or no initial access token, of this id.";
+    RegistrationRequestMalformed = "Y500121" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a JSON object of the documented members.";
+    TooManyInitialTokens = "Y500122" 409 "invalid_request" Warn Client Operator "error-bad-request" "There are as many initial access tokens as the hub keeps; revoke those that are not needed.";
     KeysNotRotated = "Y500106" 500 "server_error" Error Hub Operator "error-internal" "No new keys could be created in the key folder; the keys in use stay.";
     PeerToken = "Y500107" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.peer_token as a Bearer token.";
+    SessionsNotIndexed = "Y500108" 409 "invalid_request" Info Client Operator "error-bad-request" "The sessions of a person can't be found: set index_sessions_by_sub = true, which finds those that begin from then on.";
     AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can not write its audit log, and accepts no new logins.";
     NetworkCrowded = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins from this network wait for authentication while the hub is nearly full; try again after the time in Retry-After.";
     // Connection errors before a request exists; only the log shows these.

@@ -1,10 +1,9 @@
 //! Holds the credentials of `[register.http]`, and checks its certificates and key at the start.
 
-use openssl::asn1::Asn1Time;
-use openssl::pkey::PKey;
 use openssl::x509::X509;
 
 use super::HttpRegisterConfigError;
+use crate::egress::client_identity::{ClientIdentityPart, check_client_identity};
 use crate::env::Timestamp;
 use crate::ids::Secret;
 
@@ -40,25 +39,11 @@ pub fn check_credentials(
         }
     }
     let Some(identity) = &credentials.identity else { return Ok(()) };
-    let pem = identity.reveal().as_bytes();
-    let unreadable = "can't be read; write it as PEM, the certificate itself first, then its chain";
-    let chain = X509::stack_from_pem(pem).map_err(|_| refuse("client_certificate", unreadable))?;
-    let certificate = chain.first().ok_or_else(|| refuse("client_certificate", unreadable))?;
-    // An empty passphrase keeps OpenSSL from asking for one at the terminal.
-    let key = PKey::private_key_from_pem_passphrase(pem, b"").map_err(|_| {
-        refuse("client_key", "has no readable private key; write it as PEM, without a passphrase")
-    })?;
-    let public = certificate.public_key().map_err(|_| refuse("client_certificate", unreadable))?;
-    if !public.public_eq(&key) {
-        return Err(refuse(
-            "client_key",
-            "is not the key of the certificate; give the one that it was made for",
-        ));
-    }
-    let seconds = i64::try_from(now.seconds()).unwrap_or(i64::MAX);
-    let expired = Asn1Time::from_unix(seconds).is_ok_and(|now| certificate.not_after() < now);
-    if expired {
-        return Err(refuse("client_certificate", "has expired; put a new one and its key there"));
-    }
-    Ok(())
+    check_client_identity(identity, now).map_err(|error| {
+        let key = match error.part {
+            ClientIdentityPart::Certificate => "client_certificate",
+            ClientIdentityPart::Key => "client_key",
+        };
+        refuse(key, error.message)
+    })
 }

@@ -18,7 +18,7 @@ metric_table! {
     /// Metrics of service providers and data providers.
     struct ClientMetrics {
         logouts: IntCounterVec("logouts_total", ["outcome"])
-            "Logout requests by outcome: identity_provider, local, no_session, confirmation, rejected, returned, upstream (by a logout token of the identity provider).";
+            "Logout requests by outcome: identity_provider, local, no_session, confirmation, rejected, returned, upstream (by a logout token of the identity provider), operator.";
         logout_tokens: IntCounterVec("logout_tokens_total", ["client", "outcome"])
             "Back-channel logout tokens by service provider (or its class) and outcome: delivered, failed (retried), rejected, given_up, dropped (no room to store it, and the only attempt failed), withdrawn (no longer registered).";
         logout_tokens_waiting: IntGaugeVec("logout_tokens_waiting", [])
@@ -33,6 +33,8 @@ metric_table! {
             "Introspection requests, by data provider and outcome.";
         revocations: IntCounterVec("revocations_total", ["outcome"])
             "Revocation requests by outcome: revoked, not_found.";
+        pushed_requests: IntCounterVec("pushed_authorization_requests_total", ["outcome"])
+            "Pushed authorization requests by outcome: accepted, or the error of the answer, for example invalid_client, invalid_request or invalid_request_object.";
         key_fetches: IntCounterVec("client_key_fetches_total", ["client", "outcome"])
             "Fetches of the keys at a client's jwks_uri.";
         keys_fetched: GaugeVec("client_keys_last_fetch_timestamp_seconds", ["client"])
@@ -165,6 +167,12 @@ impl Metrics {
     /// Records an introspection by a registered data provider. `outcome` is `active` or `inactive`.
     pub fn record_introspection(&self, data_provider: &ClientId, outcome: &'static str) {
         self.clients.introspections.with_label_values(&[data_provider.as_str(), outcome]).inc();
+    }
+
+    /// Records a pushed authorization request; `refusal` is why it was rejected.
+    pub fn record_pushed_request(&self, refusal: Option<ErrorCode>) {
+        let outcome = refusal.map_or("accepted", |code| code.entry().oauth);
+        self.clients.pushed_requests.with_label_values(&[outcome]).inc();
     }
 
     /// Records a revocation. `outcome` is `revoked`, or `not_found` for a token that is unknown or

@@ -44,6 +44,8 @@ metric_table! {
             "1 while every identity provider fails at once, which means that the hub's own outgoing network is down.";
         amr_dropped: IntCounterVec("amr_values_dropped_total", ["connector", "reason"])
             "Values of an identity provider's amr that were dropped.";
+        wallet_presentations: IntCounterVec("wallet_presentations_total", ["connector", "outcome", "reason"])
+            "Presentations of wallets by outcome: accepted, rejected, declined; reason is the rule that a rejected one breaks.";
         claims_dropped: IntCounterVec("claims_dropped_total", ["connector", "claim", "reason"])
             "Claims of an identity provider that were left out because their value doesn't fit the mapping rule or the declaration; or because they are only referred to; reason is type, size, characters, date, row or not_supported.";
     }
@@ -58,6 +60,7 @@ impl ConnectorMetrics {
         remove_series(&self.skew, "connector", stays);
         remove_series(&self.amr_dropped, "connector", stays);
         remove_series(&self.claims_dropped, "connector", stays);
+        remove_series(&self.wallet_presentations, "connector", stays);
     }
 }
 
@@ -208,6 +211,19 @@ impl Metrics {
         self.connectors
             .claims_dropped
             .with_label_values(&[connector.as_str(), claim, reason])
+            .inc();
+    }
+
+    /// Records what became of a wallet's presentation. `reason` is one of a few constants.
+    pub fn record_wallet_presentation(
+        &self,
+        connector: &ConnectorId,
+        outcome: &'static str,
+        reason: &'static str,
+    ) {
+        self.connectors
+            .wallet_presentations
+            .with_label_values(&[connector.as_str(), outcome, reason])
             .inc();
     }
 

@@ -265,6 +265,14 @@ impl<'b> Page<'b> {
         markup::forms(&self.answer.body)
     }
 
+    /// Whether the page offers nothing but the choice of a language, which leads to an error page.
+    pub fn leads_nowhere(&self) -> bool {
+        let is_language = |form: &Form| {
+            form.action == "/api/v2/language" && form.field("path").starts_with("/api/v2/errors/Y")
+        };
+        self.links().is_empty() && self.forms().iter().all(is_language)
+    }
+
     pub fn links(&self) -> Vec<String> {
         markup::links(&self.answer.body)
     }

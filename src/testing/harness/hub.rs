@@ -323,6 +323,15 @@ impl TestHub {
         }
     }
 
+    /// Has every hub read the registrations and record their uses, as each does every two seconds.
+    pub async fn maintain_registrations(&self) {
+        for hub in std::iter::once(&self.hub).chain(&self.others) {
+            if let Some(registrations) = &hub.core.registrations {
+                registrations.maintain().await;
+            }
+        }
+    }
+
     /// Comes back when everything recorded so far is in the audit log.
     pub fn flush_audit(&self) {
         self.hub.core.audit.flush();

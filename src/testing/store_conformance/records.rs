@@ -262,6 +262,8 @@ pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(
         RecordKind::RefreshGrant,
         RecordKind::LogoutNotice,
         RecordKind::UpstreamSession,
+        RecordKind::Registration,
+        RecordKind::WalletRequest,
     ];
     for kind in kinds {
         store

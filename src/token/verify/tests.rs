@@ -1,6 +1,7 @@
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
-use josekit::jws::{HS256, JwsSigner};
+use josekit::jwk::alg::ed::EdCurve;
+use josekit::jws::{ES256, EdDSA, HS256, JwsSigner, PS256, RS256};
 use serde_json::json;
 
 use super::*;
@@ -234,6 +235,18 @@ fn two_keys_under_one_name_prove_nothing_and_one_key_twice_is_one() {
     assert_eq!(verify(&token, &keys).err(), Some(JwsError::AmbiguousKey));
 }
 
+/// FAPI 2.0 Security Profile §5.4.3
+#[test]
+fn keys_under_one_name_differ_by_use_and_type() {
+    let (own, other) = (ec_key("a"), ec_key("a"));
+    let token = es256(r#"{"alg":"ES256","kid":"a"}"#, "{}", &own);
+    let mut encryption = published(&other);
+    encryption["use"] = "enc".into();
+    let mut rsa = published(&Jwk::generate_rsa_key(2048).unwrap());
+    rsa["kid"] = "a".into();
+    assert!(verify(&token, &key_set(&[encryption, rsa, published(&own)])).is_ok());
+}
+
 #[test]
 fn times_are_checked_with_tolerance_on_both_sides() {
     let now = Timestamp::from_seconds(1_000_000);
@@ -259,6 +272,41 @@ fn times_are_checked_with_tolerance_on_both_sides() {
     assert!(check_time_claims(&Map::new(), Expiry::Optional, now, minute).is_ok());
 }
 
+/// FAPI 2.0 Security Profile §5.4.1
+#[test]
+fn a_client_may_sign_by_ps256_and_eddsa_and_each_key_verifies_what_it_is_for() {
+    let rsa = Jwk::generate_rsa_key(2048).unwrap();
+    let ed = Jwk::generate_ed_key(EdCurve::Ed25519).unwrap();
+    let with_alg = |key: &Jwk, alg: &str| {
+        let mut public = published(key);
+        public["alg"] = json!(alg);
+        public
+    };
+    let ps256 = PS256.signer_from_jwk(&rsa).unwrap();
+    let eddsa = EdDSA.signer_from_jwk(&ed).unwrap();
+    let rows: [(&str, &dyn JwsSigner, VerificationAlg, Value); 4] = [
+        ("PS256", &ps256, VerificationAlg::PS256, published(&rsa)),
+        ("PS256", &ps256, VerificationAlg::PS256, with_alg(&rsa, "PS256")),
+        ("EdDSA", &eddsa, VerificationAlg::EdDSA, published(&ed)),
+        ("Ed25519", &eddsa, VerificationAlg::EdDSA, with_alg(&ed, "Ed25519")),
+    ];
+    for (name, signer, alg, key) in rows {
+        let set = json!({ "keys": [key, published(&ec_key("other"))] }).to_string();
+        let token = sign_raw(&format!(r#"{{"alg":"{name}"}}"#), "{}", signer);
+        let keys = VerificationKeys::from_client_jwks(set.as_bytes()).unwrap();
+        assert!(keys.verifies(alg) && verify_jws(&token, alg, &keys).is_ok(), "{name}");
+        for other in VerificationAlg::ALL.into_iter().filter(|other| *other != alg) {
+            assert!(verify_jws(&token, other, &keys).is_err(), "{name} as {other:?}");
+        }
+        // Identity providers keep their two.
+        let upstream = VerificationKeys::from_jwks(set.as_bytes()).unwrap();
+        assert!(verify_jws(&token, alg, &upstream).is_err(), "{name}");
+    }
+    let for_rs256 = json!({ "keys": [with_alg(&rsa, "RS256")] }).to_string();
+    let keys = VerificationKeys::from_client_jwks(for_rs256.as_bytes()).unwrap();
+    assert!(keys.verifies(VerificationAlg::RS256) && !keys.verifies(VerificationAlg::PS256));
+}
+
 #[test]
 fn audience_is_compared_whole() {
     for (aud, expected) in [
@@ -282,6 +330,8 @@ fn the_claimed_algorithm_is_a_supported_one() {
     for (header, expected) in [
         (r#"{"alg":"ES256"}"#, Some(SigningAlg::ES256)),
         (r#"{"alg":"RS256"}"#, Some(SigningAlg::RS256)),
+        (r#"{"alg":"PS256"}"#, Some(SigningAlg::RS256)),
+        (r#"{"alg":"EdDSA"}"#, Some(SigningAlg::ES256)),
         (r#"{"alg":"none"}"#, None),
         (r#"{"alg":["ES256"]}"#, None),
         ("{}", None),

@@ -84,6 +84,26 @@ pub enum DemoError {
     Refused { reason: String },
 }
 
+/// The page of the demo wallet: who asks for what, and whose document to present. Its form is posted
+/// to `/answer`.
+#[derive(Clone, Debug)]
+pub struct DemoWalletPage {
+    /// Origin of the hub that asks.
+    pub verifier: String,
+    /// Names of the requested claims.
+    pub claims: Vec<String>,
+    /// Ids and labels of the persons.
+    pub persons: Vec<NamedValue>,
+    /// Hidden field of the form.
+    pub request: String,
+}
+
+/// The page of a request that the demo wallet does not answer. The reason is in English.
+#[derive(Clone, Debug)]
+pub struct DemoWalletError {
+    pub reason: String,
+}
+
 impl DemoStart {
     /// Renders the page as HTML.
     #[must_use]
@@ -98,6 +118,10 @@ page_template!(DemoSignedOut, "demo_signed_out.html", |_, t| t.text("demo-out-ti
 page_template!(DemoSignedIn, "demo_signed_in.html", |_, t| t.text("demo-in-title"));
 
 page_template!(DemoError, "demo_error.html", |_, t| t.text("demo-error-title"));
+
+page_template!(DemoWalletPage, "demo_wallet.html", |_, t| t.text("demo-wallet-title"));
+
+page_template!(DemoWalletError, "demo_wallet_error.html", |_, t| t.text("demo-error-title"));
 
 impl Locale {
     /// Returns the label of the button that starts a sign-in.

@@ -40,6 +40,13 @@ pub struct ErrorDetail {
     pub description: String,
 }
 
+impl From<ErrorCode> for ErrorDetail {
+    fn from(precise: ErrorCode) -> Self {
+        let CatalogueEntry { code, description, .. } = precise.entry();
+        Self { code: (*code).to_owned(), description: (*description).to_owned() }
+    }
+}
+
 /// A next step that a page offers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PageAction {

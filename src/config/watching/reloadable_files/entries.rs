@@ -1,5 +1,7 @@
 //! Defines the checked content of each kind of file.
 
+mod client_checker;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,6 +20,8 @@ use crate::config::validation::subject_keys::SubjectKeysByVersion;
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::ScopeTable;
 use crate::protocol::acr::Platform;
+
+pub use client_checker::ClientChecker;
 
 /// Settings that the files are checked against, fixed while the hub runs.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::assurance::acr::AcrPolicy;
 use crate::connector::code_flow::printable_ascii;
 use crate::connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
-use crate::connector::oidc::settings::{OidcKind, UpstreamAuthMethod};
+use crate::connector::oidc::settings::OidcKind;
 
 /// Ending of a message about an absent member.
 const NOT_ANNOUNCED: &str = "can't be checked: the identity provider announces no values";
@@ -26,7 +26,7 @@ pub(super) fn diagnose_document(
     let mut diagnostics = vec![
         document.check_pkce(),
         document.check_iss_parameter(),
-        document.check_response_mode(),
+        document.check_response_mode(kind),
         document.check_authentication_method(kind),
         document.check_signing_algorithm(kind),
         document.check_acr_values(acr_policy),
@@ -34,6 +34,7 @@ pub(super) fn diagnose_document(
         document.check_scopes(kind),
         document.check_claims(context),
     ];
+    diagnostics.extend(check_fapi2(kind));
     diagnostics.extend(document.check_claim_types());
     diagnostics.extend(document.check_backchannel_logout(kind));
     diagnostics
@@ -75,8 +76,21 @@ impl<'a> Document<'a> {
         )
     }
 
-    fn check_response_mode(&self) -> CheckDiagnostic {
-        match self.string_list("response_modes_supported") {
+    fn check_response_mode(&self, kind: &OidcKind) -> CheckDiagnostic {
+        let modes = self.string_list("response_modes_supported");
+        if kind.authorization_signed_response_alg.is_some() {
+            return match modes {
+                Some(modes) if modes.contains(&"jwt") => {
+                    CheckDiagnostic::ok("response-mode", "authorization responses are signed")
+                }
+                Some(_) | None => CheckDiagnostic::error(
+                    "response-mode",
+                    "response_mode=jwt is not announced, but the file demands signed responses",
+                    "ask the identity provider for JARM, or remove authorization_signed_response_alg",
+                ),
+            };
+        }
+        match modes {
             Some(modes) if !modes.contains(&"query") => {
                 let fix =
                     "ask the identity provider to allow the response mode query for this client";
@@ -94,11 +108,7 @@ impl<'a> Document<'a> {
     }
 
     fn check_authentication_method(&self, kind: &OidcKind) -> CheckDiagnostic {
-        let ours = match kind.token_endpoint_auth_method {
-            UpstreamAuthMethod::ClientSecretPost => "client_secret_post",
-            UpstreamAuthMethod::ClientSecretBasic => "client_secret_basic",
-            UpstreamAuthMethod::PrivateKeyJwt => "private_key_jwt",
-        };
+        let ours = kind.token_endpoint_auth_method.as_str();
         // Discovery 1.0 §3: the default is client_secret_basic.
         let methods = self
             .string_list("token_endpoint_auth_methods_supported")
@@ -283,6 +293,14 @@ impl<'a> Document<'a> {
             "map them from claims of the identity provider ([mapping]), or ask it to send them";
         CheckDiagnostic::warning("claims", format!("not announced: {}", missing.join(", ")), fix)
     }
+}
+
+/// The document is parsed only if it has what the profile demands.
+fn check_fapi2(kind: &OidcKind) -> Option<CheckDiagnostic> {
+    kind.fapi2.then(|| {
+        let message = "the file and the metadata have what the FAPI 2.0 Security Profile demands";
+        CheckDiagnostic::ok("fapi2", message)
+    })
 }
 
 /// Formats values of the identity provider for a terminal.

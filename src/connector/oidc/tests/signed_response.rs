@@ -4,10 +4,23 @@ use serde_json::json;
 
 use super::super::*;
 use super::query_of;
+use crate::protocol::alg::EncryptionAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::testing::fake_idp::*;
+use crate::token::decrypt::tests::{encrypt_to, published};
+use crate::token::upstream_keys::tests::KEYS;
 
 const SIGNED: &str = "authorization_signed_response_alg = \"ES256\"";
+const ENCRYPTED: &str = "authorization_signed_response_alg = \"ES256\"\nauthorization_encrypted_response_alg = \"ECDH-ES\"";
+
+/// Returns a response that is signed and then encrypted to the hub.
+fn encrypted(fixture: &OidcFixture, claims: &Value) -> CallbackParams {
+    let alg = EncryptionAlg::EcdhEs;
+    let key = published(&KEYS, Timestamp::from_seconds(NOW), alg.as_str());
+    let jws = fixture.script().sign(claims);
+    let jwe = encrypt_to(&key, alg, &jws, &json!({ "cty": "JWT" }));
+    CallbackParams { response: Some(Secret::new(jwe)), ..CallbackParams::default() }
+}
 
 fn claims(fixture: &OidcFixture) -> Value {
     json!({ "iss": fixture.server.base(), "aud": "hub", "exp": NOW + 60, "state": "the state", "code": "c-1" })
@@ -114,4 +127,45 @@ async fn a_response_that_no_file_registers_is_ignored() {
     let fixture = OidcFixture::new().await;
     let callback = response(&fixture, &claims(&fixture));
     assert_eq!(complete(&fixture, callback).await, Err(ErrorCode::IdpIssMissing));
+}
+
+#[tokio::test]
+async fn an_encrypted_response_is_decrypted_and_then_verified_as_any_other() {
+    let fixture = OidcFixture::with(ENCRYPTED).await;
+    assert_eq!(complete(&fixture, encrypted(&fixture, &claims(&fixture))).await, Ok(()));
+    let callback = encrypted(&fixture, &claims(&fixture));
+    let state = fixture.connector.claimed_state(callback.response.as_ref().unwrap());
+    assert_eq!(state.as_deref(), Some("the state"));
+    let mut foreign = claims(&fixture);
+    foreign["iss"] = json!("https://evil.example");
+    let outcome = complete(&fixture, encrypted(&fixture, &foreign)).await;
+    assert_eq!(outcome, Err(ErrorCode::IdpResponseClaims));
+}
+
+#[tokio::test]
+async fn a_response_that_anyone_can_encrypt_proves_nothing() {
+    let fixture = OidcFixture::with(ENCRYPTED).await;
+    let (stranger, _) = ec_key("k1");
+    fixture.script().signer =
+        Some(Box::new(josekit::jws::ES256.signer_from_jwk(&stranger).unwrap()));
+    let outcome = complete(&fixture, encrypted(&fixture, &claims(&fixture))).await;
+    assert_eq!(outcome, Err(ErrorCode::IdpResponseUnproven));
+}
+
+#[tokio::test]
+async fn a_response_that_is_not_encrypted_as_registered_is_refused() {
+    let fixture = OidcFixture::with(ENCRYPTED).await;
+    let signed = response(&fixture, &claims(&fixture));
+    let encrypted = encrypted(&fixture, &claims(&fixture));
+    let other = OidcFixture::with(&ENCRYPTED.replace("ECDH-ES", "RSA-OAEP-256")).await;
+    for (fixture, callback) in [(&fixture, signed), (&other, encrypted.clone())] {
+        let response = callback.response.as_ref().unwrap();
+        assert_eq!(fixture.connector.claimed_state(response), None);
+        let outcome = complete(fixture, callback).await;
+        assert_eq!(outcome, Err(ErrorCode::IdpResponseEncryption));
+    }
+    // Not registered: nothing is decrypted.
+    let plain = OidcFixture::with(SIGNED).await;
+    assert_eq!(plain.connector.claimed_state(encrypted.response.as_ref().unwrap()), None);
+    assert_eq!(complete(&plain, encrypted).await, Err(ErrorCode::IdpResponseUnproven));
 }

@@ -110,7 +110,7 @@ async fn a_restart_keeps_records_of_every_kind_with_version_and_expiry() {
     );
 
     let (store, found) = machine.load(AMPLE_CAPACITIES, 12);
-    assert_eq!(restored(&found), RestoreStats { records: 24, expired: 0, over_capacity: 0 });
+    assert_eq!(restored(&found), RestoreStats { records: 28, expired: 0, over_capacity: 0 });
     assert!(matches!(found, SnapshotLoad::Restored { age, .. } if age == Duration::from_secs(2)));
     assert!(machine.files().is_empty());
     for kind in kinds() {

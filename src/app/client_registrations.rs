@@ -1,0 +1,42 @@
+//! Builds the core of a hub with its dynamically registered clients.
+
+use std::sync::Arc;
+
+use super::hub_parts::hub_core;
+use crate::audit::Audit;
+use crate::config::{CurrentFederation, Federation, LoadedConfig};
+use crate::env::Env;
+use crate::grant::HubCore;
+use crate::grant::client_keys::KeyDirectory;
+use crate::grant::client_registration::{ClientRegistrations, RegistrationServices};
+use crate::store::Store;
+use crate::telemetry::Metrics;
+
+/// Builds what every part of a hub uses, and starts to read the registrations, unless they are off.
+/// Must be called inside an actix system. The first requests may come before the first reading: each
+/// reads what it needs.
+pub(super) fn build_core(
+    loaded: &LoadedConfig,
+    env: Env,
+    federation: Federation,
+    (store, client_keys): (&Arc<dyn Store>, &Arc<KeyDirectory>),
+    (metrics, audit): (Arc<Metrics>, Audit),
+) -> Arc<HubCore> {
+    let federation = CurrentFederation::new(federation);
+    let registrations = loaded.settings.client_registration.clone().map(|config| {
+        let services = RegistrationServices {
+            env: env.clone(),
+            store: Arc::clone(store),
+            federation: federation.clone(),
+            client_keys: Arc::clone(client_keys),
+            checker: loaded.files.client_checker(),
+            audit: audit.clone(),
+            metrics: Arc::clone(&metrics),
+            base_url: loaded.settings.base_url.clone(),
+        };
+        let registrations = Arc::new(ClientRegistrations::new(config, services));
+        actix::spawn(Arc::clone(&registrations).run());
+        registrations
+    });
+    hub_core(loaded, env, federation, registrations, (metrics, audit))
+}

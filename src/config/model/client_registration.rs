@@ -1,0 +1,72 @@
+//! Defines the `[client_registration]` table of `passerelle.toml`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ProtocolRules;
+use crate::ids::Scope;
+use crate::protocol::acr::Platform;
+
+/// Dynamic client registration (RFC 7591, RFC 7592). The table turns it on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ClientRegistrationConfig {
+    /// Registrations without an initial access token: `refused`, `approval` (each waits for an
+    /// operator), or `immediate`, for a sandbox on the standard platform only.
+    pub open: OpenRegistration,
+    /// Rules for the requests of registered clients. Default: `openid`; on the high platform
+    /// `federation`.
+    pub rules: Option<ProtocolRules>,
+    /// Scopes for clients without an initial access token, including `openid`. A token has its own.
+    pub scopes: Vec<Scope>,
+    /// Registrations of this hub at once, from 1 to 1000.
+    pub max_registrations: u32,
+    /// Registrations without an initial access token that wait for approval at once, from 1 to
+    /// 1000.
+    pub max_pending: u32,
+    /// Requests to the endpoint from one network per minute, from 1 to 1000.
+    pub requests_per_network: u32,
+    /// Days until a registration that waits for approval is removed, from 1 to 90.
+    pub pending_days: u32,
+    /// Days without a login until an approved registration is removed, from 1 to 366.
+    pub unused_days: u32,
+}
+
+impl Default for ClientRegistrationConfig {
+    fn default() -> Self {
+        Self {
+            open: OpenRegistration::Refused,
+            rules: None,
+            scopes: vec![Scope::from("openid")],
+            max_registrations: 200,
+            max_pending: 50,
+            requests_per_network: 20,
+            pending_days: 7,
+            unused_days: 90,
+        }
+    }
+}
+
+impl ClientRegistrationConfig {
+    /// Returns the rules of registered clients on this platform.
+    #[must_use]
+    pub fn rules_on(&self, platform: Platform) -> ProtocolRules {
+        self.rules.unwrap_or(match platform {
+            Platform::Standard => ProtocolRules::Openid,
+            Platform::High => ProtocolRules::Federation,
+        })
+    }
+}
+
+/// What happens to a registration without an initial access token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OpenRegistration {
+    /// It is rejected.
+    #[default]
+    Refused,
+    /// It waits for an operator.
+    Approval,
+    /// It is approved at once.
+    Immediate,
+}

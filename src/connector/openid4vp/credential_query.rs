@@ -1,0 +1,197 @@
+//! The credentials that a connector accepts, as a DCQL query (OpenID4VP 1.0 §6) and as what a
+//! presentation is verified against.
+//!
+//! Responsible for the names of claims: those of an mdoc of a PID become the names that an SD-JWT VC
+//! of a PID has, so that one mapping and one subject serve both formats.
+
+use serde_json::{Map, Value, json};
+
+use super::claims_path::ClaimsPathPointer;
+use super::credential::{CredentialFormat, ExpectedCredential, VerifiedCredential};
+use super::settings::CredentialSettings;
+use crate::connector::wallet_page::RequestedClaim;
+use crate::identity::mapping::ClaimPath;
+
+/// Document type and namespace of the PID as an mdoc.
+const PID_NAMESPACE: &str = "eu.europa.ec.eudi.pid.1";
+
+/// Data elements of the PID, and their names in the SD-JWT VC (PID rulebook §3 and §4).
+const PID_CLAIM_NAMES: [(&str, &str); 13] = [
+    ("birth_date", "birthdate"),
+    ("email_address", "email"),
+    ("family_name_birth", "birth_family_name"),
+    ("given_name_birth", "birth_given_name"),
+    ("mobile_phone_number", "phone_number"),
+    ("nationality", "nationalities"),
+    ("portrait", "picture"),
+    ("resident_address", "/address/formatted"),
+    ("resident_city", "/address/locality"),
+    ("resident_country", "/address/country"),
+    ("resident_postal_code", "/address/postal_code"),
+    ("resident_state", "/address/region"),
+    ("resident_street", "/address/street_address"),
+];
+
+/// A credential of the connector's file.
+#[derive(Clone, Debug)]
+pub struct CredentialQuery {
+    pub id: String,
+    pub expected: ExpectedCredential,
+    namespace: Option<String>,
+    claims: Vec<RequestedClaim>,
+}
+
+impl CredentialSettings {
+    /// Returns true if the wallet must disclose this claim, by its name in an SD-JWT VC.
+    pub(super) fn requires(&self, claim: &str) -> bool {
+        self.claims.iter().any(|one| self.claim_name(one) == claim)
+    }
+
+    fn namespace(&self) -> Option<&str> {
+        match self.format {
+            CredentialFormat::DcSdJwt => None,
+            CredentialFormat::MsoMdoc => {
+                self.namespace.as_deref().or_else(|| self.types.first().map(String::as_str))
+            }
+        }
+    }
+
+    /// Returns the name of a claim in an SD-JWT VC.
+    fn claim_name<'c>(&self, written: &'c str) -> &'c str {
+        let renamed = (self.namespace() == Some(PID_NAMESPACE)).then(|| pid_claim_name(written));
+        renamed.flatten().unwrap_or(written)
+    }
+}
+
+fn pid_claim_name(element: &str) -> Option<&'static str> {
+    PID_CLAIM_NAMES.iter().find(|(name, _)| *name == element).map(|(_, claim)| *claim)
+}
+
+impl From<&CredentialSettings> for CredentialQuery {
+    fn from(settings: &CredentialSettings) -> Self {
+        let namespace = settings.namespace();
+        let pointer = |written: &String| {
+            let path = ClaimPath::parse(written).ok();
+            let steps = path.as_ref().map(ClaimPath::steps).unwrap_or_default();
+            ClaimsPathPointer::from_keys(
+                namespace.into_iter().chain(steps.iter().map(String::as_str)),
+            )
+        };
+        let claims = settings.claims.iter().chain(&settings.optional_claims);
+        let required = settings.claims.len();
+        let claim_sets = if settings.optional_claims.is_empty() {
+            Vec::new()
+        } else {
+            let all = required + settings.optional_claims.len();
+            vec![(0..all).collect(), (0..required).collect()]
+        };
+        let requested = |(index, written): (usize, &String)| RequestedClaim {
+            name: settings.claim_name(written).to_owned(),
+            is_optional: index >= required,
+        };
+        Self {
+            id: settings.id.clone(),
+            namespace: namespace.map(str::to_owned),
+            claims: claims.clone().enumerate().map(requested).collect(),
+            expected: ExpectedCredential {
+                format: settings.format,
+                types: settings.types.clone(),
+                claims: claims.map(pointer).collect(),
+                claim_sets,
+            },
+        }
+    }
+}
+
+impl CredentialQuery {
+    /// Returns the requested claims, by their names in an SD-JWT VC.
+    #[must_use]
+    pub fn claims(&self) -> &[RequestedClaim] {
+        &self.claims
+    }
+
+    /// Returns the claims of a verified credential, by their names in an SD-JWT VC.
+    #[must_use]
+    pub fn normalize_claims(&self, credential: VerifiedCredential) -> Map<String, Value> {
+        let Some(namespace) = &self.namespace else { return credential.claims };
+        let mut namespaces = credential.claims;
+        let Some(Value::Object(elements)) = namespaces.remove(namespace) else {
+            return Map::new();
+        };
+        if namespace != PID_NAMESPACE {
+            return elements;
+        }
+        let mut claims = Map::new();
+        for (element, value) in elements {
+            match pid_claim_name(&element).map(|name| (name, name.strip_prefix("/address/"))) {
+                Some((_, Some(part))) => {
+                    let address = claims.entry("address").or_insert_with(|| json!({}));
+                    if let Value::Object(parts) = address {
+                        parts.insert(part.to_owned(), value);
+                    }
+                }
+                Some((name, None)) => {
+                    claims.insert(name.to_owned(), value);
+                }
+                None => {
+                    claims.insert(element, value);
+                }
+            }
+        }
+        claims
+    }
+
+    /// Returns the credential query. `authorities` are key identifiers for `trusted_authorities`.
+    fn dcql(&self, authorities: &[String]) -> Value {
+        let expected = &self.expected;
+        let claim = |(index, path): (usize, &ClaimsPathPointer)| match expected.format {
+            CredentialFormat::DcSdJwt => json!({ "id": claim_id(index), "path": path }),
+            CredentialFormat::MsoMdoc => {
+                json!({ "id": claim_id(index), "path": path, "intent_to_retain": false })
+            }
+        };
+        let claims: Vec<_> = expected.claims.iter().enumerate().map(claim).collect();
+        let meta = match expected.format {
+            CredentialFormat::DcSdJwt => json!({ "vct_values": expected.types }),
+            CredentialFormat::MsoMdoc => json!({ "doctype_value": expected.types.first() }),
+        };
+        let mut query = json!({
+            "id": self.id, "format": expected.format, "meta": meta, "claims": claims,
+        });
+        if !expected.claim_sets.is_empty() {
+            let set = |set: &Vec<usize>| set.iter().map(|index| claim_id(*index)).collect();
+            let sets: Vec<Vec<String>> = expected.claim_sets.iter().map(set).collect();
+            insert(&mut query, "claim_sets", json!(sets));
+        }
+        if !authorities.is_empty() {
+            let authorities = json!([{ "type": "aki", "values": authorities }]);
+            insert(&mut query, "trusted_authorities", authorities);
+        }
+        query
+    }
+}
+
+/// Returns the DCQL query for one of these credentials.
+#[must_use]
+pub fn dcql_query(queries: &[CredentialQuery], authorities: &[String]) -> Value {
+    let credentials: Vec<_> = queries.iter().map(|query| query.dcql(authorities)).collect();
+    let mut dcql = json!({ "credentials": credentials });
+    if queries.len() > 1 {
+        let options: Vec<_> = queries.iter().map(|query| [&query.id]).collect();
+        insert(&mut dcql, "credential_sets", json!([{ "options": options }]));
+    }
+    dcql
+}
+
+fn claim_id(index: usize) -> String {
+    format!("c{index}")
+}
+
+fn insert(object: &mut Value, name: &str, value: Value) {
+    if let Value::Object(members) = object {
+        members.insert(name.to_owned(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+use super::super::trust::IssuerCertificate;
+use super::*;
+use crate::connector::openid4vp::credential::CredentialValidity;
+use crate::env::Timestamp;
+
+fn settings(format: CredentialFormat, claims: &[&str], optional: &[&str]) -> CredentialSettings {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    CredentialSettings {
+        id: "pid".into(),
+        format,
+        types: vec![match format {
+            CredentialFormat::DcSdJwt => "urn:eudi:pid:1".into(),
+            CredentialFormat::MsoMdoc => PID_NAMESPACE.to_owned(),
+        }],
+        namespace: None,
+        claims: owned(claims),
+        optional_claims: owned(optional),
+    }
+}
+
+#[test]
+fn optional_claims_become_claim_sets() {
+    let file =
+        settings(CredentialFormat::DcSdJwt, &["given_name", "/place_of_birth/country"], &["email"]);
+    let query = CredentialQuery::from(&file);
+    assert_eq!(
+        dcql_query(std::slice::from_ref(&query), &["aki".into()]),
+        json!({ "credentials": [{
+            "id": "pid", "format": "dc+sd-jwt", "meta": { "vct_values": ["urn:eudi:pid:1"] },
+            "claims": [
+                { "id": "c0", "path": ["given_name"] },
+                { "id": "c1", "path": ["place_of_birth", "country"] },
+                { "id": "c2", "path": ["email"] },
+            ],
+            "claim_sets": [["c0", "c1", "c2"], ["c0", "c1"]],
+            "trusted_authorities": [{ "type": "aki", "values": ["aki"] }],
+        }] })
+    );
+    assert!(file.requires("given_name") && !file.requires("email"));
+}
+
+#[test]
+fn one_of_several_credentials_is_presented() {
+    let queries = [
+        CredentialQuery::from(&settings(CredentialFormat::DcSdJwt, &["given_name"], &[])),
+        CredentialQuery::from(&CredentialSettings {
+            id: "pid-mdoc".into(),
+            ..settings(CredentialFormat::MsoMdoc, &["given_name"], &[])
+        }),
+    ];
+    let dcql = dcql_query(&queries, &[]);
+    assert_eq!(dcql["credential_sets"], json!([{ "options": [["pid"], ["pid-mdoc"]] }]));
+    assert_eq!(
+        dcql["credentials"][1],
+        json!({
+            "id": "pid-mdoc", "format": "mso_mdoc", "meta": { "doctype_value": PID_NAMESPACE },
+            "claims": [
+                { "id": "c0", "path": [PID_NAMESPACE, "given_name"], "intent_to_retain": false },
+            ],
+        })
+    );
+}
+
+#[test]
+fn the_elements_of_an_mdoc_get_the_names_of_an_sd_jwt() {
+    let file = settings(CredentialFormat::MsoMdoc, &["birth_date", "family_name_birth"], &[]);
+    assert!(file.requires("birthdate") && !file.requires("birth_date"));
+    let query = CredentialQuery::from(&file);
+    let elements = json!({ PID_NAMESPACE: {
+        "birth_date": "1962-08-24", "family_name_birth": "Dubois", "sex": 2,
+        "nationality": ["FR"], "resident_city": "Paris", "resident_country": "FR",
+        "place_of_birth": { "country": "FR" },
+    }, "another.namespace": { "sex": 1 } });
+    let credential = VerifiedCredential {
+        format: CredentialFormat::MsoMdoc,
+        credential_type: PID_NAMESPACE.into(),
+        claims: elements.as_object().unwrap().clone(),
+        issuer: IssuerCertificate {
+            subject: String::new(),
+            authority_key_identifiers: Vec::new(),
+            fingerprint: String::new(),
+            anchor_subject: String::new(),
+            anchor_fingerprint: String::new(),
+            not_before: Timestamp::default(),
+            not_after: Timestamp::default(),
+        },
+        validity: CredentialValidity::default(),
+        status: None,
+        holder_key_thumbprint: String::new(),
+    };
+    assert_eq!(
+        Value::Object(query.normalize_claims(credential)),
+        json!({
+            "birthdate": "1962-08-24", "birth_family_name": "Dubois", "sex": 2,
+            "nationalities": ["FR"], "address": { "locality": "Paris", "country": "FR" },
+            "place_of_birth": { "country": "FR" },
+        })
+    );
+}

@@ -1,0 +1,26 @@
+//! Verifies a presentation of either format.
+
+use super::credential::{CredentialFormat, PresentationExpectations, VerifiedCredential};
+use super::presentation_error::PresentationError;
+use super::{mdoc, sd_jwt};
+
+/// Size limit of one presentation, in bytes: a portrait fits, a flood doesn't.
+pub const MAX_PRESENTATION_BYTES: usize = 512 * 1024;
+
+/// Verifies one presentation: of `dc+sd-jwt` the SD-JWT with its key binding, of `mso_mdoc` the
+/// `DeviceResponse` as base64url.
+///
+/// # Errors
+/// The first rule that the presentation breaks.
+pub fn verify_presentation(
+    presentation: &str,
+    expected: &PresentationExpectations<'_>,
+) -> Result<VerifiedCredential, PresentationError> {
+    if presentation.len() > MAX_PRESENTATION_BYTES {
+        return Err(PresentationError::TooLarge);
+    }
+    match expected.credential.format {
+        CredentialFormat::DcSdJwt => sd_jwt::verify_sd_jwt_presentation(presentation, expected),
+        CredentialFormat::MsoMdoc => mdoc::verify_device_response(presentation, expected),
+    }
+}

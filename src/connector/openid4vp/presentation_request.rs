@@ -1,0 +1,228 @@
+//! A request for a presentation, from the page that offers it to the wallet's answer.
+//!
+//! Responsible for the stored form, the ids, and that a request is answered once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::connector::error::ConnectorError;
+use crate::connector::wallet_request_store::{StoredWalletRequest, WalletRequestStore};
+use crate::digest;
+use crate::env::{Env, Timestamp};
+use crate::ids::{ClientId, ConnectorId, Secret};
+use crate::protocol::catalogue::ErrorCode;
+use crate::token::response_key::ResponseKey;
+
+/// Where the wallet is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WalletDevice {
+    /// In the device of the browser: the wallet sends the browser back to the hub.
+    Same,
+    /// In another one: the user types a code into the browser.
+    Other,
+}
+
+impl WalletDevice {
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// A request, as the store keeps it.
+#[derive(Serialize, Deserialize)]
+pub struct PresentationRequest {
+    /// `state` of the login attempt. Never sent to the wallet before it has answered.
+    pub state: String,
+    /// Base URL of the hub.
+    pub base_url: String,
+    pub nonce: String,
+    pub key: ResponseKey,
+    /// Service provider to name on another device; `None` for a wallet in the same device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<ClientId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<RequestAnswer>,
+}
+
+/// What became of a request that was answered.
+#[derive(Serialize, Deserialize)]
+pub enum RequestAnswer {
+    /// The answer is kept elsewhere, under a one-time code.
+    PassedOn,
+    /// The answer of another device waits for the code that this device shows.
+    Unconfirmed(Box<UnconfirmedAnswer>),
+    /// Too many wrong codes were typed.
+    Dropped,
+}
+
+/// The answer of another device.
+#[derive(Serialize, Deserialize)]
+pub struct UnconfirmedAnswer {
+    /// Six digits.
+    pub code: Secret<String>,
+    /// Fingerprint of the secret in the address of the page that shows the code.
+    pub page_secret: String,
+    pub wrong_codes: u32,
+    pub outcome: AnswerOutcome,
+}
+
+/// What a wallet answered.
+#[derive(Serialize, Deserialize)]
+pub enum AnswerOutcome {
+    Presented(Box<PresentedCredential>),
+    /// OAuth error code.
+    Error(String),
+}
+
+/// A presentation that is not verified yet, with what it must be bound to.
+#[derive(Serialize, Deserialize)]
+pub struct PresentedCredential {
+    /// Id of the credential query.
+    pub credential: String,
+    pub presentation: Secret<String>,
+    pub nonce: String,
+    pub response_uri: String,
+    /// Thumbprint of the key that the response was encrypted to.
+    pub key_thumbprint: [u8; 32],
+}
+
+/// A request that was loaded.
+pub struct LoadedRequest {
+    pub id: String,
+    pub request: PresentationRequest,
+    stored: StoredWalletRequest,
+}
+
+impl LoadedRequest {
+    /// Returns when the request expires.
+    #[must_use]
+    pub const fn expires_at(&self) -> Timestamp {
+        self.stored.expires_at
+    }
+}
+
+/// The requests of one connector.
+pub struct PresentationRequests {
+    connector: ConnectorId,
+    store: Arc<dyn WalletRequestStore>,
+    lifetime: Duration,
+    env: Env,
+}
+
+impl PresentationRequests {
+    /// Returns the requests of `connector`, kept in `store`.
+    pub fn new(
+        connector: &ConnectorId,
+        store: Arc<dyn WalletRequestStore>,
+        lifetime: Duration,
+        env: Env,
+    ) -> Self {
+        Self { connector: connector.clone(), store, lifetime, env }
+    }
+
+    /// Returns the id of a request. It is derived from the attempt's `state`, so that the page finds
+    /// it; a wallet that knows the id can't compute the `state`.
+    #[must_use]
+    pub fn id(&self, device: WalletDevice, state: &str) -> String {
+        let parts = [self.connector.as_str(), device.label(), state];
+        digest::fingerprint(&format!("wallet request\n{}", parts.join("\n")))
+    }
+
+    /// Returns the path of a request. The response goes to `…/response` below it.
+    #[must_use]
+    pub fn path(&self, id: &str) -> String {
+        format!("/api/v2/wallet/{}/{id}", self.connector)
+    }
+
+    /// Returns the URL that the wallet responds to.
+    #[must_use]
+    pub fn response_uri(&self, loaded: &LoadedRequest) -> String {
+        format!("{}{}/response", loaded.request.base_url, self.path(&loaded.id))
+    }
+
+    /// Stores a new request and returns its id. Has no effect if it is stored already.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`, `IdpBusy`, or `Internal` if OpenSSL can't generate a key.
+    pub async fn open(
+        &self,
+        device: WalletDevice,
+        draft: PresentationRequest,
+    ) -> Result<String, ConnectorError> {
+        let (id, now) = (self.id(device, &draft.state), self.env.now());
+        self.store.insert_request(&id, to_bytes(&draft)?, now + self.lifetime, now).await?;
+        Ok(id)
+    }
+
+    /// Loads a request that can still be answered.
+    ///
+    /// # Errors
+    /// `WalletRequestUnknown`, `StoreUnavailable`.
+    pub async fn load_open(&self, id: &str) -> Result<LoadedRequest, ConnectorError> {
+        let loaded = self.load(id).await?;
+        // A request works once: a second answer is a replay.
+        if loaded.request.answer.is_some() { Err(unknown()) } else { Ok(loaded) }
+    }
+
+    /// Loads a request.
+    ///
+    /// # Errors
+    /// `WalletRequestUnknown`, `StoreUnavailable`.
+    pub async fn load(&self, id: &str) -> Result<LoadedRequest, ConnectorError> {
+        let stored = self.store.load(id, self.env.now()).await?.ok_or_else(unknown)?;
+        let request = serde_json::from_slice(&stored.value).map_err(|_| unknown())?;
+        Ok(LoadedRequest { id: id.to_owned(), request, stored })
+    }
+
+    /// Stores the answer of a request. Of concurrent callers at most one succeeds.
+    ///
+    /// # Errors
+    /// `WalletRequestUnknown` if another one was faster, `StoreUnavailable`.
+    pub async fn store_answer(
+        &self,
+        loaded: LoadedRequest,
+        answer: RequestAnswer,
+    ) -> Result<(), ConnectorError> {
+        let LoadedRequest { id, request, stored } = loaded;
+        let bytes = to_bytes(&PresentationRequest { answer: Some(answer), ..request })?;
+        if self.store.replace(&id, &stored, bytes, self.env.now()).await? {
+            Ok(())
+        } else {
+            Err(unknown())
+        }
+    }
+}
+
+fn to_bytes(request: &PresentationRequest) -> Result<Vec<u8>, ConnectorError> {
+    serde_json::to_vec(request)
+        .map_err(|error| ConnectorError::new(ErrorCode::Internal, error.to_string()))
+}
+
+/// Returns the error for a request that can't be answered.
+#[must_use]
+pub fn unknown() -> ConnectorError {
+    ConnectorError::new(
+        ErrorCode::WalletRequestUnknown,
+        "the request is unknown, expired or already answered",
+    )
+}
+
+/// Returns the one presentation of a `vp_token` (OpenID4VP 1.0 §8.1), with the id of its query.
+#[must_use]
+pub fn single_presentation(vp_token: &Value) -> Option<(&str, &str)> {
+    let mut credentials = vp_token.as_object()?.iter();
+    let (Some((id, Value::Array(presentations))), None) = (credentials.next(), credentials.next())
+    else {
+        return None;
+    };
+    match presentations.as_slice() {
+        [Value::String(presentation)] => Some((id, presentation)),
+        _ => None,
+    }
+}

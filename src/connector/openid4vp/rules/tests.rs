@@ -1,0 +1,105 @@
+//! Tests invalid values of the `[kind.openid4vp]` table.
+
+use crate::config::tests::kinds::check;
+
+/// Files that exist in the folder of the tests stand for the certificates, which are read when the
+/// connector is built.
+const WALLET: &str = r#"
+name = { en = "Wallet" }
+identity = "verified"
+levels = { lowest = "eidas1", highest = "eidas3" }
+[kind.openid4vp]
+certificate = "passerelle.toml"
+private_key = { env = "CONNECTOR_KIND__SECRET" }
+trust_anchors = "passerelle.toml"
+subject_claims = ["personal_administrative_number", "issuing_country"]
+[[kind.openid4vp.credentials]]
+id = "pid"
+format = "dc+sd-jwt"
+types = ["urn:eudi:pid:1"]
+claims = ["family_name", "personal_administrative_number", "issuing_country"]
+"#;
+
+#[test]
+fn each_bad_setting_is_named_with_its_fix() {
+    check(
+        WALLET,
+        &[
+            (
+                "trust_anchors = \"passerelle.toml\"",
+                "",
+                "kind.openid4vp.trust_anchors",
+                "no issuer is trusted",
+            ),
+            (
+                "certificate = \"passerelle.toml\"",
+                "certificate = \"none.pem\"",
+                "kind.openid4vp.certificate",
+                "missing",
+            ),
+            (
+                "subject_claims",
+                "request_minutes = 16\nsubject_claims",
+                "kind.openid4vp.request_minutes",
+                "between 1 and 15",
+            ),
+            ("subject_claims", "algs = []\nsubject_claims", "kind.openid4vp.algs", "is empty"),
+            ("subject_claims", "wallets = []\nsubject_claims", "kind.openid4vp.wallets", "no link"),
+            (
+                "subject_claims",
+                "wallets = [{ url = \"javascript:alert(1)//\" }]\nsubject_claims",
+                "kind.openid4vp.wallets[0].url",
+                "no address",
+            ),
+            (
+                "subject_claims",
+                "wallets = [{ url = \"http://wallet.example\" }]\nsubject_claims",
+                "kind.openid4vp.wallets[0].url",
+                "no address",
+            ),
+            (
+                "[\"personal_administrative_number\", \"issuing_country\"]",
+                "[]",
+                "kind.openid4vp.subject_claims",
+                "is empty",
+            ),
+            (
+                "[\"personal_administrative_number\", \"issuing_country\"]",
+                "[\"personal_administrative_number\"]",
+                "kind.openid4vp.subject_claims",
+                "another country",
+            ),
+            (
+                "[\"personal_administrative_number\", \"issuing_country\"]",
+                "[\"document_number\"]",
+                "kind.openid4vp.subject_claims",
+                "does not require",
+            ),
+            (
+                "id = \"pid\"",
+                "id = \"p d\"",
+                "kind.openid4vp.credentials[0].id",
+                "another character",
+            ),
+            (
+                "types = [\"urn:eudi:pid:1\"]",
+                "types = []",
+                "kind.openid4vp.credentials[0].types",
+                "is empty",
+            ),
+            (
+                "levels = { lowest = \"eidas1\", highest = \"eidas3\" }",
+                "levels = { lowest = \"eidas1\", highest = \"eidas2\" }",
+                "kind.openid4vp.level",
+                "outside levels",
+            ),
+            ("levels =", "assumed_level = \"eidas1\"\nlevels =", "assumed_level", "no effect"),
+            (
+                "CONNECTOR_KIND__SECRET",
+                "CONNECTOR_KIND__UNSET",
+                "kind.openid4vp.private_key.env",
+                "not set",
+            ),
+        ],
+    );
+}

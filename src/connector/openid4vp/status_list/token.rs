@@ -1,0 +1,206 @@
+//! Verifies status list tokens (Token Status List §5.1, §8.3).
+
+use std::io::Read as _;
+use std::time::Duration;
+
+use flate2::read::ZlibDecoder;
+use serde_json::{Map, Value};
+
+use super::StatusError;
+use crate::connector::openid4vp::presentation_error::PresentationError;
+use crate::connector::openid4vp::signature::{CredentialAlg, UnverifiedJws};
+use crate::connector::openid4vp::trust::{CertificatePurpose, TrustAnchors};
+use crate::digest;
+use crate::env::Timestamp;
+
+/// Size limit of an uncompressed list, in bytes: 33 million credentials with one bit each.
+const MAX_LIST_BYTES: u64 = 4 << 20;
+/// How long a list is used that states neither `ttl` nor `exp`.
+const DEFAULT_LIFETIME: Duration = Duration::from_secs(600);
+/// A revocation must take effect within a day.
+const MAX_LIFETIME: Duration = Duration::from_secs(86_400);
+/// Tolerated difference of the clocks.
+const CLOCK_SKEW: Duration = Duration::from_secs(60);
+
+/// Why a status list token is rejected.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StatusListError {
+    #[error("it is no status list token")]
+    Malformed,
+    #[error("its typ is not statuslist+jwt")]
+    TokenType,
+    #[error("its algorithm is not accepted")]
+    Algorithm,
+    #[error("its header demands an extension")]
+    Extension,
+    #[error("its certificate chain is not accepted: {0}")]
+    Certificate(PresentationError),
+    #[error("its signature is wrong")]
+    Signature,
+    #[error("its sub is not the address that the credential names")]
+    Subject,
+    #[error("it has expired")]
+    Expired,
+    #[error("it is from the future")]
+    InFuture,
+    #[error("its list is not compressed as the standard says")]
+    Compression,
+    #[error("its list is larger than 4 MiB")]
+    TooLarge,
+}
+
+/// A verified list.
+pub struct StatusList {
+    bits: u8,
+    statuses: Vec<u8>,
+    ttl: Option<Duration>,
+    expires_at: Option<Timestamp>,
+}
+
+impl StatusList {
+    /// Verifies a token that was fetched from `uri`.
+    pub fn verify(
+        token: &[u8],
+        uri: &str,
+        anchors: &TrustAnchors,
+        now: Timestamp,
+    ) -> Result<Self, StatusListError> {
+        let text = std::str::from_utf8(token).map_err(|_| StatusListError::Malformed)?;
+        let jws = UnverifiedJws::parse(text.trim()).ok_or(StatusListError::Malformed)?;
+        // Stops a credential or a key binding that passes for a list.
+        if jws.header_text("typ") != Some("statuslist+jwt") {
+            return Err(StatusListError::TokenType);
+        }
+        let alg = jws.accepted_alg(&CredentialAlg::ALL).ok_or(StatusListError::Algorithm)?;
+        if jws.demands_extension() {
+            return Err(StatusListError::Extension);
+        }
+        let chain = jws.certificate_chain().ok_or(PresentationError::CertificateMissing);
+        let purpose = CertificatePurpose::StatusList;
+        let signer = chain
+            .and_then(|chain| anchors.verify_chain(&chain, purpose, now))
+            .map_err(StatusListError::Certificate)?;
+        if !alg.verifies(&signer.key, jws.message.as_bytes(), &jws.signature) {
+            return Err(StatusListError::Signature);
+        }
+        Self::from_claims(&jws.claims, uri, now)
+    }
+
+    fn from_claims(
+        claims: &Map<String, Value>,
+        uri: &str,
+        now: Timestamp,
+    ) -> Result<Self, StatusListError> {
+        // Stops the list of other credentials of the same issuer.
+        if claims.get("sub").and_then(Value::as_str) != Some(uri) {
+            return Err(StatusListError::Subject);
+        }
+        let seconds = |name: &str| match claims.get(name) {
+            None => Ok(None),
+            Some(value) => value.as_u64().map(Some).ok_or(StatusListError::Malformed),
+        };
+        let issued_at = seconds("iat")?.ok_or(StatusListError::Malformed)?;
+        if Timestamp::from_seconds(issued_at) > now + CLOCK_SKEW {
+            return Err(StatusListError::InFuture);
+        }
+        let list = claims.get("status_list").ok_or(StatusListError::Malformed)?;
+        let bits = list.get("bits").and_then(Value::as_u64).ok_or(StatusListError::Malformed)?;
+        let bits = u8::try_from(bits).ok().filter(|bits| [1, 2, 4, 8].contains(bits));
+        let compressed = list.get("lst").and_then(Value::as_str);
+        let compressed = compressed.and_then(digest::from_base64url);
+        let list = Self {
+            bits: bits.ok_or(StatusListError::Malformed)?,
+            statuses: inflate(&compressed.ok_or(StatusListError::Malformed)?)?,
+            ttl: seconds("ttl")?.map(Duration::from_secs),
+            expires_at: seconds("exp")?.map(Timestamp::from_seconds),
+        };
+        if list.is_valid(now) { Ok(list) } else { Err(StatusListError::Expired) }
+    }
+
+    /// Returns true until the list expires.
+    pub fn is_valid(&self, now: Timestamp) -> bool {
+        self.expires_at.is_none_or(|end| now < end)
+    }
+
+    /// Returns how long the list may be cached.
+    pub fn lifetime(&self, now: Timestamp) -> Duration {
+        let until_expiry = self.expires_at.map(|end| end.since(now));
+        let stated = self.ttl.into_iter().chain(until_expiry).min();
+        stated.unwrap_or(DEFAULT_LIFETIME).min(MAX_LIFETIME)
+    }
+
+    /// Succeeds if the entry is 0 (Token Status List §7.1).
+    pub fn check(&self, index: u64) -> Result<(), StatusError> {
+        let per_byte = u64::from(8 / self.bits);
+        let byte = usize::try_from(index / per_byte).ok().and_then(|at| self.statuses.get(at));
+        let byte = u16::from(*byte.ok_or(StatusError::OutOfRange)?);
+        let shift = (index % per_byte) * u64::from(self.bits);
+        match (byte >> shift) & ((1 << self.bits) - 1) {
+            0 => Ok(()),
+            1 => Err(StatusError::Revoked),
+            2 => Err(StatusError::Suspended),
+            _ => Err(StatusError::UnknownStatus),
+        }
+    }
+}
+
+/// Decompresses a list, up to the limit: a bomb is a thousand times smaller than what it becomes.
+fn inflate(compressed: &[u8]) -> Result<Vec<u8>, StatusListError> {
+    let mut list = Vec::new();
+    let mut decoder = ZlibDecoder::new(compressed).take(MAX_LIST_BYTES + 1);
+    decoder.read_to_end(&mut list).map_err(|_| StatusListError::Compression)?;
+    if list.len() as u64 > MAX_LIST_BYTES { Err(StatusListError::TooLarge) } else { Ok(list) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn hex(text: &str) -> Vec<u8> {
+        let digits: Vec<_> = text.chars().filter_map(|c| c.to_digit(16)).collect();
+        digits.chunks(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]).unwrap()).collect()
+    }
+
+    fn statuses(list: &StatusList, count: u64) -> Vec<u8> {
+        let number = |index| match list.check(index) {
+            Ok(()) => 0,
+            Err(StatusError::Revoked) => 1,
+            Err(StatusError::Suspended) => 2,
+            Err(StatusError::UnknownStatus) => 3,
+            Err(other) => panic!("{other}"),
+        };
+        (0..count).map(number).collect()
+    }
+
+    /// Token Status List §4.1 and §4.2.
+    #[test]
+    fn the_lists_of_the_standards_examples_are_right() {
+        let list = |bits, text| {
+            let statuses = inflate(&digest::from_base64url(text).unwrap()).unwrap();
+            StatusList { bits, statuses, ttl: None, expires_at: None }
+        };
+        let one_bit = list(1, "eNrbuRgAAhcBXQ");
+        assert_eq!(one_bit.statuses, hex("b9a3"));
+        assert_eq!(statuses(&one_bit, 16), [1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 1, 0, 1]);
+        assert_eq!(one_bit.check(16), Err(StatusError::OutOfRange));
+        assert_eq!(one_bit.check(u64::MAX), Err(StatusError::OutOfRange));
+        let two_bits = list(2, "eNo76fITAAPfAgc");
+        assert_eq!(two_bits.statuses, hex("c944f9"));
+        assert_eq!(statuses(&two_bits, 12), [1, 2, 0, 3, 0, 1, 0, 1, 1, 2, 3, 3]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_decompressed_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _read = inflate(&bytes);
+        }
+
+        #[test]
+        fn any_index_has_a_status_or_none(bits in prop::sample::select(vec![1_u8, 2, 4, 8]), index: u64) {
+            let list = StatusList { bits, statuses: vec![0; 9], ttl: None, expires_at: None };
+            prop_assert_eq!(list.check(index).is_ok(), index < 72 / u64::from(bits));
+        }
+    }
+}

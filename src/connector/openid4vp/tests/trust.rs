@@ -1,0 +1,193 @@
+use super::Bench;
+use crate::connector::openid4vp::presentation_error::PresentationError::{self, *};
+use crate::connector::openid4vp::trust::{CertificatePurpose, TrustAnchors};
+use crate::env::Timestamp;
+use crate::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
+use crate::testing::wallet_credentials::{
+    CertificateSpec, PRESENTED_AT, TestAuthority, TestSigner, new_key,
+};
+
+fn verify(
+    anchors: &TrustAnchors,
+    signer: &TestSigner,
+    purpose: CertificatePurpose,
+) -> Result<String, PresentationError> {
+    let verified = anchors.verify_chain(&signer.chain, purpose, PRESENTED_AT)?;
+    Ok(verified.certificate.anchor_subject)
+}
+
+const ALL_PURPOSES: [CertificatePurpose; 4] = [
+    CertificatePurpose::SdJwtVc,
+    CertificatePurpose::MobileSecurityObject,
+    CertificatePurpose::StatusList,
+    CertificatePurpose::TrustList,
+];
+
+/// Asserts that a signer is refused for every purpose.
+#[track_caller]
+fn assert_refused(reason: PresentationError, authority: &TestAuthority, signer: &TestSigner) {
+    for purpose in ALL_PURPOSES {
+        assert_eq!(verify(&authority.anchors(), signer, purpose), Err(reason), "{purpose:?}");
+    }
+}
+
+#[test]
+fn paths_over_intermediate_authorities_are_built() {
+    let root = TestAuthority::new("Root");
+    let middle = root.subordinate(&CertificateSpec::authority("Middle"));
+    let low = middle.subordinate(&CertificateSpec::authority("Low"));
+    let signer = low.issue(&CertificateSpec::signer());
+    for purpose in ALL_PURPOSES {
+        assert_eq!(verify(&root.anchors(), &signer, purpose).unwrap(), "C=FR, CN=Root");
+    }
+    // An intermediate authority, or the signer itself, may be pinned.
+    let pinned = |der: Vec<u8>| TrustAnchors::from_der(&[der]).unwrap();
+    let purpose = CertificatePurpose::SdJwtVc;
+    assert_eq!(verify(&pinned(low.der()), &signer, purpose).unwrap(), "C=FR, CN=Low");
+    let itself = pinned(signer.chain[0].clone());
+    assert_eq!(verify(&itself, &signer, purpose).unwrap(), "C=FR, CN=PID issuer");
+    // The order of the others doesn't matter, and the union of anchors has all.
+    let mut reversed = signer.clone();
+    reversed.chain[1..].reverse();
+    let union = root.anchors().union(&TestAuthority::new("Other").anchors());
+    assert!(verify(&union, &reversed, purpose).is_ok());
+    assert_eq!(union.len(), 2);
+}
+
+#[test]
+fn an_issuer_that_no_anchor_has_issued_is_refused() {
+    let (trusted, other) = (TestAuthority::new("Trusted"), TestAuthority::new("Other"));
+    assert_refused(IssuerUntrusted, &trusted, &other.issue(&CertificateSpec::signer()));
+    // An authority that only has the name.
+    let namesake = TestAuthority::new("Trusted");
+    let signer = namesake.issue(&CertificateSpec::signer());
+    for purpose in ALL_PURPOSES {
+        assert!(verify(&trusted.anchors(), &signer, purpose).is_err());
+    }
+    let nothing = TrustAnchors::default();
+    let signer = trusted.issue(&CertificateSpec::signer());
+    assert_eq!(verify(&nothing, &signer, CertificatePurpose::SdJwtVc), Err(IssuerUntrusted));
+}
+
+#[test]
+fn a_chain_with_its_own_anchor_is_refused() {
+    let authority = TestAuthority::new("Trusted");
+    let mut signer = authority.issue(&CertificateSpec::signer());
+    signer.chain.push(authority.der());
+    assert_refused(CertificateSelfSigned, &authority, &signer);
+}
+
+#[test]
+fn a_self_signed_issuer_is_refused() {
+    let own = TestAuthority::with_spec(&CertificateSpec::signer());
+    let signer = TestSigner { key: new_key(), chain: vec![own.der()] };
+    assert_refused(CertificateSelfSigned, &own, &signer);
+}
+
+#[test]
+fn a_missing_intermediate_authority_is_refused() {
+    let root = TestAuthority::new("Root");
+    let middle = root.subordinate(&CertificateSpec::authority("Middle"));
+    let mut signer = middle.issue(&CertificateSpec::signer());
+    signer.chain.truncate(1);
+    assert_refused(IssuerUntrusted, &root, &signer);
+}
+
+#[test]
+fn expired_and_future_certificates_are_refused() {
+    let root = TestAuthority::new("Root");
+    let expired = CertificateSpec { not_after: -1, ..CertificateSpec::signer() };
+    assert_refused(CertificateExpired, &root, &root.issue(&expired));
+    let future = CertificateSpec { not_before: 1, ..CertificateSpec::signer() };
+    assert_refused(CertificateNotYetValid, &root, &root.issue(&future));
+    let middle = root
+        .subordinate(&CertificateSpec { not_after: -1, ..CertificateSpec::authority("Middle") });
+    assert_refused(CertificateExpired, &root, &middle.issue(&CertificateSpec::signer()));
+}
+
+#[test]
+fn an_expired_anchor_is_refused() {
+    let root = TestAuthority::with_spec(&CertificateSpec {
+        not_after: -1,
+        ..CertificateSpec::authority("Root")
+    });
+    assert_refused(CertificateExpired, &root, &root.issue(&CertificateSpec::signer()));
+    let day = 86_400;
+    let end = Timestamp::from_seconds(PRESENTED_AT.seconds() - day);
+    assert_eq!(root.anchors().earliest_expiry(), Some(end));
+}
+
+#[test]
+fn an_issuer_that_poses_as_authority_is_refused() {
+    let root = TestAuthority::new("Root");
+    // A signer's certificate signs another certificate.
+    let signer = root.subordinate(&CertificateSpec::signer());
+    assert_refused(CertificateUsage, &root, &signer.issue(&CertificateSpec::signer()));
+}
+
+#[test]
+fn an_authority_that_signs_credentials_is_refused() {
+    let root = TestAuthority::new("Root");
+    assert_refused(CertificateUsage, &root, &root.issue(&CertificateSpec::authority("Low")));
+}
+
+#[test]
+fn an_authority_beyond_its_path_length_is_refused() {
+    let root = TestAuthority::new("Root");
+    let spec = CertificateSpec { path_length: Some(0), ..CertificateSpec::authority("Middle") };
+    let low = root.subordinate(&spec).subordinate(&CertificateSpec::authority("Low"));
+    assert_refused(CertificateChainTooLong, &root, &low.issue(&CertificateSpec::signer()));
+}
+
+#[test]
+fn a_flood_of_certificates_is_refused() {
+    let root = TestAuthority::new("Root");
+    let mut signer = root.issue(&CertificateSpec::signer());
+    signer.chain.extend(vec![signer.chain[0].clone(); 6]);
+    assert_refused(CertificateChainTooLong, &root, &signer);
+}
+
+#[test]
+fn an_mdoc_signer_without_the_usage_of_document_signers_is_refused() {
+    let root = TestAuthority::new("Root");
+    let purpose = CertificatePurpose::MobileSecurityObject;
+    for spec in [
+        CertificateSpec { extended_key_usage: None, ..CertificateSpec::signer() },
+        CertificateSpec { has_key_usage: false, ..CertificateSpec::signer() },
+        // A TLS server, and a reader.
+        CertificateSpec {
+            extended_key_usage: Some("1.3.6.1.5.5.7.3.1"),
+            ..CertificateSpec::signer()
+        },
+        CertificateSpec {
+            extended_key_usage: Some("1.0.18013.5.1.6"),
+            ..CertificateSpec::signer()
+        },
+    ] {
+        let signer = root.issue(&spec);
+        assert_eq!(verify(&root.anchors(), &signer, purpose), Err(CertificateUsage));
+        assert!(verify(&root.anchors(), &signer, CertificatePurpose::SdJwtVc).is_ok());
+    }
+}
+
+#[test]
+fn a_presentation_of_an_untrusted_issuer_is_refused() {
+    let bench = Bench::sd_jwt();
+    let other = TestAuthority::new("Attacker").issue(&CertificateSpec::signer());
+    let presentation = SdJwtPresentation::of_pid(&other).present();
+    assert_eq!(bench.verify(&presentation).map(|_| ()), Err(IssuerUntrusted));
+    // With the certificate of the true issuer, whose key the attacker hasn't.
+    let mut forged = SdJwtPresentation::of_pid(&other);
+    forged.header["x5c"] = bench.issuer.x5c();
+    assert_eq!(bench.verify(&forged.present()).map(|_| ()), Err(IssuerSignature));
+}
+
+#[test]
+fn files_without_certificates_are_no_anchors() {
+    for pem in
+        [&b""[..], b"text", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
+    {
+        assert!(TrustAnchors::from_pem(pem).is_err());
+    }
+    assert!(TrustAnchors::from_der(&[vec![1, 2, 3]]).is_err());
+}

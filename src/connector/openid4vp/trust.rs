@@ -1,0 +1,282 @@
+//! Trust anchors, and the certificate paths to them (RFC 5280).
+//!
+//! Responsible for which certificates may sign credentials, status lists and trust lists. OpenSSL
+//! builds and validates the paths.
+
+use std::fmt;
+
+use openssl::asn1::{Asn1Time, Asn1TimeRef};
+use openssl::error::ErrorStack;
+use openssl::hash::MessageDigest;
+use openssl::pkey::{PKey, Public};
+use openssl::stack::Stack;
+use openssl::x509::store::X509StoreBuilder;
+use openssl::x509::verify::{X509VerifyFlags, X509VerifyParam};
+use openssl::x509::{X509, X509NameRef, X509Ref, X509StoreContext, X509VerifyResult};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use super::presentation_error::PresentationError;
+use crate::digest;
+use crate::env::Timestamp;
+
+/// Size limit of a file of trust anchors, in bytes.
+const MAX_PEM_BYTES: usize = 1 << 20;
+/// Most certificates in a header, and most on a path.
+const MAX_CHAIN_LENGTH: usize = 6;
+/// OpenSSL's level for 112 bits: no SHA-1, no RSA under 2048 bits, no curve under 224.
+const SECURITY_LEVEL: i32 = 2;
+/// Extended key usage of a document signer (ISO/IEC 18013-5 §B.1.4).
+const DOCUMENT_SIGNER: &str = "1.0.18013.5.1.2";
+
+/// Error of a file of trust anchors.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TrustAnchorError {
+    #[error(
+        "it is no PEM text of certificates of at most 1 MiB; put the CA certificates of the issuers there"
+    )]
+    Malformed,
+}
+
+/// What a certificate signs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CertificatePurpose {
+    /// An SD-JWT VC.
+    SdJwtVc,
+    /// The mobile security object of an mdoc (ISO/IEC 18013-5 §B.1.4).
+    MobileSecurityObject,
+    /// A Token Status List.
+    StatusList,
+    /// A list of trusted entities (ETSI TS 119 602).
+    TrustList,
+}
+
+/// A signer's certificate with a valid path to a trust anchor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IssuerCertificate {
+    /// Subject, such as `C=FR, O=Example, CN=PID issuer`.
+    pub subject: String,
+    /// Key identifiers of the authorities on its path, as base64url: what `trusted_authorities` of
+    /// type `aki` is compared with.
+    pub authority_key_identifiers: Vec<String>,
+    /// SHA-256 of the certificate, as base64url.
+    pub fingerprint: String,
+    pub anchor_subject: String,
+    /// SHA-256 of the trust anchor, as base64url.
+    pub anchor_fingerprint: String,
+    pub not_before: Timestamp,
+    pub not_after: Timestamp,
+}
+
+/// A verified certificate with its key.
+pub struct VerifiedSigner {
+    pub certificate: IssuerCertificate,
+    pub key: PKey<Public>,
+}
+
+/// Certificates of authorities (or of issuers themselves) that the operator trusts.
+#[derive(Clone, Default)]
+pub struct TrustAnchors {
+    certificates: Vec<X509>,
+}
+
+impl TrustAnchors {
+    /// Parses PEM certificates.
+    ///
+    /// # Errors
+    /// `Malformed` if there is none, or one can't be parsed.
+    pub fn from_pem(pem: &[u8]) -> Result<Self, TrustAnchorError> {
+        let certificates = X509::stack_from_pem(pem).unwrap_or_default();
+        if certificates.is_empty() || pem.len() > MAX_PEM_BYTES {
+            return Err(TrustAnchorError::Malformed);
+        }
+        Ok(Self { certificates })
+    }
+
+    /// Returns DER certificates as anchors.
+    ///
+    /// # Errors
+    /// `Malformed` if one can't be parsed.
+    pub fn from_der(certificates: &[Vec<u8>]) -> Result<Self, TrustAnchorError> {
+        let parsed: Result<_, _> = certificates.iter().map(|der| X509::from_der(der)).collect();
+        Ok(Self { certificates: parsed.map_err(|_| TrustAnchorError::Malformed)? })
+    }
+
+    /// Returns both sets of anchors as one.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        Self { certificates: [&self.certificates[..], &other.certificates[..]].concat() }
+    }
+
+    /// Returns the number of anchors.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.certificates.len()
+    }
+
+    /// Returns true if nothing is trusted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.certificates.is_empty()
+    }
+
+    /// Returns the key identifiers of the anchors as base64url, for `trusted_authorities` of type
+    /// `aki` (OpenID4VP 1.0 §6.1.1.1).
+    #[must_use]
+    pub fn key_identifiers(&self) -> Vec<String> {
+        let identifiers = self.certificates.iter().filter_map(|anchor| anchor.subject_key_id());
+        identifiers.map(|identifier| digest::base64url(identifier.as_slice())).collect()
+    }
+
+    /// Returns the earliest expiry among the anchors.
+    #[must_use]
+    pub fn earliest_expiry(&self) -> Option<Timestamp> {
+        self.certificates.iter().filter_map(|anchor| timestamp(anchor.not_after())).min()
+    }
+
+    /// Validates a path from the first certificate (DER) over the others to an anchor.
+    ///
+    /// # Errors
+    /// The rule of RFC 5280, ISO/IEC 18013-5 or HAIP 1.0 that the chain breaks.
+    pub fn verify_chain(
+        &self,
+        chain: &[Vec<u8>],
+        purpose: CertificatePurpose,
+        now: Timestamp,
+    ) -> Result<VerifiedSigner, PresentationError> {
+        if chain.len() > MAX_CHAIN_LENGTH {
+            return Err(PresentationError::CertificateChainTooLong);
+        }
+        let certificates: Result<Vec<_>, _> = chain.iter().map(|der| X509::from_der(der)).collect();
+        let certificates = certificates.map_err(|_| PresentationError::CertificateMalformed)?;
+        let Some((leaf, intermediates)) = certificates.split_first() else {
+            return Err(PresentationError::CertificateMissing);
+        };
+        // HAIP 1.0 §6.1.1: the chain leaves the trust anchor out, and no signer is self-signed.
+        if certificates.iter().any(|certificate| is_self_signed(certificate)) {
+            return Err(PresentationError::CertificateSelfSigned);
+        }
+        let path = self
+            .build_path(leaf, intermediates, now)
+            .map_err(|_| PresentationError::CertificateInvalid)?
+            .map_err(path_error)?;
+        check_usage(leaf, purpose)?;
+        let key = leaf.public_key().map_err(|_| PresentationError::CertificateInvalid)?;
+        // OpenSSL returns what it found above a pinned issuer, too.
+        let anchor = path.iter().position(|certificate| self.certificates.contains(certificate));
+        let path = anchor.and_then(|anchor| path.get(..=anchor));
+        let certificate =
+            path.and_then(describe_path).ok_or(PresentationError::CertificateInvalid)?;
+        Ok(VerifiedSigner { certificate, key })
+    }
+
+    fn build_path(
+        &self,
+        leaf: &X509Ref,
+        intermediates: &[X509],
+        now: Timestamp,
+    ) -> Result<Result<Vec<X509>, X509VerifyResult>, ErrorStack> {
+        let mut store = X509StoreBuilder::new()?;
+        for anchor in &self.certificates {
+            store.add_cert(anchor.clone())?;
+        }
+        let mut rules = X509VerifyParam::new()?;
+        rules.set_time(i64::try_from(now.seconds()).unwrap_or(i64::MAX));
+        // An intermediate authority, or an issuer, may be trusted without its root.
+        rules.set_flags(X509VerifyFlags::PARTIAL_CHAIN)?;
+        rules.set_depth(i32::try_from(MAX_CHAIN_LENGTH).unwrap_or_default());
+        rules.set_auth_level(SECURITY_LEVEL);
+        store.set_param(&rules)?;
+        let mut untrusted = Stack::new()?;
+        for certificate in intermediates {
+            untrusted.push(certificate.clone())?;
+        }
+        X509StoreContext::new()?.init(&store.build(), leaf, &untrusted, |context| {
+            if !context.verify_cert()? {
+                return Ok(Err(context.error()));
+            }
+            let path = context.chain().into_iter().flatten();
+            Ok(Ok(path.map(ToOwned::to_owned).collect()))
+        })
+    }
+}
+
+impl fmt::Debug for TrustAnchors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TrustAnchors({})", self.certificates.len())
+    }
+}
+
+fn is_self_signed(certificate: &X509Ref) -> bool {
+    let same_name = |subject: &X509NameRef| subject.try_cmp(certificate.issuer_name());
+    same_name(certificate.subject_name()).is_ok_and(std::cmp::Ordering::is_eq)
+        && certificate.public_key().is_ok_and(|key| certificate.verify(&key).unwrap_or(false))
+}
+
+/// Maps OpenSSL's result to a reason: `X509_V_ERR_…` of `openssl/x509_vfy.h`.
+fn path_error(result: X509VerifyResult) -> PresentationError {
+    match result.as_raw() {
+        // No issuer found, self-signed, or not among the anchors.
+        2 | 18..=21 | 27 => PresentationError::IssuerUntrusted,
+        9 => PresentationError::CertificateNotYetValid,
+        10 => PresentationError::CertificateExpired,
+        22 | 25 => PresentationError::CertificateChainTooLong,
+        // An authority without the right to issue.
+        26 | 32 | 79 => PresentationError::CertificateUsage,
+        _ => PresentationError::CertificateInvalid,
+    }
+}
+
+/// Checks what the certificate may be used for. An authority's certificate signs certificates only.
+fn check_usage(leaf: &X509Ref, purpose: CertificatePurpose) -> Result<(), PresentationError> {
+    let der = leaf.to_der().map_err(|_| PresentationError::CertificateMalformed)?;
+    let (_, certificate) =
+        X509Certificate::from_der(&der).map_err(|_| PresentationError::CertificateMalformed)?;
+    let invalid = |_| PresentationError::CertificateInvalid;
+    let usage = certificate.key_usage().map_err(invalid)?;
+    let extended = certificate.extended_key_usage().map_err(invalid)?;
+    let may_sign = usage.map(|usage| usage.value.digital_signature());
+    let is_document_signer = extended.is_some_and(|extended| {
+        extended.value.other.iter().any(|purpose| purpose.to_id_string() == DOCUMENT_SIGNER)
+    });
+    let fits = match purpose {
+        CertificatePurpose::MobileSecurityObject => may_sign == Some(true) && is_document_signer,
+        CertificatePurpose::SdJwtVc
+        | CertificatePurpose::StatusList
+        | CertificatePurpose::TrustList => may_sign != Some(false),
+    };
+    if fits && !certificate.is_ca() { Ok(()) } else { Err(PresentationError::CertificateUsage) }
+}
+
+fn describe_path(path: &[X509]) -> Option<IssuerCertificate> {
+    let (leaf, anchor) = (path.first()?, path.last()?);
+    let fingerprint = |certificate: &X509| {
+        certificate.digest(MessageDigest::sha256()).ok().map(|hash| digest::base64url(&hash))
+    };
+    let identifiers = path.iter().filter_map(|certificate| certificate.authority_key_id());
+    Some(IssuerCertificate {
+        subject: name(leaf.subject_name()),
+        authority_key_identifiers: identifiers
+            .map(|identifier| digest::base64url(identifier.as_slice()))
+            .collect(),
+        fingerprint: fingerprint(leaf)?,
+        anchor_subject: name(anchor.subject_name()),
+        anchor_fingerprint: fingerprint(anchor)?,
+        not_before: timestamp(leaf.not_before())?,
+        not_after: timestamp(leaf.not_after())?,
+    })
+}
+
+fn name(name: &X509NameRef) -> String {
+    let attribute = |entry: &openssl::x509::X509NameEntryRef| {
+        let kind = entry.object().nid().short_name().unwrap_or("?").to_owned();
+        let value = entry.data().to_string().unwrap_or_default();
+        format!("{kind}={value}")
+    };
+    name.entries().map(attribute).collect::<Vec<_>>().join(", ")
+}
+
+fn timestamp(time: &Asn1TimeRef) -> Option<Timestamp> {
+    let since = Asn1Time::from_unix(0).ok()?.diff(time).ok()?;
+    let seconds = i64::from(since.days) * 86_400 + i64::from(since.secs);
+    Some(Timestamp::from_seconds(u64::try_from(seconds).unwrap_or_default()))
+}

@@ -1,0 +1,274 @@
+//! The wallet page's side of the connector: offers requests, receives responses.
+//!
+//! A response of the same device continues only in the browser that began, which the callback's
+//! cookie proves: a link sent to another person does not sign the sender in as that person (session
+//! fixation). A response of another device continues only with a code that this device shows.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use url::form_urlencoded::Serializer;
+
+use super::WalletConnector;
+use super::presentation_request::{
+    AnswerOutcome, LoadedRequest, PresentationRequest, PresentedCredential, RequestAnswer,
+    UnconfirmedAnswer, WalletDevice, single_presentation, unknown,
+};
+use crate::connector::error::ConnectorError;
+use crate::connector::wallet_page::{
+    ConfirmationCode, WalletConfirmation, WalletLink, WalletOffer, WalletPage, WalletResponse,
+};
+use crate::digest;
+use crate::ids::{ClientId, Secret};
+use crate::protocol::catalogue::ErrorCode;
+use crate::token::decrypt::JweDecryptError;
+use crate::token::response_key::ResponseKey;
+
+/// Scheme of the QR code, which every wallet's camera knows.
+const ANY_WALLET: &str = "openid4vp://";
+/// Longer than the minute of other one-time codes: the wallet may show a page before it opens the
+/// browser.
+const CALLBACK_CODE_LIFETIME: Duration = Duration::from_secs(5 * 60);
+/// A guesser succeeds with a probability of 5 in a million.
+const MAX_WRONG_CODES: u32 = 5;
+const MAX_WALLET_NONCE_CHARS: usize = 512;
+
+#[async_trait]
+impl WalletPage for WalletConnector {
+    async fn offer(&self, state: &str) -> Result<WalletOffer, ConnectorError> {
+        let id = self.requests.id(WalletDevice::Same, state);
+        let loaded = self.requests.load_open(&id).await?;
+        let request_uri = self.request_uri(&loaded);
+        let link = |wallet: &super::settings::WalletSettings| WalletLink {
+            name: wallet.name.clone(),
+            url: self.signer.link(&wallet.url, &request_uri),
+        };
+        Ok(WalletOffer {
+            links: self.wallets.iter().map(link).collect(),
+            claims: self.verifier.requested_claims(),
+            allows_other_device: self.cross_device,
+        })
+    }
+
+    async fn other_device_link(
+        &self,
+        state: &str,
+        service: &ClientId,
+    ) -> Result<String, ConnectorError> {
+        if !self.cross_device {
+            return Err(ConnectorError::new(ErrorCode::NotFound, "cross_device is off"));
+        }
+        let first = self.requests.id(WalletDevice::Same, state);
+        let first = self.requests.load_open(&first).await?;
+        let draft = PresentationRequest {
+            state: state.to_owned(),
+            base_url: first.request.base_url,
+            nonce: self.env.entropy().token(),
+            key: ResponseKey::generate()
+                .map_err(|error| ConnectorError::new(ErrorCode::Internal, error.to_string()))?,
+            service: Some(service.clone()),
+            answer: None,
+        };
+        let id = self.requests.open(WalletDevice::Other, draft).await?;
+        let loaded = self.requests.load(&id).await?;
+        Ok(self.signer.link(ANY_WALLET, &self.request_uri(&loaded)))
+    }
+
+    async fn request_object(
+        &self,
+        id: &str,
+        wallet_nonce: Option<&str>,
+    ) -> Result<String, ConnectorError> {
+        if wallet_nonce.is_some_and(|nonce| nonce.chars().count() > MAX_WALLET_NONCE_CHARS) {
+            let message = "wallet_nonce is longer than 512 characters";
+            return Err(ConnectorError::new(ErrorCode::WalletResponseMalformed, message));
+        }
+        let loaded = self.requests.load_open(id).await?;
+        self.signer.sign(&self.requests, &loaded, wallet_nonce, self.env.now())
+    }
+
+    async fn receive_response(
+        &self,
+        id: &str,
+        response: WalletResponse,
+    ) -> Result<Option<String>, ConnectorError> {
+        let loaded = self.requests.load_open(id).await?;
+        let outcome = self.read_response(&loaded, response).inspect_err(|error| {
+            tracing::info!(connector = %self.id, %error, "response of a wallet rejected");
+            self.record_outcome("rejected", "response");
+        })?;
+        match (loaded.request.service.is_some(), outcome) {
+            (true, outcome) => self.store_unconfirmed(loaded, outcome).await,
+            (false, outcome) => {
+                let base_url = loaded.request.base_url.clone();
+                let state = loaded.request.state.clone();
+                self.requests.store_answer(loaded, RequestAnswer::PassedOn).await?;
+                let query = self.callback_query(&state, outcome).await?;
+                let query = query.reveal();
+                Ok(Some(format!("{base_url}/api/v2/callback/{}?{query}", self.id)))
+            }
+        }
+    }
+
+    async fn confirmation_code(
+        &self,
+        id: &str,
+        page_secret: &str,
+    ) -> Result<ConfirmationCode, ConnectorError> {
+        let PresentationRequest { service, answer, .. } = self.requests.load(id).await?.request;
+        let (Some(service), Some(RequestAnswer::Unconfirmed(answer))) = (service, answer) else {
+            return Err(unknown());
+        };
+        let sent = digest::fingerprint(page_secret);
+        // Who photographs the QR code knows the id, but not this secret.
+        if digest::constant_time_eq(sent.as_bytes(), answer.page_secret.as_bytes()) {
+            Ok(ConfirmationCode { code: answer.code.into_inner(), service })
+        } else {
+            Err(unknown())
+        }
+    }
+
+    async fn confirm(
+        &self,
+        state: &str,
+        typed: &str,
+    ) -> Result<WalletConfirmation, ConnectorError> {
+        let id = self.requests.id(WalletDevice::Other, state);
+        let mut loaded = self.requests.load(&id).await?;
+        let mut answer = match loaded.request.answer.take() {
+            None => return Ok(WalletConfirmation::Waiting),
+            Some(RequestAnswer::PassedOn) => return Err(unknown()),
+            Some(RequestAnswer::Dropped) => return Ok(WalletConfirmation::Exhausted),
+            Some(RequestAnswer::Unconfirmed(answer)) => answer,
+        };
+        let typed: String = typed.chars().filter(char::is_ascii_digit).collect();
+        let is_declined = matches!(answer.outcome, AnswerOutcome::Error(_));
+        if is_declined
+            || digest::constant_time_eq(typed.as_bytes(), answer.code.reveal().as_bytes())
+        {
+            self.requests.store_answer(loaded, RequestAnswer::PassedOn).await?;
+            return self
+                .callback_query(state, answer.outcome)
+                .await
+                .map(WalletConfirmation::Accepted);
+        }
+        answer.wrong_codes += 1;
+        let is_exhausted = answer.wrong_codes >= MAX_WRONG_CODES;
+        let answer =
+            if is_exhausted { RequestAnswer::Dropped } else { RequestAnswer::Unconfirmed(answer) };
+        // Fails if another form was faster, so that no try is free.
+        self.requests.store_answer(loaded, answer).await?;
+        Ok(if is_exhausted { WalletConfirmation::Exhausted } else { WalletConfirmation::Wrong })
+    }
+}
+
+impl WalletConnector {
+    fn request_uri(&self, loaded: &LoadedRequest) -> String {
+        format!("{}{}", loaded.request.base_url, self.requests.path(&loaded.id))
+    }
+
+    /// Reads a response, without verifying what is presented.
+    fn read_response(
+        &self,
+        loaded: &LoadedRequest,
+        response: WalletResponse,
+    ) -> Result<AnswerOutcome, ConnectorError> {
+        let answer = match response {
+            WalletResponse::Error(error) => return Ok(AnswerOutcome::Error(error_code(&error))),
+            WalletResponse::Encrypted(jwe) => {
+                loaded.request.key.decrypt(jwe.reveal()).map_err(decryption_error)?.into_inner()
+            }
+        };
+        if let Some(Value::String(error)) = answer.get("error") {
+            return Ok(AnswerOutcome::Error(error_code(error)));
+        }
+        self.presented_credential(loaded, &answer)
+            .map(|presented| AnswerOutcome::Presented(Box::new(presented)))
+            .ok_or_else(|| {
+                let message = "vp_token is not an object with one presentation of one credential";
+                ConnectorError::new(ErrorCode::WalletResponseMalformed, message)
+            })
+    }
+
+    fn presented_credential(
+        &self,
+        loaded: &LoadedRequest,
+        answer: &Map<String, Value>,
+    ) -> Option<PresentedCredential> {
+        let (credential, presentation) = single_presentation(answer.get("vp_token")?)?;
+        Some(PresentedCredential {
+            credential: credential.to_owned(),
+            presentation: Secret::new(presentation.to_owned()),
+            nonce: loaded.request.nonce.clone(),
+            response_uri: self.requests.response_uri(loaded),
+            key_thumbprint: loaded.request.key.thumbprint().ok()?,
+        })
+    }
+
+    /// Stores the answer of another device until its code is typed, and returns the page with the
+    /// code.
+    async fn store_unconfirmed(
+        &self,
+        loaded: LoadedRequest,
+        outcome: AnswerOutcome,
+    ) -> Result<Option<String>, ConnectorError> {
+        let page_secret = self.env.entropy().token();
+        let is_declined = matches!(outcome, AnswerOutcome::Error(_));
+        let query = Serializer::new(String::new())
+            .append_pair("request", &loaded.id)
+            .append_pair("secret", &page_secret)
+            .finish();
+        let page =
+            format!("{}/connectors/{}/wallet/code?{query}", loaded.request.base_url, self.id);
+        let answer = UnconfirmedAnswer {
+            code: Secret::new(six_digits(self.env.entropy().bits256())),
+            page_secret: digest::fingerprint(&page_secret),
+            wrong_codes: 0,
+            outcome,
+        };
+        self.requests.store_answer(loaded, RequestAnswer::Unconfirmed(Box::new(answer))).await?;
+        Ok((!is_declined).then_some(page))
+    }
+
+    /// Returns the query with which the browser comes to the callback.
+    async fn callback_query(
+        &self,
+        state: &str,
+        outcome: AnswerOutcome,
+    ) -> Result<Secret<String>, ConnectorError> {
+        let (name, value) = match outcome {
+            AnswerOutcome::Error(error) => ("error", error),
+            AnswerOutcome::Presented(presented) => {
+                let lifetime = CALLBACK_CODE_LIFETIME;
+                ("code", self.codes.issue_for(lifetime, state, &presented, &self.env).await?)
+            }
+        };
+        let mut query = Serializer::new(String::new());
+        query
+            .append_pair(name, &value)
+            .append_pair("state", state)
+            .append_pair("iss", &self.issuer);
+        Ok(Secret::new(query.finish()))
+    }
+}
+
+/// Returns `access_denied`, the code of a user who declines, or `server_error` for any other.
+fn error_code(error: &str) -> String {
+    if error == "access_denied" { error } else { "server_error" }.to_owned()
+}
+
+fn decryption_error(error: JweDecryptError) -> ConnectorError {
+    let code = match error {
+        JweDecryptError::UnknownKey | JweDecryptError::DecryptionFailed => {
+            ErrorCode::WalletResponseKey
+        }
+        _ => ErrorCode::WalletResponseMalformed,
+    };
+    ConnectorError::new(code, format!("the response can't be used: {error}"))
+}
+
+fn six_digits(random: [u8; 32]) -> String {
+    let number = random.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    format!("{:06}", number % 1_000_000)
+}

@@ -1,0 +1,147 @@
+//! Dynamic client registration (RFC 7591, RFC 7592; `docs/client-registration.md`).
+//!
+//! Responsible for registrations and initial access tokens in the store, for what a registration
+//! may ask, and for the copy of them in the federation. One record, the index, names every
+//! registration and token; each change replaces it under its version, so that two requests can't
+//! both take the last place of a quota. The metadata are in a record each, which is never changed:
+//! an update writes another one and the index then names that.
+//!
+//! Every hub reads the index every two seconds, and at once for a client that it doesn't know. So
+//! looking a client up costs no store call. Does not know HTTP.
+
+mod client_file;
+mod index;
+mod mirror;
+mod operator;
+mod policy;
+mod requests;
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::client_keys::KeyDirectory;
+use super::error::GrantError;
+use crate::audit::Audit;
+use crate::config::CurrentFederation;
+use crate::config::model::{ClientRegistrationConfig, ProtocolRules};
+use crate::config::reloadable_files::ClientChecker;
+use crate::env::Env;
+use crate::ids::{ClientId, Scope};
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::client_registration::MetadataError;
+use crate::quota::{KeyedRateLimiter, LimitKey, PrefixLengths};
+use crate::store::Store;
+use crate::telemetry::Metrics;
+
+pub use index::RegistrationStatus;
+pub use operator::{
+    CreatedInitialToken, InitialTokenSummary, NewInitialToken, RegistrationList,
+    RegistrationSummary,
+};
+pub use requests::PresentedRegistrationToken;
+
+/// Start of each client_id that the hub assigns. Only for these the store is read.
+const CLIENT_ID_PREFIX: &str = "dcr-";
+/// Most networks that the limiter remembers.
+const MAX_NETWORKS: usize = 16_384;
+/// Networks that are counted as one.
+const NETWORK_PREFIXES: PrefixLengths = PrefixLengths { v4: 32, v6: 64 };
+/// Interval between two reads of the index.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
+/// Least time between two reads for unknown clients: strangers can cause them.
+const MIN_MISS_INTERVAL_MS: u64 = 250;
+
+/// The dynamically registered clients of a hub.
+pub struct ClientRegistrations {
+    config: ClientRegistrationConfig,
+    rules: ProtocolRules,
+    services: RegistrationServices,
+    limiter: Arc<KeyedRateLimiter>,
+    mirror: tokio::sync::Mutex<mirror::Mirror>,
+    /// When the index was last read for an unknown client, in milliseconds.
+    last_miss_ms: AtomicU64,
+    /// Clients that signed someone in since the last write of the index.
+    used: Mutex<BTreeSet<ClientId>>,
+}
+
+/// What registrations need of the hub.
+pub struct RegistrationServices {
+    pub env: Env,
+    pub store: Arc<dyn Store>,
+    pub federation: CurrentFederation,
+    pub client_keys: Arc<KeyDirectory>,
+    pub checker: ClientChecker,
+    pub audit: Audit,
+    pub metrics: Arc<Metrics>,
+    /// Public base URL without a trailing slash.
+    pub base_url: String,
+}
+
+impl ClientRegistrations {
+    /// Creates the registrations; [`Self::run`] reads those in the store.
+    #[must_use]
+    pub fn new(config: ClientRegistrationConfig, services: RegistrationServices) -> Self {
+        let rules = config.rules_on(services.checker.platform());
+        let federation = services.federation.load();
+        let table = federation.scope_table(rules);
+        let is_known = |scope: &&Scope| scope.as_str() == "openid" || table.contains(scope);
+        for scope in config.scopes.iter().filter(|scope| !is_known(scope)) {
+            tracing::warn!(%scope, "client_registration.scopes names a scope that doesn't exist");
+        }
+        let limiter = KeyedRateLimiter::new("registration", MAX_NETWORKS, &services.env);
+        Self {
+            rules,
+            limiter: Arc::new(limiter.with_metrics(&services.metrics)),
+            config,
+            services,
+            mirror: tokio::sync::Mutex::default(),
+            last_miss_ms: AtomicU64::new(0),
+            used: Mutex::default(),
+        }
+    }
+
+    /// Returns the limiter of requests, for exchanging counts with other nodes.
+    #[must_use]
+    pub fn limiter(&self) -> Arc<KeyedRateLimiter> {
+        Arc::clone(&self.limiter)
+    }
+
+    /// Counts a request from this address.
+    ///
+    /// # Errors
+    /// `RegistrationsLimited` if its network is over its limit.
+    pub fn check_network(&self, address: IpAddr) -> Result<(), GrantError> {
+        let most = NonZeroU32::new(self.config.requests_per_network).unwrap_or(NonZeroU32::MIN);
+        let taken = self.limiter.take(LimitKey::from_network(address, NETWORK_PREFIXES), most);
+        taken.map_err(|over| GrantError {
+            rate_limited: Some(over),
+            ..ErrorCode::RegistrationsLimited.into()
+        })
+    }
+
+    /// Remembers that a client signed someone in. Clients of the configuration cost nothing.
+    pub fn record_use(&self, client_id: &ClientId) {
+        if client_id.as_str().starts_with(CLIENT_ID_PREFIX)
+            && self.services.federation.load().registered().contains_key(client_id)
+        {
+            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            used.insert(client_id.clone());
+        }
+    }
+}
+
+impl std::fmt::Debug for ClientRegistrations {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClientRegistrations").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl From<MetadataError> for GrantError {
+    fn from(error: MetadataError) -> Self {
+        Self { reason: Some(error.description), ..Self::from(error.code) }
+    }
+}

@@ -1,0 +1,232 @@
+//! The records of registrations, and the index that names them.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::ClientRegistrations;
+use crate::config::model::ClientRegistrationConfig;
+use crate::digest;
+use crate::env::Timestamp;
+use crate::grant::error::GrantError;
+use crate::grant::records::{decode_record, encode_record};
+use crate::ids::{ClientId, Scope};
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::client_registration::ClientMetadata;
+use crate::store::{NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, StoreError};
+
+/// Lifetime of a record: longer than a registration can be unused after its record was renewed.
+pub(super) const RECORD_LIFETIME: Duration = days(600);
+/// Age at which the record of a client in use is renewed.
+pub(super) const RECORD_RENEWAL_AGE: Duration = days(180);
+/// Most attempts at a change of the index that loses races.
+const MAX_WRITE_ATTEMPTS: usize = 16;
+
+pub(super) const fn days(days: u64) -> Duration {
+    Duration::from_secs(days * 24 * 3600)
+}
+
+/// Whether an operator, or the policy, lets a registered client sign users in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RegistrationStatus {
+    /// It waits for an operator.
+    Pending,
+    Approved,
+}
+
+/// What a registration may ask, from its initial access token or from the configuration.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct RegistrationTerms {
+    /// It needs no operator's approval, unless the hub would call an address of it.
+    pub approved: bool,
+    pub scopes: Vec<Scope>,
+    /// The only hosts of its addresses; empty: any that no service provider of the configuration
+    /// has.
+    pub hosts: Vec<String>,
+}
+
+/// One registration in the index.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct ClientEntry {
+    pub client_id: ClientId,
+    /// Name of the record with its metadata.
+    pub record: String,
+    pub status: RegistrationStatus,
+    pub created_at: Timestamp,
+    /// When the status changed, or a user signed in, whichever is later; to the day.
+    pub active_at: Timestamp,
+    /// When the record was written.
+    pub renewed_at: Timestamp,
+    /// Id of its initial access token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+}
+
+impl ClientEntry {
+    /// Returns when the registration ends if nothing happens.
+    pub(super) fn expires_at(&self, config: &ClientRegistrationConfig) -> Timestamp {
+        let unused = match self.status {
+            RegistrationStatus::Pending => config.pending_days,
+            RegistrationStatus::Approved => config.unused_days,
+        };
+        self.active_at + days(unused.into())
+    }
+}
+
+/// An initial access token (RFC 7591 §3): its hash and what it allows.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct InitialToken {
+    /// Names it for operators.
+    pub id: String,
+    /// base64url(SHA-256) of the token.
+    pub hash: String,
+    pub purpose: String,
+    pub created_by: String,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+    /// Registrations that it allows, and those made.
+    pub registrations: u32,
+    pub used: u32,
+    pub terms: RegistrationTerms,
+}
+
+/// All registrations and initial access tokens.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(super) struct RegistrationIndex {
+    pub clients: Vec<ClientEntry>,
+    pub tokens: Vec<InitialToken>,
+}
+
+impl RegistrationIndex {
+    pub(super) fn client(&self, client_id: &str) -> Option<&ClientEntry> {
+        self.clients.iter().find(|entry| entry.client_id.as_str() == client_id)
+    }
+
+    pub(super) fn client_mut(&mut self, client_id: &str) -> Option<&mut ClientEntry> {
+        self.clients.iter_mut().find(|entry| entry.client_id.as_str() == client_id)
+    }
+
+    /// Removes what has expired.
+    pub(super) fn remove_expired(&mut self, config: &ClientRegistrationConfig, now: Timestamp) {
+        self.clients.retain(|entry| entry.expires_at(config) > now);
+        self.tokens.retain(|token| token.expires_at > now);
+    }
+}
+
+/// The metadata of a registration, with the hashes of its credentials.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct RegistrationRecord {
+    pub client_id: ClientId,
+    pub created_at: Timestamp,
+    pub metadata: ClientMetadata,
+    pub terms: RegistrationTerms,
+    /// Hex SHA-256 of the client secret, as in the file of a service provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret_sha256: Option<String>,
+    /// base64url(SHA-256) of the registration access token.
+    pub access_token_hash: String,
+}
+
+/// Returns the key of the index.
+pub(super) fn index_key() -> RecordKey {
+    RecordKey { kind: RecordKind::Registration, name: "index".into() }
+}
+
+/// Returns the key of the record with the metadata of a registration.
+pub(super) fn registration_key(name: &str) -> RecordKey {
+    RecordKey { kind: RecordKind::Registration, name: digest::fingerprint(name).into() }
+}
+
+impl ClientRegistrations {
+    /// Loads the index without what has expired.
+    ///
+    /// # Errors
+    /// The error of the store, or `Internal` if this release can't parse it.
+    pub(super) async fn load_index(
+        &self,
+    ) -> Result<(RegistrationIndex, Option<RecordVersion>), ErrorCode> {
+        let now = self.services.env.now();
+        let Some(found) = self.services.store.load(&index_key(), now).await? else {
+            return Ok((RegistrationIndex::default(), None));
+        };
+        let mut index: RegistrationIndex = decode_record(&found.value)?;
+        index.remove_expired(&self.config, now);
+        Ok((index, Some(found.version)))
+    }
+
+    /// Changes the index. `change` runs again if another request was faster.
+    ///
+    /// # Errors
+    /// The error of `change`, then nothing has changed; the error of the store.
+    pub(super) async fn update_index<T>(
+        &self,
+        change: impl Fn(&mut RegistrationIndex) -> Result<T, GrantError>,
+    ) -> Result<T, GrantError> {
+        for _ in 0..MAX_WRITE_ATTEMPTS {
+            let (mut index, version) = self.load_index().await?;
+            let made = change(&mut index)?;
+            if self.write_index(&index, version).await? {
+                self.refresh().await;
+                return Ok(made);
+            }
+        }
+        Err(ErrorCode::Unavailable.into())
+    }
+
+    /// Writes the index. Returns false if another request was faster.
+    async fn write_index(
+        &self,
+        index: &RegistrationIndex,
+        expected: Option<RecordVersion>,
+    ) -> Result<bool, ErrorCode> {
+        let (store, now) = (&self.services.store, self.services.env.now());
+        let (value, expires_at) = (encode_record(index)?, now + RECORD_LIFETIME);
+        match expected {
+            Some(version) => {
+                let replaced = store.replace(&index_key(), version, value, expires_at, now).await?;
+                Ok(matches!(replaced, ReplaceOutcome::Replaced(_)))
+            }
+            None => match store.insert(index_key(), NewRecord::new(value, expires_at), now).await {
+                Ok(_) => Ok(true),
+                Err(StoreError::Exists) => Ok(false),
+                Err(error) => Err(error.into()),
+            },
+        }
+    }
+
+    /// Writes the record of a registration, and returns its name.
+    ///
+    /// # Errors
+    /// The error of the store.
+    pub(super) async fn insert_record(
+        &self,
+        record: &RegistrationRecord,
+    ) -> Result<String, ErrorCode> {
+        let (env, name) = (&self.services.env, self.services.env.entropy().token());
+        let now = env.now();
+        let draft = NewRecord::new(encode_record(record)?, now + RECORD_LIFETIME);
+        self.services.store.insert(registration_key(&name), draft, now).await?;
+        Ok(name)
+    }
+
+    /// Loads the record of a registration.
+    ///
+    /// # Errors
+    /// The error of the store.
+    pub(super) async fn load_registration(
+        &self,
+        name: &str,
+    ) -> Result<Option<RegistrationRecord>, ErrorCode> {
+        let now = self.services.env.now();
+        let found = self.services.store.load(&registration_key(name), now).await?;
+        found.map(|record| decode_record(&record.value)).transpose()
+    }
+
+    /// Removes a record that the index no longer names. A failure leaves it until it expires.
+    pub(super) async fn remove_record(&self, name: &str) {
+        if let Err(error) = self.services.store.remove(&registration_key(name)).await {
+            tracing::warn!(%error, "the record of a registration could not be removed; it expires");
+        }
+    }
+}

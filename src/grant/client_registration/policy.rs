@@ -1,0 +1,189 @@
+//! What a registration may ask: scopes, hosts and names, and whether it waits for an operator.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use url::Url;
+
+use super::ClientRegistrations;
+use super::index::{RegistrationStatus, RegistrationTerms};
+use crate::config::Federation;
+use crate::config::address::is_loopback;
+use crate::config::model::OpenRegistration;
+use crate::identity::rules::is_forbidden_char;
+use crate::ids::ClientId;
+use crate::protocol::acr::Platform;
+use crate::protocol::client_registration::{ClientMetadata, MetadataError};
+
+impl ClientRegistrations {
+    /// Returns what a client without an initial access token may ask; `None` if it needs one.
+    pub(super) fn open_terms(&self) -> Option<RegistrationTerms> {
+        let approved = match self.config.open {
+            OpenRegistration::Refused => return None,
+            OpenRegistration::Approval => false,
+            OpenRegistration::Immediate => true,
+        };
+        Some(RegistrationTerms { approved, scopes: self.config.scopes.clone(), hosts: Vec::new() })
+    }
+
+    /// Returns the status of a registration that no operator has seen. The hub calls no address that
+    /// a stranger names (server-side request forgery), and the high platform has no client without
+    /// an approval.
+    pub(super) fn initial_status(
+        &self,
+        terms: &RegistrationTerms,
+        metadata: &ClientMetadata,
+    ) -> RegistrationStatus {
+        let is_standard = self.services.checker.platform() == Platform::Standard;
+        if terms.approved && is_standard && !metadata.has_called_addresses() {
+            RegistrationStatus::Approved
+        } else {
+            RegistrationStatus::Pending
+        }
+    }
+
+    /// Completes the metadata with what is registered for absent members, and checks that they ask
+    /// for nothing beyond the terms.
+    ///
+    /// # Errors
+    /// Returns the first violation.
+    pub(super) fn apply_terms(
+        &self,
+        metadata: &mut ClientMetadata,
+        terms: &RegistrationTerms,
+        client_id: &ClientId,
+    ) -> Result<(), MetadataError> {
+        let federation = self.services.federation.load();
+        self.grant_scopes(metadata, terms, &federation)?;
+        set_home_page(metadata);
+        if metadata.names().is_empty() {
+            let host = metadata.text("client_uri").and_then(|uri| Url::parse(uri).ok());
+            let host = host.and_then(|url| url.host_str().map(str::to_owned));
+            metadata.set("client_name", Value::String(host.unwrap_or_default()));
+        }
+        check_names(metadata, &federation, client_id)?;
+        self.check_hosts(metadata, terms, &federation)
+    }
+
+    fn grant_scopes(
+        &self,
+        metadata: &mut ClientMetadata,
+        terms: &RegistrationTerms,
+        federation: &Federation,
+    ) -> Result<(), MetadataError> {
+        let known = |scope: &str| {
+            scope == "openid" || federation.scope_table(self.rules).contains(&scope.into())
+        };
+        let allowed = || terms.scopes.iter().map(crate::ids::Scope::as_str);
+        let granted: Vec<String> = match metadata.text("scope") {
+            None => allowed().filter(|scope| known(scope)).map(str::to_owned).collect(),
+            Some(requested) => {
+                let requested: Vec<&str> = requested.split(' ').collect();
+                if let Some(beyond) =
+                    requested.iter().find(|scope| !allowed().any(|a| a == **scope))
+                {
+                    let listed = allowed().collect::<Vec<_>>().join(" ");
+                    let fix = format!(
+                        "this registration may have: {listed}; ask the operator of this hub for an initial access token with more"
+                    );
+                    let message = if *beyond == "offline_access" {
+                        "contains offline_access, which registered clients don't get"
+                    } else {
+                        "contains a value that is not allowed"
+                    };
+                    return Err(MetadataError::new("scope", message, &fix));
+                }
+                requested.into_iter().map(str::to_owned).collect()
+            }
+        };
+        metadata.set("scope", Value::String(granted.join(" ")));
+        Ok(())
+    }
+
+    /// Checks that the addresses are not those of another service. Otherwise a stranger could have
+    /// the codes of users sent to it, or pose as it.
+    fn check_hosts(
+        &self,
+        metadata: &ClientMetadata,
+        terms: &RegistrationTerms,
+        federation: &Federation,
+    ) -> Result<(), MetadataError> {
+        let taken: BTreeSet<String> = federation
+            .service_providers()
+            .flat_map(|service| {
+                let registration = &service.registration;
+                registration.redirect_uris.iter().chain([&registration.home_page])
+            })
+            .chain([&self.services.base_url])
+            .filter_map(|uri| owner_of(uri))
+            .collect();
+        for member in
+            ["redirect_uris", "post_logout_redirect_uris", "client_uri", "backchannel_logout_uri"]
+        {
+            let uris = metadata.texts(member).into_iter().chain(metadata.text(member));
+            for owner in uris.filter_map(owner_of) {
+                if !terms.hosts.is_empty() && !terms.hosts.contains(&owner) {
+                    let fix = format!("use one of: {}", terms.hosts.join(", "));
+                    let message = "has a host that the initial access token does not allow";
+                    return Err(MetadataError::new(member, message, &fix));
+                }
+                if terms.hosts.is_empty() && taken.contains(&owner) {
+                    let fix = "use a host of your own, or ask the operator of this hub for an initial access token for this host";
+                    let message = "has the host of another service";
+                    return Err(MetadataError::new(member, message, fix));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the host of an address, or its private-use scheme; `None` for loopback, which everyone
+/// has.
+fn owner_of(uri: &str) -> Option<String> {
+    let url = Url::parse(uri).ok()?;
+    if is_loopback(&url) {
+        return None;
+    }
+    Some(url.host_str().unwrap_or_else(|| url.scheme()).to_ascii_lowercase())
+}
+
+/// Registers the origin of a redirect URI as the home page of a client that names none.
+fn set_home_page(metadata: &mut ClientMetadata) {
+    if metadata.text("client_uri").is_some() {
+        return;
+    }
+    let urls = metadata.texts("redirect_uris").into_iter().filter_map(|uri| Url::parse(uri).ok());
+    let is_web = |url: &Url| url.has_host() && matches!(url.scheme(), "http" | "https");
+    let page = urls.filter(is_web).map(|url| url.origin().ascii_serialization()).next();
+    if let Some(origin) = page {
+        metadata.set("client_uri", Value::String(format!("{origin}/")));
+    }
+}
+
+/// Checks that the names can't mislead users: by characters that turn or hide text, or by being
+/// those of another service.
+fn check_names(
+    metadata: &ClientMetadata,
+    federation: &Federation,
+    client_id: &ClientId,
+) -> Result<(), MetadataError> {
+    let fold = |name: &str| -> String {
+        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    for name in metadata.names().values() {
+        if name.chars().any(is_forbidden_char) {
+            let message = "contains a character that is invisible or changes the direction of text";
+            return Err(MetadataError::new("client_name", message, "send plain text"));
+        }
+        let is_taken = federation.service_providers().any(|service| {
+            let is_other = service.registration.client_id != *client_id;
+            is_other && service.name.values().any(|taken| fold(taken) == fold(name))
+        });
+        if is_taken {
+            let message = "is the name of another service";
+            return Err(MetadataError::new("client_name", message, "choose another name"));
+        }
+    }
+    Ok(())
+}

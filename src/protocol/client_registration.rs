@@ -1,0 +1,397 @@
+//! Client metadata of a dynamic registration (RFC 7591 §2; OpenID Connect Dynamic Client
+//! Registration 1.0 §2).
+//!
+//! Responsible for the members that the hub knows, their types and sizes, and the values that
+//! concern the protocol alone. The rest is checked as in the file of a service provider. Errors
+//! name a member and a rule, never a value.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::catalogue::ErrorCode;
+use super::json;
+
+/// Maximum size of a request body.
+pub const MAX_METADATA_BYTES: usize = 32 * 1024;
+/// Maximum length of a text.
+const MAX_TEXT_CHARS: usize = 2048;
+/// Maximum number of texts in a list, of keys, and of translations.
+const MAX_LIST_ITEMS: usize = 20;
+
+/// Why metadata is rejected. The description names the member and how to correct it.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[error("{description}")]
+pub struct MetadataError {
+    pub code: ErrorCode,
+    pub description: String,
+}
+
+impl MetadataError {
+    /// Creates the error of a member, with the error code that RFC 7591 §3.2.2 has for it.
+    #[must_use]
+    pub fn new(member: &str, message: &str, fix: &str) -> Self {
+        let code = match member.split(['[', '.']).next() {
+            Some("redirect_uris") => ErrorCode::RegistrationRedirectUri,
+            Some("software_statement") => ErrorCode::RegistrationStatement,
+            _ => ErrorCode::RegistrationMetadata,
+        };
+        // RFC 7591 §3.2.2: ASCII.
+        let ascii = |c: char| match c {
+            '"' => '\'',
+            '…' => '.',
+            c if c.is_ascii() && !c.is_ascii_control() => c,
+            _ => '?',
+        };
+        let description = format!("{member} {message}; {fix}").chars().map(ascii).collect();
+        Self { code, description }
+    }
+}
+
+/// Member with the method of client authentication.
+pub const AUTH_METHOD: &str = "token_endpoint_auth_method";
+/// Its default (RFC 7591 §2).
+pub const DEFAULT_AUTH_METHOD: &str = "client_secret_basic";
+
+/// Type of a member.
+#[derive(Clone, Copy)]
+enum MemberType {
+    Text,
+    List,
+    Flag,
+    Keys,
+}
+
+/// The members that have the same name and meaning in the file of a service provider.
+const FILE_MEMBERS: &[(&str, MemberType)] = &[
+    ("redirect_uris", MemberType::List),
+    ("post_logout_redirect_uris", MemberType::List),
+    ("backchannel_logout_uri", MemberType::Text),
+    ("backchannel_logout_session_required", MemberType::Flag),
+    ("default_acr_values", MemberType::List),
+    ("token_endpoint_auth_method", MemberType::Text),
+    ("token_endpoint_auth_signing_alg", MemberType::Text),
+    ("id_token_signed_response_alg", MemberType::Text),
+    ("id_token_encrypted_response_alg", MemberType::Text),
+    ("id_token_encrypted_response_enc", MemberType::Text),
+    ("userinfo_signed_response_alg", MemberType::Text),
+    ("userinfo_encrypted_response_alg", MemberType::Text),
+    ("userinfo_encrypted_response_enc", MemberType::Text),
+    ("request_object_signing_alg", MemberType::Text),
+    ("require_signed_request_object", MemberType::Flag),
+    ("require_pushed_authorization_requests", MemberType::Flag),
+    ("authorization_signed_response_alg", MemberType::Text),
+    ("authorization_encrypted_response_alg", MemberType::Text),
+    ("authorization_encrypted_response_enc", MemberType::Text),
+    ("dpop_bound_access_tokens", MemberType::Flag),
+    ("tls_client_certificate_bound_access_tokens", MemberType::Flag),
+    ("tls_client_auth_subject_dn", MemberType::Text),
+    ("tls_client_auth_san_dns", MemberType::Text),
+    ("tls_client_auth_san_uri", MemberType::Text),
+    ("tls_client_auth_san_ip", MemberType::Text),
+    ("tls_client_auth_san_email", MemberType::Text),
+    ("jwks_uri", MemberType::Text),
+    ("jwks", MemberType::Keys),
+];
+
+/// The other members that the hub knows.
+const OTHER_MEMBERS: &[(&str, MemberType)] = &[
+    ("client_name", MemberType::Text),
+    ("client_uri", MemberType::Text),
+    ("scope", MemberType::Text),
+    ("grant_types", MemberType::List),
+    ("response_types", MemberType::List),
+    ("application_type", MemberType::Text),
+    ("subject_type", MemberType::Text),
+    ("require_auth_time", MemberType::Flag),
+    ("contacts", MemberType::List),
+    ("software_id", MemberType::Text),
+    ("software_version", MemberType::Text),
+];
+
+/// Members whose value the hub can't honour. Ignoring them would promise what it doesn't do.
+const REJECTED_MEMBERS: &[(&str, &str)] = &[
+    ("software_statement", "register without it"),
+    (
+        "sector_identifier_uri",
+        "register without it, or ask the operator for a service provider file with a sector; the hub fetches no address for a stranger",
+    ),
+    ("default_max_age", "register without it, and send max_age in each request"),
+];
+
+/// The known members of client metadata, with the defaults of RFC 7591 §2.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ClientMetadata(Map<String, Value>);
+
+/// The members of an update that identify the client (RFC 7592 §2.2).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ClientIdentification {
+    pub client_id: Option<String>,
+    pub client_secret: Option<String>,
+}
+
+impl ClientMetadata {
+    /// Parses the body of a request. Unknown members are ignored (RFC 7591 §2), and `null` is an
+    /// absent member (RFC 7592 §2.2).
+    ///
+    /// # Errors
+    /// `RegistrationBody` if it is no JSON object; else the error of the first invalid member.
+    pub fn parse(body: &[u8]) -> Result<(Self, ClientIdentification), MetadataError> {
+        let unreadable = || MetadataError {
+            code: ErrorCode::RegistrationBody,
+            description: ErrorCode::RegistrationBody.entry().description.to_owned(),
+        };
+        let members = json::parse_object(body).map_err(|_| unreadable())?;
+        let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
+        let identification = ClientIdentification {
+            client_id: text("client_id"),
+            client_secret: text("client_secret"),
+        };
+        let mut known = Map::new();
+        for (name, value) in members.into_iter().filter(|(_, value)| !value.is_null()) {
+            if let Some((_, fix)) = REJECTED_MEMBERS.iter().find(|(rejected, _)| *rejected == name)
+            {
+                return Err(MetadataError::new(&name, "is not supported", fix));
+            }
+            if let Some(member_type) = type_of(&name) {
+                check_type(&name, &value, member_type)?;
+                known.insert(name, value);
+            }
+        }
+        let mut metadata = Self(known);
+        metadata.set_defaults()?;
+        Ok((metadata, identification))
+    }
+
+    /// Checks the values that concern the protocol, and adds those of absent members.
+    fn set_defaults(&mut self) -> Result<(), MetadataError> {
+        let rejected = |name: &str, listed: &str| {
+            let fix = format!("the hub supports {listed}");
+            MetadataError::new(name, "contains a value that is not supported", &fix)
+        };
+        let grants = self.texts("grant_types");
+        let is_known = |grant: &&str| matches!(*grant, "authorization_code" | "refresh_token");
+        if !grants.iter().all(is_known) || grants == ["refresh_token"] {
+            return Err(rejected("grant_types", "authorization_code"));
+        }
+        if self.texts("response_types").iter().any(|kind| *kind != "code") {
+            return Err(rejected("response_types", "code"));
+        }
+        for (name, default, allowed) in [
+            ("application_type", "web", &["web", "native"][..]),
+            ("subject_type", "pairwise", &["pairwise"]),
+        ] {
+            let value = self.text(name).unwrap_or(default).to_owned();
+            if !allowed.contains(&value.as_str()) {
+                return Err(rejected(name, &allowed.join(" and ")));
+            }
+            self.0.insert(name.to_owned(), Value::String(value));
+        }
+        // Refresh tokens are the operator's decision, so the response leaves out their grant type.
+        self.0.insert("grant_types".to_owned(), Value::from(vec!["authorization_code"]));
+        self.0.insert("response_types".to_owned(), Value::from(vec!["code"]));
+        Ok(())
+    }
+
+    /// Returns the members.
+    #[must_use]
+    pub const fn members(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
+    /// Returns the members with the names and meanings of a service provider's file, except
+    /// `jwks`.
+    pub fn file_members(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        let names = FILE_MEMBERS.iter().map(|(name, _)| *name).filter(|name| *name != "jwks");
+        names.filter_map(|name| Some((name, self.0.get(name)?)))
+    }
+
+    /// Returns the keys of `jwks`.
+    #[must_use]
+    pub fn keys(&self) -> Option<&Value> {
+        self.0.get("jwks")?.get("keys")
+    }
+
+    /// Returns the text of a member.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str()
+    }
+
+    /// Returns the texts of a member; empty if it is absent.
+    #[must_use]
+    pub fn texts(&self, name: &str) -> Vec<&str> {
+        let list = self.0.get(name).and_then(Value::as_array).map(Vec::as_slice);
+        list.unwrap_or_default().iter().filter_map(Value::as_str).collect()
+    }
+
+    /// Sets a member to what was registered instead of what was sent (RFC 7591 §3.2.1).
+    pub fn set(&mut self, name: &str, value: Value) {
+        self.0.insert(name.to_owned(), value);
+    }
+
+    /// Returns the names shown to users, by language. `client_name` without a tag counts as
+    /// English where that is absent.
+    #[must_use]
+    pub fn names(&self) -> BTreeMap<String, String> {
+        let mut names = BTreeMap::new();
+        for (name, value) in &self.0 {
+            if let (Some(tag), Some(text)) = (name.strip_prefix("client_name#"), value.as_str()) {
+                let language = tag.split('-').next().unwrap_or(tag).to_ascii_lowercase();
+                names.entry(language).or_insert_with(|| text.to_owned());
+            }
+        }
+        if let Some(text) = self.text("client_name") {
+            names.entry("en".to_owned()).or_insert_with(|| text.to_owned());
+        }
+        names
+    }
+
+    /// Leaves the authentication method out where it is the default and `current` leaves it out: a
+    /// client that sends back what it received changes nothing.
+    pub fn keep_default_method(&mut self, current: &Self) {
+        if self.text(AUTH_METHOD) == Some(DEFAULT_AUTH_METHOD)
+            && current.text(AUTH_METHOD).is_none()
+        {
+            self.0.remove(AUTH_METHOD);
+        }
+    }
+
+    /// Returns true if the hub would call an address of the client.
+    #[must_use]
+    pub fn has_called_addresses(&self) -> bool {
+        ["jwks_uri", "backchannel_logout_uri"].iter().any(|name| self.0.contains_key(*name))
+    }
+
+    /// Returns true if the method of client authentication is a client secret.
+    #[must_use]
+    pub fn needs_secret(&self) -> bool {
+        let method = self.text(AUTH_METHOD).unwrap_or(DEFAULT_AUTH_METHOD);
+        matches!(method, "client_secret_basic" | "client_secret_post")
+    }
+}
+
+fn type_of(name: &str) -> Option<MemberType> {
+    let plain = if name.starts_with("client_name#") { "client_name" } else { name };
+    let mut all = FILE_MEMBERS.iter().chain(OTHER_MEMBERS);
+    all.find(|(known, _)| *known == plain).map(|(_, member_type)| *member_type)
+}
+
+fn check_type(name: &str, value: &Value, member_type: MemberType) -> Result<(), MetadataError> {
+    let is_text = |value: &Value| {
+        value.as_str().is_some_and(|text| {
+            (1..=MAX_TEXT_CHARS).contains(&text.chars().count())
+                && !text.chars().any(char::is_control)
+        })
+    };
+    let is_list = |value: Option<&Value>, is_item: &dyn Fn(&Value) -> bool| {
+        let items = value.and_then(Value::as_array);
+        items.is_some_and(|items| items.len() <= MAX_LIST_ITEMS && items.iter().all(is_item))
+    };
+    let (holds, fix) = match member_type {
+        MemberType::Text => (is_text(value), "send a text of 1 to 2048 printable characters"),
+        MemberType::List => (
+            is_list(Some(value), &is_text),
+            "send an array of at most 20 texts of 1 to 2048 printable characters",
+        ),
+        MemberType::Flag => (value.is_boolean(), "send true or false"),
+        MemberType::Keys => (
+            is_list(value.get("keys"), &Value::is_object),
+            "send an object with an array keys of at most 20 public keys (RFC 7517)",
+        ),
+    };
+    let member = if name.contains('#') { "client_name" } else { name };
+    if holds { Ok(()) } else { Err(MetadataError::new(member, "is not of its type", fix)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parse(value: &Value) -> Result<ClientMetadata, MetadataError> {
+        ClientMetadata::parse(value.to_string().as_bytes()).map(|(metadata, _)| metadata)
+    }
+
+    #[test]
+    fn absent_members_have_the_defaults_of_the_standard() {
+        let sent = json!({ "redirect_uris": ["https://a.example/cb"], "client_uri": null, "x": 1 });
+        let metadata = parse(&sent).unwrap();
+        let expected = json!({
+            "redirect_uris": ["https://a.example/cb"],
+            "grant_types": ["authorization_code"],
+            "response_types": ["code"],
+            "application_type": "web",
+            "subject_type": "pairwise",
+        });
+        assert_eq!(Value::Object(metadata.members().clone()), expected);
+        assert!(metadata.needs_secret(), "the default method is a secret");
+    }
+
+    #[test]
+    fn each_error_names_its_member_and_a_correction() {
+        let rows = [
+            (
+                json!({ "redirect_uris": "https://a.example/" }),
+                "invalid_redirect_uri",
+                "redirect_uris",
+            ),
+            (json!({ "redirect_uris": [1] }), "invalid_redirect_uri", "redirect_uris"),
+            (json!({ "client_name": "a\nb" }), "invalid_client_metadata", "client_name"),
+            (json!({ "client_name#fr": "" }), "invalid_client_metadata", "client_name"),
+            (json!({ "grant_types": ["implicit"] }), "invalid_client_metadata", "grant_types"),
+            (
+                json!({ "response_types": ["code", "id_token"] }),
+                "invalid_client_metadata",
+                "response_types",
+            ),
+            (json!({ "subject_type": "public" }), "invalid_client_metadata", "subject_type"),
+            (json!({ "application_type": "tv" }), "invalid_client_metadata", "application_type"),
+            (json!({ "jwks": { "keys": "k" } }), "invalid_client_metadata", "jwks"),
+            (json!({ "dpop_bound_access_tokens": "yes" }), "invalid_client_metadata", "dpop_bound"),
+            (
+                json!({ "software_statement": "e30" }),
+                "invalid_software_statement",
+                "software_statement",
+            ),
+            (
+                json!({ "sector_identifier_uri": "https://a.example" }),
+                "invalid_client_metadata",
+                "sector_identifier_uri",
+            ),
+            (json!({ "default_max_age": 60 }), "invalid_client_metadata", "default_max_age"),
+            (json!({ "contacts": vec!["a"; 21] }), "invalid_client_metadata", "contacts"),
+        ];
+        for (sent, error, member) in rows {
+            let found = parse(&sent).unwrap_err();
+            assert_eq!(found.code.entry().oauth, error, "{sent}");
+            assert!(found.description.starts_with(member), "{}", found.description);
+            assert!(found.description.contains("; "), "{}", found.description);
+        }
+        for body in ["[]", "{", "{\"a\":1,\"a\":2}", ""] {
+            let error = ClientMetadata::parse(body.as_bytes()).unwrap_err();
+            assert_eq!(error.code, ErrorCode::RegistrationBody);
+        }
+    }
+
+    /// Attack: a value of the request becomes part of the answer or of the log.
+    #[test]
+    fn no_error_repeats_what_was_sent() {
+        let marker = "zq-marker";
+        for name in ["redirect_uris", "client_name", "jwks", "grant_types", "software_statement"] {
+            let error = parse(&json!({ name: { marker: marker } })).unwrap_err();
+            assert!(!error.description.contains(marker), "{}", error.description);
+        }
+        assert!(MetadataError::new("jwks", "\"é…\"\n", "x").description.is_ascii());
+    }
+
+    #[test]
+    fn names_have_a_language_each() {
+        let sent = json!({ "client_name": "Bakery", "client_name#fr-CA": "Boulangerie" });
+        let names = parse(&sent).unwrap().names();
+        assert_eq!(names["en"], "Bakery");
+        assert_eq!(names["fr"], "Boulangerie");
+    }
+}

@@ -1,0 +1,219 @@
+//! Public keys that verify signatures, and which keys of a set are accepted (RFC 7517 §5).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use josekit::jwk::Jwk;
+use josekit::jws::{ES256, EdDSA, JwsVerifier, PS256, RS256};
+use serde_json::{Map, Value};
+
+use super::{JwsError, MAX_KEYS_PER_SET, is_sound_rsa};
+use crate::protocol::alg::{SigningAlg, VerificationAlg};
+use crate::protocol::json;
+
+/// Public keys of one issuer, parsed once: parsing an EC key costs about a third of a verification.
+#[derive(Default)]
+pub struct VerificationKeys {
+    keys: Vec<VerificationKey>,
+    skipped: BTreeMap<UnusableKey, usize>,
+}
+
+/// Why a key of a set can't verify signatures.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum UnusableKey {
+    Secret,
+    OtherUse,
+    OtherAlgorithm,
+    UnsoundRsa,
+    Malformed,
+    Duplicate,
+    OverLimit,
+}
+
+impl fmt::Display for UnusableKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Secret => {
+                "with published private or symmetric members, which anyone can sign with"
+            }
+            Self::OtherUse => "for another use than signatures",
+            Self::OtherAlgorithm => "of another type, curve or algorithm",
+            Self::UnsoundRsa => "RSA under 2048 or over 8192 bits, or with an unsound exponent",
+            Self::Malformed => "malformed",
+            Self::Duplicate => "repeated",
+            Self::OverLimit => "beyond the limit of keys per set",
+        })
+    }
+}
+
+struct VerificationKey {
+    kid: Option<String>,
+    /// An RSA key may serve two.
+    verifiers: Vec<(VerificationAlg, Box<dyn JwsVerifier>)>,
+}
+
+impl VerificationKeys {
+    /// Parses a JWK Set (RFC 7517 §5). Skips keys that can't verify ES256 or RS256: symmetric,
+    /// private or encryption keys, other types, curves and algorithms, weak RSA keys, duplicates,
+    /// and keys beyond the first hundred.
+    ///
+    /// # Errors
+    /// `Malformed` if it is not a JSON object with an array `keys`.
+    pub fn from_jwks(bytes: &[u8]) -> Result<Self, JwsError> {
+        Self::with_algorithms(bytes, &[VerificationAlg::ES256, VerificationAlg::RS256])
+    }
+
+    /// Parses the JWK Set of a client in the same way; its keys may verify any [`VerificationAlg`].
+    ///
+    /// # Errors
+    /// As [`Self::from_jwks`].
+    pub fn from_client_jwks(bytes: &[u8]) -> Result<Self, JwsError> {
+        Self::with_algorithms(bytes, &VerificationAlg::ALL)
+    }
+
+    fn with_algorithms(bytes: &[u8], accepted: &[VerificationAlg]) -> Result<Self, JwsError> {
+        let set = json::parse_object(bytes).map_err(|_| JwsError::Malformed)?;
+        let Some(Value::Array(jwks)) = set.get("keys") else { return Err(JwsError::Malformed) };
+        let (mut keys, mut skipped, mut seen) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+        for (index, jwk) in jwks.iter().enumerate() {
+            let read = if index < MAX_KEYS_PER_SET {
+                VerificationKey::from_jwk(jwk, accepted)
+            } else {
+                Err(UnusableKey::OverLimit)
+            };
+            match read {
+                Ok((key, material)) if seen.insert((key.kid.clone(), material.clone())) => {
+                    keys.push(key);
+                }
+                Ok(_) => *skipped.entry(UnusableKey::Duplicate).or_default() += 1,
+                Err(unfit) => *skipped.entry(unfit).or_default() += 1,
+            }
+        }
+        Ok(Self { keys, skipped })
+    }
+
+    /// Returns the number of usable keys.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Returns true if no key is usable.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Returns the number of skipped keys.
+    #[must_use]
+    pub fn skipped(&self) -> usize {
+        self.skipped.values().sum()
+    }
+
+    /// Returns the number of skipped keys by reason.
+    pub fn skipped_by_reason(&self) -> impl Iterator<Item = (UnusableKey, usize)> {
+        self.skipped.iter().map(|(unfit, count)| (*unfit, *count))
+    }
+
+    /// Returns true if a key can verify this algorithm.
+    #[must_use]
+    pub fn verifies(&self, alg: impl Into<VerificationAlg>) -> bool {
+        let alg = alg.into();
+        self.keys.iter().any(|key| key.verifier(alg).is_some())
+    }
+
+    /// Spends the time of a failing verification where there is nothing to verify, so that timing
+    /// does not reveal it.
+    pub fn verify_dummy(&self, alg: SigningAlg) {
+        // Numbers in range: OpenSSL rejects others before any arithmetic.
+        let signature: &[u8] = match alg {
+            SigningAlg::ES256 => &[1; 64],
+            SigningAlg::RS256 => &[1; 256],
+        };
+        if let Some(verifier) = self.keys.iter().find_map(|key| key.verifier(alg.into())) {
+            let _refused = verifier.verify(b"dummy", signature);
+        }
+    }
+
+    /// Returns the verifier of the one key that fits.
+    pub(super) fn select_verifier(
+        &self,
+        header: &Map<String, Value>,
+        alg: VerificationAlg,
+    ) -> Result<&dyn JwsVerifier, JwsError> {
+        let kid = match header.get("kid") {
+            None => None,
+            Some(Value::String(kid)) => Some(kid.as_str()),
+            Some(_) => return Err(JwsError::Malformed),
+        };
+        let named = self.keys.iter().filter(|key| kid.is_none() || key.kid.as_deref() == kid);
+        let mut fitting = named.filter_map(|key| key.verifier(alg));
+        match (fitting.next(), fitting.next()) {
+            (Some(verifier), None) => Ok(verifier),
+            (None, _) => Err(JwsError::UnknownKey),
+            (Some(_), Some(_)) => Err(JwsError::AmbiguousKey),
+        }
+    }
+}
+
+impl VerificationKey {
+    fn verifier(&self, alg: VerificationAlg) -> Option<&dyn JwsVerifier> {
+        let (_, verifier) = self.verifiers.iter().find(|(own, _)| *own == alg)?;
+        Some(verifier.as_ref())
+    }
+
+    /// Returns the key and its serialized key material.
+    fn from_jwk(jwk: &Value, accepted: &[VerificationAlg]) -> Result<(Self, String), UnusableKey> {
+        let jwk = jwk.as_object().ok_or(UnusableKey::Malformed)?;
+        let text = |name: &str| jwk.get(name).and_then(Value::as_str);
+        let part = |name: &str| text(name).ok_or(UnusableKey::Malformed);
+        // A published private key proves nothing.
+        if ["d", "p", "q", "k"].iter().any(|member| jwk.contains_key(*member)) {
+            return Err(UnusableKey::Secret);
+        }
+        let for_signatures = jwk.get("use").is_none_or(|purpose| purpose == "sig");
+        let operations =
+            |ops: &Value| ops.as_array().is_some_and(|ops| ops.iter().any(|op| op == "verify"));
+        if !for_signatures || !jwk.get("key_ops").is_none_or(operations) {
+            return Err(UnusableKey::OtherUse);
+        }
+        let fitting: &[VerificationAlg] = match part("kty")? {
+            "EC" if part("crv")? == "P-256" => &[VerificationAlg::ES256],
+            "RSA" if is_sound_rsa(part("n")?, part("e")?) => {
+                &[VerificationAlg::RS256, VerificationAlg::PS256]
+            }
+            "RSA" => return Err(UnusableKey::UnsoundRsa),
+            "OKP" if part("crv")? == "Ed25519" => &[VerificationAlg::EdDSA],
+            _ => return Err(UnusableKey::OtherAlgorithm),
+        };
+        let is_own = |alg: &VerificationAlg| {
+            jwk.get("alg").is_none_or(|own| own.as_str().is_some_and(|own| alg.is_named(own)))
+        };
+        let algs: Vec<_> =
+            fitting.iter().filter(|alg| accepted.contains(alg) && is_own(alg)).copied().collect();
+        if algs.is_empty() {
+            return Err(UnusableKey::OtherAlgorithm);
+        }
+        // Only the key material: given a `kid`, josekit would require it in every token.
+        let material = jwk
+            .iter()
+            .filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
+        let material: Map<_, _> =
+            material.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let written = Value::Object(material.clone()).to_string();
+        let material = Jwk::from_map(material).map_err(|_| UnusableKey::Malformed)?;
+        let verifiers: Result<_, _> =
+            algs.into_iter().map(|alg| Ok((alg, verifier(alg, &material)?))).collect();
+        Ok((Self { kid: text("kid").map(str::to_owned), verifiers: verifiers? }, written))
+    }
+}
+
+fn verifier(alg: VerificationAlg, key: &Jwk) -> Result<Box<dyn JwsVerifier>, UnusableKey> {
+    let malformed = |_| UnusableKey::Malformed;
+    Ok(match alg {
+        VerificationAlg::ES256 => Box::new(ES256.verifier_from_jwk(key).map_err(malformed)?),
+        VerificationAlg::RS256 => Box::new(RS256.verifier_from_jwk(key).map_err(malformed)?),
+        VerificationAlg::PS256 => Box::new(PS256.verifier_from_jwk(key).map_err(malformed)?),
+        VerificationAlg::EdDSA => Box::new(EdDSA.verifier_from_jwk(key).map_err(malformed)?),
+    })
+}

@@ -1,0 +1,254 @@
+//! Dynamic client registration over HTTP (RFC 7591, RFC 7592; `docs/client-registration.md`).
+
+mod attacks;
+mod operators;
+mod shared_store;
+
+use actix_web::test::TestRequest;
+use serde_json::{Value, json};
+
+use super::federation::BASE;
+use super::hub::{Answer, TestHub};
+use super::service::Authorize;
+
+pub(super) const OPEN: &str =
+    "\n[client_registration]\nopen = \"immediate\"\nscopes = [\"openid\", \"profile\"]\n";
+pub(super) const BY_APPROVAL: &str = "\n[client_registration]\nopen = \"approval\"\n";
+pub(super) const BY_TOKEN: &str = "\n[client_registration]\n";
+const REDIRECT_URI: &str = "https://shop.example/callback?shop=1";
+
+/// A registered client, as it knows itself.
+pub(super) struct Registered(pub Value);
+
+impl Registered {
+    pub fn text(&self, name: &str) -> &str {
+        self.0[name].as_str().unwrap_or_else(|| panic!("no {name} in {}", self.0))
+    }
+
+    pub fn id(&self) -> &str {
+        self.text("client_id")
+    }
+
+    pub fn request(&self, scope: &str) -> Authorize {
+        Authorize::least(self.id(), scope).with("redirect_uri", REDIRECT_URI)
+    }
+
+    /// The page that a login of this client starts with.
+    pub async fn first_page(&self, hub: &TestHub) -> Answer {
+        hub.browser().authorize(&self.request("openid")).await.answer
+    }
+
+    async fn redeem(&self, hub: &TestHub, code: &str) -> Answer {
+        let fields =
+            [("grant_type", "authorization_code"), ("redirect_uri", REDIRECT_URI), ("code", code)];
+        let body =
+            url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let basic = openssl::base64::encode_block(
+            format!("{}:{}", self.id(), self.text("client_secret")).as_bytes(),
+        );
+        let request = TestRequest::post()
+            .uri("/api/v2/token")
+            .insert_header(("content-type", "application/x-www-form-urlencoded"))
+            .insert_header(("authorization", format!("Basic {basic}")));
+        hub.send(request.set_payload(body)).await
+    }
+
+    pub async fn configure(&self, hub: &TestHub, request: TestRequest) -> Answer {
+        configure(hub, self.id(), self.text("registration_access_token"), request).await
+    }
+}
+
+pub(super) async fn configure(
+    hub: &TestHub,
+    client_id: &str,
+    token: &str,
+    request: TestRequest,
+) -> Answer {
+    let bearer = ("authorization", format!("Bearer {token}"));
+    hub.send(request.uri(&format!("/api/v2/register/{client_id}")).insert_header(bearer)).await
+}
+
+pub(super) fn metadata() -> Value {
+    json!({ "redirect_uris": [REDIRECT_URI], "client_name": "Corner shop" })
+}
+
+pub(super) async fn post(hub: &TestHub, token: Option<&str>, metadata: &Value) -> Answer {
+    let mut request = TestRequest::post()
+        .uri("/api/v2/register")
+        .insert_header(("content-type", "application/json"));
+    if let Some(token) = token {
+        request = request.insert_header(("authorization", format!("Bearer {token}")));
+    }
+    hub.send(request.set_payload(metadata.to_string())).await
+}
+
+pub(super) async fn register(hub: &TestHub, token: Option<&str>, metadata: &Value) -> Registered {
+    let answer = post(hub, token, metadata).await;
+    assert_eq!(answer.status, 201, "{}", answer.body);
+    assert_eq!(answer.header("cache-control"), "no-store");
+    Registered(answer.json())
+}
+
+pub(super) fn error(answer: &Answer) -> (u16, String) {
+    (answer.status, answer.json()["error"].as_str().unwrap_or_default().to_owned())
+}
+
+async fn code(hub: &TestHub, client: &Registered) -> String {
+    let scope = "openid profile";
+    let browser = hub.browser();
+    let page = browser.authorize(&client.request(scope)).await.choose("amandier").await;
+    let page = page.sign_in_as("angela").await;
+    assert!(page.is_consent(), "a registered client gets nothing without consent");
+    assert!(page.answer.body.contains("Corner shop"));
+    page.consent().await.received().code().to_owned()
+}
+
+#[actix_web::test]
+async fn a_client_registers_itself_and_signs_a_user_in() {
+    let hub = TestHub::with(OPEN).await;
+    let client = register(&hub, None, &metadata()).await;
+    assert_eq!(client.text("token_endpoint_auth_method"), "client_secret_basic");
+    assert_eq!(client.text("scope"), "openid profile");
+    assert_eq!(client.text("client_uri"), "https://shop.example/");
+    assert_eq!(client.text("registration_status"), "approved");
+    assert_eq!(client.0["client_secret_expires_at"], 0);
+    assert_eq!(
+        client.text("registration_client_uri"),
+        format!("{BASE}/api/v2/register/{}", client.id())
+    );
+    let tokens = client.redeem(&hub, &code(&hub, &client).await).await;
+    assert_eq!(tokens.status, 200, "{}", tokens.body);
+    let tokens = tokens.json();
+    let claims = hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await;
+    assert_eq!(claims.json()["family_name"], "DUBOIS", "{}", claims.body);
+}
+
+#[actix_web::test]
+async fn the_endpoint_exists_and_is_announced_only_where_it_is_on() {
+    let discovery = "/api/v2/.well-known/openid-configuration";
+    for (settings, is_on) in [("", false), (BY_TOKEN, true)] {
+        let hub = TestHub::with(settings).await;
+        let document = hub.send(TestRequest::get().uri(discovery)).await.json();
+        let announced = document.get("registration_endpoint");
+        let address = json!(format!("{BASE}/api/v2/register"));
+        assert_eq!(announced, is_on.then_some(&address));
+        let answer = post(&hub, None, &metadata()).await;
+        let expected = if is_on { (401, "invalid_token") } else { (404, "invalid_request") };
+        assert_eq!(error(&answer), (expected.0, expected.1.to_owned()), "{}", answer.body);
+        if is_on {
+            assert_eq!(answer.header("www-authenticate"), "Bearer error=\"invalid_token\"");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_client_reads_updates_and_deletes_its_registration() {
+    let hub = TestHub::with(OPEN).await;
+    let mut client = register(&hub, None, &metadata()).await;
+    let read = client.configure(&hub, TestRequest::get()).await;
+    assert_eq!(read.status, 200, "{}", read.body);
+    let read = read.json();
+    assert_eq!(read["registration_access_token"], client.0["registration_access_token"]);
+    assert!(read.get("client_secret").is_none(), "the hub keeps its hash only");
+
+    let mut update = metadata();
+    update["client_id"] = client.0["client_id"].clone();
+    update["client_name"] = json!("Corner shop and bar");
+    let put = |update: &Value| {
+        let json = ("content-type", "application/json");
+        TestRequest::put().insert_header(json).set_payload(update.to_string())
+    };
+    let answer = client.configure(&hub, put(&update)).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let next = answer.json();
+    assert_eq!(next["client_name"], "Corner shop and bar");
+    assert_ne!(next["registration_access_token"], client.0["registration_access_token"]);
+    let outdated = client.configure(&hub, TestRequest::get()).await;
+    assert_eq!(error(&outdated), (401, "invalid_token".into()), "the token was rotated");
+    let secret = client.0["client_secret"].clone();
+    client = Registered(next);
+    client.0["client_secret"] = secret;
+    let tokens = client.redeem(&hub, &code(&hub, &client).await).await;
+    assert_eq!(tokens.status, 200, "the secret stays: {}", tokens.body);
+    let access_token = tokens.json()["access_token"].as_str().unwrap().to_owned();
+
+    for wrong in [json!({ "client_id": "bakery" }), json!({ "client_id": null })] {
+        let mut update = update.clone();
+        update["client_id"] = wrong["client_id"].clone();
+        let answer = client.configure(&hub, put(&update)).await;
+        assert_eq!(error(&answer), (400, "invalid_client_metadata".into()));
+    }
+    let gone = client.configure(&hub, TestRequest::delete()).await;
+    assert_eq!((gone.status, gone.body.as_str()), (204, ""));
+    assert_eq!(hub.ask_userinfo(&access_token).await.status, 401);
+    let again = client.configure(&hub, TestRequest::get()).await;
+    assert_eq!(error(&again), (401, "invalid_token".into()));
+    let page = client.first_page(&hub).await;
+    assert_eq!(page.status, 400);
+}
+
+#[actix_web::test]
+async fn each_error_names_the_member_and_how_to_correct_it() {
+    let hub = TestHub::with(&format!("{OPEN}requests_per_network = 1000\n")).await;
+    let rows = [
+        (json!({}), "invalid_redirect_uri", "redirect_uris"),
+        (json!({ "redirect_uris": ["http://shop.example/"] }), "invalid_redirect_uri", "https"),
+        (
+            json!({ "redirect_uris": ["https://shop.example/#a"] }),
+            "invalid_redirect_uri",
+            "fragment",
+        ),
+        (
+            json!({ "redirect_uris": ["https://*.shop.example/"] }),
+            "invalid_redirect_uri",
+            "redirect_uris",
+        ),
+        (json!({ "redirect_uris": ["shop:/cb"] }), "invalid_redirect_uri", "redirect_uris"),
+        (json!({ "scope": "openid email" }), "invalid_client_metadata", "scope"),
+        (json!({ "scope": "profile" }), "invalid_client_metadata", "openid"),
+        (
+            json!({ "token_endpoint_auth_method": "private_key_jwt" }),
+            "invalid_client_metadata",
+            "jwks",
+        ),
+        (
+            json!({ "token_endpoint_auth_method": "magic" }),
+            "invalid_client_metadata",
+            "client_secret_basic",
+        ),
+        (json!({ "id_token_signed_response_alg": "none" }), "invalid_client_metadata", "ES256"),
+        (
+            json!({ "jwks": { "keys": [{ "kty": "oct", "k": "AAAA" }] } }),
+            "invalid_client_metadata",
+            "jwks",
+        ),
+        (
+            json!({ "software_statement": "a.b.c" }),
+            "invalid_software_statement",
+            "software_statement",
+        ),
+        (
+            json!({ "post_logout_redirect_uris": ["ftp://shop.example"] }),
+            "invalid_client_metadata",
+            "post_logout",
+        ),
+    ];
+    for (change, oauth, word) in rows {
+        let mut sent = metadata();
+        if change == json!({}) {
+            sent = json!({ "redirect_uris": [], "client_uri": "https://shop.example/" });
+        }
+        sent.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let answer = post(&hub, None, &sent).await;
+        assert_eq!(error(&answer), (400, oauth.into()), "{sent}: {}", answer.body);
+        let description = answer.json()["error_description"].as_str().unwrap().to_owned();
+        assert!(description.contains(word) && description.contains("; "), "{description}");
+        for word in ["insecure_http", "internal_hosts", "passerelle.toml"] {
+            assert!(!description.contains(word), "an operator's words: {description}");
+        }
+    }
+    let typed = TestRequest::post().uri("/api/v2/register").set_payload("{}");
+    assert_eq!(error(&hub.send(typed).await), (400, "invalid_client_metadata".into()));
+    let large = json!({ "client_name": "x".repeat(40_000) });
+    assert_eq!(error(&post(&hub, None, &large).await).0, 413);
+}

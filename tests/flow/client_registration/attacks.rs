@@ -1,0 +1,241 @@
+//! What strangers and clients try against the registration.
+
+use std::time::Duration;
+
+use actix_web::test::TestRequest;
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::operators::create_token;
+use super::{BY_APPROVAL, BY_TOKEN, OPEN, configure, error, metadata, post, register};
+use crate::federation::put;
+use crate::hub::TestHub;
+
+const PATIENT: &str = "requests_per_network = 1000\n";
+
+fn with(change: Value) -> Value {
+    let mut sent = metadata();
+    sent.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+    sent
+}
+
+/// Attack: a flood of open registrations fills the store or the operator's queue.
+#[actix_web::test]
+async fn an_open_registration_flood_ends_at_the_limits() {
+    let settings = format!("{BY_APPROVAL}max_pending = 3\nmax_registrations = 5\n{PATIENT}");
+    let hub = TestHub::with(&settings).await;
+    for _ in 0..3 {
+        register(&hub, None, &metadata()).await;
+    }
+    let flooded = post(&hub, None, &metadata()).await;
+    assert_eq!(error(&flooded), (503, "temporarily_unavailable".into()));
+    // Who has a token still gets a place.
+    let token = create_token(&hub, json!({ "registrations": 5 })).await;
+    register(&hub, Some(&token), &metadata()).await;
+    register(&hub, Some(&token), &metadata()).await;
+    let full = post(&hub, Some(&token), &metadata()).await;
+    assert_eq!(error(&full), (503, "temporarily_unavailable".into()));
+    // What no operator approves makes room by itself.
+    hub.advance(Duration::from_secs(8 * 24 * 3600));
+    register(&hub, None, &metadata()).await;
+}
+
+/// Attack: one network sends registrations, or guesses tokens, as fast as it can.
+#[actix_web::test]
+async fn one_network_can_not_flood_the_endpoint() {
+    let hub = TestHub::with(&format!("{BY_TOKEN}requests_per_network = 3\n")).await;
+    for _ in 0..3 {
+        assert_eq!(error(&post(&hub, Some("guess"), &metadata()).await).0, 401);
+    }
+    let limited = post(&hub, Some("guess"), &metadata()).await;
+    assert_eq!(error(&limited), (429, "temporarily_unavailable".into()));
+    assert!(!limited.header("retry-after").is_empty());
+    let other = configure(&hub, "dcr-x", "guess", TestRequest::get()).await;
+    assert_eq!(error(&other).0, 429, "the endpoints share the limit");
+}
+
+/// Attack: two requests at once take the last place that an initial access token has.
+#[actix_web::test]
+async fn a_quota_race_has_one_winner() {
+    let hub = TestHub::with(&format!("{BY_TOKEN}{PATIENT}")).await;
+    let token = create_token(&hub, json!({ "registrations": 2 })).await;
+    let sent = metadata();
+    let answers = join_all((0..6).map(|_| post(&hub, Some(&token), &sent))).await;
+    let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [201, 201, 403, 403, 403, 403]);
+}
+
+/// Attack: a stranger registers the redirect URI, the host or the name of another service, and so
+/// receives its users or poses as it.
+#[actix_web::test]
+async fn a_foreign_redirect_uri_host_or_name_is_not_registered() {
+    let hub = TestHub::with(&format!("{OPEN}{PATIENT}")).await;
+    for (change, oauth) in [
+        (
+            json!({ "redirect_uris": ["https://bakery.example/callback?tenant=7"] }),
+            "invalid_redirect_uri",
+        ),
+        (json!({ "redirect_uris": ["https://BAKERY.example/other"] }), "invalid_redirect_uri"),
+        (
+            json!({ "redirect_uris": ["https://hub.example/api/v2/callback/amandier"] }),
+            "invalid_redirect_uri",
+        ),
+        (json!({ "client_uri": "https://clinic.example/" }), "invalid_client_metadata"),
+        (
+            json!({ "post_logout_redirect_uris": ["https://clinic.example/"] }),
+            "invalid_client_metadata",
+        ),
+        (json!({ "client_name": "THE-Bakery " }), "invalid_client_metadata"),
+    ] {
+        let answer = post(&hub, None, &with(change.clone())).await;
+        assert_eq!(error(&answer), (400, oauth.into()), "{change}: {}", answer.body);
+        assert!(answer.body.contains("another service"), "{}", answer.body);
+    }
+    // The token of one developer is not for the hosts of others.
+    let token = create_token(&hub, json!({ "registrations": 9, "hosts": ["shop.example"] })).await;
+    register(&hub, Some(&token), &metadata()).await;
+    let foreign = with(json!({ "redirect_uris": ["https://other.example/cb"] }));
+    assert_eq!(
+        error(&post(&hub, Some(&token), &foreign).await),
+        (400, "invalid_redirect_uri".into())
+    );
+}
+
+/// Attack: script, markup or turned text in the name that users see.
+#[actix_web::test]
+async fn script_in_client_name_is_text_or_rejected() {
+    let hub = TestHub::with(&format!("{OPEN}{PATIENT}")).await;
+    for name in ["\u{202e}knab", "a\u{200b}b", "a\nb", "", &"x".repeat(101)] {
+        let answer = post(&hub, None, &with(json!({ "client_name": name }))).await;
+        assert_eq!(error(&answer), (400, "invalid_client_metadata".into()), "{name:?}");
+    }
+    let name = "<script>alert(1)</script>";
+    let client = register(&hub, None, &with(json!({ "client_name": name }))).await;
+    let page = client.first_page(&hub).await;
+    assert!(!page.body.contains("<script>alert"), "{}", page.body);
+    assert!(page.body.contains("alert(1)"));
+}
+
+/// Attack: a client reads, changes or deletes another one with its own registration access token.
+#[actix_web::test]
+async fn another_clients_registration_token_takes_over_nothing() {
+    let hub = TestHub::with(OPEN).await;
+    let (one, other) =
+        (register(&hub, None, &metadata()).await, register(&hub, None, &metadata()).await);
+    let own = one.text("registration_access_token");
+    let update = with(json!({ "client_id": other.id() })).to_string();
+    let typed = ("content-type", "application/json");
+    let requests = [
+        TestRequest::get(),
+        TestRequest::delete(),
+        TestRequest::put().insert_header(typed).set_payload(update),
+    ];
+    for request in requests {
+        let answer = configure(&hub, other.id(), own, request).await;
+        assert_eq!(error(&answer), (401, "invalid_token".into()));
+    }
+    // Neither is a client of the configuration, nor one that doesn't exist, and all read the same.
+    let answers = ["bakery", "dcr-unknown", other.id()]
+        .map(|id| async { configure(&hub, id, own, TestRequest::get()).await.body });
+    let [bakery, unknown, foreign] = answers;
+    let (bakery, unknown, foreign) = (bakery.await, unknown.await, foreign.await);
+    assert!(bakery == unknown && unknown == foreign);
+    assert_eq!(other.configure(&hub, TestRequest::get()).await.status, 200);
+}
+
+/// Attack: a registration makes the hub call an address inside the network, or read a file.
+#[actix_web::test]
+async fn ssrf_by_jwks_uri_or_logout_uri_needs_an_operator_and_a_public_address() {
+    let hub = TestHub::with(&format!("{OPEN}{PATIENT}")).await;
+    for uri in
+        ["https://127.0.0.1/keys", "https://10.0.0.7/k", "http://shop.example/k", "https://[::1]/"]
+    {
+        let keys =
+            with(json!({ "jwks_uri": uri, "token_endpoint_auth_method": "private_key_jwt" }));
+        assert_eq!(error(&post(&hub, None, &keys).await), (400, "invalid_client_metadata".into()));
+        let logout = with(json!({ "backchannel_logout_uri": uri }));
+        assert_eq!(
+            error(&post(&hub, None, &logout).await),
+            (400, "invalid_client_metadata".into())
+        );
+    }
+    let sector = with(json!({ "sector_identifier_uri": "https://shop.example/s.json" }));
+    assert_eq!(error(&post(&hub, None, &sector).await), (400, "invalid_client_metadata".into()));
+    let file = with(json!({ "jwks": { "file": "/etc/passwd", "keys": [] } }));
+    assert_eq!(error(&post(&hub, None, &file).await), (400, "invalid_client_metadata".into()));
+    // A public address is called only for a client that an operator has approved.
+    let keys = json!({ "jwks_uri": "https://shop.example/k", "token_endpoint_auth_method": "private_key_jwt" });
+    let client = register(&hub, None, &with(keys)).await;
+    assert_eq!(client.text("registration_status"), "pending");
+    assert!(client.0.get("client_secret").is_none());
+}
+
+/// Attack: a client registers with harmless metadata, and gets others past the operator later.
+#[actix_web::test]
+async fn an_update_of_an_approved_client_waits_for_approval_again() {
+    let hub = TestHub::with(BY_APPROVAL).await;
+    let mut client = register(&hub, None, &metadata()).await;
+    super::operators::decide(&hub, client.id(), "approve").await;
+    let typed = ("content-type", "application/json");
+    let read = client.configure(&hub, TestRequest::get()).await.body;
+    let put = TestRequest::put().insert_header(typed).set_payload(read);
+    client = super::Registered(client.configure(&hub, put).await.json());
+    assert_eq!(client.text("registration_status"), "approved", "what was read changes nothing");
+    for (change, status) in [
+        (json!({}), "approved"),
+        (json!({ "redirect_uris": ["https://evil.example/"] }), "pending"),
+    ] {
+        let sent = with(json!({ "client_id": client.id(), "client_uri": "https://shop.example/" }));
+        let mut sent = sent.as_object().unwrap().clone();
+        sent.extend(change.as_object().unwrap().clone());
+        let put = TestRequest::put().insert_header(typed);
+        let put = put.set_payload(Value::Object(sent).to_string());
+        let answer = client.configure(&hub, put).await;
+        assert_eq!(answer.json()["registration_status"], status, "{}", answer.body);
+        client = super::Registered(answer.json());
+    }
+    let page = client.first_page(&hub).await;
+    assert_eq!(page.status, 400);
+}
+
+/// Attack: a client asks for settings that only an operator may write, or for a client_id of a
+/// file.
+#[actix_web::test]
+async fn privileges_and_ids_of_files_can_not_be_claimed() {
+    let hub = TestHub::with(OPEN).await;
+    let sent = with(json!({
+        "client_id": "bakery", "active": true, "consent": "none", "rules": "federation",
+        "insecure_http": true, "internal_hosts": ["10.0.0.7"], "logins_per_minute": 100_000,
+        "sector": "bakery", "secrets": [{ "env": "SUBJECT_KEY" }], "logo": "/etc/passwd",
+        "connectors": { "allow": ["closed"] }, "public_on_high": true, "id_token_claims": true,
+    }));
+    let client = register(&hub, None, &sent).await;
+    assert_ne!(client.id(), "bakery");
+    for name in ["consent", "rules", "insecure_http", "sector", "secrets", "logo", "connectors"] {
+        assert!(client.0.get(name).is_none(), "{name} is not registered");
+    }
+    let file = super::operators::export(&hub, client.id()).await;
+    assert!(file.contains("consent = \"required\""), "{file}");
+    for word in ["insecure_http", "internal_hosts", "sector", "env", "logo", "connectors"] {
+        assert!(!file.contains(word), "{word} in {file}");
+    }
+}
+
+/// A file of the configuration with the id of a registration precedes it.
+#[actix_web::test]
+async fn a_file_precedes_the_registration_that_it_was_exported_from() {
+    let hub = TestHub::with(OPEN).await;
+    let client = register(&hub, None, &metadata()).await;
+    let file = super::operators::export(&hub, client.id()).await;
+    let file = file.replace("Corner shop", "Shop of the file");
+    put(hub.folder(), "service-providers/shop.toml", file.as_bytes());
+    hub.advance(Duration::from_secs(1));
+    hub.reread().await;
+    let page = client.first_page(&hub).await;
+    assert!(page.body.contains("Shop of the file"), "{}", page.body);
+    let gone = client.configure(&hub, TestRequest::delete()).await;
+    assert_eq!(gone.status, 204);
+    let page = client.first_page(&hub).await;
+    assert_eq!(page.status, 200, "the file stays");
+}

@@ -1,0 +1,193 @@
+//! A wallet that does what a test says, and the hub that trusts its issuer.
+
+use actix_web::test::TestRequest;
+use openssl::x509::X509;
+use passerelle::digest;
+use passerelle::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
+use passerelle::testing::wallet_credentials::{CertificateSpec, TestAuthority, TestSigner};
+use passerelle::token::response_key::encrypt_response;
+use serde_json::{Value, json};
+
+use crate::browser::{Browser, Page};
+use crate::hub::{Answer, TestHub};
+use crate::service::Authorize;
+
+/// The connector's file. `{more}` are more keys of its table.
+const CONNECTOR: &str = r#"
+name = { en = "Wallet" }
+identity = "verified"
+levels = { lowest = "eidas1", highest = "eidas3" }
+unmapped_claims = "drop"
+[mapping]
+given_name = { from = "given_name" }
+family_name = { from = "birth_family_name" }
+birthdate = { from = "birthdate" }
+gender = { from = "sex", map = { "1" = "male", "2" = "female" } }
+birthplace = { from = "/place_of_birth/locality", map = { "Paris 7e" = "75107" } }
+birthcountry = { from = "/place_of_birth/country", map = { FR = "99100" } }
+[kind.openid4vp]
+certificate = "wallet/access.pem"
+private_key = { file = "secrets/connectors/wallet/access.key" }
+trust_anchors = "wallet/issuers.pem"
+subject_claims = ["personal_administrative_number", "issuing_country"]
+{more}
+[[kind.openid4vp.credentials]]
+id = "pid"
+format = "dc+sd-jwt"
+types = ["urn:eudi:pid:1"]
+claims = ["given_name", "birth_family_name", "birthdate", "/place_of_birth/locality", "/place_of_birth/country", "sex", "personal_administrative_number", "issuing_country"]
+optional_claims = ["nationalities"]
+"#;
+
+pub struct Wallet {
+    /// The authority of the issuer, which the hub trusts.
+    pub authority: TestAuthority,
+    pub issuer: TestSigner,
+}
+
+/// A request as the wallet has it.
+pub struct WalletRequest {
+    /// The link of the page; empty if the request was fetched otherwise.
+    link: String,
+    path: String,
+    pub header: Value,
+    pub claims: Value,
+}
+
+pub async fn wallet_page<'h>(browser: &'h Browser<'h>) -> Page<'h> {
+    browser.authorize(&Authorize::by("bakery")).await.choose("wallet").await
+}
+
+fn certificate_spec() -> CertificateSpec {
+    // Wide enough for the clock of every test.
+    CertificateSpec { not_before: -900, not_after: 900, ..CertificateSpec::signer() }
+}
+
+impl Wallet {
+    pub fn new() -> Self {
+        let authority = TestAuthority::new("PID authority");
+        Self { issuer: authority.issue(&certificate_spec()), authority }
+    }
+
+    /// Starts a hub with more keys in the table of the connector.
+    pub async fn hub(&self, more: &str) -> TestHub {
+        let access_authority = TestAuthority::new("Access authority");
+        let access = access_authority.issue(&certificate_spec());
+        let leaf = X509::from_der(&access.chain[0]).unwrap().to_pem().unwrap();
+        let chain = [leaf, access_authority.pem()].concat();
+        let key = access.key.private_key_to_pem_pkcs8().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let files = [
+            ("connectors/wallet.toml", CONNECTOR.replace("{more}", more)),
+            ("wallet/access.pem", text(chain)),
+            ("secrets/connectors/wallet/access.key", text(key)),
+            ("wallet/issuers.pem", text(self.authority.pem())),
+        ];
+        TestHub::with_files("", &files).await
+    }
+
+    /// Returns Angela's PID for a request, before it is signed.
+    pub fn pid(&self, request: &WalletRequest, hub: &TestHub) -> SdJwtPresentation {
+        let now = hub.now().seconds();
+        let mut pid = SdJwtPresentation::of_pid(&self.issuer);
+        pid.payload = json!({
+            "vct": "urn:eudi:pid:1", "iat": now - 1000, "exp": now + 86_400, "_sd_alg": "sha-256",
+            "_sd": [], "cnf": pid.payload["cnf"],
+        });
+        pid.disclosures.clear();
+        for (name, value) in [
+            ("given_name", json!("Angela Claire Louise")),
+            ("birth_family_name", json!("Dubois")),
+            ("birthdate", json!("1962-08-24")),
+            ("place_of_birth", json!({ "locality": "Paris 7e", "country": "FR" })),
+            ("sex", json!(2)),
+            ("personal_administrative_number", json!("2620875107001")),
+            ("issuing_country", json!("FR")),
+        ] {
+            pid.disclose(name, &value);
+        }
+        pid.key_binding_payload = json!({
+            "aud": request.claims["client_id"], "nonce": request.claims["nonce"], "iat": now,
+        });
+        pid
+    }
+
+    pub fn present(&self, request: &WalletRequest, hub: &TestHub) -> String {
+        self.pid(request, hub).present()
+    }
+
+    /// Returns the encrypted response with a true presentation.
+    pub fn encrypted(&self, request: &WalletRequest, hub: &TestHub) -> String {
+        request.encrypt(&json!({ "vp_token": { "pid": [self.present(request, hub)] } }))
+    }
+
+    /// Posts parameters to the address for the response.
+    pub async fn post(
+        &self,
+        hub: &TestHub,
+        request: &WalletRequest,
+        params: &[(&str, &str)],
+    ) -> Answer {
+        let uri = request.claims["response_uri"].as_str().unwrap();
+        hub.post_form(uri.strip_prefix("https://hub.example").unwrap(), params).await
+    }
+
+    /// Posts a presentation, and returns where the wallet sends its user.
+    pub async fn respond(
+        &self,
+        hub: &TestHub,
+        request: &WalletRequest,
+        presentation: &str,
+    ) -> String {
+        let response = request.encrypt(&json!({ "vp_token": { "pid": [presentation] } }));
+        let answer = self.post(hub, request, &[("response", &response)]).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let body: Value = serde_json::from_str(&answer.body).unwrap();
+        body["redirect_uri"].as_str().unwrap().to_owned()
+    }
+}
+
+impl WalletRequest {
+    /// Follows the link of a page as a wallet does.
+    pub async fn fetch(hub: &TestHub, page: &Page<'_>) -> Self {
+        let links = page.links();
+        let link = links.iter().find(|link| link.starts_with("openid4vp://?"));
+        let link = link.unwrap_or_else(|| panic!("no link: {}", page.answer.body)).clone();
+        let request = Self { link, path: String::new(), header: Value::Null, claims: Value::Null };
+        let uri = request.parameter("request_uri");
+        let path = uri.strip_prefix("https://hub.example").unwrap().to_owned();
+        Self { link: request.link, ..Self::fetch_at(hub, &path).await }
+    }
+
+    pub async fn fetch_at(hub: &TestHub, path: &str) -> Self {
+        let answer = hub.send(TestRequest::get().uri(path)).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        Self::read(&answer.body, path)
+    }
+
+    /// Reads a request object.
+    pub fn read(jws: &str, path: &str) -> Self {
+        let part = |n: usize| {
+            let bytes = digest::from_base64url(jws.split('.').nth(n).unwrap()).unwrap();
+            serde_json::from_slice(&bytes).unwrap()
+        };
+        Self { link: String::new(), path: path.to_owned(), header: part(0), claims: part(1) }
+    }
+
+    pub fn path(&self) -> String {
+        self.path.clone()
+    }
+
+    /// Returns a parameter of the link.
+    pub fn parameter(&self, name: &str) -> String {
+        let query = self.link.split_once('?').unwrap().1.as_bytes();
+        let mut pairs = url::form_urlencoded::parse(query);
+        pairs.find(|(known, _)| known == name).unwrap().1.into_owned()
+    }
+
+    /// Encrypts a response to the key of the request.
+    pub fn encrypt(&self, response: &Value) -> String {
+        let key = self.claims["client_metadata"]["jwks"]["keys"][0].as_object().unwrap();
+        encrypt_response(key, "A128GCM", response.to_string().as_bytes()).unwrap()
+    }
+}
