@@ -16,6 +16,7 @@ mod from_settings;
 pub mod health;
 mod hub_parts;
 pub mod init;
+pub mod key_device;
 mod keys;
 mod local_hub;
 mod metrics_sampler;

@@ -41,6 +41,7 @@ pub use validation::data_providers::RegisteredDataProvider;
 pub use validation::dated_secret::DatedSecret;
 pub use validation::localized_text::text_in_language;
 pub use validation::operators::{OperatorAccount, PeerAccess, PrivateListenerAccess};
+pub use validation::pkcs11::Pkcs11Access;
 pub use validation::service_providers::RegisteredClient;
 pub use validation::subject_keys::SubjectKeysByVersion;
 pub use validation::theme::Theme;

@@ -150,7 +150,11 @@ impl SupportId {
 }
 
 /// A value that must not reach a log, a page or an error. `Debug` prints `***`; there is no
-/// `Display`.
+/// `Display`:
+///
+/// ```compile_fail
+/// println!("{}", passerelle::ids::Secret::new("hunter2"));
+/// ```
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret<T>(T);

@@ -27,6 +27,8 @@ pub mod redis_server;
 pub mod register_conformance;
 #[cfg(test)]
 pub mod samples;
+#[cfg(feature = "pkcs11")]
+pub mod softhsm;
 #[cfg(test)]
 pub mod store_conformance;
 pub mod wait;

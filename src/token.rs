@@ -6,16 +6,21 @@
 pub mod certificate_signer;
 pub mod client_certificate;
 pub mod client_keys;
+mod content_key;
 pub mod decrypt;
 pub mod decryption_key;
 pub mod dpop_key;
 pub mod dpop_proof;
 pub mod encrypt;
 mod jwe;
+pub mod key_device;
 pub mod keyfiles;
 pub mod keyring;
 pub mod logout_token;
 pub mod mint;
+#[cfg(feature = "pkcs11")]
+pub mod pkcs11;
+pub mod pkcs11_uri;
 pub mod response_key;
 mod signing_key;
 pub mod upstream_keys;

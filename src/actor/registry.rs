@@ -148,8 +148,12 @@ impl Connectors {
     /// Returns the unverified `state` of an encrypted authorization response; `None` if the
     /// connector can't decrypt it.
     #[must_use]
-    pub fn claimed_state(&self, id: &ConnectorId, response: &Secret<String>) -> Option<String> {
-        self.connector(id)?.claimed_state(response)
+    pub async fn claimed_state(
+        &self,
+        id: &ConnectorId,
+        response: &Secret<String>,
+    ) -> Option<String> {
+        self.connector(id)?.claimed_state(response).await
     }
 
     /// Returns a connector.

@@ -10,6 +10,11 @@ use crate::token::keyfiles;
 pub enum BuildError {
     #[error(transparent)]
     Keys(#[from] keyfiles::KeyFileError),
+    #[cfg(feature = "pkcs11")]
+    #[error(transparent)]
+    Pkcs11(#[from] crate::token::pkcs11::Pkcs11ModuleError),
+    #[error("{0}; see docs/keys-in-hardware.md")]
+    KeyDevice(String),
     #[error("the signing keys can't be used for verification: {0}")]
     OwnKeys(#[from] crate::token::verify::JwsError),
     #[error("the connector {id} can't be built: {error}")]

@@ -25,7 +25,15 @@ use crate::telemetry::Metrics;
 /// Returns every error that would keep `serve` from starting, each with its fix.
 #[must_use]
 pub fn find_startup_errors(loaded: &LoadedConfig, env: &Env) -> Vec<BuildError> {
-    let mut faults = prepare_hub(loaded, env, HubKeys::FromFolder).err().unwrap_or_default();
+    let mut faults = match prepare_hub(loaded, env, HubKeys::FromFolder) {
+        Ok(prepared) => {
+            let (keys, now) = (&prepared.keys.shared, env.now());
+            let (ring, upstream) = (keys.ring.load(), keys.upstream.load());
+            let rings = [&**ring, upstream.assertion()];
+            rings.into_iter().flat_map(|ring| keys.device.check_keys(ring, now)).collect()
+        }
+        Err(faults) => faults,
+    };
     let audit = &loaded.settings.audit;
     if audit.sink == AuditSink::File {
         faults.extend(file::check_writable(&audit.path).err().map(BuildError::from));

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::audit_log::{self, KeyStates};
 use super::build_error::BuildError;
+use super::key_device::HubKeyDevice;
 use crate::audit::Audit;
 use crate::env::{Env, Timestamp};
 use crate::telemetry::CheckFinding;
@@ -45,9 +46,10 @@ impl KeySets {
         Ok(Self { own: VerificationKeys::from_jwks(&ring.verification_jwks(now))?, ring, upstream })
     }
 
-    fn load(folder: &Path, now: Timestamp) -> Result<Self, BuildError> {
+    fn load(folder: &Path, device: &HubKeyDevice, now: Timestamp) -> Result<Self, BuildError> {
+        let folder = device.key_folder(folder);
         Self::new(
-            keyfiles::load_keyring(folder, now)?,
+            keyfiles::load_keyring(folder.clone(), now)?,
             keyfiles::load_upstream_keys(folder, now)?,
             now,
         )
@@ -64,6 +66,8 @@ pub(super) struct SharedKeys {
     last_error: Arc<ArcSwapOption<CheckFinding>>,
     /// Requests an immediate reload; `None` for fixed keys.
     reload_requests: Option<mpsc::Sender<oneshot::Sender<()>>>,
+    /// Holds the private keys that are not in the folder.
+    pub device: HubKeyDevice,
     env: Env,
 }
 
@@ -113,10 +117,15 @@ pub(super) struct LoadedKeys {
 ///
 /// # Errors
 /// Returns an error if the folder can't be read or lacks a usable key.
-pub(super) fn load_keys(folder: &Path, env: &Env, keys: HubKeys) -> Result<LoadedKeys, BuildError> {
+pub(super) fn load_keys(
+    folder: &Path,
+    env: &Env,
+    keys: HubKeys,
+    device: HubKeyDevice,
+) -> Result<LoadedKeys, BuildError> {
     let now = env.now();
     let (KeySets { ring, own, upstream }, channel) = match keys {
-        HubKeys::FromFolder => (KeySets::load(folder, now)?, Some(mpsc::channel(1))),
+        HubKeys::FromFolder => (KeySets::load(folder, &device, now)?, Some(mpsc::channel(1))),
         HubKeys::Given { ring, upstream } => (KeySets::new(ring, upstream, now)?, None),
     };
     let (now, requested) = channel.unzip();
@@ -126,6 +135,7 @@ pub(super) fn load_keys(folder: &Path, env: &Env, keys: HubKeys) -> Result<Loade
         upstream: Arc::new(ArcSwap::from_pointee(upstream)),
         last_error: Arc::default(),
         reload_requests: now,
+        device,
         env: env.clone(),
     };
     Ok(LoadedKeys { shared, requested })
@@ -137,6 +147,8 @@ pub(super) fn start_key_reload(
     folder: &Path,
     audit: &Audit,
 ) -> SharedKeys {
+    let env = shared.env.clone();
+    shared.device.start_watch(&shared.ring, move || env.now());
     if let Some(requested) = requested {
         actix::spawn(reload_loop(folder.to_owned(), shared.clone(), requested, audit.clone()));
     }
@@ -161,8 +173,8 @@ async fn reload_loop(
             _ = round.tick() => None,
             done = requested.recv() => done,
         };
-        let (folder, now) = (folder.clone(), env.now());
-        match tokio::task::spawn_blocking(move || KeySets::load(&folder, now)).await {
+        let (folder, device, now) = (folder.clone(), shared.device.clone(), env.now());
+        match tokio::task::spawn_blocking(move || KeySets::load(&folder, &device, now)).await {
             Ok(Ok(KeySets { ring, own, upstream })) => {
                 shared.ring.store(Arc::new(ring));
                 shared.own.store(Arc::new(own));

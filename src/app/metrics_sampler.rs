@@ -142,7 +142,8 @@ impl MetricSources {
         metrics.clear_active_keys();
         let rows = keyfiles::key_rows(&self.keys.ring.load(), &self.keys.upstream.load(), now);
         for row in rows.iter().filter(|row| row.state == KeyState::Current) {
-            metrics.set_active_key(row.purpose.as_str(), row.alg, row.since);
+            let labels = [row.purpose.as_str(), row.alg, row.location.as_str()];
+            metrics.set_active_key(labels, row.since);
         }
     }
 }

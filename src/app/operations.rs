@@ -33,11 +33,13 @@ impl HubOperations for LocalHubOperations {
     async fn rotate_keys(&self) -> Result<Vec<NewKey>, String> {
         let (folder, env, lead) =
             (self.key_folder.clone(), self.env.clone(), self.signing_key_lead);
-        let rotation =
-            tokio::task::spawn_blocking(move || keyfiles::rotate_keys(&folder, &env, lead))
-                .await
-                .map_err(|error| error.to_string())?
-                .map_err(|error| error.to_string())?;
+        let device = self.keys.device.clone();
+        let rotation = tokio::task::spawn_blocking(move || {
+            keyfiles::rotate_keys(device.key_folder(&folder), &env, lead)
+        })
+        .await
+        .map_err(|error| error.to_string())?
+        .map_err(|error| error.to_string())?;
         self.keys.reload().await?;
         let new_key = |CreatedKey { purpose, kid, from }: CreatedKey| NewKey {
             kid,

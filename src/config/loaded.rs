@@ -27,6 +27,7 @@ use super::validation::consistency;
 use super::validation::data_providers::RegisteredDataProvider;
 use super::validation::declarations::Declarations;
 use super::validation::operators::PrivateListenerAccess;
+use super::validation::pkcs11::Pkcs11Access;
 use super::validation::service_providers::{self, RegisteredClient};
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
@@ -55,6 +56,8 @@ pub struct LoadedConfig {
     pub private_access: PrivateListenerAccess,
     /// Headers of each request to the trace collector.
     pub trace_headers: TraceHeaders,
+    /// The token that holds private keys; `None` if they are in files.
+    pub pkcs11: Option<Pkcs11Access>,
     /// The `[register]` table of the chosen kind, with its secrets.
     pub register: Option<ConfiguredTable>,
     /// The `[store]` table of the chosen kind, with its secrets.
@@ -139,7 +142,7 @@ fn load_all_files(
     let theme_file = checked.as_ref().and_then(|checked| checked.settings.theme.as_deref());
     let theme = theme::load_theme(theme_file, problems);
     problems.extend(parsed.conflicts(checked.as_ref()));
-    let warnings = file_warnings(&parsed.services, connectors.as_deref(), checked.as_ref());
+    let mut warnings = file_warnings(&parsed.services, connectors.as_deref(), checked.as_ref());
     let clients = ClientChecks::new(context, platform, checked.as_ref(), declarations.as_ref())
         .check(parsed, problems);
     let all: Vec<&SourceFile> =
@@ -150,6 +153,9 @@ fn load_all_files(
         return None;
     }
     let read = main.iter().chain(all);
+    warnings.extend(
+        read.clone().flat_map(|source| secret_rules::group_readable_secrets(source, folder)),
+    );
     let exposed_secrets =
         read.flat_map(|source| secret_rules::exposed_secrets(source, folder)).collect();
     let files = clients.with_connectors(connectors?)?;
@@ -256,6 +262,7 @@ fn assemble(
         admin_token,
         private_access,
         trace_headers,
+        pkcs11,
     } = checked;
     let providers = checked_files.data_providers.iter();
     warnings.extend(providers.filter_map(leftovers::data_provider_warning));
@@ -275,6 +282,7 @@ fn assemble(
         admin_token,
         private_access,
         trace_headers,
+        pkcs11,
         register: None,
         store: None,
         service_providers,

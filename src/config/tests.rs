@@ -8,6 +8,7 @@ mod generated_files;
 pub(crate) mod kinds;
 mod leftovers;
 mod operators;
+mod pkcs11;
 mod public_clients;
 mod registration;
 mod secrets;

@@ -32,6 +32,7 @@ pub mod logo;
 pub mod mapping;
 pub mod notices;
 pub mod operators;
+pub mod pkcs11;
 pub mod place_name_files;
 pub mod proxies;
 pub(super) mod public_clients;

@@ -208,7 +208,8 @@ impl Connector for OidcConnector {
         let dpop = upstream.dpop_session(attempt.redirect.dpop_key.as_ref())?;
         let call = (&*provider, CallPurpose::Login);
         let tokens = upstream.exchange_code(call, code, &attempt, dpop.as_ref()).await?;
-        let tokens = OidcTokens { id_token: upstream.decrypt_id_token(tokens.id_token)?, ..tokens };
+        let tokens =
+            OidcTokens { id_token: upstream.decrypt_id_token(tokens.id_token).await?, ..tokens };
         let id_token = upstream.verify_id_token(&provider, &tokens, &attempt).await?;
         let now = upstream.env.now();
         let auth_time = match upstream.kind.auth_time {
@@ -246,8 +247,8 @@ impl Connector for OidcConnector {
         })
     }
 
-    fn claimed_state(&self, response: &Secret<String>) -> Option<String> {
-        self.upstream.claimed_state(response)
+    async fn claimed_state(&self, response: &Secret<String>) -> Option<String> {
+        self.upstream.claimed_state(response).await
     }
 
     async fn end_session(&self, request: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {

@@ -272,10 +272,11 @@ impl DemoServiceProvider {
             nonce: &pending.nonce,
             acr: pending.sign_in.level,
         };
-        let id_token = verify::verify_id_token(&tokens.id_token, &keys, &expected, self.env.now())?;
+        let now = self.env.now();
+        let id_token = verify::verify_id_token(&tokens.id_token, &keys, &expected, now).await?;
         let answer = self.hub.fetch_userinfo(&pending.metadata, &tokens.access_token).await?;
         let userinfo =
-            verify::verify_userinfo(&answer, &keys, &expected, &id_token, self.env.now())?;
+            verify::verify_userinfo(&answer, &keys, &expected, &id_token, self.env.now()).await?;
         let frame = |name: &str| matches!(name, "iss" | "aud" | "exp" | "iat");
         let claims = userinfo.jws.claims.iter().filter(|(name, _)| !frame(name));
         let claims = claims

@@ -9,6 +9,7 @@ use super::Grants;
 use crate::assurance::Platform;
 use crate::config::ServiceProvider;
 use crate::ids::ClientId;
+use crate::protocol::alg::SigningAlg;
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::trace;
@@ -77,18 +78,35 @@ fn encryption_failed(key: &EncryptionKey, error: JweEncryptError) -> ErrorCode {
 /// Waits for the signature of a response, in a span of its own.
 ///
 /// # Errors
-/// `SigningFailed`.
+/// `SigningFailed`; `KeyDeviceUnavailable` if the key is in a device that failed.
 pub(super) async fn signed_response(
     name: &str,
     signing: impl Future<Output = Result<String, SigningError>>,
 ) -> Result<String, ErrorCode> {
     trace::start_span("sign").run(signing).await.map_err(|error| {
         tracing::error!(%error, "{name} could not be signed");
-        ErrorCode::SigningFailed
+        match error {
+            SigningError::Device(_) => ErrorCode::KeyDeviceUnavailable,
+            _ => ErrorCode::SigningFailed,
+        }
     })
 }
 
 impl Grants {
+    /// Checks that no device of a current signing key has failed. Known from memory.
+    ///
+    /// # Errors
+    /// `KeyDeviceUnavailable`.
+    pub(super) fn check_signing_keys(&self) -> Result<(), ErrorCode> {
+        let now = self.core.env.now();
+        let is_available = |alg| self.signer.is_available(alg, now);
+        if [SigningAlg::ES256, SigningAlg::RS256].into_iter().all(is_available) {
+            Ok(())
+        } else {
+            Err(ErrorCode::KeyDeviceUnavailable)
+        }
+    }
+
     /// Checks that responses for this service provider can be encrypted now. Without registered
     /// encryption they always can.
     ///
@@ -102,11 +120,12 @@ impl Grants {
         Ok(())
     }
 
-    /// Checks that every response to this request can be encrypted now.
+    /// Checks that every response to this request can be signed and encrypted now.
     ///
     /// # Errors
-    /// `ClientKeysMissing`.
+    /// `ClientKeysMissing`, `KeyDeviceUnavailable`.
     pub fn check_request_keys(&self, request: &AuthorizationRequest) -> Result<(), ErrorCode> {
+        self.check_signing_keys()?;
         self.check_response_keys(&request.client_id)?;
         if request.redirect.is_signed()
             && let Some(client) =

@@ -75,7 +75,8 @@ impl Grants {
     /// Exchanges a code for an access token and an ID token.
     ///
     /// # Errors
-    /// Those of [`Grants::authenticate`], and `ClientKeysMissing`, before the code is touched; an
+    /// Those of [`Grants::authenticate`], `ClientKeysMissing` and `KeyDeviceUnavailable`, before the
+    /// code is touched (the last also afterwards, if the device fails just then); an
     /// `invalid_grant` code for every defect of the code, which is consumed; the hub's own
     /// failures.
     pub async fn redeem_code(&self, request: &TokenRequest) -> Result<TokenResponse, GrantError> {
@@ -95,6 +96,8 @@ impl Grants {
         // Checked before the code is taken: a service provider whose keys are briefly unavailable
         // does not lose its code.
         let envelope = self.response_encryption(client, ResponseKind::IdToken)?;
+        // Likewise while the device that holds the hub's keys has failed.
+        self.check_signing_keys()?;
         // Likewise a client whose proof needs a nonce, which it learns from the answer.
         let sender = self.verify_token_sender(client, &request.sender)?;
         let now = self.core.env.now();

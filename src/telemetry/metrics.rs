@@ -3,6 +3,7 @@
 mod clients;
 mod connectors;
 mod declare;
+mod key_device;
 mod logins;
 mod operations;
 mod rate_limits;
@@ -78,6 +79,7 @@ pub struct Metrics {
     clients: clients::ClientMetrics,
     store: store::StoreMetrics,
     actors: store::ActorMetrics,
+    key_device: key_device::KeyDeviceMetrics,
     operations: operations::OperationsMetrics,
     limits: rate_limits::LimitMetrics,
 }
@@ -100,6 +102,7 @@ impl Metrics {
             clients: clients::ClientMetrics::new(&declare)?,
             store: store::StoreMetrics::new(&declare)?,
             actors: store::ActorMetrics::new(&declare)?,
+            key_device: key_device::KeyDeviceMetrics::new(&declare)?,
             operations: operations::OperationsMetrics::new(&declare)?,
             limits: rate_limits::LimitMetrics::new(&declare)?,
             samplers: Mutex::default(),

@@ -7,8 +7,8 @@
 
 use serde_json::{Map, Value};
 
-use super::decryption_key::DecryptionKey;
-use super::jwe;
+use super::decryption_key::{DecryptionError, DecryptionKey};
+use super::key_device::KeyDeviceError;
 use super::upstream_keys::UpstreamKeys;
 use super::verify::MAX_JWT_BYTES;
 use crate::digest;
@@ -29,7 +29,7 @@ pub struct JweAlgorithms {
 }
 
 /// Why a text is not an acceptable JWE around a JWS. Contains nothing of the text.
-#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum JweDecryptError {
     #[error("it is longer than 64 KiB")]
     TooLarge,
@@ -59,15 +59,18 @@ pub enum JweDecryptError {
     Unsigned,
     #[error("its content is encrypted again")]
     Nested,
+    /// The device that holds the hub's key failed.
+    #[error(transparent)]
+    Device(KeyDeviceError),
 }
 
 /// Decrypts a compact JWE and returns the compact JWS content, which is not verified yet.
 ///
-/// Checks the whole header before it uses the private key.
+/// Checks the whole header before it uses the private key. Waits only for the device of a key.
 ///
 /// # Errors
 /// The first rule that the JWE breaks.
-pub fn decrypt_jwe(
+pub async fn decrypt_jwe(
     compact: &str,
     algorithms: JweAlgorithms,
     keys: &UpstreamKeys,
@@ -92,11 +95,14 @@ pub fn decrypt_jwe(
         return Err(JweDecryptError::Malformed);
     }
     let key = select_key(&header, algorithms.alg, keys, now)?;
-    let decrypter = key.decrypter(algorithms.alg).ok_or(JweDecryptError::UnknownKey)?;
-    let (content, _) = jwe::CONTEXT
-        .deserialize_compact(compact, decrypter)
-        .map_err(|_| JweDecryptError::DecryptionFailed)?;
-    check_nested_jws(content)
+    if !key.supports(algorithms.alg) {
+        return Err(JweDecryptError::UnknownKey);
+    }
+    let content = key.decrypt(compact, &header, algorithms.alg).await;
+    check_nested_jws(content.map_err(|error| match error {
+        DecryptionError::Undecryptable => JweDecryptError::DecryptionFailed,
+        DecryptionError::Device(error) => JweDecryptError::Device(error),
+    })?)
 }
 
 fn decoded_len(part: &str) -> Option<usize> {

@@ -5,8 +5,11 @@ use josekit::jwe::{JweDecrypter, JweHeader};
 use josekit::jwk::Jwk;
 use serde_json::{Map, Value};
 
+use super::content_key::ContentKey;
 use super::jwe;
+use super::key_device::{DeviceKey, KeyDeviceError, KeyLocation};
 use super::signing_key::{self, KeyError, PrivateJwk};
+use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
@@ -23,6 +26,14 @@ pub enum KeyKind {
 impl KeyKind {
     /// In the order of the published key set.
     pub const ALL: [Self; 2] = [Self::Ec, Self::Rsa];
+
+    /// Returns the kind of a key of this family.
+    const fn from_family(family: SigningAlg) -> Self {
+        match family {
+            SigningAlg::ES256 => Self::Ec,
+            SigningAlg::RS256 => Self::Rsa,
+        }
+    }
 
     /// Returns its algorithms, the preferred one first.
     #[must_use]
@@ -58,7 +69,21 @@ struct AlgorithmKey {
     alg: EncryptionAlg,
     kid: String,
     public: String,
-    decrypter: Box<dyn JweDecrypter>,
+    private: PrivateDecryptionKey,
+}
+
+/// The private half of a decryption key.
+enum PrivateDecryptionKey {
+    Local(Box<dyn JweDecrypter>),
+    Device(DeviceKey),
+}
+
+/// Why a JWE could not be decrypted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum DecryptionError {
+    /// It was encrypted to another key, or modified.
+    Undecryptable,
+    Device(KeyDeviceError),
 }
 
 impl DecryptionKey {
@@ -68,16 +93,53 @@ impl DecryptionKey {
     /// Any [`KeyError`] but `Generation`.
     pub fn parse(private: &PrivateJwk, created: Timestamp) -> Result<Self, KeyError> {
         let (family, public, kid) = signing_key::identified_public_half(private)?;
-        let kind = match family {
-            SigningAlg::ES256 => KeyKind::Ec,
-            SigningAlg::RS256 => KeyKind::Rsa,
-        };
-        let ways = kind
+        let kind = KeyKind::from_family(family);
+        let algorithm_keys = kind
             .algorithms()
             .iter()
-            .map(|alg| AlgorithmKey::new(*alg, &kid, private.reveal(), &public))
+            .map(|alg| AlgorithmKey::local(*alg, &kid, private.reveal(), &public))
             .collect::<Result<_, _>>()?;
-        Ok(Self { kind, kid, created, algorithm_keys: ways })
+        Ok(Self { kind, kid, created, algorithm_keys })
+    }
+
+    /// Creates a key whose private half is in a device, from its public JWK and the algorithms that
+    /// the device has. Calls no device.
+    ///
+    /// # Errors
+    /// `NotPublic`, `UnsupportedType`, `KidMismatch`; `Unusable` also if no algorithm fits the key.
+    pub fn in_device(
+        public: &Map<String, Value>,
+        algorithms: &[EncryptionAlg],
+        key: &DeviceKey,
+        created: Timestamp,
+    ) -> Result<Self, KeyError> {
+        let (family, public, kid) = signing_key::identified_device_half(public)?;
+        let kind = KeyKind::from_family(family);
+        let offered = kind.algorithms().iter().filter(|alg| algorithms.contains(alg));
+        let algorithm_keys: Vec<AlgorithmKey> = offered
+            .map(|alg| {
+                AlgorithmKey::new(*alg, &kid, PrivateDecryptionKey::Device(key.clone()), &public)
+            })
+            .collect();
+        if algorithm_keys.is_empty() || algorithm_keys.len() != algorithms.len() {
+            return Err(KeyError::Unusable);
+        }
+        Ok(Self { kind, kid, created, algorithm_keys })
+    }
+
+    /// Returns the key in a device; `None` for a local key.
+    #[must_use]
+    pub fn device_key(&self) -> Option<&DeviceKey> {
+        self.algorithm_keys.iter().find_map(|key| match &key.private {
+            PrivateDecryptionKey::Local(_) => None,
+            PrivateDecryptionKey::Device(key) => Some(key),
+        })
+    }
+
+    /// Returns where the private half is.
+    #[must_use]
+    pub fn location(&self) -> KeyLocation {
+        self.device_key().map_or(KeyLocation::File, |_| KeyLocation::Pkcs11)
     }
 
     /// Returns the public JWKs, one per algorithm, with `kid`, `use` and `alg`.
@@ -91,9 +153,39 @@ impl DecryptionKey {
         self.algorithm_keys.iter().any(|key| key.kid == kid)
     }
 
-    /// Returns the decrypter for `alg`; `None` if the key is of another kind.
-    pub(super) fn decrypter(&self, alg: EncryptionAlg) -> Option<&dyn JweDecrypter> {
-        self.algorithm_keys.iter().find(|key| key.alg == alg).map(|key| key.decrypter.as_ref())
+    /// Returns true if the key can decrypt this algorithm.
+    pub(super) fn supports(&self, alg: EncryptionAlg) -> bool {
+        self.algorithm_keys.iter().any(|key| key.alg == alg)
+    }
+
+    /// Decrypts a compact JWE whose header was checked. Waits only for a device.
+    ///
+    /// # Errors
+    /// `Undecryptable`, also if the key is of another kind; `Device` if the device failed.
+    pub(super) async fn decrypt(
+        &self,
+        compact: &str,
+        header: &Map<String, Value>,
+        alg: EncryptionAlg,
+    ) -> Result<Vec<u8>, DecryptionError> {
+        let key = self.algorithm_keys.iter().find(|key| key.alg == alg);
+        let content = match key.map(|key| &key.private) {
+            None => return Err(DecryptionError::Undecryptable),
+            Some(PrivateDecryptionKey::Local(decrypter)) => {
+                jwe::CONTEXT.deserialize_compact(compact, decrypter.as_ref())
+            }
+            Some(PrivateDecryptionKey::Device(key)) => {
+                let encrypted_key = compact.split('.').nth(1).and_then(digest::from_base64url);
+                let encrypted_key = encrypted_key.ok_or(DecryptionError::Undecryptable)?;
+                let content_key = ContentKey::obtain(alg, key, header, &encrypted_key).await;
+                let content_key = content_key.map_err(|error| match error {
+                    KeyDeviceError::Rejected(_) => DecryptionError::Undecryptable,
+                    error => DecryptionError::Device(error),
+                })?;
+                jwe::CONTEXT.deserialize_compact(compact, &content_key)
+            }
+        };
+        content.map(|(content, _)| content).map_err(|_| DecryptionError::Undecryptable)
     }
 }
 
@@ -121,7 +213,7 @@ impl std::fmt::Debug for DecryptionKey {
 }
 
 impl AlgorithmKey {
-    fn new(
+    fn local(
         alg: EncryptionAlg,
         thumbprint: &str,
         private: &Map<String, Value>,
@@ -129,12 +221,21 @@ impl AlgorithmKey {
     ) -> Result<Self, KeyError> {
         let decrypter = decrypter(alg, private)?;
         check_key_pair(alg, decrypter.as_ref(), public)?;
+        Ok(Self::new(alg, thumbprint, PrivateDecryptionKey::Local(decrypter), public))
+    }
+
+    fn new(
+        alg: EncryptionAlg,
+        thumbprint: &str,
+        private: PrivateDecryptionKey,
+        public: &Map<String, Value>,
+    ) -> Self {
         let kid = match alg {
             EncryptionAlg::EcdhEs | EncryptionAlg::RsaOaep256 => thumbprint.to_owned(),
             EncryptionAlg::RsaOaep => format!("{thumbprint}.{}", alg.as_str()),
         };
         let public = signing_key::published_jwk(public.clone(), &kid, "enc", alg.as_str());
-        Ok(Self { alg, kid, public, decrypter })
+        Self { alg, kid, public, private }
     }
 }
 

@@ -6,24 +6,32 @@
 //! | `assertion/` | authenticate the hub to identity providers | the same |
 //! | `encryption/` | decrypt what identity providers encrypt to the hub | without `signs_from` |
 //!
+//! If a PKCS#11 token holds the private half, `jwk` is the public JWK, and `pkcs11` is the key's URI;
+//! `algorithms` lists what a decryption key can do.
+//!
 //! Times are Unix seconds; files have mode 0600, folders 0700. Does not know when the folder is
 //! read again, or the command line.
 
 mod file;
+mod new_key;
+mod rows;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use self::file::{
-    NewKeyFile, StoredKey, TemporaryFile, create_folder, decryption_file_name, read_keys,
-    signing_file_name,
+    StoredKey, TemporaryFile, create_folder, decryption_file_name, read_keys, signing_file_name,
 };
+use self::new_key::{KeySpec, add_keys};
+pub use self::rows::{KeyRow, key_rows};
 use super::decryption_key::{DecryptionKey, KeyKind};
-use super::keyring::{KeyState, Keyring, KeyringError, RETIRED_KEY_LIFETIME};
-use super::signing_key::{self, KeyError, SigningKey};
-use super::upstream_keys::{PUBLICATION_DELAY, RETIRED_DECRYPTION_KEY_LIFETIME, UpstreamKeys};
+use super::key_device::{DeviceKeyGenerator, KeyDevice, KeyDeviceError, UnusedKeyDevice};
+use super::keyring::{KeyState, Keyring, KeyringError};
+use super::signing_key::KeyError;
+use super::upstream_keys::{PUBLICATION_DELAY, UpstreamKeys};
 use crate::atomic_file::parent_folder;
 use crate::env::{Env, Timestamp};
 use crate::identity::pivot::Derivation;
@@ -70,6 +78,42 @@ pub enum KeyFileError {
     Busy { path: PathBuf, temporary: PathBuf },
     #[error("a new key could not be generated: {0}")]
     Generation(KeyError),
+    #[error("a new key could not be generated: {0}")]
+    Device(KeyDeviceError),
+    #[error(
+        "{path}: its private key is in a PKCS#11 token; add the table [pkcs11] to passerelle.toml (docs/keys-in-hardware.md)"
+    )]
+    NoDevice { path: PathBuf },
+}
+
+/// A key folder, and the device that holds the private keys which are not in it.
+#[derive(Clone)]
+pub struct KeyFolder<'a> {
+    pub folder: &'a Path,
+    /// `None` rejects keys in a device.
+    pub device: Option<Arc<dyn KeyDevice>>,
+    /// Where new keys are generated; `None` means in the folder.
+    pub new_keys: Option<NewDeviceKeys<'a>>,
+}
+
+/// Which new keys are generated in a device.
+#[derive(Clone, Copy)]
+pub struct NewDeviceKeys<'a> {
+    pub generator: &'a dyn DeviceKeyGenerator,
+    pub purposes: &'a [KeyPurpose],
+}
+
+/// A folder whose keys are listed, published or verified with: keys in a device don't sign.
+impl<'a> From<&'a Path> for KeyFolder<'a> {
+    fn from(folder: &'a Path) -> Self {
+        Self { folder, device: Some(Arc::new(UnusedKeyDevice)), new_keys: None }
+    }
+}
+
+impl<'a> From<&'a PathBuf> for KeyFolder<'a> {
+    fn from(folder: &'a PathBuf) -> Self {
+        Self::from(folder.as_path())
+    }
 }
 
 /// What a key of the folder is for.
@@ -102,21 +146,6 @@ impl KeyPurpose {
     }
 }
 
-/// One line of `passerelle keys list`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct KeyRow {
-    pub purpose: KeyPurpose,
-    pub kid: String,
-    /// JOSE names.
-    pub alg: &'static str,
-    pub state: KeyState,
-    /// When the key entered this state; for `Next`, when it was created.
-    pub since: Timestamp,
-    /// When the key leaves this state: `Next` takes over, `Current` is replaced (if a successor
-    /// exists), `Retired` is removed.
-    pub until: Option<Timestamp>,
-}
-
 /// A key that was created.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CreatedKey {
@@ -130,8 +159,16 @@ pub struct CreatedKey {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeyRotation {
     pub added: Vec<CreatedKey>,
-    /// Ids of the keys whose files were removed: retired for over 30 days.
-    pub removed: Vec<String>,
+    /// Keys whose files were removed: retired for over 30 days.
+    pub removed: Vec<RemovedKey>,
+}
+
+/// A key whose file was removed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RemovedKey {
+    pub kid: String,
+    /// Its private key in a device, which the operator removes.
+    pub uri: Option<String>,
 }
 
 /// Result of [`create_subject_key`].
@@ -146,8 +183,21 @@ pub enum SubjectKeyOutcome {
 ///
 /// # Errors
 /// Any error of a file, and `NoCurrent` unless an EC and an RSA key can sign at `now`.
-pub fn load_keyring(dir: &Path, now: Timestamp) -> Result<Keyring, KeyFileError> {
-    Keyring::new(read_keys(dir)?, now).map_err(|error| match error {
+pub fn load_keyring<'a>(
+    source: impl Into<KeyFolder<'a>>,
+    now: Timestamp,
+) -> Result<Keyring, KeyFileError> {
+    let source = source.into();
+    load_ring_of(&source, KeyPurpose::Tokens, now)
+}
+
+fn load_ring_of(
+    source: &KeyFolder<'_>,
+    purpose: KeyPurpose,
+    now: Timestamp,
+) -> Result<Keyring, KeyFileError> {
+    let dir = &purpose.folder(source.folder);
+    Keyring::new(read_keys(dir, source)?, now).map_err(|error| match error {
         KeyringError::NoCurrent(alg) => KeyFileError::NoCurrent { path: dir.into(), alg },
         KeyringError::Key(error) => KeyFileError::Key { path: dir.into(), error },
     })
@@ -157,10 +207,14 @@ pub fn load_keyring(dir: &Path, now: Timestamp) -> Result<Keyring, KeyFileError>
 ///
 /// # Errors
 /// As [`load_keyring`], and `NoDecryption` unless there is an EC and an RSA key.
-pub fn load_upstream_keys(dir: &Path, now: Timestamp) -> Result<UpstreamKeys, KeyFileError> {
-    let assertion = load_keyring(&KeyPurpose::Assertion.folder(dir), now)?;
-    let path = KeyPurpose::Encryption.folder(dir);
-    UpstreamKeys::new(read_keys(&path)?, assertion)
+pub fn load_upstream_keys<'a>(
+    source: impl Into<KeyFolder<'a>>,
+    now: Timestamp,
+) -> Result<UpstreamKeys, KeyFileError> {
+    let source = source.into();
+    let assertion = load_ring_of(&source, KeyPurpose::Assertion, now)?;
+    let path = KeyPurpose::Encryption.folder(source.folder);
+    UpstreamKeys::new(read_keys(&path, &source)?, assertion)
         .map_err(|kind| KeyFileError::NoDecryption { path, kind })
 }
 
@@ -169,25 +223,29 @@ pub fn load_upstream_keys(dir: &Path, now: Timestamp) -> Result<UpstreamKeys, Ke
 ///
 /// # Errors
 /// `Exists` if no key is missing; errors of existing files; `Unwritable`, `Busy`, `Generation`.
-pub fn create_keys(dir: &Path, env: &Env) -> Result<Vec<CreatedKey>, KeyFileError> {
-    let now = env.now();
+pub fn create_keys<'a>(
+    source: impl Into<KeyFolder<'a>>,
+    env: &Env,
+) -> Result<Vec<CreatedKey>, KeyFileError> {
+    let (source, now) = (source.into(), env.now());
+    let dir = source.folder;
     for purpose in [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption] {
         create_folder(&purpose.folder(dir))?;
     }
     let mut missing = Vec::new();
     for purpose in SIGNING_PURPOSES {
-        let ring = Keyring::new_unchecked(read_keys(&purpose.folder(dir))?);
+        let ring = Keyring::new_unchecked(read_keys(&purpose.folder(dir), &source)?);
         let lacks = ALGORITHMS.into_iter().filter(|alg| ring.current(*alg, now).is_none());
         missing.extend(lacks.map(|alg| KeySpec::Signing { purpose, alg, from: now }));
     }
-    let decryption: Vec<DecryptionKey> = read_keys(&KeyPurpose::Encryption.folder(dir))?;
+    let decryption: Vec<DecryptionKey> = read_keys(&KeyPurpose::Encryption.folder(dir), &source)?;
     let lacks =
         KeyKind::ALL.into_iter().filter(|kind| !decryption.iter().any(|key| key.kind == *kind));
     missing.extend(lacks.map(|kind| KeySpec::Decryption { kind, from: now }));
     if missing.is_empty() {
         return Err(KeyFileError::Exists { path: dir.into() });
     }
-    add_keys(dir, &missing, now)
+    add_keys(&source, &missing, env)
 }
 
 /// Adds the next key of each kind, and removes keys retired for over 30 days. The next signing keys
@@ -198,9 +256,15 @@ pub fn create_keys(dir: &Path, env: &Env) -> Result<Vec<CreatedKey>, KeyFileErro
 /// # Errors
 /// `Waiting` while a next key is not in use yet; `NoCurrent`; errors of the files; `Unwritable`,
 /// `Generation`.
-pub fn rotate_keys(dir: &Path, env: &Env, lead: Duration) -> Result<KeyRotation, KeyFileError> {
-    let now = env.now();
-    let (tokens, upstream) = (load_keyring(dir, now)?, load_upstream_keys(dir, now)?);
+pub fn rotate_keys<'a>(
+    source: impl Into<KeyFolder<'a>>,
+    env: &Env,
+    lead: Duration,
+) -> Result<KeyRotation, KeyFileError> {
+    let (source, now) = (source.into(), env.now());
+    let dir = source.folder;
+    let (tokens, upstream) =
+        (load_keyring(source.clone(), now)?, load_upstream_keys(source.clone(), now)?);
     let rows = key_rows(&tokens, &upstream, now);
     if let Some(KeyRow { purpose, kid, until, .. }) =
         rows.iter().find(|row| row.state == KeyState::Next)
@@ -216,7 +280,7 @@ pub fn rotate_keys(dir: &Path, env: &Env, lead: Duration) -> Result<KeyRotation,
         .flat_map(|purpose| ALGORITHMS.map(|alg| KeySpec::Signing { purpose, alg, from }));
     let decryption =
         KeyKind::ALL.map(|kind| KeySpec::Decryption { kind, from: now + PUBLICATION_DELAY });
-    let added = add_keys(dir, &signing.chain(decryption).collect::<Vec<_>>(), now)?;
+    let added = add_keys(&source, &signing.chain(decryption).collect::<Vec<_>>(), env)?;
     let mut removed = Vec::new();
     for row in rows {
         if let (KeyState::Retired { .. }, Some(until)) = (row.state, row.until)
@@ -228,7 +292,7 @@ pub fn rotate_keys(dir: &Path, env: &Env, lead: Duration) -> Result<KeyRotation,
             };
             let path = row.purpose.folder(dir).join(name);
             fs::remove_file(&path).map_err(|cause| KeyFileError::Unwritable { path, cause })?;
-            removed.push(row.kid);
+            removed.push(RemovedKey { kid: row.kid, uri: row.uri });
         }
     }
     Ok(KeyRotation { added, removed })
@@ -239,10 +303,11 @@ pub fn rotate_keys(dir: &Path, env: &Env, lead: Duration) -> Result<KeyRotation,
 /// # Errors
 /// Errors of the folder and its files.
 pub fn list_keys(dir: &Path, now: Timestamp) -> Result<Vec<KeyRow>, KeyFileError> {
-    let tokens = Keyring::new_unchecked(read_keys(dir)?);
+    let source = KeyFolder::from(dir);
+    let tokens = Keyring::new_unchecked(read_keys(dir, &source)?);
     let assertion =
-        Keyring::new_unchecked(read_keys_if_exists(&KeyPurpose::Assertion.folder(dir))?);
-    let decryption = read_keys_if_exists(&KeyPurpose::Encryption.folder(dir))?;
+        Keyring::new_unchecked(read_keys_if_exists(&KeyPurpose::Assertion.folder(dir), &source)?);
+    let decryption = read_keys_if_exists(&KeyPurpose::Encryption.folder(dir), &source)?;
     Ok(key_rows(&tokens, &UpstreamKeys::new_unchecked(decryption, assertion), now))
 }
 
@@ -272,101 +337,16 @@ const ALGORITHMS: [SigningAlg; 2] = [SigningAlg::ES256, SigningAlg::RS256];
 const SIGNING_PURPOSES: [KeyPurpose; 2] = [KeyPurpose::Tokens, KeyPurpose::Assertion];
 
 /// Reads the keys of a folder that earlier versions did not have.
-fn read_keys_if_exists<K: StoredKey>(dir: &Path) -> Result<Vec<K>, KeyFileError> {
-    match read_keys(dir) {
+fn read_keys_if_exists<K: StoredKey>(
+    dir: &Path,
+    source: &KeyFolder<'_>,
+) -> Result<Vec<K>, KeyFileError> {
+    match read_keys(dir, source) {
         Err(KeyFileError::Folder { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
             Ok(Vec::new())
         }
         outcome => outcome,
     }
-}
-
-/// Lists every key with its state.
-#[must_use]
-pub fn key_rows(tokens: &Keyring, upstream: &UpstreamKeys, now: Timestamp) -> Vec<KeyRow> {
-    let signing = |purpose: KeyPurpose, ring: &Keyring| -> Vec<KeyRow> {
-        let row = |(key, state): (&SigningKey, KeyState)| {
-            let (since, until) = match state {
-                KeyState::Current => {
-                    (key.signs_from, ring.successor(key).map(|next| next.signs_from))
-                }
-                KeyState::Next => (key.created, Some(key.signs_from)),
-                KeyState::Retired { since } => (since, Some(since + RETIRED_KEY_LIFETIME)),
-            };
-            KeyRow { purpose, kid: key.kid.clone(), alg: key.alg.as_str(), state, since, until }
-        };
-        ring.states(now).into_iter().map(row).collect()
-    };
-    let decryption = upstream.states(now).into_iter().map(|(key, state)| {
-        let (since, until) = match state {
-            KeyState::Current => (key.created, upstream.retirement_time(key)),
-            KeyState::Next => (key.created, Some(key.created + PUBLICATION_DELAY)),
-            KeyState::Retired { since } => (since, Some(since + RETIRED_DECRYPTION_KEY_LIFETIME)),
-        };
-        KeyRow {
-            purpose: KeyPurpose::Encryption,
-            kid: key.kid.clone(),
-            alg: key.kind.as_str(),
-            state,
-            since,
-            until,
-        }
-    });
-    let mut rows = signing(KeyPurpose::Tokens, tokens);
-    rows.extend(signing(KeyPurpose::Assertion, upstream.assertion()));
-    rows.extend(decryption);
-    rows
-}
-
-/// A key to create.
-enum KeySpec {
-    Signing { purpose: KeyPurpose, alg: SigningAlg, from: Timestamp },
-    Decryption { kind: KeyKind, from: Timestamp },
-}
-
-impl KeySpec {
-    fn generate(&self, created: Timestamp) -> Result<(CreatedKey, NewKeyFile), KeyError> {
-        let (purpose, from) = match self {
-            Self::Signing { purpose, from, .. } => (*purpose, *from),
-            Self::Decryption { from, .. } => (KeyPurpose::Encryption, *from),
-        };
-        let jwk = signing_key::generate(match self {
-            Self::Signing { alg, .. } => *alg,
-            Self::Decryption { kind: KeyKind::Ec, .. } => SigningAlg::ES256,
-            Self::Decryption { kind: KeyKind::Rsa, .. } => SigningAlg::RS256,
-        })?;
-        let (kid, file_name, signs_from) = match self {
-            Self::Signing { .. } => {
-                let key = SigningKey::parse(&jwk, created, from)?;
-                (key.kid.clone(), key.file_name(), Some(from))
-            }
-            Self::Decryption { .. } => {
-                let key = DecryptionKey::parse(&jwk, created)?;
-                (key.kid.clone(), key.file_name(), None)
-            }
-        };
-        Ok((CreatedKey { purpose, kid, from }, NewKeyFile { file_name, signs_from, created, jwk }))
-    }
-}
-
-fn add_keys(
-    dir: &Path,
-    wanted: &[KeySpec],
-    created: Timestamp,
-) -> Result<Vec<CreatedKey>, KeyFileError> {
-    // All keys are generated before the first is written, so that a failure leaves the folder
-    // unchanged.
-    let keys = wanted
-        .iter()
-        .map(|one| one.generate(created))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(KeyFileError::Generation)?;
-    let mut created_keys = Vec::new();
-    for (created_key, file) in keys {
-        file.write(&created_key.purpose.folder(dir))?;
-        created_keys.push(created_key);
-    }
-    Ok(created_keys)
 }
 
 #[cfg(test)]

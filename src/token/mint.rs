@@ -9,29 +9,43 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::key_device::KeyDeviceError;
 use super::keyring::Keyring;
+use super::signing_key::{SignatureError, SigningKey};
 use crate::env::Timestamp;
 use crate::protocol::alg::SigningAlg;
 
 /// Why signing failed; always an error of the hub.
-#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum SigningError {
     #[error("there is no {} key that signs now", .0.as_str())]
     NoKey(SigningAlg),
     #[error("signing failed")]
     Signature,
+    /// The device that holds the key failed.
+    #[error(transparent)]
+    Device(#[from] KeyDeviceError),
     #[error("the claims could not be serialized to JSON")]
     Payload,
 }
 
-/// Signs for the hub: a key ring in memory, or later a hardware module.
+impl From<SignatureError> for SigningError {
+    fn from(error: SignatureError) -> Self {
+        match error {
+            SignatureError::Local => Self::Signature,
+            SignatureError::Device(error) => Self::Device(error),
+        }
+    }
+}
+
+/// Signs for the hub, with keys in memory or in a device.
 #[async_trait]
 pub trait Signer: Send + Sync {
     /// Returns a compact JWS (RFC 7515 §7.1) over `payload`, with `alg`, `typ` and `kid` in its
     /// header, signed with the key of `alg` that is current at `now`.
     ///
     /// # Errors
-    /// `NoKey` or `Signature`.
+    /// `NoKey`, `Signature` or `Device`.
     async fn sign(
         &self,
         alg: SigningAlg,
@@ -39,6 +53,12 @@ pub trait Signer: Send + Sync {
         payload: &[u8],
         now: Timestamp,
     ) -> Result<String, SigningError>;
+
+    /// Returns false if a key of `alg` is current and its device has failed. Known from memory.
+    #[must_use]
+    fn is_available(&self, _alg: SigningAlg, _now: Timestamp) -> bool {
+        true
+    }
 }
 
 #[async_trait]
@@ -58,10 +78,14 @@ impl Signer for Keyring {
         token.push_str(&header);
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(payload, &mut token);
-        let signature = key.sign(token.as_bytes()).ok_or(SigningError::Signature)?;
+        let signature = key.sign(token.as_bytes()).await?;
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(signature, &mut token);
         Ok(token)
+    }
+
+    fn is_available(&self, alg: SigningAlg, now: Timestamp) -> bool {
+        self.current(alg, now).is_none_or(SigningKey::is_available)
     }
 }
 
@@ -76,6 +100,10 @@ impl Signer for ArcSwap<Keyring> {
         now: Timestamp,
     ) -> Result<String, SigningError> {
         self.load_full().sign(alg, typ, payload, now).await
+    }
+
+    fn is_available(&self, alg: SigningAlg, now: Timestamp) -> bool {
+        self.load().is_available(alg, now)
     }
 }
 

@@ -5,6 +5,7 @@ use josekit::jwk::alg::ec::EcCurve;
 use josekit::jws::{ES256, JwsSigner, JwsVerifier, RS256};
 use serde_json::{Map, Value, json};
 
+use super::key_device::{DeviceKey, KeyDeviceError, KeyLocation};
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::Secret;
@@ -36,6 +37,8 @@ pub enum KeyError {
     KidMismatch,
     #[error("OpenSSL could not generate a key")]
     Generation,
+    #[error("the JWK of a key in a device must hold its public half and nothing else")]
+    NotPublic,
 }
 
 /// A parsed signing key.
@@ -50,14 +53,29 @@ pub struct SigningKey {
     public: String,
     /// `base64url({"alg":…,"typ":"JWT","kid":…})`: the header of nearly every token, computed once.
     jwt_header: String,
-    signer: Box<dyn JwsSigner>,
+    private: PrivateSigningKey,
+}
+
+/// The private half of a signing key.
+enum PrivateSigningKey {
+    Local(Box<dyn JwsSigner>),
+    Device { key: DeviceKey, verifier: Box<dyn JwsVerifier> },
+}
+
+/// Why a key did not sign.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum SignatureError {
+    #[error("OpenSSL failed")]
+    Local,
+    #[error(transparent)]
+    Device(#[from] KeyDeviceError),
 }
 
 impl SigningKey {
     /// Parses a private JWK, and checks with one signature that its halves belong together.
     ///
     /// # Errors
-    /// Any [`KeyError`] but `Generation`.
+    /// Any [`KeyError`] but `Generation` and `NotPublic`.
     pub fn parse(
         private: &PrivateJwk,
         created: Timestamp,
@@ -66,9 +84,69 @@ impl SigningKey {
         let (alg, half, kid) = identified_public_half(private)?;
         let signer = build_signer(alg, private.reveal())?;
         check_key_pair(alg, signer.as_ref(), &half)?;
+        let private = PrivateSigningKey::Local(signer);
+        Ok(Self::new((alg, kid, half), private, created, signs_from))
+    }
+
+    /// Creates a key whose private half is in a device, from its public JWK. Calls no device.
+    ///
+    /// # Errors
+    /// `NotPublic`, `UnsupportedType`, `Unusable`, `KidMismatch`.
+    pub fn in_device(
+        public: &Map<String, Value>,
+        key: DeviceKey,
+        created: Timestamp,
+        signs_from: Timestamp,
+    ) -> Result<Self, KeyError> {
+        let (alg, half, kid) = identified_device_half(public)?;
+        let private = PrivateSigningKey::Device { key, verifier: build_verifier(alg, &half)? };
+        Ok(Self::new((alg, kid, half), private, created, signs_from))
+    }
+
+    fn new(
+        (alg, kid, half): (SigningAlg, String, Map<String, Value>),
+        private: PrivateSigningKey,
+        created: Timestamp,
+        signs_from: Timestamp,
+    ) -> Self {
         let public = published_jwk(half, &kid, "sig", alg.as_str());
         let jwt_header = encoded_header(alg, "JWT", &kid);
-        Ok(Self { alg, kid, created, signs_from, public, jwt_header, signer })
+        Self { alg, kid, created, signs_from, public, jwt_header, private }
+    }
+
+    /// Returns the key in a device; `None` for a local key.
+    #[must_use]
+    pub const fn device_key(&self) -> Option<&DeviceKey> {
+        match &self.private {
+            PrivateSigningKey::Local(_) => None,
+            PrivateSigningKey::Device { key, .. } => Some(key),
+        }
+    }
+
+    /// Returns where the private half is.
+    #[must_use]
+    pub const fn location(&self) -> KeyLocation {
+        match &self.private {
+            PrivateSigningKey::Local(_) => KeyLocation::File,
+            PrivateSigningKey::Device { .. } => KeyLocation::Pkcs11,
+        }
+    }
+
+    /// Returns true if the key in a device verifies the signature.
+    #[must_use]
+    pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+        match &self.private {
+            PrivateSigningKey::Local(_) => false,
+            PrivateSigningKey::Device { verifier, .. } => {
+                verifier.verify(message, signature).is_ok()
+            }
+        }
+    }
+
+    /// Returns false while the device that holds the key has failed.
+    #[must_use]
+    pub fn is_available(&self) -> bool {
+        self.device_key().is_none_or(|key| key.device.is_available())
     }
 
     /// Returns the public JWK, with `kid`, `use` and `alg`.
@@ -87,10 +165,19 @@ impl SigningKey {
         }
     }
 
-    /// Returns the raw JWS signature over `signing_input` (RFC 7515 §5.1); `None` if OpenSSL fails.
-    #[must_use]
-    pub fn sign(&self, signing_input: &[u8]) -> Option<Vec<u8>> {
-        self.signer.sign(signing_input).ok()
+    /// Returns the raw JWS signature over `signing_input` (RFC 7515 §5.1). Waits only for a device.
+    ///
+    /// # Errors
+    /// OpenSSL or the device failed.
+    pub async fn sign(&self, signing_input: &[u8]) -> Result<Vec<u8>, SignatureError> {
+        match &self.private {
+            PrivateSigningKey::Local(signer) => {
+                signer.sign(signing_input).map_err(|_| SignatureError::Local)
+            }
+            PrivateSigningKey::Device { key, verifier } => {
+                Ok(key.sign_verified(self.alg, verifier.as_ref(), signing_input).await?)
+            }
+        }
     }
 }
 
@@ -137,6 +224,25 @@ pub(super) fn identified_public_half(
     match private.reveal().get("kid") {
         Some(named) if named.as_str() != Some(&kid) => Err(KeyError::KidMismatch),
         _ => Ok((alg, public, kid)),
+    }
+}
+
+/// Returns the public half of the JWK of a key in a device, and its thumbprint.
+///
+/// # Errors
+/// `NotPublic` if it has other members than the public ones and `kid`; `UnsupportedType`,
+/// `Unusable`, `KidMismatch`.
+pub(super) fn identified_device_half(
+    public: &Map<String, Value>,
+) -> Result<(SigningAlg, Map<String, Value>, String), KeyError> {
+    let (alg, half) = public_half(public)?;
+    if public.keys().any(|name| name != "kid" && !half.contains_key(name)) {
+        return Err(KeyError::NotPublic);
+    }
+    let kid = thumbprint(&half);
+    match public.get("kid") {
+        Some(named) if named.as_str() != Some(&kid) => Err(KeyError::KidMismatch),
+        _ => Ok((alg, half, kid)),
     }
 }
 
@@ -209,18 +315,26 @@ fn check_key_pair(
     signer: &dyn JwsSigner,
     public: &Map<String, Value>,
 ) -> Result<(), KeyError> {
-    let jwk = Jwk::from_map(public.clone()).map_err(|_| KeyError::Unusable)?;
-    let verifier: Box<dyn JwsVerifier> = match alg {
-        SigningAlg::ES256 => {
-            Box::new(ES256.verifier_from_jwk(&jwk).map_err(|_| KeyError::Unusable)?)
-        }
-        SigningAlg::RS256 => {
-            Box::new(RS256.verifier_from_jwk(&jwk).map_err(|_| KeyError::Unusable)?)
-        }
-    };
+    let verifier = build_verifier(alg, public)?;
     let probe = b"passerelle";
     let signature = signer.sign(probe).map_err(|_| KeyError::Unusable)?;
     verifier.verify(probe, &signature).map_err(|_| KeyError::KeyPairMismatch)
+}
+
+fn build_verifier(
+    alg: SigningAlg,
+    public: &Map<String, Value>,
+) -> Result<Box<dyn JwsVerifier>, KeyError> {
+    let jwk = Jwk::from_map(public.clone()).map_err(|_| KeyError::Unusable)?;
+    match alg {
+        SigningAlg::ES256 => {
+            ES256.verifier_from_jwk(&jwk).map(|verifier| Box::new(verifier) as Box<dyn JwsVerifier>)
+        }
+        SigningAlg::RS256 => {
+            RS256.verifier_from_jwk(&jwk).map(|verifier| Box::new(verifier) as Box<dyn JwsVerifier>)
+        }
+    }
+    .map_err(|_| KeyError::Unusable)
 }
 
 fn encoded_header(alg: SigningAlg, typ: &str, kid: &str) -> String {
@@ -229,75 +343,4 @@ fn encoded_header(alg: SigningAlg, typ: &str, kid: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(jwk: &PrivateJwk) -> Result<SigningKey, KeyError> {
-        SigningKey::parse(jwk, Timestamp::default(), Timestamp::default())
-    }
-
-    fn with(jwk: &PrivateJwk, name: &str, value: Value) -> PrivateJwk {
-        let mut members = jwk.reveal().clone();
-        members.insert(name.into(), value);
-        Secret::new(members)
-    }
-
-    #[test]
-    fn kid_is_the_thumbprint_of_rfc_7638_3_1() {
-        let n = "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw";
-        let public =
-            json!({ "kty": "RSA", "n": n, "e": "AQAB", "alg": "RS256", "kid": "2011-04-29" });
-        let (_, public) = public_half(public.as_object().unwrap()).unwrap();
-        assert_eq!(thumbprint(&public), "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
-    }
-
-    #[test]
-    fn the_public_half_holds_nothing_private() {
-        for (alg, names) in [
-            (SigningAlg::ES256, ["alg", "crv", "kid", "kty", "use", "x", "y"].as_slice()),
-            (SigningAlg::RS256, ["alg", "e", "kid", "kty", "n", "use"].as_slice()),
-        ] {
-            let key = parse(&generate(alg).unwrap()).unwrap();
-            let public: Map<String, Value> = serde_json::from_str(key.public_jwk()).unwrap();
-            let mut found: Vec<_> = public.keys().map(String::as_str).collect();
-            found.sort_unstable();
-            assert_eq!(found, names);
-            assert!(!format!("{key:?}").contains("\"d\""));
-        }
-    }
-
-    #[test]
-    fn new_rsa_keys_have_3072_bits_and_those_of_2048_still_work() {
-        let bits = |jwk: &PrivateJwk| {
-            let (_, public) = public_half(jwk.reveal()).unwrap();
-            8 * digest::from_base64url(public["n"].as_str().unwrap()).unwrap().len()
-        };
-        let (new, former) =
-            (generate(SigningAlg::RS256).unwrap(), generate_ephemeral(SigningAlg::RS256).unwrap());
-        assert_eq!((bits(&new), bits(&former)), (3072, 2048));
-        assert!(parse(&new).is_ok() && parse(&former).is_ok());
-    }
-
-    #[test]
-    fn damaged_keys_are_refused_by_what_is_wrong_with_them() {
-        let ec = generate(SigningAlg::ES256).unwrap();
-        let other = generate(SigningAlg::ES256).unwrap();
-        let mut swapped = with(&ec, "x", other.reveal()["x"].clone());
-        swapped = with(&swapped, "y", other.reveal()["y"].clone());
-        let small = Secret::new(Jwk::generate_rsa_key(1024).unwrap().into());
-        for (jwk, error) in [
-            (swapped, KeyError::KeyPairMismatch),
-            (with(&ec, "kid", "mine".into()), KeyError::KidMismatch),
-            (with(&ec, "kid", 7.into()), KeyError::KidMismatch),
-            (with(&ec, "crv", "P-384".into()), KeyError::UnsupportedType),
-            (with(&ec, "kty", "oct".into()), KeyError::UnsupportedType),
-            (with(&ec, "use", "enc".into()), KeyError::Unusable),
-            (with(&ec, "alg", "ES384".into()), KeyError::Unusable),
-            (with(&ec, "d", Value::Null), KeyError::Unusable),
-            (with(&ec, "y", Value::Null), KeyError::Unusable),
-            (small, KeyError::Unusable),
-        ] {
-            assert_eq!(parse(&jwk).map(|_| ()).unwrap_err(), error);
-        }
-    }
-}
+mod tests;

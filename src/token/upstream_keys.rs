@@ -148,7 +148,10 @@ pub(crate) mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::token::SigningKey;
+    use crate::token::key_device::{DeviceKey, UnusedKeyDevice};
     use crate::token::keyring::tests::{RING, T0};
+    use crate::token::pkcs11_uri::Pkcs11Uri;
 
     /// Keys for all tests that don't depend on them; they sign from the Unix epoch on.
     pub(crate) static KEYS: LazyLock<Arc<UpstreamKeys>> =
@@ -156,6 +159,29 @@ pub(crate) mod tests {
 
     pub(crate) fn ec(created: Timestamp) -> DecryptionKey {
         DecryptionKey::parse(&signing_key::generate(SigningAlg::ES256).unwrap(), created).unwrap()
+    }
+
+    /// Keys whose private halves are in a device that does not answer.
+    pub(crate) fn in_absent_device() -> UpstreamKeys {
+        let now = Timestamp::default();
+        let uri = Pkcs11Uri::from_id(vec![1]);
+        let key = DeviceKey { device: Arc::new(UnusedKeyDevice), uri };
+        let public = |(key, _): (&SigningKey, _)| {
+            let jwk: serde_json::Map<String, Value> =
+                serde_json::from_str(key.public_jwk()).unwrap();
+            signing_key::public_half(&jwk).unwrap().1
+        };
+        let halves: Vec<_> = RING.states(T0).into_iter().map(public).collect();
+        let signing = halves.iter().map(|half| SigningKey::in_device(half, key.clone(), now, now));
+        let decryption = halves.iter().map(|half| {
+            let algorithms: &[EncryptionAlg] = match half["kty"].as_str() {
+                Some("EC") => &[EncryptionAlg::EcdhEs],
+                _ => &[EncryptionAlg::RsaOaep256],
+            };
+            DecryptionKey::in_device(half, algorithms, &key, now).unwrap()
+        });
+        let ring = Keyring::new_unchecked(signing.collect::<Result<_, _>>().unwrap());
+        UpstreamKeys::new_unchecked(decryption.collect(), ring)
     }
 
     fn set(keys: &UpstreamKeys, now: Timestamp) -> Vec<Value> {

@@ -121,11 +121,15 @@ async fn run_callback(
         held_logins::find_by_state(hub, held, state).await.map_err(Rejection::OutsideLogin)
     };
     // A stranger's response is not decrypted: nothing of this browser expects one.
-    let decrypted_state = |response: &Secret<String>| {
-        let expects = !held.logins.is_empty();
-        expects.then(|| hub.connectors.claimed_state(&connector, response)).flatten()
+    let decrypted_state = async |response: &Secret<String>| {
+        if held.logins.is_empty() {
+            None
+        } else {
+            hub.connectors.claimed_state(&connector, response).await
+        }
     };
-    let Some((state, params)) = callback_params(&context.request, decrypted_state) else {
+    let params = callback_params(&context.request, decrypted_state).await;
+    let Some((state, params)) = params else {
         let code = ErrorCode::IdpStateUnusable;
         return Err(unusable_idp_response(code, find_by_state(None).await?, connector));
     };
@@ -144,9 +148,9 @@ async fn run_callback(
 /// Returns the `state` and the other parameters of an identity provider's response; `None` if
 /// `state` is missing or empty, or a parameter is malformed or repeated (RFC 6749 §3.1).
 /// `decrypted_state` finds it in an encrypted response.
-fn callback_params(
+async fn callback_params(
     request: &HttpRequest,
-    decrypted_state: impl FnOnce(&Secret<String>) -> Option<String>,
+    decrypted_state: impl AsyncFnOnce(&Secret<String>) -> Option<String>,
 ) -> Option<(String, CallbackParams)> {
     let query = form::parse_query(request.query_string()).ok()?;
     let owned = |name| query.single(name).ok().map(|value| value.map(str::to_owned));
@@ -160,7 +164,7 @@ fn callback_params(
     let state = match (owned("state")?, &params.response) {
         // A compact JWE has five parts (RFC 7516 §3.1).
         (None, Some(response)) if response.reveal().split('.').count() == 5 => {
-            decrypted_state(response)
+            decrypted_state(response).await
         }
         (None, Some(response)) => CallbackParams::claimed_state(response.reveal()),
         (state, _) => state,

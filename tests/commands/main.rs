@@ -17,6 +17,8 @@ mod connector_kind;
 mod folder;
 mod idp;
 mod init;
+#[cfg(feature = "pkcs11")]
+mod key_device;
 mod output;
 mod plan;
 mod restart;

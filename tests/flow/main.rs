@@ -32,6 +32,8 @@ mod email_domains;
 mod fapi;
 mod high;
 mod introspection;
+#[cfg(feature = "pkcs11")]
+mod key_device;
 mod languages;
 mod level_names;
 mod levels;

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use passerelle::app::admin_client::AdminClient;
+use passerelle::app::key_device::HubKeyDevice;
 use passerelle::audit::chain::to_rfc3339;
-use passerelle::config::admin_access::AdminAccess;
+use passerelle::config::admin_access::{AdminAccess, KeySettings};
 use passerelle::config::{Diagnostic, Environment};
 use passerelle::env::{Env, Timestamp};
-use passerelle::token::keyfiles::{self, CreatedKey, KeyPurpose, KeyRotation, KeyRow};
+use passerelle::token::keyfiles::{self, CreatedKey, KeyPurpose, KeyRotation, KeyRow, RemovedKey};
 use passerelle::token::keyring::{DEFAULT_ROTATION_LEAD, JWKS_MAX_AGE, KeyState};
 use serde::Serialize;
 
@@ -24,8 +25,13 @@ const RELOAD_HINT: &str = "a running hub loads them within 30 s, or at once on S
 pub enum KeysCommand {
     /// Create the first keys (EC P-256 and 3072-bit RSA), or those that are missing.
     New {
-        #[arg(long, default_value = "config/keys")]
-        dir: PathBuf,
+        /// Folder of passerelle.toml, which sets the key folder and the table [pkcs11]. Default: the
+        /// parent of --dir.
+        #[arg(long)]
+        config: Option<PathBuf>,
+        /// Folder of the keys. Default: as set in passerelle.toml.
+        #[arg(long)]
+        dir: Option<PathBuf>,
         /// Also create the key of pairwise subjects in this file; an existing file is not
         /// overwritten.
         #[arg(long)]
@@ -71,8 +77,10 @@ impl KeysCommand {
     pub fn run(self) -> CommandResult {
         let env = Env::system();
         match self {
-            Self::New { dir, subject_key } => {
-                for key in keyfiles::create_keys(&dir, &env)? {
+            Self::New { config, dir, subject_key } => {
+                let config = config_folder(config, dir.as_deref());
+                let (folder, device) = open_keys(config.as_deref(), dir)?;
+                for key in keyfiles::create_keys(device.key_folder(&folder), &env)? {
                     outln!("created {} ({})", key.kid, key.purpose.as_str());
                 }
                 if let Some(path) = subject_key {
@@ -104,6 +112,11 @@ struct KeyView<'r> {
     state: &'static str,
     since: String,
     until: Option<String>,
+    /// `file` or `pkcs11`.
+    location: &'static str,
+    /// URI of a key in a token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri: Option<&'r str>,
 }
 
 impl<'r> From<&'r KeyRow> for KeyView<'r> {
@@ -115,6 +128,8 @@ impl<'r> From<&'r KeyRow> for KeyView<'r> {
             state: state_name(row.state),
             since: to_rfc3339(row.since),
             until: row.until.map(to_rfc3339),
+            location: row.location.as_str(),
+            uri: row.uri.as_deref(),
         }
     }
 }
@@ -128,7 +143,7 @@ const fn state_name(state: KeyState) -> &'static str {
 }
 
 fn print_table(rows: &[KeyRow]) {
-    let head = ["KID", "USE", "ALG", "STATE", "SINCE", "UNTIL"].map(str::to_owned);
+    let head = ["KID", "USE", "ALG", "STATE", "SINCE", "UNTIL", "LOCATION"].map(str::to_owned);
     let cells = |row: &KeyRow| {
         let until = row.until.map_or_else(|| "-".to_owned(), format_time);
         [
@@ -138,13 +153,14 @@ fn print_table(rows: &[KeyRow]) {
             state_name(row.state).into(),
             format_time(row.since),
             until,
+            row.location.as_str().into(),
         ]
     };
-    let table: Vec<[String; 6]> = [head].into_iter().chain(rows.iter().map(cells)).collect();
+    let table: Vec<[String; 7]> = [head].into_iter().chain(rows.iter().map(cells)).collect();
     let width = |column: usize| {
         table.iter().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..6).map(width).collect();
+    let widths: Vec<usize> = (0..7).map(width).collect();
     for row in &table {
         let padded: Vec<String> =
             row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
@@ -154,15 +170,19 @@ fn print_table(rows: &[KeyRow]) {
 
 impl RotateArguments {
     fn run(self, env: &Env) -> CommandResult {
-        let access = self.read_access()?;
-        let folder = self.dir.or_else(|| access.as_ref().map(|access| access.keys.clone()));
-        let folder = folder.unwrap_or_else(|| "config/keys".into());
+        let config = config_folder(self.config, self.dir.as_deref());
+        let access = |folder: &PathBuf| {
+            let read = AdminAccess::read(folder, &Environment::from_process());
+            read.map_err(|problems| unusable(folder, &problems))
+        };
+        let access = config.as_ref().map(access).transpose()?;
+        let (folder, device) = open_keys(config.as_deref(), self.dir)?;
         let lead = self
             .lead
             .map(Duration::from_secs)
             .or_else(|| access.as_ref().map(|access| access.signing_key_lead));
         let lead = lead.unwrap_or(DEFAULT_ROTATION_LEAD);
-        let rotation = keyfiles::rotate_keys(&folder, env, lead)?;
+        let rotation = keyfiles::rotate_keys(device.key_folder(&folder), env, lead)?;
         print_rotation(&rotation);
         if lead < JWKS_MAX_AGE {
             outln!(
@@ -176,25 +196,37 @@ impl RotateArguments {
         };
         Ok(reload_running_hub(access, self.private.as_deref(), &rotation))
     }
+}
 
-    /// Reads the access settings; returns `None` without a passerelle.toml.
-    fn read_access(&self) -> Result<Option<AdminAccess>, String> {
-        let around = self.dir.as_deref().map(|dir| {
-            dir.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
-        });
-        let folder = self.config.as_deref().or(around).unwrap_or(Path::new("config"));
-        if self.config.is_none() && !folder.join("passerelle.toml").exists() {
-            return Ok(None);
-        }
-        let unusable = |problems: Vec<Diagnostic>| {
-            let problems: String = problems.iter().map(|problem| format!("\n{problem}")).collect();
-            format!(
-                "{} is invalid, and nothing was rotated{problems}",
-                folder.join("passerelle.toml").display()
-            )
-        };
-        AdminAccess::read(folder, &Environment::from_process()).map(Some).map_err(unusable)
-    }
+/// Returns the folder of `passerelle.toml`; `None` if there is none and none was named.
+fn config_folder(config: Option<PathBuf>, dir: Option<&Path>) -> Option<PathBuf> {
+    let around = dir.map(|dir| {
+        dir.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    });
+    let folder = around.unwrap_or(Path::new("config"));
+    let found = || folder.join("passerelle.toml").exists().then(|| folder.to_owned());
+    config.or_else(found)
+}
+
+/// Reads where keys are, and the device in which new ones are generated.
+fn open_keys(
+    config: Option<&Path>,
+    dir: Option<PathBuf>,
+) -> Result<(PathBuf, HubKeyDevice), String> {
+    let read = |folder| KeySettings::read(folder, &Environment::from_process());
+    let settings =
+        config.map(|folder| read(folder).map_err(|problems| unusable(folder, &problems)));
+    let settings = settings.transpose()?;
+    let token = settings.as_ref().and_then(|settings| settings.pkcs11.as_ref());
+    let device = HubKeyDevice::open(token, None).map_err(|error| error.to_string())?;
+    let configured = settings.map(|settings| settings.keys);
+    Ok((dir.or(configured).unwrap_or_else(|| "config/keys".into()), device))
+}
+
+fn unusable(folder: &Path, problems: &[Diagnostic]) -> String {
+    let problems: String = problems.iter().map(|problem| format!("\n{problem}")).collect();
+    let file = folder.join("passerelle.toml");
+    format!("{} is invalid, and no key was changed{problems}", file.display())
 }
 
 fn print_rotation(rotation: &KeyRotation) {
@@ -209,8 +241,11 @@ fn print_rotation(rotation: &KeyRotation) {
             }
         }
     }
-    for kid in &rotation.removed {
+    for RemovedKey { kid, uri } in &rotation.removed {
         outln!("removed {kid}: nothing signed by it or encrypted to it is still valid");
+        if let Some(uri) = uri {
+            outln!("remove {uri} from the token: the hub no longer uses it");
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use super::client_registration::ClientRegistrationConfig;
 use super::defaults;
 use super::limits::{Lifetimes, LimitsConfig};
 use super::metrics::MetricLabels;
+use super::pkcs11::Pkcs11Config;
 use super::private_listener::PrivateListener;
 use super::public_listener::PublicListener;
 use super::quotas::QuotasConfig;
@@ -93,6 +94,10 @@ pub struct Settings {
     /// Folder of keys, written by `passerelle keys`.
     #[serde(default = "defaults::keys")]
     pub keys: PathBuf,
+    /// The device that holds private keys, for example a hardware security module. Default: the keys
+    /// are in files.
+    #[serde(default)]
+    pub pkcs11: Option<Pkcs11Config>,
     /// Folder of connector files.
     #[serde(default = "defaults::connectors")]
     pub connectors: PathBuf,

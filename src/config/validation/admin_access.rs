@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::pkcs11::{Pkcs11Access, check_pkcs11};
 use crate::config::loading::schema_node;
 use crate::config::loading::settings_overlay::apply_environment;
 use crate::config::loading::{
@@ -16,6 +17,34 @@ use crate::ids::Secret;
 /// Minimum length of an administration token in characters.
 const MIN_ADMIN_TOKEN_CHARS: usize = 32;
 
+/// What a command needs to create keys.
+#[derive(Clone, Debug)]
+pub struct KeySettings {
+    /// The folder of the hub's keys.
+    pub keys: PathBuf,
+    /// The token in which new keys are generated.
+    pub pkcs11: Option<Pkcs11Access>,
+}
+
+impl KeySettings {
+    /// Reads `passerelle.toml`, and of its secrets only the PIN: the others may not exist yet.
+    ///
+    /// # Errors
+    /// Returns the problems of the file and the PIN.
+    pub fn read(folder: &Path, environment: &Environment) -> Result<Self, Vec<Diagnostic>> {
+        let mut problems = Vec::new();
+        let (source, settings) = read_settings(folder, environment)?;
+        let rules = SecretRules::default();
+        let context = settings_context(folder, environment, &rules);
+        let pkcs11 = check_pkcs11(&source, &settings, &context, &mut problems);
+        if problems.is_empty() {
+            Ok(Self { keys: folder.join(&settings.keys), pkcs11 })
+        } else {
+            Err(problems)
+        }
+    }
+}
+
 /// What a command needs to administer a running hub.
 #[derive(Clone, Debug)]
 pub struct AdminAccess {
@@ -24,8 +53,6 @@ pub struct AdminAccess {
     pub address: SocketAddr,
     /// Administration token; `None` if the hub has no administration.
     pub admin_token: Option<Secret<String>>,
-    /// The folder of the hub's keys.
-    pub keys: PathBuf,
     /// Time from a signing key's publication to its first use.
     pub signing_key_lead: Duration,
 }
@@ -36,30 +63,41 @@ impl AdminAccess {
     /// # Errors
     /// Returns the problems of the file and the token.
     pub fn read(folder: &Path, environment: &Environment) -> Result<Self, Vec<Diagnostic>> {
-        let source =
-            SourceFile::read(&folder.join("passerelle.toml")).map_err(|problem| vec![problem])?;
-        // Ignores invalid variables, and those of stores and registers.
-        let schema = schema_node::schema_for::<Settings>();
-        let source = apply_environment(source, environment, &schema, &mut Vec::new());
-        let mut problems = Vec::new();
-        let Some(settings) = source.deserialize::<Settings>(&mut problems) else {
-            return Err(problems);
-        };
-        let context = SecretContext {
-            folder,
-            environment,
-            secrets: &SecretRules::default(),
-            owner: SecretOwner::Settings,
-        };
+        let (source, settings) = read_settings(folder, environment)?;
+        let rules = SecretRules::default();
+        let context = settings_context(folder, environment, &rules);
         let admin_token = read_admin_token(&source, &settings.private, &context)
             .map_err(|problem| vec![problem])?;
         Ok(Self {
             address: local_address(settings.private.listen),
             admin_token,
-            keys: folder.join(&settings.keys),
             signing_key_lead: settings.lifetimes.signing_key_lead(),
         })
     }
+}
+
+fn read_settings(
+    folder: &Path,
+    environment: &Environment,
+) -> Result<(SourceFile, Settings), Vec<Diagnostic>> {
+    let source =
+        SourceFile::read(&folder.join("passerelle.toml")).map_err(|problem| vec![problem])?;
+    // Ignores invalid variables, and those of stores and registers.
+    let schema = schema_node::schema_for::<Settings>();
+    let source = apply_environment(source, environment, &schema, &mut Vec::new());
+    let mut problems = Vec::new();
+    match source.deserialize::<Settings>(&mut problems) {
+        Some(settings) => Ok((source, settings)),
+        None => Err(problems),
+    }
+}
+
+const fn settings_context<'a>(
+    folder: &'a Path,
+    environment: &'a Environment,
+    secrets: &'a SecretRules,
+) -> SecretContext<'a> {
+    SecretContext { folder, environment, secrets, owner: SecretOwner::Settings }
 }
 
 /// Reads the token that `private.admin_token` references.

@@ -7,8 +7,8 @@ use crate::connector::error::ConnectorError;
 use crate::env::Env;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
-use crate::token::Signer as _;
 use crate::token::upstream_keys::{MAX_ASSERTION_LIFETIME, UpstreamKeys};
+use crate::token::{Signer as _, SigningError};
 
 /// `client_assertion_type` (RFC 7523 §2.2).
 pub const CLIENT_ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -16,7 +16,7 @@ pub const CLIENT_ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-
 /// Signs an assertion for one request, valid for a minute and with a unique `jti`.
 ///
 /// # Errors
-/// `IdpAssertion` if no key can sign.
+/// `IdpAssertion` if no key can sign, `KeyDeviceUnavailable` if the key's device fails.
 pub async fn sign_client_assertion(
     kind: &OidcKind,
     token_endpoint: &str,
@@ -40,7 +40,14 @@ pub async fn sign_client_assertion(
     });
     let alg = kind.token_endpoint_auth_signing_alg.unwrap_or_default();
     let signed = keys.assertion().sign(alg, "JWT", claims.to_string().as_bytes(), now).await;
-    signed
-        .map(Secret::new)
-        .map_err(|error| ConnectorError::new(ErrorCode::IdpAssertion, error.to_string()))
+    signed.map(Secret::new).map_err(|error| assertion_error(&error))
+}
+
+/// Returns the error of a login whose assertion or request object could not be signed.
+pub(super) fn assertion_error(error: &SigningError) -> ConnectorError {
+    let code = match error {
+        SigningError::Device(_) => ErrorCode::KeyDeviceUnavailable,
+        _ => ErrorCode::IdpAssertion,
+    };
+    ConnectorError::new(code, error.to_string())
 }

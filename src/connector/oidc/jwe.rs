@@ -44,7 +44,7 @@ impl EncryptedResponse {
     ///
     /// # Errors
     /// Returns an error with a distinct code for each violated rule.
-    pub fn decrypt(
+    pub async fn decrypt(
         self,
         compact: &str,
         algorithms: JweAlgorithms,
@@ -56,18 +56,19 @@ impl EncryptedResponse {
             Self::Userinfo => "userinfo",
             Self::Authorization => "authorization response",
         };
-        decrypt_jwe(compact, algorithms, keys, now).map_err(|error| {
-            let code = match self {
-                Self::IdToken | Self::Userinfo => error_code(error),
+        decrypt_jwe(compact, algorithms, keys, now).await.map_err(|error| {
+            let code = match (self, &error) {
+                (_, JweDecryptError::Device(_)) => ErrorCode::KeyDeviceUnavailable,
+                (Self::IdToken | Self::Userinfo, error) => error_code(error),
                 // The browser brings it, and may bring anything.
-                Self::Authorization => ErrorCode::IdpResponseEncryption,
+                (Self::Authorization, _) => ErrorCode::IdpResponseEncryption,
             };
             ConnectorError::new(code, format!("{name}: {error}"))
         })
     }
 }
 
-fn error_code(error: JweDecryptError) -> ErrorCode {
+const fn error_code(error: &JweDecryptError) -> ErrorCode {
     match error {
         JweDecryptError::NotEncrypted => ErrorCode::JweMissing,
         JweDecryptError::TooLarge | JweDecryptError::Malformed => ErrorCode::JweMalformed,
@@ -79,5 +80,6 @@ fn error_code(error: JweDecryptError) -> ErrorCode {
         JweDecryptError::DecryptionFailed => ErrorCode::JweDecryption,
         JweDecryptError::Unsigned => ErrorCode::JweUnsigned,
         JweDecryptError::Nested => ErrorCode::JweNested,
+        JweDecryptError::Device(_) => ErrorCode::KeyDeviceUnavailable,
     }
 }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use url::Url;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
+use super::client_assertion::assertion_error;
 use super::code_exchange::{CallPurpose, assertion_params};
 use super::metadata::ResolvedProvider;
 use super::settings::{UpstreamAuthMethod, UpstreamFeature};
@@ -95,9 +96,7 @@ impl Upstream {
         let payload = Value::Object(claims).to_string();
         let keys = self.hub_keys.load_full();
         let object = keys.assertion().sign(alg, "oauth-authz-req+jwt", payload.as_bytes(), now);
-        let object = object
-            .await
-            .map_err(|error| ConnectorError::new(ErrorCode::IdpAssertion, error.to_string()))?;
+        let object = object.await.map_err(|error| assertion_error(&error))?;
         // OpenID Connect Core §6.1 asks for the other two beside the object; a pushed request needs
         // none of them (RFC 9126 §3).
         let beside: &[&str] =

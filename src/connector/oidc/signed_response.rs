@@ -36,7 +36,7 @@ impl Upstream {
             // A response in plain parameters could be anyone's.
             return Err(unproven("the parameter response is missing"));
         };
-        let response = self.decrypt_response(response)?;
+        let response = self.decrypt_response(response).await?;
         let provider = self.provider().await?;
         let check = |keys: &VerificationKeys| {
             verify_jws(response.reveal(), alg, keys).map_err(|error| match error {
@@ -66,24 +66,23 @@ impl Upstream {
     }
 
     /// Returns the signed response, decrypted if encryption is registered (JARM §2.4, step 1).
-    fn decrypt_response(
+    async fn decrypt_response(
         &self,
         response: &Secret<String>,
     ) -> Result<Secret<String>, ConnectorError> {
         match EncryptedResponse::Authorization.jwe_algorithms(&self.kind) {
-            Some(algorithms) => EncryptedResponse::Authorization.decrypt(
-                response.reveal(),
-                algorithms,
-                &self.hub_keys.load(),
-                self.env.now(),
-            ),
+            Some(algorithms) => {
+                let (keys, now) = (self.hub_keys.load_full(), self.env.now());
+                let encrypted = response.reveal();
+                EncryptedResponse::Authorization.decrypt(encrypted, algorithms, &keys, now).await
+            }
             None => Ok(response.clone()),
         }
     }
 
     /// Returns the unverified `state` of a signed response, decrypted if encryption is registered.
-    pub(super) fn claimed_state(&self, response: &Secret<String>) -> Option<String> {
-        let response = self.decrypt_response(response).inspect_err(|error| {
+    pub(super) async fn claimed_state(&self, response: &Secret<String>) -> Option<String> {
+        let response = self.decrypt_response(response).await.inspect_err(|error| {
             tracing::warn!(connector = %self.id, %error, "authorization response not decrypted");
         });
         CallbackParams::claimed_state(response.ok()?.reveal())

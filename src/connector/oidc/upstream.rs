@@ -196,17 +196,16 @@ impl Upstream {
     ///
     /// # Errors
     /// Returns an error with a distinct code for each violated rule of the JWE.
-    pub(super) fn decrypt_id_token(
+    pub(super) async fn decrypt_id_token(
         &self,
         id_token: Secret<String>,
     ) -> Result<Secret<String>, ConnectorError> {
         match EncryptedResponse::IdToken.jwe_algorithms(&self.kind) {
-            Some(algorithms) => EncryptedResponse::IdToken.decrypt(
-                id_token.reveal(),
-                algorithms,
-                &self.hub_keys.load(),
-                self.env.now(),
-            ),
+            Some(algorithms) => {
+                let keys = self.hub_keys.load_full();
+                let now = self.env.now();
+                EncryptedResponse::IdToken.decrypt(id_token.reveal(), algorithms, &keys, now).await
+            }
             None => Ok(id_token),
         }
     }
@@ -254,10 +253,11 @@ impl Upstream {
         let is_encrypted = token.split('.').count() == 5;
         let token = match EncryptedResponse::IdToken.jwe_algorithms(&self.kind) {
             Some(algorithms) if is_encrypted => EncryptedResponse::IdToken
-                .decrypt(token, algorithms, &self.hub_keys.load(), now)
-                .map_err(|error| ConnectorError {
-                    code: ErrorCode::LogoutTokenEncryption,
-                    ..error
+                .decrypt(token, algorithms, &self.hub_keys.load_full(), now)
+                .await
+                .map_err(|error| match error.code {
+                    ErrorCode::KeyDeviceUnavailable => error,
+                    _ => ConnectorError { code: ErrorCode::LogoutTokenEncryption, ..error },
                 })?,
             _ => Secret::new(token.to_owned()),
         };
@@ -313,12 +313,11 @@ impl Upstream {
             Some(alg) => {
                 let now = self.env.now();
                 let body = match EncryptedResponse::Userinfo.jwe_algorithms(&self.kind) {
-                    Some(algorithms) => EncryptedResponse::Userinfo.decrypt(
-                        userinfo::body_as_text(&body)?,
-                        algorithms,
-                        &self.hub_keys.load(),
-                        now,
-                    )?,
+                    Some(algorithms) => {
+                        let (body, keys) =
+                            (userinfo::body_as_text(&body)?, self.hub_keys.load_full());
+                        EncryptedResponse::Userinfo.decrypt(body, algorithms, &keys, now).await?
+                    }
                     None => Secret::new(userinfo::body_as_text(&body)?.to_owned()),
                 };
                 let expected = userinfo::UserinfoExpectations {

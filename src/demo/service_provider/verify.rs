@@ -58,7 +58,7 @@ impl std::fmt::Display for TokenKind {
 }
 
 /// Error returned when a token is rejected. Holds nothing of the token.
-#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum TokenError {
     #[error("{0} can't be trusted: {1}.")]
     Jws(TokenKind, JwsError),
@@ -86,13 +86,13 @@ pub enum TokenError {
 ///
 /// # Errors
 /// Returns the first rule that it violates.
-pub fn verify_id_token(
+pub async fn verify_id_token(
     token: &str,
     keys: &VerificationKeys,
     expected: &ExpectedToken<'_>,
     now: Timestamp,
 ) -> Result<VerifiedToken, TokenError> {
-    let verified = decrypt_and_verify(TokenKind::Id, token, keys, expected, now)?;
+    let verified = decrypt_and_verify(TokenKind::Id, token, keys, expected, now).await?;
     if text(&verified, "nonce") != Some(expected.nonce) {
         return Err(TokenError::Nonce); // Core §3.1.3.7 (11): replay of an ID token from another login
     }
@@ -109,21 +109,21 @@ pub fn verify_id_token(
 ///
 /// # Errors
 /// Returns the first rule that it violates.
-pub fn verify_userinfo(
+pub async fn verify_userinfo(
     token: &str,
     keys: &VerificationKeys,
     expected: &ExpectedToken<'_>,
     id_token: &VerifiedToken,
     now: Timestamp,
 ) -> Result<VerifiedToken, TokenError> {
-    let verified = decrypt_and_verify(TokenKind::Userinfo, token, keys, expected, now)?;
+    let verified = decrypt_and_verify(TokenKind::Userinfo, token, keys, expected, now).await?;
     if text(&verified, "sub") != Some(subject(id_token)?) {
         return Err(TokenError::Subject); // Core §5.3.2: token substitution
     }
     Ok(verified)
 }
 
-fn decrypt_and_verify(
+async fn decrypt_and_verify(
     kind: TokenKind,
     token: &str,
     keys: &VerificationKeys,
@@ -133,7 +133,7 @@ fn decrypt_and_verify(
     let decrypted = match expected.encryption {
         None => None,
         Some((encryption, own)) => {
-            Some(decrypt_jwe(token, encryption, own, now).map_err(|fault| match fault {
+            Some(decrypt_jwe(token, encryption, own, now).await.map_err(|fault| match fault {
                 JweDecryptError::UnknownKey => TokenError::OtherKey(kind),
                 fault => TokenError::Jwe(kind, fault),
             })?)
@@ -209,14 +209,16 @@ mod tests {
     async fn verify_with_claim(name: &str, value: Value) -> Result<(), TokenError> {
         let mut claims = good();
         claims.insert(name.into(), value);
-        verify_id_token(&signed(&RING, &claims).await, &keys(), &EXPECTED, T0).map(|_| ())
+        verify_id_token(&signed(&RING, &claims).await, &keys(), &EXPECTED, T0).await.map(|_| ())
     }
 
     #[tokio::test]
     async fn valid_tokens_are_accepted() {
         let opened =
-            verify_id_token(&signed(&RING, &good()).await, &keys(), &EXPECTED, T0).unwrap();
-        verify_userinfo(&signed(&RING, &good()).await, &keys(), &EXPECTED, &opened, T0).unwrap();
+            verify_id_token(&signed(&RING, &good()).await, &keys(), &EXPECTED, T0).await.unwrap();
+        verify_userinfo(&signed(&RING, &good()).await, &keys(), &EXPECTED, &opened, T0)
+            .await
+            .unwrap();
     }
 
     #[tokio::test]
@@ -256,6 +258,7 @@ mod tests {
         let high = ExpectedToken { acr: Level::Eidas2, ..EXPECTED };
         assert!(
             verify_id_token(&token, &keys(), &high, T0)
+                .await
                 .is_err_and(|refusal| refusal == TokenError::Acr)
         );
     }
@@ -263,27 +266,28 @@ mod tests {
     #[tokio::test]
     async fn signature_of_another_key_none_and_changed_claims_are_refused() {
         let token = signed(&RING, &good()).await;
-        let refused =
-            |token: &str| verify_id_token(token, &keys(), &EXPECTED, T0).map(|_| ()).unwrap_err();
+        let refused = async |token: &str| {
+            verify_id_token(token, &keys(), &EXPECTED, T0).await.map(|_| ()).unwrap_err()
+        };
 
         let [header, _, signature] = token.split('.').collect::<Vec<_>>().try_into().unwrap();
         let mut claims = good();
         claims.insert("sub".into(), "root".into());
         let payload = base64url(&serde_json::to_vec(&claims).unwrap());
         assert_eq!(
-            refused(&format!("{header}.{payload}.{signature}")),
+            refused(&format!("{header}.{payload}.{signature}")).await,
             TokenError::Jws(TokenKind::Id, JwsError::Signature)
         );
 
         let none = base64url(br#"{"alg":"none"}"#);
         assert_eq!(
-            refused(&format!("{none}.{payload}.")),
+            refused(&format!("{none}.{payload}.")).await,
             TokenError::Jws(TokenKind::Id, JwsError::Algorithm)
         );
 
         let stranger = Keyring::ephemeral(T0).unwrap();
         assert_eq!(
-            refused(&signed(&stranger, &good()).await),
+            refused(&signed(&stranger, &good()).await).await,
             TokenError::Jws(TokenKind::Id, JwsError::UnknownKey)
         );
 
@@ -291,13 +295,13 @@ mod tests {
             .sign(SigningAlg::RS256, "JWT", &serde_json::to_vec(&good()).unwrap(), T0)
             .await
             .unwrap();
-        assert_eq!(refused(&rsa), TokenError::Jws(TokenKind::Id, JwsError::Algorithm));
+        assert_eq!(refused(&rsa).await, TokenError::Jws(TokenKind::Id, JwsError::Algorithm));
     }
 
     #[tokio::test]
     async fn userinfo_of_another_subject_issuer_or_client_is_refused() {
         let opened =
-            verify_id_token(&signed(&RING, &good()).await, &keys(), &EXPECTED, T0).unwrap();
+            verify_id_token(&signed(&RING, &good()).await, &keys(), &EXPECTED, T0).await.unwrap();
         for (name, value, refusal) in [
             ("sub", json!("another"), TokenError::Subject),
             ("sub", Value::Null, TokenError::Subject),
@@ -309,7 +313,7 @@ mod tests {
             claims.insert(name.into(), value);
             let token = signed(&RING, &claims).await;
             assert_eq!(
-                verify_userinfo(&token, &keys(), &EXPECTED, &opened, T0).map(|_| ()),
+                verify_userinfo(&token, &keys(), &EXPECTED, &opened, T0).await.map(|_| ()),
                 Err(refusal),
                 "{name}"
             );

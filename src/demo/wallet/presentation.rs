@@ -113,7 +113,8 @@ impl RequestClient {
         let answer = match person {
             None => json!({ "error": "access_denied" }),
             Some(person) => {
-                let presentation = present(params, person).ok_or(DemoWalletFailure::Unsupported)?;
+                let presentation = present(params, person).await;
+                let presentation = presentation.ok_or(DemoWalletFailure::Unsupported)?;
                 json!({ "vp_token": { request.credential.as_str(): [presentation] } })
             }
         };
@@ -174,7 +175,7 @@ fn read_request(claims: &Value) -> Option<ValidRequest> {
 }
 
 /// Issues a document for a new key of the holder, and presents the requested claims.
-fn present(params: &PresentationParams<'_>, person: &DemoPerson) -> Option<String> {
+async fn present(params: &PresentationParams<'_>, person: &DemoPerson) -> Option<String> {
     let PresentationParams { issuer, request, env } = params;
     let now = env.now();
     let holder = SigningKey::parse(&generate_ephemeral(SigningAlg::ES256).ok()?, now, now).ok()?;
@@ -200,7 +201,7 @@ fn present(params: &PresentationParams<'_>, person: &DemoPerson) -> Option<Strin
     });
     let binding = digest::base64url(binding.to_string().as_bytes());
     let input = format!("{}.{binding}", holder.header("kb+jwt"));
-    let signature = digest::base64url(&holder.sign(input.as_bytes())?);
+    let signature = digest::base64url(&holder.sign(input.as_bytes()).await.ok()?);
     Some(format!("{sd_jwt}{input}.{signature}"))
 }
 

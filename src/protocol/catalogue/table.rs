@@ -421,6 +421,7 @@ catalogue! {
     ServiceLimited = "Y500007" 429 "temporarily_unavailable" Warn Policy ServiceProvider "error-service-limited" "This service provider has exceeded its limit of logins per minute; try again after the time in Retry-After.";
     ClientKeysMissing = "Y500030" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The hub has no key of this service provider to encrypt its answers with: its jwks_uri could not be read yet, or has no key for its registered algorithm.";
     EncryptionFailed "SealingFailed" = "Y500031" 500 "server_error" Error Hub Operator "error-internal" "The hub could not encrypt its answer.";
+    KeyDeviceUnavailable = "Y500040" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The device that holds the hub's keys does not answer; try again shortly.";
     // The admin console on the private listener; no user's browser sees these.
     AdminOff = "Y500090" 404 "invalid_request" Info Client Operator "error-not-found" "The administration is off: set private.admin_token in passerelle.toml and restart the hub.";
     AdminToken = "Y500091" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.admin_token as a Bearer token.";

@@ -20,7 +20,7 @@ metric_table! {
             "Reloads of the configuration files, by outcome: changed, unchanged, failed.";
         config_read: GaugeVec("config_last_reload_success_timestamp_seconds", [])
             "Time of the last successful reload of the configuration files.";
-        key_since: GaugeVec("key_activation_timestamp_seconds", ["purpose", "alg"])
+        key_since: GaugeVec("key_activation_timestamp_seconds", ["purpose", "alg", "location"])
             "Time at which the key in use was created or began to sign.";
         certificate_expires: GaugeVec("certificate_expiry_timestamp_seconds", ["certificate"])
             "Expiry time of a configured certificate.";
@@ -69,9 +69,9 @@ impl Metrics {
         self.operations.key_since.reset();
     }
 
-    /// Sets the key in use of this purpose and algorithm.
-    pub fn set_active_key(&self, purpose: &'static str, alg: &'static str, since: Timestamp) {
-        self.operations.key_since.with_label_values(&[purpose, alg]).set(unix_seconds(since));
+    /// Sets the key in use of this purpose, algorithm and location.
+    pub fn set_active_key(&self, labels: [&'static str; 3], since: Timestamp) {
+        self.operations.key_since.with_label_values(&labels).set(unix_seconds(since));
     }
 
     /// Sets the expiry of a certificate; `certificate` is a constant.

@@ -47,7 +47,7 @@ fn record_everything_once(metrics: &Metrics) {
     metrics.set_store_pool("logins", 7, 9);
     metrics.record_mailbox_delay("login", took);
     metrics.set_platform("standard");
-    metrics.set_active_key("tokens", "ES256", Timestamp::from_seconds(1_800_000_000));
+    metrics.set_active_key(["tokens", "ES256", "file"], Timestamp::from_seconds(1_800_000_000));
     metrics.set_certificate_expiry("register_client", Timestamp::from_seconds(1_900_000_000));
     metrics.set_connector_keys_fetched(&impots, Timestamp::from_seconds(1_800_000_000));
     metrics.store_meter("login", "insert").record_error("full");
@@ -140,7 +140,7 @@ fn each_event_shows_under_its_name() {
         r#"passerelle_store_pool_capacity_records{pool="logins"} 9"#,
         r#"passerelle_actor_mailbox_delay_seconds_count{actor="login"} 1"#,
         r#"passerelle_platform_info{platform="standard"} 1"#,
-        r#"passerelle_key_activation_timestamp_seconds{alg="ES256",purpose="tokens"} 1800000000"#,
+        r#"passerelle_key_activation_timestamp_seconds{alg="ES256",location="file",purpose="tokens"} 1800000000"#,
         r#"passerelle_certificate_expiry_timestamp_seconds{certificate="register_client"} 1900000000"#,
         r#"passerelle_connector_keys_last_fetch_timestamp_seconds{connector="impots"} 1800000000"#,
         r#"passerelle_client_keys_last_fetch_timestamp_seconds{client="sp"} 1800000000.25"#,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use josekit::jwe::{ECDH_ES, ECDH_ES_A256KW, JweEncrypter, JweHeader, RSA_OAEP, RSA_OAEP_256};
 use josekit::jwk::Jwk;
 use serde_json::json;
@@ -9,7 +10,7 @@ use serde_json::json;
 use super::*;
 use crate::token::keyring::Keyring;
 use crate::token::keyring::tests::T0;
-use crate::token::upstream_keys::tests::{KEYS, ec};
+use crate::token::upstream_keys::tests::{KEYS, ec, in_absent_device};
 use crate::token::upstream_keys::{PUBLICATION_DELAY, RETIRED_DECRYPTION_KEY_LIFETIME};
 
 const JWS: &str = "aGVhZA.Ym9keQ.c2ln";
@@ -50,7 +51,18 @@ fn encrypt(alg: EncryptionAlg, content: &str, more: &Value) -> String {
 }
 
 fn decrypt(compact: &str, alg: EncryptionAlg) -> Result<String, JweDecryptError> {
-    decrypt_jwe(compact, algorithms(alg), &KEYS, T0).map(Secret::into_inner)
+    decrypt_at(compact, alg, &KEYS, T0)
+}
+
+/// Local keys never wait.
+fn decrypt_at(
+    compact: &str,
+    alg: EncryptionAlg,
+    keys: &UpstreamKeys,
+    now: Timestamp,
+) -> Result<String, JweDecryptError> {
+    let decrypted = decrypt_jwe(compact, algorithms(alg), keys, now).now_or_never().unwrap();
+    decrypted.map(Secret::into_inner)
 }
 
 fn with_header(compact: &str, header: &str) -> String {
@@ -308,7 +320,17 @@ fn a_retired_key_still_decrypts_for_who_cached_its_key_set() {
     let encrypted = encrypt_to(&held, EncryptionAlg::EcdhEs, JWS, &json!({}));
     let late = rotated + PUBLICATION_DELAY + RETIRED_DECRYPTION_KEY_LIFETIME;
     assert_ne!(published(&keys, late, "ECDH-ES").key_id(), held.key_id());
-    let opened = decrypt_jwe(&encrypted, algorithms(EncryptionAlg::EcdhEs), &keys, late)
-        .map(Secret::into_inner);
+    let opened = decrypt_at(&encrypted, EncryptionAlg::EcdhEs, &keys, late);
     assert_eq!(opened.as_deref(), Ok(JWS));
+}
+
+/// A failed device is the hub's failure, and not the identity provider's.
+#[tokio::test]
+async fn a_failed_key_device_is_not_an_undecryptable_token() {
+    let keys = in_absent_device();
+    for alg in [EncryptionAlg::EcdhEs, EncryptionAlg::RsaOaep256] {
+        let encrypted = encrypt_to(&published(&keys, T0, alg.as_str()), alg, JWS, &json!({}));
+        let outcome = decrypt_jwe(&encrypted, algorithms(alg), &keys, T0).await;
+        assert!(matches!(outcome, Err(JweDecryptError::Device(_))), "{alg:?}");
+    }
 }

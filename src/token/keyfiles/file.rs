@@ -8,12 +8,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::KeyFileError;
+use super::{KeyFileError, KeyFolder};
 use crate::atomic_file::{create_private_folder, parent_folder, sync_folder};
 use crate::env::Timestamp;
 use crate::ids::Secret;
+use crate::protocol::alg::EncryptionAlg;
 use crate::protocol::json::parse_object;
 use crate::token::decryption_key::DecryptionKey;
+use crate::token::key_device::DeviceKey;
+use crate::token::pkcs11_uri::Pkcs11Uri;
 use crate::token::signing_key::{KeyError, PrivateJwk, SigningKey};
 
 /// No key file is near this size.
@@ -25,6 +28,14 @@ pub(super) trait StoredKey: Sized {
     fn read(
         created: Timestamp,
         jwk: &PrivateJwk,
+        members: &mut KeyFileMembers<'_>,
+    ) -> Result<Self, KeyFileError>;
+
+    /// Creates the key whose private half is in a device; takes its other members.
+    fn read_in_device(
+        created: Timestamp,
+        public: &Map<String, Value>,
+        key: DeviceKey,
         members: &mut KeyFileMembers<'_>,
     ) -> Result<Self, KeyFileError>;
 
@@ -52,6 +63,21 @@ impl KeyFileMembers<'_> {
             .ok_or_else(|| self.malformed(what))
     }
 
+    /// Takes the URI of a key in a PKCS#11 token; `None` if the private key is in the file.
+    fn take_uri(&mut self) -> Result<Option<Pkcs11Uri>, KeyFileError> {
+        let Some(value) = self.members.remove("pkcs11") else { return Ok(None) };
+        let uri = value.as_str().and_then(Pkcs11Uri::parse);
+        let what = "`pkcs11` must be a URI as pkcs11:id=%01%02;type=private";
+        uri.map(Some).ok_or_else(|| self.malformed(what))
+    }
+
+    /// Takes the algorithms of a decryption key in a device.
+    fn take_algorithms(&mut self) -> Result<Vec<EncryptionAlg>, KeyFileError> {
+        let value = self.members.remove("algorithms").unwrap_or_default();
+        let what = "`algorithms` must list JWE algorithms, for example [\"ECDH-ES\"]";
+        serde_json::from_value(value).map_err(|_| self.malformed(what))
+    }
+
     fn malformed(&self, what: &'static str) -> KeyFileError {
         KeyFileError::Malformed { path: self.path.into(), what }
     }
@@ -66,7 +92,10 @@ impl KeyFileMembers<'_> {
 ///
 /// # Errors
 /// `Folder`; `Unreadable`, `Exposed`, `Malformed`, `Key` or `Misnamed` for the first unusable file.
-pub(super) fn read_keys<K: StoredKey>(dir: &Path) -> Result<Vec<K>, KeyFileError> {
+pub(super) fn read_keys<K: StoredKey>(
+    dir: &Path,
+    source: &KeyFolder<'_>,
+) -> Result<Vec<K>, KeyFileError> {
     let folder = |cause| KeyFileError::Folder { path: dir.into(), cause };
     let mut paths = Vec::new();
     for entry in fs::read_dir(dir).map_err(folder)? {
@@ -77,10 +106,10 @@ pub(super) fn read_keys<K: StoredKey>(dir: &Path) -> Result<Vec<K>, KeyFileError
         }
     }
     paths.sort();
-    paths.iter().map(|path| read_key(path)).collect()
+    paths.iter().map(|path| read_key(path, source)).collect()
 }
 
-fn read_key<K: StoredKey>(path: &Path) -> Result<K, KeyFileError> {
+fn read_key<K: StoredKey>(path: &Path, source: &KeyFolder<'_>) -> Result<K, KeyFileError> {
     let text = read_private(path)?;
     let members = parse_object(&text).map_err(|_| KeyFileError::Malformed {
         path: path.into(),
@@ -89,9 +118,16 @@ fn read_key<K: StoredKey>(path: &Path) -> Result<K, KeyFileError> {
     let mut key_file = KeyFileMembers { path, members };
     let created = key_file.take_time("created", "`created` must be a time in Unix seconds")?;
     let Some(Value::Object(jwk)) = key_file.members.remove("jwk") else {
-        return Err(key_file.malformed("`jwk` must be a private JWK"));
+        return Err(key_file.malformed("`jwk` must be a JWK"));
     };
-    let key = K::read(created, &Secret::new(jwk), &mut key_file)?;
+    let key = match key_file.take_uri()? {
+        None => K::read(created, &Secret::new(jwk), &mut key_file)?,
+        Some(uri) => {
+            let device = source.device.clone();
+            let device = device.ok_or_else(|| KeyFileError::NoDevice { path: path.into() })?;
+            K::read_in_device(created, &jwk, DeviceKey { device, uri }, &mut key_file)?
+        }
+    };
     if !key_file.members.is_empty() {
         return Err(key_file.malformed("it has members that a key of this folder does not have"));
     }
@@ -109,7 +145,10 @@ pub(super) struct NewKeyFile {
     /// `signs_from` of a signing key.
     pub signs_from: Option<Timestamp>,
     pub created: Timestamp,
+    /// The private JWK; the public one of a key in a device.
     pub jwk: PrivateJwk,
+    /// A key in a device, and the algorithms of a decryption key.
+    pub device: Option<(Pkcs11Uri, Vec<Value>)>,
 }
 
 impl NewKeyFile {
@@ -121,6 +160,12 @@ impl NewKeyFile {
         let mut file = json!({ "created": self.created.seconds(), "jwk": self.jwk.reveal() });
         if let (Some(at), Some(members)) = (self.signs_from, file.as_object_mut()) {
             members.insert("signs_from".into(), at.seconds().into());
+        }
+        if let (Some((uri, algorithms)), Some(members)) = (&self.device, file.as_object_mut()) {
+            members.insert("pkcs11".into(), uri.to_string().into());
+            if !algorithms.is_empty() {
+                members.insert("algorithms".into(), algorithms.clone().into());
+            }
         }
         TemporaryFile::create(&dir.join(&self.file_name))?.commit(file.to_string().as_bytes())
     }
@@ -211,6 +256,17 @@ impl StoredKey for SigningKey {
         Self::parse(jwk, created, signs_from).map_err(|error| members.key_error(error))
     }
 
+    fn read_in_device(
+        created: Timestamp,
+        public: &Map<String, Value>,
+        key: DeviceKey,
+        members: &mut KeyFileMembers<'_>,
+    ) -> Result<Self, KeyFileError> {
+        let signs_from =
+            members.take_time("signs_from", "`signs_from` must be a time in Unix seconds")?;
+        Self::in_device(public, key, created, signs_from).map_err(|error| members.key_error(error))
+    }
+
     fn file_name(&self) -> String {
         signing_file_name(self.alg.as_str(), &self.kid)
     }
@@ -223,6 +279,17 @@ impl StoredKey for DecryptionKey {
         members: &mut KeyFileMembers<'_>,
     ) -> Result<Self, KeyFileError> {
         Self::parse(jwk, created).map_err(|error| members.key_error(error))
+    }
+
+    fn read_in_device(
+        created: Timestamp,
+        public: &Map<String, Value>,
+        key: DeviceKey,
+        members: &mut KeyFileMembers<'_>,
+    ) -> Result<Self, KeyFileError> {
+        let algorithms = members.take_algorithms()?;
+        Self::in_device(public, &algorithms, &key, created)
+            .map_err(|error| members.key_error(error))
     }
 
     fn file_name(&self) -> String {

@@ -187,7 +187,8 @@ fn rotation_publishes_waits_signs_retires_and_removes() {
     assert!(rotation.added.iter().any(|made| made.kid == *current));
 
     folder.clock.advance(RETIRED_KEY_LIFETIME + Duration::from_secs(1));
-    let mut removed = rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap().removed;
+    let rotation = rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap();
+    let mut removed: Vec<_> = rotation.removed.into_iter().map(|key| key.kid).collect();
     let mut expected: Vec<_> = first.into_iter().map(|row| row.kid).collect();
     removed.sort();
     expected.sort();
@@ -204,7 +205,7 @@ fn retired_encryption_key_is_kept_for_thirty_days() {
     folder.clock.advance(PUBLICATION_DELAY + RETIRED_DECRYPTION_KEY_LIFETIME);
     assert_eq!(
         rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap().removed,
-        Vec::<String>::new()
+        Vec::<RemovedKey>::new()
     );
     assert_eq!(folder.files_of(KeyPurpose::Encryption).len(), 6);
 }

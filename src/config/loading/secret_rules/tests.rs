@@ -331,6 +331,14 @@ fn secrets_that_every_user_can_read_are_named() {
         set(file, 0o640);
     }
     assert_eq!(exposed(), [""; 0]);
+    // A file of root is a mounted secret, which the hub reads through the group.
+    let _unchanged = std::os::unix::fs::chown(folder.path().join("idp.secret"), Some(1), None);
+    let warned = folder.loaded().warnings;
+    let warning = warned.iter().find(|warning| warning.key == "kind.oidc.client_secret.file");
+    assert!(warning.unwrap().message.contains("its group can use (mode 0640)"));
+    set("idp.secret", 0o600);
+    let warned = folder.loaded().warnings;
+    assert!(warned.iter().all(|warning| warning.key != "kind.oidc.client_secret.file"));
     set("idp.secret", 0o602);
     assert_eq!(exposed(), ["kind.oidc.client_secret.file"]);
 }

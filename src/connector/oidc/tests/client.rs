@@ -17,6 +17,7 @@ use crate::testing::connectors;
 use crate::testing::env::SeededEntropy;
 use crate::testing::fake_idp::*;
 use crate::token::UpstreamKeys;
+use crate::token::upstream_keys::tests::in_absent_device;
 
 /// Returns the headers and the form of the last token request.
 fn token_request(fixture: &OidcFixture) -> (String, BTreeMap<String, String>) {
@@ -104,6 +105,14 @@ async fn without_a_signing_key_the_hub_sends_no_code() {
         0,
         "nothing is sent without client authentication"
     );
+}
+
+#[tokio::test]
+async fn while_the_key_device_is_away_the_hub_sends_no_code() {
+    let fixture = OidcFixture::with("token_endpoint_auth_method = \"private_key_jwt\"").await;
+    fixture.keys.store(Arc::new(in_absent_device()));
+    assert_eq!(fixture.complete_login().await.err(), Some(ErrorCode::KeyDeviceUnavailable));
+    assert_eq!(fixture.script().calls("/token"), 0);
 }
 
 #[test]

@@ -134,7 +134,7 @@ async fn an_encrypted_response_is_decrypted_and_then_verified_as_any_other() {
     let fixture = OidcFixture::with(ENCRYPTED).await;
     assert_eq!(complete(&fixture, encrypted(&fixture, &claims(&fixture))).await, Ok(()));
     let callback = encrypted(&fixture, &claims(&fixture));
-    let state = fixture.connector.claimed_state(callback.response.as_ref().unwrap());
+    let state = fixture.connector.claimed_state(callback.response.as_ref().unwrap()).await;
     assert_eq!(state.as_deref(), Some("the state"));
     let mut foreign = claims(&fixture);
     foreign["iss"] = json!("https://evil.example");
@@ -160,12 +160,13 @@ async fn a_response_that_is_not_encrypted_as_registered_is_refused() {
     let other = OidcFixture::with(&ENCRYPTED.replace("ECDH-ES", "RSA-OAEP-256")).await;
     for (fixture, callback) in [(&fixture, signed), (&other, encrypted.clone())] {
         let response = callback.response.as_ref().unwrap();
-        assert_eq!(fixture.connector.claimed_state(response), None);
+        assert_eq!(fixture.connector.claimed_state(response).await, None);
         let outcome = complete(fixture, callback).await;
         assert_eq!(outcome, Err(ErrorCode::IdpResponseEncryption));
     }
     // Not registered: nothing is decrypted.
     let plain = OidcFixture::with(SIGNED).await;
-    assert_eq!(plain.connector.claimed_state(encrypted.response.as_ref().unwrap()), None);
+    let response = encrypted.response.as_ref().unwrap();
+    assert_eq!(plain.connector.claimed_state(response).await, None);
     assert_eq!(complete(&plain, encrypted).await, Err(ErrorCode::IdpResponseUnproven));
 }

@@ -1,0 +1,209 @@
+//! The port to private keys that a device holds and never gives out: a hardware security module or
+//! a key service (docs/design/adr/0028-private-keys-behind-a-port.md).
+//!
+//! Responsible for the operations that JOSE needs, for the kinds of failure, and for the check of
+//! what a device signed. Does not know any device.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use josekit::jws::JwsVerifier;
+use serde_json::{Map, Value};
+
+use super::pkcs11_uri::Pkcs11Uri;
+use crate::ids::Secret;
+use crate::protocol::alg::{EncryptionAlg, SigningAlg};
+
+/// Where the private half of a key is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeyLocation {
+    /// In its key file, or only in memory.
+    File,
+    /// In a PKCS#11 token.
+    Pkcs11,
+}
+
+impl KeyLocation {
+    /// All locations.
+    pub const ALL: [Self; 2] = [Self::File, Self::Pkcs11];
+
+    /// Returns the name that `passerelle keys list` shows, and the label of metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Pkcs11 => "pkcs11",
+        }
+    }
+}
+
+/// Hash function of RSA-OAEP and of its mask generation (RFC 7518 §4.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OaepHash {
+    Sha1,
+    Sha256,
+}
+
+/// Why a device did not do what it was asked. Contains nothing secret.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum KeyDeviceError {
+    #[error("the key device is unavailable: {0}")]
+    Unavailable(String),
+    #[error("the key device did not answer in time")]
+    TimedOut,
+    #[error("too many calls wait for the key device")]
+    Busy,
+    #[error("the key device has no private key {0}")]
+    KeyMissing(String),
+    /// The device works, and rejects this input: for example a ciphertext for another key.
+    #[error("the key device rejected the input: {0}")]
+    Rejected(String),
+    #[error("the key device returned a signature that its public key does not verify")]
+    WrongSignature,
+}
+
+/// A device that holds private keys.
+#[async_trait]
+pub trait KeyDevice: Send + Sync {
+    /// Returns the JWS signature (RFC 7518 §3.3, §3.4) over `message`.
+    ///
+    /// # Errors
+    /// Any [`KeyDeviceError`] but `WrongSignature`.
+    async fn sign(
+        &self,
+        key: &Pkcs11Uri,
+        alg: SigningAlg,
+        message: &[u8],
+    ) -> Result<Vec<u8>, KeyDeviceError>;
+
+    /// Returns what `ciphertext` encrypts with RSA-OAEP.
+    ///
+    /// # Errors
+    /// Any [`KeyDeviceError`] but `WrongSignature`.
+    async fn decrypt(
+        &self,
+        key: &Pkcs11Uri,
+        hash: OaepHash,
+        ciphertext: &[u8],
+    ) -> Result<Secret<Vec<u8>>, KeyDeviceError>;
+
+    /// Returns the shared secret Z of ECDH with a peer's public key on P-256, an uncompressed point.
+    ///
+    /// # Errors
+    /// Any [`KeyDeviceError`] but `WrongSignature`.
+    async fn derive(&self, key: &Pkcs11Uri, peer: &[u8])
+    -> Result<Secret<Vec<u8>>, KeyDeviceError>;
+
+    /// Returns false while calls fail immediately, because the device has failed. Known from
+    /// memory.
+    fn is_available(&self) -> bool;
+}
+
+/// What a new key in a device is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeviceKeyUsage {
+    Sign,
+    /// RSA-OAEP, or ECDH-ES.
+    Decrypt,
+}
+
+/// A key to generate in a device.
+#[derive(Clone, Debug)]
+pub struct DeviceKeySpec {
+    /// Names the key: random, as no two keys may have one id.
+    pub id: Vec<u8>,
+    /// Shown by the device's own tools.
+    pub label: String,
+    /// ES256 for P-256, RS256 for RSA.
+    pub family: SigningAlg,
+    pub usage: DeviceKeyUsage,
+}
+
+/// A key that a device generated.
+#[derive(Clone, Debug)]
+pub struct GeneratedDeviceKey {
+    pub uri: Pkcs11Uri,
+    /// The public JWK.
+    pub public: Map<String, Value>,
+    /// Of a decryption key: the algorithms that the device has.
+    pub algorithms: Vec<EncryptionAlg>,
+}
+
+/// Generates keys in a device.
+pub trait DeviceKeyGenerator: Send + Sync {
+    /// Generates a key that never leaves the device. Blocks; not for web workers.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    fn generate(&self, spec: &DeviceKeySpec) -> Result<GeneratedDeviceKey, KeyDeviceError>;
+}
+
+/// A private key in a device.
+#[derive(Clone)]
+pub struct DeviceKey {
+    pub device: Arc<dyn KeyDevice>,
+    pub uri: Pkcs11Uri,
+}
+
+impl DeviceKey {
+    /// Signs, and verifies the signature: a wrong object or a defective session fails here, and not
+    /// at every service provider.
+    ///
+    /// # Errors
+    /// Any [`KeyDeviceError`].
+    pub(super) async fn sign_verified(
+        &self,
+        alg: SigningAlg,
+        verifier: &dyn JwsVerifier,
+        message: &[u8],
+    ) -> Result<Vec<u8>, KeyDeviceError> {
+        let signature = self.device.sign(&self.uri, alg, message).await?;
+        match verifier.verify(message, &signature) {
+            Ok(()) => Ok(signature),
+            Err(_) => Err(KeyDeviceError::WrongSignature),
+        }
+    }
+}
+
+impl fmt::Debug for DeviceKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceKey({})", self.uri)
+    }
+}
+
+/// Stands for the device where none is called: the commands that list keys.
+pub struct UnusedKeyDevice;
+
+#[async_trait]
+impl KeyDevice for UnusedKeyDevice {
+    async fn sign(
+        &self,
+        _: &Pkcs11Uri,
+        _: SigningAlg,
+        _: &[u8],
+    ) -> Result<Vec<u8>, KeyDeviceError> {
+        Err(unused())
+    }
+
+    async fn decrypt(
+        &self,
+        _: &Pkcs11Uri,
+        _: OaepHash,
+        _: &[u8],
+    ) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
+        Err(unused())
+    }
+
+    async fn derive(&self, _: &Pkcs11Uri, _: &[u8]) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
+        Err(unused())
+    }
+
+    fn is_available(&self) -> bool {
+        false
+    }
+}
+
+fn unused() -> KeyDeviceError {
+    KeyDeviceError::Unavailable("this command calls no device".to_owned())
+}

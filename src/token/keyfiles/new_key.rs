@@ -1,0 +1,141 @@
+//! Generates keys and writes their files.
+
+use serde_json::Value;
+
+use super::file::{NewKeyFile, StoredKey as _};
+use super::{CreatedKey, KeyFileError, KeyFolder, KeyPurpose};
+use crate::env::{Env, Timestamp};
+use crate::ids::Secret;
+use crate::protocol::alg::SigningAlg;
+use crate::token::decryption_key::{DecryptionKey, KeyKind};
+use crate::token::key_device::{
+    DeviceKey, DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, KeyDeviceError,
+};
+use crate::token::signing_key::{self, KeyError, SigningKey};
+
+/// Length of the random id of a key in a device.
+const DEVICE_KEY_ID_BYTES: usize = 16;
+
+/// A key to create.
+pub(super) enum KeySpec {
+    Signing { purpose: KeyPurpose, alg: SigningAlg, from: Timestamp },
+    Decryption { kind: KeyKind, from: Timestamp },
+}
+
+/// Why a key was not generated.
+enum GenerationError {
+    Key(KeyError),
+    Device(KeyDeviceError),
+}
+
+impl From<KeyError> for GenerationError {
+    fn from(error: KeyError) -> Self {
+        Self::Key(error)
+    }
+}
+
+impl KeySpec {
+    fn purpose(&self) -> KeyPurpose {
+        match self {
+            Self::Signing { purpose, .. } => *purpose,
+            Self::Decryption { .. } => KeyPurpose::Encryption,
+        }
+    }
+
+    fn family(&self) -> SigningAlg {
+        match self {
+            Self::Signing { alg, .. } => *alg,
+            Self::Decryption { kind: KeyKind::Ec, .. } => SigningAlg::ES256,
+            Self::Decryption { kind: KeyKind::Rsa, .. } => SigningAlg::RS256,
+        }
+    }
+
+    fn created_key(&self, kid: &str) -> CreatedKey {
+        let from = match self {
+            Self::Signing { from, .. } | Self::Decryption { from, .. } => *from,
+        };
+        CreatedKey { purpose: self.purpose(), kid: kid.to_owned(), from }
+    }
+
+    fn generate(&self, created: Timestamp) -> Result<(CreatedKey, NewKeyFile), GenerationError> {
+        let jwk = signing_key::generate(self.family())?;
+        let (kid, file_name, signs_from) = match self {
+            Self::Signing { from, .. } => {
+                let key = SigningKey::parse(&jwk, created, *from)?;
+                (key.kid.clone(), key.file_name(), Some(*from))
+            }
+            Self::Decryption { .. } => {
+                let key = DecryptionKey::parse(&jwk, created)?;
+                (key.kid.clone(), key.file_name(), None)
+            }
+        };
+        let file = NewKeyFile { file_name, signs_from, created, jwk, device: None };
+        Ok((self.created_key(&kid), file))
+    }
+
+    fn generate_in_device(
+        &self,
+        generator: &dyn DeviceKeyGenerator,
+        source: &KeyFolder<'_>,
+        env: &Env,
+    ) -> Result<(CreatedKey, NewKeyFile), GenerationError> {
+        let created = env.now();
+        let usage = match self {
+            Self::Signing { .. } => DeviceKeyUsage::Sign,
+            Self::Decryption { .. } => DeviceKeyUsage::Decrypt,
+        };
+        let id = env.entropy().bits256().into_iter().take(DEVICE_KEY_ID_BYTES).collect();
+        let label = format!("passerelle {} {}", self.purpose().as_str(), created.seconds());
+        let spec = DeviceKeySpec { id, label, family: self.family(), usage };
+        let generated = generator.generate(&spec).map_err(GenerationError::Device)?;
+        let device = source.device.clone().ok_or(KeyError::Unusable)?;
+        let key = DeviceKey { device, uri: generated.uri.clone() };
+        let (kid, file_name, signs_from) = match self {
+            Self::Signing { from, .. } => {
+                let key = SigningKey::in_device(&generated.public, key, created, *from)?;
+                (key.kid.clone(), key.file_name(), Some(*from))
+            }
+            Self::Decryption { .. } => {
+                let algorithms = &generated.algorithms;
+                let key = DecryptionKey::in_device(&generated.public, algorithms, &key, created)?;
+                (key.kid.clone(), key.file_name(), None)
+            }
+        };
+        let algorithms = generated.algorithms.iter().map(|alg| Value::from(alg.as_str())).collect();
+        let jwk = Secret::new(generated.public);
+        let device = Some((generated.uri, algorithms));
+        let file = NewKeyFile { file_name, signs_from, created, jwk, device };
+        Ok((self.created_key(&kid), file))
+    }
+}
+
+/// Generates keys and writes their files.
+///
+/// # Errors
+/// `Generation`, `Device`, `Busy`, `Unwritable`.
+pub(super) fn add_keys(
+    source: &KeyFolder<'_>,
+    wanted: &[KeySpec],
+    env: &Env,
+) -> Result<Vec<CreatedKey>, KeyFileError> {
+    let created = env.now();
+    // All keys are generated before the first is written, so that a failure leaves the folder
+    // unchanged.
+    let generate = |spec: &KeySpec| match &source.new_keys {
+        Some(device) if device.purposes.contains(&spec.purpose()) => {
+            spec.generate_in_device(device.generator, source, env)
+        }
+        Some(_) | None => spec.generate(created),
+    };
+    let keys: Result<Vec<_>, _> = wanted.iter().map(generate).collect();
+    let keys = keys.map_err(|error| match error {
+        GenerationError::Key(error) => KeyFileError::Generation(error),
+        GenerationError::Device(error) => KeyFileError::Device(error),
+    })?;
+    let mut created_keys = Vec::new();
+    for (created_key, file) in keys {
+        file.write(&created_key.purpose.folder(source.folder))?;
+        created_keys.push(created_key);
+    }
+    Ok(created_keys)
+}

@@ -1,0 +1,80 @@
+//! `passerelle keys` and `passerelle check` with keys in a PKCS#11 token.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use passerelle::testing::softhsm::{PIN, SoftHsm};
+use serde_json::Value;
+
+use crate::folder::{SETTINGS, good, passerelle, write_private};
+
+/// Runs the program; returns whether it succeeded, and its output.
+fn run(arguments: &[&str], folder: &Path) -> (bool, String) {
+    let output = passerelle(arguments, folder);
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(text).unwrap())
+}
+
+/// Counts the keys by their state and location.
+fn count(folder: &Path, state: &str, location: &str) -> usize {
+    let (_, text) = run(&["keys", "list", "--json", "--dir"], &folder.join("keys"));
+    let rows: Vec<Value> = serde_json::from_str(&text).unwrap();
+    rows.iter().filter(|row| row["state"] == state && row["location"] == location).count()
+}
+
+#[test]
+fn a_rotation_moves_the_keys_of_a_hub_into_a_token() {
+    let Some(hsm) = SoftHsm::start() else { return };
+    let folder = good();
+    let path = folder.path();
+    assert_eq!(count(path, "current", "file"), 6);
+    fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{}", hsm.settings())).unwrap();
+    write_private(&path.join("pin"), PIN);
+
+    let (rotated, text) = run(&["keys", "rotate", "--lead", "0", "--config"], path);
+    assert!(rotated, "{text}");
+    // Signing keys sign from the next whole second; encryption keys are published after a minute.
+    let began = Instant::now();
+    while count(path, "current", "pkcs11") < 4 {
+        assert!(began.elapsed() < Duration::from_secs(20), "the new keys don't sign");
+    }
+    assert_eq!((count(path, "current", "pkcs11"), count(path, "retired", "file")), (4, 4));
+    assert_eq!((count(path, "next", "pkcs11"), count(path, "current", "file")), (2, 2));
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(valid, "{text}");
+
+    hsm.set_fault("removed");
+    assert_eq!(count(path, "current", "pkcs11"), 4, "a list needs no token");
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(!valid && text.contains("no slot has a token labelled"), "{text}");
+    hsm.set_fault("corrupt");
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(!valid && text.contains("is not that of"), "{text}");
+    hsm.set_fault("none");
+    write_private(&path.join("pin"), "wrong");
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(!valid && text.contains("PIN") && !text.contains(PIN), "{text}");
+}
+
+#[test]
+fn keys_in_a_token_need_the_table_and_a_module_that_loads() {
+    let Some(hsm) = SoftHsm::start() else { return };
+    let folder = good();
+    let path = folder.path();
+    fs::remove_dir_all(path.join("keys")).unwrap();
+    fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{}", hsm.settings())).unwrap();
+    write_private(&path.join("pin"), PIN);
+    let (created, text) = run(&["keys", "new", "--config"], path);
+    assert!(created, "{text}");
+    assert_eq!(count(path, "current", "pkcs11"), 6);
+
+    fs::write(path.join("passerelle.toml"), SETTINGS).unwrap();
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(!valid && text.contains("add the table [pkcs11]"), "{text}");
+    let module = hsm.module().display().to_string();
+    let absent = hsm.settings().replace(&module, "absent.so");
+    fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{absent}")).unwrap();
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(!valid && text.contains("correct pkcs11.module"), "{text}");
+}
