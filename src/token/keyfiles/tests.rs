@@ -8,8 +8,9 @@ use serde_json::Value;
 use super::*;
 use crate::digest;
 use crate::testing::env::{ManualClock, SeededEntropy};
-use crate::token::keyring::DEFAULT_ROTATION_LEAD;
 use crate::token::keyring::tests::T0;
+use crate::token::keyring::{DEFAULT_ROTATION_LEAD, RETIRED_KEY_LIFETIME};
+use crate::token::upstream_keys::RETIRED_DECRYPTION_KEY_LIFETIME;
 
 struct Folder {
     _root: tempfile::TempDir,
