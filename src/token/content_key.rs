@@ -166,7 +166,8 @@ mod tests {
         let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).unwrap();
         let mut context = openssl::bn::BigNumContext::new().unwrap();
         let (mut x, mut y) = (BigNum::new().unwrap(), BigNum::new().unwrap());
-        group.generator().affine_coordinates(&group, &mut x, &mut y, &mut context).unwrap();
+        let point = group.generator_opt().unwrap();
+        point.affine_coordinates(&group, &mut x, &mut y, &mut context).unwrap();
         (x.to_vec_padded(32).unwrap(), y.to_vec_padded(32).unwrap())
     }
 
