@@ -188,6 +188,23 @@ async fn a_client_reads_updates_and_deletes_its_registration() {
 }
 
 #[actix_web::test]
+async fn what_the_pages_do_not_show_is_not_registered() {
+    let hub = TestHub::with(OPEN).await;
+    let mut sent = metadata();
+    for member in ["logo_uri", "policy_uri", "tos_uri"] {
+        sent[member] = json!("https://shop.example/extra");
+    }
+    sent["grant_types"] = json!(["authorization_code", "refresh_token"]);
+    let client = register(&hub, None, &sent).await;
+    for member in ["logo_uri", "policy_uri", "tos_uri"] {
+        assert!(client.0.get(member).is_none(), "{member}");
+    }
+    assert_eq!(client.0["grant_types"], json!(["authorization_code"]));
+    let page = client.first_page(&hub).await;
+    assert!(!page.body.contains("/extra"));
+}
+
+#[actix_web::test]
 async fn each_error_names_the_member_and_how_to_correct_it() {
     let hub = TestHub::with(&format!("{OPEN}requests_per_network = 1000\n")).await;
     let rows = [
