@@ -105,6 +105,7 @@ pub struct WalletConnector {
     codes: OneTimeCodes<PresentedCredential>,
     wallets: Vec<settings::WalletSettings>,
     cross_device: bool,
+    cross_device_url: String,
     env: Env,
     metrics: Option<Arc<Metrics>>,
 }
@@ -143,6 +144,7 @@ impl WalletConnector {
             codes: OneTimeCodes::new(&id, context.code_store),
             wallets: kind.wallets.clone(),
             cross_device: kind.cross_device,
+            cross_device_url: kind.cross_device_url.clone(),
             env: context.env,
             metrics: context.metrics,
             id,

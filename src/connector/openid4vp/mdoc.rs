@@ -136,7 +136,7 @@ fn verify_elements(
         for item in items {
             let bytes = embedded_cbor(item).ok_or(PresentationError::Malformed)?;
             let element = parse_cbor(bytes)?;
-            let id = member(&element, "digestID").and_then(unsigned);
+            let id = member(&element, "digestID").and_then(as_unsigned);
             let id = id.ok_or(PresentationError::Malformed)?;
             let expected = object.value_digest(namespace, id);
             let expected = expected.ok_or(PresentationError::DigestMissing)?;
@@ -200,6 +200,6 @@ fn verify_device_auth(
     Ok(())
 }
 
-fn unsigned(value: &Cbor) -> Option<u64> {
+fn as_unsigned(value: &Cbor) -> Option<u64> {
     value.as_integer().and_then(|number| u64::try_from(number).ok())
 }

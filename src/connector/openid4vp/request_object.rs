@@ -74,7 +74,7 @@ impl RequestSigner {
 
     /// Returns the link that makes a wallet fetch a request.
     #[must_use]
-    pub fn link(&self, wallet: &str, request_uri: &str) -> String {
+    pub fn wallet_link(&self, wallet: &str, request_uri: &str) -> String {
         let query = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("client_id", &self.client_id)
             .append_pair("request_uri", request_uri)

@@ -21,8 +21,9 @@ pub struct Openid4vpKind {
     pub certificate: PathBuf,
     /// The private key of the certificate, in PEM.
     pub private_key: SecretRef,
-    /// Name of the hub in the certificate, for `client_id = "x509_san_dns:…"`. Default:
-    /// `x509_hash` with the digest of the certificate.
+    /// Name of the hub in the certificate, for `client_id = "x509_san_dns:…"`, which HAIP 1.0 does
+    /// not have: for wallets that know no other. Default: `x509_hash` with the digest of the
+    /// certificate.
     #[serde(default)]
     pub dns_name: Option<String>,
     /// PEM file of the authorities that issue accepted credentials, or of issuers themselves.
@@ -46,6 +47,9 @@ pub struct Openid4vpKind {
     /// into the browser; nothing stops a user who does both for a swindler (docs/wallet.md).
     #[serde(default)]
     pub cross_device: bool,
+    /// What the QR code begins with: a scheme, or the https address of a wallet.
+    #[serde(default = "any_wallet_url")]
+    pub cross_device_url: String,
     /// Minutes in which the wallet can answer: 1 to 15.
     #[serde(default = "default_minutes")]
     pub request_minutes: u64,
@@ -88,6 +92,10 @@ pub struct CredentialSettings {
     /// Claims that it may leave out.
     #[serde(default)]
     pub optional_claims: Vec<String>,
+    /// Claims of an mdoc that the hub or a service keeps for longer than the login
+    /// (`intent_to_retain`). Wallets tell their users.
+    #[serde(default)]
+    pub retained_claims: Vec<String>,
 }
 
 /// A wallet on the user's device.
@@ -115,7 +123,11 @@ pub struct TrustListSettings {
 }
 
 fn any_wallet() -> Vec<WalletSettings> {
-    vec![WalletSettings { name: None, url: "openid4vp://".to_owned() }]
+    vec![WalletSettings { name: None, url: any_wallet_url() }]
+}
+
+fn any_wallet_url() -> String {
+    "openid4vp://".to_owned()
 }
 
 const fn default_minutes() -> u64 {
