@@ -14,7 +14,7 @@ use super::presentation_error::PresentationError;
 use super::presentation_request::PresentedCredential;
 use super::read_file;
 use super::settings::Openid4vpKind;
-use super::status_list::{StatusError, StatusLists};
+use super::status_list::{StatusError, StatusListError, StatusLists};
 use super::trust::TrustAnchors;
 use super::trust_list::{TrustListSource, TrustSources};
 use crate::connector::error::{ConnectorConfigError, ConnectorError};
@@ -34,6 +34,10 @@ pub enum VerificationError {
     Presentation(#[from] PresentationError),
     #[error("{0}")]
     Status(#[from] StatusError),
+    #[error(
+        "no trust anchor issued a certificate, and a trust list can't be used: see the warning"
+    )]
+    TrustUnavailable,
     #[error("a claim of subject_claims is missing, empty, or neither a text nor a number")]
     SubjectMissing,
 }
@@ -46,6 +50,7 @@ impl VerificationError {
             Self::UnrequestedCredential => "unrequested_credential",
             Self::Presentation(error) => error.label(),
             Self::Status(error) => error.label(),
+            Self::TrustUnavailable => "trust_unavailable",
             Self::SubjectMissing => "subject_missing",
         }
     }
@@ -66,10 +71,23 @@ impl VerificationError {
             Self::Status(StatusError::Unreachable(_) | StatusError::Unusable(_)) => {
                 ErrorCode::WalletStatusUnavailable
             }
+            Self::TrustUnavailable => ErrorCode::WalletTrustUnavailable,
             Self::UnrequestedCredential | Self::Presentation(_) | Self::Status(_) => {
                 ErrorCode::WalletPresentationInvalid
             }
         }
+    }
+
+    /// Returns true if more trust anchors could change the outcome.
+    const fn is_for_lack_of_trust(&self) -> bool {
+        use PresentationError::IssuerUntrusted;
+        matches!(
+            self,
+            Self::Presentation(IssuerUntrusted)
+                | Self::Status(StatusError::Unusable(StatusListError::Certificate(
+                    IssuerUntrusted
+                )))
+        )
     }
 }
 
@@ -203,7 +221,25 @@ impl CredentialVerifier {
     ) -> Result<VerifiedUser, VerificationError> {
         let query = self.queries.iter().find(|query| query.id == presented.credential);
         let query = query.ok_or(VerificationError::UnrequestedCredential)?;
-        let anchors = self.trust.anchors().await;
+        let trust = self.trust.current_trust().await;
+        let verified = self.verify_with(&trust.anchors, query, presented, client_id, now).await;
+        // The list may name the issuer: that it can't be used is not the fault of the credential.
+        let is_unknown =
+            |error: &VerificationError| trust.is_incomplete && error.is_for_lack_of_trust();
+        let credential = verified.map_err(|error| {
+            if is_unknown(&error) { VerificationError::TrustUnavailable } else { error }
+        })?;
+        self.identify_user(query, credential)
+    }
+
+    async fn verify_with(
+        &self,
+        anchors: &TrustAnchors,
+        query: &CredentialQuery,
+        presented: &PresentedCredential,
+        client_id: &str,
+        now: Timestamp,
+    ) -> Result<VerifiedCredential, VerificationError> {
         let credential = verify_presentation(
             presented.presentation.reveal(),
             &PresentationExpectations {
@@ -215,17 +251,17 @@ impl CredentialVerifier {
                 encryption_key_thumbprint: Some(presented.key_thumbprint),
                 credential: &query.expected,
                 policy: &self.policy,
-                anchors: &anchors,
+                anchors,
                 now,
             },
         )?;
         if let Some(reference) = &credential.status {
-            self.statuses.check_status(reference, &anchors).await?;
+            self.statuses.check_status(reference, anchors).await?;
         }
-        self.user(query, credential)
+        Ok(credential)
     }
 
-    fn user(
+    fn identify_user(
         &self,
         query: &CredentialQuery,
         credential: VerifiedCredential,
