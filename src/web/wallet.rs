@@ -15,8 +15,8 @@ use super::form::{self, FormError};
 use super::page_attempt::PageAttempt;
 use super::page_models::LoginPageContext;
 use super::pages::{
-    ConfirmationCodePage, HiddenField, OpenWalletPage, OtherDevicePage, QrImage, WalletCodeError,
-    connector_logo_path,
+    ConfirmationCodePage, DigitalCredentialsForm, HiddenField, OpenWalletPage, OtherDevicePage,
+    QrImage, WalletCodeError, connector_logo_path,
 };
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
@@ -25,6 +25,7 @@ use crate::actor::{Connectors, WalletConfirmation, WalletResponse};
 use crate::grant::error::GrantError;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::params::Params;
 
 /// Media type of a request object (RFC 9101 §10.2).
 const REQUEST_OBJECT: &str = "application/oauth-authz-req+jwt";
@@ -50,6 +51,17 @@ pub async fn show_page(
         logo: logo.map(|logo| connector_logo_path(connector.as_str(), &logo)),
         service: login.service_name(),
         claims: offer.claims,
+        digital_credentials: offer.digital_credentials_request.map(|request| {
+            let purpose = FormPurpose::PresentCredential;
+            DigitalCredentialsForm {
+                request,
+                action: format!("/connectors/{connector}/wallet/digital-credential"),
+                hidden: vec![
+                    HiddenField::new("state", state.as_str()),
+                    HiddenField::new("csrf", login.form_token(purpose, state)),
+                ],
+            }
+        }),
         links: offer.links,
         other_device_url: offer
             .allows_other_device
@@ -97,6 +109,27 @@ pub async fn submit_code(
         WalletConfirmation::Exhausted => WalletCodeError::Exhausted,
     };
     other_device_response(&context, &attempt, Some(error)).await
+}
+
+/// Handles what the Digital Credentials API returned to the script of the page.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn submit_digital_credential(
+    context: RequestContext,
+    path: web::Path<String>,
+    body: web::Payload,
+) -> Result<HttpResponse, Rejection> {
+    let params = form::parse_body(&context.request, body).await?;
+    let attempt = verify_attempt(&context, path.into_inner(), params.get("state")).await?;
+    let purpose = FormPurpose::PresentCredential;
+    let attempt = attempt.verify_form(&context.request, purpose, params.get("csrf"))?;
+    let (connector, state) = (&attempt.connector, attempt.state.as_str());
+    let response = wallet_response(&params).map_err(|code| wallet_rejection(&attempt, code))?;
+    let connectors = &context.hub.connectors;
+    let query = connectors.receive_digital_credential(connector, state, response).await;
+    let query = query.map_err(|code| wallet_rejection(&attempt, code))?;
+    Ok(see_other(&format!("{BASE_PATH}/callback/{connector}?{}", query.reveal())))
 }
 
 async fn other_device_response(
@@ -217,6 +250,10 @@ async fn read_response(
     body: web::Payload,
 ) -> Result<WalletResponse, ErrorCode> {
     let params = form::parse_body(&context.request, body).await.map_err(FormError::code)?;
+    wallet_response(&params)
+}
+
+fn wallet_response(params: &Params) -> Result<WalletResponse, ErrorCode> {
     let single = |name| params.single(name).map_err(|_| ErrorCode::WalletResponseMalformed);
     match (single("response")?, single("error")?) {
         (Some(response), None) => Ok(WalletResponse::Encrypted(Secret::new(response.to_owned()))),

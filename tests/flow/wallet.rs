@@ -2,6 +2,7 @@
 //! do.
 
 mod attacks;
+mod digital_credentials;
 mod other_device;
 mod scripted;
 

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use url::Url;
 
+use super::credential::RequestChannel;
 use crate::connector::error::ConnectorError;
 use crate::connector::wallet_request_store::{StoredWalletRequest, WalletRequestStore};
 use crate::digest;
@@ -50,6 +52,18 @@ pub struct PresentationRequest {
     pub answer: Option<RequestAnswer>,
 }
 
+impl PresentationRequest {
+    /// Returns the origin of the hub, as browsers write it.
+    ///
+    /// # Errors
+    /// `Internal` if the base URL has none.
+    pub fn origin(&self) -> Result<String, ConnectorError> {
+        let url = Url::parse(&self.base_url);
+        url.map(|url| url.origin().ascii_serialization())
+            .map_err(|error| ConnectorError::new(ErrorCode::Internal, error.to_string()))
+    }
+}
+
 /// What became of a request that was answered.
 #[derive(Serialize, Deserialize)]
 pub enum RequestAnswer {
@@ -89,9 +103,36 @@ pub struct PresentedCredential {
     pub credential: String,
     pub presentation: Secret<String>,
     pub nonce: String,
-    pub response_uri: String,
+    pub channel: PresentationChannel,
     /// Thumbprint of the key that the response was encrypted to.
     pub key_thumbprint: [u8; 32],
+}
+
+/// How a presentation arrived.
+#[derive(Serialize, Deserialize)]
+pub enum PresentationChannel {
+    DirectPost {
+        response_uri: String,
+    },
+    /// `origin` is the hub's own.
+    DigitalCredentialsApi {
+        origin: String,
+    },
+}
+
+impl PresentationChannel {
+    /// Returns what the presentation must be bound to.
+    #[must_use]
+    pub fn expected<'a>(&'a self, client_id: &'a str) -> RequestChannel<'a> {
+        match self {
+            Self::DirectPost { response_uri } => {
+                RequestChannel::DirectPost { client_id, response_uri }
+            }
+            Self::DigitalCredentialsApi { origin } => {
+                RequestChannel::DigitalCredentialsApi { origin }
+            }
+        }
+    }
 }
 
 /// A request that was loaded.

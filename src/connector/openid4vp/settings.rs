@@ -43,6 +43,10 @@ pub struct Openid4vpKind {
     /// Wallets that the page links to. Default: any wallet of this device (`openid4vp://`).
     #[serde(default = "any_wallet")]
     pub wallets: Vec<WalletSettings>,
+    /// Offers the Digital Credentials API in browsers that have it (OpenID4VP 1.0 appendix A), with
+    /// a script on the page. Without the API the page is as before.
+    #[serde(default)]
+    pub digital_credentials_api: bool,
     /// Shows a QR code for a wallet on another device. The user then types a code of that device
     /// into the browser; nothing stops a user who does both for a swindler (docs/wallet.md).
     #[serde(default)]

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::credential::{
-    PresentationExpectations, RequestChannel, VerificationPolicy, VerifiedCredential,
-};
+use super::credential::{PresentationExpectations, VerificationPolicy, VerifiedCredential};
 use super::credential_query::CredentialQuery;
 use super::document_fetcher::DocumentFetcher;
 use super::presentation::verify_presentation;
@@ -243,10 +241,7 @@ impl CredentialVerifier {
         let credential = verify_presentation(
             presented.presentation.reveal(),
             &PresentationExpectations {
-                channel: RequestChannel::DirectPost {
-                    client_id,
-                    response_uri: &presented.response_uri,
-                },
+                channel: presented.channel.expected(client_id),
                 nonce: &presented.nonce,
                 encryption_key_thumbprint: Some(presented.key_thumbprint),
                 credential: &query.expected,

@@ -12,8 +12,8 @@ use url::form_urlencoded::Serializer;
 
 use super::WalletConnector;
 use super::presentation_request::{
-    AnswerOutcome, LoadedRequest, PresentationRequest, PresentedCredential, RequestAnswer,
-    UnconfirmedAnswer, WalletDevice, single_presentation, unknown_request_error,
+    AnswerOutcome, LoadedRequest, PresentationChannel, PresentationRequest, PresentedCredential,
+    RequestAnswer, UnconfirmedAnswer, WalletDevice, single_presentation, unknown_request_error,
 };
 use crate::connector::error::ConnectorError;
 use crate::connector::wallet_page::{
@@ -44,7 +44,12 @@ impl WalletPage for WalletConnector {
             name: wallet.name.clone(),
             url: self.signer.wallet_link(&wallet.url, &request_uri),
         };
+        let api_request = || self.signer.sign_for_api(&loaded, self.env.now());
         Ok(WalletOffer {
+            digital_credentials_request: self
+                .digital_credentials_api
+                .then(api_request)
+                .transpose()?,
             links: self.wallets.iter().map(link).collect(),
             claims: self.verifier.requested_claims(),
             allows_other_device: self.cross_device,
@@ -94,10 +99,9 @@ impl WalletPage for WalletConnector {
         response: WalletResponse,
     ) -> Result<Option<String>, ConnectorError> {
         let loaded = self.requests.load_open(id).await?;
-        let response = self.read_response(&loaded, response).inspect_err(|error| {
-            tracing::info!(connector = %self.id, %error, "response of a wallet rejected");
-            self.record_outcome("rejected", "response");
-        })?;
+        let response_uri = self.requests.response_uri(&loaded);
+        let channel = PresentationChannel::DirectPost { response_uri };
+        let response = self.read_response(&loaded, response, channel)?;
         if loaded.request.service.is_some() {
             return self.store_unconfirmed(loaded, response).await;
         }
@@ -108,6 +112,25 @@ impl WalletPage for WalletConnector {
         let query = self.callback_query(&state, &outcome);
         let query = query.reveal();
         Ok(Some(format!("{base_url}/api/v2/callback/{}?{query}", self.id)))
+    }
+
+    async fn receive_api_response(
+        &self,
+        state: &str,
+        response: WalletResponse,
+    ) -> Result<Secret<String>, ConnectorError> {
+        if !self.digital_credentials_api {
+            let message = "digital_credentials_api is off";
+            return Err(ConnectorError::new(ErrorCode::NotFound, message));
+        }
+        let id = self.requests.request_id(WalletDevice::Same, state);
+        let loaded = self.requests.load_open(&id).await?;
+        let origin = loaded.request.origin()?;
+        let channel = PresentationChannel::DigitalCredentialsApi { origin };
+        let response = self.read_response(&loaded, response, channel)?;
+        self.requests.store_answer(loaded, RequestAnswer::PassedOn).await?;
+        let outcome = self.store_presentation(state, response, CONFIRMED_CODE_LIFETIME).await?;
+        Ok(self.callback_query(state, &outcome))
     }
 
     async fn confirmation_code(
@@ -172,35 +195,11 @@ impl WalletConnector {
         &self,
         loaded: &LoadedRequest,
         response: WalletResponse,
+        channel: PresentationChannel,
     ) -> Result<DecryptedResponse, ConnectorError> {
-        let answer = match response {
-            WalletResponse::Error(error) => return Ok(DecryptedResponse::error(&error)),
-            WalletResponse::Encrypted(jwe) => {
-                loaded.request.key.decrypt(jwe.reveal()).map_err(decryption_error)?.into_inner()
-            }
-        };
-        if let Some(Value::String(error)) = answer.get("error") {
-            return Ok(DecryptedResponse::error(error));
-        }
-        let presented = self.presented_credential(loaded, &answer);
-        presented.map(DecryptedResponse::Presentation).ok_or_else(|| {
-            let message = "vp_token is not an object with one presentation of one credential";
-            ConnectorError::new(ErrorCode::WalletResponseMalformed, message)
-        })
-    }
-
-    fn presented_credential(
-        &self,
-        loaded: &LoadedRequest,
-        answer: &Map<String, Value>,
-    ) -> Option<PresentedCredential> {
-        let (credential, presentation) = single_presentation(answer.get("vp_token")?)?;
-        Some(PresentedCredential {
-            credential: credential.to_owned(),
-            presentation: Secret::new(presentation.to_owned()),
-            nonce: loaded.request.nonce.clone(),
-            response_uri: self.requests.response_uri(loaded),
-            key_thumbprint: loaded.request.key.thumbprint().ok()?,
+        decrypt_response(&loaded.request, response, channel).inspect_err(|error| {
+            tracing::info!(connector = %self.id, %error, "response of a wallet rejected");
+            self.record_outcome("rejected", "response");
         })
     }
 
@@ -267,11 +266,47 @@ impl WalletConnector {
         };
         let mut query = Serializer::new(String::new());
         query
-            .append_pair(name, &value)
+            .append_pair(name, value)
             .append_pair("state", state)
             .append_pair("iss", &self.issuer);
         Secret::new(query.finish())
     }
+}
+
+fn decrypt_response(
+    request: &PresentationRequest,
+    response: WalletResponse,
+    channel: PresentationChannel,
+) -> Result<DecryptedResponse, ConnectorError> {
+    let answer = match response {
+        WalletResponse::Error(error) => return Ok(DecryptedResponse::from_error(&error)),
+        WalletResponse::Encrypted(jwe) => {
+            request.key.decrypt(jwe.reveal()).map_err(decryption_error)?.into_inner()
+        }
+    };
+    if let Some(Value::String(error)) = answer.get("error") {
+        return Ok(DecryptedResponse::from_error(error));
+    }
+    let presented = presented_credential(request, &answer, channel);
+    presented.map(DecryptedResponse::Presentation).ok_or_else(|| {
+        let message = "vp_token is not an object with one presentation of one credential";
+        ConnectorError::new(ErrorCode::WalletResponseMalformed, message)
+    })
+}
+
+fn presented_credential(
+    request: &PresentationRequest,
+    answer: &Map<String, Value>,
+    channel: PresentationChannel,
+) -> Option<PresentedCredential> {
+    let (credential, presentation) = single_presentation(answer.get("vp_token")?)?;
+    Some(PresentedCredential {
+        credential: credential.to_owned(),
+        presentation: Secret::new(presentation.to_owned()),
+        nonce: request.nonce.clone(),
+        channel,
+        key_thumbprint: request.key.thumbprint().ok()?,
+    })
 }
 
 /// A wallet's response as it can be read.
@@ -284,7 +319,7 @@ enum DecryptedResponse {
 impl DecryptedResponse {
     /// Returns the response with `access_denied`, the code of a user who declines, or with
     /// `server_error` for any other code.
-    fn error(code: &str) -> Self {
+    fn from_error(code: &str) -> Self {
         Self::Error(if code == "access_denied" { code } else { "server_error" }.to_owned())
     }
 }
