@@ -34,7 +34,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::code_flow;
-use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
+use super::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::http_clients::HttpClientOptions;
 use super::hub_page;
@@ -63,7 +63,7 @@ use presentation_request::{
 };
 use request_object::RequestSigner;
 pub use settings::Openid4vpKind;
-use verification::CredentialVerifier;
+use verification::{CredentialVerifier, PresentationSample};
 
 /// The kind of `[kind.openid4vp]`.
 pub const KIND: ConnectorKindFormat =
@@ -256,6 +256,13 @@ impl Connector for WalletConnector {
 
     async fn diagnose(&self, context: &DiagnosisContext) -> Vec<CheckDiagnostic> {
         self.diagnose_wallets(context).await
+    }
+
+    async fn verify_sample(&self, sample: &[u8], is_online: bool) -> Option<SampleVerification> {
+        Some(match PresentationSample::parse(sample)? {
+            Ok(sample) => self.verifier.verify_sample(&sample, is_online, self.env.now()).await,
+            Err(finding) => SampleVerification::rejected(finding),
+        })
     }
 
     /// Wallets are not called. Trust lists are fetched when they are needed.

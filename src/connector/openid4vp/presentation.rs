@@ -8,6 +8,21 @@ use super::{mdoc, sd_jwt};
 /// times, a portrait seldom.
 pub const MAX_PRESENTATION_BYTES: usize = 64 * 1024;
 
+/// Verifies the presentation of an mdoc, but not that its device made it for a request: for a sample
+/// whose request is not known.
+///
+/// # Errors
+/// The first rule that the presentation breaks.
+pub fn verify_issued_mdoc(
+    presentation: &str,
+    expected: &PresentationExpectations<'_>,
+) -> Result<VerifiedCredential, PresentationError> {
+    if presentation.len() > MAX_PRESENTATION_BYTES {
+        return Err(PresentationError::TooLarge);
+    }
+    mdoc::verify_issuer_signed(presentation, expected)
+}
+
 /// Verifies one presentation: of `dc+sd-jwt` the SD-JWT with its key binding, of `mso_mdoc` the
 /// `DeviceResponse` as base64url.
 ///

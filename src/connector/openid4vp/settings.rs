@@ -97,7 +97,7 @@ pub struct CredentialSettings {
     #[serde(default)]
     pub optional_claims: Vec<String>,
     /// Claims of an mdoc that the hub or a service keeps for longer than the login
-    /// (`intent_to_retain`). Wallets tell their users.
+    /// (`intent_to_retain`). Wallets show it to their users.
     #[serde(default)]
     pub retained_claims: Vec<String>,
 }

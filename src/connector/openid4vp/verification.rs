@@ -1,5 +1,7 @@
 //! Verifies what a wallet presented for a request, and derives the user from it.
 
+mod sample;
+
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -14,7 +16,7 @@ use super::read_file;
 use super::settings::Openid4vpKind;
 use super::status_list::{StatusError, StatusListError, StatusLists};
 use super::trust::TrustAnchors;
-use super::trust_list::{TrustListSource, TrustSources};
+use super::trust_list::{CurrentTrust, TrustListSource, TrustSources};
 use crate::connector::error::{ConnectorConfigError, ConnectorError};
 use crate::connector::wallet_page::RequestedClaim;
 use crate::digest;
@@ -22,6 +24,7 @@ use crate::env::{Env, Timestamp};
 use crate::identity::mapping::ClaimPath;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
+pub use sample::PresentationSample;
 
 /// Why a presentation does not sign its user in.
 #[derive(thiserror::Error, Debug)]
@@ -76,16 +79,18 @@ impl VerificationError {
         }
     }
 
-    /// Returns true if more trust anchors could change the outcome.
-    const fn is_for_lack_of_trust(&self) -> bool {
+    /// Returns the error to report with these anchors. An unusable list may name the issuer, so that
+    /// the credential is not to blame.
+    fn with_trust(self, trust: &CurrentTrust) -> Self {
         use PresentationError::IssuerUntrusted;
-        matches!(
+        let lacks_trust = matches!(
             self,
             Self::Presentation(IssuerUntrusted)
                 | Self::Status(StatusError::Unusable(StatusListError::Certificate(
                     IssuerUntrusted
                 )))
-        )
+        );
+        if lacks_trust && trust.is_incomplete { Self::TrustUnavailable } else { self }
     }
 }
 
@@ -221,12 +226,7 @@ impl CredentialVerifier {
         let query = query.ok_or(VerificationError::UnrequestedCredential)?;
         let trust = self.trust.current_trust().await;
         let verified = self.verify_with(&trust.anchors, query, presented, client_id, now).await;
-        // The list may name the issuer: that it can't be used is not the fault of the credential.
-        let is_unknown =
-            |error: &VerificationError| trust.is_incomplete && error.is_for_lack_of_trust();
-        let credential = verified.map_err(|error| {
-            if is_unknown(&error) { VerificationError::TrustUnavailable } else { error }
-        })?;
+        let credential = verified.map_err(|error| error.with_trust(&trust))?;
         self.identify_user(query, credential)
     }
 

@@ -265,10 +265,7 @@ impl WalletConnector {
             AnswerOutcome::Presented(code) => ("code", code.reveal()),
         };
         let mut query = Serializer::new(String::new());
-        query
-            .append_pair(name, value)
-            .append_pair("state", state)
-            .append_pair("iss", &self.issuer);
+        query.append_pair(name, value).append_pair("state", state).append_pair("iss", &self.issuer);
         Secret::new(query.finish())
     }
 }
