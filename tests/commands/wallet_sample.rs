@@ -26,7 +26,7 @@ unmapped_claims = "drop"
 family_name = { from = "family_name" }
 [kind.openid4vp]
 certificate = "access.pem"
-private_key = { file = "access.key" }
+private_key = { file = "wallet.secret" }
 trust_anchors = "issuers.pem"
 subject_claims = ["family_name"]
 [[kind.openid4vp.credentials]]
@@ -57,13 +57,13 @@ impl Folder {
             |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
         put("wallet.toml", CONNECTOR.replace("DOC_TYPE", PID_DOC_TYPE).as_bytes());
         put("access.pem", &X509::from_der(&access.chain[0]).unwrap().to_pem().unwrap());
-        put("access.key", &access.key.private_key_to_pem_pkcs8().unwrap());
+        put("wallet.secret", &wallet.secret.private_key_to_pem_pkcs8().unwrap());
         put("issuers.pem", &authority.pem());
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
             let mode = std::fs::Permissions::from_mode(0o600);
-            std::fs::set_permissions(folder.path().join("access.key"), mode).unwrap();
+            std::fs::set_permissions(folder.path().join("wallet.secret"), mode).unwrap();
         }
         Self { issuer: authority.issue(&CertificateSpec::signer()), folder }
     }

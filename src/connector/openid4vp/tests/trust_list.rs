@@ -6,7 +6,7 @@ use openssl::rsa::Rsa;
 use serde_json::{Value, json};
 
 use crate::connector::openid4vp::presentation_error::PresentationError::{
-    CertificateMissing, IssuerUntrusted,
+    CertificateMissing, CertificateUsage, IssuerUntrusted,
 };
 use crate::connector::openid4vp::trust::{CertificatePurpose, TrustAnchors};
 use crate::connector::openid4vp::trust_list::TrustListError::*;
@@ -32,7 +32,11 @@ struct Lists {
 
 impl Lists {
     fn new(service_types: &[&str]) -> Self {
-        let operator = TestAuthority::new("List operator");
+        Self::of_operator(TestAuthority::new("List operator"), service_types)
+    }
+
+    /// Returns a list whose accepted signers are this operator.
+    fn of_operator(operator: TestAuthority, service_types: &[&str]) -> Self {
         let source = TrustListSource {
             url: URL.into(),
             signers: operator.anchors(),
@@ -240,13 +244,22 @@ async fn a_certificate_that_cannot_be_parsed_leaves_the_others_of_its_list() {
 
 #[tokio::test]
 async fn a_pinned_self_signed_signer_signs_its_list_and_no_other_does() {
-    let (mut lists, other) = (Lists::new(&[]), TestAuthority::new("List operator"));
-    for (signer, accepted) in [(lists.operator.as_signer(), true), (other.as_signer(), false)] {
-        lists.signer = signer;
+    let authority = CertificateSpec::authority("List operator");
+    for (spec, expected) in [
+        (CertificateSpec::signer(), None),
+        (CertificateSpec { has_key_usage: false, ..authority.clone() }, None),
+        // It may sign certificates only.
+        (authority, Some(Certificate(CertificateUsage))),
+    ] {
+        let operator = TestAuthority::with_spec(&spec);
+        let mut lists = Lists::of_operator(operator.clone(), &[]);
+        lists.signer = operator.as_signer();
         lists.serve(|_| {});
-        assert_eq!(lists.error().await.is_none(), accepted);
+        assert_eq!(lists.error().await, expected);
+        lists.signer = TestAuthority::with_spec(&spec).as_signer();
+        lists.serve(|_| {});
+        assert_eq!(lists.error().await, Some(Certificate(IssuerUntrusted)), "another key");
     }
-    assert_eq!(lists.error().await, Some(Certificate(IssuerUntrusted)));
 }
 
 #[test]

@@ -25,9 +25,9 @@ use crate::digest;
 use crate::env::Timestamp;
 use crate::protocol::json::parse_object;
 
-/// A sample is as old as it is: a century.
+/// Longer than the age of any key binding: a sample may be old.
 const MAX_SAMPLE_AGE: Duration = Duration::from_secs(100 * 365 * 86_400);
-/// How to write a sample with what it is bound to.
+/// Says how a sample is written.
 const SAMPLE_FIX: &str = "write the presentation alone, or {\"presentation\": \"…\", \"nonce\": \"…\", \
                           \"client_id\": \"…\", \"response_uri\": \"…\", \"key_thumbprint\": \"…\"}";
 
