@@ -569,8 +569,17 @@ fn wallet_pages(chrome: &PageChrome<'_>) -> Vec<(&'static str, String)> {
             link(None, "openid4vp://?client_id=x509_hash%3Aabc&request_uri=https%3A%2F%2Fhub"),
             link(Some("Wallet \"<b>"), "https://wallet.example/authorize?client_id=a&b=c"),
         ],
+        digital_credentials: None,
         other_device_url: Some("/connectors/eudi/wallet/other-device?state=s".into()),
         back_url: format!("/api/v2/interaction/{HASH}"),
+    };
+    let with_api = OpenWalletPage {
+        digital_credentials: Some(DigitalCredentialsForm {
+            request: "e30.e30.\"><script>".into(),
+            action: "/connectors/eudi/wallet/digital-credential".into(),
+            hidden: vec![HiddenField::new("state", "\"><script>"), HiddenField::new("csrf", "c")],
+        }),
+        ..open.clone()
     };
     let scan = |error| {
         let page = OtherDevicePage {
@@ -593,6 +602,7 @@ fn wallet_pages(chrome: &PageChrome<'_>) -> Vec<(&'static str, String)> {
     let failed = DemoWalletError { reason: "The hub <b> refused the answer.".into() };
     vec![
         ("wallet", open.render(chrome)),
+        ("wallet-api", with_api.render(chrome)),
         ("wallet-other-device", scan(None)),
         ("wallet-waiting", scan(Some(WalletCodeError::Waiting))),
         ("wallet-wrong-code", scan(Some(WalletCodeError::Wrong))),

@@ -22,3 +22,4 @@ mod plan;
 mod restart;
 mod service_provider_check;
 mod store_kind;
+mod wallet_sample;

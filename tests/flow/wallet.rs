@@ -2,8 +2,10 @@
 //! do.
 
 mod attacks;
+mod digital_credentials;
 mod other_device;
 mod scripted;
+mod settings;
 
 use actix_web::test::TestRequest;
 use serde_json::json;

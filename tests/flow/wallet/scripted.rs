@@ -174,6 +174,12 @@ impl WalletRequest {
         Self { link: String::new(), path: path.to_owned(), header: part(0), claims: part(1) }
     }
 
+    /// Reads the request that the page gives to the Digital Credentials API.
+    pub fn from_page(page: &Page<'_>) -> Self {
+        let (_, rest) = page.answer.body.split_once("data-request=\"").unwrap();
+        Self::read(rest.split('"').next().unwrap(), "")
+    }
+
     pub fn path(&self) -> String {
         self.path.clone()
     }
