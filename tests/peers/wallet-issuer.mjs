@@ -108,7 +108,7 @@ export class PidIssuer {
   get x5c() { return [this.der.toString('base64')]; }
 
   /** A new entry of the status list. */
-  #entry(status) {
+  entry(status) {
     this.nextIndex += 1;
     this.statuses.setStatus(this.nextIndex, STATUS[status]);
     return { status_list: { idx: this.nextIndex, uri: this.statusUri } };
@@ -129,7 +129,7 @@ export class PidIssuer {
     });
     const { place_of_birth: place, nationalities, ...flat } = claims;
     return library.issue(
-      { vct: VCT, iat: now() - 10, exp: now() + 86_400, cnf: { jwk: publicJwk(holder) }, status: this.#entry(status), place_of_birth: place, nationalities, ...flat },
+      { vct: VCT, iat: now() - 10, exp: now() + 86_400, cnf: { jwk: publicJwk(holder) }, status: this.entry(status), place_of_birth: place, nationalities, ...flat },
       { _sd: [...Object.keys(flat), 'nationalities'], _sd_decoy: 3, place_of_birth: { _sd: Object.keys(place) }, nationalities: { _sd: [0, 1] } },
       { header: { x5c: this.x5c } },
     );

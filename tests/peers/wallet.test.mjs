@@ -1,13 +1,16 @@
 // Wallets of others at the hub (kind openid4vp): @openid4vc/openid4vp with @sd-jwt/sd-jwt-vc, @owf/mdoc and @auth0/mdl sign a person
 // in at a service provider that is npm openid-client, by both formats, in the same device and from another one.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import jsQR from 'jsqr';
 import * as oidc from 'openid-client';
 import { SCOPE, discover, request as authorization } from './federation.mjs';
 import { Browser, answerConsent, choose, decodeHtml, freePorts, random, startHub } from './harness.mjs';
 import { Wallet, codeForm, walletLink } from './real-wallet.mjs';
-import { CertificateAuthority, PidIssuer } from './wallet-issuer.mjs';
+import { CertificateAuthority, PidIssuer, SD_JWT_CLAIMS, mdocElements } from './wallet-issuer.mjs';
 
 const MAPPING = `identity = "verified"
 levels = { lowest = "eidas1", highest = "eidas3" }
@@ -172,6 +175,44 @@ for (const [status, code] of [['revoked', 'Y020513'], ['suspended', 'Y020513'], 
     const answer = await present(wallet, await wallet.open(walletLink(login.page)), sdJwt, { status });
     const page = await login.browser.open(answer.body.redirect_uri);
     assert.equal(issuer.fetches, fetches + 1, 'a list with a ttl of 0 is fetched again');
+    if (code) assert.ok(page.html.includes(code), page.html);
+    else assertAngela(await identity(login, page));
+  });
+}
+
+/** The wallet in Python, another implementation of all parts: what it says, or why it can't run. */
+function pythonWallet(asked) {
+  const program = path.join(path.dirname(fileURLToPath(import.meta.url)), 'python-sp/wallet.py');
+  const child = spawn(process.env.PYTHON || 'python3', ['-B', '-W', 'ignore', program], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const said = { out: '', err: '' };
+  child.stdout.on('data', (chunk) => { said.out += chunk; });
+  child.stderr.on('data', (chunk) => { said.err += chunk; });
+  child.stdin.end(JSON.stringify(asked));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', () => {
+      if (said.err.includes('ModuleNotFoundError')) resolve({ missing: said.err.split('\n').at(-2) });
+      else if (said.out) resolve(JSON.parse(said.out));
+      else reject(new Error(said.err));
+    });
+  });
+}
+
+for (const [format, library, connector, enc, status, code] of [
+  ['dc+sd-jwt', 'sd_jwt', 'wallet', 'A128GCM', 'valid'], ['dc+sd-jwt', 'sd_jwt', 'both', 'A256GCM', 'revoked', 'Y020513'],
+  ['mso_mdoc', 'pymdoccbor', 'mdoc', 'A256GCM', 'valid'], ['mso_mdoc', 'pymdoccbor', 'both', 'A128GCM', 'valid'],
+  ['mso_mdoc', 'pymdoccbor', 'mdoc', 'A128GCM', 'revoked', 'Y020513'], ['mso_mdoc', 'pymdoccbor', 'both', 'A256GCM', 'suspended', 'Y020513'],
+]) {
+  test(`${library} of Python: connector ${connector}, response with ${enc}, a credential that is ${status}`, async (t) => {
+    const login = await walletPage(connector);
+    const { portrait, ...elements } = mdocElements((text) => text);
+    const answer = await pythonWallet({
+      link: walletLink(login.page), format, enc, status: issuer.entry(status).status_list, access_authority: access.pem,
+      issuer_certificate: issuer.pem, issuer_key: issuer.keyPem, x5c: issuer.x5c, claims: format === 'mso_mdoc' ? elements : SD_JWT_CLAIMS,
+    });
+    if (answer.missing) return t.skip(`PYTHON has not the packages of python-sp/requirements.txt: ${answer.missing}`);
+    assert.equal(answer.status, 200, JSON.stringify(answer));
+    const page = await login.browser.open(answer.redirect_uri);
     if (code) assert.ok(page.html.includes(code), page.html);
     else assertAngela(await identity(login, page));
   });
