@@ -2,8 +2,12 @@
 //! do.
 
 mod attacks;
+mod lies;
+mod mdoc;
 mod other_device;
+mod responses;
 mod scripted;
+mod several_hubs;
 
 use actix_web::test::TestRequest;
 use serde_json::json;
