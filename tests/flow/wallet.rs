@@ -3,9 +3,13 @@
 
 mod attacks;
 mod digital_credentials;
+mod lies;
+mod mdoc;
 mod other_device;
+mod responses;
 mod scripted;
 mod settings;
+mod several_hubs;
 
 use actix_web::test::TestRequest;
 use serde_json::json;

@@ -263,7 +263,7 @@ impl CredentialVerifier {
     ) -> Result<VerifiedUser, VerificationError> {
         let claims = query.normalize_claims(credential);
         let scalar = |path: &ClaimPath| {
-            path.find(&claims).filter(|value| !value.is_object() && !value.is_array()).cloned()
+            path.find(&claims).filter(|value| value.is_string() || value.is_number()).cloned()
         };
         let values: Option<Vec<_>> = self.subject_claims.iter().map(scalar).collect();
         let values = values.filter(|values| !values.is_empty());
