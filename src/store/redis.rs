@@ -304,7 +304,7 @@ impl RedisStore {
         }
     }
 
-    fn update_capacity(&self, kind: RecordKind, old: &[u8], to: Timestamp, bytes: Option<usize>) {
+    fn update_capacity(&self, kind: RecordKind, old: &[u8], to: Timestamp, bytes: usize) {
         if let Some(head) = self.own_header(old) {
             self.capacity.update(kind, head.expires_at, to, bytes);
         }

@@ -546,13 +546,13 @@ fn sign_in_page(trouble: Option<SignInError>) -> SignInPage {
     }
 }
 
-fn wallet_pages(chrome: &PageChrome<'_>) -> Vec<(&'static str, String)> {
+fn open_wallet_page() -> OpenWalletPage {
     let claim = |name: &str, is_optional| RequestedClaim { name: name.into(), is_optional };
     let link = |name: Option<&str>, url: &str| WalletLink {
         name: name.map(str::to_owned),
         url: url.into(),
     };
-    let open = OpenWalletPage {
+    OpenWalletPage {
         provider: "Portefeuille européen".into(),
         logo: None,
         service: "Mairie de Saint-Étienne".into(),
@@ -572,7 +572,11 @@ fn wallet_pages(chrome: &PageChrome<'_>) -> Vec<(&'static str, String)> {
         digital_credentials: None,
         other_device_url: Some("/connectors/eudi/wallet/other-device?state=s".into()),
         back_url: format!("/api/v2/interaction/{HASH}"),
-    };
+    }
+}
+
+fn wallet_pages(chrome: &PageChrome<'_>) -> Vec<(&'static str, String)> {
+    let open = open_wallet_page();
     let with_api = OpenWalletPage {
         digital_credentials: Some(DigitalCredentialsForm {
             request: "e30.e30.\"><script>".into(),

@@ -57,7 +57,7 @@ impl Folder {
             |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
         put("wallet.toml", CONNECTOR.replace("DOC_TYPE", PID_DOC_TYPE).as_bytes());
         put("access.pem", &X509::from_der(&access.chain[0]).unwrap().to_pem().unwrap());
-        put("wallet.secret", &wallet.secret.private_key_to_pem_pkcs8().unwrap());
+        put("wallet.secret", &access.key.private_key_to_pem_pkcs8().unwrap());
         put("issuers.pem", &authority.pem());
         #[cfg(unix)]
         {

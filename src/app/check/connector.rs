@@ -109,16 +109,16 @@ fn evaluate_sample(
             findings.extend(diagnostics);
             claims?
         }
-        None => match json::parse_object(sample) {
-            Ok(claims) => claims,
-            Err(_) => {
+        None => {
+            let Ok(claims) = json::parse_object(sample) else {
                 let message = "the sample is not a JSON object of claims";
                 let fix =
                     "write {\"claim\": \"value\"}, at most 16 levels deep, without duplicate names";
                 findings.push(CheckDiagnostic::error("sample", message, fix));
                 return None;
-            }
-        },
+            };
+            claims
+        }
     };
     let rules = identity_rules(context);
     Some(sample::evaluate_sample(connector, context, &rules, claims, findings))

@@ -123,7 +123,7 @@ pub enum PresentationChannel {
 impl PresentationChannel {
     /// Returns what the presentation must be bound to.
     #[must_use]
-    pub fn expected<'a>(&'a self, client_id: &'a str) -> RequestChannel<'a> {
+    pub fn request_channel<'a>(&'a self, client_id: &'a str) -> RequestChannel<'a> {
         match self {
             Self::DirectPost { response_uri } => {
                 RequestChannel::DirectPost { client_id, response_uri }

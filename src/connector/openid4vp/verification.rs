@@ -225,33 +225,28 @@ impl CredentialVerifier {
         let query = self.queries.iter().find(|query| query.id == presented.credential);
         let query = query.ok_or(VerificationError::UnrequestedCredential)?;
         let trust = self.trust.current_trust().await;
-        let verified = self.verify_with(&trust.anchors, query, presented, client_id, now).await;
+        let expected = PresentationExpectations {
+            channel: presented.channel.request_channel(client_id),
+            nonce: &presented.nonce,
+            encryption_key_thumbprint: Some(presented.key_thumbprint),
+            credential: &query.expected,
+            policy: &self.policy,
+            anchors: &trust.anchors,
+            now,
+        };
+        let verified = self.verify_with_status(presented.presentation.reveal(), &expected).await;
         let credential = verified.map_err(|error| error.with_trust(&trust))?;
         self.identify_user(query, credential)
     }
 
-    async fn verify_with(
+    async fn verify_with_status(
         &self,
-        anchors: &TrustAnchors,
-        query: &CredentialQuery,
-        presented: &PresentedCredential,
-        client_id: &str,
-        now: Timestamp,
+        presentation: &str,
+        expected: &PresentationExpectations<'_>,
     ) -> Result<VerifiedCredential, VerificationError> {
-        let credential = verify_presentation(
-            presented.presentation.reveal(),
-            &PresentationExpectations {
-                channel: presented.channel.expected(client_id),
-                nonce: &presented.nonce,
-                encryption_key_thumbprint: Some(presented.key_thumbprint),
-                credential: &query.expected,
-                policy: &self.policy,
-                anchors,
-                now,
-            },
-        )?;
+        let credential = verify_presentation(presentation, expected)?;
         if let Some(reference) = &credential.status {
-            self.statuses.check_status(reference, anchors).await?;
+            self.statuses.check_status(reference, expected.anchors).await?;
         }
         Ok(credential)
     }

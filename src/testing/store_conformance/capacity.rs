@@ -124,7 +124,7 @@ pub async fn what_wallets_send_is_limited_in_bytes<F: Future<Output = Arc<dyn St
             Err(StoreError::Full),
             "{kind:?}"
         );
-        store.insert(key(kind, "b"), new_record("6", at(20)), at(0)).await.unwrap();
+        store.insert(key(kind, "b"), new_record("6", at(21)), at(0)).await.unwrap();
         store.take(&key(kind, "a"), Vec::new(), at(10), at(1)).await.unwrap();
         assert_eq!(
             store.insert(key(kind, "c"), new_record(&sixty, at(20)), at(1)).await,
