@@ -32,7 +32,7 @@ fn join_lines(findings: &[CheckFinding]) -> String {
 /// Returns an error if the confinement is required and incomplete.
 pub fn confine_process(loaded: &LoadedConfig) -> Result<Vec<CheckFinding>, ConfinementError> {
     let config = &loaded.settings.process;
-    let findings = apply_protections(config, &writable_folders(loaded));
+    let findings = apply_protections(config, &writable_paths(loaded));
     if config.confinement == ConfinementMode::Required && !findings.is_empty() {
         return Err(ConfinementError(findings));
     }
@@ -56,11 +56,12 @@ pub fn apply_protections(config: &ProcessConfig, writable: &[PathBuf]) -> Vec<Ch
     protections.into_iter().filter_map(Result::err).collect()
 }
 
-/// Returns the folders that the hub writes to while it runs, creating those that are missing.
-fn writable_folders(loaded: &LoadedConfig) -> Vec<PathBuf> {
+/// Returns the folders that the hub writes to while it runs, creating those that are missing, and the
+/// file of the audit log, which the operator may have linked to another place.
+fn writable_paths(loaded: &LoadedConfig) -> Vec<PathBuf> {
     let settings = &loaded.settings;
-    let audit =
-        (settings.audit.sink == AuditSink::File).then(|| parent_folder(&settings.audit.path));
+    let log = (settings.audit.sink == AuditSink::File).then_some(settings.audit.path.as_path());
+    let audit = log.map(parent_folder);
     let checkpoint = settings.audit.checkpoint_copy.as_deref().map(parent_folder);
     let store = super::store::store_settings(loaded).ok().and_then(|store| store.written_folder());
     let created = [Some(settings.state.as_path()), audit, checkpoint, store].into_iter().flatten();
@@ -69,7 +70,9 @@ fn writable_folders(loaded: &LoadedConfig) -> Vec<PathBuf> {
         let _reported_there = create_private_folder(folder);
     }
     let own = created.chain([settings.keys.as_path()]).filter(|folder| folder.is_dir());
-    own.map(Path::to_path_buf).chain(settings.process.writable_folders.iter().cloned()).collect()
+    let linked = log.filter(|log| log.exists());
+    let configured = settings.process.writable_folders.iter().map(PathBuf::as_path);
+    own.chain(linked).chain(configured).map(Path::to_path_buf).collect()
 }
 
 /// Landlock and seccomp hold for this thread and those that it starts.

@@ -13,8 +13,8 @@ use crate::telemetry::CheckFinding;
 /// Linux 6.2, the first whose Landlock also stops `truncate(2)`.
 const LANDLOCK_ABI: ABI = ABI::V3;
 
-/// Allows changes of regular files beneath the folders, and forbids all others and each execution.
-/// Reading stays free: files are read again while the hub runs.
+/// Allows changes of regular files beneath the folders, and of single files; forbids all other
+/// changes, and each execution. Reading stays free: files are read again while the hub runs.
 pub(super) fn restrict_file_access(writable: &[PathBuf]) -> Result<(), CheckFinding> {
     let status = restrict_this_thread(writable).map_err(|error| {
         CheckFinding::new(
@@ -37,14 +37,15 @@ fn restrict_this_thread(writable: &[PathBuf]) -> Result<RestrictionStatus, Rules
     let mut rules = Ruleset::default()
         .handle_access(AccessFs::from_write(LANDLOCK_ABI) | AccessFs::Execute)?
         .create()?;
-    for folder in writable {
-        // An error of the path is not Landlock's: the folder is left out, and so not writable.
-        match PathFd::new(folder) {
+    for path in writable {
+        // An error of the path is not Landlock's: the path is left out, and so not writable.
+        match PathFd::new(path) {
             Ok(descriptor) => {
-                rules = rules.add_rule(PathBeneath::new(descriptor, changes_of_files()))?;
+                let rights = if path.is_dir() { changes_of_files() } else { changes_of_one_file() };
+                rules = rules.add_rule(PathBeneath::new(descriptor, rights))?;
             }
             Err(error) => {
-                tracing::warn!(folder = %folder.display(), %error, "the folder stays unwritable");
+                tracing::warn!(path = %path.display(), %error, "the hub can't write there");
             }
         }
     }
@@ -53,11 +54,15 @@ fn restrict_this_thread(writable: &[PathBuf]) -> Result<RestrictionStatus, Rules
 
 /// Rights that replacing, appending to, rotating and removing regular files needs.
 fn changes_of_files() -> BitFlags<AccessFs> {
-    AccessFs::WriteFile
-        | AccessFs::Truncate
+    changes_of_one_file()
         | AccessFs::MakeReg
         | AccessFs::MakeDir
         | AccessFs::RemoveFile
         | AccessFs::RemoveDir
         | AccessFs::Refer
+}
+
+/// Rights that a file alone can have.
+fn changes_of_one_file() -> BitFlags<AccessFs> {
+    AccessFs::WriteFile | AccessFs::Truncate
 }

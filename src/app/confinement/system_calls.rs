@@ -93,7 +93,7 @@ const DENIED_OF_ARCH: &[c_long] = &[
     libc::SYS_ioperm,
     libc::SYS_modify_ldt,
     libc::SYS_kexec_file_load,
-    // The numbers of the x32 ABI that have no counterpart above: rt_sigaction to preadv64v2.
+    // Calls with a number of their own in the x32 ABI.
     X32 + 520, // execve
     X32 + 521, // ptrace
     X32 + 528, // kexec_load
@@ -114,9 +114,9 @@ const FAMILIES: [i32; 3] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
 /// Denies the calls for every thread of the process.
 pub(super) fn restrict_system_calls() -> Result<(), CheckFinding> {
     let filters = build_filters().map_err(|error| finding(&error))?;
-    filters.iter().try_for_each(|filter| {
-        apply_filter_all_threads(filter).map_err(|error| finding(&error.into()))
-    })
+    filters
+        .iter()
+        .try_for_each(|filter| apply_filter_all_threads(filter).map_err(|error| finding(&error)))
 }
 
 fn finding(error: &seccompiler::Error) -> CheckFinding {
