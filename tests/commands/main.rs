@@ -12,6 +12,7 @@
 mod audit;
 mod check;
 mod command_line;
+mod confinement;
 mod connector_check;
 mod connector_kind;
 mod folder;

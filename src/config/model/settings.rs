@@ -12,6 +12,7 @@ use super::defaults;
 use super::limits::{Lifetimes, LimitsConfig};
 use super::metrics::MetricLabels;
 use super::private_listener::PrivateListener;
+use super::process::ProcessConfig;
 use super::public_listener::PublicListener;
 use super::quotas::QuotasConfig;
 use super::register::RegisterConfig;
@@ -134,6 +135,9 @@ pub struct Settings {
     /// The audit log.
     #[serde(default)]
     pub audit: AuditConfig,
+    /// Restrictions that the process puts on itself.
+    #[serde(default)]
+    pub process: ProcessConfig,
     /// Tracing.
     #[serde(default)]
     pub traces: TracesConfig,

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::app::{self, HubKeys, HubServer, ProgramDeps, Reload};
+use crate::app::{self, HubServer, ProgramDeps, Reload};
 use crate::config::{Environment, LoadedConfig};
 use crate::env::{Clock as _, Env, Timestamp};
 use crate::grant::logout::LogoutDestination;
@@ -168,7 +168,7 @@ impl TestHub {
                 Arc::new(SeededEntropy::new(100 + seed)),
             );
             let program =
-                HubServer::build(&behind.loaded, ProgramDeps { env, keys: HubKeys::FromFolder })
+                HubServer::build(&behind.loaded, ProgramDeps { env, ..ProgramDeps::system() })
                     .unwrap();
             let (hub, shell) = (program.hub(), program.outer_middleware());
             counted.push(Arc::clone(&hub.core.metrics));
@@ -213,7 +213,7 @@ impl TestHub {
         let clock = Arc::new(ManualClock::at(Env::system().now() + Duration::from_secs(24 * 3600)));
         let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(7)));
         let program =
-            HubServer::build(&loaded, ProgramDeps { env, keys: HubKeys::FromFolder }).unwrap();
+            HubServer::build(&loaded, ProgramDeps { env, ..ProgramDeps::system() }).unwrap();
 
         let (hub, shell) = (program.hub(), program.outer_middleware());
         let metrics = Arc::clone(&hub.core.metrics);
