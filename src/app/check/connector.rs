@@ -104,21 +104,18 @@ fn evaluate_sample(
     context: &CheckContext,
     findings: &mut Vec<CheckDiagnostic>,
 ) -> Option<SampleResult> {
-    let claims = match verified {
-        Some(SampleVerification { diagnostics, claims }) => {
-            findings.extend(diagnostics);
-            claims?
-        }
-        None => {
-            let Ok(claims) = json::parse_object(sample) else {
-                let message = "the sample is not a JSON object of claims";
-                let fix =
-                    "write {\"claim\": \"value\"}, at most 16 levels deep, without duplicate names";
-                findings.push(CheckDiagnostic::error("sample", message, fix));
-                return None;
-            };
-            claims
-        }
+    let claims = if let Some(SampleVerification { diagnostics, claims }) = verified {
+        findings.extend(diagnostics);
+        claims?
+    } else {
+        let Ok(claims) = json::parse_object(sample) else {
+            let message = "the sample is not a JSON object of claims";
+            let fix =
+                "write {\"claim\": \"value\"}, at most 16 levels deep, without duplicate names";
+            findings.push(CheckDiagnostic::error("sample", message, fix));
+            return None;
+        };
+        claims
     };
     let rules = identity_rules(context);
     Some(sample::evaluate_sample(connector, context, &rules, claims, findings))

@@ -263,6 +263,9 @@ fn rejection(error: &VerificationError, is_online: bool) -> CheckDiagnostic {
             }
             P::CredentialExpired | P::CertificateExpired => "present a credential that is valid",
             P::Malformed => SAMPLE_FIX,
+            P::KeyBindingNonce | P::KeyBindingAudience | P::HolderSignature => {
+                "compare what the sample says of its request with the request that it answers"
+            }
             _ => "report it to the maker of the wallet or the issuer, whom the standard binds",
         },
         VerificationError::Status(_) | VerificationError::SubjectMissing => "see docs/wallet.md",
