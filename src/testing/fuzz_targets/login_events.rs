@@ -339,14 +339,12 @@ impl ObservedEvents {
                 assert!(first, "a callback was accepted twice");
             }
             Effect::Identify(user) => {
-                assert!(self.failed.is_none() && !self.completed.is_empty());
+                // Nothing is stored before, so another node may have ended the login meanwhile.
+                assert!(!self.completed.is_empty(), "a user without a callback");
                 assert!(user.level >= login.context.request.level, "a level below the request");
             }
             Effect::Grant(grant) => self.check_grant(grant, login),
-            Effect::CheckCode(code) => {
-                assert!(matches!(login.state, LoginState::Completed(_)));
-                assert!(!code.reveal().is_empty());
-            }
+            Effect::CheckCode(_) => assert!(matches!(login.state, LoginState::Completed(_))),
         }
     }
 
