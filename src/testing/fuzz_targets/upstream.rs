@@ -2,12 +2,13 @@
 
 use std::str;
 
-use ldap3::ResultEntry;
-use ldap3::asn1::parse_tag;
+#[cfg(feature = "ldap")]
+use ldap3::{ResultEntry, asn1::parse_tag};
 use openidconnect::http::{HeaderMap, HeaderValue, header};
 
 use super::{FuzzFunction, FuzzTarget, split_line, target};
 use crate::connector::code_flow::{printable_ascii, split_token_response};
+#[cfg(feature = "ldap")]
 use crate::connector::ldap::directory::{filter_for, read_entry};
 use crate::connector::oauth2;
 use crate::connector::oidc::metadata::parse_provider;
