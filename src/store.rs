@@ -17,7 +17,7 @@ mod by_kind;
 mod capacities;
 mod compact_name;
 pub mod counters;
-mod encryption;
+pub(crate) mod encryption;
 mod encryption_rules;
 mod error;
 pub mod kind;

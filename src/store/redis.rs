@@ -13,13 +13,13 @@
 mod call_error;
 mod capacity;
 mod client;
-mod compression;
+pub(crate) mod compression;
 mod connection_manager;
 mod counters;
-mod family_members;
+pub(crate) mod family_members;
 mod insertion;
 mod keyring_check;
-mod record;
+pub(crate) mod record;
 mod rules;
 mod scripts;
 mod server_info;

@@ -14,7 +14,7 @@ mod revocation;
 use std::sync::Arc;
 
 use crate::env::Timestamp;
-use crate::store::{Capacities, Family, NewRecord, RecordKey, RecordKind, Store, TakeOutcome};
+use crate::store::{Family, NewRecord, RecordKey, RecordKind, Store, TakeOutcome};
 
 pub use capacity::*;
 pub use model::agrees_with_a_simple_model;
@@ -23,27 +23,7 @@ pub use races::*;
 pub use records::*;
 pub use revocation::*;
 
-/// Capacities that no test exceeds.
-pub const AMPLE_CAPACITIES: Capacities = Capacities {
-    logins: 1000,
-    login_bytes: 1_000_000,
-    sessions: 1000,
-    grants: 1000,
-    logout_redirects: 1000,
-    pending_logouts: 1000,
-    assertions: 1000,
-    login_page_codes: 1000,
-    login_page_code_bytes: 1_000_000,
-    pushed_requests: 1000,
-    blocks: 1000,
-    probes: 1000,
-    refresh_grants: 1000,
-    logout_notices: 1000,
-    upstream_sessions: 1000,
-    registrations: 1000,
-    wallet_requests: 1000,
-    wallet_request_bytes: 1_000_000,
-};
+pub use super::samples::AMPLE_CAPACITIES;
 
 macro_rules! conformance {
     ($factory:path) => {

@@ -3,7 +3,7 @@
 //! Responsible for fetching, verifying and caching the lists. A list that can't be refreshed serves
 //! until its `NextUpdate`. Pointers to other lists are not followed: the operator names each list.
 
-mod document;
+pub(crate) mod document;
 
 use std::sync::Arc;
 use std::time::Duration;
