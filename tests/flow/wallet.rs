@@ -3,7 +3,7 @@
 
 mod attacks;
 mod other_device;
-mod scripted;
+pub mod scripted;
 
 use actix_web::test::TestRequest;
 use serde_json::json;

@@ -71,6 +71,11 @@ impl Wallet {
 
     /// Starts a hub with more keys in the table of the connector.
     pub async fn hub(&self, more: &str) -> TestHub {
+        self.hub_with_settings("", more).await
+    }
+
+    /// Starts a hub with more settings, and with more keys in the table of the connector.
+    pub async fn hub_with_settings(&self, settings: &str, more: &str) -> TestHub {
         let access_authority = TestAuthority::new("Access authority");
         let access = access_authority.issue(&certificate_spec());
         let leaf = X509::from_der(&access.chain[0]).unwrap().to_pem().unwrap();
@@ -83,7 +88,7 @@ impl Wallet {
             ("secrets/connectors/wallet/access.key", text(key)),
             ("wallet/issuers.pem", text(self.authority.pem())),
         ];
-        TestHub::with_files("", &files).await
+        TestHub::with_files(settings, &files).await
     }
 
     /// Returns Angela's PID for a request, before it is signed.
