@@ -263,9 +263,11 @@ impl RedisStore {
         if head.state != StoredState::Live {
             return Ok(None);
         }
-        let value =
-            self.decrypt(location, &head, record::encrypted_value(rest).map_err(format_error)?)?;
-        Ok(value.map(|value| Record { version: head.version, value, expires_at: head.expires_at }))
+        let encrypted = record::encrypted_value(rest).map_err(format_error)?;
+        let value = self.decrypt(location, &head, encrypted)?;
+        let has_outdated_key = self.encryption_keys.is_outdated(encrypted);
+        let (version, expires_at) = (head.version, head.expires_at);
+        Ok(value.map(|value| Record { version, value, expires_at, has_outdated_key }))
     }
 
     /// Revokes one member, unless another record has replaced it.

@@ -7,7 +7,7 @@ mod lies;
 mod mdoc;
 mod other_device;
 mod responses;
-mod scripted;
+pub mod scripted;
 mod settings;
 mod several_hubs;
 

@@ -9,8 +9,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::app::{self, HubServer, ProgramDeps, Reload};
-use crate::config::{Environment, LoadedConfig};
+use crate::app::{self, HubKeys, HubServer, ProgramDeps, Reload};
+use crate::config::{Environment, Federation, LoadedConfig};
 use crate::env::{Clock as _, Env, Timestamp};
 use crate::grant::logout::LogoutDestination;
 use crate::protocol::logout::{self, LogoutRequest};
@@ -321,6 +321,11 @@ impl TestHub {
         for hub in std::iter::once(&self.hub).chain(&self.others) {
             hub.logouts.notifier().start_due().await;
         }
+    }
+
+    /// Returns the clients and connectors in force.
+    pub fn federation(&self) -> Arc<Federation> {
+        self.hub.core.federation.load()
     }
 
     /// Has every hub read the registrations and record their uses, as each does every two seconds.

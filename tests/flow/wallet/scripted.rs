@@ -87,7 +87,12 @@ impl Wallet {
 
     /// Starts a hub with more keys in the table of the connector.
     pub async fn hub(&self, more: &str) -> TestHub {
-        TestHub::with_files("", &self.files(more, "")).await
+        self.hub_with_settings("", more).await
+    }
+
+    /// Starts a hub with more settings, and with more keys in the table of the connector.
+    pub async fn hub_with_settings(&self, settings: &str, more: &str) -> TestHub {
+        TestHub::with_files(settings, &self.files(more, "")).await
     }
 
     /// Returns the files of the connector, with more keys in its table and more credentials.
