@@ -142,7 +142,7 @@ fn mdoc() -> FuzzFunction {
         json!([["org.iso.18013.5.1"]]),
     );
     let response = iso_response();
-    printed.anchors = TrustAnchors::from_der(&[document_signer(&response)]).unwrap();
+    printed.anchors = TrustAnchors::from_der(&[document_signer(&response)]);
     printed.now = Timestamp::from_seconds(1_601_559_003);
     let mut presentation = MdocPresentation::of_pid(&bench.issuer);
     Box::new(move |data| {

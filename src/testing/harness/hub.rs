@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::app::{self, HubKeys, HubServer, ProgramDeps, Reload};
+use crate::app::{self, HubServer, ProgramDeps, Reload};
 use crate::config::{Environment, Federation, LoadedConfig};
 use crate::env::{Clock as _, Env, Timestamp};
 use crate::grant::logout::LogoutDestination;
