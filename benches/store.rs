@@ -55,6 +55,7 @@ fn main() {
         pending_logouts: CAPACITY,
         assertions: CAPACITY,
         login_page_codes: CAPACITY,
+        login_page_code_bytes: usize::MAX,
         pushed_requests: CAPACITY,
         blocks: 1,
         probes: 1,
@@ -63,6 +64,7 @@ fn main() {
         upstream_sessions: 0,
         registrations: 0,
         wallet_requests: 0,
+        wallet_request_bytes: 0,
     };
     let env = Env::system();
     let metrics = Arc::new(Metrics::new().unwrap());

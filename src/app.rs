@@ -10,6 +10,7 @@ mod build_error;
 pub mod check;
 mod client_registrations;
 mod code_store;
+pub mod confinement;
 mod connection_limits;
 pub mod explain;
 mod from_settings;
@@ -61,6 +62,7 @@ use crate::config::{self, Diagnostic, Environment, LoadedConfig};
 use crate::env::Env;
 use crate::ids::Secret;
 use crate::store::kind::StoreSnapshot;
+use crate::telemetry::CheckFinding;
 use crate::telemetry::trace::Tracer;
 use crate::web::Hub;
 use crate::web::admin::{self, AdminApi};
@@ -80,13 +82,15 @@ pub const KINDS: Kinds = Kinds {
 pub struct ProgramDeps {
     pub env: Env,
     pub keys: HubKeys,
+    /// Protections that this process lacks; `/readyz` reports them.
+    pub process_findings: Vec<CheckFinding>,
 }
 
 impl ProgramDeps {
     /// Returns the system clock, OpenSSL's randomness and the keys in the configured folder.
     #[must_use]
     pub fn system() -> Self {
-        Self { env: Env::system(), keys: HubKeys::FromFolder }
+        Self { env: Env::system(), keys: HubKeys::FromFolder, process_findings: Vec::new() }
     }
 }
 
@@ -112,7 +116,7 @@ impl HubServer {
     /// # Errors
     /// Returns every part that can't be built, with its fix.
     pub fn build(loaded: &LoadedConfig, deps: ProgramDeps) -> Result<Self, BuildError> {
-        let ProgramDeps { env, keys } = deps;
+        let ProgramDeps { env, keys, process_findings } = deps;
         let settings = &loaded.settings;
         let prepared = prepare_hub(loaded, &env, keys).map_err(BuildError::Several)?;
         let opened = store::open_store(loaded, &env, &prepared.metrics)?;
@@ -153,7 +157,7 @@ impl HubServer {
         let reload = parts.start_reload(registry, prepared.connector_context, publisher);
         let hub = parts.hub(connectors, prepared.subject_keys, opened.counters);
         admin::report_blocks(&hub);
-        let readiness = parts.readiness(&hub, reload.clone(), opened.check);
+        let readiness = parts.readiness(&hub, reload.clone(), opened.check, process_findings);
         let admin = parts.admin(&hub, &readiness, reload.clone())?;
         // Last: restoring consumes the snapshot, which a later start error would lose.
         store::restore_snapshot(opened.snapshot.as_deref(), &hub.grants)?;

@@ -5,11 +5,11 @@
 //! (docs/design/upstream-verification.md). Does not know actors, stores, service providers or
 //! pages. `docs/adding-a-kind.md` shows how to add a kind.
 
-mod code_flow;
+pub(crate) mod code_flow;
 mod connection_check;
 pub mod diagnostic;
 mod dpop;
-mod error;
+pub(crate) mod error;
 mod http_clients;
 pub mod hub_page;
 pub mod kind;

@@ -258,6 +258,7 @@ fn program_deps(upstream: UpstreamKeys, env: &Env) -> Result<ProgramDeps, DemoSt
     Ok(ProgramDeps {
         env: env.clone(),
         keys: HubKeys::Given { ring: Keyring::ephemeral(env.now())?, upstream },
+        process_findings: Vec::new(),
     })
 }
 

@@ -5,7 +5,7 @@
 //! ending a session with everything issued in it. Does not know HTTP, actors, the course of a
 //! login, or the implementations behind the [`Store`] and [`Signer`] traits.
 
-mod assertion;
+pub(crate) mod assertion;
 pub mod auth_failures;
 pub mod authorization_request;
 mod authorization_response;
@@ -24,7 +24,7 @@ pub mod introspection;
 pub mod logout;
 mod records;
 mod refresh;
-mod request_object;
+pub(crate) mod request_object;
 mod sender;
 pub mod session;
 pub mod subjects;

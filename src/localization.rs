@@ -4,7 +4,7 @@
 //! its messages. Responsible for negotiation, and for the message that a language lacks. Does not
 //! read files.
 
-mod accept_language;
+pub(crate) mod accept_language;
 mod built_in;
 mod message_file;
 

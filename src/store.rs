@@ -17,7 +17,7 @@ mod by_kind;
 mod capacities;
 mod compact_name;
 pub mod counters;
-mod encryption;
+pub(crate) mod encryption;
 mod encryption_rules;
 mod error;
 pub mod kind;
@@ -181,6 +181,9 @@ pub struct Record {
     pub version: RecordVersion,
     pub value: Arc<[u8]>,
     pub expires_at: Timestamp,
+    /// Whether the store would encrypt it with another key today. A record that lives longer than a
+    /// rotation of the keys takes must be written again.
+    pub has_outdated_key: bool,
 }
 
 /// Result of [`Store::load_and_extend`].

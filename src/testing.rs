@@ -19,13 +19,13 @@ pub mod fake_directory;
 #[cfg(test)]
 pub mod fake_idp;
 pub mod fake_server;
+pub mod fuzz_targets;
 pub mod harness;
 #[cfg(test)]
 pub mod page_gallery;
 pub mod redis_server;
 #[cfg(test)]
 pub mod register_conformance;
-#[cfg(test)]
 pub mod samples;
 #[cfg(feature = "pkcs11")]
 pub mod softhsm;

@@ -55,6 +55,7 @@ pub mod logout;
 pub mod metadata;
 pub mod oauth_errors;
 pub mod outer_middleware;
+mod page_attempt;
 mod page_language;
 mod page_models;
 pub mod pages;

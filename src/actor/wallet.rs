@@ -7,7 +7,7 @@ use crate::connector::wallet_page::WalletPage;
 pub use crate::connector::wallet_page::{
     ConfirmationCode, RequestedClaim, WalletConfirmation, WalletLink, WalletOffer, WalletResponse,
 };
-use crate::ids::{ClientId, ConnectorId};
+use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 
 impl Connectors {
@@ -67,6 +67,21 @@ impl Connectors {
         response: WalletResponse,
     ) -> Result<Option<String>, ErrorCode> {
         self.with_wallet_page(id, async |page| page.receive_response(request, response).await).await
+    }
+
+    /// Accepts the response that the wallet page got from the Digital Credentials API, and returns
+    /// the query for the connector's callback.
+    ///
+    /// # Errors
+    /// Why the response is rejected.
+    pub async fn receive_digital_credential(
+        &self,
+        id: &ConnectorId,
+        state: &str,
+        response: WalletResponse,
+    ) -> Result<Secret<String>, ErrorCode> {
+        self.with_wallet_page(id, async |page| page.receive_api_response(state, response).await)
+            .await
     }
 
     /// Returns the code that the device with the wallet shows.

@@ -16,8 +16,8 @@ use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 use crate::web::admin::{
     AdminErrorBody, BlockChange, ConnectorList, DrainState, EndedSessions, ExportedClient,
-    KeysInUse, LoginSearch, RefreshGrantList, RefreshGrantRevocation, RegistrationChange,
-    RegistrationDecision, ReloadOutcome, RevokedGrants,
+    KeysInUse, LoginSearch, RefreshGrantList, RefreshGrantRevocation, RegistrationApproval,
+    RegistrationChange, RegistrationRemoval, ReloadOutcome, RevokedGrants,
 };
 use crate::web::admin_console::{HubStatus, LoginView, PersonLogins};
 
@@ -209,19 +209,30 @@ impl AdminClient {
         self.send(Method::GET, &format!("admin/clients/{}", segment(client_id)), None::<&()>).await
     }
 
-    /// Approves or removes a registration; `decision` is `approve` or `remove`.
+    /// Approves a registration, if it is still the one that was listed.
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn decide_registration(
+    pub async fn approve_client(
         &self,
         client_id: &str,
-        decision: &str,
-        reason: &str,
+        approval: &RegistrationApproval,
     ) -> Result<RegistrationChange, AdminClientError> {
-        let path = format!("admin/clients/{}/{decision}", segment(client_id));
-        let body = RegistrationDecision { reason: reason.to_owned() };
-        self.send(Method::POST, &path, Some(&body)).await
+        let path = format!("admin/clients/{}/approve", segment(client_id));
+        self.send(Method::POST, &path, Some(approval)).await
+    }
+
+    /// Removes a registration.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn remove_client(
+        &self,
+        client_id: &str,
+        removal: &RegistrationRemoval,
+    ) -> Result<RegistrationChange, AdminClientError> {
+        let path = format!("admin/clients/{}/remove", segment(client_id));
+        self.send(Method::POST, &path, Some(removal)).await
     }
 
     /// Creates an initial access token.

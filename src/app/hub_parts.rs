@@ -42,7 +42,7 @@ use crate::session::SessionLimits;
 use crate::store::Store;
 use crate::store::counters::Counters;
 use crate::store::kind::StoreCheck;
-use crate::telemetry::Metrics;
+use crate::telemetry::{CheckFinding, Metrics};
 use crate::token::client_certificate::CertificateAuthorities;
 use crate::token::keyring::JWKS_MAX_AGE;
 use crate::web::admin::{AdminApi, AdminCredentials};
@@ -257,8 +257,15 @@ impl HubParts<'_> {
     }
 
     /// Builds the readiness checks.
-    pub fn readiness(&self, hub: &Hub, reload: Reload, store_check: StoreCheck) -> Arc<Readiness> {
+    pub fn readiness(
+        &self,
+        hub: &Hub,
+        reload: Reload,
+        store_check: StoreCheck,
+        process_findings: Vec<CheckFinding>,
+    ) -> Arc<Readiness> {
         Arc::new(readiness::build_readiness(ReadinessSources {
+            process_findings,
             core: Arc::clone(&self.core),
             store: Arc::clone(&self.store),
             store_check,

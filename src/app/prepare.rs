@@ -301,7 +301,11 @@ impl DiscoveryPublisher {
             sends_logout_tokens: federation.sends_logout_tokens() || self.registration.is_some(),
             ui_locales: &ui_locales,
             service_documentation: self.service_documentation.as_deref(),
-            protection: federation.protection_features(self.pushed_requests, self.profile),
+            protection: federation.protection_features(
+                self.pushed_requests,
+                self.profile,
+                self.registration.is_some(),
+            ),
             issues_refresh_tokens,
             client_certificates: self.certificate_support(),
         })?;

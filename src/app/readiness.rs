@@ -46,6 +46,8 @@ pub(super) struct ReadinessSources {
     pub register: Option<Arc<dyn Register>>,
     pub reload: Reload,
     pub counter_sync: Option<Arc<CounterSync>>,
+    /// Found at the start; they stay until the next one.
+    pub process_findings: Vec<CheckFinding>,
 }
 
 /// Capacities of the store, by kind of record.
@@ -101,6 +103,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         register,
         reload,
         counter_sync,
+        process_findings,
     } = sources;
     let device = keys.device.clone();
     let (ring, env, key_env) = (Arc::clone(&keys.ring), core.env.clone(), core.env.clone());
@@ -133,6 +136,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         .with_degradation_check("limits", move || {
             counter_sync.as_ref().and_then(|sync| sync.warning()).into_iter().collect()
         })
+        .with_degradation_check("process", move || process_findings.clone())
         .with_degradation_check("clock", move || find_clock_skew(&clock.overview()))
 }
 

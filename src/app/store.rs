@@ -22,8 +22,13 @@ const MAX_LOGOUTS: usize = 50_000;
 const MAX_PENDING_LOGOUTS: usize = 10_000;
 /// Codes of the hub's own login pages, which wait for one redirect, a minute at most.
 const MAX_OWN_CODES: usize = 50_000;
+/// Total bytes of what is behind these codes: more than 2,000 presentations of the largest size wait
+/// for their browsers at once.
+const MAX_OWN_CODE_BYTES: usize = 128 << 20;
 /// Requests that wallets have, two at most for each login, for some minutes.
 const MAX_WALLET_REQUESTS: usize = 50_000;
+/// Total bytes of these requests, which take a kilobyte or two.
+const MAX_WALLET_REQUEST_BYTES: usize = 128 << 20;
 /// One record each; more only for servers that have lost theirs and get it again.
 const MAX_BLOCK_RECORDS: usize = 100;
 const MAX_PROBE_RECORDS: usize = 100;
@@ -137,6 +142,7 @@ fn capacities(settings: &Settings) -> Capacities {
         // At most one assertion for each code; both are remembered for minutes.
         assertions: limits.grants,
         login_page_codes: MAX_OWN_CODES,
+        login_page_code_bytes: MAX_OWN_CODE_BYTES,
         // At most one for each code; each is remembered for minutes.
         pushed_requests: limits.grants,
         blocks: MAX_BLOCK_RECORDS,
@@ -147,5 +153,6 @@ fn capacities(settings: &Settings) -> Capacities {
         // One more for their index.
         registrations: registrations * RECORDS_PER_REGISTRATION + 1,
         wallet_requests: MAX_WALLET_REQUESTS,
+        wallet_request_bytes: MAX_WALLET_REQUEST_BYTES,
     }
 }

@@ -28,7 +28,7 @@ use crate::localization::Languages;
 use crate::protocol::discovery::ProtectionFeatures;
 use crate::protocol::email_domain::EmailDomain;
 use crate::protocol::registration::{
-    ClientDirectory, ClientType, ProtocolRules, PushedRequests, Registration,
+    ClientDirectory, ClientType, ProtocolRules, PushedRequests, Registration, RequestProtection,
 };
 use crate::protocol::security_profile::SecurityProfile;
 
@@ -249,7 +249,8 @@ impl Federation {
 
     /// Returns every client that may have public keys, active or not.
     pub fn key_owners(&self) -> impl Iterator<Item = KeyOwner<'_>> {
-        let services = self.services.values().chain(self.registered.values());
+        // The file's keys count: the registration's may be those of a stolen registration token.
+        let services = self.services.values().chain(self.registered_without_file());
         let services = services.map(|service| KeyOwner {
             client_id: &service.registration.client_id,
             active: service.registration.active,
@@ -283,23 +284,27 @@ impl Federation {
         })
     }
 
-    /// Returns what active service providers use to protect their requests and responses.
+    /// Returns what active service providers use to protect their requests and responses. Where
+    /// clients register themselves, discovery lists everything that they can register.
     #[must_use]
     pub fn protection_features(
         &self,
         pushed: PushedRequests,
         profile: Option<SecurityProfile>,
+        has_registration: bool,
     ) -> ProtectionFeatures {
-        let active = || {
+        let is_used = |is_user: fn(&RequestProtection) -> bool| {
             let registrations = self.services.values().map(|service| &service.registration);
-            registrations.filter(|registration| registration.active).map(|active| active.protection)
+            let mut active = registrations.filter(|registration| registration.active);
+            has_registration || active.any(|active| is_user(&active.protection))
         };
+        let signs_messages = profile.is_some_and(SecurityProfile::signs_messages);
         ProtectionFeatures {
             pushed,
             profile,
-            request_objects: active().any(|used| used.request_object_alg.is_some()),
-            signed_responses: active().any(|used| used.response_alg.is_some()),
-            encrypted_responses: active().any(|used| used.response_encryption.is_some()),
+            request_objects: signs_messages || is_used(|used| used.request_object_alg.is_some()),
+            signed_responses: signs_messages || is_used(|used| used.response_alg.is_some()),
+            encrypted_responses: is_used(|used| used.response_encryption.is_some()),
         }
     }
 

@@ -152,12 +152,10 @@ fn load_all_files(
     if !problems.is_empty() {
         return None;
     }
-    let read = main.iter().chain(all);
-    warnings.extend(
-        read.clone().flat_map(|source| secret_rules::group_readable_secrets(source, folder)),
-    );
+    let read: Vec<&SourceFile> = main.iter().chain(all).collect();
+    warnings.extend(secret_rules::group_readable_secrets(&read, folder));
     let exposed_secrets =
-        read.flat_map(|source| secret_rules::exposed_secrets(source, folder)).collect();
+        read.iter().flat_map(|source| secret_rules::exposed_secrets(source, folder)).collect();
     let files = clients.with_connectors(connectors?)?;
     let (main, mut checked) = (main?, checked?);
     let KindTables { store, register } = tables;

@@ -276,31 +276,44 @@ impl TokenHttpClient<'_> {
             400..=428 | 430..=499 => return Ok(response),
             _ => return Err(ConnectorError::unexpected_status("the token endpoint", &response)),
         }
-        let mut members = json::parse_object(response.body()).map_err(|_| {
-            ConnectorError::new(
-                ErrorCode::IdpTokenAnswer,
-                "the response is not a JSON object without repeated members",
-            )
-        })?;
-        if members.get("access_token").and_then(Value::as_str).is_none_or(str::is_empty) {
-            return Err(match members.get("error").and_then(Value::as_str) {
-                // GitHub sends errors with status 200.
-                Some(error) => token_error(error),
-                None => ConnectorError::new(
-                    ErrorCode::IdpAccessTokenMissing,
-                    "access_token is missing, empty or not a string",
-                ),
-            });
-        }
-        *self.id_token.lock().unwrap_or_else(PoisonError::into_inner) = members.remove("id_token");
-        // Other members are dropped, so that a malformed `expires_in` or `scope` does no harm.
-        let used: Map<String, Value> = ["access_token", "token_type"]
-            .into_iter()
-            .filter_map(|name| members.remove_entry(name))
-            .collect();
-        *response.body_mut() = Value::Object(used).to_string().into_bytes();
+        let (body, id_token) = split_token_response(response.body())?;
+        *self.id_token.lock().unwrap_or_else(PoisonError::into_inner) = id_token;
+        *response.body_mut() = body;
         Ok(response)
     }
+}
+
+/// Splits the body of a successful response: into the body that `openidconnect` parses, and the ID
+/// token.
+///
+/// # Errors
+/// `IdpTokenAnswer`, `IdpAccessTokenMissing`, or the error that the body names.
+pub(crate) fn split_token_response(
+    body: &[u8],
+) -> Result<(Vec<u8>, Option<Value>), ConnectorError> {
+    let mut members = json::parse_object(body).map_err(|_| {
+        ConnectorError::new(
+            ErrorCode::IdpTokenAnswer,
+            "the response is not a JSON object without repeated members",
+        )
+    })?;
+    if members.get("access_token").and_then(Value::as_str).is_none_or(str::is_empty) {
+        return Err(match members.get("error").and_then(Value::as_str) {
+            // GitHub sends errors with status 200.
+            Some(error) => token_error(error),
+            None => ConnectorError::new(
+                ErrorCode::IdpAccessTokenMissing,
+                "access_token is missing, empty or not a string",
+            ),
+        });
+    }
+    let id_token = members.remove("id_token");
+    // Other members are dropped, so that a malformed `expires_in` or `scope` does no harm.
+    let used: Map<String, Value> = ["access_token", "token_type"]
+        .into_iter()
+        .filter_map(|name| members.remove_entry(name))
+        .collect();
+    Ok((Value::Object(used).to_string().into_bytes(), id_token))
 }
 
 /// Converts an error of `openidconnect`. Only its `error` code is kept, as the error can contain

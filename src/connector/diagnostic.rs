@@ -2,6 +2,7 @@
 //! diagnostic per check.
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::identity::Claim;
 
@@ -52,6 +53,22 @@ impl CheckDiagnostic {
             message: message.into(),
             fix: Some(fix.into()),
         }
+    }
+}
+
+/// Outcome of a sample of what an identity provider sends.
+#[derive(Clone, Debug)]
+pub struct SampleVerification {
+    pub diagnostics: Vec<CheckDiagnostic>,
+    /// Its claims, as the mapping gets them; `None` if a login would be rejected.
+    pub claims: Option<Map<String, Value>>,
+}
+
+impl SampleVerification {
+    /// Returns the outcome of a sample that is rejected for this reason.
+    #[must_use]
+    pub fn rejected(reason: CheckDiagnostic) -> Self {
+        Self { diagnostics: vec![reason], claims: None }
     }
 }
 

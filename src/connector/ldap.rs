@@ -9,10 +9,10 @@
 //! like any other. `auth_time` is the time of the bind, so reauthentication is always satisfied.
 
 mod backoff;
-mod directory;
+pub(crate) mod directory;
 mod password_attempts;
 mod rules;
-mod settings;
+pub(crate) mod settings;
 
 use std::sync::Arc;
 use std::time::Duration;

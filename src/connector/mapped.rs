@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use url::Url;
 
-use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
+use super::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
 use super::error::ConnectorError;
 use super::hub_page::PasswordPage;
 use super::port::Connector;
@@ -85,6 +85,10 @@ impl Connector for MappedConnector {
 
     async fn diagnose(&self, context: &DiagnosisContext) -> Vec<CheckDiagnostic> {
         self.connector.diagnose(context).await
+    }
+
+    async fn verify_sample(&self, sample: &[u8], is_online: bool) -> Option<SampleVerification> {
+        self.connector.verify_sample(sample, is_online).await
     }
 
     async fn probe(&self) -> Result<(), ConnectorError> {

@@ -282,7 +282,7 @@ impl Connector for Oauth2Connector {
     }
 }
 
-fn parse_userinfo(body: &[u8]) -> Result<Map<String, Value>, ConnectorError> {
+pub(crate) fn parse_userinfo(body: &[u8]) -> Result<Map<String, Value>, ConnectorError> {
     if body.len() > MAX_USERINFO_BYTES {
         return Err(ConnectorError::new(
             ErrorCode::UserinfoMalformed,
@@ -298,7 +298,7 @@ fn parse_userinfo(body: &[u8]) -> Result<Map<String, Value>, ConnectorError> {
 }
 
 /// Returns the subject. Users without one would all share an identity, so it is required.
-fn extract_subject(
+pub(crate) fn extract_subject(
     claims: &Map<String, Value>,
     claim: &str,
 ) -> Result<Secret<String>, ConnectorError> {

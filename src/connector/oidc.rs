@@ -11,17 +11,17 @@ mod client_assertion;
 mod code_exchange;
 mod diagnose;
 mod fapi2;
-mod id_token;
+pub(crate) mod id_token;
 mod jwe;
 mod keys;
-mod logout_token;
-mod metadata;
+pub(crate) mod logout_token;
+pub(crate) mod metadata;
 mod protected_request;
 mod rules;
-mod settings;
+pub(crate) mod settings;
 mod signed_response;
 mod upstream;
-mod userinfo;
+pub(crate) mod userinfo;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

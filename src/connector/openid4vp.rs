@@ -34,7 +34,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::code_flow;
-use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
+use super::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::http_clients::HttpClientOptions;
 use super::hub_page;
@@ -63,7 +63,7 @@ use presentation_request::{
 };
 use request_object::RequestSigner;
 pub use settings::Openid4vpKind;
-use verification::CredentialVerifier;
+use verification::{CredentialVerifier, PresentationSample};
 
 /// The kind of `[kind.openid4vp]`.
 pub const KIND: ConnectorKindFormat =
@@ -104,7 +104,9 @@ pub struct WalletConnector {
     verifier: CredentialVerifier,
     codes: OneTimeCodes<PresentedCredential>,
     wallets: Vec<settings::WalletSettings>,
+    digital_credentials_api: bool,
     cross_device: bool,
+    cross_device_url: String,
     env: Env,
     metrics: Option<Arc<Metrics>>,
 }
@@ -142,7 +144,9 @@ impl WalletConnector {
             verifier,
             codes: OneTimeCodes::new(&id, context.code_store),
             wallets: kind.wallets.clone(),
+            digital_credentials_api: kind.digital_credentials_api,
             cross_device: kind.cross_device,
+            cross_device_url: kind.cross_device_url.clone(),
             env: context.env,
             metrics: context.metrics,
             id,
@@ -252,6 +256,13 @@ impl Connector for WalletConnector {
 
     async fn diagnose(&self, context: &DiagnosisContext) -> Vec<CheckDiagnostic> {
         self.diagnose_wallets(context).await
+    }
+
+    async fn verify_sample(&self, sample: &[u8], is_online: bool) -> Option<SampleVerification> {
+        Some(match PresentationSample::parse(sample)? {
+            Ok(sample) => self.verifier.verify_sample(&sample, is_online, self.env.now()).await,
+            Err(finding) => SampleVerification::rejected(finding),
+        })
     }
 
     /// Wallets are not called. Trust lists are fetched when they are needed.

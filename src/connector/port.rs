@@ -6,7 +6,7 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use url::Url;
 
-use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
+use super::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
 use super::error::ConnectorError;
 use super::hub_page::PasswordPage;
 use super::one_time_code::CodeStore;
@@ -86,6 +86,12 @@ pub trait Connector: Send + Sync {
                 "look up the error in docs/errors.md",
             ),
         }]
+    }
+
+    /// Verifies a sample of what the identity provider sends, for `check connector --sample`. `None`
+    /// for an object of claims, and for a kind that verifies none. Calls others only if `is_online`.
+    async fn verify_sample(&self, _: &[u8], _is_online: bool) -> Option<SampleVerification> {
+        None
     }
 
     /// Checks over a new connection whether the identity provider works. The fetched documents

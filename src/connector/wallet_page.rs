@@ -51,6 +51,17 @@ pub trait WalletPage: Send + Sync {
         response: WalletResponse,
     ) -> Result<Option<String>, ConnectorError>;
 
+    /// Accepts the response that the page got from the Digital Credentials API, once. Returns the
+    /// query for the connector's callback, without `?`.
+    ///
+    /// # Errors
+    /// As [`Self::receive_response`]; `NotFound` if the connector does not offer the API.
+    async fn receive_api_response(
+        &self,
+        state: &str,
+        response: WalletResponse,
+    ) -> Result<Secret<String>, ConnectorError>;
+
     /// Returns the code that the device with the wallet shows. `page_secret` proves that it is that
     /// device.
     ///
@@ -73,6 +84,8 @@ pub trait WalletPage: Send + Sync {
 /// Content of the wallet page.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WalletOffer {
+    /// Signed request for the Digital Credentials API, if the connector offers it.
+    pub digital_credentials_request: Option<String>,
     /// Links that open a wallet on this device, in the order to show them.
     pub links: Vec<WalletLink>,
     /// What the wallet will be asked for.

@@ -90,7 +90,7 @@ impl DemoWallet {
             App::new()
                 .app_data(this.clone())
                 .service(web::resource("/authorize").route(web::get().to(show_request)))
-                .service(web::resource("/answer").route(web::post().to(answer)))
+                .service(web::resource("/answer").route(web::post().to(receive_answer)))
         };
         Ok(HttpServer::new(app).workers(1).disable_signals().listen(listener)?.run())
     }
@@ -139,7 +139,7 @@ async fn show_request(this: web::Data<DemoWallet>, request: HttpRequest) -> Http
     if !this.hubs.iter().any(|hub| uri.starts_with(&format!("{hub}/"))) {
         return this.error_page(&request, "The request is not of a hub of this demo.".to_owned());
     }
-    let valid = match this.client.fetch(client_id, uri).await {
+    let valid = match this.client.fetch_request(client_id, uri).await {
         Ok(valid) => valid,
         Err(error) => return this.error_page(&request, error.to_string()),
     };
@@ -159,7 +159,7 @@ async fn show_request(this: web::Data<DemoWallet>, request: HttpRequest) -> Http
 }
 
 /// Answers the request as the form says, and sends the browser where the hub wants it.
-async fn answer(
+async fn receive_answer(
     this: web::Data<DemoWallet>,
     request: HttpRequest,
     body: web::Bytes,
@@ -175,7 +175,7 @@ async fn answer(
     let person = this.persons.iter().find(|person| Some(person.id.as_str()) == form.one("person"));
     let person = person.filter(|_| form.one("answer") == Some("agree"));
     let params = PresentationParams { issuer: &this.issuer, request: &valid, env: &this.env };
-    match this.client.respond(&params, person).await {
+    match this.client.send_answer(&params, person).await {
         Ok(redirect_uri) => redirect_to(&redirect_uri, Vec::new()),
         Err(error) => this.error_page(&request, error.to_string()),
     }

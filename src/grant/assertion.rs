@@ -35,7 +35,7 @@ const MAX_JTI_CHARS: usize = 255;
 
 /// Why an assertion is invalid.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum AssertionError {
+pub(crate) enum AssertionError {
     #[error("its payload is not a JSON object with an iss")]
     Unreadable,
     #[error("the keys of its jwks_uri have not been fetched yet")]
@@ -256,15 +256,15 @@ fn unix_minute(at: Timestamp) -> u64 {
 
 /// What the store needs of a valid assertion.
 #[derive(Debug)]
-struct AcceptedAssertion<'a> {
-    jti: &'a str,
+pub(crate) struct AcceptedAssertion<'a> {
+    pub(crate) jti: &'a str,
     /// Afterwards it is rejected as expired.
-    until: Timestamp,
+    pub(crate) until: Timestamp,
     /// Its `iat`; without one, the earliest that its `exp` allows.
     issued_at: Timestamp,
 }
 
-fn validate_assertion<'a>(
+pub(crate) fn validate_assertion<'a>(
     jws: &'a VerifiedJws,
     client_id: &ClientId,
     rules: &AssertionRules,

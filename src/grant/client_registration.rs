@@ -61,7 +61,7 @@ pub struct ClientRegistrations {
     rules: ProtocolRules,
     services: RegistrationServices,
     limiter: Arc<KeyedRateLimiter>,
-    mirror: tokio::sync::Mutex<mirror::Mirror>,
+    mirror: tokio::sync::Mutex<mirror::RegistrationMirror>,
     /// When the index was last read for an unknown client, in milliseconds.
     last_miss_ms: AtomicU64,
     /// Clients that signed someone in since the last write of the index.
@@ -93,7 +93,7 @@ impl ClientRegistrations {
             tracing::warn!(%scope, "client_registration.scopes names a scope that doesn't exist");
         }
         let limiter = KeyedRateLimiter::new("registration", MAX_NETWORKS, &services.env);
-        Self {
+        let registrations = Self {
             rules,
             limiter: Arc::new(limiter.with_metrics(&services.metrics)),
             config,
@@ -101,7 +101,9 @@ impl ClientRegistrations {
             mirror: tokio::sync::Mutex::default(),
             last_miss_ms: AtomicU64::new(0),
             used: Mutex::default(),
-        }
+        };
+        registrations.record_counts(&[]);
+        registrations
     }
 
     /// Returns the limiter of requests, for exchanging counts with other nodes.

@@ -88,7 +88,7 @@ impl Grants {
 }
 
 /// Checks the claims of the JWT itself, and returns its `exp`.
-fn check_claims(
+pub(crate) fn check_claims(
     VerifiedJws { header, claims }: &VerifiedJws,
     client: &Registration,
     issuer: &str,

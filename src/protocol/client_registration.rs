@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use super::catalogue::ErrorCode;
 use super::json;
+use crate::ids::Secret;
 
 /// Maximum size of a request body.
 pub const MAX_METADATA_BYTES: usize = 32 * 1024;
@@ -129,7 +130,7 @@ pub struct ClientMetadata(Map<String, Value>);
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ClientIdentification {
     pub client_id: Option<String>,
-    pub client_secret: Option<String>,
+    pub client_secret: Option<Secret<String>>,
 }
 
 impl ClientMetadata {
@@ -147,7 +148,7 @@ impl ClientMetadata {
         let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
         let identification = ClientIdentification {
             client_id: text("client_id"),
-            client_secret: text("client_secret"),
+            client_secret: text("client_secret").map(Secret::new),
         };
         let mut known = Map::new();
         for (name, value) in members.into_iter().filter(|(_, value)| !value.is_null()) {

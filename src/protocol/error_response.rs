@@ -80,8 +80,12 @@ impl ErrorResponse {
         let entry = code.entry();
         let error_description = description.unwrap_or(entry.description);
         let body = Body { error: entry.oauth, error_description, error_uri: None }.serialize_text();
-        // RFC 6750 §3.1
-        let www_authenticate = (entry.status == 401).then_some("Bearer error=\"invalid_token\"");
+        // RFC 6750 §3.1: a request without a token gets no error code in the challenge.
+        let challenge = match code {
+            ErrorCode::InitialTokenMissing | ErrorCode::RegistrationTokenMissing => "Bearer",
+            _ => "Bearer error=\"invalid_token\"",
+        };
+        let www_authenticate = (entry.status == 401).then_some(challenge);
         Self { www_authenticate, body, ..Self::from(code) }
     }
 

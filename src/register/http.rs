@@ -4,7 +4,7 @@
 //! Responsible for connection errors, one retry, the circuit breaker and the limit of concurrent
 //! calls. Without an answer there is no login.
 
-mod contract;
+pub(crate) mod contract;
 mod credentials;
 mod settings;
 

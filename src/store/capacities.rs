@@ -15,6 +15,8 @@ pub struct Capacities {
     pub pending_logouts: usize,
     pub assertions: usize,
     pub login_page_codes: usize,
+    /// Total bytes of the values behind all codes: a presentation of a wallet takes up to 48 KiB.
+    pub login_page_code_bytes: usize,
     pub pushed_requests: usize,
     pub blocks: usize,
     pub probes: usize,
@@ -23,6 +25,8 @@ pub struct Capacities {
     pub upstream_sessions: usize,
     pub registrations: usize,
     pub wallet_requests: usize,
+    /// Total bytes of all requests.
+    pub wallet_request_bytes: usize,
 }
 
 impl Capacities {
@@ -32,12 +36,17 @@ impl Capacities {
             RecordKind::Login => {
                 return Usage { records: self.logins, bytes: self.login_bytes };
             }
+            RecordKind::LoginPageCode => {
+                return Usage { records: self.login_page_codes, bytes: self.login_page_code_bytes };
+            }
+            RecordKind::WalletRequest => {
+                return Usage { records: self.wallet_requests, bytes: self.wallet_request_bytes };
+            }
             RecordKind::Session => self.sessions,
             RecordKind::Code | RecordKind::Token => self.grants,
             RecordKind::LogoutRedirect => self.logout_redirects,
             RecordKind::PendingLogout => self.pending_logouts,
             RecordKind::Assertion => self.assertions,
-            RecordKind::LoginPageCode => self.login_page_codes,
             RecordKind::PushedRequest => self.pushed_requests,
             RecordKind::Blocks => self.blocks,
             RecordKind::Probes => self.probes,
@@ -45,7 +54,6 @@ impl Capacities {
             RecordKind::LogoutNotice => self.logout_notices,
             RecordKind::UpstreamSession => self.upstream_sessions,
             RecordKind::Registration => self.registrations,
-            RecordKind::WalletRequest => self.wallet_requests,
         };
         Usage { records, bytes: usize::MAX }
     }

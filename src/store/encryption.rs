@@ -94,6 +94,11 @@ impl StoreEncryptionKeys {
         Ok(encrypted)
     }
 
+    /// Returns true if the ciphertext is not of the key that encrypts.
+    pub fn is_outdated(&self, encrypted: &[u8]) -> bool {
+        self.keys.first().is_some_and(|key| !encrypted.starts_with(&key.id))
+    }
+
     /// Decrypts a ciphertext that was encrypted for the same location and associated data.
     ///
     /// # Errors
@@ -149,6 +154,7 @@ mod tests {
         let (old, both, new) = (keys(&["old"]), keys(&["new", "old"]), keys(&["new"]));
         let encrypted = old.encrypt(b"here", b"v1", &[1; 12], b"value").unwrap();
         assert_eq!(both.decrypt(b"here", b"v1", &encrypted).unwrap(), b"value");
+        assert!(both.is_outdated(&encrypted) && !old.is_outdated(&encrypted));
         let encrypted = both.encrypt(b"here", b"v1", &[2; 12], b"value").unwrap();
         assert_eq!(new.decrypt(b"here", b"v1", &encrypted).unwrap(), b"value");
         assert_eq!(old.decrypt(b"here", b"v1", &encrypted), Err(EncryptionError::UnknownKey));

@@ -5,6 +5,7 @@
 //! [`super::KINDS`].
 
 use std::any::Any;
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -62,6 +63,11 @@ pub trait StoreSettings: Any + Send + Sync {
     /// # Errors
     /// Returns an error if the store must not be used as it is configured.
     fn open(&self, context: &StoreContext) -> Result<OpenedStore, OpenStoreError>;
+
+    /// Returns the folder that the open store writes files to, if any.
+    fn written_folder(&self) -> Option<&Path> {
+        None
+    }
 
     /// Checks what [`Self::open`] needs, without opening the store.
     ///

@@ -6,7 +6,7 @@
 //! record.
 
 mod janitor;
-mod kind_cache;
+pub(crate) mod kind_cache;
 mod restore;
 mod settings;
 mod shutdown_snapshot;

@@ -13,13 +13,13 @@
 mod call_error;
 mod capacity;
 mod client;
-mod compression;
+pub(crate) mod compression;
 mod connection_manager;
 mod counters;
-mod family_members;
+pub(crate) mod family_members;
 mod insertion;
 mod keyring_check;
-mod record;
+pub(crate) mod record;
 mod rules;
 mod scripts;
 mod server_info;
@@ -263,9 +263,11 @@ impl RedisStore {
         if head.state != StoredState::Live {
             return Ok(None);
         }
-        let value =
-            self.decrypt(location, &head, record::encrypted_value(rest).map_err(format_error)?)?;
-        Ok(value.map(|value| Record { version: head.version, value, expires_at: head.expires_at }))
+        let encrypted = record::encrypted_value(rest).map_err(format_error)?;
+        let value = self.decrypt(location, &head, encrypted)?;
+        let has_outdated_key = self.encryption_keys.is_outdated(encrypted);
+        let (version, expires_at) = (head.version, head.expires_at);
+        Ok(value.map(|value| Record { version, value, expires_at, has_outdated_key }))
     }
 
     /// Revokes one member, unless another record has replaced it.
@@ -304,7 +306,7 @@ impl RedisStore {
         }
     }
 
-    fn update_capacity(&self, kind: RecordKind, old: &[u8], to: Timestamp, bytes: Option<usize>) {
+    fn update_capacity(&self, kind: RecordKind, old: &[u8], to: Timestamp, bytes: usize) {
         if let Some(head) = self.own_header(old) {
             self.capacity.update(kind, head.expires_at, to, bytes);
         }

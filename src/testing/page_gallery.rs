@@ -546,13 +546,13 @@ fn sign_in_page(trouble: Option<SignInError>) -> SignInPage {
     }
 }
 
-fn wallet_pages(chrome: &PageChrome<'_>) -> Vec<(&'static str, String)> {
+fn open_wallet_page() -> OpenWalletPage {
     let claim = |name: &str, is_optional| RequestedClaim { name: name.into(), is_optional };
     let link = |name: Option<&str>, url: &str| WalletLink {
         name: name.map(str::to_owned),
         url: url.into(),
     };
-    let open = OpenWalletPage {
+    OpenWalletPage {
         provider: "Portefeuille européen".into(),
         logo: None,
         service: "Mairie de Saint-Étienne".into(),
@@ -569,8 +569,21 @@ fn wallet_pages(chrome: &PageChrome<'_>) -> Vec<(&'static str, String)> {
             link(None, "openid4vp://?client_id=x509_hash%3Aabc&request_uri=https%3A%2F%2Fhub"),
             link(Some("Wallet \"<b>"), "https://wallet.example/authorize?client_id=a&b=c"),
         ],
+        digital_credentials: None,
         other_device_url: Some("/connectors/eudi/wallet/other-device?state=s".into()),
         back_url: format!("/api/v2/interaction/{HASH}"),
+    }
+}
+
+fn wallet_pages(chrome: &PageChrome<'_>) -> Vec<(&'static str, String)> {
+    let open = open_wallet_page();
+    let with_api = OpenWalletPage {
+        digital_credentials: Some(DigitalCredentialsForm {
+            request: "e30.e30.\"><script>".into(),
+            action: "/connectors/eudi/wallet/digital-credential".into(),
+            hidden: vec![HiddenField::new("state", "\"><script>"), HiddenField::new("csrf", "c")],
+        }),
+        ..open.clone()
     };
     let scan = |error| {
         let page = OtherDevicePage {
@@ -593,6 +606,7 @@ fn wallet_pages(chrome: &PageChrome<'_>) -> Vec<(&'static str, String)> {
     let failed = DemoWalletError { reason: "The hub <b> refused the answer.".into() };
     vec![
         ("wallet", open.render(chrome)),
+        ("wallet-api", with_api.render(chrome)),
         ("wallet-other-device", scan(None)),
         ("wallet-waiting", scan(Some(WalletCodeError::Waiting))),
         ("wallet-wrong-code", scan(Some(WalletCodeError::Wrong))),

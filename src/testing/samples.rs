@@ -1,5 +1,7 @@
 //! Sample logins for tests: a request that passed the checks, and an identified user.
 
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 
 use crate::assurance::amr::{AmrEvidence, UpstreamAmr};
@@ -14,17 +16,40 @@ use crate::protocol::params::Params;
 use crate::protocol::registration::{
     ClientDirectory, ClientType, ConsentRequirement, IdpHintPolicy, ProtocolRules, Registration,
 };
+use crate::store::Capacities;
 
-pub(crate) const ISSUER: &str = "https://hub.example/api/v2";
-pub(crate) const SP_CALLBACK: &str = "https://sp.example/cb";
-pub(crate) const IDP_ISSUER: &str = "https://idp.example";
-pub(crate) const NONCE: &str = "nonce-nonce-nonce-nonce";
-pub(crate) const OPENED: Timestamp = Timestamp::from_seconds(1_790_000_000);
+pub const ISSUER: &str = "https://hub.example/api/v2";
+pub const SP_CALLBACK: &str = "https://sp.example/cb";
+pub const IDP_ISSUER: &str = "https://idp.example";
+pub const NONCE: &str = "nonce-nonce-nonce-nonce";
+pub const OPENED: Timestamp = Timestamp::from_seconds(1_790_000_000);
 /// Lifetime of a sample login, in seconds.
-pub(crate) const LIFETIME_SECONDS: u64 = 600;
+pub const LIFETIME_SECONDS: u64 = 600;
+
+/// Capacities that no test exceeds.
+pub const AMPLE_CAPACITIES: Capacities = Capacities {
+    logins: 1000,
+    login_bytes: 1_000_000,
+    sessions: 1000,
+    grants: 1000,
+    logout_redirects: 1000,
+    pending_logouts: 1000,
+    assertions: 1000,
+    login_page_codes: 1000,
+    login_page_code_bytes: 1_000_000,
+    pushed_requests: 1000,
+    blocks: 1000,
+    probes: 1000,
+    refresh_grants: 1000,
+    logout_notices: 1000,
+    upstream_sessions: 1000,
+    registrations: 1000,
+    wallet_requests: 1000,
+    wallet_request_bytes: 1_000_000,
+};
 
 /// Returns the first user of the demo's register.
-pub(crate) fn angela() -> Identity {
+pub fn angela() -> Identity {
     Identity {
         given_names: ["Angela", "Claire", "Louise"].map(String::from).to_vec(),
         family_name: Some("DUBOIS".into()),
@@ -40,7 +65,7 @@ pub(crate) fn angela() -> Identity {
 }
 
 /// Returns an active service provider with this id.
-pub(crate) fn registration(client_id: &str) -> Registration {
+pub fn registration(client_id: &str) -> Registration {
     Registration {
         client_id: client_id.into(),
         active: true,
@@ -75,7 +100,7 @@ impl ClientDirectory for SampleDirectory {
 /// Returns a request of the service provider `sp` (`other` exists too) with some parameters
 /// replaced. It passed the checks of the standard platform, or of the high one if it requests more
 /// than eidas1.
-pub(crate) fn authorization_request(changes: &[(&str, &str)]) -> AuthorizationRequest {
+pub fn authorization_request(changes: &[(&str, &str)]) -> AuthorizationRequest {
     let mut pairs: BTreeMap<&str, &str> = BTreeMap::from([
         ("response_type", "code"),
         ("client_id", "sp"),
@@ -102,7 +127,7 @@ pub(crate) fn authorization_request(changes: &[(&str, &str)]) -> AuthorizationRe
 }
 
 /// Returns the context of a login that was admitted at [`OPENED`].
-pub(crate) fn login_context(changes: &[(&str, &str)]) -> LoginContext {
+pub fn login_context(changes: &[(&str, &str)]) -> LoginContext {
     LoginContext {
         hash: InteractionHash::from_cookie("the login's cookie"),
         support_id: SupportId::new("0123456789AB"),
@@ -118,7 +143,7 @@ pub(crate) fn login_context(changes: &[(&str, &str)]) -> LoginContext {
 }
 
 /// Returns a redirect to the sample identity provider.
-pub(crate) fn authorization_redirect() -> AuthorizationRedirect {
+pub fn authorization_redirect() -> AuthorizationRedirect {
     AuthorizationRedirect {
         url: format!("{IDP_ISSUER}/authorize?x=1"),
         issuer: IDP_ISSUER.into(),
@@ -129,7 +154,7 @@ pub(crate) fn authorization_redirect() -> AuthorizationRedirect {
     }
 }
 
-pub(crate) fn authentication(connector: &str, level: Level) -> Authentication {
+pub fn authentication(connector: &str, level: Level) -> Authentication {
     Authentication {
         acr: None,
         connector: connector.into(),
@@ -143,7 +168,7 @@ pub(crate) fn authentication(connector: &str, level: Level) -> Authentication {
 }
 
 /// Returns Angela, freshly authenticated with a password and without remembered consent.
-pub(crate) fn identified_user(connector: &str, level: Level) -> IdentifiedUser {
+pub fn identified_user(connector: &str, level: Level) -> IdentifiedUser {
     let claims = serde_json::json!({ "email": "angela@example.org" });
     IdentifiedUser {
         authentication: authentication(connector, level),
@@ -159,7 +184,7 @@ pub(crate) fn identified_user(connector: &str, level: Level) -> IdentifiedUser {
 }
 
 /// Returns Angela, identified by a reused session.
-pub(crate) fn user_of_reused_session(cookie: &str) -> IdentifiedUser {
+pub fn user_of_reused_session(cookie: &str) -> IdentifiedUser {
     IdentifiedUser {
         session: Some(crate::digest::fingerprint(cookie)),
         ..identified_user("idp", Level::Eidas1)

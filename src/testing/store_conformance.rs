@@ -14,7 +14,7 @@ mod revocation;
 use std::sync::Arc;
 
 use crate::env::Timestamp;
-use crate::store::{Capacities, Family, NewRecord, RecordKey, RecordKind, Store, TakeOutcome};
+use crate::store::{Family, NewRecord, RecordKey, RecordKind, Store, TakeOutcome};
 
 pub use capacity::*;
 pub use model::agrees_with_a_simple_model;
@@ -23,25 +23,7 @@ pub use races::*;
 pub use records::*;
 pub use revocation::*;
 
-/// Capacities that no test exceeds.
-pub const AMPLE_CAPACITIES: Capacities = Capacities {
-    logins: 1000,
-    login_bytes: 1_000_000,
-    sessions: 1000,
-    grants: 1000,
-    logout_redirects: 1000,
-    pending_logouts: 1000,
-    assertions: 1000,
-    login_page_codes: 1000,
-    pushed_requests: 1000,
-    blocks: 1000,
-    probes: 1000,
-    refresh_grants: 1000,
-    logout_notices: 1000,
-    upstream_sessions: 1000,
-    registrations: 1000,
-    wallet_requests: 1000,
-};
+pub use super::samples::AMPLE_CAPACITIES;
 
 macro_rules! conformance {
     ($factory:path) => {
@@ -51,7 +33,7 @@ macro_rules! conformance {
             a_taken_code_names_its_tokens, insert_overwrites_expired_records_but_not_tombstones,
             a_full_store_rejects_new_records_and_keeps_the_others, capacity_is_released, many_records_load_at_once,
             an_extended_record_outlives_its_earlier_expiry, only_the_named_version_of_a_record_is_removed,
-            capacity_for_logins_is_limited_in_bytes, codes_and_tokens_share_a_capacity,
+            capacity_for_logins_is_limited_in_bytes, what_wallets_send_is_limited_in_bytes, codes_and_tokens_share_a_capacity,
             kinds_do_not_mix, remove_removes_tombstones_too, revocation_is_effective_at_once, either_family_revokes,
             a_reopened_family_does_not_contain_its_old_records, a_tombstone_survives_revocation,
             many_redeem_one_code_and_one_wins, many_use_one_assertion_and_one_is_first, used_assertions_have_a_capacity_of_their_own, many_replace_and_none_is_lost, many_insert_and_capacity_holds,

@@ -141,6 +141,11 @@ impl TestAuthority {
         TestSigner { key, chain: [vec![certificate], self.chain.clone()].concat() }
     }
 
+    /// Returns it as a signer with its own, self-signed certificate.
+    pub fn as_signer(&self) -> TestSigner {
+        TestSigner { key: self.key.clone(), chain: vec![self.der()] }
+    }
+
     /// Returns its own certificate.
     pub fn der(&self) -> Vec<u8> {
         self.certificate.to_der().unwrap()

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use access::AccessDecision;
 pub use blocks::{BlockChange, BlockList};
-pub use clients::{ExportedClient, RegistrationChange, RegistrationDecision};
+pub use clients::{ExportedClient, RegistrationApproval, RegistrationChange, RegistrationRemoval};
 pub use logins::LoginSearch;
 pub use operations::{DrainState, HubOperations, NewKey, ReloadOutcome, RotationOutcome};
 pub use operators::AdminCredentials;

@@ -29,7 +29,8 @@ pub use self::peers::{LoginReport, PeerAnswer, PeerHubs, PeerLoginSearch, Report
 pub use self::trend::{LoginMinute, LoginTrend};
 pub use self::views::{
     ConfigurationView, DataProviderRow, EventView, HubStatus, LiveLogins, LoginView, NamedParty,
-    NodeAnswer, NoticeRow, PersonLogin, PersonLogins, RefusalView, ServiceProviderRow, StoreUsage,
+    NodeAnswer, NoticeRow, PendingRegistrationRow, PersonLogin, PersonLogins, RefusalView,
+    ServiceProviderRow, StoreUsage,
 };
 use super::admin::operators::AdminRequester;
 use super::admin::responses::{AdminError, ok_response};
@@ -96,6 +97,7 @@ impl AdminConsole {
             store: (self.store_usage)(),
             connectors: worst_first(self.connectors.overview()),
             orphaned_blocks: self.connectors.orphaned_blocks(),
+            pending_registrations: pending_registrations(&self.core.federation.load()),
         }
     }
 
@@ -139,6 +141,17 @@ impl std::fmt::Debug for AdminConsole {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AdminConsole").field("core", &self.core).finish_non_exhaustive()
     }
+}
+
+/// Returns the registered service providers that wait for approval, as this hub read them last.
+fn pending_registrations(federation: &Federation) -> Vec<PendingRegistrationRow> {
+    let pending = federation.pending_registrations();
+    let rows = pending.map(|client| PendingRegistrationRow {
+        client_id: client.registration.client_id.clone(),
+        names: client.name.clone(),
+        redirect_uris: client.registration.redirect_uris.clone(),
+    });
+    rows.collect()
 }
 
 /// Sorts the identity providers that need attention before those that are well, each by id.

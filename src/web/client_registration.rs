@@ -19,20 +19,20 @@ use crate::protocol::client_registration::MAX_METADATA_BYTES;
 use crate::protocol::params::Params;
 use crate::protocol::userinfo;
 
-type Registered = Result<HttpResponse, Rejection>;
+type RegistrationResponse = Result<HttpResponse, Rejection>;
 
 /// Handles `POST /api/v2/register`.
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn register_client(context: RequestContext, body: web::Payload) -> Registered {
+pub async fn register_client(context: RequestContext, body: web::Payload) -> RegistrationResponse {
     let registered = async {
-        let registrations = admit(&context)?;
+        let registrations = find_registrations(&context)?;
         let token = bearer_token(&context, ErrorCode::InitialTokenInvalid)?;
         let body = read_body(&context, body).await?;
         registrations.register(PresentedRegistrationToken(token.as_deref()), &body).await
     };
-    answer(StatusCode::CREATED, registered.await)
+    registration_response(StatusCode::CREATED, registered.await)
 }
 
 /// Handles `GET /api/v2/register/{client_id}`.
@@ -42,13 +42,13 @@ pub async fn register_client(context: RequestContext, body: web::Payload) -> Reg
 pub async fn read_registration(
     context: RequestContext,
     client_id: web::Path<String>,
-) -> Registered {
+) -> RegistrationResponse {
     let found = async {
-        let registrations = admit(&context)?;
+        let registrations = find_registrations(&context)?;
         let token = bearer_token(&context, ErrorCode::RegistrationTokenInvalid)?;
         registrations.read(&client_id, PresentedRegistrationToken(token.as_deref())).await
     };
-    answer(StatusCode::OK, found.await)
+    registration_response(StatusCode::OK, found.await)
 }
 
 /// Handles `PUT /api/v2/register/{client_id}`.
@@ -59,15 +59,15 @@ pub async fn update_registration(
     context: RequestContext,
     client_id: web::Path<String>,
     body: web::Payload,
-) -> Registered {
+) -> RegistrationResponse {
     let updated = async {
-        let registrations = admit(&context)?;
+        let registrations = find_registrations(&context)?;
         let token = bearer_token(&context, ErrorCode::RegistrationTokenInvalid)?;
         let body = read_body(&context, body).await?;
         let token = PresentedRegistrationToken(token.as_deref());
         registrations.update(&client_id, token, &body).await
     };
-    answer(StatusCode::OK, updated.await)
+    registration_response(StatusCode::OK, updated.await)
 }
 
 /// Handles `DELETE /api/v2/register/{client_id}`.
@@ -77,9 +77,9 @@ pub async fn update_registration(
 pub async fn delete_registration(
     context: RequestContext,
     client_id: web::Path<String>,
-) -> Registered {
+) -> RegistrationResponse {
     let deleted = async {
-        let registrations = admit(&context)?;
+        let registrations = find_registrations(&context)?;
         let token = bearer_token(&context, ErrorCode::RegistrationTokenInvalid)?;
         registrations.delete(&client_id, PresentedRegistrationToken(token.as_deref())).await
     };
@@ -89,7 +89,7 @@ pub async fn delete_registration(
 }
 
 /// Returns the registrations, if they are on and the network is not over its limit.
-fn admit(context: &RequestContext) -> Result<Arc<ClientRegistrations>, GrantError> {
+fn find_registrations(context: &RequestContext) -> Result<Arc<ClientRegistrations>, GrantError> {
     let hub = &context.hub;
     let registrations = hub.core.registrations.as_ref().ok_or(ErrorCode::NotFound)?;
     registrations.check_network(hub.proxies.client_address(&context.request))?;
@@ -127,8 +127,11 @@ async fn read_body(
     Ok(body)
 }
 
-fn answer(status: StatusCode, registered: Result<Map<String, Value>, GrantError>) -> Registered {
-    let registered = registered.map_err(Rejection::Registration)?;
+fn registration_response(
+    status: StatusCode,
+    outcome: Result<Map<String, Value>, GrantError>,
+) -> RegistrationResponse {
+    let registered = outcome.map_err(Rejection::Registration)?;
     let mut response = json_response(Value::Object(registered).to_string());
     *response.status_mut() = status;
     Ok(response)

@@ -16,9 +16,9 @@
 //! | `timeouts` | the timeouts |
 
 pub mod admission;
-mod chunked;
+pub(crate) mod chunked;
 mod exchange;
-mod head;
+pub(crate) mod head;
 mod rejections;
 mod server;
 mod stream;

@@ -26,6 +26,8 @@ pub enum FormPurpose {
     SignIn,
     /// Sends the code that another device shows; binds the attempt's `state`.
     ConfirmWallet,
+    /// Sends what the Digital Credentials API returned; binds the attempt's `state`.
+    PresentCredential,
     /// Keyed by the session's secret; binds the parameters of the logout request.
     LogOut,
     /// Changes the hub from the admin console; keyed by the operator's session cookie.
@@ -43,6 +45,7 @@ impl FormPurpose {
             Self::ReportWrongUser => b"wrong user",
             Self::SignIn => b"sign in",
             Self::ConfirmWallet => b"confirm wallet",
+            Self::PresentCredential => b"present credential",
             Self::LogOut => b"log out",
             Self::AdminAction => b"admin action",
         }

@@ -93,7 +93,7 @@ where
 }
 
 /// Parses `application/x-www-form-urlencoded`.
-fn parse_pairs(text: &[u8]) -> Result<Params, FormError> {
+pub(crate) fn parse_pairs(text: &[u8]) -> Result<Params, FormError> {
     if text.len() > MAX_PARAMS_BYTES {
         return Err(FormError::TooLarge);
     }

@@ -148,7 +148,7 @@ async fn run_callback(
 /// Returns the `state` and the other parameters of an identity provider's response; `None` if
 /// `state` is missing or empty, or a parameter is malformed or repeated (RFC 6749 §3.1).
 /// `decrypted_state` finds it in an encrypted response.
-async fn callback_params(
+pub(crate) async fn callback_params(
     request: &HttpRequest,
     decrypted_state: impl AsyncFnOnce(&Secret<String>) -> Option<String>,
 ) -> Option<(String, CallbackParams)> {

@@ -76,7 +76,10 @@ pub use sandbox::{SandboxOption, SandboxPage};
 pub use short_pages::{ConfirmLogOutPage, FormPostPage, LandingPage, LoggedOutPage};
 pub use sign_in::{SignInError, SignInPage};
 pub use theme::{FAVICON_PATH, LOGO_PATH, PageTheme};
-pub use wallet::{ConfirmationCodePage, OpenWalletPage, OtherDevicePage, QrImage, WalletCodeError};
+pub use wallet::{
+    ConfirmationCodePage, DigitalCredentialsForm, OpenWalletPage, OtherDevicePage, QrImage,
+    WalletCodeError,
+};
 
 /// Data that every page needs.
 #[derive(Clone, Copy, Debug)]

@@ -175,6 +175,12 @@ fn wallets() -> Vec<Endpoint> {
             step,
             vec![get(wallet::show_other_device), post(wallet::submit_code)],
         ),
+        at(
+            "/connectors/{connector}/wallet/digital-credential",
+            "POST",
+            step,
+            vec![post(wallet::submit_digital_credential)],
+        ),
         at("/connectors/{connector}/wallet/code", "GET", step, vec![get(wallet::show_code)]),
         at(
             "/api/v2/wallet/{connector}/{request}",

@@ -10,27 +10,17 @@ use std::time::Duration;
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 use actix_web::{HttpResponse, web};
 
-use super::cookies::HeldLogin;
-use super::csrf::{self, FormPurpose};
+use super::csrf::FormPurpose;
 use super::form;
-use super::held_logins;
+use super::page_attempt::PageAttempt;
 use super::page_models::LoginPageContext;
 use super::pages::{HiddenField, SignInError, SignInPage, connector_logo_path};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::{BASE_PATH, interaction_path, page_response, see_other};
-use crate::actor::{LoginSummary, PasswordCredentials, PasswordOutcome};
+use crate::actor::{Connectors, PasswordCredentials, PasswordOutcome};
 use crate::audit::{Event, EventKind};
-use crate::ids::{ConnectorId, Secret};
-use crate::protocol::catalogue::ErrorCode;
-
-/// A sign-in at a connector, for a login that this browser started.
-struct SignInAttempt {
-    connector: ConnectorId,
-    state: String,
-    login: HeldLogin,
-    summary: LoginSummary,
-}
+use crate::ids::Secret;
 
 /// Shows the empty form.
 ///
@@ -57,13 +47,7 @@ pub async fn submit_form(
 ) -> Result<HttpResponse, Rejection> {
     let params = form::parse_body(&context.request, body).await?;
     let attempt = verify_attempt(&context, path.into_inner(), params.get("state")).await?;
-    let (secret, state) = (&attempt.login.secret, attempt.state.as_str());
-    if let Err(code) =
-        csrf::verify_form(&context.request, secret, FormPurpose::SignIn, state, params.get("csrf"))
-    {
-        let SignInAttempt { login, summary, .. } = attempt;
-        return Err(Rejection::InvalidForm { code, login, summary: Box::new(summary) });
-    }
+    let attempt = attempt.verify_form(&context.request, FormPurpose::SignIn, params.get("csrf"))?;
     let username = params.get("username").unwrap_or_default().to_owned();
     let (Some(_), Some(password)) = (params.get("username"), params.get("password")) else {
         let error = Some(SignInError::MissingField);
@@ -75,12 +59,12 @@ pub async fn submit_form(
 
 async fn sign_in(
     context: &RequestContext,
-    attempt: &SignInAttempt,
+    attempt: &PageAttempt,
     username: String,
     password: Secret<String>,
 ) -> HttpResponse {
     let hub = &context.hub;
-    let SignInAttempt { connector, login, summary, .. } = attempt;
+    let PageAttempt { connector, login, summary, .. } = attempt;
     let credentials = PasswordCredentials {
         login: login.hash.clone(),
         state: attempt.state.clone(),
@@ -114,29 +98,17 @@ async fn sign_in(
     }
 }
 
-/// Verifies that the connector asks for a password and that this browser started the login.
 async fn verify_attempt(
     context: &RequestContext,
     connector: String,
     state: Option<&str>,
-) -> Result<SignInAttempt, Rejection> {
-    let (hub, connector) = (&context.hub, ConnectorId::new(connector));
-    if !hub.connectors.has_password_page(&connector) {
-        return Err(Rejection::OutsideLogin(ErrorCode::NotFound));
-    }
-    let state = state.ok_or(Rejection::malformed(ErrorCode::StateUnknown))?;
-    let held = hub.cookies.held_logins(&context.request, None);
-    let (login, summary) = held_logins::find_expecting(hub, &held, state).await?;
-    // The login has ended, or the connector was blocked meanwhile: the login's page shows that.
-    if !hub.connectors.login_may_use(&connector, &summary) {
-        return Err(Rejection::OutdatedForm(login.hash));
-    }
-    Ok(SignInAttempt { connector, state: state.to_owned(), login, summary })
+) -> Result<PageAttempt, Rejection> {
+    PageAttempt::verify(context, connector, state, Connectors::has_password_page).await
 }
 
 fn sign_in_response(
     context: &RequestContext,
-    attempt: &SignInAttempt,
+    attempt: &PageAttempt,
     username: String,
     error: Option<SignInError>,
 ) -> HttpResponse {
@@ -147,7 +119,7 @@ fn sign_in_response(
         Some(SignInError::Wait { .. }) => 429,
         Some(SignInError::Failed { code, .. }) => code.entry().status,
     };
-    let SignInAttempt { connector, state, login, summary } = attempt;
+    let PageAttempt { connector, state, login, summary } = attempt;
     let login = LoginPageContext::new(context, login, summary);
     let logo = login.hub.connectors.logo(connector);
     let form = SignInPage {

@@ -10,33 +10,25 @@ use actix_web::{HttpResponse, web};
 use qrcodegen::{QrCode, QrCodeEcc};
 use serde_json::json;
 
-use super::cookies::HeldLogin;
-use super::csrf::{self, FormPurpose};
+use super::csrf::FormPurpose;
 use super::form::{self, FormError};
-use super::held_logins;
+use super::page_attempt::PageAttempt;
 use super::page_models::LoginPageContext;
 use super::pages::{
-    ConfirmationCodePage, HiddenField, OpenWalletPage, OtherDevicePage, QrImage, WalletCodeError,
-    connector_logo_path,
+    ConfirmationCodePage, DigitalCredentialsForm, HiddenField, OpenWalletPage, OtherDevicePage,
+    QrImage, WalletCodeError, connector_logo_path,
 };
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::{BASE_PATH, interaction_path, json_response, page_response, see_other};
-use crate::actor::{LoginSummary, WalletConfirmation, WalletResponse};
+use crate::actor::{Connectors, WalletConfirmation, WalletResponse};
 use crate::grant::error::GrantError;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::params::Params;
 
 /// Media type of a request object (RFC 9101 §10.2).
 const REQUEST_OBJECT: &str = "application/oauth-authz-req+jwt";
-
-/// A login of this browser that waits for a wallet.
-struct WalletAttempt {
-    connector: ConnectorId,
-    state: String,
-    login: HeldLogin,
-    summary: LoginSummary,
-}
 
 /// Handles `GET /connectors/{connector}/wallet`: says what the wallet will be asked for, and links
 /// to it.
@@ -49,9 +41,9 @@ pub async fn show_page(
 ) -> Result<HttpResponse, Rejection> {
     let query = context.query().unwrap_or_default();
     let attempt = verify_attempt(&context, path.into_inner(), query.get("state")).await?;
-    let WalletAttempt { connector, state, login, summary } = &attempt;
+    let PageAttempt { connector, state, login, summary } = &attempt;
     let offer = context.hub.connectors.wallet_offer(connector, state).await;
-    let offer = offer.map_err(|code| attempt.rejection(code))?;
+    let offer = offer.map_err(|code| wallet_rejection(&attempt, code))?;
     let login = LoginPageContext::new(&context, login, summary);
     let logo = login.hub.connectors.logo(connector);
     let page = OpenWalletPage {
@@ -59,6 +51,17 @@ pub async fn show_page(
         logo: logo.map(|logo| connector_logo_path(connector.as_str(), &logo)),
         service: login.service_name(),
         claims: offer.claims,
+        digital_credentials: offer.digital_credentials_request.map(|request| {
+            let purpose = FormPurpose::PresentCredential;
+            DigitalCredentialsForm {
+                request,
+                action: format!("/connectors/{connector}/wallet/digital-credential"),
+                hidden: vec![
+                    HiddenField::new("state", state.as_str()),
+                    HiddenField::new("csrf", login.form_token(purpose, state)),
+                ],
+            }
+        }),
         links: offer.links,
         other_device_url: offer
             .allows_other_device
@@ -92,18 +95,12 @@ pub async fn submit_code(
 ) -> Result<HttpResponse, Rejection> {
     let params = form::parse_body(&context.request, body).await?;
     let attempt = verify_attempt(&context, path.into_inner(), params.get("state")).await?;
-    let (secret, state) = (&attempt.login.secret, attempt.state.as_str());
-    let purpose = FormPurpose::ConfirmWallet;
-    if let Err(code) =
-        csrf::verify_form(&context.request, secret, purpose, state, params.get("csrf"))
-    {
-        let WalletAttempt { login, summary, .. } = attempt;
-        return Err(Rejection::InvalidForm { code, login, summary: Box::new(summary) });
-    }
-    let connector = &attempt.connector;
+    let attempt =
+        attempt.verify_form(&context.request, FormPurpose::ConfirmWallet, params.get("csrf"))?;
+    let (connector, state) = (&attempt.connector, attempt.state.as_str());
     let typed = params.get("code").unwrap_or_default();
     let confirmed = context.hub.connectors.confirm_wallet(connector, state, typed).await;
-    let error = match confirmed.map_err(|code| attempt.rejection(code))? {
+    let error = match confirmed.map_err(|code| wallet_rejection(&attempt, code))? {
         WalletConfirmation::Accepted(query) => {
             return Ok(see_other(&format!("{BASE_PATH}/callback/{connector}?{}", query.reveal())));
         }
@@ -114,15 +111,36 @@ pub async fn submit_code(
     other_device_response(&context, &attempt, Some(error)).await
 }
 
+/// Handles what the Digital Credentials API returned to the script of the page.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn submit_digital_credential(
+    context: RequestContext,
+    path: web::Path<String>,
+    body: web::Payload,
+) -> Result<HttpResponse, Rejection> {
+    let params = form::parse_body(&context.request, body).await?;
+    let attempt = verify_attempt(&context, path.into_inner(), params.get("state")).await?;
+    let purpose = FormPurpose::PresentCredential;
+    let attempt = attempt.verify_form(&context.request, purpose, params.get("csrf"))?;
+    let (connector, state) = (&attempt.connector, attempt.state.as_str());
+    let response = wallet_response(&params).map_err(|code| wallet_rejection(&attempt, code))?;
+    let connectors = &context.hub.connectors;
+    let query = connectors.receive_digital_credential(connector, state, response).await;
+    let query = query.map_err(|code| wallet_rejection(&attempt, code))?;
+    Ok(see_other(&format!("{BASE_PATH}/callback/{connector}?{}", query.reveal())))
+}
+
 async fn other_device_response(
     context: &RequestContext,
-    attempt: &WalletAttempt,
+    attempt: &PageAttempt,
     error: Option<WalletCodeError>,
 ) -> Result<HttpResponse, Rejection> {
-    let WalletAttempt { connector, state, login, summary } = attempt;
+    let PageAttempt { connector, state, login, summary } = attempt;
     let service = &summary.client_id;
     let link = context.hub.connectors.wallet_link_for_other_device(connector, state, service).await;
-    let link = link.map_err(|code| attempt.rejection(code))?;
+    let link = link.map_err(|code| wallet_rejection(attempt, code))?;
     let login = LoginPageContext::new(context, login, summary);
     let page = OtherDevicePage {
         service: login.service_name(),
@@ -186,9 +204,10 @@ pub async fn post_request(
 ) -> Result<HttpResponse, Rejection> {
     let (connector, request) = path.into_inner();
     let params = form::parse_body(&context.request, body).await;
-    let params = params.map_err(|error| reject(&context, error.code()))?;
-    let nonce =
-        params.single("wallet_nonce").map_err(|_| reject(&context, ErrorCode::BadRequest))?;
+    let params = params.map_err(|error| rejection_of_caller(&context, error.code()))?;
+    let nonce = params
+        .single("wallet_nonce")
+        .map_err(|_| rejection_of_caller(&context, ErrorCode::BadRequest))?;
     request_response(&context, &connector.as_str().into(), &request, nonce).await
 }
 
@@ -199,7 +218,7 @@ async fn request_response(
     wallet_nonce: Option<&str>,
 ) -> Result<HttpResponse, Rejection> {
     let signed = context.hub.connectors.wallet_request(connector, request, wallet_nonce).await;
-    let signed = signed.map_err(|code| reject(context, code))?;
+    let signed = signed.map_err(|code| rejection_of_caller(context, code))?;
     Ok(HttpResponse::Ok().insert_header((CONTENT_TYPE, REQUEST_OBJECT)).body(signed))
 }
 
@@ -213,7 +232,8 @@ pub async fn post_response(
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
     let (connector, request) = path.into_inner();
-    let response = read_response(&context, body).await.map_err(|code| reject(&context, code))?;
+    let response =
+        read_response(&context, body).await.map_err(|code| rejection_of_caller(&context, code))?;
     let connector = ConnectorId::new(connector);
     let connectors = &context.hub.connectors;
     match connectors.receive_wallet_response(&connector, &request, response).await {
@@ -221,7 +241,7 @@ pub async fn post_response(
             Ok(json_response(json!({ "redirect_uri": redirect_uri }).to_string()))
         }
         Ok(None) => Ok(json_response("{}")),
-        Err(code) => Err(reject(&context, code)),
+        Err(code) => Err(rejection_of_caller(&context, code)),
     }
 }
 
@@ -230,6 +250,10 @@ async fn read_response(
     body: web::Payload,
 ) -> Result<WalletResponse, ErrorCode> {
     let params = form::parse_body(&context.request, body).await.map_err(FormError::code)?;
+    wallet_response(&params)
+}
+
+fn wallet_response(params: &Params) -> Result<WalletResponse, ErrorCode> {
     let single = |name| params.single(name).map_err(|_| ErrorCode::WalletResponseMalformed);
     match (single("response")?, single("error")?) {
         (Some(response), None) => Ok(WalletResponse::Encrypted(Secret::new(response.to_owned()))),
@@ -241,7 +265,7 @@ async fn read_response(
 
 /// Counts a rejected call against the caller's network, as a failed client authentication: anyone
 /// can call.
-fn reject(context: &RequestContext, code: ErrorCode) -> Rejection {
+fn rejection_of_caller(context: &RequestContext, code: ErrorCode) -> Rejection {
     if code.entry().status >= 500 {
         return Rejection::Client(code.into());
     }
@@ -253,34 +277,20 @@ fn reject(context: &RequestContext, code: ErrorCode) -> Rejection {
     })
 }
 
-/// Verifies that the connector has wallets and that this browser started the login.
 async fn verify_attempt(
     context: &RequestContext,
     connector: String,
     state: Option<&str>,
-) -> Result<WalletAttempt, Rejection> {
-    let (hub, connector) = (&context.hub, ConnectorId::new(connector));
-    if !hub.connectors.has_wallet_page(&connector) {
-        return Err(Rejection::OutsideLogin(ErrorCode::NotFound));
-    }
-    let state = state.ok_or(Rejection::malformed(ErrorCode::StateUnknown))?;
-    let held = hub.cookies.held_logins(&context.request, None);
-    let (login, summary) = held_logins::find_expecting(hub, &held, state).await?;
-    // The login has ended, or the connector was blocked meanwhile: the login's page shows that.
-    if !hub.connectors.login_may_use(&connector, &summary) {
-        return Err(Rejection::OutdatedForm(login.hash));
-    }
-    Ok(WalletAttempt { connector, state: state.to_owned(), login, summary })
+) -> Result<PageAttempt, Rejection> {
+    PageAttempt::verify(context, connector, state, Connectors::has_wallet_page).await
 }
 
-impl WalletAttempt {
-    /// Returns the rejection for a request that can't be shown. One that has expired or was
-    /// answered leads back to the choice page, where the user starts again.
-    fn rejection(&self, code: ErrorCode) -> Rejection {
-        match code {
-            ErrorCode::WalletRequestUnknown => Rejection::OutdatedForm(self.login.hash.clone()),
-            code => Rejection::OutsideLogin(code),
-        }
+/// Returns the rejection for a request that can't be shown. One that has expired or was answered
+/// leads back to the choice page, where the user starts again.
+fn wallet_rejection(attempt: &PageAttempt, code: ErrorCode) -> Rejection {
+    match code {
+        ErrorCode::WalletRequestUnknown => Rejection::OutdatedForm(attempt.login.hash.clone()),
+        code => Rejection::OutsideLogin(code),
     }
 }
 

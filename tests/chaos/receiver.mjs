@@ -1,4 +1,4 @@
-// The service provider's endpoint for logout tokens: fails one call in three, and remembers which sessions it was informed of.
+// The service provider's endpoint for logout tokens: fails one call in three, each session at most twice, and remembers which sessions it was informed of.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serve, text } from '../peers/harness.mjs';
 
@@ -10,13 +10,16 @@ const PATIENCE = 90_000;
 export async function startReceiver() {
   const informed = new Set();
   const expected = new Map();
+  // A third failure would put the next attempt beyond PATIENCE: the hub triples its delay each time.
+  const failures = new Map();
   const counts = { calls: 0, again: 0 };
   const server = await serve(async (asked, response) => {
     const chunks = [];
     for await (const chunk of asked) chunks.push(chunk);
     const sid = sidOf(new URLSearchParams(Buffer.concat(chunks).toString()).get('logout_token'));
     counts.calls += 1;
-    const fails = counts.calls % 3 === 0;
+    const fails = counts.calls % 3 === 0 && (failures.get(sid) ?? 0) < 2;
+    if (fails) failures.set(sid, (failures.get(sid) ?? 0) + 1);
     if (!fails && informed.has(sid)) counts.again += 1;
     if (!fails) informed.add(sid);
     response.writeHead(fails ? 503 : 200).end();

@@ -254,7 +254,7 @@ async fn a_check_of_the_file_diagnoses_its_identity_provider() {
     let environment = [VARIABLE].into_iter().collect();
     let context = CheckContext::from_folder(folder.path(), &environment, kinds()).unwrap();
     let file = folder.path().join("connectors/lobby.toml");
-    let report = check_connector(&file, &context, &environment, None, Some(&Env::system())).await;
+    let report = check_connector(&file, &context, (&environment, &Env::system()), None, true).await;
     assert_eq!(report.status, DiagnosticStatus::Ok, "{report}");
     assert!(report.diagnostics.iter().any(|check| check.name == "reachable"), "{report}");
     let redirect_uri = "http://localhost:8080/api/v2/callback/lobby";

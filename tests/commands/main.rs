@@ -12,6 +12,7 @@
 mod audit;
 mod check;
 mod command_line;
+mod confinement;
 mod connector_check;
 mod connector_kind;
 mod folder;
@@ -24,3 +25,4 @@ mod plan;
 mod restart;
 mod service_provider_check;
 mod store_kind;
+mod wallet_sample;

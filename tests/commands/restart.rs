@@ -24,6 +24,7 @@ const ROOM: Capacities = Capacities {
     pending_logouts: 0,
     assertions: 0,
     login_page_codes: 0,
+    login_page_code_bytes: 0,
     pushed_requests: 0,
     blocks: 0,
     probes: 0,
@@ -32,6 +33,7 @@ const ROOM: Capacities = Capacities {
     upstream_sessions: 0,
     registrations: 0,
     wallet_requests: 0,
+    wallet_request_bytes: 0,
 };
 
 /// Twice restarted in a row, and no session may be gone.

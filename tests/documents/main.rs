@@ -12,8 +12,10 @@
 
 mod certification;
 mod dashboards;
+mod dependencies;
 mod fapi;
 mod fapi_identity_providers;
 mod links;
 mod listed;
 mod requirements;
+mod security;

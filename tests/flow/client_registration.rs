@@ -1,7 +1,9 @@
 //! Dynamic client registration over HTTP (RFC 7591, RFC 7592; `docs/client-registration.md`).
 
 mod attacks;
+mod operator_attacks;
 mod operators;
+mod profile;
 mod shared_store;
 
 use actix_web::test::TestRequest;
@@ -18,9 +20,9 @@ pub(super) const BY_TOKEN: &str = "\n[client_registration]\n";
 const REDIRECT_URI: &str = "https://shop.example/callback?shop=1";
 
 /// A registered client, as it knows itself.
-pub(super) struct Registered(pub Value);
+pub(super) struct TestClient(pub Value);
 
-impl Registered {
+impl TestClient {
     pub fn text(&self, name: &str) -> &str {
         self.0[name].as_str().unwrap_or_else(|| panic!("no {name} in {}", self.0))
     }
@@ -53,6 +55,16 @@ impl Registered {
         hub.send(request.set_payload(body)).await
     }
 
+    /// Replaces the metadata, and the credentials by the new ones.
+    pub async fn update(&mut self, hub: &TestHub, metadata: &Value) {
+        let mut sent = metadata.clone();
+        sent["client_id"] = self.0["client_id"].clone();
+        let put = TestRequest::put().insert_header(("content-type", "application/json"));
+        let answer = self.configure(hub, put.set_payload(sent.to_string())).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        self.0 = answer.json();
+    }
+
     pub async fn configure(&self, hub: &TestHub, request: TestRequest) -> Answer {
         configure(hub, self.id(), self.text("registration_access_token"), request).await
     }
@@ -72,6 +84,11 @@ pub(super) fn metadata() -> Value {
     json!({ "redirect_uris": [REDIRECT_URI], "client_name": "Corner shop" })
 }
 
+/// The metadata of another developer.
+pub(super) fn other_metadata() -> Value {
+    json!({ "redirect_uris": ["https://kiosk.example/callback"], "client_name": "Kiosk" })
+}
+
 pub(super) async fn post(hub: &TestHub, token: Option<&str>, metadata: &Value) -> Answer {
     let mut request = TestRequest::post()
         .uri("/api/v2/register")
@@ -82,18 +99,18 @@ pub(super) async fn post(hub: &TestHub, token: Option<&str>, metadata: &Value) -
     hub.send(request.set_payload(metadata.to_string())).await
 }
 
-pub(super) async fn register(hub: &TestHub, token: Option<&str>, metadata: &Value) -> Registered {
+pub(super) async fn register(hub: &TestHub, token: Option<&str>, metadata: &Value) -> TestClient {
     let answer = post(hub, token, metadata).await;
     assert_eq!(answer.status, 201, "{}", answer.body);
     assert_eq!(answer.header("cache-control"), "no-store");
-    Registered(answer.json())
+    TestClient(answer.json())
 }
 
 pub(super) fn error(answer: &Answer) -> (u16, String) {
     (answer.status, answer.json()["error"].as_str().unwrap_or_default().to_owned())
 }
 
-async fn code(hub: &TestHub, client: &Registered) -> String {
+async fn code(hub: &TestHub, client: &TestClient) -> String {
     let scope = "openid profile";
     let browser = hub.browser();
     let page = browser.authorize(&client.request(scope)).await.choose("amandier").await;
@@ -136,7 +153,14 @@ async fn the_endpoint_exists_and_is_announced_only_where_it_is_on() {
         let expected = if is_on { (401, "invalid_token") } else { (404, "invalid_request") };
         assert_eq!(error(&answer), (expected.0, expected.1.to_owned()), "{}", answer.body);
         if is_on {
-            assert_eq!(answer.header("www-authenticate"), "Bearer error=\"invalid_token\"");
+            // RFC 6750 §3.1: a request without a token learns no error.
+            assert_eq!(answer.header("www-authenticate"), "Bearer");
+            let wrong = post(&hub, Some("wrong"), &metadata()).await;
+            assert_eq!(wrong.header("www-authenticate"), "Bearer error=\"invalid_token\"");
+            let without = TestRequest::get().uri("/api/v2/register/dcr-x");
+            let without = hub.send(without).await;
+            assert_eq!(error(&without), (401, "invalid_token".into()));
+            assert_eq!(without.header("www-authenticate"), "Bearer");
         }
     }
 }
@@ -166,7 +190,7 @@ async fn a_client_reads_updates_and_deletes_its_registration() {
     let outdated = client.configure(&hub, TestRequest::get()).await;
     assert_eq!(error(&outdated), (401, "invalid_token".into()), "the token was rotated");
     let secret = client.0["client_secret"].clone();
-    client = Registered(next);
+    client = TestClient(next);
     client.0["client_secret"] = secret;
     let tokens = client.redeem(&hub, &code(&hub, &client).await).await;
     assert_eq!(tokens.status, 200, "the secret stays: {}", tokens.body);
@@ -185,6 +209,23 @@ async fn a_client_reads_updates_and_deletes_its_registration() {
     assert_eq!(error(&again), (401, "invalid_token".into()));
     let page = client.first_page(&hub).await;
     assert_eq!(page.status, 400);
+}
+
+#[actix_web::test]
+async fn what_the_pages_do_not_show_is_not_registered() {
+    let hub = TestHub::with(OPEN).await;
+    let mut sent = metadata();
+    for member in ["logo_uri", "policy_uri", "tos_uri"] {
+        sent[member] = json!("https://shop.example/extra");
+    }
+    sent["grant_types"] = json!(["authorization_code", "refresh_token"]);
+    let client = register(&hub, None, &sent).await;
+    for member in ["logo_uri", "policy_uri", "tos_uri"] {
+        assert!(client.0.get(member).is_none(), "{member}");
+    }
+    assert_eq!(client.0["grant_types"], json!(["authorization_code"]));
+    let page = client.first_page(&hub).await;
+    assert!(!page.body.contains("/extra"));
 }
 
 #[actix_web::test]

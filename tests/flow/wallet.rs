@@ -2,8 +2,14 @@
 //! do.
 
 mod attacks;
+mod digital_credentials;
+mod lies;
+mod mdoc;
 mod other_device;
-mod scripted;
+mod responses;
+pub mod scripted;
+mod settings;
+mod several_hubs;
 
 use actix_web::test::TestRequest;
 use serde_json::json;

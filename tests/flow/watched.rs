@@ -12,7 +12,7 @@ use super::hub::TestHub;
 use super::service::Authorize;
 
 /// The log of this test, from its making to its end.
-struct Log {
+pub(super) struct Log {
     bytes: Bytes,
     _guard: DefaultGuard,
 }
@@ -30,11 +30,16 @@ impl Write for Bytes {
 }
 
 impl Log {
-    fn begin() -> Self {
+    pub(super) fn begin() -> Self {
+        Self::begin_at(tracing::Level::INFO)
+    }
+
+    pub(super) fn begin_at(level: tracing::Level) -> Self {
         let bytes = Bytes::default();
         let writer = bytes.clone();
         let subscriber = tracing_subscriber::fmt()
             .json()
+            .with_max_level(level)
             .flatten_event(true)
             .with_writer(move || writer.clone())
             .finish();
@@ -42,7 +47,7 @@ impl Log {
     }
 
     /// The hub's own lines since the last time.
-    fn taken(&self) -> Vec<Value> {
+    pub(super) fn taken(&self) -> Vec<Value> {
         let bytes = std::mem::take(&mut *self.bytes.0.lock().unwrap());
         let lines = String::from_utf8(bytes).unwrap();
         let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

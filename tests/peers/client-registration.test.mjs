@@ -61,7 +61,7 @@ test('openid-client: registers with a token and signs a person in, by each metho
 });
 
 test('RFC 7592: the owner reads, replaces and deletes the registration', async () => {
-  const client = (await register(await createToken('--approved'))).clientMetadata();
+  const client = (await register(await createToken('--approved'), { client_name: 'Second shop', client_uri: 'https://second.example/' })).clientMetadata();
   const send = async (method, token, body) => {
     const response = await fetch(client.registration_client_uri, {
       method, headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) }, body: body && JSON.stringify(body),
@@ -78,17 +78,20 @@ test('RFC 7592: the owner reads, replaces and deletes the registration', async (
 });
 
 test('an operator approves, exports and removes by the commands', async () => {
-  const client = await register(await createToken());
+  const client = await register(await createToken(), { client_name: 'Third shop', client_uri: 'https://third.example/' });
   const { client_id: id, registration_status: status } = client.clientMetadata();
   assert.equal(status, 'pending');
   await assert.rejects(signsIn(client));
-  assert.match(await clients('list'), new RegExp(`pending +${id} +Corner shop`));
-  await clients('approve', id, '--reason', 'ticket 4711');
+  const listed = new RegExp(`pending +${id}\\n +fingerprint: (\\w+)\\n +names: "Third shop" \\(en\\)\\n +authentication: client_secret_basic`).exec(await clients('list'));
+  assert.ok(listed);
+  const approval = ['approve', id, '--fingerprint', listed[1], '--reason', 'ticket 4711'];
+  await assert.rejects(clients('approve', id, '--fingerprint', '0000', '--reason', 'ticket 4711'), /changed it since/);
+  await clients(...approval);
   assert.equal((await signsIn(client)).family_name, 'DUBOIS');
   const file = await clients('export', id);
   assert.match(file, new RegExp(`client_id = "${id}"`));
   assert.ok(!file.includes(client.clientMetadata().client_secret));
   await clients('remove', id, '--reason', 'ticket 4711');
   await assert.rejects(signsIn(client));
-  await assert.rejects(clients('approve', id, '--reason', 'ticket 4711'), /no registration/);
+  await assert.rejects(clients(...approval), /no registration/);
 });

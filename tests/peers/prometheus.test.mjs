@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { DATA_SECRET, dataProviders, discover, redeem, request, userinfo } from './federation.mjs';
-import { Browser, choose, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, random, root, serve, sha256, signIn, startHub } from './harness.mjs';
+import { Browser, choose, decodeHtml, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, random, root, serve, sha256, signIn, startHub } from './harness.mjs';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as oidc from 'openid-client';
 import { startIdp } from './real-idp.mjs';
@@ -62,11 +62,12 @@ before(async () => {
     ],
     files: {
       ...dataProviders({ archive: '' }),
+      ...walletCertificates(),
       'service-providers/ending.toml': `client_id = "ending"\nname = { en = "Ending" }\nhome_page = "http://localhost:${port}/home"\nredirect_uris = ["http://localhost:${port}/sp/ending"]\nscopes = ["openid"]\nsecrets = [{ sha256 = "${sha256('x').toString('hex')}", not_after = "${ends}" }]\n`,
     },
     // The declared claim gets a text, and is a number.
-    connectors: { real: oidcConnector(idps[0].issuer, 'userinfo_signed_response_alg = "ES256"\n[mapping]\noffice = { from = "family_name" }'), dying: oidcConnector(idps[1].issuer, 'userinfo_signed_response_alg = "ES256"') },
-    settings: `pushed_authorization_requests = "accepted"\nlifetimes.login_seconds = 15\nclaims.office = { type = "number", label = { en = "Office", fr = "Bureau" } }\naudit.sink = "file"\naudit.path = ${JSON.stringify(path.join(folder, 'audit.jsonl'))}
+    connectors: { wallet: WALLET, real: oidcConnector(idps[0].issuer, 'userinfo_signed_response_alg = "ES256"\n[mapping]\noffice = { from = "family_name" }'), dying: oidcConnector(idps[1].issuer, 'userinfo_signed_response_alg = "ES256"') },
+    settings: `pushed_authorization_requests = "accepted"\nclient_registration = { requests_per_network = 1000 }\nlifetimes.login_seconds = 15\nclaims.office = { type = "number", label = { en = "Office", fr = "Bureau" } }\naudit.sink = "file"\naudit.path = ${JSON.stringify(path.join(folder, 'audit.jsonl'))}
 traces = { endpoint = "http://127.0.0.1:${collector.port}/v1/traces", insecure_http = true, internal_hosts = ["127.0.0.1"], sample_ratio = 1.0 }\n`,
   });
   // A second hub, on a store that others could share, and that dies on the way; its register is asked over TLS.
@@ -141,9 +142,51 @@ async function boundLogin() {
   assert.equal((await browser.step(`${hub.issuer}/session/end?${new URLSearchParams(ending)}`)).status, 303);
 }
 
+/** A connector for wallets. */
+const WALLET = `name = { en = "Wallet" }
+identity = "verified"
+levels = { lowest = "eidas1", highest = "eidas3" }
+[kind.openid4vp]
+certificate = "wallet/access.pem"
+private_key = { file = "secrets/connectors/wallet/access.key" }
+trust_anchors = "wallet/authority.pem"
+subject_claims = ["personal_administrative_number", "issuing_country"]
+[[kind.openid4vp.credentials]]
+id = "pid"
+format = "dc+sd-jwt"
+types = ["urn:eudi:pid:1"]
+claims = ["given_name", "personal_administrative_number", "issuing_country"]
+`;
+
+/** The hub's access certificate and the authority that issued it, by file name. */
+function walletCertificates() {
+  const file = (name) => path.join(folder, name);
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30'];
+  const openssl = (...args) => execFileSync('openssl', args, { stdio: 'pipe' });
+  openssl('req', '-x509', ...key, '-subj', '/CN=Authority', '-keyout', file('authority.key'), '-out', file('authority.pem'));
+  openssl('req', '-x509', ...key, '-subj', '/CN=Hub', '-CA', file('authority.pem'), '-CAkey', file('authority.key'), '-addext', 'basicConstraints=critical,CA:FALSE', '-addext', 'keyUsage=critical,digitalSignature', '-keyout', file('access.key'), '-out', file('access.pem'));
+  return {
+    'wallet/access.pem': readFileSync(file('access.pem')),
+    'wallet/authority.pem': readFileSync(file('authority.pem')),
+    'secrets/connectors/wallet/access.key': readFileSync(file('access.key')),
+  };
+}
+
+/** A wallet whose user declines to present a credential. */
+async function declinedPresentation() {
+  const { browser, page } = await choosing();
+  const walletPage = await choose(browser, page, 'wallet', 'openid4vp:');
+  const link = new URL(decodeHtml(walletPage.html.match(/href="(openid4vp:[^"]+)"/)[1]));
+  const requestObject = await (await fetch(link.searchParams.get('request_uri'))).text();
+  const asked = JSON.parse(Buffer.from(requestObject.split('.')[1], 'base64url'));
+  const answer = await fetch(asked.response_uri, { method: 'POST', body: new URLSearchParams({ error: 'access_denied', state: asked.state }) });
+  await browser.open((await answer.json()).redirect_uri, { stopAt: sps.alpha.redirectUri });
+}
+
 /** What goes well, and every sort of what does not. */
 async function round() {
   await boundLogin();
+  await declinedPresentation();
   const done = await login();
   assert.equal((await redeem(hub, sps.alpha, { code: done.code, code_verifier: done.asked.verifier })).status, 400, 'a code twice');
   await redeem(hub, { ...sps.alpha, secret: 'wrong' }, { code: 'x' });

@@ -45,6 +45,7 @@ const ROOMY: Capacities = Capacities {
     pending_logouts: 10_000,
     assertions: 10_000,
     login_page_codes: 10_000,
+    login_page_code_bytes: 10_000_000,
     pushed_requests: 10_000,
     blocks: 10,
     probes: 10,
@@ -53,6 +54,7 @@ const ROOMY: Capacities = Capacities {
     upstream_sessions: 10_000,
     registrations: 1000,
     wallet_requests: 10_000,
+    wallet_request_bytes: 10_000_000,
 };
 
 fn at(seconds: u64) -> Timestamp {

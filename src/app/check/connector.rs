@@ -15,6 +15,7 @@ use crate::config::model::SubjectSource;
 use crate::config::{ConfiguredConnector, Diagnostic, Environment};
 use crate::connector::diagnostic::{
     CheckDiagnostic, DiagnosisContext, DiagnosticStatus, HubEndpoints, RegistrationParameter,
+    SampleVerification,
 };
 use crate::connector::one_time_code::NoCodeStore;
 use crate::connector::{self, Connector, ConnectorContext};
@@ -42,13 +43,14 @@ pub struct ConnectorReport {
 }
 
 /// Checks one connector's file. `sample` is a JSON object of claims as the identity provider sends
-/// them.
+/// them, or what a kind reads itself, such as a presentation of a wallet. The identity provider is
+/// called if `is_online`.
 pub async fn check_connector(
     file: &Path,
     context: &CheckContext,
-    environment: &Environment,
+    (environment, env): (&Environment, &Env),
     sample: Option<&[u8]>,
-    online: Option<&Env>,
+    is_online: bool,
 ) -> ConnectorReport {
     let draft = context.check_connector(file, environment);
     let mut findings: Vec<CheckDiagnostic> =
@@ -62,10 +64,12 @@ pub async fn check_connector(
         let warnings = context.warnings(file, connector);
         findings.extend(warnings.iter().filter_map(diagnostic_from_warning));
         registration = connector::registration(connector, &endpoints);
-        sample_result =
-            sample.and_then(|sample| evaluate_sample(sample, connector, context, &mut findings));
+        if let Some(sample) = sample {
+            let verified = verify_sample(sample, connector, (context, env), is_online).await;
+            sample_result = evaluate_sample(sample, verified, connector, context, &mut findings);
+        }
     }
-    if let Some(env) = online {
+    if is_online {
         findings.extend(diagnose_online(&draft, context, endpoints.redirect_uri, env).await);
     }
     ConnectorReport {
@@ -77,18 +81,41 @@ pub async fn check_connector(
     }
 }
 
-/// Parses and processes a sample, and adds the findings.
+/// Verifies a sample that the kind reads itself. `None` for a sample of claims.
+async fn verify_sample(
+    sample: &[u8],
+    configured: &ConfiguredConnector,
+    (context, env): (&CheckContext, &Env),
+    is_online: bool,
+) -> Option<SampleVerification> {
+    match build_connector(configured, context, env) {
+        Ok(connector) => connector.verify_sample(sample, is_online).await,
+        // Claims need no connector.
+        Err(_) if json::parse_object(sample).is_ok() => None,
+        Err(fault) => Some(SampleVerification::rejected(fault)),
+    }
+}
+
+/// Processes a sample, or what the kind made of it, and adds the findings.
 fn evaluate_sample(
     sample: &[u8],
+    verified: Option<SampleVerification>,
     connector: &ConfiguredConnector,
     context: &CheckContext,
     findings: &mut Vec<CheckDiagnostic>,
 ) -> Option<SampleResult> {
-    let Ok(claims) = json::parse_object(sample) else {
-        let message = "the sample is not a JSON object of claims";
-        let fix = "write {\"claim\": \"value\"}, at most 16 levels deep, without duplicate names";
-        findings.push(CheckDiagnostic::error("sample", message, fix));
-        return None;
+    let claims = if let Some(SampleVerification { diagnostics, claims }) = verified {
+        findings.extend(diagnostics);
+        claims?
+    } else {
+        let Ok(claims) = json::parse_object(sample) else {
+            let message = "the sample is not a JSON object of claims";
+            let fix =
+                "write {\"claim\": \"value\"}, at most 16 levels deep, without duplicate names";
+            findings.push(CheckDiagnostic::error("sample", message, fix));
+            return None;
+        };
+        claims
     };
     let rules = identity_rules(context);
     Some(sample::evaluate_sample(connector, context, &rules, claims, findings))

@@ -53,7 +53,8 @@ pub struct ConnectorArguments {
     /// Folder of passerelle.toml. Default: the settings of a standard platform.
     #[arg(long)]
     config: Option<PathBuf>,
-    /// JSON object of claims as the identity provider sends them; - for standard input.
+    /// JSON object of claims as the identity provider sends them, or the presentation of a wallet;
+    /// - for standard input.
     #[arg(long)]
     sample: Option<PathBuf>,
     /// Call the identity provider.
@@ -189,8 +190,9 @@ impl ConnectorArguments {
         let sample = self.sample.as_deref().map(read_sample).transpose()?;
         let file = self.file;
         let (sample, env) = (sample.as_deref(), Env::system());
-        let online = self.online.then_some(&env);
-        let checking = connector::check_connector(&file, &context, &environment, sample, online);
+        let surroundings = (&environment, &env);
+        let checking =
+            connector::check_connector(&file, &context, surroundings, sample, self.online);
         let report = block_on(checking);
         if self.json {
             outln!("{}", report.to_json()?);

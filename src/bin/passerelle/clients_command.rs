@@ -2,9 +2,10 @@
 
 use clap::{Args, Subcommand};
 use passerelle::grant::client_registration::{
-    NewInitialToken, RegistrationList, RegistrationStatus,
+    NewInitialToken, RegistrationList, RegistrationStatus, RegistrationSummary,
 };
 use passerelle::ids::Scope;
+use passerelle::web::admin::{RegistrationApproval, RegistrationRemoval};
 
 use super::hub_options::HubOptions;
 use super::output::{out, outln, printable};
@@ -20,10 +21,10 @@ pub enum ClientsCommand {
         #[command(flatten)]
         hub: HubOptions,
     },
-    /// Let a registered service provider sign users in.
-    Approve(Decision),
+    /// Let a registered service provider sign users in, if it is still what was listed.
+    Approve(ClientApproval),
     /// Refuse a registration that waits, or revoke one in use: its codes and tokens end at once.
-    Remove(Decision),
+    Remove(ClientRemoval),
     /// Print a registration as the file of a service provider, for the folder service-providers. The
     /// service provider keeps its client_id and its secret.
     Export {
@@ -44,7 +45,21 @@ pub enum ClientsCommand {
 }
 
 #[derive(Args)]
-pub struct Decision {
+pub struct ClientApproval {
+    /// The client_id.
+    client_id: String,
+    /// The fingerprint that the list shows with it. Each change by the service provider changes it.
+    #[arg(long)]
+    fingerprint: String,
+    /// Why: for example the number of the ticket. The audit log records it.
+    #[arg(long)]
+    reason: String,
+    #[command(flatten)]
+    hub: HubOptions,
+}
+
+#[derive(Args)]
+pub struct ClientRemoval {
     /// The client_id.
     client_id: String,
     /// Why: for example the number of the ticket. The audit log records it.
@@ -95,12 +110,14 @@ impl ClientsCommand {
                 }
                 out!("{}", printable(describe_list(&list)));
             }
-            Self::Approve(decision) => {
-                decision.send("approve").await?;
+            Self::Approve(ClientApproval { client_id, fingerprint, reason, hub }) => {
+                let approval = RegistrationApproval { fingerprint, reason };
+                hub.connect()?.approve_client(&client_id, &approval).await?;
                 outln!("approved; the other hubs know it within two seconds");
             }
-            Self::Remove(decision) => {
-                decision.send("remove").await?;
+            Self::Remove(ClientRemoval { client_id, reason, hub }) => {
+                let removal = RegistrationRemoval { reason };
+                hub.connect()?.remove_client(&client_id, &removal).await?;
                 outln!("removed; the other hubs know it within two seconds");
             }
             Self::Export { client_id, hub } => {
@@ -112,14 +129,6 @@ impl ClientsCommand {
                 outln!("revoked");
             }
         }
-        Ok(())
-    }
-}
-
-impl Decision {
-    async fn send(&self, decision: &str) -> CommandResult<()> {
-        let admin = self.hub.connect()?;
-        admin.decide_registration(&self.client_id, decision, &self.reason).await?;
         Ok(())
     }
 }
@@ -143,26 +152,32 @@ impl NewToken {
     }
 }
 
+fn describe_registration(one: &RegistrationSummary) -> String {
+    let status = one.status.as_str();
+    let mut text = format!("{status:8}  {}\n  fingerprint: {}\n", one.client_id, one.fingerprint);
+    if one.readable {
+        let names = one.names.iter().map(|(language, name)| format!("{name:?} ({language})"));
+        let scopes: Vec<&str> = one.scopes.iter().map(Scope::as_str).collect();
+        text += &format!(
+            "  names: {}\n  authentication: {}\n  scopes: {}\n  addresses: {}\n  contacts: {}\n",
+            names.collect::<Vec<_>>().join(", "),
+            one.token_endpoint_auth_method,
+            scopes.join(" "),
+            one.addresses.join(" "),
+            one.contacts.join(", "),
+        );
+    } else {
+        text += "  its record is lost or can't be read: remove it\n";
+    }
+    text + &format!("  registered {}, expires {}\n", one.registered_at, one.expires_at)
+}
+
 fn describe_list(list: &RegistrationList) -> String {
     let mut registrations: Vec<_> = list.registrations.iter().collect();
     registrations.sort_by_key(|one| one.status == RegistrationStatus::Approved);
     let mut text = String::new();
     for one in registrations {
-        let status = match one.status {
-            RegistrationStatus::Pending => "pending ",
-            RegistrationStatus::Approved => "approved",
-        };
-        let scopes: Vec<&str> = one.scopes.iter().map(Scope::as_str).collect();
-        text += &format!(
-            "{status}  {}  {}\n  scopes: {}\n  addresses: {}\n  contacts: {}\n  registered {}, expires {}\n",
-            one.client_id,
-            one.name,
-            scopes.join(" "),
-            one.addresses.join(" "),
-            one.contacts.join(" "),
-            one.registered_at,
-            one.expires_at
-        );
+        text += &describe_registration(one);
     }
     for token in &list.initial_access_tokens {
         text += &format!(

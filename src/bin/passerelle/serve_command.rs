@@ -3,6 +3,7 @@
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
+use passerelle::app::confinement::confine_process;
 use passerelle::app::service_manager::ServiceManager;
 use passerelle::app::socket_activation::InheritedSockets;
 use passerelle::app::{HubServer, ProgramDeps, RunningHub, SocketOwner};
@@ -33,11 +34,17 @@ pub fn run_hub(folder: &Path) -> CommandResult<()> {
     for problem in &loaded.startup_diagnostics {
         tracing::error!(problem = problem.to_single_line(), "the hub starts without this file");
     }
+    // Before anything starts a thread.
+    let process_findings = confine_process(&loaded)?;
+    for finding in &process_findings {
+        tracing::warn!(problem = %finding, "this process is not fully confined");
+    }
     let listeners = Listeners::open(&loaded)?;
     block_on(async move {
         // Before the build, so that a hub stopped during its start saves what it has restored.
         let signals = Signals::listen()?;
-        let program = HubServer::build(&loaded, ProgramDeps::system())?;
+        let program =
+            HubServer::build(&loaded, ProgramDeps { process_findings, ..ProgramDeps::system() })?;
         let running = listeners.start(program)?;
         tracing::info!(issuer = loaded.issuer, address = %running.address, "serving");
         run_until_stopped(running, signals).await

@@ -176,6 +176,7 @@ mod tests {
             store: Vec::new(),
             connectors: Vec::new(),
             orphaned_blocks: Vec::new(),
+            pending_registrations: Vec::new(),
         };
         let begin = Instant::now();
         Reading(begin, ended(before)).view_until(begin + Duration::from_secs(10), status)

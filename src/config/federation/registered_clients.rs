@@ -18,10 +18,22 @@ impl Federation {
         Self { registered, ..self }
     }
 
+    /// Returns the registered clients whose client_id no file of the configuration has.
+    pub(super) fn registered_without_file(&self) -> impl Iterator<Item = &Arc<ServiceProvider>> {
+        let without_file =
+            self.registered.iter().filter(|(id, _)| !self.services.contains_key(*id));
+        without_file.map(|(_, client)| client)
+    }
+
     /// Returns the registered clients.
     #[must_use]
     pub const fn registered(&self) -> &Arc<RegisteredClients> {
         &self.registered
+    }
+
+    /// Returns the registered clients that wait for an operator's approval.
+    pub fn pending_registrations(&self) -> impl Iterator<Item = &Arc<ServiceProvider>> {
+        self.registered_without_file().filter(|client| !client.registration.active)
     }
 
     /// Returns true if the client registered itself and waits for an operator's approval.
@@ -36,7 +48,7 @@ impl Federation {
     pub fn serves_openid(&self) -> bool {
         self.services
             .values()
-            .chain(self.registered.values())
+            .chain(self.registered_without_file())
             .any(|service| service.registration.rules == ProtocolRules::Openid)
     }
 }

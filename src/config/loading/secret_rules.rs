@@ -310,19 +310,24 @@ pub(in crate::config) fn exposed_secrets(source: &SourceFile, folder: &Path) -> 
 /// Returns a warning for each referenced secret file that its group can read or write. A mounted
 /// secret belongs to root and is readable through the group.
 pub(in crate::config) fn group_readable_secrets(
-    source: &SourceFile,
+    sources: &[&SourceFile],
     folder: &Path,
 ) -> Vec<Diagnostic> {
-    let group_readable = |(key, file): (String, PathBuf)| {
+    let group_readable = |source: &SourceFile, key: &str, file: PathBuf| {
         let path = folder.join(file);
         let metadata = path.metadata().ok()?;
         let mode = metadata.mode() & 0o7777;
         let is_wide = mode & 0o070 != 0 && mode & 0o006 == 0 && metadata.uid() != 0;
         let message = format!("references a secret file that its group can use (mode {mode:04o})");
         let fix = format!("run `chmod 600` on {}, as the user that runs the hub", path.display());
-        is_wide.then(|| source.diagnostic(&key, message, fix))
+        is_wide.then(|| source.diagnostic(key, message, fix))
     };
-    source.secret_files().into_iter().filter_map(group_readable).collect()
+    let files = |source: &SourceFile| {
+        let files = source.secret_files().into_iter();
+        let warnings = files.filter_map(|(key, file)| group_readable(source, &key, file));
+        warnings.collect::<Vec<_>>()
+    };
+    sources.iter().flat_map(|source| files(source)).collect()
 }
 
 /// Returns true if the file is in the configuration folder itself, or in one of its `..…` folders,

@@ -13,6 +13,7 @@ use super::limits::{Lifetimes, LimitsConfig};
 use super::metrics::MetricLabels;
 use super::pkcs11::Pkcs11Config;
 use super::private_listener::PrivateListener;
+use super::process::ProcessConfig;
 use super::public_listener::PublicListener;
 use super::quotas::QuotasConfig;
 use super::register::RegisterConfig;
@@ -139,6 +140,9 @@ pub struct Settings {
     /// The audit log.
     #[serde(default)]
     pub audit: AuditConfig,
+    /// Restrictions that the process puts on itself.
+    #[serde(default)]
+    pub process: ProcessConfig,
     /// Tracing.
     #[serde(default)]
     pub traces: TracesConfig,

@@ -391,8 +391,9 @@ fn join_paths(settings: &mut Settings, folder: &Path) {
     ];
     let certificates = settings.public.client_certificates.iter_mut();
     let optional = settings.theme.iter_mut().chain(&mut settings.audit.checkpoint_copy);
+    let listed = settings.place_name_files.iter_mut().chain(&mut settings.process.writable_folders);
     let optional = optional.chain(certificates.filter_map(|certificates| certificates.ca.as_mut()));
-    for path in required.into_iter().chain(optional).chain(&mut settings.place_name_files) {
+    for path in required.into_iter().chain(optional).chain(listed) {
         *path = folder.join(&*path);
     }
 }

@@ -6,12 +6,13 @@
 
 mod diagnose;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use ldap3::asn1::StructureTag;
 use ldap3::{
-    Ldap, LdapConnAsync, LdapConnSettings, LdapError, Scope, SearchEntry, SearchOptions, StdStream,
-    ldap_escape,
+    Ldap, LdapConnAsync, LdapConnSettings, LdapError, ResultEntry, Scope, SearchEntry,
+    SearchOptions, StdStream, ldap_escape,
 };
 use rustls::ClientConfig;
 use tokio::task::JoinSet;
@@ -28,6 +29,9 @@ use crate::protocol::catalogue::ErrorCode;
 
 /// Size limit of all values of an entry, in bytes.
 const MAX_ENTRY_BYTES: usize = 64 * 1024;
+
+/// Application tag of an entry (RFC 4511 §4.5.2).
+const SEARCH_RESULT_ENTRY: u64 = 4;
 
 /// LDAP result codes (RFC 4511, appendix A).
 mod result_code {
@@ -195,7 +199,9 @@ impl LdapDirectory {
         let mut entries = Vec::new();
         while let Some(item) = stream.next().await.map_err(|error| ldap_error(&error))? {
             if !item.is_ref() && !item.is_intermediate() {
-                entries.push(SearchEntry::construct(item));
+                let malformed =
+                    || ConnectorError::new(ErrorCode::LdapAnswer, "an entry is malformed");
+                entries.push(read_entry(item).ok_or_else(malformed)?);
             }
             if entries.len() > 1 {
                 return Ok(None);
@@ -282,8 +288,29 @@ impl LdapDirectory {
 }
 
 /// Inserts the escaped username into the filter (RFC 4515 §3). Stops LDAP injection.
-fn filter_for(filter: &str, username: &str) -> String {
+pub(crate) fn filter_for(filter: &str, username: &str) -> String {
     filter.replace(USERNAME_PLACEHOLDER, &ldap_escape(username))
+}
+
+/// Reads an entry of a search result (RFC 4511 §4.5.2); `None` if it is malformed. An attribute
+/// with a value that is not UTF-8 is binary. `SearchEntry::construct` panics on a malformed entry.
+pub(crate) fn read_entry(entry: ResultEntry) -> Option<SearchEntry> {
+    let mut parts = entry.0.match_id(SEARCH_RESULT_ENTRY)?.expect_constructed()?.into_iter();
+    let dn = String::from_utf8(parts.next()?.expect_primitive()?).ok()?;
+    let (mut attrs, mut bin_attrs) = (HashMap::new(), HashMap::new());
+    for attribute in parts.next()?.expect_constructed()? {
+        let mut attribute = attribute.expect_constructed()?.into_iter();
+        let name = String::from_utf8(attribute.next()?.expect_primitive()?).ok()?;
+        let values = attribute.next()?.expect_constructed()?.into_iter();
+        let values: Vec<Vec<u8>> =
+            values.map(StructureTag::expect_primitive).collect::<Option<_>>()?;
+        let texts = values.iter().map(|value| str::from_utf8(value).map(str::to_owned));
+        match texts.collect::<Result<Vec<_>, _>>() {
+            Ok(texts) => drop(attrs.insert(name, texts)),
+            Err(_) => drop(bin_attrs.insert(name, values)),
+        }
+    }
+    Some(SearchEntry { dn, attrs, bin_attrs })
 }
 
 /// Returns a TLS configuration that trusts only these authorities.

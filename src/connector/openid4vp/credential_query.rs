@@ -39,12 +39,20 @@ pub struct CredentialQuery {
     pub expected: ExpectedCredential,
     namespace: Option<String>,
     claims: Vec<RequestedClaim>,
+    /// For each claim of `expected`, whether it is retained.
+    retained: Vec<bool>,
 }
 
 impl CredentialSettings {
     /// Returns true if the wallet must disclose this claim, by its name in an SD-JWT VC.
     pub(super) fn requires(&self, claim: &str) -> bool {
-        self.claims.iter().any(|one| self.claim_name(one) == claim)
+        self.claims.iter().any(|one| are_equal_paths(self.claim_name(one), claim))
+    }
+
+    /// Returns true if the wallet is asked for this claim, by its name in the file.
+    pub(super) fn requests(&self, claim: &str) -> bool {
+        let mut claims = self.claims.iter().chain(&self.optional_claims);
+        claims.any(|one| are_equal_paths(one, claim))
     }
 
     fn namespace(&self) -> Option<&str> {
@@ -58,8 +66,19 @@ impl CredentialSettings {
 
     /// Returns the name of a claim in an SD-JWT VC.
     fn claim_name<'c>(&self, written: &'c str) -> &'c str {
-        let renamed = (self.namespace() == Some(PID_NAMESPACE)).then(|| pid_claim_name(written));
-        renamed.flatten().unwrap_or(written)
+        if self.namespace() != Some(PID_NAMESPACE) {
+            return written;
+        }
+        // An element has no `/` in its name, so that `/birth_date` is `birth_date`.
+        pid_claim_name(written.strip_prefix('/').unwrap_or(written)).unwrap_or(written)
+    }
+}
+
+/// Returns true if both texts are the same path, such as `sex` and `/sex`.
+pub(super) fn are_equal_paths(left: &str, right: &str) -> bool {
+    match (ClaimPath::parse(left), ClaimPath::parse(right)) {
+        (Ok(left), Ok(right)) => left.steps() == right.steps(),
+        _ => false,
     }
 }
 
@@ -85,6 +104,9 @@ impl From<&CredentialSettings> for CredentialQuery {
             let all = required + settings.optional_claims.len();
             vec![(0..all).collect(), (0..required).collect()]
         };
+        let is_retained = |written: &String| {
+            settings.retained_claims.iter().any(|retained| are_equal_paths(retained, written))
+        };
         let requested = |(index, written): (usize, &String)| RequestedClaim {
             name: settings.claim_name(written).to_owned(),
             is_optional: index >= required,
@@ -93,6 +115,7 @@ impl From<&CredentialSettings> for CredentialQuery {
             id: settings.id.clone(),
             namespace: namespace.map(str::to_owned),
             claims: claims.clone().enumerate().map(requested).collect(),
+            retained: claims.clone().map(is_retained).collect(),
             expected: ExpectedCredential {
                 format: settings.format,
                 types: settings.types.clone(),
@@ -141,13 +164,14 @@ impl CredentialQuery {
         claims
     }
 
-    /// Returns the credential query. `authorities` are key identifiers for `trusted_authorities`.
-    fn dcql(&self, authorities: &[String]) -> Value {
+    /// Returns the query as DCQL. `authorities` are key identifiers for `trusted_authorities`.
+    fn to_dcql(&self, authorities: &[String]) -> Value {
         let expected = &self.expected;
         let claim = |(index, path): (usize, &ClaimsPathPointer)| match expected.format {
             CredentialFormat::DcSdJwt => json!({ "id": claim_id(index), "path": path }),
             CredentialFormat::MsoMdoc => {
-                json!({ "id": claim_id(index), "path": path, "intent_to_retain": false })
+                let is_retained = self.retained.get(index).copied().unwrap_or_default();
+                json!({ "id": claim_id(index), "path": path, "intent_to_retain": is_retained })
             }
         };
         let claims: Vec<_> = expected.claims.iter().enumerate().map(claim).collect();
@@ -174,7 +198,7 @@ impl CredentialQuery {
 /// Returns the DCQL query for one of these credentials.
 #[must_use]
 pub fn dcql_query(queries: &[CredentialQuery], authorities: &[String]) -> Value {
-    let credentials: Vec<_> = queries.iter().map(|query| query.dcql(authorities)).collect();
+    let credentials: Vec<_> = queries.iter().map(|query| query.to_dcql(authorities)).collect();
     let mut dcql = json!({ "credentials": credentials });
     if queries.len() > 1 {
         let options: Vec<_> = queries.iter().map(|query| [&query.id]).collect();

@@ -12,13 +12,21 @@ impl WalletConnector {
         context: &DiagnosisContext,
     ) -> Vec<CheckDiagnostic> {
         let mut diagnostics = vec![
-            CheckDiagnostic::ok("client-id", format!("wallets see {}", self.signer.client_id())),
-            self.expiry("certificate", self.signer.expires_at()),
-            self.expiry("trust-anchors", self.verifier.anchors_expire_at()),
+            self.check_client_id(),
+            self.check_expiry("certificate", self.signer.expires_at()),
+            self.check_expiry("trust-anchors", self.verifier.anchors_expire_at()),
             missing_claims(&self.verifier.requested_claims(), context),
         ];
         for state in self.verifier.trust().refresh().await {
             diagnostics.push(match state {
+                Ok(state) if state.skipped > 0 => CheckDiagnostic::warning(
+                    "trust-list",
+                    format!(
+                        "{} is signed and has {} anchors, and {} certificates that can't be parsed",
+                        state.url, state.anchors, state.skipped
+                    ),
+                    "tell the operator of the list; issuers with these certificates are not trusted",
+                ),
                 Ok(state) => {
                     let message = format!("{} is signed and has {} anchors", state.url, state.anchors);
                     CheckDiagnostic::ok("trust-list", message)
@@ -33,7 +41,20 @@ impl WalletConnector {
         diagnostics
     }
 
-    fn expiry(&self, name: &'static str, expires_at: Option<Timestamp>) -> CheckDiagnostic {
+    fn check_client_id(&self) -> CheckDiagnostic {
+        let client_id = self.signer.client_id();
+        let message = format!("wallets see {client_id}");
+        if client_id.starts_with("x509_hash:") {
+            return CheckDiagnostic::ok("client-id", message);
+        }
+        CheckDiagnostic::warning(
+            "client-id",
+            format!("{message}, but HAIP 1.0 §5 demands x509_hash: wallets of the EUDI refuse it"),
+            "remove dns_name, unless your wallets know x509_san_dns only",
+        )
+    }
+
+    fn check_expiry(&self, name: &'static str, expires_at: Option<Timestamp>) -> CheckDiagnostic {
         let Some(expires_at) = expires_at else {
             return CheckDiagnostic::ok(name, "there is no date of expiry to check");
         };

@@ -47,6 +47,29 @@ pub fn verify_device_response(
     presentation: &str,
     expected: &PresentationExpectations<'_>,
 ) -> Result<VerifiedCredential, PresentationError> {
+    verify_document(presentation, expected, verify_device_auth)
+}
+
+/// Verifies a `DeviceResponse` but for what its device signed.
+///
+/// # Errors
+/// The first rule that the presentation breaks.
+pub fn verify_issuer_signed(
+    presentation: &str,
+    expected: &PresentationExpectations<'_>,
+) -> Result<VerifiedCredential, PresentationError> {
+    verify_document(presentation, expected, |_, _, _| Ok(()))
+}
+
+fn verify_document(
+    presentation: &str,
+    expected: &PresentationExpectations<'_>,
+    verify_holder: impl FnOnce(
+        &Document<'_>,
+        &MobileSecurityObject,
+        &PresentationExpectations<'_>,
+    ) -> Result<(), PresentationError>,
+) -> Result<VerifiedCredential, PresentationError> {
     let bytes = digest::from_base64url(presentation).ok_or(PresentationError::Malformed)?;
     let response = parse_cbor(&bytes)?;
     let document = device_response::single_document(&response)?;
@@ -59,7 +82,7 @@ pub fn verify_device_response(
     }
     let validity = verify_validity(&object, &issuer, expected)?;
     let claims = verify_elements(&document, &object)?;
-    verify_device_auth(&document, &object, expected)?;
+    verify_holder(&document, &object, expected)?;
     let requested = &expected.credential.claims;
     for (namespace, elements) in &claims {
         for name in elements.as_object().into_iter().flat_map(Map::keys) {
@@ -136,7 +159,7 @@ fn verify_elements(
         for item in items {
             let bytes = embedded_cbor(item).ok_or(PresentationError::Malformed)?;
             let element = parse_cbor(bytes)?;
-            let id = member(&element, "digestID").and_then(unsigned);
+            let id = member(&element, "digestID").and_then(as_unsigned);
             let id = id.ok_or(PresentationError::Malformed)?;
             let expected = object.value_digest(namespace, id);
             let expected = expected.ok_or(PresentationError::DigestMissing)?;
@@ -200,6 +223,6 @@ fn verify_device_auth(
     Ok(())
 }
 
-fn unsigned(value: &Cbor) -> Option<u64> {
+fn as_unsigned(value: &Cbor) -> Option<u64> {
     value.as_integer().and_then(|number| u64::try_from(number).ok())
 }

@@ -4,8 +4,24 @@ use super::credential::{CredentialFormat, PresentationExpectations, VerifiedCred
 use super::presentation_error::PresentationError;
 use super::{mdoc, sd_jwt};
 
-/// Size limit of one presentation, in bytes: a portrait fits, a flood doesn't.
-pub const MAX_PRESENTATION_BYTES: usize = 512 * 1024;
+/// Size limit of one presentation, in bytes: that of the request that brings it. A PID fits several
+/// times, a portrait seldom.
+pub const MAX_PRESENTATION_BYTES: usize = 64 * 1024;
+
+/// Verifies the presentation of an mdoc, but not that its device made it for a request: for a sample
+/// whose request is not known.
+///
+/// # Errors
+/// The first rule that the presentation breaks.
+pub fn verify_issued_mdoc(
+    presentation: &str,
+    expected: &PresentationExpectations<'_>,
+) -> Result<VerifiedCredential, PresentationError> {
+    if presentation.len() > MAX_PRESENTATION_BYTES {
+        return Err(PresentationError::TooLarge);
+    }
+    mdoc::verify_issuer_signed(presentation, expected)
+}
 
 /// Verifies one presentation: of `dc+sd-jwt` the SD-JWT with its key binding, of `mso_mdoc` the
 /// `DeviceResponse` as base64url.

@@ -25,7 +25,7 @@ macro_rules! presentation_errors {
 }
 
 presentation_errors! {
-    TooLarge "too_large" "the presentation is longer than 512 KiB",
+    TooLarge "too_large" "the presentation is longer than 64 KiB",
     Malformed "malformed" "the presentation is not of the requested format",
     // Signatures and certificates, of both formats.
     IssuerAlgorithm "issuer_algorithm" "the issuer signed with an algorithm that is not accepted",

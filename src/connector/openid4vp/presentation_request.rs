@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use url::Url;
 
+use super::credential::RequestChannel;
 use crate::connector::error::ConnectorError;
 use crate::connector::wallet_request_store::{StoredWalletRequest, WalletRequestStore};
 use crate::digest;
@@ -50,6 +52,18 @@ pub struct PresentationRequest {
     pub answer: Option<RequestAnswer>,
 }
 
+impl PresentationRequest {
+    /// Returns the origin of the hub, as browsers write it.
+    ///
+    /// # Errors
+    /// `Internal` if the base URL has none.
+    pub fn origin(&self) -> Result<String, ConnectorError> {
+        let url = Url::parse(&self.base_url);
+        url.map(|url| url.origin().ascii_serialization())
+            .map_err(|error| ConnectorError::new(ErrorCode::Internal, error.to_string()))
+    }
+}
+
 /// What became of a request that was answered.
 #[derive(Serialize, Deserialize)]
 pub enum RequestAnswer {
@@ -73,9 +87,11 @@ pub struct UnconfirmedAnswer {
 }
 
 /// What a wallet answered.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub enum AnswerOutcome {
-    Presented(Box<PresentedCredential>),
+    /// One-time code of the presentation. The presentation is not in the request, because the store
+    /// limits the bytes of what is inserted, and a request would grow after that.
+    Presented(Secret<String>),
     /// OAuth error code.
     Error(String),
 }
@@ -87,9 +103,36 @@ pub struct PresentedCredential {
     pub credential: String,
     pub presentation: Secret<String>,
     pub nonce: String,
-    pub response_uri: String,
+    pub channel: PresentationChannel,
     /// Thumbprint of the key that the response was encrypted to.
     pub key_thumbprint: [u8; 32],
+}
+
+/// How a presentation arrived.
+#[derive(Serialize, Deserialize)]
+pub enum PresentationChannel {
+    DirectPost {
+        response_uri: String,
+    },
+    /// `origin` is the hub's own.
+    DigitalCredentialsApi {
+        origin: String,
+    },
+}
+
+impl PresentationChannel {
+    /// Returns what the presentation must be bound to.
+    #[must_use]
+    pub fn request_channel<'a>(&'a self, client_id: &'a str) -> RequestChannel<'a> {
+        match self {
+            Self::DirectPost { response_uri } => {
+                RequestChannel::DirectPost { client_id, response_uri }
+            }
+            Self::DigitalCredentialsApi { origin } => {
+                RequestChannel::DigitalCredentialsApi { origin }
+            }
+        }
+    }
 }
 
 /// A request that was loaded.
@@ -129,21 +172,21 @@ impl PresentationRequests {
     /// Returns the id of a request. It is derived from the attempt's `state`, so that the page finds
     /// it; a wallet that knows the id can't compute the `state`.
     #[must_use]
-    pub fn id(&self, device: WalletDevice, state: &str) -> String {
+    pub fn request_id(&self, device: WalletDevice, state: &str) -> String {
         let parts = [self.connector.as_str(), device.label(), state];
         digest::fingerprint(&format!("wallet request\n{}", parts.join("\n")))
     }
 
     /// Returns the path of a request. The response goes to `…/response` below it.
     #[must_use]
-    pub fn path(&self, id: &str) -> String {
+    pub fn request_path(&self, id: &str) -> String {
         format!("/api/v2/wallet/{}/{id}", self.connector)
     }
 
     /// Returns the URL that the wallet responds to.
     #[must_use]
     pub fn response_uri(&self, loaded: &LoadedRequest) -> String {
-        format!("{}{}/response", loaded.request.base_url, self.path(&loaded.id))
+        format!("{}{}/response", loaded.request.base_url, self.request_path(&loaded.id))
     }
 
     /// Stores a new request and returns its id. Has no effect if it is stored already.
@@ -155,7 +198,7 @@ impl PresentationRequests {
         device: WalletDevice,
         draft: PresentationRequest,
     ) -> Result<String, ConnectorError> {
-        let (id, now) = (self.id(device, &draft.state), self.env.now());
+        let (id, now) = (self.request_id(device, &draft.state), self.env.now());
         self.store.insert_request(&id, to_bytes(&draft)?, now + self.lifetime, now).await?;
         Ok(id)
     }
@@ -167,7 +210,7 @@ impl PresentationRequests {
     pub async fn load_open(&self, id: &str) -> Result<LoadedRequest, ConnectorError> {
         let loaded = self.load(id).await?;
         // A request works once: a second answer is a replay.
-        if loaded.request.answer.is_some() { Err(unknown()) } else { Ok(loaded) }
+        if loaded.request.answer.is_some() { Err(unknown_request_error()) } else { Ok(loaded) }
     }
 
     /// Loads a request.
@@ -175,8 +218,9 @@ impl PresentationRequests {
     /// # Errors
     /// `WalletRequestUnknown`, `StoreUnavailable`.
     pub async fn load(&self, id: &str) -> Result<LoadedRequest, ConnectorError> {
-        let stored = self.store.load(id, self.env.now()).await?.ok_or_else(unknown)?;
-        let request = serde_json::from_slice(&stored.value).map_err(|_| unknown())?;
+        let stored =
+            self.store.load(id, self.env.now()).await?.ok_or_else(unknown_request_error)?;
+        let request = serde_json::from_slice(&stored.value).map_err(|_| unknown_request_error())?;
         Ok(LoadedRequest { id: id.to_owned(), request, stored })
     }
 
@@ -194,7 +238,7 @@ impl PresentationRequests {
         if self.store.replace(&id, &stored, bytes, self.env.now()).await? {
             Ok(())
         } else {
-            Err(unknown())
+            Err(unknown_request_error())
         }
     }
 }
@@ -206,7 +250,7 @@ fn to_bytes(request: &PresentationRequest) -> Result<Vec<u8>, ConnectorError> {
 
 /// Returns the error for a request that can't be answered.
 #[must_use]
-pub fn unknown() -> ConnectorError {
+pub fn unknown_request_error() -> ConnectorError {
     ConnectorError::new(
         ErrorCode::WalletRequestUnknown,
         "the request is unknown, expired or already answered",

@@ -74,7 +74,7 @@ impl RequestSigner {
 
     /// Returns the link that makes a wallet fetch a request.
     #[must_use]
-    pub fn link(&self, wallet: &str, request_uri: &str) -> String {
+    pub fn wallet_link(&self, wallet: &str, request_uri: &str) -> String {
         let query = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("client_id", &self.client_id)
             .append_pair("request_uri", request_uri)
@@ -83,7 +83,7 @@ impl RequestSigner {
         format!("{wallet}?{query}")
     }
 
-    /// Returns the signed request object.
+    /// Returns the signed request object that a wallet fetches.
     ///
     /// # Errors
     /// `Internal` if the request can't be signed.
@@ -92,6 +92,39 @@ impl RequestSigner {
         requests: &PresentationRequests,
         loaded: &LoadedRequest,
         wallet_nonce: Option<&str>,
+        now: Timestamp,
+    ) -> Result<String, ConnectorError> {
+        let members = [
+            ("response_mode", Some("direct_post.jwt".into())),
+            ("response_uri", Some(requests.response_uri(loaded).into())),
+            ("wallet_nonce", wallet_nonce.map(Value::from)),
+        ];
+        self.sign_with(loaded, members, now)
+    }
+
+    /// Returns the signed request object for the Digital Credentials API (OpenID4VP 1.0 appendix
+    /// A.2).
+    ///
+    /// # Errors
+    /// `Internal` if the request can't be signed.
+    pub fn sign_for_api(
+        &self,
+        loaded: &LoadedRequest,
+        now: Timestamp,
+    ) -> Result<String, ConnectorError> {
+        let members = [
+            ("response_mode", Some("dc_api.jwt".into())),
+            // Stops a page of another origin that passes a request of the hub on to a wallet.
+            ("expected_origins", Some(json!([loaded.request.origin()?]))),
+            ("response_uri", None),
+        ];
+        self.sign_with(loaded, members, now)
+    }
+
+    fn sign_with(
+        &self,
+        loaded: &LoadedRequest,
+        members_of_channel: [(&str, Option<Value>); 3],
         now: Timestamp,
     ) -> Result<String, ConnectorError> {
         let internal = |error: &dyn std::fmt::Display| {
@@ -110,18 +143,12 @@ impl RequestSigner {
             "exp": loaded.expires_at().seconds(),
             "iat": now.seconds(),
             "nonce": loaded.request.nonce,
-            "response_mode": "direct_post.jwt",
             "response_type": "vp_token",
-            "response_uri": requests.response_uri(loaded),
         });
         if let Value::Object(members) = &mut claims {
-            let optional = [
-                ("verifier_info", self.verifier_info.clone()),
-                ("wallet_nonce", wallet_nonce.map(Value::from)),
-            ];
-            let given =
-                optional.into_iter().filter_map(|(name, value)| Some((name.into(), value?)));
-            members.extend(given);
+            let verifier_info = ("verifier_info", self.verifier_info.clone());
+            let optional = members_of_channel.into_iter().chain([verifier_info]);
+            members.extend(optional.filter_map(|(name, value)| Some((name.to_owned(), value?))));
         }
         self.certificate.sign(REQUEST_OBJECT_TYPE, &claims).map_err(|error| internal(&error))
     }

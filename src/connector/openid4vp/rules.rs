@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use url::Url;
 
 use super::credential::CredentialFormat;
+use super::credential_query::are_equal_paths;
 use super::settings::{CredentialSettings, Openid4vpKind};
 use crate::config::address::Http;
 use crate::config::connector_kind::{KindCheck, KindSettings};
@@ -32,6 +33,7 @@ impl KindSettings for Openid4vpKind {
             check.check_url(&format!("trust_lists[{index}].url"), &list.url, http);
         }
         check_wallets(self, check);
+        check_address(self, check, "cross_device_url", &self.cross_device_url);
         check_credentials(self, check);
         check_subject(self, check);
         check.check_hosts("internal_hosts", &self.internal_hosts);
@@ -81,20 +83,22 @@ fn check_wallets(kind: &Openid4vpKind, check: &mut KindCheck<'_>) {
         check.report("wallets", "is empty, so the page has no link", fix);
     }
     for (index, wallet) in kind.wallets.iter().enumerate() {
-        let key = format!("wallets[{index}].url");
-        let parsed = Url::parse(&wallet.url);
-        // Stops script and data URLs of a careless file.
-        let is_usable = parsed.as_ref().is_ok_and(|url| {
-            let forbidden = ["javascript", "data", "file", "blob", "vbscript"];
-            url.query().is_none()
-                && url.fragment().is_none()
-                && !forbidden.contains(&url.scheme())
-                && (url.scheme() != "http" || kind.insecure_http)
-        });
-        if !is_usable {
-            let fix = "write a scheme such as \"openid4vp://\", or the https address of the wallet";
-            check.report(&key, "is no address of a wallet, or has a query", fix);
-        }
+        check_address(kind, check, &format!("wallets[{index}].url"), &wallet.url);
+    }
+}
+
+fn check_address(kind: &Openid4vpKind, check: &mut KindCheck<'_>, key: &str, address: &str) {
+    // Stops script and data URLs of a careless file.
+    let is_usable = Url::parse(address).is_ok_and(|url| {
+        let forbidden = ["javascript", "data", "file", "blob", "vbscript"];
+        url.query().is_none()
+            && url.fragment().is_none()
+            && !forbidden.contains(&url.scheme())
+            && (url.scheme() != "http" || kind.insecure_http)
+    });
+    if !is_usable {
+        let fix = "write a scheme such as \"openid4vp://\", or the https address of the wallet";
+        check.report(key, "is no address of a wallet, or has a query", fix);
     }
 }
 
@@ -128,6 +132,19 @@ fn check_credentials(kind: &Openid4vpKind, check: &mut KindCheck<'_>) {
             let fix = "write a claim's name, or a path such as \"/place_of_birth/locality\"";
             check.report(&key("claims"), format!("has {claim:?}, which is no path"), fix);
         }
+        check_retained_claims(credential, check, &key("retained_claims"));
+    }
+}
+
+fn check_retained_claims(credential: &CredentialSettings, check: &mut KindCheck<'_>, key: &str) {
+    let retained = &credential.retained_claims;
+    if credential.format != CredentialFormat::MsoMdoc && !retained.is_empty() {
+        let message = "has no effect: only requests for an mdoc say what is retained";
+        check.report(key, message, "remove it");
+    }
+    for claim in retained.iter().filter(|claim| !credential.requests(claim)) {
+        let message = format!("has {claim:?}, which the wallet is not asked for");
+        check.report(key, message, "add it to claims or optional_claims, or remove it");
     }
 }
 
@@ -138,12 +155,17 @@ fn check_subject(kind: &Openid4vpKind, check: &mut KindCheck<'_>) {
         let fix = "write for example [\"personal_administrative_number\", \"issuing_country\"] (docs/wallet.md)";
         check.report("subject_claims", "is empty, but each user needs a subject", fix);
     }
-    let has = |name: &str| claims.iter().any(|claim| claim == name);
+    let has = |name: &str| claims.iter().any(|claim| are_equal_paths(claim, name));
     if has("personal_administrative_number") && !has("issuing_country") {
         let message = "has a number that another country may give to another person";
         check.report("subject_claims", message, "add \"issuing_country\"");
     }
     for claim in claims {
+        if let Err(error) = ClaimPath::parse(claim) {
+            let fix = "write a claim's name, or a path such as \"/place_of_birth/locality\"";
+            check.report("subject_claims", format!("has {claim:?}: {error}"), fix);
+            continue;
+        }
         let is_missing = |one: &&CredentialSettings| !one.requires(claim);
         if let Some(credential) = kind.credentials.iter().find(is_missing) {
             let message = format!("has {claim:?}, which {:?} does not require", credential.id);

@@ -53,6 +53,22 @@ impl<'a> SdJwtParts<'a> {
     }
 }
 
+/// What a key binding JWT says that it is for, not verified.
+#[derive(Default)]
+pub struct ClaimedBinding {
+    pub audience: String,
+    pub nonce: String,
+}
+
+/// Reads what the holder says that a presentation is for; `None` if it can't be read.
+#[must_use]
+pub fn read_claimed_binding(presentation: &str) -> Option<ClaimedBinding> {
+    let (_, compact) = presentation.rsplit_once('~')?;
+    let jws = UnverifiedJws::parse(compact)?;
+    let text = |name: &str| jws.claims.get(name).and_then(Value::as_str).map(str::to_owned);
+    Some(ClaimedBinding { audience: text("aud")?, nonce: text("nonce")? })
+}
+
 /// Verifies an SD-JWT VC with its key binding JWT.
 ///
 /// # Errors

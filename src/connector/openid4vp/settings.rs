@@ -21,8 +21,9 @@ pub struct Openid4vpKind {
     pub certificate: PathBuf,
     /// The private key of the certificate, in PEM.
     pub private_key: SecretRef,
-    /// Name of the hub in the certificate, for `client_id = "x509_san_dns:…"`. Default:
-    /// `x509_hash` with the digest of the certificate.
+    /// Name of the hub in the certificate, for `client_id = "x509_san_dns:…"`, which HAIP 1.0 does
+    /// not have: for wallets that know no other. Default: `x509_hash` with the digest of the
+    /// certificate.
     #[serde(default)]
     pub dns_name: Option<String>,
     /// PEM file of the authorities that issue accepted credentials, or of issuers themselves.
@@ -42,10 +43,17 @@ pub struct Openid4vpKind {
     /// Wallets that the page links to. Default: any wallet of this device (`openid4vp://`).
     #[serde(default = "any_wallet")]
     pub wallets: Vec<WalletSettings>,
+    /// Offers the Digital Credentials API in browsers that have it (OpenID4VP 1.0 appendix A), with
+    /// a script on the page. Without the API the page is as before.
+    #[serde(default)]
+    pub digital_credentials_api: bool,
     /// Shows a QR code for a wallet on another device. The user then types a code of that device
     /// into the browser; nothing stops a user who does both for a swindler (docs/wallet.md).
     #[serde(default)]
     pub cross_device: bool,
+    /// What the QR code begins with: a scheme, or the https address of a wallet.
+    #[serde(default = "any_wallet_url")]
+    pub cross_device_url: String,
     /// Minutes in which the wallet can answer: 1 to 15.
     #[serde(default = "default_minutes")]
     pub request_minutes: u64,
@@ -88,6 +96,10 @@ pub struct CredentialSettings {
     /// Claims that it may leave out.
     #[serde(default)]
     pub optional_claims: Vec<String>,
+    /// Claims of an mdoc that the hub or a service keeps for longer than the login
+    /// (`intent_to_retain`). Wallets show it to their users.
+    #[serde(default)]
+    pub retained_claims: Vec<String>,
 }
 
 /// A wallet on the user's device.
@@ -115,7 +127,11 @@ pub struct TrustListSettings {
 }
 
 fn any_wallet() -> Vec<WalletSettings> {
-    vec![WalletSettings { name: None, url: "openid4vp://".to_owned() }]
+    vec![WalletSettings { name: None, url: any_wallet_url() }]
+}
+
+fn any_wallet_url() -> String {
+    "openid4vp://".to_owned()
 }
 
 const fn default_minutes() -> u64 {

@@ -3,7 +3,7 @@
 //! Responsible for fetching, verifying and caching the lists that issuers publish. The list covers
 //! many credentials, so that its issuer doesn't learn which one is checked.
 
-mod token;
+pub(crate) mod token;
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! Presentations of wallets, true and false ones.
 
 mod mdoc;
+mod properties;
 mod sd_jwt;
 mod status_list;
 mod trust;

@@ -92,13 +92,11 @@ impl TrustAnchors {
         Ok(Self { certificates })
     }
 
-    /// Returns DER certificates as anchors.
-    ///
-    /// # Errors
-    /// `Malformed` if one can't be parsed.
-    pub fn from_der(certificates: &[Vec<u8>]) -> Result<Self, TrustAnchorError> {
-        let parsed: Result<_, _> = certificates.iter().map(|der| X509::from_der(der)).collect();
-        Ok(Self { certificates: parsed.map_err(|_| TrustAnchorError::Malformed)? })
+    /// Returns DER certificates as anchors, without those that can't be parsed.
+    #[must_use]
+    pub fn from_der(certificates: &[Vec<u8>]) -> Self {
+        let parsed = certificates.iter().filter_map(|der| X509::from_der(der).ok());
+        Self { certificates: parsed.collect() }
     }
 
     /// Returns both sets of anchors as one.
@@ -130,7 +128,7 @@ impl TrustAnchors {
     /// Returns the earliest expiry among the anchors.
     #[must_use]
     pub fn earliest_expiry(&self) -> Option<Timestamp> {
-        self.certificates.iter().filter_map(|anchor| timestamp(anchor.not_after())).min()
+        self.certificates.iter().filter_map(|anchor| timestamp_from_asn1(anchor.not_after())).min()
     }
 
     /// Validates a path from the first certificate (DER) over the others to an anchor.
@@ -151,15 +149,20 @@ impl TrustAnchors {
         let Some((leaf, intermediates)) = certificates.split_first() else {
             return Err(PresentationError::CertificateMissing);
         };
-        // HAIP 1.0 §6.1.1: the chain leaves the trust anchor out, and no signer is self-signed.
-        if certificates.iter().any(|certificate| is_self_signed(certificate)) {
+        // HAIP 1.0 §6.1.1: the chain leaves the trust anchor out, and no signer is self-signed. The
+        // operator of a trust list may have a self-signed certificate, which is pinned then.
+        if purpose != CertificatePurpose::TrustList
+            && certificates.iter().any(|certificate| is_self_signed(certificate))
+        {
             return Err(PresentationError::CertificateSelfSigned);
         }
         let path = self
             .build_path(leaf, intermediates, now)
             .map_err(|_| PresentationError::CertificateInvalid)?
             .map_err(path_error)?;
-        check_usage(leaf, purpose)?;
+        let may_be_ca =
+            purpose == CertificatePurpose::TrustList && self.certificates.contains(leaf);
+        check_usage(leaf, purpose, may_be_ca)?;
         let key = leaf.public_key().map_err(|_| PresentationError::CertificateInvalid)?;
         // OpenSSL returns what it found above a pinned issuer, too.
         let anchor = path.iter().position(|certificate| self.certificates.contains(certificate));
@@ -226,8 +229,13 @@ fn path_error(result: X509VerifyResult) -> PresentationError {
     }
 }
 
-/// Checks what the certificate may be used for. An authority's certificate signs certificates only.
-fn check_usage(leaf: &X509Ref, purpose: CertificatePurpose) -> Result<(), PresentationError> {
+/// Checks what the certificate may be used for. An authority's certificate signs certificates only,
+/// unless the operator pinned it as the signer of a list.
+fn check_usage(
+    leaf: &X509Ref,
+    purpose: CertificatePurpose,
+    may_be_ca: bool,
+) -> Result<(), PresentationError> {
     let der = leaf.to_der().map_err(|_| PresentationError::CertificateMalformed)?;
     let (_, certificate) =
         X509Certificate::from_der(&der).map_err(|_| PresentationError::CertificateMalformed)?;
@@ -244,7 +252,8 @@ fn check_usage(leaf: &X509Ref, purpose: CertificatePurpose) -> Result<(), Presen
         | CertificatePurpose::StatusList
         | CertificatePurpose::TrustList => may_sign != Some(false),
     };
-    if fits && !certificate.is_ca() { Ok(()) } else { Err(PresentationError::CertificateUsage) }
+    let fits = fits && (may_be_ca || !certificate.is_ca());
+    if fits { Ok(()) } else { Err(PresentationError::CertificateUsage) }
 }
 
 fn describe_path(path: &[X509]) -> Option<IssuerCertificate> {
@@ -254,19 +263,19 @@ fn describe_path(path: &[X509]) -> Option<IssuerCertificate> {
     };
     let identifiers = path.iter().filter_map(|certificate| certificate.authority_key_id());
     Some(IssuerCertificate {
-        subject: name(leaf.subject_name()),
+        subject: format_name(leaf.subject_name()),
         authority_key_identifiers: identifiers
             .map(|identifier| digest::base64url(identifier.as_slice()))
             .collect(),
         fingerprint: fingerprint(leaf)?,
-        anchor_subject: name(anchor.subject_name()),
+        anchor_subject: format_name(anchor.subject_name()),
         anchor_fingerprint: fingerprint(anchor)?,
-        not_before: timestamp(leaf.not_before())?,
-        not_after: timestamp(leaf.not_after())?,
+        not_before: timestamp_from_asn1(leaf.not_before())?,
+        not_after: timestamp_from_asn1(leaf.not_after())?,
     })
 }
 
-fn name(name: &X509NameRef) -> String {
+fn format_name(name: &X509NameRef) -> String {
     let attribute = |entry: &openssl::x509::X509NameEntryRef| {
         let kind = entry.object().nid().short_name().unwrap_or("?").to_owned();
         let value = entry.data().to_string().unwrap_or_default();
@@ -275,7 +284,7 @@ fn name(name: &X509NameRef) -> String {
     name.entries().map(attribute).collect::<Vec<_>>().join(", ")
 }
 
-fn timestamp(time: &Asn1TimeRef) -> Option<Timestamp> {
+fn timestamp_from_asn1(time: &Asn1TimeRef) -> Option<Timestamp> {
     let since = Asn1Time::from_unix(0).ok()?.diff(time).ok()?;
     let seconds = i64::from(since.days) * 86_400 + i64::from(since.secs);
     Some(Timestamp::from_seconds(u64::try_from(seconds).unwrap_or_default()))

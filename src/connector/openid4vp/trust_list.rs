@@ -3,7 +3,7 @@
 //! Responsible for fetching, verifying and caching the lists. A list that can't be refreshed serves
 //! until its `NextUpdate`. Pointers to other lists are not followed: the operator names each list.
 
-mod document;
+pub(crate) mod document;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +37,8 @@ pub struct TrustListState {
     pub url: String,
     /// Number of trust anchors.
     pub anchors: usize,
+    /// Number of certificates that can't be parsed.
+    pub skipped: usize,
     /// The list is not used from this time on.
     pub next_update: Timestamp,
 }
@@ -44,6 +46,13 @@ pub struct TrustListState {
 struct CachedList {
     source: TrustListSource,
     cached: CachedDocument<TrustList, TrustListError>,
+}
+
+/// The anchors at one time.
+pub struct CurrentTrust {
+    pub anchors: TrustAnchors,
+    /// Whether a list can't be used now, so that a trusted issuer may be missing.
+    pub is_incomplete: bool,
 }
 
 /// Pinned trust anchors, and those of the lists.
@@ -68,17 +77,18 @@ impl TrustSources {
     }
 
     /// Returns the pinned anchors and those of every list that is usable now.
-    pub async fn anchors(&self) -> TrustAnchors {
-        let mut anchors = self.pinned.clone();
+    pub async fn current_trust(&self) -> CurrentTrust {
+        let mut trust = CurrentTrust { anchors: self.pinned.clone(), is_incomplete: false };
         for list in &self.lists {
             match self.current_list(list).await {
-                Ok(current) => anchors = anchors.union(&current.anchors),
+                Ok(current) => trust.anchors = trust.anchors.union(&current.anchors),
                 Err(error) => {
                     tracing::warn!(url = list.source.url, %error, "trust list not used");
+                    trust.is_incomplete = true;
                 }
             }
         }
-        anchors
+        trust
     }
 
     /// Fetches every list, and returns its state, or its URL and why it gives no anchors. For
@@ -128,6 +138,10 @@ impl TrustSources {
             {
                 return Err(TrustListError::RolledBack);
             }
+            if value.skipped > 0 {
+                let (url, skipped) = (&list.source.url, value.skipped);
+                tracing::warn!(url, skipped, "trust list has certificates that can't be parsed");
+            }
             Ok(Fetched { value, lifetime: LIFETIME })
         };
         list.cached.fetch(&self.env, fetch).await
@@ -139,6 +153,7 @@ impl CachedList {
         TrustListState {
             url: self.source.url.clone(),
             anchors: list.anchors.len(),
+            skipped: list.skipped,
             next_update: list.next_update,
         }
     }

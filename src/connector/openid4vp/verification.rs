@@ -1,12 +1,12 @@
 //! Verifies what a wallet presented for a request, and derives the user from it.
 
+mod sample;
+
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::credential::{
-    PresentationExpectations, RequestChannel, VerificationPolicy, VerifiedCredential,
-};
+use super::credential::{PresentationExpectations, VerificationPolicy, VerifiedCredential};
 use super::credential_query::CredentialQuery;
 use super::document_fetcher::DocumentFetcher;
 use super::presentation::verify_presentation;
@@ -14,9 +14,9 @@ use super::presentation_error::PresentationError;
 use super::presentation_request::PresentedCredential;
 use super::read_file;
 use super::settings::Openid4vpKind;
-use super::status_list::{StatusError, StatusLists};
+use super::status_list::{StatusError, StatusListError, StatusLists};
 use super::trust::TrustAnchors;
-use super::trust_list::{TrustListSource, TrustSources};
+use super::trust_list::{CurrentTrust, TrustListSource, TrustSources};
 use crate::connector::error::{ConnectorConfigError, ConnectorError};
 use crate::connector::wallet_page::RequestedClaim;
 use crate::digest;
@@ -24,6 +24,7 @@ use crate::env::{Env, Timestamp};
 use crate::identity::mapping::ClaimPath;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
+pub use sample::PresentationSample;
 
 /// Why a presentation does not sign its user in.
 #[derive(thiserror::Error, Debug)]
@@ -34,6 +35,10 @@ pub enum VerificationError {
     Presentation(#[from] PresentationError),
     #[error("{0}")]
     Status(#[from] StatusError),
+    #[error(
+        "no trust anchor issued a certificate, and a trust list can't be used: see the warning"
+    )]
+    TrustUnavailable,
     #[error("a claim of subject_claims is missing, empty, or neither a text nor a number")]
     SubjectMissing,
 }
@@ -46,6 +51,7 @@ impl VerificationError {
             Self::UnrequestedCredential => "unrequested_credential",
             Self::Presentation(error) => error.label(),
             Self::Status(error) => error.label(),
+            Self::TrustUnavailable => "trust_unavailable",
             Self::SubjectMissing => "subject_missing",
         }
     }
@@ -66,10 +72,25 @@ impl VerificationError {
             Self::Status(StatusError::Unreachable(_) | StatusError::Unusable(_)) => {
                 ErrorCode::WalletStatusUnavailable
             }
+            Self::TrustUnavailable => ErrorCode::WalletTrustUnavailable,
             Self::UnrequestedCredential | Self::Presentation(_) | Self::Status(_) => {
                 ErrorCode::WalletPresentationInvalid
             }
         }
+    }
+
+    /// Returns the error to report with these anchors. An unusable list may name the issuer, so that
+    /// the credential is not to blame.
+    fn with_trust(self, trust: &CurrentTrust) -> Self {
+        use PresentationError::IssuerUntrusted;
+        let lacks_trust = matches!(
+            self,
+            Self::Presentation(IssuerUntrusted)
+                | Self::Status(StatusError::Unusable(StatusListError::Certificate(
+                    IssuerUntrusted
+                )))
+        );
+        if lacks_trust && trust.is_incomplete { Self::TrustUnavailable } else { self }
     }
 }
 
@@ -203,36 +224,41 @@ impl CredentialVerifier {
     ) -> Result<VerifiedUser, VerificationError> {
         let query = self.queries.iter().find(|query| query.id == presented.credential);
         let query = query.ok_or(VerificationError::UnrequestedCredential)?;
-        let anchors = self.trust.anchors().await;
-        let credential = verify_presentation(
-            presented.presentation.reveal(),
-            &PresentationExpectations {
-                channel: RequestChannel::DirectPost {
-                    client_id,
-                    response_uri: &presented.response_uri,
-                },
-                nonce: &presented.nonce,
-                encryption_key_thumbprint: Some(presented.key_thumbprint),
-                credential: &query.expected,
-                policy: &self.policy,
-                anchors: &anchors,
-                now,
-            },
-        )?;
-        if let Some(reference) = &credential.status {
-            self.statuses.check_status(reference, &anchors).await?;
-        }
-        self.user(query, credential)
+        let trust = self.trust.current_trust().await;
+        let expected = PresentationExpectations {
+            channel: presented.channel.request_channel(client_id),
+            nonce: &presented.nonce,
+            encryption_key_thumbprint: Some(presented.key_thumbprint),
+            credential: &query.expected,
+            policy: &self.policy,
+            anchors: &trust.anchors,
+            now,
+        };
+        let verified = self.verify_with_status(presented.presentation.reveal(), &expected).await;
+        let credential = verified.map_err(|error| error.with_trust(&trust))?;
+        self.identify_user(query, credential)
     }
 
-    fn user(
+    async fn verify_with_status(
+        &self,
+        presentation: &str,
+        expected: &PresentationExpectations<'_>,
+    ) -> Result<VerifiedCredential, VerificationError> {
+        let credential = verify_presentation(presentation, expected)?;
+        if let Some(reference) = &credential.status {
+            self.statuses.check_status(reference, expected.anchors).await?;
+        }
+        Ok(credential)
+    }
+
+    fn identify_user(
         &self,
         query: &CredentialQuery,
         credential: VerifiedCredential,
     ) -> Result<VerifiedUser, VerificationError> {
         let claims = query.normalize_claims(credential);
         let scalar = |path: &ClaimPath| {
-            path.find(&claims).filter(|value| !value.is_object() && !value.is_array()).cloned()
+            path.find(&claims).filter(|value| value.is_string() || value.is_number()).cloned()
         };
         let values: Option<Vec<_>> = self.subject_claims.iter().map(scalar).collect();
         let values = values.filter(|values| !values.is_empty());

@@ -12,8 +12,8 @@ use url::form_urlencoded::Serializer;
 
 use super::WalletConnector;
 use super::presentation_request::{
-    AnswerOutcome, LoadedRequest, PresentationRequest, PresentedCredential, RequestAnswer,
-    UnconfirmedAnswer, WalletDevice, single_presentation, unknown,
+    AnswerOutcome, LoadedRequest, PresentationChannel, PresentationRequest, PresentedCredential,
+    RequestAnswer, UnconfirmedAnswer, WalletDevice, single_presentation, unknown_request_error,
 };
 use crate::connector::error::ConnectorError;
 use crate::connector::wallet_page::{
@@ -25,11 +25,11 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::token::decrypt::JweDecryptError;
 use crate::token::response_key::ResponseKey;
 
-/// Scheme of the QR code, which every wallet's camera knows.
-const ANY_WALLET: &str = "openid4vp://";
 /// Longer than the minute of other one-time codes: the wallet may show a page before it opens the
 /// browser.
 const CALLBACK_CODE_LIFETIME: Duration = Duration::from_secs(5 * 60);
+/// The browser follows one redirect after its user has typed the code.
+const CONFIRMED_CODE_LIFETIME: Duration = Duration::from_secs(60);
 /// A guesser succeeds with a probability of 5 in a million.
 const MAX_WRONG_CODES: u32 = 5;
 const MAX_WALLET_NONCE_CHARS: usize = 512;
@@ -37,14 +37,19 @@ const MAX_WALLET_NONCE_CHARS: usize = 512;
 #[async_trait]
 impl WalletPage for WalletConnector {
     async fn offer(&self, state: &str) -> Result<WalletOffer, ConnectorError> {
-        let id = self.requests.id(WalletDevice::Same, state);
+        let id = self.requests.request_id(WalletDevice::Same, state);
         let loaded = self.requests.load_open(&id).await?;
         let request_uri = self.request_uri(&loaded);
         let link = |wallet: &super::settings::WalletSettings| WalletLink {
             name: wallet.name.clone(),
-            url: self.signer.link(&wallet.url, &request_uri),
+            url: self.signer.wallet_link(&wallet.url, &request_uri),
         };
+        let api_request = || self.signer.sign_for_api(&loaded, self.env.now());
         Ok(WalletOffer {
+            digital_credentials_request: self
+                .digital_credentials_api
+                .then(api_request)
+                .transpose()?,
             links: self.wallets.iter().map(link).collect(),
             claims: self.verifier.requested_claims(),
             allows_other_device: self.cross_device,
@@ -59,7 +64,7 @@ impl WalletPage for WalletConnector {
         if !self.cross_device {
             return Err(ConnectorError::new(ErrorCode::NotFound, "cross_device is off"));
         }
-        let first = self.requests.id(WalletDevice::Same, state);
+        let first = self.requests.request_id(WalletDevice::Same, state);
         let first = self.requests.load_open(&first).await?;
         let draft = PresentationRequest {
             state: state.to_owned(),
@@ -72,7 +77,7 @@ impl WalletPage for WalletConnector {
         };
         let id = self.requests.open(WalletDevice::Other, draft).await?;
         let loaded = self.requests.load(&id).await?;
-        Ok(self.signer.link(ANY_WALLET, &self.request_uri(&loaded)))
+        Ok(self.signer.wallet_link(&self.cross_device_url, &self.request_uri(&loaded)))
     }
 
     async fn request_object(
@@ -94,21 +99,38 @@ impl WalletPage for WalletConnector {
         response: WalletResponse,
     ) -> Result<Option<String>, ConnectorError> {
         let loaded = self.requests.load_open(id).await?;
-        let outcome = self.read_response(&loaded, response).inspect_err(|error| {
-            tracing::info!(connector = %self.id, %error, "response of a wallet rejected");
-            self.record_outcome("rejected", "response");
-        })?;
-        match (loaded.request.service.is_some(), outcome) {
-            (true, outcome) => self.store_unconfirmed(loaded, outcome).await,
-            (false, outcome) => {
-                let base_url = loaded.request.base_url.clone();
-                let state = loaded.request.state.clone();
-                self.requests.store_answer(loaded, RequestAnswer::PassedOn).await?;
-                let query = self.callback_query(&state, outcome).await?;
-                let query = query.reveal();
-                Ok(Some(format!("{base_url}/api/v2/callback/{}?{query}", self.id)))
-            }
+        let response_uri = self.requests.response_uri(&loaded);
+        let channel = PresentationChannel::DirectPost { response_uri };
+        let response = self.read_response(&loaded, response, channel)?;
+        if loaded.request.service.is_some() {
+            return self.store_unconfirmed(loaded, response).await;
         }
+        let base_url = loaded.request.base_url.clone();
+        let state = loaded.request.state.clone();
+        self.requests.store_answer(loaded, RequestAnswer::PassedOn).await?;
+        let outcome = self.store_presentation(&state, response, CALLBACK_CODE_LIFETIME).await?;
+        let query = self.callback_query(&state, &outcome);
+        let query = query.reveal();
+        Ok(Some(format!("{base_url}/api/v2/callback/{}?{query}", self.id)))
+    }
+
+    async fn receive_api_response(
+        &self,
+        state: &str,
+        response: WalletResponse,
+    ) -> Result<Secret<String>, ConnectorError> {
+        if !self.digital_credentials_api {
+            let message = "digital_credentials_api is off";
+            return Err(ConnectorError::new(ErrorCode::NotFound, message));
+        }
+        let id = self.requests.request_id(WalletDevice::Same, state);
+        let loaded = self.requests.load_open(&id).await?;
+        let origin = loaded.request.origin()?;
+        let channel = PresentationChannel::DigitalCredentialsApi { origin };
+        let response = self.read_response(&loaded, response, channel)?;
+        self.requests.store_answer(loaded, RequestAnswer::PassedOn).await?;
+        let outcome = self.store_presentation(state, response, CONFIRMED_CODE_LIFETIME).await?;
+        Ok(self.callback_query(state, &outcome))
     }
 
     async fn confirmation_code(
@@ -118,14 +140,14 @@ impl WalletPage for WalletConnector {
     ) -> Result<ConfirmationCode, ConnectorError> {
         let PresentationRequest { service, answer, .. } = self.requests.load(id).await?.request;
         let (Some(service), Some(RequestAnswer::Unconfirmed(answer))) = (service, answer) else {
-            return Err(unknown());
+            return Err(unknown_request_error());
         };
         let sent = digest::fingerprint(page_secret);
         // Who photographs the QR code knows the id, but not this secret.
         if digest::constant_time_eq(sent.as_bytes(), answer.page_secret.as_bytes()) {
             Ok(ConfirmationCode { code: answer.code.into_inner(), service })
         } else {
-            Err(unknown())
+            Err(unknown_request_error())
         }
     }
 
@@ -134,11 +156,11 @@ impl WalletPage for WalletConnector {
         state: &str,
         typed: &str,
     ) -> Result<WalletConfirmation, ConnectorError> {
-        let id = self.requests.id(WalletDevice::Other, state);
+        let id = self.requests.request_id(WalletDevice::Other, state);
         let mut loaded = self.requests.load(&id).await?;
         let mut answer = match loaded.request.answer.take() {
             None => return Ok(WalletConfirmation::Waiting),
-            Some(RequestAnswer::PassedOn) => return Err(unknown()),
+            Some(RequestAnswer::PassedOn) => return Err(unknown_request_error()),
             Some(RequestAnswer::Dropped) => return Ok(WalletConfirmation::Exhausted),
             Some(RequestAnswer::Unconfirmed(answer)) => answer,
         };
@@ -148,24 +170,24 @@ impl WalletPage for WalletConnector {
             || digest::constant_time_eq(typed.as_bytes(), answer.code.reveal().as_bytes())
         {
             self.requests.store_answer(loaded, RequestAnswer::PassedOn).await?;
-            return self
-                .callback_query(state, answer.outcome)
-                .await
-                .map(WalletConfirmation::Accepted);
+            let query = self.callback_query(state, &answer.outcome);
+            return Ok(WalletConfirmation::Accepted(query));
         }
         answer.wrong_codes += 1;
-        let is_exhausted = answer.wrong_codes >= MAX_WRONG_CODES;
-        let answer =
-            if is_exhausted { RequestAnswer::Dropped } else { RequestAnswer::Unconfirmed(answer) };
-        // Fails if another form was faster, so that no try is free.
-        self.requests.store_answer(loaded, answer).await?;
-        Ok(if is_exhausted { WalletConfirmation::Exhausted } else { WalletConfirmation::Wrong })
+        // Storing fails if another form was faster, so that no try is free.
+        if answer.wrong_codes < MAX_WRONG_CODES {
+            self.requests.store_answer(loaded, RequestAnswer::Unconfirmed(answer)).await?;
+            return Ok(WalletConfirmation::Wrong);
+        }
+        self.requests.store_answer(loaded, RequestAnswer::Dropped).await?;
+        self.remove_presentation(state, &answer.outcome).await;
+        Ok(WalletConfirmation::Exhausted)
     }
 }
 
 impl WalletConnector {
     fn request_uri(&self, loaded: &LoadedRequest) -> String {
-        format!("{}{}", loaded.request.base_url, self.requests.path(&loaded.id))
+        format!("{}{}", loaded.request.base_url, self.requests.request_path(&loaded.id))
     }
 
     /// Reads a response, without verifying what is presented.
@@ -173,36 +195,11 @@ impl WalletConnector {
         &self,
         loaded: &LoadedRequest,
         response: WalletResponse,
-    ) -> Result<AnswerOutcome, ConnectorError> {
-        let answer = match response {
-            WalletResponse::Error(error) => return Ok(AnswerOutcome::Error(error_code(&error))),
-            WalletResponse::Encrypted(jwe) => {
-                loaded.request.key.decrypt(jwe.reveal()).map_err(decryption_error)?.into_inner()
-            }
-        };
-        if let Some(Value::String(error)) = answer.get("error") {
-            return Ok(AnswerOutcome::Error(error_code(error)));
-        }
-        self.presented_credential(loaded, &answer)
-            .map(|presented| AnswerOutcome::Presented(Box::new(presented)))
-            .ok_or_else(|| {
-                let message = "vp_token is not an object with one presentation of one credential";
-                ConnectorError::new(ErrorCode::WalletResponseMalformed, message)
-            })
-    }
-
-    fn presented_credential(
-        &self,
-        loaded: &LoadedRequest,
-        answer: &Map<String, Value>,
-    ) -> Option<PresentedCredential> {
-        let (credential, presentation) = single_presentation(answer.get("vp_token")?)?;
-        Some(PresentedCredential {
-            credential: credential.to_owned(),
-            presentation: Secret::new(presentation.to_owned()),
-            nonce: loaded.request.nonce.clone(),
-            response_uri: self.requests.response_uri(loaded),
-            key_thumbprint: loaded.request.key.thumbprint().ok()?,
+        channel: PresentationChannel,
+    ) -> Result<DecryptedResponse, ConnectorError> {
+        decrypt_response(&loaded.request, response, channel).inspect_err(|error| {
+            tracing::info!(connector = %self.id, %error, "response of a wallet rejected");
+            self.record_outcome("rejected", "response");
         })
     }
 
@@ -211,8 +208,11 @@ impl WalletConnector {
     async fn store_unconfirmed(
         &self,
         loaded: LoadedRequest,
-        outcome: AnswerOutcome,
+        response: DecryptedResponse,
     ) -> Result<Option<String>, ConnectorError> {
+        let state = loaded.request.state.clone();
+        let lifetime = loaded.expires_at().since(self.env.now()) + CONFIRMED_CODE_LIFETIME;
+        let outcome = self.store_presentation(&state, response, lifetime).await?;
         let page_secret = self.env.entropy().token();
         let is_declined = matches!(outcome, AnswerOutcome::Error(_));
         let query = Serializer::new(String::new())
@@ -225,37 +225,100 @@ impl WalletConnector {
             code: Secret::new(six_digits(self.env.entropy().bits256())),
             page_secret: digest::fingerprint(&page_secret),
             wrong_codes: 0,
-            outcome,
+            outcome: outcome.clone(),
         };
-        self.requests.store_answer(loaded, RequestAnswer::Unconfirmed(Box::new(answer))).await?;
+        let answer = RequestAnswer::Unconfirmed(Box::new(answer));
+        if let Err(error) = self.requests.store_answer(loaded, answer).await {
+            self.remove_presentation(&state, &outcome).await;
+            return Err(error);
+        }
         Ok((!is_declined).then_some(page))
     }
 
-    /// Returns the query with which the browser comes to the callback.
-    async fn callback_query(
+    /// Stores a presentation under a one-time code for the attempt with this `state`.
+    async fn store_presentation(
         &self,
         state: &str,
-        outcome: AnswerOutcome,
-    ) -> Result<Secret<String>, ConnectorError> {
+        response: DecryptedResponse,
+        lifetime: Duration,
+    ) -> Result<AnswerOutcome, ConnectorError> {
+        Ok(match response {
+            DecryptedResponse::Error(error) => AnswerOutcome::Error(error),
+            DecryptedResponse::Presentation(presented) => {
+                let code = self.codes.issue_for(lifetime, state, &presented, &self.env).await?;
+                AnswerOutcome::Presented(Secret::new(code))
+            }
+        })
+    }
+
+    /// Removes a presentation that is not used. It expires by itself if that fails.
+    async fn remove_presentation(&self, state: &str, outcome: &AnswerOutcome) {
+        if let AnswerOutcome::Presented(code) = outcome {
+            let _removed = self.codes.redeem(code.reveal(), state, self.env.now()).await;
+        }
+    }
+
+    /// Returns the query with which the browser comes to the callback.
+    fn callback_query(&self, state: &str, outcome: &AnswerOutcome) -> Secret<String> {
         let (name, value) = match outcome {
             AnswerOutcome::Error(error) => ("error", error),
-            AnswerOutcome::Presented(presented) => {
-                let lifetime = CALLBACK_CODE_LIFETIME;
-                ("code", self.codes.issue_for(lifetime, state, &presented, &self.env).await?)
-            }
+            AnswerOutcome::Presented(code) => ("code", code.reveal()),
         };
         let mut query = Serializer::new(String::new());
-        query
-            .append_pair(name, &value)
-            .append_pair("state", state)
-            .append_pair("iss", &self.issuer);
-        Ok(Secret::new(query.finish()))
+        query.append_pair(name, value).append_pair("state", state).append_pair("iss", &self.issuer);
+        Secret::new(query.finish())
     }
 }
 
-/// Returns `access_denied`, the code of a user who declines, or `server_error` for any other.
-fn error_code(error: &str) -> String {
-    if error == "access_denied" { error } else { "server_error" }.to_owned()
+fn decrypt_response(
+    request: &PresentationRequest,
+    response: WalletResponse,
+    channel: PresentationChannel,
+) -> Result<DecryptedResponse, ConnectorError> {
+    let answer = match response {
+        WalletResponse::Error(error) => return Ok(DecryptedResponse::from_error(&error)),
+        WalletResponse::Encrypted(jwe) => {
+            request.key.decrypt(jwe.reveal()).map_err(decryption_error)?.into_inner()
+        }
+    };
+    if let Some(Value::String(error)) = answer.get("error") {
+        return Ok(DecryptedResponse::from_error(error));
+    }
+    let presented = presented_credential(request, &answer, channel);
+    presented.map(DecryptedResponse::Presentation).ok_or_else(|| {
+        let message = "vp_token is not an object with one presentation of one credential";
+        ConnectorError::new(ErrorCode::WalletResponseMalformed, message)
+    })
+}
+
+fn presented_credential(
+    request: &PresentationRequest,
+    answer: &Map<String, Value>,
+    channel: PresentationChannel,
+) -> Option<PresentedCredential> {
+    let (credential, presentation) = single_presentation(answer.get("vp_token")?)?;
+    Some(PresentedCredential {
+        credential: credential.to_owned(),
+        presentation: Secret::new(presentation.to_owned()),
+        nonce: request.nonce.clone(),
+        channel,
+        key_thumbprint: request.key.thumbprint().ok()?,
+    })
+}
+
+/// A wallet's response as it can be read.
+enum DecryptedResponse {
+    Presentation(PresentedCredential),
+    /// OAuth error code.
+    Error(String),
+}
+
+impl DecryptedResponse {
+    /// Returns the response with `access_denied`, the code of a user who declines, or with
+    /// `server_error` for any other code.
+    fn from_error(code: &str) -> Self {
+        Self::Error(if code == "access_denied" { code } else { "server_error" }.to_owned())
+    }
 }
 
 fn decryption_error(error: JweDecryptError) -> ConnectorError {

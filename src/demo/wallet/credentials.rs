@@ -45,7 +45,7 @@ impl DemoIssuer {
     /// # Errors
     /// `OpenSsl`, `Signer`.
     pub fn new(env: &Env) -> Result<Self, IssuerSetupError> {
-        let (chain, key, anchor) = certificate("Demo PID issuer", env)?;
+        let (chain, key, anchor) = issue_certificate("Demo PID issuer", env)?;
         let signer = CertificateSigner::from_pem(chain.as_bytes(), &Secret::new(key))?;
         Ok(Self { signer, anchor })
     }
@@ -68,17 +68,22 @@ impl HubCertificate {
     /// # Errors
     /// `OpenSsl`.
     pub fn new(env: &Env) -> Result<Self, IssuerSetupError> {
-        let (chain, private_key, _) = certificate("Demo hub", env)?;
+        let (chain, private_key, _) = issue_certificate("Demo hub", env)?;
         Ok(Self { chain, private_key })
     }
 }
 
 /// Returns a certificate with its private key, and the certificate of its authority, in PEM.
-fn certificate(name: &str, env: &Env) -> Result<(String, String, String), ErrorStack> {
+fn issue_certificate(name: &str, env: &Env) -> Result<(String, String, String), ErrorStack> {
     let (authority_key, key) = (new_key()?, new_key()?);
-    let authority =
-        sign(&format!("{name} authority"), &authority_key, None, &authority_key, env.now())?;
-    let leaf = sign(name, &key, Some(&authority), &authority_key, env.now())?;
+    let authority = sign_certificate(
+        &format!("{name} authority"),
+        &authority_key,
+        None,
+        &authority_key,
+        env.now(),
+    )?;
+    let leaf = sign_certificate(name, &key, Some(&authority), &authority_key, env.now())?;
     let text = |pem: Vec<u8>| String::from_utf8_lossy(&pem).into_owned();
     Ok((text(leaf.to_pem()?), text(key.private_key_to_pem_pkcs8()?), text(authority.to_pem()?)))
 }
@@ -89,7 +94,7 @@ fn new_key() -> Result<PKey<Private>, ErrorStack> {
 }
 
 /// Signs a certificate, valid for 90 days: of an authority if it has no issuer.
-fn sign(
+fn sign_certificate(
     name: &str,
     key: &PKey<Private>,
     issuer: Option<&X509>,
@@ -99,7 +104,7 @@ fn sign(
     let day = Duration::from_secs(24 * 3600);
     let at =
         |time: Timestamp| Asn1Time::from_unix(i64::try_from(time.seconds()).unwrap_or(i64::MAX));
-    let subject = subject(name)?;
+    let subject = subject_name(name)?;
     let mut builder = X509::builder()?;
     builder.set_version(2)?;
     let mut serial = BigNum::new()?;
@@ -127,7 +132,7 @@ fn sign(
     Ok(builder.build())
 }
 
-fn subject(name: &str) -> Result<X509Name, ErrorStack> {
+fn subject_name(name: &str) -> Result<X509Name, ErrorStack> {
     let mut subject = X509NameBuilder::new()?;
     subject.append_entry_by_text("C", "FR")?;
     subject.append_entry_by_text("O", "Make-believe")?;

@@ -28,15 +28,15 @@ const COUNTRIES: [(&str, &str); 3] = [("99100", "FR"), ("99134", "ES"), ("99341"
 
 /// Why the wallet does not answer.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DemoWalletFailure {
+pub enum DemoPresentationError {
     #[error("The hub can't be reached, or does not know the request: begin again there.")]
-    Unreachable,
+    HubUnreachable,
     #[error("The request is not signed by the certificate that its client_id names.")]
-    Unproven,
+    UnverifiedRequest,
     #[error("The request does not ask for an identity document of the demo.")]
-    Unsupported,
+    UnsupportedRequest,
     #[error("The hub refused the answer.")]
-    Refused,
+    AnswerRefused,
 }
 
 /// A request whose sender is verified.
@@ -85,53 +85,56 @@ impl RequestClient {
     /// Fetches a request and verifies its sender.
     ///
     /// # Errors
-    /// Any [`DemoWalletFailure`] but `Refused`.
-    pub async fn fetch(
+    /// Any [`DemoPresentationError`] but `AnswerRefused`.
+    pub async fn fetch_request(
         &self,
         client_id: &str,
         request_uri: &str,
-    ) -> Result<ValidRequest, DemoWalletFailure> {
+    ) -> Result<ValidRequest, DemoPresentationError> {
         let response = self.0.get(request_uri).send().await;
         let response = response.and_then(reqwest::Response::error_for_status);
-        let response = response.map_err(|_| DemoWalletFailure::Unreachable)?;
-        let jws = response.text().await.map_err(|_| DemoWalletFailure::Unreachable)?;
-        let claims = verify_request(&jws, client_id).ok_or(DemoWalletFailure::Unproven)?;
-        read_request(&claims).ok_or(DemoWalletFailure::Unsupported)
+        let response = response.map_err(|_| DemoPresentationError::HubUnreachable)?;
+        let jws = response.text().await.map_err(|_| DemoPresentationError::HubUnreachable)?;
+        let claims =
+            verify_request(&jws, client_id).ok_or(DemoPresentationError::UnverifiedRequest)?;
+        read_request(&claims).ok_or(DemoPresentationError::UnsupportedRequest)
     }
 
     /// Answers a request: with the document of a person, or that the user declines. Returns where
     /// the browser goes.
     ///
     /// # Errors
-    /// `Refused`, `Unreachable`.
-    pub async fn respond(
+    /// `AnswerRefused`, `HubUnreachable`.
+    pub async fn send_answer(
         &self,
         params: &PresentationParams<'_>,
         person: Option<&DemoPerson>,
-    ) -> Result<String, DemoWalletFailure> {
+    ) -> Result<String, DemoPresentationError> {
         let request = params.request;
         let answer = match person {
             None => json!({ "error": "access_denied" }),
             Some(person) => {
-                let presentation = present(params, person).await;
-                let presentation = presentation.ok_or(DemoWalletFailure::Unsupported)?;
+                let presentation = present_document(params, person).await;
+                let presentation = presentation.ok_or(DemoPresentationError::UnsupportedRequest)?;
                 json!({ "vp_token": { request.credential.as_str(): [presentation] } })
             }
         };
         let jwe = encrypt_response(&request.key, "A256GCM", answer.to_string().as_bytes())
-            .map_err(|_| DemoWalletFailure::Unsupported)?;
+            .map_err(|_| DemoPresentationError::UnsupportedRequest)?;
         let body = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("response", &jwe)
             .finish();
         let form = ("content-type", "application/x-www-form-urlencoded");
         let call = self.0.post(&request.response_uri).header(form.0, form.1).body(body);
-        let response = call.send().await.map_err(|_| DemoWalletFailure::Unreachable)?;
-        let response = response.error_for_status().map_err(|_| DemoWalletFailure::Refused)?;
-        let body = response.text().await.map_err(|_| DemoWalletFailure::Unreachable)?;
-        let body: Value = serde_json::from_str(&body).map_err(|_| DemoWalletFailure::Refused)?;
+        let response = call.send().await.map_err(|_| DemoPresentationError::HubUnreachable)?;
+        let response =
+            response.error_for_status().map_err(|_| DemoPresentationError::AnswerRefused)?;
+        let body = response.text().await.map_err(|_| DemoPresentationError::HubUnreachable)?;
+        let body: Value =
+            serde_json::from_str(&body).map_err(|_| DemoPresentationError::AnswerRefused)?;
         let uri = body.get("redirect_uri").and_then(Value::as_str);
         let uri = uri.filter(|uri| Url::parse(uri).is_ok());
-        uri.map(str::to_owned).ok_or(DemoWalletFailure::Refused)
+        uri.map(str::to_owned).ok_or(DemoPresentationError::AnswerRefused)
     }
 }
 
@@ -175,7 +178,7 @@ fn read_request(claims: &Value) -> Option<ValidRequest> {
 }
 
 /// Issues a document for a new key of the holder, and presents the requested claims.
-async fn present(params: &PresentationParams<'_>, person: &DemoPerson) -> Option<String> {
+async fn present_document(params: &PresentationParams<'_>, person: &DemoPerson) -> Option<String> {
     let PresentationParams { issuer, request, env } = params;
     let now = env.now();
     let holder = SigningKey::parse(&generate_ephemeral(SigningAlg::ES256).ok()?, now, now).ok()?;

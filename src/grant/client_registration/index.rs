@@ -13,12 +13,16 @@ use crate::grant::records::{decode_record, encode_record};
 use crate::ids::{ClientId, Scope};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_registration::ClientMetadata;
-use crate::store::{NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, StoreError};
+use crate::store::{
+    NewRecord, Record, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, StoreError,
+};
 
 /// Lifetime of a record: longer than a registration can be unused after its record was renewed.
 pub(super) const RECORD_LIFETIME: Duration = days(600);
 /// Age at which the record of a client in use is renewed.
 pub(super) const RECORD_RENEWAL_AGE: Duration = days(180);
+/// Length of a fingerprint: 64 bits, which no client can choose.
+const FINGERPRINT_CHARS: usize = 16;
 /// Most attempts at a change of the index that loses races.
 const MAX_WRITE_ATTEMPTS: usize = 16;
 
@@ -33,6 +37,17 @@ pub enum RegistrationStatus {
     /// It waits for an operator.
     Pending,
     Approved,
+}
+
+impl RegistrationStatus {
+    /// Returns the status as answers, lists and metrics have it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Approved => "approved",
+        }
+    }
 }
 
 /// What a registration may ask, from its initial access token or from the configuration.
@@ -52,7 +67,11 @@ pub(super) struct ClientEntry {
     pub client_id: ClientId,
     /// Name of the record with its metadata.
     pub record: String,
+    /// As decided last; [`ClientRegistrations::current_status`] is what is in force.
     pub status: RegistrationStatus,
+    /// Whether an operator approved it, and not the policy alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approved_by_operator: bool,
     pub created_at: Timestamp,
     /// When the status changed, or a user signed in, whichever is later; to the day.
     pub active_at: Timestamp,
@@ -71,6 +90,12 @@ impl ClientEntry {
             RegistrationStatus::Approved => config.unused_days,
         };
         self.active_at + days(unused.into())
+    }
+
+    /// Returns the fingerprint of what is registered. Each update changes it: the name of a record
+    /// is random and never used again.
+    pub(super) fn fingerprint(&self) -> String {
+        sha256_hex(&self.record).chars().take(FINGERPRINT_CHARS).collect()
     }
 }
 
@@ -107,6 +132,13 @@ impl RegistrationIndex {
         self.clients.iter_mut().find(|entry| entry.client_id.as_str() == client_id)
     }
 
+    /// Removes the registration of a client, and returns it.
+    pub(super) fn remove_client(&mut self, client_id: &str) -> Option<ClientEntry> {
+        let is_same = |entry: &ClientEntry| entry.client_id.as_str() == client_id;
+        let place = self.clients.iter().position(is_same)?;
+        Some(self.clients.remove(place))
+    }
+
     /// Removes what has expired.
     pub(super) fn remove_expired(&mut self, config: &ClientRegistrationConfig, now: Timestamp) {
         self.clients.retain(|entry| entry.expires_at(config) > now);
@@ -136,6 +168,11 @@ pub(super) fn index_key() -> RecordKey {
 /// Returns the key of the record with the metadata of a registration.
 pub(super) fn registration_key(name: &str) -> RecordKey {
     RecordKey { kind: RecordKind::Registration, name: digest::fingerprint(name).into() }
+}
+
+/// Returns the SHA-256 of a text in hex, as the files of service providers have that of a secret.
+pub(super) fn sha256_hex(text: &str) -> String {
+    digest::sha256(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl ClientRegistrations {
@@ -210,17 +247,30 @@ impl ClientRegistrations {
         Ok(name)
     }
 
-    /// Loads the record of a registration.
+    /// Loads the record of a registration, under the terms of today.
     ///
     /// # Errors
-    /// The error of the store.
+    /// The error of the store; `RegistrationUnreadable` if the record is absent or can't be read.
     pub(super) async fn load_registration(
         &self,
-        name: &str,
-    ) -> Result<Option<RegistrationRecord>, ErrorCode> {
+        entry: &ClientEntry,
+    ) -> Result<RegistrationRecord, ErrorCode> {
         let now = self.services.env.now();
-        let found = self.services.store.load(&registration_key(name), now).await?;
-        found.map(|record| decode_record(&record.value)).transpose()
+        let found = self.services.store.load(&registration_key(&entry.record), now).await?;
+        let record = found.and_then(|found| self.decode_registration(entry, &found));
+        record.ok_or(ErrorCode::RegistrationUnreadable)
+    }
+
+    /// Decodes the record of a registration. Returns `None` if it can't be read, or is another
+    /// client's.
+    pub(super) fn decode_registration(
+        &self,
+        entry: &ClientEntry,
+        found: &Record,
+    ) -> Option<RegistrationRecord> {
+        let record: RegistrationRecord = decode_record(&found.value).ok()?;
+        (record.client_id == entry.client_id)
+            .then(|| self.limit_to_current_terms(entry.token.as_deref(), record))
     }
 
     /// Removes a record that the index no longer names. A failure leaves it until it expires.

@@ -1,9 +1,10 @@
 //! The copy of the registrations in the federation of this hub.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
+use futures_util::future::join_all;
 use tokio::time::MissedTickBehavior;
 
 use super::index::{
@@ -18,21 +19,38 @@ use crate::env::Timestamp;
 use crate::grant::records::decode_record;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
+use crate::store::{Record, RecordKey, StoreError};
 
 /// Time between two records of a client's use.
 const USE_RESOLUTION: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
 
 /// What this hub last read.
 #[derive(Default)]
-pub(super) struct Mirror {
+pub(super) struct RegistrationMirror {
     /// SHA-256 of the index; `None` before the first read and when it is absent.
     hash: Option<[u8; 32]>,
     entries: Vec<ClientEntry>,
     /// Each client with the name of the record that it was built from.
     clients: BTreeMap<ClientId, (String, Arc<ServiceProvider>)>,
+    /// Clients whose records could not be loaded.
+    unread: BTreeSet<ClientId>,
     /// Records of expired registrations, which nothing names any longer.
     expired: Vec<String>,
+    /// Records that are encrypted with an outdated key of the store.
+    outdated: Vec<RecordKey>,
+    has_read_index: bool,
     has_failed: bool,
+}
+
+impl RegistrationMirror {
+    /// Drops the clients that the index doesn't name, or names with another record. Returns true if
+    /// each client of the index is left.
+    fn retain_current(&mut self) -> bool {
+        let named = self.entries.iter().map(|entry| (&entry.client_id, entry.record.as_str()));
+        let named: BTreeMap<&ClientId, &str> = named.collect();
+        self.clients.retain(|id, (record, _)| named.get(id) == Some(&record.as_str()));
+        self.clients.len() == named.len()
+    }
 }
 
 impl ClientRegistrations {
@@ -46,9 +64,11 @@ impl ClientRegistrations {
         }
     }
 
-    /// Reads the registrations, records uses and removes what has expired, once.
+    /// Reads the registrations, writes records of an outdated key again, records uses and removes
+    /// what has expired, once.
     pub async fn maintain(&self) {
         self.refresh().await;
+        self.rewrite_outdated_records().await;
         self.record_uses().await;
     }
 
@@ -84,12 +104,17 @@ impl ClientRegistrations {
         mirror.has_failed = outcome.is_err();
     }
 
-    async fn synchronize(&self, mirror: &mut Mirror) -> Result<(), ErrorCode> {
+    async fn synchronize(&self, mirror: &mut RegistrationMirror) -> Result<(), ErrorCode> {
         let now = self.services.env.now();
         let found = self.services.store.load(&index_key(), now).await?;
+        let is_first = !std::mem::replace(&mut mirror.has_read_index, true);
+        if is_first && found.as_ref().is_some_and(|found| found.has_outdated_key) {
+            mirror.outdated.push(index_key());
+        }
         let hash = found.as_ref().map(|found| digest::sha256(&found.value));
         let has_expired = |entry: &ClientEntry| entry.expires_at(&self.config) <= now;
-        if hash == mirror.hash && !mirror.entries.iter().any(has_expired) {
+        let is_current = hash == mirror.hash && mirror.unread.is_empty();
+        if is_current && !mirror.entries.iter().any(has_expired) {
             return Ok(());
         }
         let mut index: RegistrationIndex =
@@ -97,42 +122,61 @@ impl ClientRegistrations {
         let expired = index.clients.iter().filter(|entry| has_expired(entry));
         mirror.expired.extend(expired.map(|entry| entry.record.clone()));
         index.remove_expired(&self.config, now);
-        self.build_clients(mirror, &index.clients, now).await?;
         (mirror.hash, mirror.entries) = (hash, index.clients);
+        let is_complete = mirror.retain_current();
+        // A removal or another status is in force whether or not the records can be loaded.
         self.publish(mirror);
+        if !is_complete {
+            self.build_clients(mirror, now).await;
+            self.publish(mirror);
+        }
         Ok(())
     }
 
-    /// Builds the clients whose records are new, and drops those that the index doesn't name.
-    async fn build_clients(
-        &self,
-        mirror: &mut Mirror,
-        entries: &[ClientEntry],
-        now: Timestamp,
-    ) -> Result<(), ErrorCode> {
-        let is_current = |entry: &&ClientEntry| {
-            let known = mirror.clients.get(&entry.client_id);
-            known.is_some_and(|(record, _)| *record == entry.record)
-        };
-        let new: Vec<&ClientEntry> = entries.iter().filter(|entry| !is_current(entry)).collect();
-        let keys: Vec<_> = new.iter().map(|entry| registration_key(&entry.record)).collect();
-        let records = self.services.store.load_many(&keys, now).await?;
-        for (entry, record) in new.into_iter().zip(records) {
-            let built = record.and_then(|record| {
-                let record: RegistrationRecord = decode_record(&record.value).ok()?;
-                (record.client_id == entry.client_id).then_some(record)
-            });
-            let built = built.and_then(|record| self.build_client(&record));
-            if let Some(service) = built {
+    /// Builds the clients whose records are new. A record that can't be read makes its client alone
+    /// unusable; one that can't be loaded is tried again by the next call.
+    async fn build_clients(&self, mirror: &mut RegistrationMirror, now: Timestamp) {
+        let is_new = |entry: &&ClientEntry| !mirror.clients.contains_key(&entry.client_id);
+        let new: Vec<ClientEntry> = mirror.entries.iter().filter(is_new).cloned().collect();
+        let mut unread = BTreeSet::new();
+        for (entry, loaded) in new.iter().zip(self.load_records(&new, now).await) {
+            let found = match loaded {
+                Ok(found) => found,
+                Err(error) => {
+                    unread.insert(entry.client_id.clone());
+                    if !mirror.unread.contains(&entry.client_id) {
+                        let client_id = &entry.client_id;
+                        tracing::error!(%client_id, %error, "a registration could not be loaded");
+                    }
+                    continue;
+                }
+            };
+            if found.as_ref().is_some_and(|found| found.has_outdated_key) {
+                mirror.outdated.push(registration_key(&entry.record));
+            }
+            let record = found.and_then(|found| self.decode_registration(entry, &found));
+            if let Some(service) = record.and_then(|record| self.build_client(&record)) {
                 let built = (entry.record.clone(), Arc::new(service));
                 mirror.clients.insert(entry.client_id.clone(), built);
             } else {
-                mirror.clients.remove(&entry.client_id);
                 tracing::warn!(client_id = %entry.client_id, "a registration is not usable");
             }
         }
-        mirror.clients.retain(|id, _| entries.iter().any(|entry| entry.client_id == *id));
-        Ok(())
+        mirror.unread = unread;
+    }
+
+    /// Loads records together, or each by itself if one of them keeps the others from being loaded.
+    async fn load_records(
+        &self,
+        entries: &[ClientEntry],
+        now: Timestamp,
+    ) -> Vec<Result<Option<Record>, StoreError>> {
+        let keys: Vec<_> = entries.iter().map(|entry| registration_key(&entry.record)).collect();
+        let store = &self.services.store;
+        match store.load_many(&keys, now).await {
+            Ok(records) => records.into_iter().map(Ok).collect(),
+            Err(_) => join_all(keys.iter().map(|key| store.load(key, now))).await,
+        }
     }
 
     fn build_client(&self, record: &RegistrationRecord) -> Option<ServiceProvider> {
@@ -140,12 +184,41 @@ impl ClientRegistrations {
         self.services.checker.check(&text).ok()
     }
 
+    /// Returns the approved clients of other developers: of those that registered otherwise than
+    /// with this initial access token.
+    pub(super) async fn clients_of_others(
+        &self,
+        client_id: &ClientId,
+        token: Option<&str>,
+    ) -> Vec<Arc<ServiceProvider>> {
+        let mirror = self.mirror.lock().await;
+        let is_of_other = |entry: &&ClientEntry| {
+            entry.client_id != *client_id
+                && (token.is_none() || entry.token.as_deref() != token)
+                && self.current_status(entry) == RegistrationStatus::Approved
+        };
+        let others = mirror.entries.iter().filter(is_of_other);
+        others
+            .filter_map(|entry| Some(Arc::clone(&mirror.clients.get(&entry.client_id)?.1)))
+            .collect()
+    }
+
+    /// Sets the gauges of registrations by status.
+    pub(super) fn record_counts(&self, entries: &[ClientEntry]) {
+        let has_status = |status| {
+            entries.iter().filter(move |entry| self.current_status(entry) == status).count()
+        };
+        for status in [RegistrationStatus::Pending, RegistrationStatus::Approved] {
+            self.services.metrics.set_client_registrations(status.as_str(), has_status(status));
+        }
+    }
+
     /// Puts the clients into the federation, and has the keys of approved ones fetched.
-    fn publish(&self, mirror: &Mirror) {
+    fn publish(&self, mirror: &RegistrationMirror) {
         let mut registered = RegisteredClients::new();
         for entry in &mirror.entries {
             let Some((_, service)) = mirror.clients.get(&entry.client_id) else { continue };
-            let service = match entry.status {
+            let service = match self.current_status(entry) {
                 RegistrationStatus::Approved => Arc::clone(service),
                 RegistrationStatus::Pending => {
                     let mut pending = ServiceProvider::clone(service);
@@ -155,6 +228,7 @@ impl ClientRegistrations {
             };
             registered.insert(entry.client_id.clone(), service);
         }
+        self.record_counts(&mirror.entries);
         let has_fetched_keys = registered.values().any(|service| {
             service.registration.active && matches!(service.keys, KeySource::Uri(_))
         });
@@ -189,7 +263,7 @@ impl ClientRegistrations {
         }
         let mut renewed = Vec::new();
         for entry in due.iter().filter(|entry| now.since(entry.renewed_at) >= RECORD_RENEWAL_AGE) {
-            if self.renew_record(&entry.record, now).await == Ok(true) {
+            if self.renew_record(&registration_key(&entry.record), now).await == Ok(true) {
                 renewed.push(entry.client_id.clone());
             }
         }
@@ -213,12 +287,25 @@ impl ClientRegistrations {
         }
     }
 
-    /// Extends the lifetime of a record.
-    async fn renew_record(&self, name: &str, now: Timestamp) -> Result<bool, ErrorCode> {
-        let (store, key) = (&self.services.store, registration_key(name));
-        let Some(found) = store.load(&key, now).await? else { return Ok(false) };
+    /// Writes the records again that are encrypted with an outdated key of the store. Each process
+    /// does it once for what it finds: hubs whose first keys differ would otherwise do it for ever.
+    async fn rewrite_outdated_records(&self) {
+        let outdated = std::mem::take(&mut self.mirror.lock().await.outdated);
+        for key in outdated {
+            if let Err(code) = self.renew_record(&key, self.services.env.now()).await {
+                let code = code.entry().code;
+                tracing::warn!(code, "the record of a registration keeps an outdated key for now");
+                self.mirror.lock().await.outdated.push(key);
+            }
+        }
+    }
+
+    /// Writes a record again, which extends its lifetime and encrypts it with the store's first key.
+    async fn renew_record(&self, key: &RecordKey, now: Timestamp) -> Result<bool, ErrorCode> {
+        let store = &self.services.store;
+        let Some(found) = store.load(key, now).await? else { return Ok(false) };
         let value = found.value.to_vec();
-        store.replace(&key, found.version, value, now + RECORD_LIFETIME, now).await?;
+        store.replace(key, found.version, value, now + RECORD_LIFETIME, now).await?;
         Ok(true)
     }
 }

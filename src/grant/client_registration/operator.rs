@@ -1,16 +1,23 @@
 //! What operators do: see, approve, remove and export registrations, and create and revoke initial
 //! access tokens.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use url::Host;
 
 use super::ClientRegistrations;
-use super::index::{InitialToken, RegistrationStatus, RegistrationTerms, days};
+use super::index::{
+    ClientEntry, InitialToken, RegistrationRecord, RegistrationStatus, RegistrationTerms, days,
+};
+use super::policy::ADDRESS_MEMBERS;
 use crate::audit::{Event, EventKind};
 use crate::config::format_rfc3339;
 use crate::digest;
 use crate::grant::error::GrantError;
 use crate::ids::{ClientId, Scope, SupportId};
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::client_registration::{AUTH_METHOD, ClientMetadata, DEFAULT_AUTH_METHOD};
 
 /// Most initial access tokens at once.
 const MAX_INITIAL_TOKENS: usize = 100;
@@ -24,8 +31,14 @@ const MAX_TOKEN_HOSTS: usize = 20;
 pub struct RegistrationSummary {
     pub client_id: ClientId,
     pub status: RegistrationStatus,
-    /// Its name in English, else in another language.
-    pub name: String,
+    /// Names this state of the registration; each update by the client changes it. An approval
+    /// needs it.
+    pub fingerprint: String,
+    /// Whether its record can be read. If not, only a removal is left.
+    pub readable: bool,
+    /// Its names, by language.
+    pub names: BTreeMap<String, String>,
+    pub token_endpoint_auth_method: String,
     pub scopes: Vec<Scope>,
     /// Every address that the client named.
     pub addresses: Vec<String>,
@@ -104,44 +117,61 @@ impl ClientRegistrations {
         let (index, _) = self.load_index().await?;
         let mut registrations = Vec::with_capacity(index.clients.len());
         for entry in &index.clients {
-            let Some(record) = self.load_registration(&entry.record).await? else { continue };
-            let metadata = &record.metadata;
-            let texts = |name: &str| metadata.texts(name).into_iter().map(str::to_owned);
-            let single = ["client_uri", "jwks_uri", "backchannel_logout_uri"];
-            let single = single.iter().filter_map(|name| metadata.text(name)).map(str::to_owned);
-            let lists = texts("redirect_uris").chain(texts("post_logout_redirect_uris"));
-            let scopes = metadata.text("scope").unwrap_or_default();
-            registrations.push(RegistrationSummary {
-                client_id: entry.client_id.clone(),
-                status: entry.status,
-                name: crate::config::text_in_language(&metadata.names(), "en").to_owned(),
-                scopes: scopes.split(' ').map(Scope::from).collect(),
-                addresses: lists.chain(single).collect(),
-                contacts: texts("contacts").collect(),
-                token: entry.token.clone(),
-                registered_at: format_rfc3339(entry.created_at),
-                expires_at: format_rfc3339(entry.expires_at(&self.config)),
-            });
+            // One that can't be read keeps no other from being seen.
+            let record = self.load_registration(entry).await.ok();
+            registrations.push(self.summarize_registration(entry, record.as_ref()));
         }
         let initial_access_tokens = index.tokens.iter().map(summarize_token).collect();
         Ok(RegistrationList { registrations, initial_access_tokens })
     }
 
-    /// Lets a registered client sign users in.
+    fn summarize_registration(
+        &self,
+        entry: &ClientEntry,
+        record: Option<&RegistrationRecord>,
+    ) -> RegistrationSummary {
+        let metadata = record.map(|record| &record.metadata);
+        let text = |name: &str| metadata.and_then(|metadata| metadata.text(name));
+        let texts = |name: &str| metadata.map_or_else(Vec::new, |metadata| metadata.texts(name));
+        let addresses =
+            ADDRESS_MEMBERS.iter().flat_map(|name| texts(name).into_iter().chain(text(name)));
+        let scopes = text("scope").unwrap_or_default().split_whitespace();
+        RegistrationSummary {
+            client_id: entry.client_id.clone(),
+            status: self.current_status(entry),
+            fingerprint: entry.fingerprint(),
+            readable: record.is_some(),
+            names: metadata.map(ClientMetadata::names).unwrap_or_default(),
+            token_endpoint_auth_method: text(AUTH_METHOD).unwrap_or(DEFAULT_AUTH_METHOD).to_owned(),
+            scopes: scopes.map(Scope::from).collect(),
+            addresses: addresses.map(str::to_owned).collect(),
+            contacts: texts("contacts").into_iter().map(str::to_owned).collect(),
+            token: entry.token.clone(),
+            registered_at: format_rfc3339(entry.created_at),
+            expires_at: format_rfc3339(entry.expires_at(&self.config)),
+        }
+    }
+
+    /// Lets a registered client sign users in, if it is still what the operator has seen. Otherwise
+    /// a client could be approved as one thing, and be another.
     ///
     /// # Errors
-    /// `RegistrationUnknown`, or the error of the store.
+    /// `RegistrationUnknown`, `RegistrationChanged`, or the error of the store.
     pub async fn approve(
         &self,
-        client_id: &str,
+        (client_id, fingerprint): (&str, &str),
         (operator, reason): (&str, &str),
     ) -> Result<(), GrantError> {
         let now = self.services.env.now();
         self.update_index(|index| {
             let entry = index.client_mut(client_id).ok_or(ErrorCode::RegistrationUnknown)?;
-            if entry.status == RegistrationStatus::Pending {
+            if entry.fingerprint() != fingerprint {
+                return Err(ErrorCode::RegistrationChanged.into());
+            }
+            if self.current_status(entry) == RegistrationStatus::Pending {
                 (entry.status, entry.active_at) = (RegistrationStatus::Approved, now);
             }
+            entry.approved_by_operator = true;
             Ok(())
         })
         .await?;
@@ -150,7 +180,7 @@ impl ClientRegistrations {
     }
 
     /// Removes a registration: refuses one that waits, or revokes one in use. Its codes and tokens
-    /// are worth nothing from now on.
+    /// end at once.
     ///
     /// # Errors
     /// `RegistrationUnknown`, or the error of the store.
@@ -159,15 +189,11 @@ impl ClientRegistrations {
         client_id: &str,
         (operator, reason): (&str, &str),
     ) -> Result<(), GrantError> {
-        let record = self
-            .update_index(|index| {
-                let entry = index.client(client_id).ok_or(ErrorCode::RegistrationUnknown)?;
-                let record = entry.record.clone();
-                index.clients.retain(|known| known.client_id.as_str() != client_id);
-                Ok(record)
-            })
-            .await?;
-        self.remove_record(&record).await;
+        let removed = self.update_index(|index| {
+            index.remove_client(client_id).ok_or(ErrorCode::RegistrationUnknown.into())
+        });
+        let removed = removed.await?;
+        self.remove_record(&removed.record).await;
         self.record_decision(EventKind::ClientRemoved, client_id, (operator, reason));
         Ok(())
     }
@@ -175,12 +201,11 @@ impl ClientRegistrations {
     /// Returns a registration as the file of a service provider, without a secret in plain text.
     ///
     /// # Errors
-    /// `RegistrationUnknown`, or the error of the store.
+    /// `RegistrationUnknown`, `RegistrationUnreadable`, or the error of the store.
     pub async fn export(&self, client_id: &str) -> Result<String, GrantError> {
         let (index, _) = self.load_index().await?;
         let entry = index.client(client_id).ok_or(ErrorCode::RegistrationUnknown)?;
-        let record = self.load_registration(&entry.record).await?;
-        let record = record.ok_or(ErrorCode::RegistrationUnknown)?;
+        let record = self.load_registration(entry).await?;
         Ok(self.file_text(&record)?)
     }
 
@@ -194,13 +219,16 @@ impl ClientRegistrations {
         new: NewInitialToken,
         operator: &str,
     ) -> Result<CreatedInitialToken, GrantError> {
-        self.check_new_token(&new).map_err(|reason| GrantError {
+        let malformed = |reason| GrantError {
             reason: Some(reason),
             ..ErrorCode::RegistrationRequestMalformed.into()
-        })?;
+        };
+        self.check_new_token(&new).map_err(malformed)?;
+        let hosts: Result<Vec<String>, String> =
+            new.hosts.iter().map(|host| parse_host(host)).collect();
+        let hosts = hosts.map_err(malformed)?;
         let (env, now) = (&self.services.env, self.services.env.now());
         let token = env.entropy().token();
-        let hosts = new.hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
         let created = InitialToken {
             id: SupportId::generate(env.entropy()).to_string(),
             hash: digest::fingerprint(&token),
@@ -273,6 +301,24 @@ impl ClientRegistrations {
         self.services.audit.record(|| {
             Event::new(kind).sp(&ClientId::from(client_id)).operator(operator).reason(reason)
         });
+    }
+}
+
+/// Returns the name of a host in lower case, as addresses have it.
+fn parse_host(text: &str) -> Result<String, String> {
+    let name = text.strip_suffix('.').unwrap_or(text);
+    let is_plain = |host: &str| {
+        let is_label = |label: &str| {
+            let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '-';
+            !label.is_empty() && label.chars().all(is_inner)
+        };
+        host.split('.').all(is_label)
+    };
+    match Host::parse(name) {
+        Ok(Host::Domain(host)) if is_plain(&host) => Ok(host),
+        _ => Err(format!(
+            "the host {text} is not the name of a host; write it as app.example.org, without scheme, port, path and wildcard"
+        )),
     }
 }
 

@@ -1,29 +1,58 @@
 //! What a registration may ask: scopes, hosts and names, and whether it waits for an operator.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 use url::Url;
 
 use super::ClientRegistrations;
-use super::index::{RegistrationStatus, RegistrationTerms};
-use crate::config::Federation;
+use super::index::{ClientEntry, RegistrationRecord, RegistrationStatus, RegistrationTerms};
 use crate::config::address::is_loopback;
 use crate::config::model::OpenRegistration;
+use crate::config::{Federation, ServiceProvider};
 use crate::identity::rules::is_forbidden_char;
-use crate::ids::ClientId;
 use crate::protocol::acr::Platform;
 use crate::protocol::client_registration::{ClientMetadata, MetadataError};
 
 impl ClientRegistrations {
-    /// Returns what a client without an initial access token may ask; `None` if it needs one.
-    pub(super) fn open_terms(&self) -> Option<RegistrationTerms> {
-        let approved = match self.config.open {
-            OpenRegistration::Refused => return None,
-            OpenRegistration::Approval => false,
-            OpenRegistration::Immediate => true,
-        };
-        Some(RegistrationTerms { approved, scopes: self.config.scopes.clone(), hosts: Vec::new() })
+    /// Returns what a client without an initial access token may ask, by the configuration of today.
+    pub(super) fn open_terms(&self) -> RegistrationTerms {
+        let approved = self.config.open == OpenRegistration::Immediate;
+        RegistrationTerms { approved, scopes: self.config.scopes.clone(), hosts: Vec::new() }
+    }
+
+    /// Returns the status that is in force. What an operator approved stays approved; what only the
+    /// policy approved is approved while the policy is the same, so that no registration of a
+    /// sandbox outlives it.
+    pub(super) fn current_status(&self, entry: &ClientEntry) -> RegistrationStatus {
+        let is_approved_by_policy = self.services.checker.platform() == Platform::Standard
+            && (entry.token.is_some() || self.open_terms().approved);
+        match entry.status {
+            RegistrationStatus::Approved if entry.approved_by_operator || is_approved_by_policy => {
+                RegistrationStatus::Approved
+            }
+            RegistrationStatus::Approved | RegistrationStatus::Pending => {
+                RegistrationStatus::Pending
+            }
+        }
+    }
+
+    /// Limits a registration without an initial access token to the configuration of today.
+    pub(super) fn limit_to_current_terms(
+        &self,
+        token: Option<&str>,
+        mut record: RegistrationRecord,
+    ) -> RegistrationRecord {
+        if token.is_some() {
+            return record;
+        }
+        record.terms = self.open_terms();
+        let registered = record.metadata.text("scope").unwrap_or_default().split(' ');
+        let is_allowed = |scope: &&str| record.terms.scopes.iter().any(|s| s.as_str() == *scope);
+        let scope = registered.filter(is_allowed).collect::<Vec<_>>().join(" ");
+        record.metadata.set("scope", Value::String(scope));
+        record
     }
 
     /// Returns the status of a registration that no operator has seen. The hub calls no address that
@@ -43,17 +72,18 @@ impl ClientRegistrations {
     }
 
     /// Completes the metadata with what is registered for absent members, and checks that they ask
-    /// for nothing beyond the terms.
+    /// for nothing beyond the terms. `registered` are the approved clients of other developers.
     ///
     /// # Errors
     /// Returns the first violation.
     pub(super) fn apply_terms(
         &self,
-        metadata: &mut ClientMetadata,
-        terms: &RegistrationTerms,
-        client_id: &ClientId,
+        record: &mut RegistrationRecord,
+        registered: &[Arc<ServiceProvider>],
     ) -> Result<(), MetadataError> {
         let federation = self.services.federation.load();
+        let RegistrationRecord { metadata, terms, client_id, .. } = record;
+        check_characters(metadata)?;
         self.grant_scopes(metadata, terms, &federation)?;
         set_home_page(metadata);
         if metadata.names().is_empty() {
@@ -61,8 +91,12 @@ impl ClientRegistrations {
             let host = host.and_then(|url| url.host_str().map(str::to_owned));
             metadata.set("client_name", Value::String(host.unwrap_or_default()));
         }
-        check_names(metadata, &federation, client_id)?;
-        self.check_hosts(metadata, terms, &federation)
+        let is_other =
+            |service: &&Arc<ServiceProvider>| service.registration.client_id != *client_id;
+        let others = federation.service_providers().filter(is_other).chain(registered);
+        let others: Vec<&ServiceProvider> = others.map(|service| &**service).collect();
+        check_names(metadata, &others)?;
+        self.check_hosts(metadata, terms, &others)
     }
 
     fn grant_scopes(
@@ -106,10 +140,10 @@ impl ClientRegistrations {
         &self,
         metadata: &ClientMetadata,
         terms: &RegistrationTerms,
-        federation: &Federation,
+        others: &[&ServiceProvider],
     ) -> Result<(), MetadataError> {
-        let taken: BTreeSet<String> = federation
-            .service_providers()
+        let taken: BTreeSet<String> = others
+            .iter()
             .flat_map(|service| {
                 let registration = &service.registration;
                 registration.redirect_uris.iter().chain([&registration.home_page])
@@ -117,9 +151,7 @@ impl ClientRegistrations {
             .chain([&self.services.base_url])
             .filter_map(|uri| owner_of(uri))
             .collect();
-        for member in
-            ["redirect_uris", "post_logout_redirect_uris", "client_uri", "backchannel_logout_uri"]
-        {
+        for member in ADDRESS_MEMBERS {
             let uris = metadata.texts(member).into_iter().chain(metadata.text(member));
             for owner in uris.filter_map(owner_of) {
                 if !terms.hosts.is_empty() && !terms.hosts.contains(&owner) {
@@ -138,14 +170,24 @@ impl ClientRegistrations {
     }
 }
 
+/// Members with addresses of the service provider.
+pub(super) const ADDRESS_MEMBERS: [&str; 5] = [
+    "redirect_uris",
+    "post_logout_redirect_uris",
+    "client_uri",
+    "backchannel_logout_uri",
+    "jwks_uri",
+];
+
 /// Returns the host of an address, or its private-use scheme; `None` for loopback, which everyone
-/// has.
+/// has. `example.org.` is the host `example.org` (RFC 1034 §3.1).
 fn owner_of(uri: &str) -> Option<String> {
     let url = Url::parse(uri).ok()?;
     if is_loopback(&url) {
         return None;
     }
-    Some(url.host_str().unwrap_or_else(|| url.scheme()).to_ascii_lowercase())
+    let owner = url.host_str().unwrap_or_else(|| url.scheme());
+    Some(owner.trim_end_matches('.').to_ascii_lowercase())
 }
 
 /// Registers the origin of a redirect URI as the home page of a client that names none.
@@ -161,25 +203,31 @@ fn set_home_page(metadata: &mut ClientMetadata) {
     }
 }
 
-/// Checks that the names can't mislead users: by characters that turn or hide text, or by being
-/// those of another service.
+/// Checks that no text can mislead a user or an operator by characters that turn or hide text.
+fn check_characters(metadata: &ClientMetadata) -> Result<(), MetadataError> {
+    for (member, value) in metadata.members() {
+        let texts = value.as_str().into_iter().chain(metadata.texts(member));
+        if texts.flat_map(str::chars).any(is_forbidden_char) {
+            let member = member.split('#').next().unwrap_or(member);
+            let message = "contains a character that is invisible or changes the direction of text";
+            return Err(MetadataError::new(member, message, "send plain text"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the names are not those of another service.
 fn check_names(
     metadata: &ClientMetadata,
-    federation: &Federation,
-    client_id: &ClientId,
+    others: &[&ServiceProvider],
 ) -> Result<(), MetadataError> {
     let fold = |name: &str| -> String {
         name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
     for name in metadata.names().values() {
-        if name.chars().any(is_forbidden_char) {
-            let message = "contains a character that is invisible or changes the direction of text";
-            return Err(MetadataError::new("client_name", message, "send plain text"));
-        }
-        let is_taken = federation.service_providers().any(|service| {
-            let is_other = service.registration.client_id != *client_id;
-            is_other && service.name.values().any(|taken| fold(taken) == fold(name))
-        });
+        let folded = fold(name);
+        let is_taken =
+            others.iter().any(|other| other.name.values().any(|taken| fold(taken) == folded));
         if is_taken {
             let message = "is the name of another service";
             return Err(MetadataError::new("client_name", message, "choose another name"));

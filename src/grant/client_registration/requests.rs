@@ -5,13 +5,16 @@ use serde_json::{Map, Value};
 
 use super::index::{
     ClientEntry, InitialToken, RegistrationIndex, RegistrationRecord, RegistrationStatus,
-    RegistrationTerms,
+    RegistrationTerms, sha256_hex,
 };
 use super::{CLIENT_ID_PREFIX, ClientRegistrations};
 use crate::audit::{Event, EventKind};
+use crate::config::ServiceProvider;
+use crate::config::model::OpenRegistration;
 use crate::digest;
 use crate::grant::error::GrantError;
 use crate::ids::ClientId;
+use crate::protocol::alg::{SigningAlg, VerificationAlg};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_registration::{
     AUTH_METHOD, ClientMetadata, DEFAULT_AUTH_METHOD, MetadataError,
@@ -58,7 +61,7 @@ impl ClientRegistrations {
         // Before the body is read: only a client with a place costs more.
         let (index, _) = self.load_index().await?;
         let token_hash = presented.hash();
-        let (terms, token) = self.find_place(&index, token_hash.as_deref())?;
+        let (terms, token) = self.check_quota(&index, token_hash.as_deref())?;
         let (metadata, _) = ClientMetadata::parse(body)?;
         let env = &self.services.env;
         let random = env.entropy().token();
@@ -75,19 +78,20 @@ impl ClientRegistrations {
             access_token_hash: String::new(),
         };
         let issued = self.issue_credentials(&mut record);
-        self.validate(&mut record)?;
+        self.validate(&mut record, token.as_deref()).await?;
         let status = self.initial_status(&record.terms, &record.metadata);
         let entry = ClientEntry {
             client_id: client_id.clone(),
             record: self.insert_record(&record).await?,
             status,
+            approved_by_operator: false,
             created_at: record.created_at,
             active_at: record.created_at,
             renewed_at: record.created_at,
             token: token.clone(),
         };
         let added = self.update_index(|index| {
-            self.find_place(index, token_hash.as_deref())?;
+            self.check_quota(index, token_hash.as_deref())?;
             index.clients.push(entry.clone());
             let used = index.tokens.iter_mut().find(|known| Some(&known.id) == token.as_ref());
             if let Some(used) = used {
@@ -105,7 +109,7 @@ impl ClientRegistrations {
     }
 
     /// Returns what one more registration may ask, and the id of its initial access token.
-    fn find_place(
+    fn check_quota(
         &self,
         index: &RegistrationIndex,
         token_hash: Option<&str>,
@@ -113,16 +117,18 @@ impl ClientRegistrations {
         let limit = |most: u32| usize::try_from(most).unwrap_or(usize::MAX);
         let is_full = index.clients.len() >= limit(self.config.max_registrations);
         let Some(hash) = token_hash else {
-            let terms = self.open_terms().ok_or(ErrorCode::InitialTokenMissing)?;
+            if self.config.open == OpenRegistration::Refused {
+                return Err(ErrorCode::InitialTokenMissing);
+            }
             // A flood of strangers takes no place of clients with tokens.
             let is_waiting = |entry: &&ClientEntry| {
-                entry.token.is_none() && entry.status == RegistrationStatus::Pending
+                entry.token.is_none() && self.current_status(entry) == RegistrationStatus::Pending
             };
             let waiting = index.clients.iter().filter(is_waiting).count();
             if is_full || waiting >= limit(self.config.max_pending) {
                 return Err(ErrorCode::RegistrationsFull);
             }
-            return Ok((terms, None));
+            return Ok((self.open_terms(), None));
         };
         let is_same = |token: &&InitialToken| {
             digest::constant_time_eq(token.hash.as_bytes(), hash.as_bytes())
@@ -138,30 +144,31 @@ impl ClientRegistrations {
     /// Returns the registration to the client that owns it (RFC 7592 §2.1).
     ///
     /// # Errors
-    /// `RegistrationTokenInvalid`, or the error of the store.
+    /// `RegistrationTokenMissing`, `RegistrationTokenInvalid`, or the error of the store.
     pub async fn read(
         &self,
         client_id: &str,
         presented: PresentedRegistrationToken<'_>,
     ) -> Result<Map<String, Value>, GrantError> {
-        let (entry, record) = self.find_own(client_id, presented).await?;
+        let (entry, record) = self.authenticate_owner(client_id, presented).await?;
         let access_token = presented.0.unwrap_or_default().to_owned();
         let issued = IssuedCredentials { secret: None, access_token };
-        Ok(self.response(&record, entry.status, &issued))
+        Ok(self.response(&record, self.current_status(&entry), &issued))
     }
 
     /// Replaces the metadata of a registration, and its registration access token (RFC 7592 §2.2).
     /// A registration that an operator approved waits for approval again.
     ///
     /// # Errors
-    /// `RegistrationTokenInvalid`, the error of the metadata, or of the store.
+    /// `RegistrationTokenMissing`, `RegistrationTokenInvalid`, the error of the metadata, or of the
+    /// store.
     pub async fn update(
         &self,
         client_id: &str,
         presented: PresentedRegistrationToken<'_>,
         body: &[u8],
     ) -> Result<Map<String, Value>, GrantError> {
-        let (entry, current) = self.find_own(client_id, presented).await?;
+        let (entry, current) = self.authenticate_owner(client_id, presented).await?;
         let (mut metadata, identification) = ClientMetadata::parse(body)?;
         metadata.keep_default_method(&current.metadata);
         if identification.client_id.as_deref() != Some(client_id) {
@@ -173,71 +180,81 @@ impl ClientRegistrations {
             )
             .into());
         }
-        let sent_secret = identification.client_secret.map(|secret| sha256_hex(&secret));
+        let sent_secret = identification.client_secret.map(|secret| sha256_hex(secret.reveal()));
         if sent_secret.is_some() && sent_secret != current.secret_sha256 {
             let fix = "send the current one, or leave it out";
             return Err(MetadataError::new("client_secret", "is another one", fix).into());
         }
         let mut next = RegistrationRecord { metadata, ..current.clone() };
         let issued = self.issue_credentials(&mut next);
-        self.validate(&mut next)?;
-        let status = match self.initial_status(&next.terms, &next.metadata) {
-            _ if next.metadata == current.metadata => entry.status,
-            status => status,
-        };
+        self.validate(&mut next, entry.token.as_deref()).await?;
+        let is_unchanged = next.metadata == current.metadata;
+        let initial_status = self.initial_status(&next.terms, &next.metadata);
         let (name, now) = (self.insert_record(&next).await?, self.services.env.now());
         let changed = self.update_index(|index| {
             let known = index.client_mut(client_id).filter(|known| known.record == entry.record);
             // Another request has updated it since, and its token has changed.
             let known = known.ok_or(ErrorCode::RegistrationTokenInvalid)?;
             known.record.clone_from(&name);
-            (known.renewed_at, known.active_at) = (now, now);
-            known.status = status;
-            Ok(())
+            known.renewed_at = now;
+            if !is_unchanged {
+                known.approved_by_operator = false;
+                // A registration that waits can't prolong its wait by updates.
+                if known.status != initial_status {
+                    (known.status, known.active_at) = (initial_status, now);
+                }
+            }
+            Ok(self.current_status(known))
         });
-        if let Err(error) = changed.await {
-            self.remove_record(&name).await;
-            return Err(error);
-        }
+        let status = match changed.await {
+            Ok(status) => status,
+            Err(error) => {
+                self.remove_record(&name).await;
+                return Err(error);
+            }
+        };
         self.remove_record(&entry.record).await;
         self.services.audit.record(|| Event::new(EventKind::ClientUpdated).sp(&next.client_id));
         Ok(self.response(&next, status, &issued))
     }
 
-    /// Deletes a registration (RFC 7592 §2.3). Its codes and tokens are worth nothing from now on.
+    /// Deletes a registration (RFC 7592 §2.3). Its codes and tokens end at once.
     ///
     /// # Errors
-    /// `RegistrationTokenInvalid`, or the error of the store.
+    /// `RegistrationTokenMissing`, `RegistrationTokenInvalid`, or the error of the store.
     pub async fn delete(
         &self,
         client_id: &str,
         presented: PresentedRegistrationToken<'_>,
     ) -> Result<(), GrantError> {
-        let (entry, _) = self.find_own(client_id, presented).await?;
+        let (entry, _) = self.authenticate_owner(client_id, presented).await?;
+        // An update may have written another record since.
+        let removed = self.update_index(|index| {
+            index.remove_client(client_id).ok_or(ErrorCode::RegistrationTokenInvalid.into())
+        });
+        let removed = removed.await?;
+        self.remove_record(&removed.record).await;
         self.services.audit.record(|| Event::new(EventKind::ClientDeleted).sp(&entry.client_id));
-        self.update_index(|index| {
-            index.clients.retain(|known| known.client_id != entry.client_id);
-            Ok(())
-        })
-        .await?;
-        self.remove_record(&entry.record).await;
         Ok(())
     }
 
     /// Finds the registration whose access token was presented. The error is the same whether the
     /// client exists.
-    async fn find_own(
+    async fn authenticate_owner(
         &self,
         client_id: &str,
         presented: PresentedRegistrationToken<'_>,
     ) -> Result<(ClientEntry, RegistrationRecord), GrantError> {
         let invalid = || GrantError::from(ErrorCode::RegistrationTokenInvalid);
-        let hash = presented.hash().ok_or_else(invalid)?;
+        let hash = presented.hash().ok_or(ErrorCode::RegistrationTokenMissing)?;
         let (index, _) = self.load_index().await?;
         let entry = index.client(client_id).cloned().ok_or_else(invalid)?;
-        let record = self.load_registration(&entry.record).await?.ok_or_else(invalid)?;
-        let is_own = record.client_id == entry.client_id
-            && digest::constant_time_eq(record.access_token_hash.as_bytes(), hash.as_bytes());
+        let record = self.load_registration(&entry).await;
+        let record = record.map_err(|code| match code {
+            ErrorCode::RegistrationUnreadable => invalid(),
+            code => code.into(),
+        })?;
+        let is_own = digest::constant_time_eq(record.access_token_hash.as_bytes(), hash.as_bytes());
         if is_own { Ok((entry, record)) } else { Err(invalid()) }
     }
 
@@ -261,17 +278,17 @@ impl ClientRegistrations {
         IssuedCredentials { secret, access_token }
     }
 
-    /// Checks the metadata against its terms and the rules of files, and completes them with the
-    /// algorithms of absent members, so that a client can send back what it receives.
-    fn validate(&self, record: &mut RegistrationRecord) -> Result<(), MetadataError> {
-        let RegistrationRecord { metadata, terms, client_id, .. } = record;
-        self.apply_terms(metadata, terms, client_id)?;
+    /// Checks the metadata against its terms and the rules of files, and completes them with what
+    /// is registered for absent members, so that a client can send back what it receives.
+    async fn validate(
+        &self,
+        record: &mut RegistrationRecord,
+        token: Option<&str>,
+    ) -> Result<(), MetadataError> {
+        let others = self.clients_of_others(&record.client_id, token).await;
+        self.apply_terms(record, &others)?;
         let service = self.check_file(record)?;
-        let alg = service.id_token_signed_response_alg.as_str();
-        record.metadata.set("id_token_signed_response_alg", Value::from(alg));
-        if let Some(alg) = service.userinfo_signed_response_alg {
-            record.metadata.set("userinfo_signed_response_alg", Value::from(alg.as_str()));
-        }
+        complete_metadata(&mut record.metadata, &service);
         Ok(())
     }
 
@@ -296,16 +313,35 @@ impl ClientRegistrations {
         set("registration_access_token", Value::from(issued.access_token.as_str()));
         let address = format!("{}{}/{client_id}", self.services.base_url, path::REGISTRATION);
         set("registration_client_uri", Value::String(address));
-        let status = match status {
-            RegistrationStatus::Pending => "pending",
-            RegistrationStatus::Approved => "approved",
-        };
-        set("registration_status", Value::from(status));
+        set("registration_status", Value::from(status.as_str()));
         response
     }
 }
 
-/// Returns the SHA-256 of a secret in hex, as the files of service providers have it.
-fn sha256_hex(secret: &str) -> String {
-    digest::sha256(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+/// Registers what is in force for absent members: the default algorithms, and what a security
+/// profile switches on (RFC 7591 §3.2.1).
+fn complete_metadata(metadata: &mut ClientMetadata, service: &ServiceProvider) {
+    let protection = &service.registration.protection;
+    let algorithms = [
+        ("id_token_signed_response_alg", Some(service.id_token_signed_response_alg.as_str())),
+        (
+            "userinfo_signed_response_alg",
+            service.userinfo_signed_response_alg.map(SigningAlg::as_str),
+        ),
+        ("request_object_signing_alg", protection.request_object_alg.map(VerificationAlg::as_str)),
+        ("authorization_signed_response_alg", protection.response_alg.map(SigningAlg::as_str)),
+    ];
+    for (name, alg) in algorithms {
+        if let Some(alg) = alg {
+            metadata.set(name, Value::from(alg));
+        }
+    }
+    let switches = [
+        ("require_pushed_authorization_requests", protection.require_pushed),
+        ("require_signed_request_object", protection.require_request_object),
+        ("dpop_bound_access_tokens", service.token_binding.dpop_required),
+    ];
+    for (name, _) in switches.into_iter().filter(|(_, is_on)| *is_on) {
+        metadata.set(name, Value::Bool(true));
+    }
 }

@@ -316,6 +316,7 @@ catalogue! {
     RegistrationsFull = "Y045013" 503 "temporarily_unavailable" Warn Policy Operator "error-busy" "The hub has as many registrations as its operator allows; try again later, or ask the operator.";
     RegistrationsLimited = "Y045014" 429 "temporarily_unavailable" Warn Client ServiceProvider "error-bad-request" "Too many requests about registrations came from this network in a minute; try again after the time in Retry-After.";
     RegistrationTokenInvalid = "Y045020" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The registration access token is not valid for this client_id; send the newest one in the Authorization header as a Bearer token.";
+    RegistrationTokenMissing = "Y045021" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "The registration access token is missing; send the newest one in the Authorization header as a Bearer token.";
 
     // Y046: proofs of possession at the token and userinfo endpoints. 00: DPoP (RFC 9449); at userinfo
     // the status is 401 (§7.1).
@@ -441,6 +442,8 @@ catalogue! {
     RegistrationUnknown = "Y500120" 404 "invalid_request" Info Client Operator "error-not-found" "There is no registration, or no initial access token, of this id.";
     RegistrationRequestMalformed = "Y500121" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a JSON object of the documented members.";
     TooManyInitialTokens = "Y500122" 409 "invalid_request" Warn Client Operator "error-bad-request" "There are as many initial access tokens as the hub keeps; revoke those that are not needed.";
+    RegistrationChanged = "Y500123" 409 "invalid_request" Warn Policy Operator "error-bad-request" "The registration is not the one of this fingerprint: its service provider has changed it since it was listed. List the registrations again, check what changed, and send the new fingerprint.";
+    RegistrationUnreadable = "Y500124" 500 "server_error" Error Hub Operator "error-internal" "The record of the registration is lost or can't be read; remove the registration, and let its service provider register again.";
     KeysNotRotated = "Y500106" 500 "server_error" Error Hub Operator "error-internal" "No new keys could be created in the key folder; the keys in use stay.";
     PeerToken = "Y500107" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.peer_token as a Bearer token.";
     SessionsNotIndexed = "Y500108" 409 "invalid_request" Info Client Operator "error-bad-request" "The sessions of a person can't be found: set index_sessions_by_sub = true, which finds those that begin from then on.";

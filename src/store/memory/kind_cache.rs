@@ -51,7 +51,8 @@ impl CachedRecord {
 
     /// Converts the cache entry to the record that callers see.
     pub fn into_record(self) -> Record {
-        Record { version: self.version, value: self.value, expires_at: self.expires_at }
+        let Self { version, value, expires_at, .. } = self;
+        Record { version, value, expires_at, has_outdated_key: false }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Defines and checks `[store.memory]`, and registers the kind `memory` (docs/deploying.md).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::MemoryStore;
 use super::shutdown_snapshot::ShutdownSnapshot;
 use super::snapshot_file::{SnapshotError, SnapshotFile};
+use crate::atomic_file::parent_folder;
 use crate::config::kinds::{ConfiguredTable, KindTable, TableKind};
 use crate::config::model::SecretRef;
 use crate::ids::Secret;
@@ -74,6 +75,10 @@ impl StoreSettings for MemorySettings {
         let file = SnapshotFile::new(&self.snapshot, &self.encryption_keys, &context.issuer);
         let snapshot = ShutdownSnapshot::new(file, &store, &context.env);
         Ok(OpenedStore { snapshot: Some(Box::new(snapshot)), ..OpenedStore::new(store) })
+    }
+
+    fn written_folder(&self) -> Option<&Path> {
+        Some(parent_folder(&self.snapshot))
     }
 
     fn check(&self) -> Result<(), OpenStoreError> {

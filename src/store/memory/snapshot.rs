@@ -159,10 +159,7 @@ pub fn read(
             &encryptor.associated_data(number, position),
             &encrypted,
         )?;
-        let mut cursor = Cursor(&chunk);
-        while !cursor.0.is_empty() {
-            entries.push(cursor.next_entry().ok_or(SnapshotReadError::Corrupted)?);
-        }
+        entries.extend(read_entries(&chunk).ok_or(SnapshotReadError::Corrupted)?);
         if position == Position::Last {
             return Ok((entries, created_at));
         }
@@ -230,7 +227,7 @@ fn length_prefix(bytes: &[u8]) -> [u8; 4] {
 }
 
 impl SnapshotEntry {
-    fn encode(&self, to: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, to: &mut Vec<u8>) {
         let text = |to: &mut Vec<u8>, bytes: &[u8]| {
             to.extend_from_slice(&length_prefix(bytes));
             to.extend_from_slice(bytes);
@@ -260,6 +257,15 @@ impl SnapshotEntry {
             }
         }
     }
+}
+
+/// Reads the entries of a decrypted chunk; `None` if it is malformed.
+pub(crate) fn read_entries(chunk: &[u8]) -> Option<Vec<SnapshotEntry>> {
+    let (mut cursor, mut entries) = (Cursor(chunk), Vec::new());
+    while !cursor.0.is_empty() {
+        entries.push(cursor.next_entry()?);
+    }
+    Some(entries)
 }
 
 /// Unread rest of a decrypted chunk.

@@ -53,11 +53,11 @@ impl CapacityTracker {
         })
     }
 
-    /// Changes the expiry of a record, and its size if given.
-    pub fn update(&self, kind: RecordKind, from: Timestamp, to: Timestamp, bytes: Option<usize>) {
+    /// Changes the expiry and the size of a record.
+    pub fn update(&self, kind: RecordKind, from: Timestamp, to: Timestamp, bytes: usize) {
         self.with(kind, |pool, is_token| {
-            if let Some(before) = pool.subtract((expiry_second(from), is_token)) {
-                pool.add((expiry_second(to), is_token), bytes.unwrap_or(before));
+            if pool.subtract((expiry_second(from), is_token)).is_some() {
+                pool.add((expiry_second(to), is_token), bytes);
             }
         });
     }

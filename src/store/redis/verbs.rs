@@ -162,7 +162,7 @@ impl Store for RedisStore {
             match self.run_replace(&location, parts, times, families_until).await? {
                 ReplaceReply::Replaced(before) => {
                     if let Some(before) = before {
-                        self.update_capacity(location.kind, &before, expires_at, Some(value.len()));
+                        self.update_capacity(location.kind, &before, expires_at, value.len());
                     }
                     return Ok(ReplaceOutcome::Replaced(next));
                 }
@@ -207,7 +207,8 @@ impl Store for RedisStore {
             // The third item is present when an earlier attempt had won and its reply was lost.
             [Value::Int(1), Value::BulkString(taken), earlier @ ..] => {
                 if earlier.is_empty() {
-                    self.update_capacity(location.kind, taken, tombstone_until, None);
+                    let bytes = tombstone.len();
+                    self.update_capacity(location.kind, taken, tombstone_until, bytes);
                 }
                 Ok(self.read_live(&location, taken)?.map_or(TakeOutcome::Gone, TakeOutcome::Taken))
             }

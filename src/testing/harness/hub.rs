@@ -9,8 +9,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::app::{self, HubKeys, HubServer, ProgramDeps, Reload};
-use crate::config::{Environment, LoadedConfig};
+use crate::app::{self, HubServer, ProgramDeps, Reload};
+use crate::config::{Environment, Federation, LoadedConfig};
 use crate::env::{Clock as _, Env, Timestamp};
 use crate::grant::logout::LogoutDestination;
 use crate::protocol::logout::{self, LogoutRequest};
@@ -168,7 +168,7 @@ impl TestHub {
                 Arc::new(SeededEntropy::new(100 + seed)),
             );
             let program =
-                HubServer::build(&behind.loaded, ProgramDeps { env, keys: HubKeys::FromFolder })
+                HubServer::build(&behind.loaded, ProgramDeps { env, ..ProgramDeps::system() })
                     .unwrap();
             let (hub, shell) = (program.hub(), program.outer_middleware());
             counted.push(Arc::clone(&hub.core.metrics));
@@ -213,7 +213,7 @@ impl TestHub {
         let clock = Arc::new(ManualClock::at(Env::system().now() + Duration::from_secs(24 * 3600)));
         let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(7)));
         let program =
-            HubServer::build(&loaded, ProgramDeps { env, keys: HubKeys::FromFolder }).unwrap();
+            HubServer::build(&loaded, ProgramDeps { env, ..ProgramDeps::system() }).unwrap();
 
         let (hub, shell) = (program.hub(), program.outer_middleware());
         let metrics = Arc::clone(&hub.core.metrics);
@@ -321,6 +321,11 @@ impl TestHub {
         for hub in std::iter::once(&self.hub).chain(&self.others) {
             hub.logouts.notifier().start_due().await;
         }
+    }
+
+    /// Returns the clients and connectors in force.
+    pub fn federation(&self) -> Arc<Federation> {
+        self.hub.core.federation.load()
     }
 
     /// Has every hub read the registrations and record their uses, as each does every two seconds.

@@ -111,6 +111,29 @@ pub async fn capacity_for_logins_is_limited_in_bytes<F: Future<Output = Arc<dyn 
     );
 }
 
+pub async fn what_wallets_send_is_limited_in_bytes<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
+    let capacities =
+        Capacities { login_page_code_bytes: 100, wallet_request_bytes: 100, ..AMPLE_CAPACITIES };
+    let (store, sixty) = (make(capacities).await, "6".repeat(60));
+    for kind in [RecordKind::LoginPageCode, RecordKind::WalletRequest] {
+        store.insert(key(kind, "a"), new_record(&sixty, at(20)), at(0)).await.unwrap();
+        assert_eq!(
+            store.insert(key(kind, "b"), new_record(&sixty, at(20)), at(0)).await,
+            Err(StoreError::Full),
+            "{kind:?}"
+        );
+        store.insert(key(kind, "b"), new_record("6", at(21)), at(0)).await.unwrap();
+        store.take(&key(kind, "a"), Vec::new(), at(10), at(1)).await.unwrap();
+        assert_eq!(
+            store.insert(key(kind, "c"), new_record(&sixty, at(20)), at(1)).await,
+            Ok(RecordVersion(1)),
+            "after {kind:?} was taken"
+        );
+    }
+}
+
 pub async fn codes_and_tokens_share_a_capacity<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {

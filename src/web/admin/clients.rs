@@ -19,10 +19,20 @@ use crate::grant::error::GrantError;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json::parse_object;
 
-/// Request body of `POST /admin/clients/{id}/approve` and `…/remove`.
+/// Request body of `POST /admin/clients/{id}/approve`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RegistrationDecision {
+pub struct RegistrationApproval {
+    /// The fingerprint of the registration as the operator saw it.
+    pub fingerprint: String,
+    /// Why, in 5 to 200 characters; the audit log records it.
+    pub reason: String,
+}
+
+/// Request body of `POST /admin/clients/{id}/remove`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegistrationRemoval {
     /// Why, in 5 to 200 characters; the audit log records it.
     pub reason: String,
 }
@@ -58,37 +68,43 @@ impl From<GrantError> for AdminError {
 /// Adds the routes.
 pub(super) fn configure_routes(config: &mut web::ServiceConfig) {
     config
-        .service(web::resource("/clients").get(list).default_service(method_not_allowed("GET")))
         .service(
-            web::resource("/clients/{id}").get(export).default_service(method_not_allowed("GET")),
+            web::resource("/clients")
+                .get(list_registrations)
+                .default_service(method_not_allowed("GET")),
+        )
+        .service(
+            web::resource("/clients/{id}")
+                .get(export_registration)
+                .default_service(method_not_allowed("GET")),
         )
         .service(
             web::resource("/clients/{id}/approve")
-                .post(approve)
+                .post(approve_registration)
                 .default_service(method_not_allowed("POST")),
         )
         .service(
             web::resource("/clients/{id}/remove")
-                .post(remove)
+                .post(remove_registration)
                 .default_service(method_not_allowed("POST")),
         )
         .service(
             web::resource("/initial-access-tokens")
-                .post(create_token)
+                .post(create_initial_token)
                 .default_service(method_not_allowed("POST")),
         )
         .service(
             web::resource("/initial-access-tokens/{id}")
-                .delete(revoke_token)
+                .delete(revoke_initial_token)
                 .default_service(method_not_allowed("DELETE")),
         );
 }
 
-async fn list(admin: Data<AdminApi>) -> Result<HttpResponse, AdminError> {
+async fn list_registrations(admin: Data<AdminApi>) -> Result<HttpResponse, AdminError> {
     Ok(ok_response(&admin.registrations()?.list().await?))
 }
 
-async fn export(
+async fn export_registration(
     admin: Data<AdminApi>,
     client_id: web::Path<String>,
 ) -> Result<HttpResponse, AdminError> {
@@ -96,29 +112,30 @@ async fn export(
     Ok(ok_response(&ExportedClient { file }))
 }
 
-async fn approve(
+async fn approve_registration(
     admin: Data<AdminApi>,
     (by, client_id): (ReqData<AdminRequester>, web::Path<String>),
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
-    let decision: RegistrationDecision = parse_body(payload).await?;
-    let reason = validate_reason(&decision.reason).ok_or(ErrorCode::ReasonMissing)?;
-    admin.registrations()?.approve(&client_id, (&by.operator.name, reason)).await?;
+    let approval: RegistrationApproval = parse_body(payload).await?;
+    let reason = validate_reason(&approval.reason).ok_or(ErrorCode::ReasonMissing)?;
+    let approved = (client_id.as_str(), approval.fingerprint.as_str());
+    admin.registrations()?.approve(approved, (&by.operator.name, reason)).await?;
     Ok(ok_response(&RegistrationChange { changed: true }))
 }
 
-async fn remove(
+async fn remove_registration(
     admin: Data<AdminApi>,
     (by, client_id): (ReqData<AdminRequester>, web::Path<String>),
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
-    let decision: RegistrationDecision = parse_body(payload).await?;
-    let reason = validate_reason(&decision.reason).ok_or(ErrorCode::ReasonMissing)?;
+    let removal: RegistrationRemoval = parse_body(payload).await?;
+    let reason = validate_reason(&removal.reason).ok_or(ErrorCode::ReasonMissing)?;
     admin.registrations()?.remove(&client_id, (&by.operator.name, reason)).await?;
     Ok(ok_response(&RegistrationChange { changed: true }))
 }
 
-async fn create_token(
+async fn create_initial_token(
     admin: Data<AdminApi>,
     by: ReqData<AdminRequester>,
     payload: web::Payload,
@@ -130,7 +147,7 @@ async fn create_token(
     Ok(json_response(StatusCode::CREATED, &created))
 }
 
-async fn revoke_token(
+async fn revoke_initial_token(
     admin: Data<AdminApi>,
     (by, id): (ReqData<AdminRequester>, web::Path<String>),
 ) -> Result<HttpResponse, AdminError> {

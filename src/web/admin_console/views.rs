@@ -1,5 +1,7 @@
 //! What the admin console shows, as JSON and on its pages.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -57,6 +59,18 @@ pub struct HubStatus {
     pub connectors: Vec<ConnectorRow>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub orphaned_blocks: Vec<BlockRow>,
+    /// Registered service providers that wait for approval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending_registrations: Vec<PendingRegistrationRow>,
+}
+
+/// A registered service provider that waits for approval, in `GET /admin/status`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PendingRegistrationRow {
+    pub client_id: ClientId,
+    /// Its names, by language.
+    pub names: BTreeMap<String, String>,
+    pub redirect_uris: Vec<String>,
 }
 
 /// Numbers of live logins by state.

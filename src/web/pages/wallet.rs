@@ -14,11 +14,23 @@ pub struct OpenWalletPage {
     /// Name of the service provider.
     pub service: String,
     pub claims: Vec<RequestedClaim>,
+    /// For browsers with the Digital Credentials API, if the connector offers it.
+    pub digital_credentials: Option<DigitalCredentialsForm>,
     pub links: Vec<WalletLink>,
     /// The page for a wallet on another device, if that is allowed.
     pub other_device_url: Option<String>,
     /// URL of the choice of another account.
     pub back_url: String,
+}
+
+/// What the script of the page gives to the Digital Credentials API, and posts afterwards.
+#[derive(Clone, Debug)]
+pub struct DigitalCredentialsForm {
+    /// Signed request.
+    pub request: String,
+    /// URL that the form posts to.
+    pub action: String,
+    pub hidden: Vec<HiddenField>,
 }
 
 /// Shows a QR code, and asks for the code that the other device shows.

@@ -26,14 +26,12 @@ pub const DYNAMIC: &[&str] = &[
 /// How a run of one ends, where it does not end as `shown`.
 pub const ENDS: &[(&str, &str)] = &[
     ("the modules that are in Basic OP or Config OP, too", "as there"),
-    ("oidcc-redirect-uri-regfrag", "not offered"),
-    ("oidcc-registration-logo-uri", "not offered"),
-    ("oidcc-registration-policy-uri", "not offered"),
-    ("oidcc-registration-tos-uri", "not offered"),
-    ("oidcc-registration-jwks-uri", "not offered"),
-    ("oidcc-registration-sector-uri", "not offered"),
-    ("oidcc-registration-sector-bad", "not offered"),
-    ("oidcc-refresh-token-rp-key-rotation", "not offered"),
+    ("oidcc-registration-logo-uri", "not supported"),
+    ("oidcc-registration-policy-uri", "not supported"),
+    ("oidcc-registration-tos-uri", "not supported"),
+    ("oidcc-registration-jwks-uri", "not supported"),
+    ("oidcc-registration-sector-uri", "not supported"),
+    ("oidcc-refresh-token-rp-key-rotation", "not supported"),
     ("oidcc-request-uri-unsigned", "not supported"),
     ("oidcc-request-uri-signed-rs256", "not supported"),
 ];

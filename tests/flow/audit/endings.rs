@@ -1,6 +1,8 @@
 //! How logins and requests end in the audit log.
 
 use super::*;
+#[cfg(feature = "openid4vp")]
+use crate::wallet::scripted::Wallet;
 
 #[actix_web::test]
 async fn each_login_ends_once_and_says_why() {
@@ -149,11 +151,13 @@ async fn a_rejection_at_an_endpoint_is_recorded_once() {
 
 /// A route is registered together with what the audit log calls its refusals; here each of them is
 /// refused once.
+#[cfg(feature = "openid4vp")]
 #[actix_web::test]
 async fn the_refusal_of_every_route_is_recorded() {
     // An endpoint that is off has nothing to refuse.
-    let settings = format!("pushed_authorization_requests = \"accepted\"\n{ON}");
-    let hub = TestHub::with(&settings).await;
+    let settings =
+        format!("pushed_authorization_requests = \"accepted\"\n{ON}\n[client_registration]\n");
+    let hub = Wallet::new().hub_with_settings(&settings, "cross_device = true").await;
     // The first has a page for connectors that ask for a password, of which there is none here; the
     // second shows its page to any state. Neither refuses anything but for the store.
     let shown =
@@ -161,15 +165,16 @@ async fn the_refusal_of_every_route_is_recorded() {
     let mut refused = 0;
     for endpoint in routes::endpoints(SandboxRoutes::On) {
         let Some(name) = endpoint.rejection_event else { continue };
+        let connector = if endpoint.path.contains("/wallet") { "wallet" } else { "amandier" };
         let path =
-            endpoint.path.replace("{hash}", &"A".repeat(43)).replace("{connector}", "amandier");
+            endpoint.path.replace("{hash}", &"A".repeat(43)).replace("{connector}", connector);
         for method in endpoint.methods().filter(|method| !shown.contains(&(method, endpoint.path)))
         {
+            // No address takes a parameter that is repeated, or a body that is no form.
+            let request = TestRequest::default().method(method.parse().unwrap());
             let request = match method {
-                // No address takes a parameter that is repeated, or a body that is no form.
-                "GET" => TestRequest::get()
-                    .uri(&format!("{path}?state=x&state=y&client_id=x&client_id=y")),
-                _ => TestRequest::post()
+                "GET" => request.uri(&format!("{path}?state=x&state=y&client_id=x&client_id=y")),
+                _ => request
                     .uri(&path)
                     .insert_header(("content-type", "text/plain"))
                     .set_payload("state=x"),

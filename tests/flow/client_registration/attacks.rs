@@ -7,7 +7,9 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::operators::create_token;
-use super::{BY_APPROVAL, BY_TOKEN, OPEN, configure, error, metadata, post, register};
+use super::{
+    BY_APPROVAL, BY_TOKEN, OPEN, configure, error, metadata, other_metadata, post, register,
+};
 use crate::federation::put;
 use crate::hub::TestHub;
 
@@ -37,7 +39,7 @@ async fn an_open_registration_flood_ends_at_the_limits() {
     assert_eq!(error(&full), (503, "temporarily_unavailable".into()));
     // What no operator approves makes room by itself.
     hub.advance(Duration::from_secs(8 * 24 * 3600));
-    register(&hub, None, &metadata()).await;
+    register(&hub, None, &other_metadata()).await;
 }
 
 /// Attack: one network sends registrations, or guesses tokens, as fast as it can.
@@ -77,6 +79,7 @@ async fn a_foreign_redirect_uri_host_or_name_is_not_registered() {
             "invalid_redirect_uri",
         ),
         (json!({ "redirect_uris": ["https://BAKERY.example/other"] }), "invalid_redirect_uri"),
+        (json!({ "redirect_uris": ["https://bakery.example./callback"] }), "invalid_redirect_uri"),
         (
             json!({ "redirect_uris": ["https://hub.example/api/v2/callback/amandier"] }),
             "invalid_redirect_uri",
@@ -122,7 +125,7 @@ async fn script_in_client_name_is_text_or_rejected() {
 async fn another_clients_registration_token_takes_over_nothing() {
     let hub = TestHub::with(OPEN).await;
     let (one, other) =
-        (register(&hub, None, &metadata()).await, register(&hub, None, &metadata()).await);
+        (register(&hub, None, &metadata()).await, register(&hub, None, &other_metadata()).await);
     let own = one.text("registration_access_token");
     let update = with(json!({ "client_id": other.id() })).to_string();
     let typed = ("content-type", "application/json");
@@ -176,11 +179,11 @@ async fn ssrf_by_jwks_uri_or_logout_uri_needs_an_operator_and_a_public_address()
 async fn an_update_of_an_approved_client_waits_for_approval_again() {
     let hub = TestHub::with(BY_APPROVAL).await;
     let mut client = register(&hub, None, &metadata()).await;
-    super::operators::decide(&hub, client.id(), "approve").await;
+    super::operators::approve(&hub, client.id()).await;
     let typed = ("content-type", "application/json");
     let read = client.configure(&hub, TestRequest::get()).await.body;
     let put = TestRequest::put().insert_header(typed).set_payload(read);
-    client = super::Registered(client.configure(&hub, put).await.json());
+    client = super::TestClient(client.configure(&hub, put).await.json());
     assert_eq!(client.text("registration_status"), "approved", "what was read changes nothing");
     for (change, status) in [
         (json!({}), "approved"),
@@ -193,7 +196,7 @@ async fn an_update_of_an_approved_client_waits_for_approval_again() {
         let put = put.set_payload(Value::Object(sent).to_string());
         let answer = client.configure(&hub, put).await;
         assert_eq!(answer.json()["registration_status"], status, "{}", answer.body);
-        client = super::Registered(answer.json());
+        client = super::TestClient(answer.json());
     }
     let page = client.first_page(&hub).await;
     assert_eq!(page.status, 400);
@@ -238,4 +241,81 @@ async fn a_file_precedes_the_registration_that_it_was_exported_from() {
     assert_eq!(gone.status, 204);
     let page = client.first_page(&hub).await;
     assert_eq!(page.status, 200, "the file stays");
+}
+
+/// Attack: a stranger poses as another registered service: by its host, written otherwise, or by its
+/// name.
+#[actix_web::test]
+async fn the_host_and_the_name_of_another_registered_client_are_taken() {
+    let hub = TestHub::with(&format!("{OPEN}{PATIENT}")).await;
+    register(&hub, None, &metadata()).await;
+    for (change, oauth) in [
+        (json!({ "client_name": "corner-SHOP" }), "invalid_client_metadata"),
+        (json!({ "client_name#fr": "Corner shop" }), "invalid_client_metadata"),
+        (json!({ "redirect_uris": ["https://shop.example/cb"] }), "invalid_redirect_uri"),
+        (json!({ "redirect_uris": ["https://shop.example./cb"] }), "invalid_redirect_uri"),
+        (json!({ "client_uri": "https://shop.example/" }), "invalid_client_metadata"),
+    ] {
+        let mut sent = other_metadata();
+        sent.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let answer = post(&hub, None, &sent).await;
+        assert_eq!(error(&answer), (400, oauth.into()), "{change}: {}", answer.body);
+    }
+    register(&hub, None, &other_metadata()).await;
+}
+
+/// Attack: the holder of a token for one host has the hub fetch keys from another one, or writes the
+/// allowed host so that it reads as another one.
+#[actix_web::test]
+async fn every_address_is_on_a_host_of_the_token() {
+    let hub = TestHub::with(&format!("{BY_TOKEN}{PATIENT}")).await;
+    let hosts = json!({ "hosts": ["SHOP.example."], "registrations": 3 });
+    let token = create_token(&hub, hosts).await;
+    let keys = |host: &str| {
+        let uri = format!("https://{host}/keys");
+        with(json!({ "jwks_uri": uri, "token_endpoint_auth_method": "private_key_jwt" }))
+    };
+    let foreign = post(&hub, Some(&token), &keys("keys.example")).await;
+    assert_eq!(error(&foreign), (400, "invalid_client_metadata".into()), "{}", foreign.body);
+    register(&hub, Some(&token), &keys("shop.example")).await;
+    register(&hub, Some(&token), &metadata()).await;
+}
+
+/// Attack: characters that turn or hide text make the operator or the user read something else.
+#[actix_web::test]
+async fn no_member_has_characters_that_deceive() {
+    let hub = TestHub::with(&format!("{OPEN}{PATIENT}")).await;
+    for hidden in ['\u{202e}', '\u{200b}', '\u{2066}', '\u{feff}'] {
+        let text = format!("gro.{hidden}elpmaxe");
+        for (name, value) in [
+            ("contacts", json!([text])),
+            ("client_name", json!(text)),
+            ("client_name#fr", json!(text)),
+            ("client_uri", json!(format!("https://shop.example/{hidden}"))),
+            ("redirect_uris", json!([format!("https://shop.example/{hidden}")])),
+            ("software_id", json!(text)),
+        ] {
+            let mut sent = metadata();
+            sent[name] = value;
+            let answer = post(&hub, None, &sent).await;
+            assert_eq!(answer.status, 400, "{name}: {}", answer.body);
+            let member = name.split('#').next().unwrap();
+            let description = answer.json()["error_description"].as_str().unwrap().to_owned();
+            assert!(description.starts_with(member), "{description}");
+        }
+    }
+}
+
+/// Attack: a registration that no operator approves keeps its place for ever, by an update a day.
+#[actix_web::test]
+async fn updates_do_not_prolong_the_wait_for_approval() {
+    let hub = TestHub::with(&format!("{BY_APPROVAL}pending_days = 7\n{PATIENT}")).await;
+    let mut client = register(&hub, None, &metadata()).await;
+    for day in 0..6 {
+        hub.advance(Duration::from_secs(24 * 3600));
+        client.update(&hub, &with(json!({ "software_version": day.to_string() }))).await;
+    }
+    hub.advance(Duration::from_secs(24 * 3600 + 1));
+    let gone = client.configure(&hub, TestRequest::get()).await;
+    assert_eq!(error(&gone), (401, "invalid_token".into()));
 }

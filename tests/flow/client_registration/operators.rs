@@ -5,10 +5,12 @@ use std::time::Duration;
 use actix_web::test::TestRequest;
 use serde_json::{Value, json};
 
-use super::{BY_APPROVAL, BY_TOKEN, Registered, code, error, metadata, post, register};
+use super::{
+    BY_APPROVAL, BY_TOKEN, TestClient, code, error, metadata, other_metadata, post, register,
+};
 use crate::hub::{Answer, TestHub};
 
-async fn post_admin(hub: &TestHub, path: &str, body: &Value) -> Answer {
+pub async fn post_admin(hub: &TestHub, path: &str, body: &Value) -> Answer {
     hub.send_as_admin(TestRequest::post().uri(path).set_payload(body.to_string())).await
 }
 
@@ -23,8 +25,27 @@ pub async fn create_token(hub: &TestHub, change: Value) -> String {
     answer.json()["initial_access_token"].as_str().unwrap().to_owned()
 }
 
-pub async fn decide(hub: &TestHub, client_id: &str, decision: &str) {
-    let path = format!("/admin/clients/{client_id}/{decision}");
+/// The registration as operators see it.
+pub async fn listed(hub: &TestHub, client_id: &str) -> Value {
+    let list = hub.admin_json("/admin/clients").await;
+    let mut all = list["registrations"].as_array().unwrap().iter();
+    all.find(|one| one["client_id"] == client_id).unwrap_or_else(|| panic!("{list}")).clone()
+}
+
+/// Approves a registration as it was listed.
+pub async fn approve_listed(hub: &TestHub, listed: &Value) -> Answer {
+    let path = format!("/admin/clients/{}/approve", listed["client_id"].as_str().unwrap());
+    let approval = json!({ "fingerprint": listed["fingerprint"], "reason": "ticket 4711" });
+    post_admin(hub, &path, &approval).await
+}
+
+pub async fn approve(hub: &TestHub, client_id: &str) {
+    let answer = approve_listed(hub, &listed(hub, client_id).await).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+}
+
+pub async fn remove(hub: &TestHub, client_id: &str) {
+    let path = format!("/admin/clients/{client_id}/remove");
     let answer = post_admin(hub, &path, &json!({ "reason": "ticket 4711" })).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
 }
@@ -32,6 +53,13 @@ pub async fn decide(hub: &TestHub, client_id: &str, decision: &str) {
 pub async fn export(hub: &TestHub, client_id: &str) -> String {
     let exported = hub.admin_json(&format!("/admin/clients/{client_id}")).await;
     exported["file"].as_str().unwrap_or_else(|| panic!("{exported}")).to_owned()
+}
+
+fn token_for_host(host: &str) -> Value {
+    json!({
+        "purpose": "the corner shop", "registrations": 1, "days": 7, "scopes": ["openid"],
+        "hosts": [host],
+    })
 }
 
 #[actix_web::test]
@@ -46,18 +74,28 @@ async fn a_pending_registration_signs_in_no_one_until_an_operator_approves_it() 
     assert!(page.body.contains("Y030105"), "{}", page.body);
     assert_eq!(error(&client.redeem(&hub, "x").await), (401, "invalid_client".into()));
 
-    let list = hub.admin_json("/admin/clients").await;
-    let listed = &list["registrations"][0];
+    let listed = listed(&hub, client.id()).await;
     assert_eq!(listed["status"], "pending");
-    assert_eq!(listed["name"], "Corner shop");
+    assert_eq!(listed["names"], json!({ "en": "Corner shop" }));
+    assert_eq!(listed["token_endpoint_auth_method"], "client_secret_basic");
     assert_eq!(
         listed["addresses"],
         json!(["https://shop.example/callback?shop=1", "https://shop.example/"])
     );
-    decide(&hub, client.id(), "approve").await;
+    let status = hub.admin_json("/admin/status").await;
+    assert_eq!(status["pending_registrations"][0]["client_id"], client.id());
+    let overview = hub.console_page("/admin/", &hub.operator_cookie().await).await.body;
+    for text in ["Registrations that wait for approval: 1", client.id(), "Corner shop"] {
+        assert!(overview.contains(text), "{text}: {overview}");
+    }
+    let gauge = "passerelle_client_registrations{status=\"pending\"} 1";
+    assert!(hub.metrics.render().contains(gauge), "{gauge}");
+    approve(&hub, client.id()).await;
+    let status = hub.admin_json("/admin/status").await;
+    assert!(status.get("pending_registrations").is_none(), "{status}");
     let tokens = client.redeem(&hub, &code(&hub, &client).await).await;
     assert_eq!(tokens.status, 200, "{}", tokens.body);
-    decide(&hub, client.id(), "remove").await;
+    remove(&hub, client.id()).await;
     let token = tokens.json()["access_token"].as_str().unwrap().to_owned();
     assert_eq!(hub.ask_userinfo(&token).await.status, 401, "revoked at once");
     let log = hub.audit_text();
@@ -65,9 +103,10 @@ async fn a_pending_registration_signs_in_no_one_until_an_operator_approves_it() 
         assert!(log.contains(event), "{event} is missing: {log}");
     }
     let path = "/admin/clients/dcr-unknown/approve";
-    let unknown = post_admin(&hub, path, &json!({ "reason": "ticket 4711" })).await;
-    assert_eq!(unknown.status, 404);
-    let without_reason = post_admin(&hub, path, &json!({ "reason": "" })).await;
+    let approval = json!({ "fingerprint": "0", "reason": "ticket 4711" });
+    assert_eq!(post_admin(&hub, path, &approval).await.status, 404);
+    let without_reason = json!({ "fingerprint": "0", "reason": "" });
+    let without_reason = post_admin(&hub, path, &without_reason).await;
     assert_eq!(without_reason.json()["code"], "Y500105");
 }
 
@@ -83,7 +122,7 @@ async fn an_initial_access_token_has_an_end_a_number_and_its_own_scopes() {
     assert_eq!(error(&post(&hub, Some("x"), &metadata()).await), (401, "invalid_token".into()));
 
     let waiting = create_token(&hub, json!({ "approved": false, "scopes": ["openid"] })).await;
-    let client = register(&hub, Some(&waiting), &metadata()).await;
+    let client = register(&hub, Some(&waiting), &other_metadata()).await;
     assert_eq!((client.text("registration_status"), client.text("scope")), ("pending", "openid"));
 
     let short = create_token(&hub, json!({ "days": 1 })).await;
@@ -102,6 +141,13 @@ async fn an_initial_access_token_has_an_end_a_number_and_its_own_scopes() {
         json!({ "purpose": "the corner shop", "registrations": 0, "days": 7, "scopes": ["openid"] }),
         json!({ "purpose": "the corner shop", "registrations": 1, "days": 7, "scopes": ["x"] }),
         json!({ "purpose": "the corner shop" }),
+        token_for_host("https://shop.example"),
+        token_for_host("*.shop.example"),
+        token_for_host("shop.example:443"),
+        token_for_host("shop.example/callback"),
+        token_for_host("10.0.0.7"),
+        token_for_host("shop_1.example"),
+        token_for_host(""),
     ] {
         let answer = post_admin(&hub, "/admin/initial-access-tokens", &wrong).await;
         assert_eq!((answer.status, &answer.json()["code"]), (400, &json!("Y500121")));
@@ -116,7 +162,7 @@ async fn an_exported_file_passes_the_check_and_keeps_id_and_secret() {
     let client = register(&hub, Some(&token), &metadata()).await;
     let file = export(&hub, client.id()).await;
     assert!(!file.contains(client.text("client_secret")), "{file}");
-    let restarted: Registered = {
+    let restarted: TestClient = {
         let off = hub.folder().join("passerelle.toml");
         let text = std::fs::read_to_string(&off).unwrap().replace(BY_TOKEN, "");
         std::fs::write(&off, text).unwrap();

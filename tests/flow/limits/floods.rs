@@ -115,3 +115,41 @@ async fn a_flood_that_fetches_its_pages_is_refused_and_shuts_out_no_other_networ
     }
     assert!(!begin_and_fetch(0).await, "the flood goes on");
 }
+
+/// Requests with names that a stranger invents, each of them a refusal of another kind.
+fn invented(number: usize) -> Vec<TestRequest> {
+    let name = format!("invented-{number}");
+    let form = [("grant_type", "authorization_code"), ("code", &name), ("client_id", &name)];
+    vec![
+        TestRequest::get().uri(&Authorize::by("bakery").with("client_id", &name).url()),
+        TestRequest::get().uri(&Authorize::by("bakery").with("scope", &name).url()),
+        TestRequest::get().uri(&Authorize::by("bakery").with("acr_values", &name).url()),
+        TestRequest::get().uri(&format!("/{name}/{name}")),
+        TestRequest::get().uri(&format!("/api/v2/callback/{name}?state={name}&code={name}")),
+        TestRequest::get().uri(&format!("/api/v2/interaction/{name}")),
+        TestRequest::post().uri("/api/v2/token").set_form(form),
+        TestRequest::post().uri("/api/v2/checktoken").set_form(form),
+    ]
+}
+
+#[actix_web::test]
+async fn a_flood_of_invented_names_makes_no_metric_series() {
+    let hub = TestHub::start().await;
+    let series = || {
+        let metrics = hub.metrics.render();
+        assert!(!metrics.contains("invented"), "{metrics}");
+        metrics.lines().filter(|line| !line.starts_with('#')).count()
+    };
+    let at_the_start = series();
+    for request in invented(0) {
+        hub.send(request).await;
+    }
+    let after_one_of_each = series();
+    assert!(after_one_of_each > at_the_start, "nothing was counted");
+    for number in 1..100 {
+        for request in invented(number) {
+            hub.send(request).await;
+        }
+    }
+    assert_eq!(series(), after_one_of_each);
+}

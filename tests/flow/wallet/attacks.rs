@@ -1,12 +1,8 @@
 //! Attacks on a login with a wallet in the same device, each test named after one.
 
-use openssl::pkey::PKey;
-use passerelle::testing::wallet_credentials::sd_jwt::{SdJwtPresentation, disclosure};
-use passerelle::testing::wallet_credentials::{CertificateSpec, TestAuthority};
 use serde_json::{Value, json};
 
 use super::scripted::{Wallet, WalletRequest, wallet_page};
-use crate::hub::TestHub;
 
 #[actix_web::test]
 async fn session_fixation_a_link_sent_to_a_victim_signs_the_attacker_in_nowhere() {
@@ -124,90 +120,4 @@ async fn a_response_that_is_not_encrypted_as_requested_is_refused() {
     // None of them used the request up.
     let redirect = wallet.respond(&hub, &request, &wallet.present(&request, &hub)).await;
     browser.open(&redirect).await.consent().await.received();
-}
-
-/// Changes a true presentation, and returns the code of the login's failure.
-async fn failure_of(
-    wallet: &Wallet,
-    hub: &TestHub,
-    lie: impl FnOnce(&mut SdJwtPresentation),
-) -> String {
-    let browser = hub.browser();
-    let request = WalletRequest::fetch(hub, &wallet_page(&browser).await).await;
-    let mut pid = wallet.pid(&request, hub);
-    lie(&mut pid);
-    let redirect = wallet.respond(hub, &request, &pid.present()).await;
-    let page = browser.open(&redirect).await;
-    assert!(page.is_choice(), "{}", page.answer.body);
-    page.references().join(" ")
-}
-
-#[actix_web::test]
-async fn a_lying_wallet_does_not_sign_its_user_in() {
-    let wallet = Wallet::new();
-    let hub = wallet.hub("").await;
-    let now = hub.now().seconds();
-    type Lie = Box<dyn FnOnce(&mut SdJwtPresentation)>;
-    let lies: Vec<(&str, &str, Lie)> = vec![
-        (
-            "audience",
-            "Y020510",
-            Box::new(|pid| {
-                pid.key_binding_payload["aud"] = json!("x509_hash:another");
-            }),
-        ),
-        ("nonce", "Y020510", Box::new(|pid| pid.key_binding_payload["nonce"] = json!("old"))),
-        (
-            "stale key binding",
-            "Y020510",
-            Box::new(move |pid| {
-                pid.key_binding_payload["iat"] = json!(now - 3600);
-            }),
-        ),
-        (
-            "another holder",
-            "Y020510",
-            Box::new(|pid| {
-                pid.holder_key = PKey::from_ec_key(
-                    openssl::ec::EcKey::generate(
-                        &openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1)
-                            .unwrap(),
-                    )
-                    .unwrap(),
-                )
-                .unwrap();
-            }),
-        ),
-        (
-            "expired",
-            "Y020512",
-            Box::new(move |pid| {
-                pid.payload["iat"] = json!(now - 7200);
-                pid.payload["exp"] = json!(now - 3600);
-            }),
-        ),
-        (
-            "untrusted issuer",
-            "Y020511",
-            Box::new(|pid| {
-                let stranger = TestAuthority::new("Stranger").issue(&CertificateSpec::signer());
-                pid.header["x5c"] = stranger.x5c();
-                pid.issuer_key = stranger.key;
-            }),
-        ),
-        ("withheld claim", "Y020514", Box::new(|pid| drop(pid.disclosures.pop()))),
-        ("another type", "Y020510", Box::new(|pid| pid.payload["vct"] = json!("urn:my:pid"))),
-        (
-            "changed claim",
-            "Y020510",
-            Box::new(|pid| {
-                let name = disclosure("s9", Some("given_name"), &json!("Mallory"));
-                pid.disclosures[0] = name;
-            }),
-        ),
-    ];
-    for (what, code, lie) in lies {
-        let references = failure_of(&wallet, &hub, lie).await;
-        assert!(references.contains(code), "{what}: {references}");
-    }
 }

@@ -1,8 +1,13 @@
 //! A wallet that does what a test says, and the hub that trusts its issuer.
 
 use actix_web::test::TestRequest;
+use ciborium::Value as Cbor;
 use openssl::x509::X509;
 use passerelle::digest;
+use passerelle::testing::wallet_credentials::mdoc::{
+    IssuedElement, MdocPresentation, cbor_member_mut, date, date_time, map, redirect_transcript,
+    security_object,
+};
 use passerelle::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
 use passerelle::testing::wallet_credentials::{CertificateSpec, TestAuthority, TestSigner};
 use passerelle::token::response_key::encrypt_response;
@@ -39,6 +44,16 @@ claims = ["given_name", "birth_family_name", "birthdate", "/place_of_birth/local
 optional_claims = ["nationalities"]
 "#;
 
+/// Accepts the PID as an mdoc, too.
+pub const MDOC_CREDENTIAL: &str = r#"
+[[kind.openid4vp.credentials]]
+id = "pid-mdoc"
+format = "mso_mdoc"
+types = ["eu.europa.ec.eudi.pid.1"]
+claims = ["given_name", "family_name_birth", "birth_date", "place_of_birth", "sex", "personal_administrative_number", "issuing_country"]
+optional_claims = ["nationality"]
+"#;
+
 pub struct Wallet {
     /// The authority of the issuer, which the hub trusts.
     pub authority: TestAuthority,
@@ -46,6 +61,7 @@ pub struct Wallet {
 }
 
 /// A request as the wallet has it.
+#[derive(Clone)]
 pub struct WalletRequest {
     /// The link of the page; empty if the request was fetched otherwise.
     link: String,
@@ -58,7 +74,7 @@ pub async fn wallet_page<'h>(browser: &'h Browser<'h>) -> Page<'h> {
     browser.authorize(&Authorize::by("bakery")).await.choose("wallet").await
 }
 
-fn certificate_spec() -> CertificateSpec {
+pub fn certificate_spec() -> CertificateSpec {
     // Wide enough for the clock of every test.
     CertificateSpec { not_before: -900, not_after: 900, ..CertificateSpec::signer() }
 }
@@ -71,19 +87,28 @@ impl Wallet {
 
     /// Starts a hub with more keys in the table of the connector.
     pub async fn hub(&self, more: &str) -> TestHub {
+        self.hub_with_settings("", more).await
+    }
+
+    /// Starts a hub with more settings, and with more keys in the table of the connector.
+    pub async fn hub_with_settings(&self, settings: &str, more: &str) -> TestHub {
+        TestHub::with_files(settings, &self.files(more, "")).await
+    }
+
+    /// Returns the files of the connector, with more keys in its table and more credentials.
+    pub fn files(&self, more: &str, credentials: &str) -> [(&'static str, String); 4] {
         let access_authority = TestAuthority::new("Access authority");
         let access = access_authority.issue(&certificate_spec());
         let leaf = X509::from_der(&access.chain[0]).unwrap().to_pem().unwrap();
         let chain = [leaf, access_authority.pem()].concat();
         let key = access.key.private_key_to_pem_pkcs8().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        let files = [
-            ("connectors/wallet.toml", CONNECTOR.replace("{more}", more)),
+        [
+            ("connectors/wallet.toml", CONNECTOR.replace("{more}", more) + credentials),
             ("wallet/access.pem", text(chain)),
             ("secrets/connectors/wallet/access.key", text(key)),
             ("wallet/issuers.pem", text(self.authority.pem())),
-        ];
-        TestHub::with_files("", &files).await
+        ]
     }
 
     /// Returns Angela's PID for a request, before it is signed.
@@ -109,6 +134,32 @@ impl Wallet {
         pid.key_binding_payload = json!({
             "aud": request.claims["client_id"], "nonce": request.claims["nonce"], "iat": now,
         });
+        pid
+    }
+
+    /// Returns the same PID as an mdoc, before it is signed.
+    pub fn mdoc(&self, request: &WalletRequest, hub: &TestHub) -> MdocPresentation {
+        let now = hub.now().seconds();
+        let mut pid = MdocPresentation::of_pid(&self.issuer);
+        let birthplace = map([("locality", "Paris 7e".into()), ("country", "FR".into())]);
+        pid.elements = vec![
+            IssuedElement::new(1, "given_name", "Angela Claire Louise"),
+            IssuedElement::new(2, "family_name_birth", "Dubois"),
+            IssuedElement::new(3, "birth_date", date("1962-08-24")),
+            IssuedElement::new(4, "place_of_birth", birthplace),
+            IssuedElement::new(5, "sex", 2),
+            IssuedElement::new(6, "personal_administrative_number", "2620875107001"),
+            IssuedElement::new(7, "issuing_country", "FR"),
+        ];
+        pid.security_object = security_object(&pid.elements, &pid.device_key);
+        pid.security_object.as_map_mut().unwrap().retain(|(key, _)| *key != Cbor::from("status"));
+        let [signed, until] = [now - 1000, now + 86_400].map(date_time);
+        *cbor_member_mut(&mut pid.security_object, "validityInfo") =
+            map([("signed", signed.clone()), ("validFrom", signed), ("validUntil", until)]);
+        let text = |name: &str| request.claims[name].as_str().unwrap();
+        let key = request.key_thumbprint();
+        pid.transcript =
+            redirect_transcript(text("client_id"), text("nonce"), Some(&key), text("response_uri"));
         pid
     }
 
@@ -139,7 +190,18 @@ impl Wallet {
         request: &WalletRequest,
         presentation: &str,
     ) -> String {
-        let response = request.encrypt(&json!({ "vp_token": { "pid": [presentation] } }));
+        self.respond_with(hub, request, "pid", presentation).await
+    }
+
+    /// The same, for any credential of the query.
+    pub async fn respond_with(
+        &self,
+        hub: &TestHub,
+        request: &WalletRequest,
+        credential: &str,
+        presentation: &str,
+    ) -> String {
+        let response = request.encrypt(&json!({ "vp_token": { credential: [presentation] } }));
         let answer = self.post(hub, request, &[("response", &response)]).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         let body: Value = serde_json::from_str(&answer.body).unwrap();
@@ -174,6 +236,12 @@ impl WalletRequest {
         Self { link: String::new(), path: path.to_owned(), header: part(0), claims: part(1) }
     }
 
+    /// Reads the request that the page gives to the Digital Credentials API.
+    pub fn from_page(page: &Page<'_>) -> Self {
+        let (_, rest) = page.answer.body.split_once("data-request=\"").unwrap();
+        Self::read(rest.split('"').next().unwrap(), "")
+    }
+
     pub fn path(&self) -> String {
         self.path.clone()
     }
@@ -185,9 +253,18 @@ impl WalletRequest {
         pairs.find(|(known, _)| known == name).unwrap().1.into_owned()
     }
 
+    /// Returns the key of the request.
+    pub fn key(&self) -> &serde_json::Map<String, Value> {
+        self.claims["client_metadata"]["jwks"]["keys"][0].as_object().unwrap()
+    }
+
+    /// Returns the thumbprint of the key, which is its `kid`.
+    pub fn key_thumbprint(&self) -> [u8; 32] {
+        digest::from_base64url(self.key()["kid"].as_str().unwrap()).unwrap().try_into().unwrap()
+    }
+
     /// Encrypts a response to the key of the request.
     pub fn encrypt(&self, response: &Value) -> String {
-        let key = self.claims["client_metadata"]["jwks"]["keys"][0].as_object().unwrap();
-        encrypt_response(key, "A128GCM", response.to_string().as_bytes()).unwrap()
+        encrypt_response(self.key(), "A128GCM", response.to_string().as_bytes()).unwrap()
     }
 }

@@ -153,3 +153,40 @@ async fn diagnostics_of_a_directory_contain_no_values_of_entries() {
         "{diagnostics:?}"
     );
 }
+
+/// `SearchEntry::construct` of `ldap3` panics on each of the malformed ones.
+#[test]
+fn a_malformed_entry_is_refused_without_a_panic() {
+    use ldap3::ResultEntry;
+    use ldap3::asn1::{PL, StructureTag, TagClass};
+
+    use crate::connector::ldap::directory::read_entry;
+
+    let tag = |id, payload| StructureTag { class: TagClass::Universal, id, payload };
+    let text = |bytes: &[u8]| tag(4, PL::P(bytes.to_vec()));
+    let list = |parts: &[StructureTag]| tag(16, PL::C(parts.to_vec()));
+    let read =
+        |id, parts: &[StructureTag]| read_entry(ResultEntry::new(tag(id, PL::C(parts.to_vec()))));
+    let mail = list(&[text(b"mail"), list(&[text(b"ada@example.org")])]);
+    let photo = list(&[text(b"photo"), list(&[text(b"\xff\xd8"), text(b"text")])]);
+    let entry = read(4, &[text(b"uid=ada"), list(&[mail.clone(), photo])]).unwrap();
+    assert_eq!(
+        (entry.dn.as_str(), &entry.attrs["mail"][..]),
+        ("uid=ada", &["ada@example.org".to_owned()][..])
+    );
+    assert_eq!(entry.bin_attrs["photo"], [b"\xff\xd8".to_vec(), b"text".to_vec()]);
+    let malformed: [&[StructureTag]; 8] = [
+        &[],
+        &[text(b"uid=ada")],
+        &[text(b"\xff"), list(&[])],
+        &[list(&[]), list(&[])],
+        &[text(b"uid=ada"), text(b"mail")],
+        &[text(b"uid=ada"), list(&[text(b"mail")])],
+        &[text(b"uid=ada"), list(&[list(&[text(b"\xff"), list(&[])])])],
+        &[text(b"uid=ada"), list(&[list(&[text(b"mail"), list(&[list(&[])])])])],
+    ];
+    for parts in malformed {
+        assert!(read(4, parts).is_none(), "{parts:?}");
+    }
+    assert!(read(5, &[text(b"uid=ada"), list(&[mail])]).is_none(), "another message");
+}

@@ -15,6 +15,7 @@ fn settings(format: CredentialFormat, claims: &[&str], optional: &[&str]) -> Cre
         namespace: None,
         claims: owned(claims),
         optional_claims: owned(optional),
+        retained_claims: Vec::new(),
     }
 }
 
@@ -59,6 +60,27 @@ fn one_of_several_credentials_is_presented() {
             ],
         })
     );
+}
+
+#[test]
+fn retained_claims_are_announced() {
+    let file = CredentialSettings {
+        retained_claims: vec!["/sex".into()],
+        ..settings(CredentialFormat::MsoMdoc, &["sex"], &["nationality"])
+    };
+    let query = CredentialQuery::from(&file);
+    let dcql = dcql_query(std::slice::from_ref(&query), &[]);
+    let claims = dcql["credentials"][0]["claims"].as_array().unwrap();
+    let retained: Vec<_> = claims.iter().map(|claim| claim["intent_to_retain"].clone()).collect();
+    assert_eq!(retained, [true, false]);
+}
+
+#[test]
+fn a_claim_is_required_however_its_path_is_spelled() {
+    let file = settings(CredentialFormat::MsoMdoc, &["/birth_date", "resident_city"], &["sex"]);
+    assert!(file.requires("birthdate") && file.requires("/birthdate"));
+    assert!(file.requires("/address/locality") && !file.requires("address"));
+    assert!(file.requests("/sex") && !file.requires("sex") && !file.requests("birthdate"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use ciborium::Value as Cbor;
 
-use super::unsigned;
+use super::as_unsigned;
 use crate::connector::openid4vp::cbor::{embedded_cbor, member, parse_cbor};
 use crate::connector::openid4vp::presentation_error::PresentationError;
 
@@ -23,7 +23,7 @@ pub fn single_document(response: &Cbor) -> Result<Document<'_>, PresentationErro
     if !["1.0", "1.1"].contains(&version) {
         return Err(PresentationError::ResponseVersion);
     }
-    let status = member(response, "status").and_then(unsigned);
+    let status = member(response, "status").and_then(as_unsigned);
     if status != Some(0) {
         return Err(PresentationError::ResponseStatus);
     }

@@ -4,7 +4,7 @@ use chrono::DateTime;
 use ciborium::Value as Cbor;
 use openssl::hash::MessageDigest;
 
-use super::unsigned;
+use super::as_unsigned;
 use crate::connector::openid4vp::cbor::member;
 use crate::connector::openid4vp::credential::StatusReference;
 use crate::connector::openid4vp::presentation_error::PresentationError;
@@ -91,7 +91,7 @@ impl MobileSecurityObject {
     /// Returns the digest of an element.
     pub fn value_digest(&self, namespace: &str, id: u64) -> Option<&[u8]> {
         let digests = member(&self.value_digests, namespace)?.as_map()?;
-        let digest = digests.iter().find(|(key, _)| unsigned(key) == Some(id));
+        let digest = digests.iter().find(|(key, _)| as_unsigned(key) == Some(id));
         digest.and_then(|(_, digest)| digest.as_bytes()).map(Vec::as_slice)
     }
 
@@ -140,7 +140,7 @@ fn status_reference(object: &Cbor) -> Result<Option<StatusReference>, Presentati
     let Some(status) = member(object, "status") else { return Ok(None) };
     let reference = member(status, "status_list").and_then(|list| {
         let uri = member(list, "uri")?.as_text()?.to_owned();
-        Some(StatusReference { uri, index: unsigned(member(list, "idx")?)? })
+        Some(StatusReference { uri, index: as_unsigned(member(list, "idx")?)? })
     });
     reference.map(Some).ok_or(PresentationError::InvalidStatusReference)
 }

@@ -76,6 +76,30 @@ fn each_bad_setting_is_named_with_its_fix() {
                 "does not require",
             ),
             (
+                "[\"personal_administrative_number\", \"issuing_country\"]",
+                "[\"/personal_administrative_number\"]",
+                "kind.openid4vp.subject_claims",
+                "another country",
+            ),
+            (
+                "[\"personal_administrative_number\", \"issuing_country\"]",
+                "[\"/family_name/~2\"]",
+                "kind.openid4vp.subject_claims",
+                "family_name/~2",
+            ),
+            (
+                "subject_claims",
+                "cross_device_url = \"javascript:alert(1)//\"\nsubject_claims",
+                "kind.openid4vp.cross_device_url",
+                "no address",
+            ),
+            (
+                "types =",
+                "retained_claims = [\"family_name\"]\ntypes =",
+                "kind.openid4vp.credentials[0].retained_claims",
+                "only requests for an mdoc",
+            ),
+            (
                 "id = \"pid\"",
                 "id = \"p d\"",
                 "kind.openid4vp.credentials[0].id",
@@ -102,4 +126,13 @@ fn each_bad_setting_is_named_with_its_fix() {
             ),
         ],
     );
+}
+
+#[test]
+fn the_subject_needs_no_particular_spelling_of_its_claims() {
+    let pointers = WALLET.replace(
+        "subject_claims = [\"personal_administrative_number\", \"issuing_country\"]",
+        "subject_claims = [\"/personal_administrative_number\", \"/issuing_country\"]",
+    );
+    check(&pointers, &[]);
 }

@@ -1,5 +1,5 @@
-//! The example of RFC 9901 §5. Its issuer has no certificate, so that the parts are verified one by
-//! one.
+//! The examples of RFC 9901 §5, appendix A.1 and appendix A.3. Their issuer has no certificate, so
+//! that the parts are verified one by one.
 
 use serde_json::json;
 
@@ -9,18 +9,36 @@ use crate::connector::openid4vp::credential::{
 };
 use crate::connector::openid4vp::trust::TrustAnchors;
 
-const PRESENTATION: &str =
+const SECTION_5: &str =
     include_str!("../../../../tests/fixtures/openid4vp/rfc9901-section-5.2.txt");
+const APPENDIX_A_1: &str =
+    include_str!("../../../../tests/fixtures/openid4vp/rfc9901-appendix-a-1.txt");
+const APPENDIX_A_3: &str =
+    include_str!("../../../../tests/fixtures/openid4vp/rfc9901-appendix-a-3.txt");
 
-fn presentation() -> String {
-    PRESENTATION.lines().collect()
+/// Returns an example without its line breaks; one without a key binding gets a text in its place.
+fn presentation(lines: &str) -> String {
+    let text: String = lines.lines().collect();
+    if text.ends_with('~') { text + "none" } else { text }
+}
+
+fn disclosed(text: &str) -> disclosures::DisclosedClaims {
+    let parts = SdJwtParts::parse(text).unwrap();
+    let jws = UnverifiedJws::parse(parts.issuer_jwt).unwrap();
+    disclosures::disclose(jws.claims, &parts.disclosures).unwrap()
+}
+
+/// The key of the holder in every example.
+fn confirmation() -> Value {
+    json!({ "jwk": {
+        "kty": "EC", "crv": "P-256",
+        "x": "TCAER19Zvu3OHF4j4W4vfSVoHIP1ILilDls7vCeGemc",
+        "y": "ZxjiWWbZMQGHVWKVQ4hbSIirsVfuecCE6t4jT9F2HZQ",
+    } })
 }
 
 #[test]
-fn the_issuers_signature_of_the_standards_example_is_verified() {
-    let text = presentation();
-    let parts = SdJwtParts::parse(&text).unwrap();
-    let jws = UnverifiedJws::parse(parts.issuer_jwt).unwrap();
+fn the_issuers_signatures_of_the_standards_examples_are_verified() {
     // RFC 9901 appendix A.5.
     let key = json!({
         "kty": "EC", "crv": "P-256",
@@ -28,26 +46,50 @@ fn the_issuers_signature_of_the_standards_example_is_verified() {
         "y": "Xv5zWwuoaTgdS6hV43yI6gBwTnjukmFQQnJ_kCxzqk8",
     });
     let key = HolderKey::from_jwk(key.as_object().unwrap()).unwrap();
-    assert!(key.verifies(jws.message.as_bytes(), &jws.signature));
+    for example in [SECTION_5, APPENDIX_A_1, APPENDIX_A_3] {
+        let text = presentation(example);
+        let parts = SdJwtParts::parse(&text).unwrap();
+        let jws = UnverifiedJws::parse(parts.issuer_jwt).unwrap();
+        assert!(key.verifies(jws.message.as_bytes(), &jws.signature));
+    }
+}
+
+#[test]
+fn the_claims_of_the_appendixes_are_disclosed() {
+    let nested = disclosed(&presentation(APPENDIX_A_1));
+    let expected = json!({
+        "iss": "https://issuer.example.com",
+        "iat": 1_683_000_000,
+        "exp": 1_883_000_000,
+        "address": { "region": "港区", "country": "JP" },
+    });
+    assert_eq!(Value::Object(nested.claims), expected);
+    assert_eq!(nested.paths.len(), 2);
+    let pid = disclosed(&presentation(APPENDIX_A_3));
+    let expected = json!({
+        "iss": "https://pid-issuer.bund.de.example",
+        "iat": 1_683_000_000,
+        "exp": 1_883_000_000,
+        "vct": "urn:eudi:pid:de:1",
+        "cnf": confirmation(),
+        "age_equal_or_over": { "18": true },
+        "nationalities": ["DE"],
+    });
+    assert_eq!(Value::Object(pid.claims), expected);
+    // The claim, and the one in it.
+    assert_eq!(pid.paths.len(), 3);
 }
 
 #[test]
 fn the_claims_of_the_standards_example_are_disclosed() {
-    let text = presentation();
-    let parts = SdJwtParts::parse(&text).unwrap();
-    let jws = UnverifiedJws::parse(parts.issuer_jwt).unwrap();
-    let disclosed = disclosures::disclose(jws.claims, &parts.disclosures).unwrap();
+    let disclosed = disclosed(&presentation(SECTION_5));
     let expected = json!({
         "iss": "https://issuer.example.com",
         "iat": 1_683_000_000,
         "exp": 1_883_000_000,
         "sub": "user_42",
         "nationalities": ["US"],
-        "cnf": { "jwk": {
-            "kty": "EC", "crv": "P-256",
-            "x": "TCAER19Zvu3OHF4j4W4vfSVoHIP1ILilDls7vCeGemc",
-            "y": "ZxjiWWbZMQGHVWKVQ4hbSIirsVfuecCE6t4jT9F2HZQ",
-        } },
+        "cnf": confirmation(),
         "family_name": "Doe",
         "address": {
             "street_address": "123 Main St", "locality": "Anytown",
@@ -60,9 +102,15 @@ fn the_claims_of_the_standards_example_are_disclosed() {
 }
 
 #[test]
-fn the_key_binding_of_the_standards_example_is_verified() {
-    let text = presentation();
-    let parts = SdJwtParts::parse(&text).unwrap();
+fn the_key_bindings_of_the_standards_examples_are_verified() {
+    for example in [SECTION_5, APPENDIX_A_3] {
+        assert_key_binding(&presentation(example));
+    }
+}
+
+#[track_caller]
+fn assert_key_binding(text: &str) {
+    let parts = SdJwtParts::parse(text).unwrap();
     let jws = UnverifiedJws::parse(parts.issuer_jwt).unwrap();
     let key = holder_key(&jws.claims).unwrap();
     let credential = ExpectedCredential {

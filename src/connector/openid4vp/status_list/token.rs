@@ -191,6 +191,38 @@ mod tests {
         assert_eq!(statuses(&two_bits, 12), [1, 2, 0, 3, 0, 1, 0, 1, 1, 2, 3, 3]);
     }
 
+    /// Token Status List appendix C.1 and C.2: every entry that is not named is 0.
+    #[test]
+    fn the_lists_of_the_standards_appendix_are_right() {
+        const C_1: &str =
+            include_str!("../../../../tests/fixtures/openid4vp/token-status-list-appendix-c-1.txt");
+        const C_2: &str =
+            include_str!("../../../../tests/fixtures/openid4vp/token-status-list-appendix-c-2.txt");
+        let entries = [
+            (0, 1),
+            (1993, 2),
+            (25_460, 1),
+            (159_495, 3),
+            (495_669, 1),
+            (554_353, 1),
+            (645_645, 2),
+            (723_232, 1),
+            (854_545, 1),
+            (934_534, 2),
+            (1_000_345, 3),
+        ];
+        for (bits, text, highest) in [(1, C_1, 1), (2, C_2, 3)] {
+            let text: String = text.lines().collect();
+            let list = inflate(&digest::from_base64url(&text).unwrap()).unwrap();
+            let list = StatusList { bits, statuses: list, ttl: None, expires_at: None };
+            let statuses = statuses(&list, 1 << 20).into_iter().zip(0..);
+            let set: Vec<_> = statuses.filter(|(status, _)| *status != 0).collect();
+            let expected = entries.map(|(index, status): (u64, u8)| (status.min(highest), index));
+            assert_eq!(set, expected, "{bits} bits");
+            assert_eq!(list.check(1 << 20), Err(StatusError::OutOfRange));
+        }
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_decompressed_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {

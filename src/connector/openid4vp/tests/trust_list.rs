@@ -6,7 +6,7 @@ use openssl::rsa::Rsa;
 use serde_json::{Value, json};
 
 use crate::connector::openid4vp::presentation_error::PresentationError::{
-    CertificateMissing, IssuerUntrusted,
+    CertificateMissing, CertificateUsage, IssuerUntrusted,
 };
 use crate::connector::openid4vp::trust::{CertificatePurpose, TrustAnchors};
 use crate::connector::openid4vp::trust_list::TrustListError::*;
@@ -32,7 +32,11 @@ struct Lists {
 
 impl Lists {
     fn new(service_types: &[&str]) -> Self {
-        let operator = TestAuthority::new("List operator");
+        Self::of_operator(TestAuthority::new("List operator"), service_types)
+    }
+
+    /// Returns a list whose accepted signers are this operator.
+    fn of_operator(operator: TestAuthority, service_types: &[&str]) -> Self {
         let source = TrustListSource {
             url: URL.into(),
             signers: operator.anchors(),
@@ -63,7 +67,7 @@ impl Lists {
     /// Returns true if a credential of the listed issuer is trusted.
     async fn trusts(&self) -> bool {
         let signer = self.issuer.issue(&CertificateSpec::signer());
-        let anchors = self.sources.anchors().await;
+        let anchors = self.sources.current_trust().await.anchors;
         let purpose = CertificatePurpose::SdJwtVc;
         anchors.verify_chain(&signer.chain, purpose, PRESENTED_AT).is_ok()
     }
@@ -89,7 +93,7 @@ fn assert_lie(reason: TrustListError, lie: impl FnOnce(&mut UnsignedList)) {
         let lists = Lists::new(&[PID_ISSUANCE]);
         lists.serve(lie);
         assert!(!lists.trusts().await);
-        assert_eq!(lists.sources.anchors().await.len(), 1);
+        assert_eq!(lists.sources.current_trust().await.anchors.len(), 1);
         assert_eq!(lists.error().await, Some(reason));
     });
 }
@@ -99,7 +103,7 @@ async fn a_signed_list_gives_anchors() {
     for types in [&[][..], &[PID_ISSUANCE]] {
         let lists = Lists::new(types);
         assert!(lists.trusts().await);
-        assert_eq!(lists.sources.anchors().await.len(), 2);
+        assert_eq!(lists.sources.current_trust().await.anchors.len(), 2);
         assert_eq!(lists.server.calls(), 1);
         let state = lists.sources.refresh().await.remove(0).unwrap();
         assert_eq!((state.anchors, state.url.as_str()), (1, URL));
@@ -134,7 +138,7 @@ async fn the_last_good_copy_serves_until_its_next_update() {
     assert!(lists.trusts().await);
     lists.clock.advance(Duration::from_secs(4 * 86_400));
     assert!(!lists.trusts().await);
-    assert_eq!(lists.sources.anchors().await.len(), 1);
+    assert_eq!(lists.sources.current_trust().await.anchors.len(), 1);
 }
 
 #[tokio::test]
@@ -158,7 +162,8 @@ async fn a_removed_issuer_is_not_trusted_any_more() {
 async fn an_unreachable_list_leaves_the_pinned_anchors() {
     let lists = Lists::new(&[]);
     lists.server.stop();
-    assert_eq!(lists.sources.anchors().await.len(), 1);
+    assert_eq!(lists.sources.current_trust().await.anchors.len(), 1);
+    assert!(lists.sources.current_trust().await.is_incomplete);
     assert!(matches!(lists.error().await, Some(Unreachable(_))));
     lists.serve(|_| {});
     assert!(lists.trusts().await);
@@ -217,9 +222,44 @@ fn malformed_lists_are_refused() {
     let certificates = |list: &mut UnsignedList, value: Value| {
         service(list)["ServiceDigitalIdentity"]["X509Certificates"] = value;
     };
-    assert_lie(Malformed, |list| certificates(list, json!([{ "val": "%" }])));
-    assert_lie(Malformed, |list| certificates(list, json!([{ "val": "AAAA" }])));
+    assert_lie(Empty, |list| certificates(list, json!([{ "val": "%" }])));
+    assert_lie(Empty, |list| certificates(list, json!([{ "val": "AAAA" }, {}])));
     assert_lie(Version, |list| scheme(list)["LoTEVersionIdentifier"] = json!(2));
+}
+
+#[tokio::test]
+async fn a_certificate_that_cannot_be_parsed_leaves_the_others_of_its_list() {
+    let lists = Lists::new(&[]);
+    lists.serve(|list| {
+        let certificates = &mut service(list)["ServiceDigitalIdentity"]["X509Certificates"];
+        let certificates = certificates.as_array_mut().unwrap();
+        certificates.insert(0, json!({ "val": "AAAA" }));
+        certificates.push(json!({ "val": "%" }));
+    });
+    assert!(lists.trusts().await);
+    let state = lists.sources.refresh().await.remove(0).unwrap();
+    assert_eq!((state.anchors, state.skipped), (1, 2));
+    assert!(!lists.sources.current_trust().await.is_incomplete);
+}
+
+#[tokio::test]
+async fn a_pinned_self_signed_signer_signs_its_list_and_no_other_does() {
+    let authority = CertificateSpec::authority("List operator");
+    for (spec, expected) in [
+        (CertificateSpec::signer(), None),
+        (CertificateSpec { has_key_usage: false, ..authority.clone() }, None),
+        // It may sign certificates only.
+        (authority, Some(Certificate(CertificateUsage))),
+    ] {
+        let operator = TestAuthority::with_spec(&spec);
+        let mut lists = Lists::of_operator(operator.clone(), &[]);
+        lists.signer = operator.as_signer();
+        lists.serve(|_| {});
+        assert_eq!(lists.error().await, expected);
+        lists.signer = TestAuthority::with_spec(&spec).as_signer();
+        lists.serve(|_| {});
+        assert_eq!(lists.error().await, Some(Certificate(IssuerUntrusted)), "another key");
+    }
 }
 
 #[test]
@@ -248,5 +288,5 @@ fn an_empty_source_trusts_nothing() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let server = Arc::new(DocumentServer::default());
     let sources = TrustSources::new(TrustAnchors::default(), Vec::new(), server, Env::system());
-    assert!(runtime.block_on(sources.anchors()).is_empty());
+    assert!(runtime.block_on(sources.current_trust()).anchors.is_empty());
 }

@@ -54,6 +54,8 @@ pub enum TrustListError {
 /// A verified list.
 pub struct TrustList {
     pub anchors: TrustAnchors,
+    /// Number of certificates of accepted services that can't be parsed.
+    pub skipped: usize,
     pub sequence_number: u64,
     pub next_update: Timestamp,
 }
@@ -108,6 +110,7 @@ struct DigitalIdentity {
 
 #[derive(Deserialize)]
 struct EncodedCertificate {
+    #[serde(default)]
     val: String,
 }
 
@@ -160,15 +163,17 @@ impl TrustList {
             .map(|service| &service.service_information)
             .filter(|service| service.is_accepted(service_types));
         let encoded = accepted.flat_map(|service| &service.identity.certificates);
-        let certificates: Result<Vec<_>, _> =
-            encoded.map(|certificate| STANDARD.decode(&certificate.val)).collect();
-        let certificates = certificates.map_err(|_| TrustListError::Malformed)?;
+        // One malformed certificate must not make all other issuers of the list untrusted. Bytes
+        // that are not base64 become none, which are no certificate either.
+        let certificates: Vec<_> = encoded
+            .map(|certificate| STANDARD.decode(&certificate.val).unwrap_or_default())
+            .collect();
         let anchors = TrustAnchors::from_der(&certificates);
-        let anchors = anchors.map_err(|_| TrustListError::Malformed)?;
         if anchors.is_empty() {
             return Err(TrustListError::Empty);
         }
-        Ok(Self { anchors, sequence_number: scheme.sequence_number, next_update })
+        let skipped = certificates.len() - anchors.len();
+        Ok(Self { anchors, skipped, sequence_number: scheme.sequence_number, next_update })
     }
 }
 

@@ -137,7 +137,7 @@ fn a_flood_of_disclosures_is_refused() {
 
 #[test]
 fn an_oversized_presentation_is_refused() {
-    assert_lie(TooLarge, |p| p.disclosures.push("a".repeat(512 * 1024)));
+    assert_lie(TooLarge, |p| p.disclosures.push("a".repeat(64 * 1024)));
 }
 
 #[test]

@@ -1,0 +1,95 @@
+//! Confines the process before it has other threads, so that code which an attacker gets to run in
+//! it writes only to the hub's own folders, starts no program, and leaves no core dump
+//! (docs/security/confinement.md).
+
+mod file_access;
+mod memory;
+mod system_calls;
+
+use std::path::{Path, PathBuf};
+
+use crate::atomic_file::{create_private_folder, parent_folder};
+use crate::config::LoadedConfig;
+use crate::config::model::{AuditSink, ConfinementMode, ProcessConfig};
+use crate::telemetry::CheckFinding;
+
+/// Page that explains each finding.
+const PAGE: &str = "docs/security/confinement.md";
+
+/// Error returned when `process.confinement` is `required` and something is missing.
+#[derive(thiserror::Error, Debug)]
+#[error("the process can't be confined as process.confinement = \"required\" demands:\n{}", join_lines(.0))]
+pub struct ConfinementError(Vec<CheckFinding>);
+
+fn join_lines(findings: &[CheckFinding]) -> String {
+    findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// Confines this process as `[process]` says, and returns what it can't have. Call it before
+/// anything starts a thread: a thread that exists already stays free.
+///
+/// # Errors
+/// Returns an error if the confinement is required and incomplete.
+pub fn confine_process(loaded: &LoadedConfig) -> Result<Vec<CheckFinding>, ConfinementError> {
+    let config = &loaded.settings.process;
+    let findings = apply_protections(config, &writable_paths(loaded));
+    if config.confinement == ConfinementMode::Required && !findings.is_empty() {
+        return Err(ConfinementError(findings));
+    }
+    Ok(findings)
+}
+
+/// Applies every protection that the settings demand, and returns those that are missing.
+#[must_use]
+pub fn apply_protections(config: &ProcessConfig, writable: &[PathBuf]) -> Vec<CheckFinding> {
+    let locked = if config.lock_memory { memory::lock_memory() } else { Ok(()) };
+    if config.confinement == ConfinementMode::Off {
+        return locked.err().into_iter().collect();
+    }
+    let protections = [
+        locked,
+        memory::disable_core_dumps(),
+        find_other_threads(),
+        file_access::restrict_file_access(writable),
+        system_calls::restrict_system_calls(),
+    ];
+    protections.into_iter().filter_map(Result::err).collect()
+}
+
+/// Returns the folders that the hub writes to while it runs, creating those that are missing, and the
+/// file of the audit log, which the operator may have linked to another place.
+fn writable_paths(loaded: &LoadedConfig) -> Vec<PathBuf> {
+    let settings = &loaded.settings;
+    let log = (settings.audit.sink == AuditSink::File).then_some(settings.audit.path.as_path());
+    let audit = log.map(parent_folder);
+    let checkpoint = settings.audit.checkpoint_copy.as_deref().map(parent_folder);
+    let store = super::store::store_settings(loaded).ok().and_then(|store| store.written_folder());
+    let created = [Some(settings.state.as_path()), audit, checkpoint, store].into_iter().flatten();
+    for folder in created.clone() {
+        // The part of the hub that needs the folder reports why it can't be created.
+        let _reported_there = create_private_folder(folder);
+    }
+    let own = created.chain([settings.keys.as_path()]).filter(|folder| folder.is_dir());
+    let linked = log.filter(|log| log.exists());
+    let configured = settings.process.writable_folders.iter().map(PathBuf::as_path);
+    own.chain(linked).chain(configured).map(Path::to_path_buf).collect()
+}
+
+/// Landlock and seccomp hold for this thread and those that it starts.
+fn find_other_threads() -> Result<(), CheckFinding> {
+    let threads = std::fs::read_dir("/proc/self/task").map(Iterator::count);
+    match threads {
+        Ok(1) => Ok(()),
+        Ok(threads) => Err(CheckFinding::new(
+            format!(
+                "{} threads were started before the confinement and are free of it",
+                threads - 1
+            ),
+            "report this as a bug",
+        )),
+        Err(error) => Err(CheckFinding::new(
+            format!("the threads of this process can't be counted: {error}"),
+            "mount /proc",
+        )),
+    }
+}

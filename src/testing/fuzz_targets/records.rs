@@ -1,0 +1,88 @@
+//! What a store holds: records of a Redis server, and the snapshot of the in-memory store.
+
+use super::sample_keys::NOW;
+use super::{FuzzFunction, FuzzTarget, target};
+use crate::ids::Secret;
+use crate::login::Login;
+use crate::store::encryption::StoreEncryptionKeys;
+use crate::store::memory::MemoryStore;
+use crate::store::memory::snapshot::{self, SnapshotEntry, read_entries};
+use crate::store::{RecordKind, Store as _};
+use crate::testing::samples;
+
+pub(super) const TARGETS: &[FuzzTarget] = &[
+    #[cfg(feature = "redis")]
+    target(
+        "redis_record",
+        &["store/redis/record.rs", "store/redis/compression.rs", "store/redis/family_members.rs"],
+        redis_record,
+    ),
+    target("stored_login", &["login.rs", "login/context.rs"], stored_login),
+    target("snapshot", &["store/memory/snapshot.rs", "store/encryption.rs"], snapshot_file),
+    target(
+        "snapshot_entries",
+        &["store/memory/snapshot.rs", "store/memory/restore.rs"],
+        snapshot_entries,
+    ),
+];
+
+#[cfg(feature = "redis")]
+fn redis_record() -> FuzzFunction {
+    use crate::store::redis::compression::{compress, decompress};
+    use crate::store::redis::family_members::FamilyMember;
+    use crate::store::redis::record::{RecordHeader, encrypted_value};
+
+    let keys = StoreEncryptionKeys::new(&[Secret::new("of the seeds".to_owned())]);
+    Box::new(move |data| {
+        let _ = FamilyMember::parse(data).map(|member| member.kind);
+        let decompressed = decompress(data);
+        if let Ok(value) = &decompressed {
+            assert!(value.len() <= 8 << 20, "a decompression bomb");
+            assert_eq!(&decompress(&compress(value)).unwrap(), value);
+        }
+        let Ok((header, rest)) = RecordHeader::parse(data) else { return decompressed.is_ok() };
+        let Ok(encrypted) = encrypted_value(rest) else { return false };
+        let bytes = header.authenticated_bytes();
+        if let Ok(value) = keys.decrypt(b"location", &bytes, encrypted) {
+            let _ = decompress(&value);
+        }
+        true
+    })
+}
+
+fn stored_login() -> FuzzFunction {
+    Box::new(|data| {
+        let Ok(login) = serde_json::from_slice::<Login>(data) else { return false };
+        let stored = serde_json::to_value(&login).unwrap();
+        let again: Login = serde_json::from_value(stored.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&again).unwrap(), stored);
+        let _ = (login.outcome(), login.is_completed(), login.is_being_verified(NOW));
+        let _ = (login.expects_state("state"), login.replaced_session().is_some());
+        let _ = (login.state.name(), login.state.connector());
+        true
+    })
+}
+
+fn snapshot_file() -> FuzzFunction {
+    let keys = StoreEncryptionKeys::new(&[Secret::new("of the seeds".to_owned())]);
+    Box::new(move |data| {
+        let length = data.len() as u64;
+        let read = snapshot::read(data, length, (&keys, "hub"));
+        read.is_ok_and(|(entries, _)| entries.len() <= data.len())
+    })
+}
+
+/// The entries of a chunk, decrypted: with what an older release may have written.
+fn snapshot_entries() -> FuzzFunction {
+    Box::new(|data| {
+        let Some(entries) = read_entries(data) else { return false };
+        let mut encoded = Vec::new();
+        entries.iter().for_each(|entry| entry.encode(&mut encoded));
+        assert_eq!(encoded, data, "an entry that is written again differs");
+        let records = entries.iter().filter(|e| matches!(e, SnapshotEntry::Record { .. })).count();
+        let store = MemoryStore::new(samples::AMPLE_CAPACITIES);
+        store.restore(entries, NOW);
+        assert!(store.count(RecordKind::Login) <= records);
+        store.snapshot_entries(NOW).count() > 0
+    })
+}

@@ -1,0 +1,136 @@
+//! Answers of identity providers, directories and registers.
+
+use std::str;
+
+#[cfg(feature = "ldap")]
+use ldap3::{ResultEntry, asn1::parse_tag};
+use openidconnect::http::{HeaderMap, HeaderValue, header};
+
+use super::{FuzzFunction, FuzzTarget, split_line, target};
+use crate::connector::code_flow::{printable_ascii, split_token_response};
+#[cfg(feature = "ldap")]
+use crate::connector::ldap::directory::{filter_for, read_entry};
+use crate::connector::oauth2;
+use crate::connector::oidc::metadata::parse_provider;
+use crate::connector::oidc::settings::OidcKind;
+use crate::connector::oidc::userinfo::parse_plain;
+use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, SafeHttpClient};
+use crate::identity::Identity;
+use crate::identity::mapping::ClaimPath;
+use crate::identity::rules::{IdentityRules, RequiredClaims};
+use crate::register::http::contract::decode_answer;
+use crate::testing::samples::{self, IDP_ISSUER};
+
+pub(super) const TARGETS: &[FuzzTarget] = &[
+    target(
+        "discovery_document",
+        &["connector/oidc/metadata.rs", "connector/oidc/fapi2.rs", "egress/address_rules.rs"],
+        discovery_document,
+    ),
+    target("token_answer", &["connector/code_flow.rs"], token_answer),
+    target(
+        "userinfo_answer",
+        &["connector/oidc/userinfo.rs", "identity/rules.rs", "identity/mapping/path.rs"],
+        userinfo_answer,
+    ),
+    #[cfg(feature = "ldap")]
+    target("ldap_entry", &["connector/ldap/directory.rs"], ldap_entry),
+    target(
+        "register_answer",
+        &["register/http/contract.rs", "identity/rules.rs", "identity/pivot.rs"],
+        register_answer,
+    ),
+];
+
+fn discovery_document() -> FuzzFunction {
+    let kinds = ["", "fapi2 = true\n", "dpop = \"on\"\n"].map(|more| -> OidcKind {
+        toml::from_str(&format!("issuer = \"{IDP_ISSUER}\"\nclient_id = \"hub\"\n{more}")).unwrap()
+    });
+    let http = SafeHttpClient::new(AllowedSchemes::HttpsOnly, &[], CallLimits::DEFAULT).unwrap();
+    Box::new(move |data| {
+        let mut accepted = false;
+        for kind in &kinds {
+            let Ok(provider) = parse_provider(kind, None, &http, data) else { continue };
+            assert_eq!(provider.issuer.as_str(), IDP_ISSUER, "another issuer's metadata");
+            let urls = [Some(&provider.authorization_endpoint), Some(&provider.jwks_uri)];
+            let others = [&provider.userinfo_endpoint, &provider.pushed_request_endpoint];
+            for url in urls.into_iter().chain(others.map(Option::as_ref)).flatten() {
+                assert_eq!(url.scheme(), "https", "an address that must not be called");
+            }
+            accepted = true;
+        }
+        accepted
+    })
+}
+
+fn token_answer() -> FuzzFunction {
+    Box::new(|data| match split_token_response(data) {
+        Ok((body, _)) => {
+            let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            assert!(body["access_token"].as_str().is_some_and(|token| !token.is_empty()));
+            assert!(body.get("id_token").is_none(), "claims are read before the signature");
+            true
+        }
+        Err(error) => {
+            assert!(error.detail.len() < 600, "an answer in a log line");
+            false
+        }
+    })
+}
+
+fn userinfo_answer() -> FuzzFunction {
+    let rules = [RequiredClaims::Pivot, RequiredClaims::SubjectOnly]
+        .map(|required| IdentityRules { home_country: "99100".into(), required });
+    Box::new(move |data| {
+        let (path, body) = split_line(data);
+        let plain = parse_plain(body);
+        let oauth2_claims = oauth2::parse_userinfo(body);
+        let Ok(claims) = plain.or(oauth2_claims) else { return false };
+        if let Ok(subject) = oauth2::extract_subject(&claims, "sub") {
+            assert!(!subject.reveal().trim().is_empty(), "users without a subject share one");
+        }
+        if let Some(Ok(path)) = str::from_utf8(path).ok().map(ClaimPath::parse) {
+            let _ = path.find(&claims);
+        }
+        let mut accepted = false;
+        for rules in &rules {
+            if let Ok(identity) = Identity::from_claims(&claims, rules) {
+                let again = serde_json::to_vec(&identity).unwrap();
+                let again: Identity = serde_json::from_slice(&again).unwrap();
+                assert_eq!(again, identity, "the store's format changes the identity");
+                accepted = true;
+            }
+        }
+        accepted
+    })
+}
+
+/// A search result in BER, after the line with the username that was typed.
+#[cfg(feature = "ldap")]
+fn ldap_entry() -> FuzzFunction {
+    Box::new(|data| {
+        let (username, entry) = split_line(data);
+        if let Ok(username) = str::from_utf8(username) {
+            let filter = filter_for("(uid={username})", username);
+            assert!(ldap3::parse_filter(&filter).is_ok(), "{filter}");
+            let inner = &filter[1..filter.len() - 1];
+            assert!(!inner.contains(['(', ')', '*']), "LDAP injection: {filter}");
+        }
+        let Ok((_, tag)) = parse_tag(entry) else { return false };
+        let Some(entry) = read_entry(ResultEntry::new(tag)) else { return false };
+        assert!(entry.dn.len() <= data.len());
+        true
+    })
+}
+
+fn register_answer() -> FuzzFunction {
+    let rules = IdentityRules { home_country: "99100".into(), required: RequiredClaims::Pivot };
+    let queried = samples::angela();
+    Box::new(move |data| {
+        let (content_type, body) = split_line(data);
+        let Ok(content_type) = HeaderValue::from_bytes(content_type) else { return false };
+        let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, content_type)]);
+        let _ = printable_ascii(&String::from_utf8_lossy(body), 64);
+        decode_answer(&headers, body, &queried, &rules).is_ok()
+    })
+}

@@ -1,0 +1,239 @@
+//! The pages of `docs/security/` and the table of docs/limits.md against the code: every requirement
+//! is there once, and every test and file that they name exists.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::listed::{exists, page, reader, tests};
+
+/// Sections of ASVS 5.0.0 in the chapters of the page, with the number of their requirements.
+const ASVS_SECTIONS: &[(&str, usize)] = &[
+    ("6.1", 3),
+    ("6.2", 12),
+    ("6.3", 8),
+    ("6.4", 6),
+    ("6.5", 8),
+    ("6.6", 4),
+    ("6.7", 2),
+    ("6.8", 4),
+    ("7.1", 3),
+    ("7.2", 4),
+    ("7.3", 2),
+    ("7.4", 5),
+    ("7.5", 3),
+    ("7.6", 2),
+    ("8.1", 4),
+    ("8.2", 4),
+    ("8.3", 3),
+    ("8.4", 2),
+    ("9.1", 3),
+    ("9.2", 4),
+    ("10.1", 2),
+    ("10.2", 3),
+    ("10.3", 5),
+    ("10.4", 16),
+    ("10.5", 5),
+    ("10.6", 2),
+    ("10.7", 3),
+    ("11.1", 4),
+    ("11.2", 5),
+    ("11.3", 5),
+    ("11.4", 4),
+    ("11.5", 2),
+    ("11.6", 2),
+    ("11.7", 2),
+    ("13.1", 4),
+    ("13.2", 6),
+    ("13.3", 4),
+    ("13.4", 7),
+    ("14.1", 2),
+    ("14.2", 8),
+    ("14.3", 3),
+    ("16.1", 1),
+    ("16.2", 5),
+    ("16.3", 4),
+    ("16.4", 3),
+    ("16.5", 4),
+];
+
+/// Attacks of RFC 9700, section 4.
+const ATTACKS: std::ops::RangeInclusive<usize> = 1..=17;
+/// Attackers of the FAPI 2.0 Attacker Model.
+const ATTACKERS: [&str; 6] = ["A1", "A1a", "A2", "A3a", "A5", "A7"];
+
+/// The cells of every row of a table whose first heading is `heading`.
+fn rows<'p>(page: &'p str, heading: &str) -> Vec<Vec<&'p str>> {
+    let (mut rows, mut is_inside) = (Vec::new(), false);
+    for line in page.lines() {
+        let Some(cells) = line.strip_prefix("| ").and_then(|line| line.strip_suffix(" |")) else {
+            is_inside &= line.starts_with("|---");
+            continue;
+        };
+        if is_inside {
+            rows.push(cells.split(" | ").collect());
+        }
+        is_inside |= cells.starts_with(&format!("{heading} |"));
+    }
+    rows
+}
+
+/// What the backquotes of a text name and is no test and no file of the repository.
+fn dangling(text: &str) -> Vec<String> {
+    let mut read = reader();
+    let is_file = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join(name).exists();
+    let named = tests(text).into_iter().filter(|name| name.contains('/') || is_file(name));
+    let missing = named.filter(|name| match name.contains("::") {
+        true => !exists(name, &mut read),
+        false => !is_file(name),
+    });
+    missing.map(|name| format!("there is no test or file {name}")).collect()
+}
+
+/// The rows that show something must name what shows it.
+fn unshown(cells: &[&str]) -> Option<String> {
+    let last = cells.last()?;
+    let is_shown = tests(last).iter().any(|name| name.contains('/') || name.contains('.'));
+    (!is_shown).then(|| format!("{} names neither test nor file", cells[0]))
+}
+
+fn asvs_faults(page: &str) -> Vec<String> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut faults = Vec::new();
+    for cells in rows(page, "number") {
+        let [number, level, requirement, state, reason] = cells[..] else {
+            faults.push(format!("five cells: {cells:?}"));
+            continue;
+        };
+        *seen.entry(number.to_owned()).or_default() += 1;
+        if !["1", "2", "3"].contains(&level) || requirement.is_empty() {
+            faults.push(format!("{number} has no level or no text"));
+        }
+        match state {
+            "met" => faults.extend(unshown(&cells)),
+            "not applicable" | "not met" if reason.len() > 10 => {}
+            _ => faults.push(format!("{number} is {state:?} without a reason")),
+        }
+        faults.extend(dangling(reason));
+    }
+    let wanted = ASVS_SECTIONS
+        .iter()
+        .flat_map(|(section, count)| (1..=*count).map(move |last| format!("{section}.{last}")));
+    let wanted: Vec<String> = wanted.collect();
+    let missing = wanted.iter().filter(|number| seen.get(*number) != Some(&1));
+    faults.extend(missing.map(|number| format!("{number} is not there once")));
+    let invented = seen.keys().filter(|number| !wanted.contains(number));
+    faults.extend(invented.map(|number| format!("{number} is no requirement")));
+    faults.extend(wrong_sums(page));
+    faults
+}
+
+/// The table of sums against the rows.
+fn wrong_sums(page: &str) -> Vec<String> {
+    let states = ["met", "not applicable", "not met"];
+    let all = rows(page, "number");
+    let count = |chapter: &str, state: &str| {
+        let is_in = |number: &str| chapter == "all" || number.starts_with(&format!("{chapter}."));
+        all.iter().filter(|cells| is_in(cells[0]) && cells.get(3) == Some(&state)).count()
+    };
+    let sums = rows(page, "chapter");
+    let wrong = sums.iter().filter(|cells| {
+        let chapter = cells[0].trim_start_matches("[V").split(']').next().unwrap();
+        states.iter().zip(&cells[1..]).any(|(state, sum)| *sum != count(chapter, state).to_string())
+    });
+    wrong.map(|cells| format!("the sums of {} are wrong", cells[0])).collect()
+}
+
+fn attack_faults(page: &str) -> Vec<String> {
+    let attacks = rows(page, "section");
+    let attackers = rows(page, "attacker");
+    let mut faults: Vec<String> = attacks
+        .iter()
+        .chain(&attackers)
+        .flat_map(|cells| dangling(&cells.join(" ")).into_iter().chain(unshown(cells)))
+        .collect();
+    let is_there = |rows: &[Vec<&str>], first: &str| {
+        rows.iter().filter(|cells| cells[0] == first).count() == 1
+    };
+    let sections = ATTACKS.map(|number| format!("4.{number}"));
+    faults.extend(
+        sections
+            .filter(|section| !is_there(&attacks, section))
+            .map(|section| format!("{section} is not there once")),
+    );
+    faults.extend(
+        ATTACKERS
+            .into_iter()
+            .filter(|attacker| !is_there(&attackers, attacker))
+            .map(|attacker| format!("{attacker} is not there once")),
+    );
+    faults
+}
+
+fn table_faults(page: &str, heading: &str) -> Vec<String> {
+    let rows = rows(page, heading);
+    let shown = |cells: &Vec<&str>| {
+        dangling(cells.last().unwrap()).into_iter().chain(unshown(cells)).collect::<Vec<_>>()
+    };
+    let faults = rows.iter().flat_map(shown);
+    faults.chain((rows.len() < 5).then(|| format!("no table of {heading}"))).collect()
+}
+
+fn assert_found(faults: impl Fn(&str) -> Vec<String>, page: &str, forgeries: &[[&str; 3]]) {
+    assert_eq!(faults(page), [""; 0]);
+    for [from, to, fault] in forgeries {
+        assert!(page.contains(from), "{from}");
+        let found = faults(&page.replacen(from, to, 1));
+        assert!(found.iter().any(|found| found.contains(fault)), "{from} -> {to}: {found:?}");
+    }
+}
+
+#[test]
+fn every_requirement_of_asvs_has_its_state_and_a_forged_page_is_found_out() {
+    assert_found(
+        asvs_faults,
+        &page("security/asvs.md"),
+        &[
+            ["| 6.1.2 |", "| 6.1.1 |", "6.1.2 is not there once"],
+            ["| 16.5.4 |", "| 16.5.5 |", "16.5.5 is no requirement"],
+            ["panic_becomes_500", "panic_becomes_200", "there is no test or file"],
+            ["`docs/limits.md`", "`deploy/none`", "there is no test or file deploy/none"],
+            ["| met | `", "| met | perhaps ", "names neither test nor file"],
+            ["| not met | the hub knows", "| met | the hub knows", "sums of"],
+            ["| not applicable | the", "| unknown | the", "without a reason"],
+        ],
+    );
+}
+
+#[test]
+fn every_attack_of_rfc_9700_has_its_test_and_a_forged_page_is_found_out() {
+    assert_found(
+        attack_faults,
+        &page("security/rfc9700.md"),
+        &[
+            ["| 4.12 |", "| 4.11 |", "4.12 is not there once"],
+            ["| A5 |", "| A6 |", "A5 is not there once"],
+            ["an_open_redirect_is", "no_open_redirect_is", "there is no test or file"],
+        ],
+    );
+}
+
+#[test]
+fn every_resource_of_a_stranger_has_its_bound_and_a_forged_page_is_found_out() {
+    assert_found(
+        |page| table_faults(page, "resource"),
+        &page("limits.md"),
+        &[
+            ["floods.rs::a_login_that_no_one", "floods.rs::a_login_that_one", "there is no test"],
+            ["| resource | bound |", "| thing | bound |", "no table"],
+        ],
+    );
+}
+
+#[test]
+fn every_attack_on_the_confinement_has_its_test_and_a_forged_page_is_found_out() {
+    assert_found(
+        |page| table_faults(page, "attack"),
+        &page("security/confinement.md"),
+        &[["::every thread is confined", "::no thread is confined", "there is no test"]],
+    );
+}

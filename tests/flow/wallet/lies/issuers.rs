@@ -1,0 +1,159 @@
+//! SD-JWTs of an issuer that the hub does not trust, of another type, or out of their time.
+
+use passerelle::digest;
+use passerelle::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
+use passerelle::testing::wallet_credentials::{
+    CertificateSpec, TestAuthority, TestSigner, new_key, public_jwk,
+};
+use serde_json::json;
+
+use super::super::scripted::certificate_spec;
+use super::{LyingWallet, SdJwtLie, remove};
+
+fn sign_by(pid: &mut SdJwtPresentation, signer: TestSigner) {
+    pid.header["x5c"] = signer.x5c();
+    pid.issuer_key = signer.key;
+}
+
+const LIES: &[SdJwtLie] = &[
+    ("untrusted issuer", "issuer_untrusted", |pid, _| {
+        sign_by(pid, TestAuthority::new("Stranger").issue(&certificate_spec()));
+    }),
+    ("issuer of an authority with a trusted name", "issuer_untrusted", |pid, _| {
+        sign_by(pid, TestAuthority::new("PID authority").issue(&certificate_spec()));
+    }),
+    ("self-signed issuer", "certificate_self_signed", |pid, _| {
+        let stranger = TestAuthority::new("Stranger");
+        let signer = stranger.issue(&certificate_spec());
+        sign_by(pid, TestSigner { chain: vec![stranger.der()], ..signer });
+    }),
+    ("issuer's certificate that has expired", "certificate_expired", |pid, scene| {
+        let spec = CertificateSpec { not_after: -800, ..certificate_spec() };
+        sign_by(pid, scene.authority.issue(&spec));
+    }),
+    ("issuer's certificate of the future", "certificate_not_yet_valid", |pid, scene| {
+        let spec = CertificateSpec { not_before: 800, ..certificate_spec() };
+        sign_by(pid, scene.authority.issue(&spec));
+    }),
+    ("authority that signs a credential", "certificate_usage", |pid, scene| {
+        let spec = CertificateSpec { is_ca: true, extended_key_usage: None, ..certificate_spec() };
+        sign_by(pid, scene.authority.issue(&spec));
+    }),
+    ("issuer that poses as an authority", "certificate_usage", |pid, scene| {
+        let leaf = CertificateSpec { is_ca: false, ..certificate_spec() };
+        sign_by(pid, scene.authority.subordinate(&leaf).issue(&certificate_spec()));
+    }),
+    ("trusted certificate with the key of another", "issuer_signature", |pid, _| {
+        pid.issuer_key = new_key();
+    }),
+    ("credential signed by its holder", "issuer_signature", |pid, _| {
+        pid.issuer_key = pid.holder_key.clone();
+    }),
+    ("credential that brings its key along", "issuer_signature", |pid, _| {
+        pid.issuer_key = new_key();
+        pid.header["jwk"] = public_jwk(&pid.issuer_key);
+    }),
+    ("key by address", "certificate_missing", |pid, _| {
+        remove(&mut pid.header, "x5c");
+        pid.header["jku"] = json!("https://attacker.example/keys");
+    }),
+    ("empty certificate chain", "certificate_missing", |pid, _| pid.header["x5c"] = json!([])),
+    ("certificate that is a text", "certificate_malformed", |pid, _| {
+        pid.header["x5c"] = json!("MIIB");
+    }),
+    ("certificate that is none", "certificate_malformed", |pid, _| {
+        pid.header["x5c"] = json!(["AAAA"]);
+    }),
+    ("flood of certificates", "certificate_chain_too_long", |pid, _| {
+        let leaf = pid.header["x5c"][0].clone();
+        pid.header["x5c"] = json!(vec![leaf; 20]);
+    }),
+    ("unsigned credential", "issuer_algorithm", |pid, _| pid.header["alg"] = json!("none")),
+    ("credential with a symmetric signature", "issuer_algorithm", |pid, _| {
+        pid.header["alg"] = json!("HS256");
+    }),
+    ("algorithm of another curve", "issuer_algorithm", |pid, _| pid.header["alg"] = json!("ES384")),
+    ("credential without an algorithm", "issuer_algorithm", |pid, _| {
+        remove(&mut pid.header, "alg")
+    }),
+    ("critical extension", "issuer_header", |pid, _| pid.header["crit"] = json!(["b64"])),
+    ("payload that is not encoded", "issuer_header", |pid, _| pid.header["b64"] = json!(false)),
+    ("another token of the issuer", "wrong_token_type", |pid, _| {
+        pid.header["typ"] = json!("statuslist+jwt");
+    }),
+    ("token without a type", "wrong_token_type", |pid, _| remove(&mut pid.header, "typ")),
+    ("deeply nested credential", "malformed", |pid, _| {
+        let mut deep = json!(1);
+        (0..100).for_each(|_| deep = json!([deep]));
+        pid.payload["deep"] = deep;
+    }),
+    ("credential of another type", "wrong_type", |pid, _| {
+        pid.payload["vct"] = json!("urn:example:library-card");
+    }),
+    ("credential of several types", "wrong_type", |pid, _| {
+        pid.payload["vct"] = json!(["urn:eudi:pid:1", "urn:example:library-card"]);
+    }),
+    ("credential without a type", "wrong_type", |pid, _| remove(&mut pid.payload, "vct")),
+    ("type in other letters", "wrong_type", |pid, _| pid.payload["vct"] = json!("URN:EUDI:PID:1")),
+    ("expired credential", "credential_expired", |pid, scene| {
+        pid.payload["exp"] = json!(scene.now - 120);
+    }),
+    ("credential that is not valid yet", "credential_not_yet_valid", |pid, scene| {
+        pid.payload["nbf"] = json!(scene.now + 3600);
+    }),
+    ("credential issued in the future", "credential_not_yet_valid", |pid, scene| {
+        pid.payload["iat"] = json!(scene.now + 3600);
+    }),
+    ("credential that expires before it begins", "invalid_times", |pid, scene| {
+        pid.payload["exp"] = json!(scene.now - 2000);
+    }),
+    ("expiry that is a text", "invalid_times", |pid, _| pid.payload["exp"] = json!("9999999999")),
+    ("expiry beyond all numbers", "invalid_times", |pid, _| pid.payload["exp"] = json!(1e300)),
+    ("status without a list", "invalid_status_reference", |pid, _| {
+        pid.payload["status"] = json!({});
+    }),
+    ("status with a negative index", "invalid_status_reference", |pid, _| {
+        let list = json!({ "uri": "https://status.example/1", "idx": -1 });
+        pid.payload["status"] = json!({ "status_list": list });
+    }),
+];
+
+#[actix_web::test]
+async fn a_credential_of_an_untrusted_issuer_or_another_type_is_refused() {
+    LyingWallet::start("").await.assert_all_refused(LIES).await;
+}
+
+#[actix_web::test]
+async fn texts_that_are_no_presentation_are_refused() {
+    let lying = LyingWallet::start("").await;
+    let (repeated, part) =
+        (r#"{"alg":"none","alg":"ES256"}"#, |text: &str| digest::base64url(text.as_bytes()));
+    for (attack, reason, text) in [
+        ("empty presentation", "malformed", String::new()),
+        ("only a tilde", "key_binding_missing", "~".to_owned()),
+        (
+            "header with a repeated member",
+            "malformed",
+            format!("{}.{}.AA~x", part(repeated), part("{}")),
+        ),
+        ("payload that is a list", "malformed", format!("{}.{}.AA~x", part("{}"), part("[]"))),
+        ("letters of other scripts", "malformed", "é~é".to_owned()),
+        ("an mdoc as SD-JWT", "malformed", "o2d2ZXJzaW9u".to_owned()),
+    ] {
+        lying.assert_refused(attack, reason, "pid", |_| text).await;
+    }
+    lying
+        .assert_refused("an SD-JWT as mdoc", "malformed", "pid-mdoc", |scene| {
+            lying.wallet.present(&scene.request, &lying.hub)
+        })
+        .await;
+    lying
+        .assert_refused(
+            "credential under an id that was not requested",
+            "unrequested_credential",
+            "mdl",
+            |scene| lying.wallet.present(&scene.request, &lying.hub),
+        )
+        .await;
+    lying.assert_truth_is_accepted().await;
+}
