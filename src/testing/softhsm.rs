@@ -24,7 +24,7 @@ const MODULES: [&str; 4] = [
     "/usr/local/lib/softhsm/libsofthsm2.so",
 ];
 /// Tokens of one process. SoftHSM sees those that exist when it is initialized.
-const TOKENS: usize = 12;
+const TOKENS: usize = 24;
 
 struct Installation {
     folder: TempDir,
