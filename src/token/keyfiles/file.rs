@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::{KeyFileError, KeyFolder};
+use super::folder::{KeyFileError, KeyFolder};
 use crate::atomic_file::{create_private_folder, parent_folder, sync_folder};
 use crate::env::Timestamp;
 use crate::ids::Secret;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::file::{NewKeyFile, StoredKey as _};
-use super::{CreatedKey, KeyFileError, KeyFolder, KeyPurpose};
+use super::folder::{CreatedKey, KeyFileError, KeyFolder, KeyPurpose};
 use crate::env::{Env, Timestamp};
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;

@@ -1,6 +1,6 @@
 //! What `passerelle keys list` shows of each key.
 
-use super::KeyPurpose;
+use super::folder::KeyPurpose;
 use crate::env::Timestamp;
 use crate::token::key_device::KeyLocation;
 use crate::token::keyring::{KeyState, Keyring, RETIRED_KEY_LIFETIME};

@@ -1,6 +1,7 @@
 //! Tests of the key folder: whole rotations with a manual clock, and every defect of a folder.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;

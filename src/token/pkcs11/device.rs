@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::pool::SessionPool;
 use super::session::Operation;
-use super::{Pkcs11ModuleError, SharedToken};
+use super::token::{Pkcs11ModuleError, SharedToken};
 use crate::egress::circuit_breaker::{CircuitBreaker, CircuitState};
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;

@@ -11,7 +11,7 @@ use openssl::rsa::{Padding, Rsa};
 use serde_json::{Map, Value};
 
 use super::session::{Operation, TokenSession};
-use super::{Pkcs11Token, SessionAccess};
+use super::token::{Pkcs11Token, SessionAccess};
 use crate::digest;
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
 use crate::token::key_device::{

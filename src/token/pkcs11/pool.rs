@@ -9,7 +9,7 @@ use std::thread;
 use tokio::sync::oneshot;
 
 use super::session::{Operation, SessionError, TokenSession};
-use super::{Pkcs11ModuleError, SessionAccess, SharedToken};
+use super::token::{Pkcs11ModuleError, SessionAccess, SharedToken};
 use crate::ids::Secret;
 use crate::token::key_device::KeyDeviceError;
 

@@ -16,6 +16,7 @@ use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 use crate::testing::softhsm::{PIN, SoftHsm};
 use crate::token::decrypt::tests::{encrypt_to, published};
 use crate::token::decrypt::{JweAlgorithms, JweDecryptError, decrypt_jwe};
+use crate::token::key_device::KeyDeviceError;
 use crate::token::key_device::{KeyDevice, KeyLocation};
 use crate::token::keyfiles::{self, KeyFolder, KeyPurpose, NewDeviceKeys};
 use crate::token::mint::{Signer as _, SigningError};

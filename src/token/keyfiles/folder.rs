@@ -1,0 +1,129 @@
+//! A key folder, what its keys are for, and why it is unusable.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::env::Timestamp;
+use crate::protocol::alg::SigningAlg;
+use crate::token::decryption_key::KeyKind;
+use crate::token::key_device::{DeviceKeyGenerator, KeyDevice, KeyDeviceError, UnusedKeyDevice};
+use crate::token::signing_key::KeyError;
+
+/// Why a key folder is unusable, where, and how to fix it. Contains nothing of a key.
+#[derive(thiserror::Error, Debug)]
+pub enum KeyFileError {
+    #[error(
+        "{path}: the key folder can't be read ({cause}); create what is missing with `passerelle keys new`"
+    )]
+    Folder { path: PathBuf, cause: io::Error },
+    #[error("{path}: can't be read ({cause}); give it to the user that runs the hub")]
+    Unreadable { path: PathBuf, cause: io::Error },
+    #[error(
+        "{path}: can be read by others (mode {mode:04o}); run `chmod 600 {path}`, and if others may have read it, `passerelle keys rotate`"
+    )]
+    Exposed { path: PathBuf, mode: u32 },
+    #[error(
+        "{path}: {what}; restore the file from a backup, or remove it and run `passerelle keys new`"
+    )]
+    Malformed { path: PathBuf, what: &'static str },
+    #[error(
+        "{path}: {error}; restore the file from a backup, or remove it and run `passerelle keys new`"
+    )]
+    Key { path: PathBuf, error: KeyError },
+    #[error("{path}: contains the key of {expected}; rename it, or remove it if it is a copy")]
+    Misnamed { path: PathBuf, expected: String },
+    #[error("{path}: no {} key in this folder signs now; run `passerelle keys new`", alg.as_str())]
+    NoCurrent { path: PathBuf, alg: SigningAlg },
+    #[error("{path}: no key in this folder is for {}; run `passerelle keys new`", kind.as_str())]
+    NoDecryption { path: PathBuf, kind: KeyKind },
+    #[error("{path}: no key is missing; to change keys run `passerelle keys rotate`")]
+    Exists { path: PathBuf },
+    #[error("{path}: the key {kid} is not in use yet; rotate again in {seconds} s")]
+    Waiting { path: PathBuf, kid: String, seconds: u64 },
+    #[error(
+        "{path}: can't be written ({cause}); check that the user that runs this command owns the folder"
+    )]
+    Unwritable { path: PathBuf, cause: io::Error },
+    #[error(
+        "{path}: another run is writing this file, or one was interrupted; if none is running, remove {temporary}"
+    )]
+    Busy { path: PathBuf, temporary: PathBuf },
+    #[error("a new key could not be generated: {0}")]
+    Generation(KeyError),
+    #[error("a new key could not be generated: {0}")]
+    Device(KeyDeviceError),
+    #[error(
+        "{path}: its private key is in a PKCS#11 token; add the table [pkcs11] to passerelle.toml (docs/keys-in-hardware.md)"
+    )]
+    NoDevice { path: PathBuf },
+}
+
+/// A key folder, and the device that holds the private keys which are not in it.
+#[derive(Clone)]
+pub struct KeyFolder<'a> {
+    pub folder: &'a Path,
+    /// `None` rejects keys in a device.
+    pub device: Option<Arc<dyn KeyDevice>>,
+    /// Where new keys are generated; `None` means in the folder.
+    pub new_keys: Option<NewDeviceKeys<'a>>,
+}
+
+/// Which new keys are generated in a device.
+#[derive(Clone, Copy)]
+pub struct NewDeviceKeys<'a> {
+    pub generator: &'a dyn DeviceKeyGenerator,
+    pub purposes: &'a [KeyPurpose],
+}
+
+/// A folder whose keys are listed, published or verified with: keys in a device don't sign.
+impl<'a> From<&'a Path> for KeyFolder<'a> {
+    fn from(folder: &'a Path) -> Self {
+        Self { folder, device: Some(Arc::new(UnusedKeyDevice)), new_keys: None }
+    }
+}
+
+impl<'a> From<&'a PathBuf> for KeyFolder<'a> {
+    fn from(folder: &'a PathBuf) -> Self {
+        Self::from(folder.as_path())
+    }
+}
+
+/// What a key of the folder is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum KeyPurpose {
+    /// Signs the hub's own tokens: `/api/v2/jwks`.
+    Tokens,
+    /// Signs the hub's client assertions: `/api/v2/client/jwks`, `use: sig`.
+    Assertion,
+    /// Decrypts what identity providers send: `/api/v2/client/jwks`, `use: enc`.
+    Encryption,
+}
+
+impl KeyPurpose {
+    /// Returns the name that `passerelle keys list` shows.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tokens => "tokens",
+            Self::Assertion => "assertion",
+            Self::Encryption => "encryption",
+        }
+    }
+
+    pub(super) fn folder(self, dir: &Path) -> PathBuf {
+        match self {
+            Self::Tokens => dir.to_owned(),
+            Self::Assertion | Self::Encryption => dir.join(self.as_str()),
+        }
+    }
+}
+
+/// A key that was created.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CreatedKey {
+    pub purpose: KeyPurpose,
+    pub kid: String,
+    /// When the key begins to sign, or is published for encryption.
+    pub from: Timestamp,
+}
