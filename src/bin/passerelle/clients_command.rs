@@ -71,7 +71,7 @@ pub struct ClientRemoval {
 
 #[derive(Args)]
 pub struct NewToken {
-    /// For whom; the audit log records it.
+    /// Who gets it; the audit log records it.
     #[arg(long)]
     purpose: String,
     /// Registrations that it allows.

@@ -1,8 +1,8 @@
 //! Verifies presentations of SD-JWT VC (RFC 9901, SD-JWT-based Verifiable Credentials, HAIP 1.0
 //! §6.1).
 //!
-//! Responsible for the issuer's token and its claims. The issuer is whom the certificate of `x5c`
-//! names: `iss`, key sets and DIDs are not used.
+//! Responsible for the issuer's token and its claims. The certificate of `x5c` names the issuer:
+//! `iss`, key sets and DIDs are not used.
 
 mod disclosures;
 mod key_binding;

@@ -32,7 +32,7 @@ pub struct Openid4vpKind {
     /// Lists of trusted issuers (ETSI TS 119 602, JSON).
     #[serde(default)]
     pub trust_lists: Vec<TrustListSettings>,
-    /// Tells wallets the key identifiers of `trust_anchors` (`trusted_authorities`), so that they
+    /// Sends wallets the key identifiers of `trust_anchors` (`trusted_authorities`), so that they
     /// offer only credentials of these authorities.
     #[serde(default)]
     pub send_trusted_authorities: bool,

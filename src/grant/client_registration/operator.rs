@@ -78,7 +78,7 @@ pub struct RegistrationList {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewInitialToken {
-    /// For whom, in 5 to 200 characters; the audit log records it.
+    /// Who gets it, in 5 to 200 characters; the audit log records it.
     pub purpose: String,
     /// Registrations that it allows.
     pub registrations: u32,

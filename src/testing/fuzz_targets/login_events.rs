@@ -195,7 +195,7 @@ impl TwoLogins {
         let login: Login = serde_json::from_slice(&record.value).unwrap();
         assert_eq!(login.context.hash.as_str(), &*key.name, "the login of another browser");
         let step = self.decide(|inputs| on_request(login, request, inputs));
-        self.follow(node, browser, step, record.version);
+        self.apply_step(node, browser, step, record.version);
     }
 
     fn decide(&self, decide: impl FnOnce(&StepInputs<'_>) -> Step) -> Step {
@@ -218,7 +218,7 @@ impl TwoLogins {
 
     /// Stores the decision if it must be, and keeps its effect. A node that lost the race against
     /// the other one does nothing further.
-    fn follow(&mut self, node: usize, browser: usize, step: Step, mut version: RecordVersion) {
+    fn apply_step(&mut self, node: usize, browser: usize, step: Step, mut version: RecordVersion) {
         let Step { login, save, output } = step;
         if save == Save::Yes {
             let value = serde_json::to_vec(&login).unwrap();
@@ -279,7 +279,7 @@ impl TwoLogins {
             }
         };
         let step = self.decide(|inputs| on_effect_outcome(login, outcome, inputs));
-        self.follow(node, browser, step, version);
+        self.apply_step(node, browser, step, version);
     }
 
     /// Stores the code, as `Grants::issue_code` does: a code that is there already is this one.

@@ -137,7 +137,7 @@ enum InputOrigin {
     Stranger,
 }
 
-/// Tells a lost session or token from a rejected input. Stops an attacker who sends ciphertexts
+/// Distinguishes a lost session or token from a rejected input. Stops an attacker who sends ciphertexts
 /// that don't decrypt from opening the circuit: some modules answer those with unspecific errors.
 fn classify(error: &Error, origin: InputOrigin) -> SessionError {
     let text = error.to_string();

@@ -266,7 +266,9 @@ fn rejection(error: &VerificationError, is_online: bool) -> CheckDiagnostic {
             P::KeyBindingNonce | P::KeyBindingAudience | P::HolderSignature => {
                 "compare what the sample says of its request with the request that it answers"
             }
-            _ => "report it to the maker of the wallet or the issuer, whom the standard binds",
+            _ => {
+                "report it to the maker of the wallet, or to the issuer: the standard demands it of them"
+            }
         },
         VerificationError::Status(_) | VerificationError::SubjectMissing => "see docs/wallet.md",
     };
