@@ -1,23 +1,24 @@
 //! LDAP client (RFC 4511, 4513) on the `ldap3` crate: connects with TLS, binds, searches.
 //!
-//! Does not know logins, limits or pages. `ldap3` gets a connection opened by the egress rules. It
-//! panics on malformed entries, so each operation runs in its own task, whose panic becomes an
+//! Does not know logins, limits or pages. `ldap3` gets a connection opened by the egress rules, and
+//! bounded messages. It panics on malformed entries, so each operation runs in its own task, whose panic becomes an
 //! error. Diagnostic messages of the directory may contain names, so only result codes are used.
 
+mod connection;
 mod diagnose;
+pub(crate) mod message;
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::sync::Arc;
 
 use ldap3::asn1::StructureTag;
-use ldap3::{
-    Ldap, LdapConnAsync, LdapConnSettings, LdapError, ResultEntry, Scope, SearchEntry,
-    SearchOptions, StdStream, ldap_escape,
-};
-use rustls::ClientConfig;
+use ldap3::{Ldap, LdapError, ResultEntry, Scope, SearchEntry, SearchOptions, ldap_escape};
+use rustls::{ClientConfig, RootCertStore};
 use tokio::task::JoinSet;
-use url::Url;
+use url::{Host, Url};
 
+use self::connection::{DirectoryConnection, TlsOptions};
 use super::settings::{LdapKind, USERNAME_PLACEHOLDER};
 use crate::connector::error::{ConnectorConfigError, ConnectorError};
 use crate::egress::ca_bundle::CaBundle;
@@ -64,8 +65,7 @@ pub struct LdapDirectory {
     url: Url,
     dialer: Dialer,
     starttls: bool,
-    /// `None` for the system's authorities.
-    tls: Option<Arc<ClientConfig>>,
+    tls: Arc<ClientConfig>,
     /// DN and password of the hub's account.
     account: (String, Secret<String>),
     base_dn: String,
@@ -110,7 +110,7 @@ impl LdapDirectory {
             url: place.url,
             dialer,
             starttls: kind.starttls,
-            tls: kind.ca.as_deref().map(tls_config).transpose()?,
+            tls: tls_config(kind.ca.as_deref())?,
             account: (kind.bind_dn.clone(), password),
             base_dn: kind.base_dn.clone(),
             filter: kind.filter.clone(),
@@ -260,30 +260,22 @@ impl LdapDirectory {
         }
     }
 
-    /// Opens a TLS connection, which closes when its handle is dropped.
+    /// Opens a connection, which closes when the client is dropped.
     async fn connect(&self) -> Result<Ldap, ConnectorError> {
-        let stream =
-            self.dialer.connect().await?.into_std().map_err(|error| ldap_error(&error.into()))?;
-        let settings = LdapConnSettings::new()
-            .set_starttls(self.starttls)
-            .set_std_stream(StdStream::Tcp(stream));
-        let settings = match &self.tls {
-            Some(config) => settings.set_config(Arc::clone(config)),
-            None => settings,
-        };
-        let (connection, ldap) = LdapConnAsync::from_url_with_settings(settings, &self.url)
-            .await
-            .map_err(|error| match error {
-            // Only StartTLS has been requested so far.
-            LdapError::LdapResult { result } => ConnectorError::new(
-                ErrorCode::LdapTls,
-                format!("StartTLS is rejected with result {}", result.rc),
-            ),
-            other => ldap_error(&other),
-        })?;
-        // An error of the connection fails the pending operations, which report it.
-        tokio::spawn(connection.drive());
-        Ok(ldap)
+        Ok(self.open_connection().await?.client)
+    }
+
+    async fn open_connection(&self) -> Result<DirectoryConnection, ConnectorError> {
+        let is_encrypted = self.url.scheme() == "ldaps" || self.starttls;
+        let tls = is_encrypted.then(|| TlsOptions {
+            config: Arc::clone(&self.tls),
+            host: match self.url.host() {
+                Some(Host::Ipv6(address)) => address.to_string(),
+                host => host.map(|host| host.to_string()).unwrap_or_default(),
+            },
+            starttls: self.starttls,
+        });
+        DirectoryConnection::open(self.dialer.connect().await?, tls).await
     }
 }
 
@@ -313,10 +305,17 @@ pub(crate) fn read_entry(entry: ResultEntry) -> Option<SearchEntry> {
     Some(SearchEntry { dn, attrs, bin_attrs })
 }
 
-/// Returns a TLS configuration that trusts only these authorities.
-fn tls_config(ca: &std::path::Path) -> Result<Arc<ClientConfig>, ConnectorConfigError> {
+/// Returns a TLS configuration that trusts only the authorities of a file, or those of the system.
+fn tls_config(ca: Option<&Path>) -> Result<Arc<ClientConfig>, ConnectorConfigError> {
     let error = |message: String| ConnectorConfigError::new("kind.ldap.ca", message);
-    let roots = CaBundle::read(ca).and_then(|bundle| bundle.root_store()).map_err(error)?;
+    let roots = match ca {
+        Some(ca) => CaBundle::read(ca).and_then(|bundle| bundle.root_store()).map_err(error)?,
+        None => {
+            let mut roots = RootCertStore::empty();
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            roots
+        }
+    };
     Ok(Arc::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()))
 }
 
@@ -345,22 +344,11 @@ fn unexpected_result(operation: &str, result: u32) -> ConnectorError {
 
 /// Converts an error of `ldap3` without details that may name a user.
 fn ldap_error(error: &LdapError) -> ConnectorError {
-    let tls = |message: String| ConnectorError::new(ErrorCode::LdapTls, message);
     match error {
-        // A certificate error is wrapped in an I/O error.
-        LdapError::Io { source } => {
-            match source.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-                Some(error) => tls(error.to_string()),
-                None => ConnectorError::new(
-                    ErrorCode::IdpUnreachable,
-                    format!("the connection failed: {}", source.kind()),
-                ),
-            }
-        }
-        LdapError::Rustls { source } => tls(source.to_string()),
-        LdapError::DNSName { .. } => {
-            tls("the host of url can't be the name of a certificate".into())
-        }
+        LdapError::Io { source } => ConnectorError::new(
+            ErrorCode::IdpUnreachable,
+            format!("the connection failed: {}", source.kind()),
+        ),
         LdapError::LdapResult { result } => unexpected_result("an operation", result.rc),
         LdapError::Timeout { .. } => {
             ConnectorError::new(ErrorCode::IdpTimeout, "the directory did not answer in time")

@@ -9,6 +9,7 @@ use openidconnect::http::{HeaderMap, HeaderValue, header};
 use super::{FuzzFunction, FuzzTarget, split_line, target};
 use crate::connector::code_flow::{printable_ascii, split_token_response};
 #[cfg(feature = "ldap")]
+use crate::connector::ldap::directory::message::complete_message;
 use crate::connector::ldap::directory::{filter_for, read_entry};
 use crate::connector::oauth2;
 use crate::connector::oidc::metadata::parse_provider;
@@ -115,6 +116,10 @@ fn ldap_entry() -> FuzzFunction {
             assert!(ldap3::parse_filter(&filter).is_ok(), "{filter}");
             let inner = &filter[1..filter.len() - 1];
             assert!(!inner.contains(['(', ')', '*']), "LDAP injection: {filter}");
+        }
+        // Only what is within the bounds reaches the recursive parser.
+        if !matches!(complete_message(entry), Ok(Some(_))) {
+            return false;
         }
         let Ok((_, tag)) = parse_tag(entry) else { return false };
         let Some(entry) = read_entry(ResultEntry::new(tag)) else { return false };

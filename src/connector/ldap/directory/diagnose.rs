@@ -50,12 +50,7 @@ impl LdapDirectory {
     }
 
     async fn peer_certificate(&self) -> Result<Option<PeerCertificate>, ConnectorError> {
-        let mut ldap = self.connect().await?;
-        Ok(ldap
-            .get_peer_certificate()
-            .await
-            .map_err(|error| ldap_error(&error))?
-            .map(PeerCertificate))
+        Ok(self.open_connection().await?.certificate)
     }
 
     fn diagnose_tls(

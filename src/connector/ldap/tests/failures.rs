@@ -190,3 +190,37 @@ fn a_malformed_entry_is_refused_without_a_panic() {
     }
     assert!(read(5, &[text(b"uid=ada"), list(&[mail])]).is_none(), "another message");
 }
+
+#[tokio::test]
+async fn a_directory_cannot_end_the_process_with_nested_elements() {
+    let fixture = Fixture::new().await;
+    let mut nested = Vec::new();
+    for _ in 0..20_000 {
+        let length = u32::try_from(nested.len()).unwrap().to_be_bytes();
+        nested = [&[0x30, 0x84], &length[..], &nested[..]].concat();
+    }
+    for raw in [nested, b"\x30\x84\x7f\xff\xff\xff".to_vec()] {
+        fixture.directory.script.lock().unwrap().raw_response = Some(raw);
+        assert_eq!(fixture.sign_in("ada", "right").await, Err(ErrorCode::LdapAnswer));
+    }
+    fixture.directory.script.lock().unwrap().raw_response = None;
+    accepted(fixture.sign_in("ada", "right").await);
+}
+
+#[tokio::test]
+async fn a_response_injected_before_tls_is_refused() {
+    let fixture = Fixture::with("starttls = true").await;
+    let agreed = b"\x30\x0c\x02\x01\x01\x78\x07\x0a\x01\x00\x04\x00\x04\x00";
+    let bind_accepted = b"\x30\x0c\x02\x01\x02\x61\x07\x0a\x01\x00\x04\x00\x04\x00";
+    let mut rejected = agreed.to_vec();
+    rejected[9] = 52;
+    for (raw, expected) in [
+        ([&agreed[..], &bind_accepted[..]].concat(), ErrorCode::LdapAnswer),
+        (b"\x30\x03\x02\x01\x01".to_vec(), ErrorCode::LdapAnswer),
+        (b"\x30\x80\x00\x00".to_vec(), ErrorCode::LdapAnswer),
+        (rejected, ErrorCode::LdapTls),
+    ] {
+        fixture.directory.script.lock().unwrap().raw_response = Some(raw);
+        assert_eq!(fixture.sign_in("ada", "right").await, Err(expected));
+    }
+}
