@@ -214,6 +214,7 @@ async fn the_status_says_what_is_degraded_and_how_to_fix_it() {
         "egress",
         "keys",
         "limits",
+        "process",
         "register",
         "store",
     ];

@@ -4,7 +4,7 @@ fn with(table: &str) -> Folder {
     let settings = format!("identity_source = \"provider\"\n[pkcs11]\n{table}\n");
     Folder::good()
         .edit("passerelle.toml", "identity_source = \"provider\"\n", &settings)
-        .with("pin", "1234\n")
+        .with("pin", "73-correct-horse\n")
 }
 
 const GOOD: &str = "module = \"hsm.so\"\ntoken = \"passerelle\"\npin = { file = \"pin\" }";
@@ -20,11 +20,11 @@ fn the_pin_is_a_secret_and_its_file_is_known() {
     let folder = with(GOOD);
     let loaded = folder.loaded();
     let access = loaded.pkcs11.as_ref().unwrap();
-    assert_eq!(access.pin.reveal(), "1234");
+    assert_eq!(access.pin.reveal(), "73-correct-horse");
     assert_eq!(access.pin_file, Some(folder.path().join("pin")));
     assert_eq!(access.module, folder.path().join("hsm.so"));
     assert_eq!((access.new_keys.len(), access.sessions, access.timeout_seconds), (3, 4, 2));
-    assert!(!format!("{loaded:?}").contains("1234"));
+    assert!(!format!("{loaded:?}").contains("73-correct-horse"));
 }
 
 #[cfg(not(feature = "pkcs11"))]

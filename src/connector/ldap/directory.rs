@@ -308,13 +308,12 @@ pub(crate) fn read_entry(entry: ResultEntry) -> Option<SearchEntry> {
 /// Returns a TLS configuration that trusts only the authorities of a file, or those of the system.
 fn tls_config(ca: Option<&Path>) -> Result<Arc<ClientConfig>, ConnectorConfigError> {
     let error = |message: String| ConnectorConfigError::new("kind.ldap.ca", message);
-    let roots = match ca {
-        Some(ca) => CaBundle::read(ca).and_then(|bundle| bundle.root_store()).map_err(error)?,
-        None => {
-            let mut roots = RootCertStore::empty();
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            roots
-        }
+    let roots = if let Some(ca) = ca {
+        CaBundle::read(ca).and_then(|bundle| bundle.root_store()).map_err(error)?
+    } else {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        roots
     };
     Ok(Arc::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()))
 }

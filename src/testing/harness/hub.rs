@@ -64,7 +64,7 @@ pub struct TestHub {
     reload: Reload,
     tracer: Tracer,
     folder: TempDir,
-    /// The private listeners of several hubs, and what their probes say.
+    /// The private listeners of this hub or of each of several, and what their probes say.
     nodes: Vec<Node>,
 }
 
@@ -223,8 +223,9 @@ impl TestHub {
             .wrap(from_fn(move |request, next| Arc::clone(&shell).handle(request, next)));
         let serve = serving!(app);
         let administer = serving!(App::new().service(admin::admin_routes(program.admin())));
-        let (reload, tracer, nodes, others) =
-            (program.reload(), program.tracer(), Vec::new(), Vec::new());
+        let by_node = serving!(App::new().service(admin::admin_routes(program.admin())));
+        let nodes = vec![Node { administer: by_node, readiness: program.readiness() }];
+        let (reload, tracer, others) = (program.reload(), program.tracer(), Vec::new());
         Self {
             serve,
             administer,

@@ -7,6 +7,8 @@
  *   corrupt       each signature has one wrong bit
  * Each login is one line of FAULT_FILE.logins. */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/file.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -63,9 +65,20 @@ static rv_t check_session(ulong_t session) {
   return found ? OK : SESSION_HANDLE_INVALID;
 }
 
+/* SoftHSM does not bear two initializations at the same time, and each test has a copy of this module: a file locks them all. */
 static rv_t initialize(void *arguments) {
+  int conf = open(SOFTHSM_CONF, O_RDONLY);
+  flock(conf, LOCK_EX);
   setenv("SOFTHSM2_CONF", SOFTHSM_CONF, 1);
-  return ((rv_t(*)(void *))real->function[INITIALIZE])(arguments);
+  rv_t rv = ((rv_t(*)(void *))real->function[INITIALIZE])(arguments);
+  close(conf);
+  return rv;
+}
+
+/* Ends the process before the destructors of SoftHSM, which threads may still use. */
+static void skip_destructors(int status, void *unused) {
+  fflush(NULL);
+  _exit(status);
 }
 
 static rv_t get_slot_list(unsigned char present, ulong_t *slots, ulong_t *count) {
@@ -125,6 +138,7 @@ rv_t C_GetFunctionList(function_list **list) {
     void *module = dlopen(SOFTHSM_MODULE, RTLD_NOW);
     rv_t (*get)(function_list **) = module ? (rv_t(*)(function_list **))dlsym(module, "C_GetFunctionList") : 0;
     if (!get || get(&real)) return GENERAL_ERROR;
+    on_exit(skip_destructors, NULL);
     ours = *real;
     ours.function[INITIALIZE] = initialize;
     ours.function[GET_FUNCTION_LIST] = C_GetFunctionList;
