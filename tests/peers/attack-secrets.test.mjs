@@ -215,7 +215,7 @@ test('keys rotate without an admin token says when a hub reads the keys, and kee
   assert.equal(rotated.status, 0, rotated.output);
   assert.match(rotated.output, /within 30 s/);
   const listed = (await run(['keys', 'list', '--dir', path.join(folder, 'keys')])).output.split('\n');
-  assert.match(listed[0], /^KID +USE +ALG +STATE +SINCE +UNTIL$/);
+  assert.match(listed[0], /^KID +USE +ALG +STATE +SINCE +UNTIL +LOCATION$/);
   const next = listed.filter((line) => / tokens .* next /.test(line));
   assert.equal(next.length, 2, listed.join('\n'));
   for (const line of next) {
