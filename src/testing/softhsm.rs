@@ -84,7 +84,8 @@ impl SoftHsm {
         fs::write(&source, include_str!("softhsm/shim.c")).unwrap();
         let define = |name: &str, path: &Path| format!("-D{name}=\"{}\"", path.display());
         let compiled = Command::new("cc")
-            .args(["-shared", "-fPIC", "-O1", "-w", "-o"])
+            // The module stays mapped: threads and the end of the process use it after it is closed.
+            .args(["-Wl,-z,nodelete", "-shared", "-fPIC", "-O1", "-w", "-o"])
             .arg(hsm.module())
             .arg(define("FAULT_FILE", &hsm.fault_file()))
             .arg(define("SOFTHSM_CONF", &installation.folder.path().join("softhsm2.conf")))

@@ -18,7 +18,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::task::JoinSet;
 use url::{Host, Url};
 
-use self::connection::{DirectoryConnection, TlsOptions};
+use self::connection::{DirectoryConnection, DirectoryTls};
 use super::settings::{LdapKind, USERNAME_PLACEHOLDER};
 use crate::connector::error::{ConnectorConfigError, ConnectorError};
 use crate::egress::ca_bundle::CaBundle;
@@ -267,7 +267,7 @@ impl LdapDirectory {
 
     async fn open_connection(&self) -> Result<DirectoryConnection, ConnectorError> {
         let is_encrypted = self.url.scheme() == "ldaps" || self.starttls;
-        let tls = is_encrypted.then(|| TlsOptions {
+        let tls = is_encrypted.then(|| DirectoryTls {
             config: Arc::clone(&self.tls),
             host: match self.url.host() {
                 Some(Host::Ipv6(address)) => address.to_string(),

@@ -64,11 +64,11 @@ pub struct TestHub {
     reload: Reload,
     tracer: Tracer,
     folder: TempDir,
-    /// The private listeners of this hub or of each of several, and what their probes say.
+    /// Private listeners and probes: of this hub, or of each of several.
     nodes: Vec<Node>,
 }
 
-/// One of several hubs, by itself.
+/// A hub by itself.
 struct Node {
     administer: Serve,
     readiness: Arc<Readiness>,
@@ -225,7 +225,6 @@ impl TestHub {
         let administer = serving!(App::new().service(admin::admin_routes(program.admin())));
         let by_node = serving!(App::new().service(admin::admin_routes(program.admin())));
         let nodes = vec![Node { administer: by_node, readiness: program.readiness() }];
-        let (reload, tracer, others) = (program.reload(), program.tracer(), Vec::new());
         Self {
             serve,
             administer,
@@ -233,11 +232,11 @@ impl TestHub {
             loaded,
             metrics,
             hub,
-            reload,
-            tracer,
+            reload: program.reload(),
+            tracer: program.tracer(),
             folder,
             nodes,
-            others,
+            others: Vec::new(),
         }
     }
 

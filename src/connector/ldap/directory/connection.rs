@@ -28,7 +28,7 @@ const CHUNK_BYTES: usize = 16 * 1024;
 const RELAY_URL: &str = "ldapi://relay";
 
 /// TLS of a connection.
-pub(super) struct TlsOptions {
+pub(super) struct DirectoryTls {
     pub config: Arc<ClientConfig>,
     /// Name of the certificate: a host name or an IP address.
     pub host: String,
@@ -51,9 +51,9 @@ impl DirectoryConnection {
     /// `IdpUnreachable` if the connection ends.
     pub async fn open(
         mut stream: TcpStream,
-        tls: Option<TlsOptions>,
+        tls: Option<DirectoryTls>,
     ) -> Result<Self, ConnectorError> {
-        let Some(TlsOptions { config, host, starttls }) = tls else {
+        let Some(DirectoryTls { config, host, starttls }) = tls else {
             return Self::start(stream, None).await;
         };
         if starttls {
