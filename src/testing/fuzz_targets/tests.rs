@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -101,17 +102,42 @@ fn changed_seed(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
+/// Draws changed seeds of a target, and now and then random bytes.
+fn inputs(target: &FuzzTarget) -> impl Strategy<Value = Vec<u8>> {
+    let seeds: Vec<_> = seeds(target).into_iter().map(|(_, bytes)| bytes).collect();
+    prop_oneof![
+        9 => changed_seed(seeds),
+        1 => prop::collection::vec(any::<u8>(), 0..300),
+    ]
+}
+
 #[test]
 fn every_target_takes_changed_seeds_and_random_bytes() {
     let mut runner = TestRunner::deterministic();
     for target in fuzz_targets() {
-        let seeds: Vec<_> = seeds(&target).into_iter().map(|(_, bytes)| bytes).collect();
-        let inputs = prop_oneof![
-            9 => changed_seed(seeds),
-            1 => prop::collection::vec(any::<u8>(), 0..300),
-        ];
+        let inputs = inputs(&target);
         let draw = |_| inputs.new_tree(&mut runner).unwrap().current();
         assert_takes(&target, (0..CASES).map(draw).collect());
+    }
+}
+
+/// As above with other inputs in each run, for `FUZZ_SECONDS` shared by all targets.
+#[test]
+#[ignore = "tests/run runs it, with FUZZ_SECONDS"]
+fn every_target_takes_new_inputs_for_a_while() {
+    let seconds: u32 = std::env::var("FUZZ_SECONDS").unwrap().parse().unwrap();
+    let targets = fuzz_targets();
+    let share = Duration::from_secs(seconds.into()) / u32::try_from(targets.len()).unwrap();
+    let mut runner = TestRunner::new(ProptestConfig::default());
+    for target in &targets {
+        let inputs = inputs(target);
+        let (end, mut taken) = (Instant::now() + share, 0);
+        while Instant::now() < end {
+            let draw = |_| inputs.new_tree(&mut runner).unwrap().current();
+            assert_takes(target, (0..CASES).map(draw).collect());
+            taken += CASES;
+        }
+        println!("{}: {taken} inputs", target.name);
     }
 }
 
