@@ -1,16 +1,28 @@
-// DPoP as a real client does it (npm openid-client): bound tokens with each algorithm, nonces, a bound code, and a thief.
+// DPoP as real clients do it. npm openid-client: bound tokens with each algorithm, nonces, a bound code, and a thief. Go
+// (golang.org/x/oauth2, go-oidc, jwx) and Spring Security, which is also a data provider that verifies proofs.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { calculateJwkThumbprint, exportJWK } from 'jose';
 import * as oidc from 'openid-client';
-import { discover, request, startFederation } from './federation.mjs';
-import { Browser, signIn } from './harness.mjs';
+import { DATA_SECRET, dataProviders, discover, request, startFederation } from './federation.mjs';
+import { Browser, answerConsent, choose, freePorts, root, signIn } from './harness.mjs';
+import { cache, converse, find, folderOf, goEnv, springApplication, startProduct, succeed, withoutGo } from './recipes.mjs';
 
-let federation;
+const BOUND = 'dpop_bound_access_tokens = true\ndpop_nonce_required = true';
+const PLAIN = `rules = "openid"\nconsent = "required"\nrequire_pkce = true\n${BOUND}\nrefresh_tokens = {}`;
+
+let federation, springPort;
 before(async () => {
+  [springPort] = await freePorts(1);
+  const scopes = ['openid', 'profile'];
+  const { 'data-providers/archive.toml': archive } = dataProviders({ archive: '' });
   federation = await startFederation('hub-dpop', {
-    bound: { extra: 'dpop_bound_access_tokens = true\ndpop_nonce_required = true' },
-  });
+    bound: { extra: BOUND },
+    go: { scopes, extra: PLAIN },
+    spring: { scopes, extra: PLAIN, redirectUri: `http://localhost:${springPort}/login/oauth2/code/hub` },
+  }, { files: { 'data-providers/archive.toml': archive.replace('"family_name", "birthdate"', '"profile"') } });
 });
 after(() => federation?.stop());
 
@@ -57,4 +69,76 @@ test('a client that sends no proof gets a bearer token as before, and none where
     const answer = oidc.authorizationCodeGrant(client, await logIn(asked, who), checksOf(asked));
     assert.equal(await answer.then((tokens) => tokens.token_type, (error) => error.error), ending);
   }
+});
+
+/** A thief of the token is refused without a proof, and with a proof of another key, which openid-client makes with every nonce it is asked for. */
+async function assertUselessToThief(address, token, error) {
+  for (const scheme of ['Bearer', 'DPoP']) {
+    const answer = await fetch(address, { headers: { authorization: `${scheme} ${token}` } });
+    assert.equal(answer.status, 401, `${scheme} at ${address}`);
+  }
+  const thief = await discover(federation.hub, federation.bound);
+  const DPoP = oidc.getDPoPHandle(thief, await oidc.randomDPoPKeyPair('ES256'));
+  await assert.rejects(
+    oidc.fetchProtectedResource(thief, token, new URL(address), 'GET', undefined, undefined, { DPoP }),
+    ({ status, cause }) => status === 401 && cause.some(({ parameters }) => parameters.error === error),
+  );
+}
+
+test('Go signs in with DPoP, refreshes, and its tokens are of no use to a thief', { skip: withoutGo(), timeout: 300_000 }, async (t) => {
+  const { hub, go } = federation;
+  const binary = path.join(cache, 'go-dpop');
+  await succeed(find('go'), ['build', '-buildvcs=false', '-o', binary, '.'], { cwd: path.join(root, 'tests/peers/recipes/go-dpop'), env: goEnv });
+  const start = (mode) => {
+    const client = converse(binary, [hub.issuer, go.id, go.redirectUri, mode], { env: { ...process.env, CLIENT_SECRET: go.secret } });
+    t.after(client.stop);
+    return client;
+  };
+  const bound = start('proofs');
+  bound.say(await signIn(new Browser(), await bound.line(), { stopAt: go.redirectUri }));
+  const { access_token: token, calls, ...learned } = JSON.parse(await bound.line());
+  assert.deepEqual(learned, { token_type: 'DPoP', family_name: 'DUBOIS', renewed: true, renewed_type: 'DPoP', same: true });
+  // The hub asked for a nonce once, without a loss of the code, and each proof after it had it.
+  const called = calls.filter((call) => /token|userinfo/.test(call)).map((call) => call.replace('/api/v2', ''));
+  assert.deepEqual(called, ['/token 400', '/token 200', '/userinfo 200', '/token 200', '/userinfo 200']);
+  await assertUselessToThief(`${hub.issuer}/userinfo`, token, 'invalid_token');
+  const without = start('none');
+  without.say(await signIn(new Browser(), await without.line(), { stopAt: go.redirectUri }));
+  assert.match(await without.failure(), /invalid_dpop_proof/);
+});
+
+const interceptor = 'src/main/java/app/DPoPInterceptor.java';
+const springRecipe = path.join(root, 'tests/peers/recipes/spring-dpop');
+const { skip, build } = springApplication('spring-dpop', { [interceptor]: readFileSync(path.join(springRecipe, interceptor), 'utf8') });
+test('Spring Security signs in with DPoP, and as a data provider refuses a token without the key', { skip, timeout: 900_000 }, async (t) => {
+  const { hub, spring } = federation;
+  const app = `http://localhost:${springPort}`;
+  const { folder, remove } = folderOf({ 'application.yml': `server: { port: ${springPort}, address: 127.0.0.1 }
+data: { introspection-uri: "${hub.issuer}/checktoken", client-id: archive, client-secret: "${DATA_SECRET}" }
+spring.security.oauth2.client:
+  registration.hub: { client-id: ${spring.id}, client-secret: "${spring.secret}", scope: "openid,profile,offline_access", redirect-uri: "${spring.redirectUri}" }
+  provider.hub: { issuer-uri: "${hub.issuer}", user-name-attribute: sub }
+` });
+  t.after(remove);
+  const product = await startProduct('spring-dpop', 'java', ['-jar', await build(), `--spring.config.location=file:${path.join(folder, 'application.yml')}`], { ready: app, seconds: 180 });
+  t.after(product.stop);
+  const browser = new Browser();
+  const json = { headers: { accept: 'application/json' } };
+  const upstream = await choose(browser, await browser.open(app), 'real');
+  await answerConsent(browser, await browser.submit(upstream, { values: { login: 'angela', password: 'any', acr: '' } }), 'yes');
+  const home = await browser.open(`${app}/`, json);
+  assert.equal(home.status, 200, `${browser.trail.join('\n')}\n${product.output()}`);
+  assert.equal(JSON.parse(home.html).family_name, 'DUBOIS');
+  const tokens = [];
+  for (const round of ['first', 'second']) {
+    const call = await browser.open(`${app}/call`, json);
+    assert.equal(call.status, 200, `${round}: ${call.html}\n${product.output()}`);
+    const { answer, token_type: type, access_token: token } = JSON.parse(call.html);
+    assert.deepEqual(answer, { family_name: 'DUBOIS', client_id: spring.id });
+    assert.equal(type, 'DPoP');
+    tokens.push(token);
+  }
+  assert.notEqual(tokens[0], tokens[1], 'each call has a new token, by the refresh token');
+  await assertUselessToThief(`${hub.issuer}/userinfo`, tokens[1], 'invalid_token');
+  await assertUselessToThief(`${app}/data/person`, tokens[1], 'invalid_dpop_proof');
 });

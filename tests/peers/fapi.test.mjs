@@ -1,15 +1,13 @@
 // FAPI 2.0 as a real client does it (npm openid-client): pushed requests, private_key_jwt and DPoP; with message signing also signed
 // requests (JAR) and signed responses (JARM); on standard for one service provider, on high for the whole hub.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as oidc from 'openid-client';
 import { SCOPE, discover, sealed, startFederation } from './federation.mjs';
 import { Browser, random, signIn, text } from './harness.mjs';
-import { folderOf, springApplication } from './recipes.mjs';
+import { converse, folderOf, springApplication } from './recipes.mjs';
 
 let standard, high, signing, encryption;
 const others = {}; // keys of the other algorithms
@@ -193,14 +191,10 @@ for (const [id, mode] of [['bank', 'plain'], ['notary', 'signed']]) {
     const sp = standard[id];
     const { folder, remove } = folderOf({ 'key.jwk': JSON.stringify({ ...await exportJWK(signing.privateKey), kid: 'signs' }) });
     t.after(remove);
-    const child = spawn('java', ['-jar', jar, standard.hub.issuer, sp.id, sp.redirectUri, path.join(folder, 'key.jwk'), mode], { stdio: ['pipe', 'pipe', 'pipe'] });
-    t.after(() => child.kill('SIGKILL'));
-    let failure = '';
-    child.stderr.on('data', (chunk) => { failure += chunk; });
-    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-    const line = async () => (await lines.next()).value ?? assert.fail(failure);
-    const answered = await back(sp, new URL(await line()));
-    child.stdin.end(`${answered.href}\n`);
-    assert.deepEqual(JSON.parse(await line()), { token_type: 'DPoP', same: true, family_name: 'DUBOIS' });
+    const client = converse('java', ['-jar', jar, standard.hub.issuer, sp.id, sp.redirectUri, path.join(folder, 'key.jwk'), mode]);
+    t.after(client.stop);
+    const answered = await back(sp, new URL(await client.line()));
+    client.say(answered.href);
+    assert.deepEqual(JSON.parse(await client.line()), { token_type: 'DPoP', same: true, family_name: 'DUBOIS' });
   });
 }

@@ -5,6 +5,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import * as oidc from 'openid-client';
 import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, choose, freePorts, oidcConnector, random, root, sha256, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
@@ -206,6 +207,30 @@ export async function startProduct(name, program, args, { ready, seconds = 60, .
     await new Promise((done) => { setTimeout(done, 100); });
   }
   return { stop, output: () => output };
+}
+
+/** Starts a program that prints lines and reads answers: line() is its next line, say() answers, failure() is what it printed as it failed. */
+export function converse(program, args, options = {}) {
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
+  const stop = () => child.kill('SIGKILL');
+  process.once('exit', stop);
+  let errors = '';
+  child.stderr.on('data', (chunk) => { errors += chunk; });
+  const exit = new Promise((resolve) => { child.once('close', resolve); });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    say: (text) => child.stdin.write(`${text}\n`),
+    async line() {
+      const { value } = await lines.next();
+      if (value === undefined) await exit;
+      return value ?? assert.fail(errors);
+    },
+    async failure() {
+      assert.notEqual(await exit, 0, `${program} did not fail`);
+      return errors;
+    },
+    stop: () => { stop(); process.off('exit', stop); },
+  };
 }
 
 /**
