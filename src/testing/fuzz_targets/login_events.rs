@@ -282,12 +282,17 @@ impl TwoLogins {
         self.apply_step(node, browser, step, version);
     }
 
-    /// Stores the code, as `Grants::issue_code` does: a code that is there already is this one.
+    /// Stores the code, as `Grants::issue_code` does: too late it stores nothing, and a code that is
+    /// there already is this one.
     fn issue(&mut self, browser: usize, grant: &Grant, is_good: bool) -> Result<(), ErrorCode> {
+        if grant.granted_at + CODE_LIFE <= self.now {
+            return Err(ErrorCode::AlreadyDone);
+        }
         if !is_good {
             return Err(ErrorCode::StoreFull);
         }
-        let record = NewRecord::new(vec![u8::try_from(browser).unwrap()], self.now + CODE_LIFE);
+        let until = grant.granted_at + CODE_LIFE;
+        let record = NewRecord::new(vec![u8::try_from(browser).unwrap()], until);
         match now_or_never(self.store.insert(code_key(&grant.code), record, self.now)) {
             Ok(_) => {
                 let first = self.seen[browser].codes.insert(grant.code.reveal().clone());

@@ -39,7 +39,7 @@ fn assert_takes(target: &FuzzTarget, inputs: Vec<Vec<u8>>) {
     let mut run = target.build();
     for input in inputs {
         let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&input)));
-        assert!(ran.is_ok(), "{} panics on {:?}", target.name, String::from_utf8_lossy(&input));
+        assert!(ran.is_ok(), "{} panics on b\"{}\"", target.name, input.escape_ascii());
     }
 }
 
