@@ -1,4 +1,4 @@
-//! Newtypes for identifiers, and a [`Secret`] that never prints its value.
+//! Newtypes for identifiers, and [`Secret`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest;
 use crate::env::Entropy;
+
+mod secret;
+
+pub use secret::{Erase, Secret, issued_secret, stored_secret};
 
 macro_rules! string_id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -149,47 +153,9 @@ impl SupportId {
     }
 }
 
-/// A value that must not reach a log, a page or an error. `Debug` prints `***`; there is no
-/// `Display`:
-///
-/// ```compile_fail
-/// println!("{}", passerelle::ids::Secret::new("hunter2"));
-/// ```
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Secret<T>(T);
-
-impl<T> Secret<T> {
-    /// Wraps a value.
-    pub const fn new(value: T) -> Self {
-        Self(value)
-    }
-
-    /// Returns the value, for the code that needs it.
-    pub const fn reveal(&self) -> &T {
-        &self.0
-    }
-
-    /// Returns the owned value.
-    pub fn into_inner(self) -> T {
-        self.0
-    }
-}
-
-impl<T> fmt::Debug for Secret<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_secret_never_prints_itself() {
-        assert_eq!(format!("{:?}", Secret::new("hunter2")), "***");
-    }
 
     #[test]
     fn a_support_id_is_understood_as_people_write_it() {

@@ -30,7 +30,7 @@ pub struct Session {
     pub lineage: String,
     /// Key that marks the encrypted ID tokens of this session, so that a logout recognizes them.
     /// Absent while there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::ids::stored_secret")]
     pub hint_key: Option<Secret<String>>,
     /// The login that led to each service provider last, for those that receive logout tokens.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -46,6 +46,7 @@ pub struct Session {
 pub struct FinishedLogin {
     pub connector: ConnectorId,
     /// The identity provider's own `sub`, for `subject = "provider"`. Never leaves the hub.
+    #[serde(with = "crate::ids::stored_secret")]
     pub upstream_subject: Secret<String>,
     /// The achieved level.
     pub level: Level,
@@ -54,6 +55,7 @@ pub struct FinishedLogin {
     /// The delivered identity: the register's on standard, the identity provider's on high.
     pub identity: Identity,
     /// The identity provider's ID token, the `id_token_hint` of a later logout.
+    #[serde(default, with = "crate::ids::stored_secret")]
     pub id_token: Option<Secret<String>>,
 }
 

@@ -69,7 +69,7 @@ pub struct LoadedConfig {
     pub theme: Theme,
     /// The files that a running hub reloads.
     pub files: ReloadableFiles,
-    /// Secret files that every local user can read. `check` rejects them; a start warns about them.
+    /// Secret files with a mode wider than 0600. `check` rejects them; a start warns about them.
     pub exposed_secrets: Vec<Diagnostic>,
     /// Valid but questionable settings, logged at every start.
     pub warnings: Vec<Diagnostic>,
@@ -142,7 +142,7 @@ fn load_all_files(
     let theme_file = checked.as_ref().and_then(|checked| checked.settings.theme.as_deref());
     let theme = theme::load_theme(theme_file, problems);
     problems.extend(parsed.conflicts(checked.as_ref()));
-    let mut warnings = file_warnings(&parsed.services, connectors.as_deref(), checked.as_ref());
+    let warnings = file_warnings(&parsed.services, connectors.as_deref(), checked.as_ref());
     let clients = ClientChecks::new(context, platform, checked.as_ref(), declarations.as_ref())
         .check(parsed, problems);
     let all: Vec<&SourceFile> =
@@ -153,7 +153,6 @@ fn load_all_files(
         return None;
     }
     let read: Vec<&SourceFile> = main.iter().chain(all).collect();
-    warnings.extend(secret_rules::group_readable_secrets(&read, folder));
     let exposed_secrets =
         read.iter().flat_map(|source| secret_rules::exposed_secrets(source, folder)).collect();
     let files = clients.with_connectors(connectors?)?;

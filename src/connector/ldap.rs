@@ -89,6 +89,7 @@ pub struct LdapConnector {
 /// Result of a successful bind, stored under a one-time code.
 #[derive(Serialize, Deserialize)]
 struct VerifiedBind {
+    #[serde(with = "crate::ids::stored_secret")]
     subject: Secret<String>,
     claims: Map<String, Value>,
     at: Timestamp,

@@ -39,7 +39,7 @@ pub(super) struct CodeRecord {
     /// Family of the session that the code was issued in; the code is revoked with it.
     pub session: Family,
     /// The session's key that marks its encrypted ID tokens, which identifies them at logout.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "crate::ids::stored_secret")]
     pub hint_key: Option<Secret<String>>,
     /// Thumbprint of the DPoP key that may redeem the code (RFC 9449 §10).
     #[serde(default)]

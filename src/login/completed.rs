@@ -16,7 +16,9 @@ use crate::protocol::catalogue::ErrorCode;
 pub enum Completed {
     /// The service provider gets this code; the browser gets the cookie of the new session.
     Granted {
+        #[serde(with = "crate::ids::stored_secret")]
         code: Secret<String>,
+        #[serde(default, with = "crate::ids::stored_secret")]
         session: Option<Secret<String>>,
         /// The connector through which the user authenticated.
         connector: ConnectorId,

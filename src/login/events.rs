@@ -144,6 +144,7 @@ pub enum ClaimsSource {
 /// Everything that an authorization code stands for.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Grant {
+    #[serde(with = "crate::ids::stored_secret")]
     pub code: Secret<String>,
     pub request: AuthorizationRequest,
     pub scopes: Vec<Scope>,
@@ -164,11 +165,13 @@ pub enum SessionUse {
     /// The user has authenticated: a new session replaces the one that this browser held.
     #[serde(rename = "Fresh")]
     New {
+        #[serde(with = "crate::ids::stored_secret")]
         cookie: Secret<String>,
-        #[serde(rename = "former")]
+        #[serde(default, rename = "former", with = "crate::ids::stored_secret")]
         replaced: Option<Secret<String>>,
     },
     Reused {
+        #[serde(with = "crate::ids::stored_secret")]
         cookie: Secret<String>,
     },
 }

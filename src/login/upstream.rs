@@ -21,6 +21,7 @@ pub struct UpstreamAuthorizationRequest {
     pub state: String,
     pub nonce: String,
     /// RFC 7636 verifier, 43 characters; the challenge is always S256.
+    #[serde(with = "crate::ids::stored_secret")]
     pub verifier: Secret<String>,
     /// `{base_url}/api/v2/callback/{connector}`.
     pub redirect_uri: String,
@@ -51,7 +52,7 @@ pub struct AuthorizationRedirect {
     /// Whether the identity provider announced RFC 9207, so that the callback must carry `iss`.
     pub iss_expected: bool,
     /// Private key that the tokens of this login are bound to (RFC 9449), if they are bound to one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::ids::stored_secret")]
     pub dpop_key: Option<Secret<Map<String, Value>>>,
 }
 
@@ -120,6 +121,7 @@ impl CallbackParams {
 pub struct Authentication {
     pub connector: ConnectorId,
     /// The identity provider's own `sub`. Never leaves the hub.
+    #[serde(with = "crate::ids::stored_secret")]
     pub upstream_subject: Secret<String>,
     /// The achieved level on the hub's scale.
     pub level: Level,
@@ -132,6 +134,7 @@ pub struct Authentication {
     /// Identity claims: the ID token's, overwritten by userinfo's.
     pub claims: Map<String, Value>,
     /// The `id_token_hint` of a later logout.
+    #[serde(default, with = "crate::ids::stored_secret")]
     pub id_token: Option<Secret<String>>,
 }
 

@@ -69,6 +69,7 @@ pub struct AuthorizationRequest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acr_values: Vec<RequestedAcr>,
     /// Copied to the ID token unchanged. Absent only under `rules = "openid"`.
+    #[serde(default, with = "crate::ids::stored_secret")]
     pub nonce: Option<Secret<String>>,
     pub prompt: Prompt,
     /// Maximum age of the authentication in seconds (Core §3.1.2.1).
@@ -80,8 +81,10 @@ pub struct AuthorizationRequest {
     /// Thumbprint of the DPoP key that the code is bound to (RFC 9449 §10).
     pub dpop_jkt: Option<String>,
     /// At most 256 characters.
+    #[serde(default, with = "crate::ids::stored_secret")]
     pub login_hint: Option<Secret<String>>,
     /// Not verified yet.
+    #[serde(default, with = "crate::ids::stored_secret")]
     pub id_token_hint: Option<Secret<String>>,
     /// Well formed, but not known to exist.
     pub idp_hint: Option<ConnectorId>,
@@ -188,6 +191,7 @@ pub struct RequestedClaims {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub amr: bool,
     /// `id_token.sub.value`: the user who must log in.
+    #[serde(default, with = "crate::ids::stored_secret")]
     pub sub: Option<Secret<String>>,
     /// Names of claims for userinfo, under `rules = "openid"`. Which of them are granted is decided
     /// later.

@@ -44,6 +44,7 @@ pub struct LogoutHint {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProvenPostLogoutRedirect {
     uri: String,
+    #[serde(default, with = "crate::ids::stored_secret")]
     state: Option<Secret<String>>,
 }
 

@@ -64,6 +64,7 @@ impl PushedRequest {
 /// The response to a pushed request (RFC 9126 §2.2).
 #[derive(Serialize)]
 pub struct PushedResponse {
+    #[serde(serialize_with = "crate::ids::issued_secret")]
     request_uri: Secret<String>,
     /// Seconds.
     expires_in: u64,

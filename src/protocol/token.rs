@@ -67,14 +67,15 @@ pub fn parse_request(
 /// specification's member order.
 #[derive(Serialize)]
 pub struct TokenResponse {
+    #[serde(serialize_with = "crate::ids::issued_secret")]
     access_token: Secret<String>,
     /// Seconds.
     expires_in: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::ids::issued_secret")]
     id_token: Option<Secret<String>>,
     scope: String,
     token_type: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::ids::issued_secret")]
     refresh_token: Option<Secret<String>>,
 }
 

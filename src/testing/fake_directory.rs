@@ -36,6 +36,8 @@ pub struct DirectoryScript {
     /// Result code of binds of the hub's account in place of the normal one.
     pub account_bind_result: Option<u8>,
     pub search_result: Option<u8>,
+    /// The entries have no list of attributes, which RFC 4511 §4.5.2 requires.
+    pub entries_are_malformed: bool,
     /// Bytes sent in place of every response.
     pub raw_response: Option<Vec<u8>>,
     pub log: Vec<LdapRequest>,
@@ -150,7 +152,9 @@ fn respond_to_search(request: StructureTag, script: &mut DirectoryScript) -> Vec
         };
         let attributes =
             constructed(TagClass::Universal, 16, attributes.iter().map(attribute).collect());
-        constructed(TagClass::Application, 4, vec![octets(dn.as_bytes()), attributes])
+        let parts = [octets(dn.as_bytes()), attributes];
+        let sent = if script.entries_are_malformed { 1 } else { 2 };
+        constructed(TagClass::Application, 4, parts[..sent].to_vec())
     };
     let mut responses: Vec<StructureTag> = script.entries.iter().map(entry).collect();
     responses.push(result(5, script.search_result.unwrap_or(0)));

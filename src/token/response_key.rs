@@ -39,7 +39,7 @@ static CONTEXT: LazyLock<JweContext> = LazyLock::new(|| {
 /// A private P-256 key for the answer of one request.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct ResponseKey(PrivateJwk);
+pub struct ResponseKey(#[serde(with = "crate::ids::stored_secret")] PrivateJwk);
 
 impl ResponseKey {
     /// Generates a key.

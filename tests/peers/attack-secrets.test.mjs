@@ -145,18 +145,16 @@ test('a connector gets the secret of its own, by file and by name', async () => 
   }
 });
 
-test('secret files with mode 0644 fail check, and a hub that starts warns of them', async () => {
+test('secret files with a mode wider than 0600 fail check, and a hub that starts warns of them', async () => {
   const [token, key] = ['admin.token', 'subject.key'].map((name) => path.join(hub.folder, name));
   assert.equal((await run(['check', '--config', hub.folder])).status, 0);
-  for (const mode of [0o644, 0o604, 0o602]) {
+  for (const mode of [0o644, 0o604, 0o602, 0o640]) {
     chmodSync(token, mode);
     const checked = await run(['check', '--config', hub.folder]);
     assert.equal(checked.status, 1, checked.output);
     assert.match(checked.output, new RegExp(`private\\.admin_token\\.file: .*mode 0${mode.toString(8)}[\\s\\S]*chmod 600.*admin\\.token`));
     silent(checked.output, 'check');
   }
-  chmodSync(token, 0o640);
-  assert.equal((await run(['check', '--config', hub.folder])).status, 0, 'a service’s group may read it');
   chmodSync(key, 0o644);
   await hub.restart('SIGTERM');
   assert.match(hub.log(), /WARN.*rejected by `passerelle check`.*subject_key/);

@@ -290,44 +290,34 @@ pub(in crate::config) fn find_single_secret_reference(
     source.secret_files().into_iter().find(|(_, file)| is_single(file)).map(|(key, _)| key)
 }
 
-/// Returns a problem for each referenced secret file that every local user can read or write.
+/// Returns a problem for each referenced secret file whose mode is wider than 0600.
 pub(in crate::config) fn exposed_secrets(source: &SourceFile, folder: &Path) -> Vec<Diagnostic> {
     let exposed = |(key, file): (String, PathBuf)| {
         let path = folder.join(file);
-        let mode = path.metadata().ok()?.mode() & 0o7777;
-        let message = format!(
-            "references a secret file that every local user can read or write (mode {mode:04o})"
-        );
+        let metadata = path.metadata().ok()?;
+        let (owner, mode) = (metadata.uid(), metadata.mode() & 0o7777);
+        let is_mounted =
+            || path.canonicalize().is_ok_and(|real| is_mounted_secret(&real, owner, mode));
+        if mode & !0o600 == 0 || is_mounted() {
+            return None;
+        }
+        let message =
+            format!("references a secret file that is open to others (mode {mode:04o}, not 0600)");
         let fix = format!(
-            "run `chmod 600` on {}, or 640 with the hub's group; if others may have read it, change the secret",
+            "run `chmod 600` on {}, which the hub's user must own; if others may have read it, change the secret",
             path.display()
         );
-        (mode & 0o006 != 0).then(|| source.diagnostic(&key, message, fix))
+        Some(source.diagnostic(&key, message, fix))
     };
     source.secret_files().into_iter().filter_map(exposed).collect()
 }
 
-/// Returns a warning for each referenced secret file that its group can read or write. A mounted
-/// secret belongs to root and is readable through the group.
-pub(in crate::config) fn group_readable_secrets(
-    sources: &[&SourceFile],
-    folder: &Path,
-) -> Vec<Diagnostic> {
-    let group_readable = |source: &SourceFile, key: &str, file: PathBuf| {
-        let path = folder.join(file);
-        let metadata = path.metadata().ok()?;
-        let mode = metadata.mode() & 0o7777;
-        let is_wide = mode & 0o070 != 0 && mode & 0o006 == 0 && metadata.uid() != 0;
-        let message = format!("references a secret file that its group can use (mode {mode:04o})");
-        let fix = format!("run `chmod 600` on {}, as the user that runs the hub", path.display());
-        is_wide.then(|| source.diagnostic(key, message, fix))
-    };
-    let files = |source: &SourceFile| {
-        let files = source.secret_files().into_iter();
-        let warnings = files.filter_map(|(key, file)| group_readable(source, &key, file));
-        warnings.collect::<Vec<_>>()
-    };
-    sources.iter().flat_map(|source| files(source)).collect()
+/// Returns true for a file that systemd or Kubernetes mounted for the hub: it belongs to root, and
+/// the hub reads it through its group, or through an access control list, whose mask is shown as
+/// the mode of the group.
+fn is_mounted_secret(real: &Path, owner: u32, mode: u32) -> bool {
+    let is_mount = real.starts_with("/run/credentials") || real.components().any(is_mount_folder);
+    owner == 0 && mode & !0o640 == 0 && is_mount
 }
 
 /// Returns true if the file is in the configuration folder itself, or in one of its `..…` folders,
@@ -335,11 +325,13 @@ pub(in crate::config) fn group_readable_secrets(
 fn is_single_secret(real: &Path, folder: &Path, id: &str) -> bool {
     let Ok(folder) = folder.canonicalize() else { return false };
     let between = real.parent().and_then(|parent| parent.strip_prefix(folder).ok());
-    let is_mount_folder = |part: Component<'_>| {
-        part.as_os_str().as_encoded_bytes().starts_with(b"..") && is_normal_component(part)
-    };
     real.file_name().is_some_and(|name| name == single_secret_name(id).as_str())
         && between.is_some_and(|path| path.components().all(is_mount_folder))
+}
+
+/// Returns true for the name of a folder that Kubernetes keeps mounted files in.
+fn is_mount_folder(part: Component<'_>) -> bool {
+    part.as_os_str().as_encoded_bytes().starts_with(b"..") && is_normal_component(part)
 }
 
 fn is_normal_component(part: Component<'_>) -> bool {

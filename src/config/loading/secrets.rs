@@ -58,8 +58,9 @@ fn read_from_file(
     let bytes = safe_read::read_open_file(opened)
         .map_err(|_| problem("references a file that can't be read"))?;
     let text = String::from_utf8(bytes)
+        .map(Secret::new)
         .map_err(|_| problem("references a file that is not UTF-8 text"))?;
-    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let text = text.reveal().strip_suffix('\n').unwrap_or(text.reveal());
     require_non_empty(source, key, text.strip_suffix('\r').unwrap_or(text))
 }
 

@@ -199,9 +199,7 @@ impl LdapDirectory {
         let mut entries = Vec::new();
         while let Some(item) = stream.next().await.map_err(|error| ldap_error(&error))? {
             if !item.is_ref() && !item.is_intermediate() {
-                let malformed =
-                    || ConnectorError::new(ErrorCode::LdapAnswer, "an entry is malformed");
-                entries.push(read_entry(item).ok_or_else(malformed)?);
+                entries.push(read_entry(item).ok_or_else(malformed_entry)?);
             }
             if entries.len() > 1 {
                 return Ok(None);
@@ -303,6 +301,10 @@ pub(crate) fn read_entry(entry: ResultEntry) -> Option<SearchEntry> {
         }
     }
     Some(SearchEntry { dn, attrs, bin_attrs })
+}
+
+fn malformed_entry() -> ConnectorError {
+    ConnectorError::new(ErrorCode::LdapAnswer, "an entry is malformed")
 }
 
 /// Returns a TLS configuration that trusts only the authorities of a file, or those of the system.

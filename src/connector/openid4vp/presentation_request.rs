@@ -79,6 +79,7 @@ pub enum RequestAnswer {
 #[derive(Serialize, Deserialize)]
 pub struct UnconfirmedAnswer {
     /// Six digits.
+    #[serde(with = "crate::ids::stored_secret")]
     pub code: Secret<String>,
     /// Fingerprint of the secret in the address of the page that shows the code.
     pub page_secret: String,
@@ -91,7 +92,7 @@ pub struct UnconfirmedAnswer {
 pub enum AnswerOutcome {
     /// One-time code of the presentation. The presentation is not in the request, because the store
     /// limits the bytes of what is inserted, and a request would grow after that.
-    Presented(Secret<String>),
+    Presented(#[serde(with = "crate::ids::stored_secret")] Secret<String>),
     /// OAuth error code.
     Error(String),
 }
@@ -101,6 +102,7 @@ pub enum AnswerOutcome {
 pub struct PresentedCredential {
     /// Id of the credential query.
     pub credential: String,
+    #[serde(with = "crate::ids::stored_secret")]
     pub presentation: Secret<String>,
     pub nonce: String,
     pub channel: PresentationChannel,

@@ -21,6 +21,7 @@ use crate::protocol::registration::Registration;
 pub struct ProvenRedirect {
     redirect_uri: String,
     /// Absent only if none was sent, or none that a response can carry.
+    #[serde(default, with = "crate::ids::stored_secret")]
     state: Option<Secret<String>>,
     mode: ResponseMode,
     issuer: String,

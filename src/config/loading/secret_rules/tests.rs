@@ -303,7 +303,7 @@ fn the_places_of_secrets_are_settings() {
 }
 
 #[test]
-fn secrets_that_every_user_can_read_are_named() {
+fn a_secret_file_with_a_mode_wider_than_0600_is_named() {
     let folder =
         hub().edit(CONNECTOR, BY_VARIABLE, "{ file = \"idp.secret\" }").with("sp.jwks", "{}");
     let set = |file: &str, mode: u32| {
@@ -328,19 +328,29 @@ fn secrets_that_every_user_can_read_are_named() {
         "{text}"
     );
     for file in all.iter() {
-        set(file, 0o640);
+        set(file, 0o600);
     }
     assert_eq!(exposed(), [""; 0]);
-    // A file of root is a mounted secret, which the hub reads through the group.
-    let _unchanged = std::os::unix::fs::chown(folder.path().join("idp.secret"), Some(1), None);
-    let warned = folder.loaded().warnings;
-    let warning = warned.iter().find(|warning| warning.key == "kind.oidc.client_secret.file");
-    assert!(warning.unwrap().message.contains("its group can use (mode 0640)"));
-    set("idp.secret", 0o600);
-    let warned = folder.loaded().warnings;
-    assert!(warned.iter().all(|warning| warning.key != "kind.oidc.client_secret.file"));
-    set("idp.secret", 0o602);
-    assert_eq!(exposed(), ["kind.oidc.client_secret.file"]);
+    for mode in [0o640, 0o440, 0o620, 0o604, 0o602, 0o601, 0o700] {
+        set("idp.secret", mode);
+        assert_eq!(exposed(), ["kind.oidc.client_secret.file"], "{mode:o}");
+    }
+    set("idp.secret", 0o400);
+    assert_eq!(exposed(), [""; 0]);
+}
+
+#[test]
+fn a_mounted_secret_belongs_to_root_and_is_read_through_the_group() {
+    let credential = Path::new("/run/credentials/passerelle.service/pkcs11.pin");
+    let kubernetes = Path::new("/etc/passerelle/secrets/..2026_11_23_16_00_00.1/client.secret");
+    for mounted in [credential, kubernetes] {
+        assert!(is_mounted_secret(mounted, 0, 0o440) && is_mounted_secret(mounted, 0, 0o640));
+        assert!(!is_mounted_secret(mounted, 1000, 0o440), "another user can change it");
+        for mode in [0o444, 0o460, 0o660, 0o4440] {
+            assert!(!is_mounted_secret(mounted, 0, mode), "{mode:o}");
+        }
+    }
+    assert!(!is_mounted_secret(Path::new("/etc/passerelle/idp.secret"), 0, 0o640));
 }
 
 #[test]

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use ldap3::{Ldap, ResultEntry, Scope, SearchEntry, SearchOptions};
 
-use super::{LdapDirectory, ldap_error, result_code, run_in_task, unexpected_result};
+use super::{
+    LdapDirectory, ldap_error, malformed_entry, read_entry, result_code, run_in_task,
+    unexpected_result,
+};
 use crate::connector::connection_check;
 use crate::connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use crate::connector::error::ConnectorError;
@@ -145,7 +148,7 @@ async fn search(
     while let Some(item) = stream.next().await.map_err(|error| ldap_error(&error))? {
         let is_entry = |item: &ResultEntry| !item.is_ref() && !item.is_intermediate();
         if is_entry(&item) {
-            entries.push(SearchEntry::construct(item));
+            entries.push(read_entry(item).ok_or_else(malformed_entry)?);
         }
         // Stops a directory that ignores the size limit.
         if entries.len() >= MAX_EXAMINED_ENTRIES.unsigned_abs() as usize {

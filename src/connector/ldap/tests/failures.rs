@@ -154,6 +154,18 @@ async fn diagnostics_of_a_directory_contain_no_values_of_entries() {
     );
 }
 
+#[tokio::test]
+async fn a_malformed_entry_is_diagnosed_without_a_panic() {
+    use crate::connector::diagnostic::DiagnosticStatus;
+    let context = DiagnosisContext { redirect_uri: String::new(), required_claims: vec![] };
+    let fixture = Fixture::new().await;
+    fixture.directory.script.lock().unwrap().entries_are_malformed = true;
+    let diagnostics = fixture.connector.diagnose(&context).await;
+    let last = diagnostics.last().unwrap();
+    assert_eq!(last.status, DiagnosticStatus::Error, "{diagnostics:?}");
+    assert!(last.message.contains("an entry is malformed"), "{diagnostics:?}");
+}
+
 /// `SearchEntry::construct` of `ldap3` panics on each of the malformed ones.
 #[test]
 fn a_malformed_entry_is_refused_without_a_panic() {
