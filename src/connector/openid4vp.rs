@@ -158,6 +158,44 @@ impl WalletConnector {
             metrics.record_wallet_presentation(&self.id, outcome, reason);
         }
     }
+
+    async fn verify_callback(
+        &self,
+        attempt: LoginAttempt,
+        callback: CallbackParams,
+    ) -> Result<Authentication, ConnectorError> {
+        let client_id = self.signer.client_id();
+        let code = code_flow::validate_callback(&self.issuer, client_id, &attempt, callback)
+            .inspect_err(|error| {
+                if error.code == ErrorCode::IdpDenied {
+                    self.record_outcome("declined", "by_user");
+                }
+            })?;
+        let now = self.env.now();
+        let presented = self.codes.redeem(code.reveal(), &attempt.request.state, now).await?;
+        let verified = self.verifier.verify(&presented, client_id, now).await;
+        let user = verified.map_err(|error| {
+            self.record_outcome("rejected", error.label());
+            ConnectorError::from(error)
+        })?;
+        self.record_outcome("accepted", "verified");
+        let level = self.acr_policy.evaluate(
+            Some(self.level.as_str()),
+            self.acr_policy.level_to_request(attempt.request.level),
+        );
+        Ok(Authentication {
+            acr: None,
+            connector: self.id.clone(),
+            upstream_subject: user.subject,
+            level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,
+            // The holder proved possession of a key. How the wallet authenticated its user is not
+            // known, so nothing else is claimed.
+            amr: UpstreamAmr::from_methods(&["pop"]),
+            auth_time: now,
+            claims: user.claims,
+            id_token: None,
+        })
+    }
 }
 
 fn certificate_signer(
@@ -196,7 +234,6 @@ impl Connector for WalletConnector {
             nonce: request.nonce.clone(),
             key,
             service: None,
-            answer: None,
         };
         self.requests.open(WalletDevice::Same, draft).await?;
         let path = format!("/connectors/{}/wallet", self.id);
@@ -217,37 +254,11 @@ impl Connector for WalletConnector {
         attempt: LoginAttempt,
         callback: CallbackParams,
     ) -> Result<Authentication, ConnectorError> {
-        let client_id = self.signer.client_id();
-        let code = code_flow::validate_callback(&self.issuer, client_id, &attempt, callback)
-            .inspect_err(|error| {
-                if error.code == ErrorCode::IdpDenied {
-                    self.record_outcome("declined", "by_user");
-                }
-            })?;
-        let now = self.env.now();
-        let presented = self.codes.redeem(code.reveal(), &attempt.request.state, now).await?;
-        let verified = self.verifier.verify(&presented, client_id, now).await;
-        let user = verified.map_err(|error| {
-            self.record_outcome("rejected", error.label());
-            ConnectorError::from(error)
-        })?;
-        self.record_outcome("accepted", "verified");
-        let level = self.acr_policy.evaluate(
-            Some(self.level.as_str()),
-            self.acr_policy.level_to_request(attempt.request.level),
-        );
-        Ok(Authentication {
-            acr: None,
-            connector: self.id.clone(),
-            upstream_subject: user.subject,
-            level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,
-            // The holder proved possession of a key. How the wallet authenticated its user is not
-            // known, so nothing else is claimed.
-            amr: UpstreamAmr::from_methods(&["pop"]),
-            auth_time: now,
-            claims: user.claims,
-            id_token: None,
-        })
+        let state = attempt.request.state.clone();
+        let authentication = self.verify_callback(attempt, callback).await;
+        // Whatever came of it, the attempt is over.
+        self.remove_requests(&state).await;
+        authentication
     }
 
     async fn preload(&self) -> Result<(), ConnectorError> {

@@ -10,6 +10,7 @@ mod responses;
 pub mod scripted;
 mod settings;
 mod several_hubs;
+mod stored;
 
 use actix_web::test::TestRequest;
 use serde_json::json;

@@ -6,9 +6,9 @@ use super::scripted::{Wallet, WalletRequest, wallet_page};
 use crate::browser::{Browser, Page};
 use crate::hub::TestHub;
 
-const ACTION: &str = "/connectors/wallet/wallet/other-device";
+pub const ACTION: &str = "/connectors/wallet/wallet/other-device";
 
-async fn qr_page<'h>(browser: &'h Browser<'h>) -> Page<'h> {
+pub async fn qr_page<'h>(browser: &'h Browser<'h>) -> Page<'h> {
     let page = wallet_page(browser).await;
     let link = page.links().into_iter().find(|link| link.starts_with(ACTION)).unwrap();
     browser.open(&link).await
@@ -23,12 +23,12 @@ fn scanned(page: &Page<'_>) -> String {
 }
 
 /// Answers on the phone. Returns the address of the page that the phone shows.
-async fn answer_on_phone(wallet: &Wallet, hub: &TestHub, page: &Page<'_>) -> String {
+pub async fn answer_on_phone(wallet: &Wallet, hub: &TestHub, page: &Page<'_>) -> String {
     let request = WalletRequest::fetch_at(hub, &scanned(page)).await;
     wallet.respond(hub, &request, &wallet.present(&request, hub)).await
 }
 
-fn shown_code(page: &Page<'_>) -> String {
+pub fn shown_code(page: &Page<'_>) -> String {
     let (_, code) = page.answer.body.split_once("<bdi dir=\"ltr\">").unwrap();
     code.split('<').next().unwrap().to_owned()
 }
