@@ -114,6 +114,7 @@ pub struct PresentedCredential {
     pub channel: PresentationChannel,
     /// Thumbprint of the key that the response was encrypted to.
     pub key_thumbprint: [u8; 32],
+    pub received_at: Timestamp,
 }
 
 /// How a presentation arrived.

@@ -21,6 +21,7 @@ use crate::connector::wallet_page::{
     ConfirmationCode, WalletConfirmation, WalletLink, WalletOffer, WalletPage, WalletResponse,
 };
 use crate::digest;
+use crate::env::Timestamp;
 use crate::ids::{ClientId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::decrypt::JweDecryptError;
@@ -199,7 +200,7 @@ impl WalletConnector {
         response: WalletResponse,
         channel: PresentationChannel,
     ) -> Result<DecryptedResponse, ConnectorError> {
-        decrypt_response(&loaded.request, response, channel).inspect_err(|error| {
+        decrypt_response(&loaded.request, response, channel, self.env.now()).inspect_err(|error| {
             tracing::info!(connector = %self.id, %error, "response of a wallet rejected");
             self.record_outcome("rejected", "response");
         })
@@ -290,6 +291,7 @@ fn decrypt_response(
     request: &PresentationRequest,
     response: WalletResponse,
     channel: PresentationChannel,
+    now: Timestamp,
 ) -> Result<DecryptedResponse, ConnectorError> {
     let answer = match response {
         WalletResponse::Error(error) => return Ok(DecryptedResponse::from_error(&error)),
@@ -300,7 +302,7 @@ fn decrypt_response(
     if let Some(Value::String(error)) = answer.get("error") {
         return Ok(DecryptedResponse::from_error(error));
     }
-    let presented = presented_credential(request, &answer, channel);
+    let presented = presented_credential(request, &answer, channel, now);
     presented.map(DecryptedResponse::Presentation).ok_or_else(|| {
         let message = "vp_token is not an object with one presentation of one credential";
         ConnectorError::new(ErrorCode::WalletResponseMalformed, message)
@@ -311,6 +313,7 @@ fn presented_credential(
     request: &PresentationRequest,
     answer: &Map<String, Value>,
     channel: PresentationChannel,
+    received_at: Timestamp,
 ) -> Option<PresentedCredential> {
     let (credential, presentation) = single_presentation(answer.get("vp_token")?)?;
     Some(PresentedCredential {
@@ -319,6 +322,7 @@ fn presented_credential(
         nonce: request.nonce.clone(),
         channel,
         key_thumbprint: request.key.thumbprint().ok()?,
+        received_at,
     })
 }
 

@@ -84,6 +84,7 @@ impl WalletBench {
             policy: &self.policy,
             anchors: &self.anchors,
             now: self.now,
+            received_at: self.now,
         };
         verify_presentation(presentation, &expected).ok()
     }

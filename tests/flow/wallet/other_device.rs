@@ -1,5 +1,7 @@
 //! A wallet on another device: the code of that device joins the two.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::scripted::{Wallet, WalletRequest, wallet_page};
@@ -52,6 +54,19 @@ async fn the_code_of_the_phone_lets_the_first_browser_continue() {
     assert!(phone.session().is_none());
     // Nothing can be used twice.
     assert!(phone.open(&redirect).await.answer.status >= 400);
+}
+
+/// The key binding is as old as the answer, however long its user takes to type the code.
+#[actix_web::test]
+async fn the_code_can_be_typed_as_long_as_the_request_lives() {
+    let wallet = Wallet::new();
+    let hub = wallet.hub("cross_device = true\nrequest_minutes = 15").await;
+    let (desktop, phone) = (hub.browser(), hub.browser());
+    let page = qr_page(&desktop).await;
+    let redirect = answer_on_phone(&wallet, &hub, &page).await;
+    let code = shown_code(&phone.open(&redirect).await);
+    hub.advance(Duration::from_secs(14 * 60));
+    desktop.submit(&page.form(ACTION).with("code", &code)).await.consent().await.received();
 }
 
 #[actix_web::test]
