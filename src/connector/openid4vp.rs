@@ -14,7 +14,7 @@ pub mod document_fetcher;
 pub mod mdoc;
 pub mod presentation;
 pub mod presentation_error;
-mod presentation_request;
+pub(crate) mod presentation_request;
 mod request_object;
 mod rules;
 pub mod sd_jwt;
@@ -23,7 +23,7 @@ pub mod signature;
 pub mod status_list;
 pub mod trust;
 pub mod trust_list;
-mod verification;
+pub(crate) mod verification;
 mod wallet;
 
 use std::collections::BTreeMap;
