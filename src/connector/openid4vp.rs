@@ -48,7 +48,7 @@ use crate::assurance::amr::UpstreamAmr;
 use crate::config::ConfiguredConnector;
 use crate::config::connector_kind::ConnectorKindFormat;
 use crate::config::model::ConnectorFile;
-use crate::env::Env;
+use crate::env::{Env, Timestamp};
 use crate::ids::ConnectorId;
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
@@ -279,6 +279,16 @@ impl Connector for WalletConnector {
     /// Wallets are not called. Trust lists are fetched when they are needed.
     fn is_remote(&self) -> bool {
         false
+    }
+
+    fn certificate_expiries(&self) -> Vec<(&'static str, Timestamp)> {
+        let lists = self.verifier.trust().states();
+        let expiries = [
+            ("access_certificate", self.signer.expires_at()),
+            ("trust_anchors", self.verifier.anchors_expire_at()),
+            ("trust_list", lists.iter().map(|list| list.next_update).min()),
+        ];
+        expiries.into_iter().filter_map(|(name, at)| Some((name, at?))).collect()
     }
 
     fn wallet_page(&self) -> Option<&dyn WalletPage> {
