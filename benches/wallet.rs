@@ -117,6 +117,7 @@ fn main() {
             policy: &policy,
             anchors: &anchors,
             now: PRESENTED_AT,
+            received_at: PRESENTED_AT,
         };
         println!("{what}: {} bytes", presentation.len());
         measure("  verify the presentation", rounds, || {

@@ -285,6 +285,9 @@ impl Registry {
                 if let Some(at) = entry.spec.connector.keys_fetched_at() {
                     metrics.set_connector_keys_fetched(id, at);
                 }
+                for (certificate, at) in entry.spec.connector.certificate_expiries() {
+                    metrics.set_connector_certificate_expiry(id, certificate, at);
+                }
             }
         });
         let actor_deps = ConnectorActorDeps { env, metrics };

@@ -49,13 +49,15 @@ impl CodeStore for StoreBackedCodes {
     }
 
     async fn take(&self, name: &str, now: Timestamp) -> Result<Option<Vec<u8>>, CodeStoreError> {
-        match self
-            .store()?
-            .take(&key(name), Vec::new(), now + SPENT_CODE_RETENTION, now)
-            .await
-            .map_err(code_error)?
-        {
-            TakeOutcome::Taken(record) => Ok(Some(record.value.to_vec())),
+        let (store, key) = (self.store()?, key(name));
+        let taken = store.take(&key, Vec::new(), now + SPENT_CODE_RETENTION, now).await;
+        match taken.map_err(code_error)? {
+            TakeOutcome::Taken(record) => {
+                // A tombstone of Redis has the value, which is an identity. It expires by itself if
+                // this fails.
+                let _removed = store.remove(&key).await;
+                Ok(Some(record.value.to_vec()))
+            }
             TakeOutcome::AlreadyTaken(_) | TakeOutcome::Gone => Ok(None),
         }
     }
@@ -104,6 +106,10 @@ impl WalletRequestStore for StoreBackedCodes {
             ReplaceOutcome::Replaced(_) => Ok(true),
             ReplaceOutcome::Stale | ReplaceOutcome::Gone => Ok(false),
         }
+    }
+
+    async fn remove(&self, id: &str) -> Result<(), CodeStoreError> {
+        self.store()?.remove(&request_key(id)).await.map_err(code_error)
     }
 }
 

@@ -111,6 +111,10 @@ impl Connector for MappedConnector {
         self.connector.keys_fetched_at()
     }
 
+    fn certificate_expiries(&self) -> Vec<(&'static str, Timestamp)> {
+        self.connector.certificate_expiries()
+    }
+
     fn password_page(&self) -> Option<&dyn PasswordPage> {
         self.connector.password_page()
     }

@@ -14,7 +14,7 @@ pub mod document_fetcher;
 pub mod mdoc;
 pub mod presentation;
 pub mod presentation_error;
-mod presentation_request;
+pub(crate) mod presentation_request;
 mod request_object;
 mod rules;
 pub mod sd_jwt;
@@ -23,7 +23,7 @@ pub mod signature;
 pub mod status_list;
 pub mod trust;
 pub mod trust_list;
-mod verification;
+pub(crate) mod verification;
 mod wallet;
 
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ use crate::assurance::amr::UpstreamAmr;
 use crate::config::ConfiguredConnector;
 use crate::config::connector_kind::ConnectorKindFormat;
 use crate::config::model::ConnectorFile;
-use crate::env::Env;
+use crate::env::{Env, Timestamp};
 use crate::ids::ConnectorId;
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
@@ -158,6 +158,44 @@ impl WalletConnector {
             metrics.record_wallet_presentation(&self.id, outcome, reason);
         }
     }
+
+    async fn verify_callback(
+        &self,
+        attempt: LoginAttempt,
+        callback: CallbackParams,
+    ) -> Result<Authentication, ConnectorError> {
+        let client_id = self.signer.client_id();
+        let code = code_flow::validate_callback(&self.issuer, client_id, &attempt, callback)
+            .inspect_err(|error| {
+                if error.code == ErrorCode::IdpDenied {
+                    self.record_outcome("declined", "by_user");
+                }
+            })?;
+        let now = self.env.now();
+        let presented = self.codes.redeem(code.reveal(), &attempt.request.state, now).await?;
+        let verified = self.verifier.verify(&presented, client_id, now).await;
+        let user = verified.map_err(|error| {
+            self.record_outcome("rejected", error.label());
+            ConnectorError::from(error)
+        })?;
+        self.record_outcome("accepted", "verified");
+        let level = self.acr_policy.evaluate(
+            Some(self.level.as_str()),
+            self.acr_policy.level_to_request(attempt.request.level),
+        );
+        Ok(Authentication {
+            acr: None,
+            connector: self.id.clone(),
+            upstream_subject: user.subject,
+            level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,
+            // The holder proved possession of a key. How the wallet authenticated its user is not
+            // known, so nothing else is claimed.
+            amr: UpstreamAmr::from_methods(&["pop"]),
+            auth_time: now,
+            claims: user.claims,
+            id_token: None,
+        })
+    }
 }
 
 fn certificate_signer(
@@ -196,7 +234,6 @@ impl Connector for WalletConnector {
             nonce: request.nonce.clone(),
             key,
             service: None,
-            answer: None,
         };
         self.requests.open(WalletDevice::Same, draft).await?;
         let path = format!("/connectors/{}/wallet", self.id);
@@ -217,37 +254,11 @@ impl Connector for WalletConnector {
         attempt: LoginAttempt,
         callback: CallbackParams,
     ) -> Result<Authentication, ConnectorError> {
-        let client_id = self.signer.client_id();
-        let code = code_flow::validate_callback(&self.issuer, client_id, &attempt, callback)
-            .inspect_err(|error| {
-                if error.code == ErrorCode::IdpDenied {
-                    self.record_outcome("declined", "by_user");
-                }
-            })?;
-        let now = self.env.now();
-        let presented = self.codes.redeem(code.reveal(), &attempt.request.state, now).await?;
-        let verified = self.verifier.verify(&presented, client_id, now).await;
-        let user = verified.map_err(|error| {
-            self.record_outcome("rejected", error.label());
-            ConnectorError::from(error)
-        })?;
-        self.record_outcome("accepted", "verified");
-        let level = self.acr_policy.evaluate(
-            Some(self.level.as_str()),
-            self.acr_policy.level_to_request(attempt.request.level),
-        );
-        Ok(Authentication {
-            acr: None,
-            connector: self.id.clone(),
-            upstream_subject: user.subject,
-            level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,
-            // The holder proved possession of a key. How the wallet authenticated its user is not
-            // known, so nothing else is claimed.
-            amr: UpstreamAmr::from_methods(&["pop"]),
-            auth_time: now,
-            claims: user.claims,
-            id_token: None,
-        })
+        let state = attempt.request.state.clone();
+        let authentication = self.verify_callback(attempt, callback).await;
+        // Whatever came of it, the attempt is over.
+        self.remove_requests(&state).await;
+        authentication
     }
 
     async fn preload(&self) -> Result<(), ConnectorError> {
@@ -268,6 +279,16 @@ impl Connector for WalletConnector {
     /// Wallets are not called. Trust lists are fetched when they are needed.
     fn is_remote(&self) -> bool {
         false
+    }
+
+    fn certificate_expiries(&self) -> Vec<(&'static str, Timestamp)> {
+        let lists = self.verifier.trust().states();
+        let expiries = [
+            ("access_certificate", self.signer.expires_at()),
+            ("trust_anchors", self.verifier.anchors_expire_at()),
+            ("trust_list", lists.iter().map(|list| list.next_update).min()),
+        ];
+        expiries.into_iter().filter_map(|(name, at)| Some((name, at?))).collect()
     }
 
     fn wallet_page(&self) -> Option<&dyn WalletPage> {

@@ -130,6 +130,12 @@ pub trait Connector: Send + Sync {
         None
     }
 
+    /// Returns when what the operator must renew expires, each with a constant name: certificates, and
+    /// the earliest `NextUpdate` of lists of issuers.
+    fn certificate_expiries(&self) -> Vec<(&'static str, Timestamp)> {
+        Vec::new()
+    }
+
     /// Returns the password check behind the hub's own login page, for a kind that has one.
     fn password_page(&self) -> Option<&dyn PasswordPage> {
         None

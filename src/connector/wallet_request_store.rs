@@ -44,6 +44,12 @@ pub trait WalletRequestStore: Send + Sync {
         value: Vec<u8>,
         now: Timestamp,
     ) -> Result<bool, CodeStoreError>;
+
+    /// Removes a request, if there is one.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    async fn remove(&self, id: &str) -> Result<(), CodeStoreError>;
 }
 
 /// A stored request.
@@ -83,5 +89,9 @@ impl WalletRequestStore for NoCodeStore {
         _: Timestamp,
     ) -> Result<bool, CodeStoreError> {
         Ok(false)
+    }
+
+    async fn remove(&self, _: &str) -> Result<(), CodeStoreError> {
+        Ok(())
     }
 }

@@ -78,4 +78,9 @@ impl WalletRequestStore for InMemoryWalletRequests {
         (found.value, found.version) = (value, found.version + 1);
         Ok(true)
     }
+
+    async fn remove(&self, id: &str) -> Result<(), CodeStoreError> {
+        self.0.lock().unwrap().remove(id);
+        Ok(())
+    }
 }

@@ -3,6 +3,7 @@
 
 mod attacks;
 mod digital_credentials;
+mod identities;
 mod lies;
 mod mdoc;
 mod other_device;
@@ -10,8 +11,11 @@ mod responses;
 pub mod scripted;
 mod settings;
 mod several_hubs;
+mod stored;
 
 use actix_web::test::TestRequest;
+use openssl::x509::X509;
+use passerelle::digest;
 use serde_json::json;
 
 use super::hub::TestHub;
@@ -54,8 +58,16 @@ async fn the_request_names_the_hub_and_is_served_again() {
     assert!(claims["client_id"].as_str().unwrap().starts_with("x509_hash:"));
     assert_eq!(claims["response_mode"], "direct_post.jwt");
     assert_eq!(claims["aud"], "https://self-issued.me/v2");
-    let key = &claims["client_metadata"]["jwks"]["keys"][0];
+    let metadata = &claims["client_metadata"];
+    let key = &metadata["jwks"]["keys"][0];
     assert_eq!((&key["alg"], &key["crv"]), (&json!("ECDH-ES"), &json!("P-256")));
+    assert_eq!(key["kid"], digest::base64url(&request.key_thumbprint()));
+    assert_eq!(metadata["encrypted_response_enc_values_supported"], json!(["A128GCM", "A256GCM"]));
+    assert_eq!(
+        metadata["vp_formats_supported"]["dc+sd-jwt"]["kb-jwt_alg_values"],
+        json!(["ES256"])
+    );
+    assert!(claims.get("verifier_info").is_none());
     let query = &claims["dcql_query"]["credentials"][0];
     assert_eq!(query["meta"], json!({ "vct_values": ["urn:eudi:pid:1"] }));
     assert_eq!(query["claims"][3]["path"], json!(["place_of_birth", "locality"]));
@@ -73,6 +85,28 @@ async fn the_request_names_the_hub_and_is_served_again() {
     let other = WalletRequest::fetch(&hub, &wallet_page(&hub.browser()).await).await;
     assert_ne!(other.claims["nonce"], claims["nonce"]);
     assert_ne!(other.claims["client_metadata"]["jwks"], claims["client_metadata"]["jwks"]);
+}
+
+#[actix_web::test]
+async fn the_request_has_what_the_operator_configured() {
+    let wallet = Wallet::new();
+    let more = "verifier_info = \"wallet/registration.json\"\nsend_trusted_authorities = true\nrequest_minutes = 7";
+    let registration = json!([{ "format": "jwt", "data": "eyJhbGciOiJFUzI1NiJ9.e30.c2ln" }]);
+    let files = wallet.files(more, "");
+    let files = [&files[..], &[("wallet/registration.json", registration.to_string())]].concat();
+    let hub = TestHub::with_files("", &files).await;
+    let browser = hub.browser();
+    let request = WalletRequest::fetch(&hub, &wallet_page(&browser).await).await;
+    assert_eq!(request.claims["verifier_info"], registration);
+    let authority = X509::from_der(&wallet.authority.der()).unwrap();
+    let identifier = digest::base64url(authority.subject_key_id().unwrap().as_slice());
+    assert_eq!(
+        request.claims["dcql_query"]["credentials"][0]["trusted_authorities"],
+        json!([{ "type": "aki", "values": [identifier] }])
+    );
+    assert_eq!(request.claims["exp"], hub.now().seconds() + 7 * 60);
+    let redirect = wallet.respond(&hub, &request, &wallet.present(&request, &hub)).await;
+    browser.open(&redirect).await.consent().await.received();
 }
 
 #[actix_web::test]

@@ -1,16 +1,15 @@
 // A real browser (Chromium by playwright-core) at the demo: both languages, two sizes, keyboard, no script, and the
 // attacks that need a browser. Screenshots stay in the artifacts; axe-core looks at each page.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
 import { chromium } from 'playwright-core';
 import { discover, request, startFederation, userinfo } from './federation.mjs';
-import { artifacts, random, serve, startDemo } from './harness.mjs';
+import { random, serve, startDemo } from './harness.mjs';
+import { byKeyboard, look } from './page-checks.mjs';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
@@ -33,18 +32,6 @@ async function visit({ locale = 'en-GB', viewport = DESKTOP, ...more } = {}) {
   context.setDefaultTimeout(LIMIT);
   const page = await context.newPage();
   return { context, page };
-}
-
-/** Keeps a picture of the page, and fails on a serious or critical violation. */
-async function look(page, name) {
-  await page.screenshot({ path: path.join(artifacts, `${name}.png`), fullPage: true });
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
-  const grave = violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(' | ')}`);
-  assert.deepEqual(grave, [], name);
-  assert.equal(await page.locator('h1').count(), 1, `${name}: one h1`);
-  const sideways = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  assert.ok(sideways <= 0, `${name}: scrolls sideways by ${sideways} px`);
 }
 
 const at = {
@@ -73,20 +60,6 @@ async function toConsent(page, press, seen = async () => {}, level = 'eidas1') {
   await seen('4-consent');
 }
 const click = (target) => target.click();
-/** Tab until the target has the focus, as a person without a mouse does, then Enter. */
-async function byKeyboard(target) {
-  const page = target.page();
-  for (let presses = 0; presses < 60; presses += 1) {
-    if (await target.evaluate((element) => element === document.activeElement)) {
-      const outline = await target.evaluate((element) => { const s = getComputedStyle(element); return s.outlineStyle !== 'none' || s.boxShadow !== 'none'; });
-      assert.ok(outline, 'the focus can be seen');
-      await page.keyboard.press('Enter');
-      return;
-    }
-    await page.keyboard.press('Tab');
-  }
-  assert.fail(`Tab never reaches ${target}`);
-}
 /** The demo's last page: back at the service provider, signed in. */
 async function assertSignedIn(page, level = 'eidas1') {
   await atHome(page);

@@ -1,5 +1,6 @@
 // A wallet made of libraries: @openid4vc/openid4vp speaks the protocol, dcql chooses the claims, @sd-jwt/sd-jwt-vc, @owf/mdoc and
 // @auth0/mdl present. It trusts one authority of access certificates, as a wallet does.
+import assert from 'node:assert/strict';
 import { X509Certificate, verify } from 'node:crypto';
 import * as mdl from '@auth0/mdl';
 import { setGlobalConfig } from '@openid4vc/oauth2';
@@ -8,6 +9,7 @@ import { CoseKey, DeviceRequest, DeviceResponse, DocRequest, ItemsRequest, Sessi
 import { SDJwtVcInstance } from '@sd-jwt/sd-jwt-vc';
 import { DcqlQuery } from 'dcql';
 import * as jose from 'jose';
+import jsQR from 'jsqr';
 import { decodeHtml, formsOf, random } from './harness.mjs';
 import { DOC_TYPE, SD_JWT_CLAIMS, VCT, es256, hasher, mdocContext, mdocElements, newKey, privateJwk } from './wallet-issuer.mjs';
 
@@ -74,6 +76,13 @@ export class Wallet {
     return { ...resolved, request };
   }
 
+  /** Reads the request that a page of `origin` gave to the Digital Credentials API, and verifies it. */
+  async openForApi(compact, origin) {
+    const { client_id: clientId } = jose.decodeJwt(compact);
+    const resolved = await this.client.resolveOpenId4vpAuthorizationRequest({ authorizationRequestPayload: { client_id: clientId, request: compact }, origin });
+    return { ...resolved, request: resolved.authorizationRequestPayload };
+  }
+
   /** What a DCQL query asks of a PID in this format: { id, disclosed } for each of its credentials that the PID can be. */
   matches(query, format, authorityKeyIdentifier) {
     const common = { cryptographic_holder_binding: true, authority: { type: 'aki', values: [authorityKeyIdentifier] } };
@@ -89,37 +98,38 @@ export class Wallet {
     }));
   }
 
-  /** An SD-JWT VC with the disclosures that the query asks for, and a key binding. */
-  async presentSdJwt(credential, { disclosed }, request) {
+  /** An SD-JWT VC with the disclosures that the query asks for, and a key binding. origin: of the page that called the API. */
+  async presentSdJwt(credential, { disclosed }, request, origin) {
     const library = new SDJwtVcInstance({ hasher, hashAlg: 'sha-256', kbSignAlg: 'ES256', kbSigner: (message) => Buffer.from(es256(this.key, message)).toString('base64url') });
     const frame = (value) => (value && typeof value === 'object'
       ? Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null).map(([name, one]) => [name, frame(one)])) : true);
     const { vct, ...claims } = disclosed;
-    return library.present(credential, frame(claims), { kb: { payload: { iat: Math.floor(Date.now() / 1000), aud: request.client_id, nonce: request.nonce } } });
+    return library.present(credential, frame(claims), { kb: { payload: { iat: Math.floor(Date.now() / 1000), aud: origin ? `origin:${origin}` : request.client_id, nonce: request.nonce } } });
   }
 
-  async #transcript(request) {
+  async #transcript(request, origin) {
     const jwk = request.client_metadata.jwks.keys[0];
     const jwkThumbprint = new Uint8Array(Buffer.from(await jose.calculateJwkThumbprint(jwk), 'base64url'));
+    if (origin) return SessionTranscript.forOid4VpDcApi({ origin, nonce: request.nonce, jwkThumbprint }, mdocContext);
     return SessionTranscript.forOid4Vp({ clientId: request.client_id, nonce: request.nonce, responseUri: request.response_uri, jwkThumbprint }, mdocContext);
   }
 
   /** A DeviceResponse by @owf/mdoc. */
-  async presentMdoc(issuerSigned, { disclosed }, request) {
+  async presentMdoc(issuerSigned, { disclosed }, request, origin) {
     const namespaces = Object.fromEntries(Object.entries(disclosed.namespaces ?? disclosed).map(([name, elements]) => [name, Object.fromEntries(Object.keys(elements).map((one) => [one, false]))]));
     const itemsRequest = ItemsRequest.create({ docType: DOC_TYPE, namespaces });
     const response = await DeviceResponse.createWithDeviceRequest({
       deviceRequest: DeviceRequest.create({ docRequests: [DocRequest.create({ itemsRequest })] }),
-      sessionTranscript: await this.#transcript(request), issuerSigned: [issuerSigned],
+      sessionTranscript: await this.#transcript(request, origin), issuerSigned: [issuerSigned],
       signature: { signingKey: CoseKey.fromJwk({ ...privateJwk(this.key), alg: 'ES256' }) },
     }, mdocContext);
     return response.encodedForOid4Vp;
   }
 
   /** A DeviceResponse by @auth0/mdl. */
-  async presentOtherMdoc(issuerSigned, { disclosed }, request) {
+  async presentOtherMdoc(issuerSigned, { disclosed }, request, origin) {
     const fields = Object.entries(disclosed.namespaces ?? disclosed).flatMap(([name, elements]) => Object.keys(elements).map((one) => ({ path: [`$['${name}']['${one}']`], intent_to_retain: false })));
-    const transcript = (await this.#transcript(request)).encode({ asDataItem: true });
+    const transcript = (await this.#transcript(request, origin)).encode({ asDataItem: true });
     const response = await mdl.DeviceResponse.from(new mdl.MDoc([issuerSigned]))
       .usingPresentationDefinition({ id: 'pid', input_descriptors: [{ id: DOC_TYPE, format: { mso_mdoc: { alg: ['ES256'] } }, constraints: { limit_disclosure: 'required', fields } }] })
       .usingSessionTranscriptBytes(Buffer.from(transcript))
@@ -128,16 +138,23 @@ export class Wallet {
     return Buffer.from(response.encode()).toString('base64url');
   }
 
-  /** Encrypts and posts the response. Returns { status, body } of the hub. */
-  async respond(request, id, presentation) {
+  /** Encrypts a response, as the API returns it and as `respond` posts it. */
+  async encrypt(request, id, presentation, origin) {
     const { jarm } = await this.client.createOpenid4vpAuthorizationResponse({
       authorizationRequestPayload: request,
       authorizationResponsePayload: { vp_token: { [id]: [presentation] } },
+      origin,
       jarm: {
         encryption: { nonce: random(16) },
         serverMetadata: { authorization_signing_alg_values_supported: [], authorization_encryption_alg_values_supported: ['ECDH-ES'], authorization_encryption_enc_values_supported: [this.enc] },
       },
     });
+    return jarm;
+  }
+
+  /** Encrypts and posts the response. Returns { status, body } of the hub. */
+  async respond(request, id, presentation) {
+    const jarm = await this.encrypt(request, id, presentation);
     const { response } = await this.client.submitOpenid4vpAuthorizationResponse({ authorizationRequestPayload: request, authorizationResponsePayload: {}, jarm });
     return { status: response.status, body: await response.json(), jwe: jose.decodeProtectedHeader(jarm.responseJwt) };
   }
@@ -151,3 +168,18 @@ export const walletLink = (page) => {
 };
 
 export const codeForm = (page) => formsOf(page.html, page.url).find((form) => /\/other-device$/.test(form.action));
+
+/** The link in the QR code of a page, read from its modules as a camera does. */
+export function scan(html) {
+  const [, size, path] = html.match(/<svg class="qr"[\s\S]*?viewBox="-4 -4 (\d+)[\s\S]*<path fill="#000" d="([^"]+)"/);
+  const scale = 4, width = Number(size) * scale;
+  const pixels = new Uint8ClampedArray(width * width * 4).fill(255);
+  for (const [, x, y, length] of path.matchAll(/M(\d+)[ ,](\d+)h(\d+)v1h-\d+z/g)) {
+    for (let row = (Number(y) + 4) * scale; row < (Number(y) + 5) * scale; row += 1) {
+      for (let column = (Number(x) + 4) * scale; column < (Number(x) + 4 + Number(length)) * scale; column += 1) pixels.fill(0, (row * width + column) * 4, (row * width + column) * 4 + 3);
+    }
+  }
+  const code = jsQR(pixels, width, width);
+  assert.ok(code, `no QR code can be read: ${path.slice(0, 200)}`);
+  return code.data;
+}

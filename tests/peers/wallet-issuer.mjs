@@ -64,6 +64,16 @@ export class CertificateAuthority {
   remove() { rmSync(this.#folder, { recursive: true, force: true }); }
 }
 
+/** The connector of all tests with wallets, in parts: its mapping, and the PID as SD-JWT VC and as mdoc. */
+const fixture = (name) => readFileSync(path.resolve(import.meta.dirname, '../fixtures/openid4vp', name), 'utf8');
+const [CONNECTOR, SD_JWT] = fixture('connector.toml').split(/(?=\[\[kind\.openid4vp\.credentials\]\])/);
+export const CREDENTIALS = { sdJwt: SD_JWT, mdoc: fixture('mdoc-credential.toml') };
+/** A connector's file. more: keys of its table. */
+export const connectorFile = (id, credentials, more = '') => [
+  CONNECTOR.replace('en = "Wallet"', `en = "Wallet ${id}"`).replace('connectors/wallet/', `connectors/${id}/`),
+  'insecure_http = true', 'internal_hosts = ["localhost", "127.0.0.1"]', more, credentials,
+].join('\n');
+
 /** Angela's PID, in the names of each format. */
 export const SD_JWT_CLAIMS = {
   given_name: 'Angela Claire Louise', family_name: 'Martin', birth_family_name: 'Dubois', birthdate: '1962-08-24', sex: 2,

@@ -5,38 +5,11 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import jsQR from 'jsqr';
 import * as oidc from 'openid-client';
 import { SCOPE, discover, request as authorization } from './federation.mjs';
 import { Browser, answerConsent, choose, decodeHtml, freePorts, random, startHub } from './harness.mjs';
-import { Wallet, codeForm, walletLink } from './real-wallet.mjs';
-import { CertificateAuthority, PidIssuer, SD_JWT_CLAIMS, mdocElements } from './wallet-issuer.mjs';
-
-const MAPPING = `identity = "verified"
-levels = { lowest = "eidas1", highest = "eidas3" }
-unmapped_claims = "drop"
-[mapping]
-given_name = { from = "given_name" }
-family_name = { from = "birth_family_name" }
-birthdate = { from = "birthdate" }
-gender = { from = "sex", map = { "1" = "male", "2" = "female" } }
-birthplace = { from = "/place_of_birth/locality", map = { "Paris 7e" = "75107" } }
-birthcountry = { from = "/place_of_birth/country", map = { FR = "99100" } }
-`;
-const SD_JWT = `[[kind.openid4vp.credentials]]
-id = "pid"
-format = "dc+sd-jwt"
-types = ["urn:eudi:pid:1"]
-claims = ["given_name", "birth_family_name", "birthdate", "/place_of_birth/locality", "/place_of_birth/country", "sex", "personal_administrative_number", "issuing_country"]
-optional_claims = ["nationalities"]
-`;
-const MDOC = `[[kind.openid4vp.credentials]]
-id = "pid-mdoc"
-format = "mso_mdoc"
-types = ["eu.europa.ec.eudi.pid.1"]
-claims = ["given_name", "family_name_birth", "birth_date", "sex", "place_of_birth", "personal_administrative_number", "issuing_country"]
-optional_claims = ["nationality"]
-`;
+import { Wallet, codeForm, scan, walletLink } from './real-wallet.mjs';
+import { CREDENTIALS, CertificateAuthority, PidIssuer, SD_JWT_CLAIMS, connectorFile, mdocElements } from './wallet-issuer.mjs';
 
 let hub, sp, client, issuer, access;
 
@@ -46,21 +19,11 @@ before(async () => {
   const [port, privatePort] = await freePorts(2);
   sp = { id: 'alpha', secret: random(32), redirectUri: `http://localhost:${port}/sp/alpha/callback` };
   const relyingParty = access.issue('Passerelle', '1.3.6.1.5.5.7.3.2');
-  const connector = (id, name, credentials, more = '') => `name = { en = "${name}" }
-${MAPPING}[kind.openid4vp]
-certificate = "wallet/access.pem"
-private_key = { file = "secrets/connectors/${id}/access.key" }
-trust_anchors = "wallet/issuers.pem"
-subject_claims = ["personal_administrative_number", "issuing_country"]
-insecure_http = true
-internal_hosts = ["localhost", "127.0.0.1"]
-${more}
-${credentials}`;
-  const ids = { wallet: SD_JWT, mdoc: MDOC, both: SD_JWT + MDOC, named: SD_JWT };
+  const ids = { wallet: CREDENTIALS.sdJwt, mdoc: CREDENTIALS.mdoc, both: CREDENTIALS.sdJwt + CREDENTIALS.mdoc, named: CREDENTIALS.sdJwt };
   const more = { both: 'cross_device = true', named: 'dns_name = "localhost"\nsend_trusted_authorities = true' };
   hub = await startHub('hub-wallet', {
     port, privatePort, sps: [{ ...sp, redirectUris: [sp.redirectUri], scopes: SCOPE.split(' ') }],
-    connectors: Object.fromEntries(Object.entries(ids).map(([id, credentials]) => [id, connector(id, `Wallet ${id}`, credentials, more[id])])),
+    connectors: Object.fromEntries(Object.entries(ids).map(([id, credentials]) => [id, connectorFile(id, credentials, more[id])])),
     files: {
       'wallet/access.pem': relyingParty.pem + access.pem, 'wallet/issuers.pem': issuer.authority.pem,
       ...Object.fromEntries(Object.keys(ids).map((id) => [`secrets/connectors/${id}/access.key`, relyingParty.keyPem])),
@@ -133,28 +96,13 @@ test('the wallet discloses what is asked for, and nothing else', async () => {
   assert.deepEqual(names.sort(), ['[]', '[]', 'birth_family_name', 'birthdate', 'country', 'given_name', 'issuing_country', 'locality', 'nationalities', 'personal_administrative_number', 'sex']);
 });
 
-/** The link in the QR code of a page, read from its modules as a camera does. */
-function scan(page) {
-  const [, size, path] = page.html.match(/<svg class="qr"[\s\S]*?viewBox="-4 -4 (\d+)[\s\S]*<path fill="#000" d="([^"]+)"/);
-  const scale = 4, width = Number(size) * scale;
-  const pixels = new Uint8ClampedArray(width * width * 4).fill(255);
-  for (const [, x, y, length] of path.matchAll(/M(\d+)[ ,](\d+)h(\d+)v1h-\d+z/g)) {
-    for (let row = (Number(y) + 4) * scale; row < (Number(y) + 5) * scale; row += 1) {
-      for (let column = (Number(x) + 4) * scale; column < (Number(x) + 4 + Number(length)) * scale; column += 1) pixels.fill(0, (row * width + column) * 4, (row * width + column) * 4 + 3);
-    }
-  }
-  const code = jsQR(pixels, width, width);
-  assert.ok(code, `no QR code can be read: ${path.slice(0, 200)}`);
-  return code.data;
-}
-
 for (const credential of [sdJwt, owf, auth0]) {
   test(`${credential[0]} on another device: the QR code is scanned, and the code of the phone typed`, async () => {
     const login = await walletPage('both');
     const link = decodeHtml(login.page.html.match(/href="([^"]+other-device[^"]*)"/)[1]);
     const qr = await login.browser.open(new URL(link, hub.base).href);
     const wallet = new Wallet(access.pem);
-    const opened = await wallet.open(scan(qr), 'post');
+    const opened = await wallet.open(scan(qr.html), 'post');
     const answer = await present(wallet, opened, credential);
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     const phone = await new Browser().open(answer.body.redirect_uri);

@@ -127,6 +127,9 @@ pub struct PresentationExpectations<'a> {
     pub policy: &'a VerificationPolicy,
     pub anchors: &'a TrustAnchors,
     pub now: Timestamp,
+    /// When the response arrived, by which the age of a key binding is measured: its user may take
+    /// a while to come back.
+    pub received_at: Timestamp,
 }
 
 /// Time in which a credential is valid.

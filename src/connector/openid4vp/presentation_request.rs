@@ -36,7 +36,15 @@ impl WalletDevice {
     }
 }
 
-/// A request, as the store keeps it.
+/// What the store has of a request. Once it is answered, its key and nonce are of no more use, and
+/// are not kept.
+#[derive(Serialize, Deserialize)]
+enum StoredRequest {
+    Open(PresentationRequest),
+    Answered(RequestAnswer),
+}
+
+/// A request that can be answered.
 #[derive(Serialize, Deserialize)]
 pub struct PresentationRequest {
     /// `state` of the login attempt. Never sent to the wallet before it has answered.
@@ -48,8 +56,6 @@ pub struct PresentationRequest {
     /// Service provider to name on another device; `None` for a wallet in the same device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ClientId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<RequestAnswer>,
 }
 
 impl PresentationRequest {
@@ -78,6 +84,8 @@ pub enum RequestAnswer {
 /// The answer of another device.
 #[derive(Serialize, Deserialize)]
 pub struct UnconfirmedAnswer {
+    /// Service provider that the other device names.
+    pub service: ClientId,
     /// Six digits.
     #[serde(with = "crate::ids::stored_secret")]
     pub code: Secret<String>,
@@ -108,6 +116,7 @@ pub struct PresentedCredential {
     pub channel: PresentationChannel,
     /// Thumbprint of the key that the response was encrypted to.
     pub key_thumbprint: [u8; 32],
+    pub received_at: Timestamp,
 }
 
 /// How a presentation arrived.
@@ -137,14 +146,25 @@ impl PresentationChannel {
     }
 }
 
-/// A request that was loaded.
+/// A request that was loaded and can be answered.
 pub struct LoadedRequest {
-    pub id: String,
     pub request: PresentationRequest,
+    pub slot: RequestSlot,
+}
+
+/// Place of a request in the store, with what was there when it was loaded.
+pub struct RequestSlot {
+    id: String,
     stored: StoredWalletRequest,
 }
 
-impl LoadedRequest {
+impl RequestSlot {
+    /// Returns the id of the request.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
     /// Returns when the request expires.
     #[must_use]
     pub const fn expires_at(&self) -> Timestamp {
@@ -188,7 +208,7 @@ impl PresentationRequests {
     /// Returns the URL that the wallet responds to.
     #[must_use]
     pub fn response_uri(&self, loaded: &LoadedRequest) -> String {
-        format!("{}{}/response", loaded.request.base_url, self.request_path(&loaded.id))
+        format!("{}{}/response", loaded.request.base_url, self.request_path(loaded.slot.id()))
     }
 
     /// Stores a new request and returns its id. Has no effect if it is stored already.
@@ -201,7 +221,8 @@ impl PresentationRequests {
         draft: PresentationRequest,
     ) -> Result<String, ConnectorError> {
         let (id, now) = (self.request_id(device, &draft.state), self.env.now());
-        self.store.insert_request(&id, to_bytes(&draft)?, now + self.lifetime, now).await?;
+        let bytes = to_bytes(&StoredRequest::Open(draft))?;
+        self.store.insert_request(&id, bytes, now + self.lifetime, now).await?;
         Ok(id)
     }
 
@@ -210,42 +231,60 @@ impl PresentationRequests {
     /// # Errors
     /// `WalletRequestUnknown`, `StoreUnavailable`.
     pub async fn load_open(&self, id: &str) -> Result<LoadedRequest, ConnectorError> {
-        let loaded = self.load(id).await?;
-        // A request works once: a second answer is a replay.
-        if loaded.request.answer.is_some() { Err(unknown_request_error()) } else { Ok(loaded) }
+        match self.load(id).await? {
+            (StoredRequest::Open(request), slot) => Ok(LoadedRequest { request, slot }),
+            // A request works once: a second answer is a replay.
+            (StoredRequest::Answered(_), _) => Err(unknown_request_error()),
+        }
     }
 
-    /// Loads a request.
+    /// Loads the answer of a request; `None` if it has none yet.
     ///
     /// # Errors
     /// `WalletRequestUnknown`, `StoreUnavailable`.
-    pub async fn load(&self, id: &str) -> Result<LoadedRequest, ConnectorError> {
+    pub async fn load_answer(
+        &self,
+        id: &str,
+    ) -> Result<Option<(RequestAnswer, RequestSlot)>, ConnectorError> {
+        Ok(match self.load(id).await? {
+            (StoredRequest::Answered(answer), slot) => Some((answer, slot)),
+            (StoredRequest::Open(_), _) => None,
+        })
+    }
+
+    async fn load(&self, id: &str) -> Result<(StoredRequest, RequestSlot), ConnectorError> {
         let stored =
             self.store.load(id, self.env.now()).await?.ok_or_else(unknown_request_error)?;
         let request = serde_json::from_slice(&stored.value).map_err(|_| unknown_request_error())?;
-        Ok(LoadedRequest { id: id.to_owned(), request, stored })
+        Ok((request, RequestSlot { id: id.to_owned(), stored }))
     }
 
-    /// Stores the answer of a request. Of concurrent callers at most one succeeds.
+    /// Replaces a request with its answer, or an answer with the next one. Of concurrent callers at
+    /// most one succeeds.
     ///
     /// # Errors
     /// `WalletRequestUnknown` if another one was faster, `StoreUnavailable`.
     pub async fn store_answer(
         &self,
-        loaded: LoadedRequest,
+        slot: RequestSlot,
         answer: RequestAnswer,
     ) -> Result<(), ConnectorError> {
-        let LoadedRequest { id, request, stored } = loaded;
-        let bytes = to_bytes(&PresentationRequest { answer: Some(answer), ..request })?;
+        let RequestSlot { id, stored } = slot;
+        let bytes = to_bytes(&StoredRequest::Answered(answer))?;
         if self.store.replace(&id, &stored, bytes, self.env.now()).await? {
             Ok(())
         } else {
             Err(unknown_request_error())
         }
     }
+
+    /// Removes a request. It expires by itself if that fails.
+    pub async fn remove(&self, id: &str) {
+        let _removed = self.store.remove(id).await;
+    }
 }
 
-fn to_bytes(request: &PresentationRequest) -> Result<Vec<u8>, ConnectorError> {
+fn to_bytes(request: &StoredRequest) -> Result<Vec<u8>, ConnectorError> {
     serde_json::to_vec(request)
         .map_err(|error| ConnectorError::new(ErrorCode::Internal, error.to_string()))
 }

@@ -140,7 +140,7 @@ impl RequestSigner {
                 "vp_formats_supported": self.formats,
             },
             "dcql_query": self.dcql_query,
-            "exp": loaded.expires_at().seconds(),
+            "exp": loaded.slot.expires_at().seconds(),
             "iat": now.seconds(),
             "nonce": loaded.request.nonce,
             "response_type": "vp_token",

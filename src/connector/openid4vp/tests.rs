@@ -75,6 +75,7 @@ impl Bench {
             policy: &self.policy,
             anchors: &self.anchors,
             now: PRESENTED_AT,
+            received_at: PRESENTED_AT,
         }
     }
 

@@ -233,6 +233,7 @@ impl CredentialVerifier {
             policy: &self.policy,
             anchors: &trust.anchors,
             now,
+            received_at: presented.received_at,
         };
         let verified = self.verify_with_status(presented.presentation.reveal(), &expected).await;
         let credential = verified.map_err(|error| error.with_trust(&trust))?;

@@ -13,13 +13,15 @@ use url::form_urlencoded::Serializer;
 use super::WalletConnector;
 use super::presentation_request::{
     AnswerOutcome, LoadedRequest, PresentationChannel, PresentationRequest, PresentedCredential,
-    RequestAnswer, UnconfirmedAnswer, WalletDevice, single_presentation, unknown_request_error,
+    RequestAnswer, RequestSlot, UnconfirmedAnswer, WalletDevice, single_presentation,
+    unknown_request_error,
 };
 use crate::connector::error::ConnectorError;
 use crate::connector::wallet_page::{
     ConfirmationCode, WalletConfirmation, WalletLink, WalletOffer, WalletPage, WalletResponse,
 };
 use crate::digest;
+use crate::env::Timestamp;
 use crate::ids::{ClientId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::decrypt::JweDecryptError;
@@ -39,7 +41,7 @@ impl WalletPage for WalletConnector {
     async fn offer(&self, state: &str) -> Result<WalletOffer, ConnectorError> {
         let id = self.requests.request_id(WalletDevice::Same, state);
         let loaded = self.requests.load_open(&id).await?;
-        let request_uri = self.request_uri(&loaded);
+        let request_uri = self.request_uri(&loaded.request.base_url, &id);
         let link = |wallet: &super::settings::WalletSettings| WalletLink {
             name: wallet.name.clone(),
             url: self.signer.wallet_link(&wallet.url, &request_uri),
@@ -66,18 +68,17 @@ impl WalletPage for WalletConnector {
         }
         let first = self.requests.request_id(WalletDevice::Same, state);
         let first = self.requests.load_open(&first).await?;
+        let base_url = first.request.base_url;
         let draft = PresentationRequest {
             state: state.to_owned(),
-            base_url: first.request.base_url,
+            base_url: base_url.clone(),
             nonce: self.env.entropy().token(),
             key: ResponseKey::generate()
                 .map_err(|error| ConnectorError::new(ErrorCode::Internal, error.to_string()))?,
             service: Some(service.clone()),
-            answer: None,
         };
         let id = self.requests.open(WalletDevice::Other, draft).await?;
-        let loaded = self.requests.load(&id).await?;
-        Ok(self.signer.wallet_link(&self.cross_device_url, &self.request_uri(&loaded)))
+        Ok(self.signer.wallet_link(&self.cross_device_url, &self.request_uri(&base_url, &id)))
     }
 
     async fn request_object(
@@ -102,12 +103,13 @@ impl WalletPage for WalletConnector {
         let response_uri = self.requests.response_uri(&loaded);
         let channel = PresentationChannel::DirectPost { response_uri };
         let response = self.read_response(&loaded, response, channel)?;
-        if loaded.request.service.is_some() {
-            return self.store_unconfirmed(loaded, response).await;
+        let LoadedRequest { request, slot } = loaded;
+        let PresentationRequest { state, base_url, service, .. } = request;
+        if let Some(service) = service {
+            let unconfirmed = UnconfirmedResponse { state, base_url, service, response };
+            return self.store_unconfirmed(slot, unconfirmed).await;
         }
-        let base_url = loaded.request.base_url.clone();
-        let state = loaded.request.state.clone();
-        self.requests.store_answer(loaded, RequestAnswer::PassedOn).await?;
+        self.requests.store_answer(slot, RequestAnswer::PassedOn).await?;
         let outcome = self.store_presentation(&state, response, CALLBACK_CODE_LIFETIME).await?;
         let query = self.callback_query(&state, &outcome);
         let query = query.reveal();
@@ -128,7 +130,7 @@ impl WalletPage for WalletConnector {
         let origin = loaded.request.origin()?;
         let channel = PresentationChannel::DigitalCredentialsApi { origin };
         let response = self.read_response(&loaded, response, channel)?;
-        self.requests.store_answer(loaded, RequestAnswer::PassedOn).await?;
+        self.requests.store_answer(loaded.slot, RequestAnswer::PassedOn).await?;
         let outcome = self.store_presentation(state, response, CONFIRMED_CODE_LIFETIME).await?;
         Ok(self.callback_query(state, &outcome))
     }
@@ -138,14 +140,14 @@ impl WalletPage for WalletConnector {
         id: &str,
         page_secret: &str,
     ) -> Result<ConfirmationCode, ConnectorError> {
-        let PresentationRequest { service, answer, .. } = self.requests.load(id).await?.request;
-        let (Some(service), Some(RequestAnswer::Unconfirmed(answer))) = (service, answer) else {
+        let answer = self.requests.load_answer(id).await?;
+        let Some((RequestAnswer::Unconfirmed(answer), _)) = answer else {
             return Err(unknown_request_error());
         };
         let sent = digest::fingerprint(page_secret);
         // Who photographs the QR code knows the id, but not this secret.
         if digest::constant_time_eq(sent.as_bytes(), answer.page_secret.as_bytes()) {
-            Ok(ConfirmationCode { code: answer.code.into_inner(), service })
+            Ok(ConfirmationCode { code: answer.code.into_inner(), service: answer.service })
         } else {
             Err(unknown_request_error())
         }
@@ -157,37 +159,38 @@ impl WalletPage for WalletConnector {
         typed: &str,
     ) -> Result<WalletConfirmation, ConnectorError> {
         let id = self.requests.request_id(WalletDevice::Other, state);
-        let mut loaded = self.requests.load(&id).await?;
-        let mut answer = match loaded.request.answer.take() {
-            None => return Ok(WalletConfirmation::Waiting),
-            Some(RequestAnswer::PassedOn) => return Err(unknown_request_error()),
-            Some(RequestAnswer::Dropped) => return Ok(WalletConfirmation::Exhausted),
-            Some(RequestAnswer::Unconfirmed(answer)) => answer,
+        let Some((answer, slot)) = self.requests.load_answer(&id).await? else {
+            return Ok(WalletConfirmation::Waiting);
+        };
+        let mut answer = match answer {
+            RequestAnswer::PassedOn => return Err(unknown_request_error()),
+            RequestAnswer::Dropped => return Ok(WalletConfirmation::Exhausted),
+            RequestAnswer::Unconfirmed(answer) => answer,
         };
         let typed: String = typed.chars().filter(char::is_ascii_digit).collect();
         let is_declined = matches!(answer.outcome, AnswerOutcome::Error(_));
         if is_declined
             || digest::constant_time_eq(typed.as_bytes(), answer.code.reveal().as_bytes())
         {
-            self.requests.store_answer(loaded, RequestAnswer::PassedOn).await?;
+            self.requests.store_answer(slot, RequestAnswer::PassedOn).await?;
             let query = self.callback_query(state, &answer.outcome);
             return Ok(WalletConfirmation::Accepted(query));
         }
         answer.wrong_codes += 1;
         // Storing fails if another form was faster, so that no try is free.
         if answer.wrong_codes < MAX_WRONG_CODES {
-            self.requests.store_answer(loaded, RequestAnswer::Unconfirmed(answer)).await?;
+            self.requests.store_answer(slot, RequestAnswer::Unconfirmed(answer)).await?;
             return Ok(WalletConfirmation::Wrong);
         }
-        self.requests.store_answer(loaded, RequestAnswer::Dropped).await?;
+        self.requests.store_answer(slot, RequestAnswer::Dropped).await?;
         self.remove_presentation(state, &answer.outcome).await;
         Ok(WalletConfirmation::Exhausted)
     }
 }
 
 impl WalletConnector {
-    fn request_uri(&self, loaded: &LoadedRequest) -> String {
-        format!("{}{}", loaded.request.base_url, self.requests.request_path(&loaded.id))
+    fn request_uri(&self, base_url: &str, id: &str) -> String {
+        format!("{base_url}{}", self.requests.request_path(id))
     }
 
     /// Reads a response, without verifying what is presented.
@@ -197,7 +200,7 @@ impl WalletConnector {
         response: WalletResponse,
         channel: PresentationChannel,
     ) -> Result<DecryptedResponse, ConnectorError> {
-        decrypt_response(&loaded.request, response, channel).inspect_err(|error| {
+        decrypt_response(&loaded.request, response, channel, self.env.now()).inspect_err(|error| {
             tracing::info!(connector = %self.id, %error, "response of a wallet rejected");
             self.record_outcome("rejected", "response");
         })
@@ -207,28 +210,27 @@ impl WalletConnector {
     /// code.
     async fn store_unconfirmed(
         &self,
-        loaded: LoadedRequest,
-        response: DecryptedResponse,
+        slot: RequestSlot,
+        UnconfirmedResponse { state, base_url, service, response }: UnconfirmedResponse,
     ) -> Result<Option<String>, ConnectorError> {
-        let state = loaded.request.state.clone();
-        let lifetime = loaded.expires_at().since(self.env.now()) + CONFIRMED_CODE_LIFETIME;
+        let lifetime = slot.expires_at().since(self.env.now()) + CONFIRMED_CODE_LIFETIME;
         let outcome = self.store_presentation(&state, response, lifetime).await?;
         let page_secret = self.env.entropy().token();
         let is_declined = matches!(outcome, AnswerOutcome::Error(_));
         let query = Serializer::new(String::new())
-            .append_pair("request", &loaded.id)
+            .append_pair("request", slot.id())
             .append_pair("secret", &page_secret)
             .finish();
-        let page =
-            format!("{}/connectors/{}/wallet/code?{query}", loaded.request.base_url, self.id);
+        let page = format!("{base_url}/connectors/{}/wallet/code?{query}", self.id);
         let answer = UnconfirmedAnswer {
+            service,
             code: Secret::new(six_digits(self.env.entropy().bits256())),
             page_secret: digest::fingerprint(&page_secret),
             wrong_codes: 0,
             outcome: outcome.clone(),
         };
         let answer = RequestAnswer::Unconfirmed(Box::new(answer));
-        if let Err(error) = self.requests.store_answer(loaded, answer).await {
+        if let Err(error) = self.requests.store_answer(slot, answer).await {
             self.remove_presentation(&state, &outcome).await;
             return Err(error);
         }
@@ -258,6 +260,21 @@ impl WalletConnector {
         }
     }
 
+    /// Removes what an attempt that is over has left: its requests, and the presentation of a device
+    /// whose code was not typed.
+    pub(super) async fn remove_requests(&self, state: &str) {
+        self.requests.remove(&self.requests.request_id(WalletDevice::Same, state)).await;
+        if !self.cross_device {
+            return;
+        }
+        let id = self.requests.request_id(WalletDevice::Other, state);
+        let answer = self.requests.load_answer(&id).await;
+        if let Ok(Some((RequestAnswer::Unconfirmed(answer), _))) = answer {
+            self.remove_presentation(state, &answer.outcome).await;
+        }
+        self.requests.remove(&id).await;
+    }
+
     /// Returns the query with which the browser comes to the callback.
     fn callback_query(&self, state: &str, outcome: &AnswerOutcome) -> Secret<String> {
         let (name, value) = match outcome {
@@ -274,6 +291,7 @@ fn decrypt_response(
     request: &PresentationRequest,
     response: WalletResponse,
     channel: PresentationChannel,
+    now: Timestamp,
 ) -> Result<DecryptedResponse, ConnectorError> {
     let answer = match response {
         WalletResponse::Error(error) => return Ok(DecryptedResponse::from_error(&error)),
@@ -284,7 +302,7 @@ fn decrypt_response(
     if let Some(Value::String(error)) = answer.get("error") {
         return Ok(DecryptedResponse::from_error(error));
     }
-    let presented = presented_credential(request, &answer, channel);
+    let presented = presented_credential(request, &answer, channel, now);
     presented.map(DecryptedResponse::Presentation).ok_or_else(|| {
         let message = "vp_token is not an object with one presentation of one credential";
         ConnectorError::new(ErrorCode::WalletResponseMalformed, message)
@@ -295,6 +313,7 @@ fn presented_credential(
     request: &PresentationRequest,
     answer: &Map<String, Value>,
     channel: PresentationChannel,
+    received_at: Timestamp,
 ) -> Option<PresentedCredential> {
     let (credential, presentation) = single_presentation(answer.get("vp_token")?)?;
     Some(PresentedCredential {
@@ -303,7 +322,16 @@ fn presented_credential(
         nonce: request.nonce.clone(),
         channel,
         key_thumbprint: request.key.thumbprint().ok()?,
+        received_at,
     })
+}
+
+/// A response of another device, with what its request says.
+struct UnconfirmedResponse {
+    state: String,
+    base_url: String,
+    service: ClientId,
+    response: DecryptedResponse,
 }
 
 /// A wallet's response as it can be read.

@@ -38,6 +38,8 @@ metric_table! {
             "Quantiles of the time of the last minute's calls to an identity provider, in seconds.";
         keys_fetched: GaugeVec("connector_keys_last_fetch_timestamp_seconds", ["connector"])
             "Time of the last successful fetch of an identity provider's keys; absent before the first one, and for kinds without keys.";
+        certificate_expires: GaugeVec("connector_certificate_expiry_timestamp_seconds", ["connector", "certificate"])
+            "Expiry time of what a connector to wallets relies on: its access_certificate, the first of its trust_anchors, the earliest NextUpdate of its trust_list.";
         probe_leader: IntGaugeVec("connector_probe_leader", [])
             "1 while this hub probes the identity providers, 0 while another hub does.";
         egress_down: IntGaugeVec("egress_down", [])
@@ -130,6 +132,7 @@ impl Metrics {
         self.connectors.failures.reset();
         self.connectors.latency.reset();
         self.connectors.keys_fetched.reset();
+        self.connectors.certificate_expires.reset();
     }
 
     /// Sets the state of the circuit; `state` is one of `states`.
@@ -178,6 +181,19 @@ impl Metrics {
     /// Sets the time of the last fetch of the keys.
     pub fn set_connector_keys_fetched(&self, connector: &ConnectorId, at: Timestamp) {
         self.connectors.keys_fetched.with_label_values(&[connector.as_str()]).set(unix_seconds(at));
+    }
+
+    /// Sets the expiry of what a connector relies on; `certificate` is a constant.
+    pub fn set_connector_certificate_expiry(
+        &self,
+        connector: &ConnectorId,
+        certificate: &'static str,
+        at: Timestamp,
+    ) {
+        self.connectors
+            .certificate_expires
+            .with_label_values(&[connector.as_str(), certificate])
+            .set(unix_seconds(at));
     }
 
     /// Sets the clock skew in seconds; positive if the identity provider's clock is ahead.

@@ -50,6 +50,8 @@ fn record_everything_once(metrics: &Metrics) {
     metrics.set_active_key(["tokens", "ES256", "file"], Timestamp::from_seconds(1_800_000_000));
     metrics.set_certificate_expiry("register_client", Timestamp::from_seconds(1_900_000_000));
     metrics.set_connector_keys_fetched(&impots, Timestamp::from_seconds(1_800_000_000));
+    let renewal = Timestamp::from_seconds(1_900_000_000);
+    metrics.set_connector_certificate_expiry(&impots, "access_certificate", renewal);
     metrics.store_meter("login", "insert").record_error("full");
     metrics.set_store_records("login", 7);
     metrics.record_redis_round_trip("take", took);
@@ -143,6 +145,7 @@ fn each_event_shows_under_its_name() {
         r#"passerelle_key_activation_timestamp_seconds{alg="ES256",location="file",purpose="tokens"} 1800000000"#,
         r#"passerelle_certificate_expiry_timestamp_seconds{certificate="register_client"} 1900000000"#,
         r#"passerelle_connector_keys_last_fetch_timestamp_seconds{connector="impots"} 1800000000"#,
+        r#"passerelle_connector_certificate_expiry_timestamp_seconds{certificate="access_certificate",connector="impots"} 1900000000"#,
         r#"passerelle_client_keys_last_fetch_timestamp_seconds{client="sp"} 1800000000.25"#,
         r#"passerelle_client_keys_last_fetch_timestamp_seconds{client="other"} 0"#,
         r#"passerelle_audit_events_total{event="code_issued"} 1"#,

@@ -1,5 +1,7 @@
 //! What wallets present, and the lists of issuers.
 
+mod responses;
+
 use std::str;
 
 use serde_json::{Map, Value, json};
@@ -43,6 +45,17 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
     target("claims_path", &["connector/openid4vp/claims_path.rs"], claims_path),
     target("status_list", &["connector/openid4vp/status_list/token.rs"], status_list),
     target("trust_list", &["connector/openid4vp/trust_list/document.rs"], trust_list),
+    target(
+        "wallet_response",
+        &["token/response_key.rs", "connector/openid4vp/presentation_request.rs"],
+        responses::wallet_response,
+    ),
+    target(
+        "presentation_sample",
+        &["connector/openid4vp/verification/sample.rs"],
+        responses::presentation_sample,
+    ),
+    target("certificate_chain", &["connector/openid4vp/trust.rs"], responses::certificate_chain),
 ];
 
 /// An issuer that is trusted, and what the hub expects of a presentation.
@@ -84,6 +97,7 @@ impl WalletBench {
             policy: &self.policy,
             anchors: &self.anchors,
             now: self.now,
+            received_at: self.now,
         };
         verify_presentation(presentation, &expected).ok()
     }

@@ -199,6 +199,13 @@ pub fn redirect_transcript(
     transcript("OpenID4VPHandover", info)
 }
 
+/// Returns the transcript of a request over the Digital Credentials API, as OpenID4VP 1.0 appendix
+/// B.2.6.2 writes it.
+pub fn digital_credentials_transcript(origin: &str, nonce: &str, thumbprint: &[u8; 32]) -> Cbor {
+    let info = vec![origin.into(), nonce.into(), Cbor::Bytes(thumbprint.to_vec())];
+    transcript("OpenID4VPDCAPIHandover", info)
+}
+
 /// Returns a transcript.
 pub fn transcript(name: &str, info: Vec<Cbor>) -> Cbor {
     let hash = digest::sha256(&encode_cbor(&Cbor::Array(info)));

@@ -1,14 +1,16 @@
 //! A wallet on another device: the code of that device joins the two.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::scripted::{Wallet, WalletRequest, wallet_page};
 use crate::browser::{Browser, Page};
 use crate::hub::TestHub;
 
-const ACTION: &str = "/connectors/wallet/wallet/other-device";
+pub const ACTION: &str = "/connectors/wallet/wallet/other-device";
 
-async fn qr_page<'h>(browser: &'h Browser<'h>) -> Page<'h> {
+pub async fn qr_page<'h>(browser: &'h Browser<'h>) -> Page<'h> {
     let page = wallet_page(browser).await;
     let link = page.links().into_iter().find(|link| link.starts_with(ACTION)).unwrap();
     browser.open(&link).await
@@ -23,12 +25,12 @@ fn scanned(page: &Page<'_>) -> String {
 }
 
 /// Answers on the phone. Returns the address of the page that the phone shows.
-async fn answer_on_phone(wallet: &Wallet, hub: &TestHub, page: &Page<'_>) -> String {
+pub async fn answer_on_phone(wallet: &Wallet, hub: &TestHub, page: &Page<'_>) -> String {
     let request = WalletRequest::fetch_at(hub, &scanned(page)).await;
     wallet.respond(hub, &request, &wallet.present(&request, hub)).await
 }
 
-fn shown_code(page: &Page<'_>) -> String {
+pub fn shown_code(page: &Page<'_>) -> String {
     let (_, code) = page.answer.body.split_once("<bdi dir=\"ltr\">").unwrap();
     code.split('<').next().unwrap().to_owned()
 }
@@ -52,6 +54,19 @@ async fn the_code_of_the_phone_lets_the_first_browser_continue() {
     assert!(phone.session().is_none());
     // Nothing can be used twice.
     assert!(phone.open(&redirect).await.answer.status >= 400);
+}
+
+/// The key binding is as old as the answer, however long its user takes to type the code.
+#[actix_web::test]
+async fn the_code_can_be_typed_as_long_as_the_request_lives() {
+    let wallet = Wallet::new();
+    let hub = wallet.hub("cross_device = true\nrequest_minutes = 15").await;
+    let (desktop, phone) = (hub.browser(), hub.browser());
+    let page = qr_page(&desktop).await;
+    let redirect = answer_on_phone(&wallet, &hub, &page).await;
+    let code = shown_code(&phone.open(&redirect).await);
+    hub.advance(Duration::from_secs(14 * 60));
+    desktop.submit(&page.form(ACTION).with("code", &code)).await.consent().await.received();
 }
 
 #[actix_web::test]

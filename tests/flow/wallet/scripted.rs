@@ -17,42 +17,10 @@ use crate::browser::{Browser, Page};
 use crate::hub::{Answer, TestHub};
 use crate::service::Authorize;
 
-/// The connector's file. `{more}` are more keys of its table.
-const CONNECTOR: &str = r#"
-name = { en = "Wallet" }
-identity = "verified"
-levels = { lowest = "eidas1", highest = "eidas3" }
-unmapped_claims = "drop"
-[mapping]
-given_name = { from = "given_name" }
-family_name = { from = "birth_family_name" }
-birthdate = { from = "birthdate" }
-gender = { from = "sex", map = { "1" = "male", "2" = "female" } }
-birthplace = { from = "/place_of_birth/locality", map = { "Paris 7e" = "75107" } }
-birthcountry = { from = "/place_of_birth/country", map = { FR = "99100" } }
-[kind.openid4vp]
-certificate = "wallet/access.pem"
-private_key = { file = "secrets/connectors/wallet/access.key" }
-trust_anchors = "wallet/issuers.pem"
-subject_claims = ["personal_administrative_number", "issuing_country"]
-{more}
-[[kind.openid4vp.credentials]]
-id = "pid"
-format = "dc+sd-jwt"
-types = ["urn:eudi:pid:1"]
-claims = ["given_name", "birth_family_name", "birthdate", "/place_of_birth/locality", "/place_of_birth/country", "sex", "personal_administrative_number", "issuing_country"]
-optional_claims = ["nationalities"]
-"#;
-
+/// The connector's file.
+const CONNECTOR: &str = include_str!("../../fixtures/openid4vp/connector.toml");
 /// Accepts the PID as an mdoc, too.
-pub const MDOC_CREDENTIAL: &str = r#"
-[[kind.openid4vp.credentials]]
-id = "pid-mdoc"
-format = "mso_mdoc"
-types = ["eu.europa.ec.eudi.pid.1"]
-claims = ["given_name", "family_name_birth", "birth_date", "place_of_birth", "sex", "personal_administrative_number", "issuing_country"]
-optional_claims = ["nationality"]
-"#;
+pub const MDOC_CREDENTIAL: &str = include_str!("../../fixtures/openid4vp/mdoc-credential.toml");
 
 pub struct Wallet {
     /// The authority of the issuer, which the hub trusts.
@@ -103,8 +71,9 @@ impl Wallet {
         let chain = [leaf, access_authority.pem()].concat();
         let key = access.key.private_key_to_pem_pkcs8().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let connector = CONNECTOR.replace("subject_claims", &format!("{more}\nsubject_claims"));
         [
-            ("connectors/wallet.toml", CONNECTOR.replace("{more}", more) + credentials),
+            ("connectors/wallet.toml", connector + credentials),
             ("wallet/access.pem", text(chain)),
             ("secrets/connectors/wallet/access.key", text(key)),
             ("wallet/issuers.pem", text(self.authority.pem())),
@@ -113,14 +82,7 @@ impl Wallet {
 
     /// Returns Angela's PID for a request, before it is signed.
     pub fn pid(&self, request: &WalletRequest, hub: &TestHub) -> SdJwtPresentation {
-        let now = hub.now().seconds();
-        let mut pid = SdJwtPresentation::of_pid(&self.issuer);
-        pid.payload = json!({
-            "vct": "urn:eudi:pid:1", "iat": now - 1000, "exp": now + 86_400, "_sd_alg": "sha-256",
-            "_sd": [], "cnf": pid.payload["cnf"],
-        });
-        pid.disclosures.clear();
-        for (name, value) in [
+        let claims = [
             ("given_name", json!("Angela Claire Louise")),
             ("birth_family_name", json!("Dubois")),
             ("birthdate", json!("1962-08-24")),
@@ -128,8 +90,26 @@ impl Wallet {
             ("sex", json!(2)),
             ("personal_administrative_number", json!("2620875107001")),
             ("issuing_country", json!("FR")),
-        ] {
-            pid.disclose(name, &value);
+        ];
+        self.pid_with(request, hub, &claims)
+    }
+
+    /// Returns a PID with these claims, before it is signed.
+    pub fn pid_with(
+        &self,
+        request: &WalletRequest,
+        hub: &TestHub,
+        claims: &[(&str, Value)],
+    ) -> SdJwtPresentation {
+        let now = hub.now().seconds();
+        let mut pid = SdJwtPresentation::of_pid(&self.issuer);
+        pid.payload = json!({
+            "vct": "urn:eudi:pid:1", "iat": now - 1000, "exp": now + 86_400, "_sd_alg": "sha-256",
+            "_sd": [], "cnf": pid.payload["cnf"],
+        });
+        pid.disclosures.clear();
+        for (name, value) in claims {
+            pid.disclose(name, value);
         }
         pid.key_binding_payload = json!({
             "aud": request.claims["client_id"], "nonce": request.claims["nonce"], "iat": now,
@@ -156,7 +136,8 @@ impl Wallet {
         let [signed, until] = [now - 1000, now + 86_400].map(date_time);
         *cbor_member_mut(&mut pid.security_object, "validityInfo") =
             map([("signed", signed.clone()), ("validFrom", signed), ("validUntil", until)]);
-        let text = |name: &str| request.claims[name].as_str().unwrap();
+        // A request over the Digital Credentials API has no response_uri.
+        let text = |name: &str| request.claims[name].as_str().unwrap_or_default();
         let key = request.key_thumbprint();
         pid.transcript =
             redirect_transcript(text("client_id"), text("nonce"), Some(&key), text("response_uri"));

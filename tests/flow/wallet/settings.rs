@@ -29,6 +29,24 @@ async fn an_issuer_is_not_blamed_for_a_trust_list_that_cannot_be_used() {
 }
 
 #[actix_web::test]
+async fn the_expiry_of_the_certificates_is_a_metric() {
+    let wallet = Wallet::new();
+    let hub = wallet.hub("").await;
+    let metrics = hub.metrics.render();
+    for certificate in ["access_certificate", "trust_anchors"] {
+        let series = format!(
+            "passerelle_connector_certificate_expiry_timestamp_seconds{{certificate=\"{certificate}\",connector=\"wallet\"}} "
+        );
+        let line = metrics.lines().find_map(|line| line.strip_prefix(&series));
+        let expires_at: f64 =
+            line.unwrap_or_else(|| panic!("{certificate}: {metrics}")).parse().unwrap();
+        let now = hub.now().seconds() as f64;
+        assert!(expires_at > now && expires_at < now + 4000.0 * 86_400.0, "{certificate}");
+    }
+    assert!(!metrics.contains("certificate=\"trust_list\""), "no list is configured");
+}
+
+#[actix_web::test]
 async fn the_qr_code_begins_with_the_configured_scheme() {
     let wallet = Wallet::new();
     for (settings, scheme) in [

@@ -2,28 +2,22 @@
 
 use crate::config::tests::kinds::check;
 
-/// Files that exist in the folder of the tests stand for the certificates, which are read when the
-/// connector is built.
-const WALLET: &str = r#"
-name = { en = "Wallet" }
-identity = "verified"
-levels = { lowest = "eidas1", highest = "eidas3" }
-[kind.openid4vp]
-certificate = "passerelle.toml"
-private_key = { env = "CONNECTOR_KIND__SECRET" }
-trust_anchors = "passerelle.toml"
-subject_claims = ["personal_administrative_number", "issuing_country"]
-[[kind.openid4vp.credentials]]
-id = "pid"
-format = "dc+sd-jwt"
-types = ["urn:eudi:pid:1"]
-claims = ["family_name", "personal_administrative_number", "issuing_country"]
-"#;
+/// Returns the connector's file. Files that exist in the folder of the tests stand for the
+/// certificates, which are read when the connector is built.
+fn wallet() -> String {
+    include_str!("../../../../tests/fixtures/openid4vp/connector.toml")
+        .replace("wallet/access.pem", "passerelle.toml")
+        .replace("wallet/issuers.pem", "passerelle.toml")
+        .replace(
+            "file = \"secrets/connectors/wallet/access.key\"",
+            "env = \"CONNECTOR_KIND__SECRET\"",
+        )
+}
 
 #[test]
 fn each_bad_setting_is_named_with_its_fix() {
     check(
-        WALLET,
+        &wallet(),
         &[
             (
                 "trust_anchors = \"passerelle.toml\"",
@@ -95,7 +89,7 @@ fn each_bad_setting_is_named_with_its_fix() {
             ),
             (
                 "types =",
-                "retained_claims = [\"family_name\"]\ntypes =",
+                "retained_claims = [\"sex\"]\ntypes =",
                 "kind.openid4vp.credentials[0].retained_claims",
                 "only requests for an mdoc",
             ),
@@ -130,7 +124,7 @@ fn each_bad_setting_is_named_with_its_fix() {
 
 #[test]
 fn the_subject_needs_no_particular_spelling_of_its_claims() {
-    let pointers = WALLET.replace(
+    let pointers = wallet().replace(
         "subject_claims = [\"personal_administrative_number\", \"issuing_country\"]",
         "subject_claims = [\"/personal_administrative_number\", \"/issuing_country\"]",
     );

@@ -50,7 +50,7 @@ fn verify_times(
     jws: &UnverifiedJws<'_>,
     expected: &PresentationExpectations<'_>,
 ) -> Result<(), PresentationError> {
-    let (now, skew) = (expected.now, expected.policy.clock_skew);
+    let (now, skew) = (expected.received_at, expected.policy.clock_skew);
     let time =
         |name| numeric_date(&jws.claims, name).map_err(|_| PresentationError::KeyBindingMalformed);
     let issued_at = time("iat")?.ok_or(PresentationError::KeyBindingMalformed)?;

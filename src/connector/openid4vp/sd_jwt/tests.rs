@@ -131,12 +131,13 @@ fn assert_key_binding(text: &str) {
         policy: &policy,
         anchors: &anchors,
         now: Timestamp::from_seconds(1_748_537_250),
+        received_at: Timestamp::from_seconds(1_748_537_250),
     };
     let verify = |expected: &PresentationExpectations<'_>| {
         key_binding::verify_key_binding(parts.key_binding_jwt, parts.sd_jwt, &key, expected)
     };
     assert_eq!(verify(&expected), Ok(()));
     let late = Timestamp::from_seconds(1_748_537_250 + 3600);
-    let refused = verify(&PresentationExpectations { now: late, ..expected });
+    let refused = verify(&PresentationExpectations { received_at: late, ..expected });
     assert_eq!(refused, Err(PresentationError::KeyBindingTooOld));
 }

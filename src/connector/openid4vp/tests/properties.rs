@@ -13,9 +13,11 @@ use super::Bench;
 use crate::connector::openid4vp::cbor::{encode_cbor, parse_cbor};
 use crate::connector::openid4vp::claims_path::{ClaimsPathPointer, select_claims};
 use crate::connector::openid4vp::credential::StatusReference;
+use crate::connector::openid4vp::presentation_request::single_presentation;
 use crate::connector::openid4vp::status_list::{StatusError, StatusLists, UnreachableStatusPolicy};
-use crate::connector::openid4vp::trust::TrustAnchors;
+use crate::connector::openid4vp::trust::{CertificatePurpose, TrustAnchors};
 use crate::connector::openid4vp::trust_list::{TrustListSource, TrustSources};
+use crate::connector::openid4vp::verification::PresentationSample;
 use crate::digest;
 use crate::env::Env;
 use crate::testing::env::{ManualClock, SeededEntropy};
@@ -143,6 +145,27 @@ proptest! {
     }
 
     #[test]
+    fn a_vp_token_has_one_presentation_or_is_refused(token in any_json(), text in ".{0,20}") {
+        if let Some((query, presentation)) = single_presentation(&token) {
+            prop_assert_eq!(&token, &json!({ query: [presentation] }));
+        }
+        let one = json!({ "pid": [text] });
+        prop_assert_eq!(single_presentation(&one), Some(("pid", text.as_str())));
+    }
+
+    #[test]
+    fn any_sample_is_answered(bytes in prop::collection::vec(any::<u8>(), 0..60), object in any_json()) {
+        let _answered = PresentationSample::parse(&bytes);
+        let sample = json!({ "presentation": object.clone(), "nonce": object.clone() });
+        let parsed = PresentationSample::parse(sample.to_string().as_bytes());
+        let is_good = object.is_string();
+        prop_assert_eq!(parsed.is_some_and(|parsed| parsed.is_ok()), is_good);
+        // Claims are a sample for the mapping.
+        let claims = json!({ "family_name": object });
+        prop_assert!(PresentationSample::parse(claims.to_string().as_bytes()).is_none());
+    }
+
+    #[test]
     fn cbor_that_is_read_is_written_alike(value in any_cbor()) {
         let text = encode_cbor(&value);
         if let Ok(read) = parse_cbor(&text) {
@@ -169,6 +192,20 @@ fn one_altered_letter_of_an_sd_jwt_is_refused_or_changes_nothing() {
             }
         },
     );
+}
+
+#[test]
+fn one_altered_byte_of_a_certificate_is_refused() {
+    let bench = Bench::sd_jwt();
+    let purpose = CertificatePurpose::SdJwtVc;
+    let verify = |chain: &[Vec<u8>]| bench.anchors.verify_chain(chain, purpose, PRESENTED_AT);
+    assert!(verify(&bench.issuer.chain).is_ok());
+    run(&(any::<prop::sample::Index>(), 1_u8..), 512, |(at, change)| {
+        let mut chain = bench.issuer.chain.clone();
+        let at = at.index(chain[0].len());
+        chain[0][at] ^= change;
+        assert!(verify(&chain).is_err(), "byte {at} by {change}");
+    });
 }
 
 #[test]

@@ -92,7 +92,8 @@ impl PresentationSample {
         self.nonce.is_some() && self.client_id.is_some() && (is_api || self.response_uri.is_some())
     }
 
-    fn verify(
+    /// Verifies the presentation for one query, as far as the sample names the request.
+    pub(crate) fn verify(
         &self,
         credential: &ExpectedCredential,
         policy: &VerificationPolicy,
@@ -115,6 +116,7 @@ impl PresentationSample {
             policy,
             anchors,
             now,
+            received_at: now,
         };
         if self.format() == CredentialFormat::MsoMdoc && !self.names_request() {
             return verify_issued_mdoc(&self.presentation, &expected);

@@ -1,0 +1,217 @@
+// The pages of wallets in a real browser, wide and narrow, light and dark: axe-core, keyboard only, 320 pixels. The Digital
+// Credentials API is that of a scripted browser; the phone that scans the QR code is a wallet made of libraries.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { discover, request } from './federation.mjs';
+import { freePorts, random, startDemo, startHub } from './harness.mjs';
+import { byKeyboard, look } from './page-checks.mjs';
+import { Wallet, scan } from './real-wallet.mjs';
+import { CREDENTIALS, CertificateAuthority, PidIssuer, connectorFile } from './wallet-issuer.mjs';
+
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
+const SIGHTS = [
+  { name: 'wide', locale: 'en-GB', viewport: { width: 1280, height: 900 } },
+  { name: 'phone', locale: 'fr-FR', viewport: { width: 375, height: 667 }, colorScheme: 'dark' },
+  { name: 'narrow', locale: 'de-DE', viewport: { width: 320, height: 640 } },
+  { name: 'right-to-left', locale: 'ar', viewport: { width: 320, height: 640 }, colorScheme: 'dark' },
+];
+
+let hub, sp, browser, issuer, access;
+before(async () => {
+  issuer = await PidIssuer.start();
+  access = new CertificateAuthority('Access authority');
+  const relyingParty = access.issue('Passerelle', '1.3.6.1.5.5.7.3.2');
+  const [port, privatePort] = await freePorts(2);
+  sp = { id: 'alpha', secret: random(32), redirectUri: `http://localhost:${port}/sp/alpha/callback` };
+  const settings = 'digital_credentials_api = true\ncross_device = true\nwallets = [{ url = "openid4vp://" }, { name = "City wallet", url = "https://wallet.example/authorize" }]';
+  hub = await startHub('wallet-pages', {
+    port, privatePort, connectors: { wallet: connectorFile('wallet', CREDENTIALS.sdJwt, settings) },
+    sps: [{ ...sp, redirectUris: [sp.redirectUri], scopes: ['openid', 'profile', 'birth'] }],
+    files: { 'wallet/access.pem': relyingParty.pem + access.pem, 'wallet/issuers.pem': issuer.authority.pem, 'secrets/connectors/wallet/access.key': relyingParty.keyPem },
+  });
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+});
+after(async () => {
+  await browser?.close();
+  await hub?.stop();
+  await issuer?.stop();
+  access?.remove();
+});
+
+async function presentTo(wallet, opened, origin) {
+  const [match] = wallet.matches(opened.dcql.query, 'dc+sd-jwt', issuer.authorityKeyIdentifier);
+  return [match.id, await wallet.presentSdJwt(await issuer.sdJwtVc(wallet.key), match, opened.request, origin)];
+}
+
+/** What the browser's API returns: the wallet agrees, or its user closes the dialog. */
+async function apiAnswer(agrees, compact, origin) {
+  if (!agrees) return null;
+  const wallet = new Wallet(access.pem);
+  const opened = await wallet.openForApi(compact, origin);
+  const [id, presentation] = await presentTo(wallet, opened, origin);
+  return { response: (await wallet.encrypt(opened.request, id, presentation, origin)).responseJwt };
+}
+
+/** Scans the QR code of a page with a phone whose user agrees. Returns the address that the phone opens. */
+async function answerOnPhone(page) {
+  const wallet = new Wallet(access.pem);
+  const opened = await wallet.open(scan(await page.content()), 'post');
+  const [id, presentation] = await presentTo(wallet, opened);
+  const { status, body } = await wallet.respond(opened.request, id, presentation);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body.redirect_uri;
+}
+
+/** A browser at the wallet page. agrees: whether the user of the API's wallet does; without it there is no API. */
+async function atWalletPage({ name: _, agrees, ...options }) {
+  // The content policy of the pages forbids injected scripts, axe-core's too.
+  const context = await browser.newContext({ bypassCSP: true, ...options });
+  context.setDefaultTimeout(15_000);
+  const page = await context.newPage();
+  const answers = { agrees };
+  if (agrees === undefined) await page.addInitScript('delete window.DigitalCredential');
+  else {
+    await page.exposeFunction('walletAnswer', (compact, origin) => apiAnswer(answers.agrees, compact, origin));
+    await page.addInitScript(() => {
+      window.DigitalCredential = class {};
+      navigator.credentials.get = async ({ digital }) => {
+        const [{ protocol, data }] = digital.requests;
+        const answer = await window.walletAnswer(data.request, location.origin);
+        if (!answer) throw new DOMException('closed', 'NotAllowedError');
+        return { protocol, data: answer };
+      };
+    });
+  }
+  const asked = await request(await discover(hub, sp), sp, { scope: 'openid profile birth' });
+  await page.goto(asked.url);
+  await page.locator('form[action$="/provider"] button[value=wallet]').click();
+  await page.locator('a.button.main').first().waitFor();
+  return { context, page, answers };
+}
+
+const consent = (page) => page.locator('form[action$="/consent"] button[value=yes]');
+const codeField = (page) => page.locator('#code');
+
+for (const sight of SIGHTS) {
+  test(`the page with the button of the Digital Credentials API: ${sight.name}`, async () => {
+    const { context, page, answers } = await atWalletPage({ ...sight, agrees: false });
+    const button = page.locator('#digital-credential button');
+    await button.waitFor();
+    await look(page, `wallet-api-${sight.name}`);
+    // The user closes the dialog, and tries again: by keyboard alone.
+    await byKeyboard(button);
+    await page.locator('#digital-credential .note').waitFor();
+    await look(page, `wallet-api-closed-${sight.name}`);
+    answers.agrees = true;
+    await byKeyboard(button);
+    await consent(page).waitFor();
+    await context.close();
+  });
+
+  test(`the page with the QR code, the phone's code, and wrong codes: ${sight.name}`, async () => {
+    const { context, page } = await atWalletPage(sight);
+    assert.ok(await page.locator('#digital-credential').isHidden(), 'without the API there is no button');
+    await look(page, `wallet-links-${sight.name}`);
+    await byKeyboard(page.locator('a[href*="/other-device"]'));
+    await codeField(page).waitFor();
+    await look(page, `wallet-qr-${sight.name}`);
+    const typed = async (code) => {
+      const field = codeField(page);
+      for (let presses = 0; !(await field.evaluate((element) => element === document.activeElement)); presses += 1) {
+        assert.ok(presses < 30, 'Tab reaches the code');
+        await page.keyboard.press('Tab');
+      }
+      await page.keyboard.type(code);
+      await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+    };
+    await typed('000000');
+    await look(page, `wallet-waiting-${sight.name}`);
+    const phone = await context.newPage();
+    await phone.goto(await answerOnPhone(page));
+    await look(phone, `wallet-code-${sight.name}`);
+    const code = (await phone.locator('.digits').innerText()).replace(/\D/g, '');
+    assert.match(code, /^\d{6}$/);
+    await page.bringToFront();
+    await typed(code.replace(/\d/g, (digit) => (Number(digit) + 1) % 10));
+    assert.equal(await codeField(page).getAttribute('aria-invalid'), 'true');
+    await look(page, `wallet-wrong-code-${sight.name}`);
+    await typed(`${code.slice(0, 3)} ${code.slice(3)}`);
+    await consent(page).waitFor();
+    await context.close();
+  });
+}
+
+test('after five wrong codes the page leads back to the choice', async () => {
+  const [, phone] = SIGHTS;
+  const { context, page } = await atWalletPage(phone);
+  await page.locator('a[href*="/other-device"]').click();
+  await codeField(page).waitFor();
+  const shown = await context.newPage();
+  await shown.goto(await answerOnPhone(page));
+  const code = (await shown.locator('.digits').innerText()).replace(/\D/g, '');
+  for (let tries = 1; tries <= 5; tries += 1) {
+    await codeField(page).fill(code.replace(/\d/g, (digit) => (Number(digit) + tries) % 10));
+    await Promise.all([page.waitForNavigation(), page.locator('button.main').click()]);
+  }
+  assert.equal(await codeField(page).count(), 0);
+  await look(page, 'wallet-exhausted');
+  await byKeyboard(page.locator('main a.main'));
+  await page.locator('form[action$="/provider"] button[value=wallet]').waitFor();
+  await context.close();
+});
+
+test('without script the page has its links, the QR code its form, and nothing refreshes by itself', async () => {
+  const { context, page } = await atWalletPage({ ...SIGHTS[0], javaScriptEnabled: false });
+  assert.ok(await page.locator('#digital-credential').isHidden());
+  assert.equal(await page.locator('meta[http-equiv=refresh]').count(), 0);
+  const asked = [];
+  page.on('request', (one) => asked.push(one.url()));
+  await page.locator('a[href*="/other-device"]').click();
+  await codeField(page).waitFor();
+  assert.equal(await page.locator('meta[http-equiv=refresh]').count(), 0);
+  const seen = asked.length;
+  const shown = await context.newPage();
+  await shown.goto(await answerOnPhone(page));
+  const code = (await shown.locator('.digits').textContent()).replace(/\D/g, '');
+  assert.equal(asked.length, seen, 'the page asks nothing while it waits');
+  await codeField(page).fill(code);
+  await page.locator('button.main').click();
+  await consent(page).waitFor();
+  await context.close();
+});
+
+for (const { name, press, ...sight } of [
+  { name: 'wide-keyboard', locale: 'en-GB', viewport: { width: 1280, height: 900 }, press: byKeyboard },
+  { name: 'phone', locale: 'fr-FR', viewport: { width: 375, height: 667 }, press: (target) => target.click() },
+  { name: 'no-script', locale: 'en-GB', viewport: { width: 320, height: 640 }, javaScriptEnabled: false, press: (target) => target.click() },
+]) {
+  test(`the demo signs someone in with its wallet, in one command and without a phone: ${name}`, async () => {
+    const demo = await startDemo(`demo-wallet-${name}`);
+    const context = await browser.newContext({ bypassCSP: true, ...sight });
+    context.setDefaultTimeout(15_000);
+    const page = await context.newPage();
+    const sees = (step) => (sight.javaScriptEnabled === false ? undefined : look(page, `demo-wallet-${name}-${step}`));
+    try {
+      await page.goto(demo.url);
+      await page.locator('form[action="/login"]:has(input[value=eidas1]) button').first().click();
+      const wallet = page.locator('form[action$="/provider"] button[value=portefeuille]');
+      for (const answer of ['decline', 'agree']) {
+        await press(wallet);
+        await press(page.locator('a.button.main').first());
+        const button = page.locator(`button[value=${answer}]`);
+        await button.waitFor();
+        await sees(answer);
+        await press(button);
+        // Who declines chooses again.
+        if (answer === 'decline') await page.getByText('Y020020').first().waitFor();
+      }
+      await press(consent(page));
+      await page.waitForURL(`${new URL(demo.url).origin}/**`);
+      assert.match(await page.locator('main').innerText(), /"acr": "eidas1"/);
+    } finally {
+      await context.close();
+      await demo.stop();
+    }
+  });
+}
