@@ -95,7 +95,7 @@ impl TrustAnchors {
     /// Returns DER certificates as anchors, without those that can't be parsed.
     #[must_use]
     pub fn from_der(certificates: &[Vec<u8>]) -> Self {
-        let parsed = certificates.iter().filter_map(|der| X509::from_der(der).ok());
+        let parsed = certificates.iter().filter_map(|der| parse_certificate(der));
         Self { certificates: parsed.collect() }
     }
 
@@ -144,8 +144,8 @@ impl TrustAnchors {
         if chain.len() > MAX_CHAIN_LENGTH {
             return Err(PresentationError::CertificateChainTooLong);
         }
-        let certificates: Result<Vec<_>, _> = chain.iter().map(|der| X509::from_der(der)).collect();
-        let certificates = certificates.map_err(|_| PresentationError::CertificateMalformed)?;
+        let certificates: Option<Vec<_>> = chain.iter().map(|der| parse_certificate(der)).collect();
+        let certificates = certificates.ok_or(PresentationError::CertificateMalformed)?;
         let Some((leaf, intermediates)) = certificates.split_first() else {
             return Err(PresentationError::CertificateMissing);
         };
@@ -227,6 +227,12 @@ fn path_error(result: X509VerifyResult) -> PresentationError {
         26 | 32 | 79 => PresentationError::CertificateUsage,
         _ => PresentationError::CertificateInvalid,
     }
+}
+
+/// Parses one certificate. OpenSSL ignores bytes after it; here they make it malformed.
+fn parse_certificate(der: &[u8]) -> Option<X509> {
+    let certificate = X509::from_der(der).ok()?;
+    (certificate.to_der().ok()?.len() == der.len()).then_some(certificate)
 }
 
 /// Checks what the certificate may be used for. An authority's certificate signs certificates only,

@@ -180,6 +180,16 @@ fn an_mdoc_signer_without_the_usage_of_document_signers_is_refused() {
 }
 
 #[test]
+fn bytes_after_a_certificate_are_refused() {
+    let authority = TestAuthority::new("Root");
+    let mut signer = authority.issue(&CertificateSpec::signer());
+    signer.chain[0].push(0);
+    assert_refused(CertificateMalformed, &authority, &signer);
+    let anchor = [authority.der(), vec![0]].concat();
+    assert!(TrustAnchors::from_der(&[anchor]).is_empty());
+}
+
+#[test]
 fn a_presentation_of_an_untrusted_issuer_is_refused() {
     let bench = Bench::sd_jwt();
     let other = TestAuthority::new("Attacker").issue(&CertificateSpec::signer());
