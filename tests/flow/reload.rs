@@ -1,9 +1,14 @@
 //! The configuration's files changed under a running hub: what is new, changed, bad or gone, and
 //! logins under way meanwhile.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use actix_web::test::TestRequest;
 use passerelle::ids::ConnectorId;
 use passerelle::testing::wait::wait_until;
 
+use super::federation::{ADMIN_TOKEN, SECRET};
 use super::hub::TestHub;
 use super::service::Authorize;
 
@@ -274,4 +279,107 @@ internal_hosts = ["127.0.0.1"]
     );
     hub.reread().await;
     assert_eq!(hub.reload().findings(), []);
+}
+
+const SECRET_FILE: &str = "secrets/service-providers/library/client.secret";
+const NEW_SECRET: &str = "another client secret of more than 32 characters";
+
+/// Returns whether the token endpoint accepts this secret of the library. The code is invented.
+async fn authenticates(hub: &TestHub, secret: &str) -> bool {
+    let body = format!(
+        "grant_type=authorization_code&client_id=library&client_secret={}&code=invented&redirect_uri=x",
+        secret.replace(' ', "+")
+    );
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let request = TestRequest::post().uri("/api/v2/token").insert_header(form).set_payload(body);
+    let answer = hub.send(request).await;
+    match answer.status {
+        400 => true,
+        401 => false,
+        other => panic!("{other}: {}", answer.body),
+    }
+}
+
+#[actix_web::test]
+async fn a_client_secret_that_is_written_again_counts_without_a_restart() {
+    let hub = TestHub::start().await;
+    assert!(authenticates(&hub, SECRET).await && !authenticates(&hub, NEW_SECRET).await);
+    fs::write(hub.folder().join(SECRET_FILE), NEW_SECRET).unwrap();
+    hub.reread().await;
+    assert!(authenticates(&hub, NEW_SECRET).await && !authenticates(&hub, SECRET).await);
+}
+
+/// The agent writes a file beside the old one and renames it.
+#[actix_web::test]
+async fn a_client_secret_that_vault_agent_renders_counts_without_a_restart() {
+    let hub = TestHub::start().await;
+    let render = |secret: &str| {
+        let (file, next) = (hub.folder().join(SECRET_FILE), hub.folder().join("rendering"));
+        fs::write(&next, secret).unwrap();
+        fs::set_permissions(&next, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::rename(&next, &file).unwrap();
+    };
+    render(NEW_SECRET);
+    hub.reread().await;
+    assert!(authenticates(&hub, NEW_SECRET).await && !authenticates(&hub, SECRET).await);
+    // A template without its value: the former secret stays in force, and that is reported.
+    render("");
+    hub.reread().await;
+    let findings = hub.reload().findings();
+    assert!(
+        matches!(findings.as_slice(), [line] if line.message.contains("references an empty secret")),
+        "{findings:?}"
+    );
+    assert!(authenticates(&hub, NEW_SECRET).await && !authenticates(&hub, SECRET).await);
+    render(SECRET);
+    hub.reread().await;
+    assert_eq!(hub.reload().findings(), []);
+    assert!(authenticates(&hub, SECRET).await && !authenticates(&hub, NEW_SECRET).await);
+}
+
+/// Replaces the credentials as a start of the service does: a folder and files that are read-only.
+fn load_credential(folder: &std::path::Path, token: &str) {
+    let credentials = folder.join("credentials");
+    let set = |path: &std::path::Path, mode: u32| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    if credentials.exists() {
+        set(&credentials, 0o700);
+        fs::remove_dir_all(&credentials).unwrap();
+    }
+    fs::create_dir(&credentials).unwrap();
+    fs::write(credentials.join("admin.token"), token).unwrap();
+    set(&credentials.join("admin.token"), 0o400);
+    set(&credentials, 0o500);
+}
+
+#[actix_web::test]
+async fn a_systemd_credential_counts_from_the_next_start_and_is_not_lost_at_a_reload() {
+    const NEXT: &str = "another-administrator-token-of-more-than-32-characters";
+    let hub = TestHub::edited(|folder| {
+        load_credential(folder, ADMIN_TOKEN);
+        let file = folder.join("passerelle.toml");
+        let absolute = folder.join("credentials/admin.token").display().to_string();
+        let text = fs::read_to_string(&file).unwrap();
+        let changed =
+            text.replace("{ env = \"ADMIN_TOKEN\" }", &format!("{{ file = \"{absolute}\" }}"));
+        assert_ne!(text, changed);
+        fs::write(&file, changed).unwrap();
+    })
+    .await;
+    let status = async |hub: &TestHub, token: &str| {
+        hub.get_admin("/admin/status", &[("authorization", &format!("Bearer {token}"))])
+            .await
+            .status
+    };
+    assert_eq!((status(&hub, ADMIN_TOKEN).await, status(&hub, NEXT).await), (200, 401));
+    // `subject_key` is in a variable: a reading of the files keeps both.
+    load_credential(hub.folder(), NEXT);
+    hub.reread().await;
+    assert_eq!(hub.reload().findings(), []);
+    assert_eq!((status(&hub, ADMIN_TOKEN).await, status(&hub, NEXT).await), (200, 401));
+    let hub = hub.restarted().await;
+    assert_eq!((status(&hub, ADMIN_TOKEN).await, status(&hub, NEXT).await), (401, 200));
+    fs::set_permissions(hub.folder().join("credentials"), fs::Permissions::from_mode(0o700))
+        .unwrap();
 }

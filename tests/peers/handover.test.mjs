@@ -58,6 +58,8 @@ before(async () => {
   config = configure({
     port: elsewhere, privatePort, sps: [{ id: 'alpha', secret: 'x'.repeat(40), redirectUris: [`http://localhost:${elsewhere}/sp`] }],
     connectors: { nowhere: oidcConnector('http://localhost:9') },
+    // Sockets, notifications and the watchdog work for a confined process.
+    settings: '[process]\nconfinement = "required"\n',
   });
   manager = startManager('private:public', ['serve', '--config', config.folder]);
   ({ ports } = await manager.until((event) => event.ports));
