@@ -178,6 +178,32 @@ fn table_faults(page: &str, heading: &str) -> Vec<String> {
     faults.chain((rows.len() < 5).then(|| format!("no table of {heading}"))).collect()
 }
 
+/// Rows that name no test, and incidents that are there twice.
+fn incident_faults(page: &str) -> Vec<String> {
+    let rows = rows(page, "incident");
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut faults = Vec::new();
+    for cells in &rows {
+        let [incident, _product, _wrong, _here, tests_cell] = cells[..] else {
+            faults.push(format!("five cells: {cells:?}"));
+            continue;
+        };
+        *seen.entry(incident).or_default() += 1;
+        if !tests(tests_cell).iter().any(|name| name.contains("::")) {
+            faults.push(format!("{incident} names no test"));
+        }
+        faults.extend(dangling(tests_cell));
+    }
+    let twice = seen.into_iter().filter(|(_, count)| *count > 1);
+    faults.extend(twice.map(|(incident, _)| format!("{incident} is there twice")));
+    faults.extend((rows.len() < 28).then(|| format!("{} incidents", rows.len())));
+    faults.extend(
+        (!page.contains(&format!("has {} rows", rows.len())))
+            .then(|| format!("the page does not say {} rows", rows.len())),
+    );
+    faults
+}
+
 fn assert_found(faults: impl Fn(&str) -> Vec<String>, page: &str, forgeries: &[[&str; 3]]) {
     assert_eq!(faults(page), [""; 0]);
     for [from, to, fault] in forgeries {
@@ -213,6 +239,20 @@ fn every_attack_of_rfc_9700_has_its_test_and_a_forged_page_is_found_out() {
             ["| 4.12 |", "| 4.11 |", "4.12 is not there once"],
             ["| A5 |", "| A6 |", "A5 is not there once"],
             ["an_open_redirect_is", "no_open_redirect_is", "there is no test or file"],
+        ],
+    );
+}
+
+#[test]
+fn every_incident_of_others_has_its_test_and_a_forged_page_is_found_out() {
+    assert_found(
+        incident_faults,
+        &page("security/incidents.md"),
+        &[
+            ["an_open_redirect_is", "no_open_redirect_is", "there is no test or file"],
+            ["::mix_of_loopback_ports_and_hosts_is_stopped", "", "names no test"],
+            [" rows; it is not", "0 rows; it is not", "the page does not say"],
+            ["| incident | product, year", "| thing | product, year", "the page does not say"],
         ],
     );
 }

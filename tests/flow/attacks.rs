@@ -158,6 +158,8 @@ async fn an_open_redirect_is_nowhere_to_be_had() {
         good.replace("bakery.example", "bakery.example:443"),
         good.replace("/callback", "/./callback"),
         good.replace("/callback", "/x/../callback"),
+        good.replace("/callback", "/x/..;/callback"),
+        good.replace("https://", "https://a@b@evil.example@"),
         good.replace("/callback", "/%63allback"),
         good.replace("https://", "http://"),
         good.replace("https://", "//"),

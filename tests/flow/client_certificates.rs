@@ -81,6 +81,10 @@ const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 /// Redeems a code over a connection from `peer` with these header lines.
 async fn redeem(hub: &TestHub, service: &str, code: &str, peer: &str, lines: &[&str]) -> Answer {
+    hub.send(with_lines(redeeming(service, code), peer, lines)).await
+}
+
+fn redeeming(service: &str, code: &str) -> TestRequest {
     let uri = redirect_uri(service);
     let fields = [
         ("grant_type", "authorization_code"),
@@ -91,8 +95,7 @@ async fn redeem(hub: &TestHub, service: &str, code: &str, peer: &str, lines: &[&
     ];
     let body = Serializer::new(String::new()).extend_pairs(fields).finish();
     let form = ("content-type", "application/x-www-form-urlencoded");
-    let request = TestRequest::post().uri("/api/v2/token").insert_header(form).set_payload(body);
-    hub.send(with_lines(request, peer, lines)).await
+    TestRequest::post().uri("/api/v2/token").insert_header(form).set_payload(body)
 }
 
 fn with_lines(request: TestRequest, peer: &str, lines: &[&str]) -> TestRequest {
@@ -137,6 +140,20 @@ async fn a_certificate_header_that_a_client_forges_counts_for_nothing() {
         assert_eq!(error(&answer), (400, "invalid_request".to_owned()), "{line}");
     }
     assert_eq!(redeem(&hub, "shop", &code, PROXY, &[&real]).await.status, 200);
+}
+
+/// CVE-2025-64484: a client sends a proxy's header with underscores, which the proxy doesn't remove.
+#[actix_web::test]
+async fn a_proxys_header_with_underscores_counts_for_nothing() {
+    let (hub, certificates) = hub().await;
+    let real = forwarded(&certificates.shop);
+    let without = redeem(&hub, "shop", "code", PROXY, &[]).await;
+    assert_ne!(redeem(&hub, "shop", "code", PROXY, &[&real]).await.body, without.body);
+    for name in ["client_cert", "CLIENT_CERT", "http_client_cert"] {
+        let request = with_lines(redeeming("shop", "code"), PROXY, &[]);
+        let answer = hub.send(request.insert_header((name, real.as_str()))).await;
+        assert_eq!((answer.status, answer.body), (without.status, without.body.clone()), "{name}");
+    }
 }
 
 #[actix_web::test]

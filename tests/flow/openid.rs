@@ -1,6 +1,7 @@
 //! `rules = "openid"`: a service provider that speaks plain OpenID Connect, in whole logins. The modules of the OpenID Foundation's plans that each test answers
 //! to are listed in `docs/certification.md`.
 
+mod accounts;
 mod logout;
 mod parameters;
 
@@ -362,32 +363,4 @@ async fn a_code_used_again_after_half_a_minute_still_revokes_its_token() {
     assert_eq!(again.status, 400);
     assert!(again.body.contains("invalid_grant"), "{}", again.body);
     assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 401);
-}
-
-#[actix_web::test]
-async fn ordinary_identity_providers_have_accounts_and_no_pivot_identity() {
-    let hub = hub_with(ORDINARY).await;
-    let kiosk = Authorize::least("kiosk", "openid profile");
-    let mut subjects = Vec::new();
-    for (connector, person) in
-        [("amandier", "angela"), ("amandier", "jean"), ("belvedere", "angela")]
-    {
-        let browser = hub.browser();
-        let received = browser
-            .authorize(&kiosk)
-            .await
-            .choose(connector)
-            .await
-            .sign_in_as(person)
-            .await
-            .received();
-        let tokens = redeemed(&hub, "kiosk", &received).await;
-        subjects.push(tokens.claims["sub"].as_str().unwrap().to_owned());
-        // Again, and by the session: the same account is the same user.
-        let again = browser.authorize(&kiosk).await.received();
-        assert_eq!(redeemed(&hub, "kiosk", &again).await.claims["sub"], tokens.claims["sub"]);
-    }
-    subjects.sort();
-    subjects.dedup();
-    assert_eq!(subjects.len(), 3, "an account at one identity provider is unknown at another");
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
 use super::attacks::callback_of;
-use super::federation::ADMIN_TOKEN;
+use super::federation::{ADMIN_TOKEN, SECRET};
 use passerelle::testing::wait::{wait_for, wait_until};
 
 use super::hub::{Answer, TestHub};
@@ -122,6 +122,27 @@ async fn while_the_store_is_away_people_get_an_error_and_go_on_afterwards() {
         hub.tokens("bakery", &received).await.id_token.contains_key("sub"),
         "the one that waited goes on"
     );
+}
+
+/// CVE-2020-15223: a revocation was confirmed although the store had failed.
+#[actix_web::test]
+async fn a_revocation_that_the_store_did_not_make_is_never_confirmed() {
+    let server = Server::start(&[]);
+    let (hub, _) = TestHub::several(2, &on(&server)).await;
+    let browser = hub.browser();
+    let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let token = hub.tokens("bakery", &received).await.access_token;
+    let form = [("client_id", "bakery"), ("client_secret", SECRET), ("token", &token)];
+    server.cli(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    let failed = hub.post_form("/api/v2/token/revocation", &form).await;
+    assert_eq!(failed.status, 503, "{}", failed.body);
+    server.cli(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
+    wait_for("the token is alive, as the answer said", async || {
+        (userinfo_status(&hub, &token).await == 200).then_some(())
+    })
+    .await;
+    assert_eq!(hub.post_form("/api/v2/token/revocation", &form).await.status, 200);
+    assert_eq!(userinfo_status(&hub, &token).await, 401);
 }
 
 #[actix_web::test]

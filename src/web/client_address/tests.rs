@@ -1,4 +1,4 @@
-use actix_web::http::header::HeaderValue;
+use actix_web::http::header::{HeaderName, HeaderValue};
 use proptest::prelude::*;
 
 use super::*;
@@ -71,6 +71,16 @@ fn a_forged_header_of_a_stranger_is_not_read() {
     );
     let silent = TrustedProxies { header: None, ..proxies(AddressHeader::Forwarded) };
     assert_eq!(silent.resolve_client(peer, &headers), peer);
+}
+
+/// CVE-2025-64484: a proxy passes on a client's header whose name has underscores.
+#[test]
+fn a_forwarded_header_with_underscores_is_not_read() {
+    let mut headers = HeaderMap::new();
+    let name = HeaderName::from_static("x_forwarded_for");
+    headers.append(name, HeaderValue::from_static("192.0.2.7"));
+    let peer: IpAddr = "10.0.0.1".parse().unwrap();
+    assert_eq!(proxies(AddressHeader::XForwardedFor).resolve_client(peer, &headers), peer);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use actix_web::test::TestRequest;
+use passerelle::digest;
 use serde_json::Value;
 
 use super::{ACCEPTED, address, assert_page, error_of, hub, hub_with, push, push_with, pushed};
@@ -70,6 +71,27 @@ async fn a_person_who_reloads_or_goes_back_is_led_to_her_login() {
     assert_eq!(again.url, first, "longer than the request itself lives");
     assert_eq!(browser.logins().len(), 1);
     again.finish_as("angela").await.belongs_to("bakery");
+}
+
+/// CVE-2024-4540: the parameters of a pushed request stood in a cookie, readable.
+#[actix_web::test]
+async fn no_cookie_and_no_address_holds_a_parameter_of_a_pushed_request() {
+    let hub = hub().await;
+    let request = Authorize::by("bakery").with("login_hint", "angela.dubois");
+    let uri = pushed(&hub, "bakery", &request).await;
+    let browser = hub.browser();
+    let page = browser.open(&address("bakery", "request_uri", &uri)).await;
+    assert!(page.is_choice());
+    let mut seen = vec![page.url.clone()];
+    for (name, value) in browser.logins() {
+        let bytes = digest::from_base64url(&value).unwrap_or_default();
+        seen.extend([name, value, String::from_utf8_lossy(&bytes).into_owned()]);
+    }
+    assert!(seen.len() > 1, "a login has a cookie");
+    for (name, value) in request.pairs() {
+        let is_seen = seen.iter().any(|seen| seen.contains(value.as_str()));
+        assert!(!is_seen, "{name} in {seen:?}");
+    }
 }
 
 #[actix_web::test]
