@@ -19,9 +19,10 @@ use passerelle::env::{Env, Timestamp};
 use passerelle::ids::Secret;
 use passerelle::protocol::alg::SigningAlg;
 use passerelle::testing::softhsm::{PIN, SoftHsm};
+use passerelle::token::device_credential::DeviceCredential;
 use passerelle::token::key_device::KeyDevice;
 use passerelle::token::keyfiles::{self, KeyFolder, KeyPurpose, NewDeviceKeys};
-use passerelle::token::pkcs11::{DeviceOptions, Pkcs11Device, Pkcs11Token, TokenPin};
+use passerelle::token::pkcs11::{DeviceOptions, Pkcs11Device, Pkcs11Token};
 use passerelle::token::{Keyring, Signer as _};
 use tokio::time::Instant;
 
@@ -35,14 +36,18 @@ async fn main() {
     print_figures("file", &Keyring::ephemeral(now).unwrap(), now).await;
     let Some(hsm) = SoftHsm::start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let pin = TokenPin::new(None, Secret::new(PIN.to_owned()));
+    let pin = DeviceCredential::new(None, Secret::new(PIN.to_owned()));
     let token = Arc::new(Pkcs11Token::load(&hsm.module(), &hsm.token, pin).unwrap());
     for sessions in [1, 2, 4] {
         let options = DeviceOptions { sessions, timeout: Duration::from_secs(10), metrics: None };
         let device: Arc<dyn KeyDevice> = Arc::new(Pkcs11Device::start(&token, options).unwrap());
         let new_keys = NewDeviceKeys { generator: token.as_ref(), purposes: &[KeyPurpose::Tokens] };
-        let source =
-            KeyFolder { folder: folder.path(), device: Some(device), new_keys: Some(new_keys) };
+        let source = KeyFolder {
+            folder: folder.path(),
+            passphrase: None,
+            devices: vec![device],
+            new_keys: vec![new_keys],
+        };
         if fs::read_dir(folder.path()).unwrap().next().is_none() {
             keyfiles::create_keys(source.clone(), &Env::system()).unwrap();
         }

@@ -49,6 +49,7 @@ pub use self::check::{ProbeResults, find_startup_errors, probe_client_keys, prob
 use self::client_registrations::build_core;
 use self::from_settings::worker_count;
 use self::hub_parts::HubParts;
+use self::key_device::HubKeyDevices;
 pub use self::keys::HubKeys;
 use self::prepare::prepare_hub;
 pub use self::register::{query_register, register_settings};
@@ -107,6 +108,7 @@ pub struct HubServer {
     private_hosts: Arc<PrivateHosts>,
     limits: LimitsConfig,
     snapshot: Option<Box<dyn StoreSnapshot>>,
+    key_devices: HubKeyDevices,
 }
 
 impl HubServer {
@@ -132,6 +134,7 @@ impl HubServer {
         )?;
         let recent = audit_log::recent_logins(loaded, &env);
         let audit = recent.iter().fold(audit, Audit::with_recent);
+        let key_devices = prepared.keys.shared.devices.clone();
         let keys = keys::start_key_reload(prepared.keys, &settings.keys, &audit);
         let reload_interval = Duration::from_secs(settings.limits.reload_seconds);
         let workers = worker_count(settings.limits.workers);
@@ -173,6 +176,7 @@ impl HubServer {
             private_hosts: Arc::new(PrivateHosts::new(settings.private.hosts.clone())),
             limits: settings.limits.clone(),
             snapshot: opened.snapshot,
+            key_devices,
         })
     }
 

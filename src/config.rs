@@ -42,11 +42,13 @@ pub use validation::dated_secret::DatedSecret;
 pub use validation::localized_text::text_in_language;
 pub use validation::operators::{OperatorAccount, PeerAccess, PrivateListenerAccess};
 pub use validation::pkcs11::Pkcs11Access;
+pub use validation::private_keys::PrivateKeyAccess;
 pub use validation::service_providers::RegisteredClient;
 pub use validation::subject_keys::SubjectKeysByVersion;
 pub use validation::theme::Theme;
 pub use validation::traces::TraceHeaders;
 pub use validation::validity::{Validity, ValidityStatus, format_rfc3339};
+pub use validation::vault_transit::VaultTransitAccess;
 pub use validation::{
     address, admin_access, blocks, check_context, client_assertions, client_keys, connector_kind,
     connector_rules, connectors, data_providers, fragments, logo, mapping, notices, proxies,

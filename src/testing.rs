@@ -19,6 +19,7 @@ pub mod fake_directory;
 #[cfg(test)]
 pub mod fake_idp;
 pub mod fake_server;
+pub mod fake_vault;
 pub mod fuzz_targets;
 pub mod harness;
 #[cfg(test)]
@@ -31,6 +32,8 @@ pub mod samples;
 pub mod softhsm;
 #[cfg(test)]
 pub mod store_conformance;
+#[cfg(test)]
+pub mod vault_server;
 pub mod wait;
 #[cfg(feature = "openid4vp")]
 pub mod wallet_credentials;

@@ -3,17 +3,22 @@
 //! Responsible for key material and its rotation, and for the form of ID tokens and signed
 //! userinfo. Does not know who asks for a token and why, stores, or HTTP.
 
+pub mod blocking;
 pub mod certificate_signer;
 pub mod client_certificate;
 pub mod client_keys;
 mod content_key;
 pub mod decrypt;
 pub mod decryption_key;
+pub mod device_credential;
+pub mod device_key_uri;
 pub mod dpop_key;
 pub mod dpop_proof;
 pub mod encrypt;
+pub mod guarded_device;
 mod jwe;
 pub mod key_device;
+pub mod key_passphrase;
 pub mod keyfiles;
 pub mod keyring;
 pub mod logout_token;
@@ -23,7 +28,9 @@ pub mod pkcs11;
 pub mod pkcs11_uri;
 pub mod response_key;
 mod signing_key;
+pub mod transit_key_uri;
 pub mod upstream_keys;
+pub mod vault_transit;
 pub mod verify;
 
 pub use client_keys::ClientKeys;

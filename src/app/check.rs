@@ -15,12 +15,13 @@ use super::prepare::{connector_context, connector_spec, prepare_hub};
 use super::{register, store};
 use crate::audit::file;
 use crate::config::model::{AuditSink, IdentitySource};
-use crate::config::{Federation, LoadedConfig};
+use crate::config::{Diagnostic, Federation, LoadedConfig, address};
 use crate::env::Env;
 use crate::grant::client_keys::{KeyDirectory, KeyFetchError};
 use crate::ids::ClientId;
 use crate::store::kind::StoreSettings;
 use crate::telemetry::Metrics;
+use crate::token::keyfiles;
 
 /// Returns every error that would keep `serve` from starting, each with its fix.
 #[must_use]
@@ -30,7 +31,10 @@ pub fn find_startup_errors(loaded: &LoadedConfig, env: &Env) -> Vec<BuildError> 
             let (keys, now) = (&prepared.keys.shared, env.now());
             let (ring, upstream) = (keys.ring.load(), keys.upstream.load());
             let rings = [&**ring, upstream.assertion()];
-            rings.into_iter().flat_map(|ring| keys.device.check_keys(ring, now)).collect()
+            let found =
+                rings.into_iter().flat_map(|ring| keys.devices.check_keys(ring, now)).collect();
+            keys.devices.close();
+            found
         }
         Err(faults) => faults,
     };
@@ -41,6 +45,26 @@ pub fn find_startup_errors(loaded: &LoadedConfig, env: &Env) -> Vec<BuildError> 
     let store = store::store_settings(loaded).and_then(StoreSettings::check);
     faults.extend(store.err().map(BuildError::from));
     faults
+}
+
+/// Returns a warning if a hub in production has private keys in files that are not encrypted.
+#[must_use]
+pub fn plaintext_keys_warning(loaded: &LoadedConfig) -> Option<Diagnostic> {
+    let is_production = !loaded.settings.sandbox && !address::is_loopback(&loaded.base_url);
+    let keys = &loaded.settings.keys;
+    let plaintext = if is_production { keyfiles::count_plaintext_keys(keys) } else { 0 };
+    let fix = if loaded.private_keys.passphrase.is_some() {
+        "run `passerelle keys rotate`: the new files are encrypted, and the others are removed when their keys are retired"
+    } else {
+        "set key_passphrase, and run `passerelle keys rotate` (docs/secrets.md); or keep the keys in a device (docs/keys-in-hardware.md)"
+    };
+    (plaintext > 0).then(|| Diagnostic {
+        file: keys.display().to_string(),
+        line: None,
+        key: String::new(),
+        message: format!("holds {plaintext} private keys in files that are not encrypted"),
+        fix: fix.to_owned(),
+    })
 }
 
 /// Results of `check --online`: by connector id, or `register` for a remote register.

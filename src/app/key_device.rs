@@ -1,165 +1,203 @@
-//! Builds the device that holds private keys from `[pkcs11]`, watches it, and checks it.
+//! Builds the devices that hold private keys from `[pkcs11]` and `[vault_transit]`, watches them, and
+//! checks them.
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
 use super::build_error::BuildError;
-use crate::config::Pkcs11Access;
+use crate::config::model::TransitKeyPurpose;
+use crate::config::{PrivateKeyAccess, VaultTransitAccess};
 use crate::env::Timestamp;
 use crate::telemetry::{CheckFinding, Metrics};
-use crate::token::Keyring;
-use crate::token::keyfiles::KeyFolder;
+use crate::token::blocking::block_on_thread;
+use crate::token::device_credential::DeviceCredential;
+use crate::token::guarded_device::watch_device;
+use crate::token::key_device::{DeviceKeyGenerator, KeyDevice, KeyDeviceError};
+use crate::token::key_passphrase::KeyPassphrase;
+use crate::token::keyfiles::{KeyFolder, KeyPurpose, NewDeviceKeys};
+use crate::token::vault_transit::{TransitKeyGenerator, TransitOptions, VaultTransitDevice};
+use crate::token::{Keyring, SigningKey};
 
-#[cfg(feature = "pkcs11")]
-mod token {
-    use std::time::Duration;
-
-    use super::{Arc, BuildError, Metrics, Pkcs11Access};
-    use crate::config::model::DeviceKeyPurpose;
-    use crate::token::keyfiles::KeyPurpose;
-    use crate::token::pkcs11::{DeviceOptions, Pkcs11Device, Pkcs11Token, TokenPin};
-
-    /// The token of `[pkcs11]`.
-    pub(super) struct ConfiguredToken {
-        pub token: Arc<Pkcs11Token>,
-        pub device: Arc<Pkcs11Device>,
-        pub new_keys: Vec<KeyPurpose>,
-    }
-
-    impl ConfiguredToken {
-        pub fn open(
-            access: &Pkcs11Access,
-            metrics: Option<&Arc<Metrics>>,
-        ) -> Result<Self, BuildError> {
-            let pin = TokenPin::new(access.pin_file.clone(), access.pin.clone());
-            let token = Arc::new(Pkcs11Token::load(&access.module, &access.token, pin)?);
-            let options = DeviceOptions {
-                sessions: access.sessions,
-                timeout: Duration::from_secs(access.timeout_seconds),
-                metrics: metrics.cloned(),
-            };
-            let device = Arc::new(Pkcs11Device::start(&token, options)?);
-            let purpose = |purpose: &DeviceKeyPurpose| match purpose {
-                DeviceKeyPurpose::Tokens => KeyPurpose::Tokens,
-                DeviceKeyPurpose::Assertion => KeyPurpose::Assertion,
-                DeviceKeyPurpose::Encryption => KeyPurpose::Encryption,
-            };
-            Ok(Self { token, device, new_keys: access.new_keys.iter().map(purpose).collect() })
-        }
-    }
+/// A configured device.
+struct OpenDevice {
+    device: Arc<dyn KeyDevice>,
+    generator: Arc<dyn DeviceKeyGenerator>,
+    new_keys: Vec<KeyPurpose>,
 }
 
-/// The device that holds private keys, if one is configured.
+/// The devices that hold private keys, and the passphrase of those in files; nothing if all are in
+/// files that are not encrypted.
 #[derive(Clone, Default)]
-pub struct HubKeyDevice {
-    #[cfg(feature = "pkcs11")]
-    token: Option<Arc<token::ConfiguredToken>>,
+pub struct HubKeyDevices {
+    devices: Arc<Vec<OpenDevice>>,
+    passphrase: Option<Arc<KeyPassphrase>>,
 }
 
-#[cfg(feature = "pkcs11")]
-impl HubKeyDevice {
-    /// Opens the device of `[pkcs11]`. Makes no call of it.
+impl HubKeyDevices {
+    /// Opens the configured devices. Makes no call of them.
     ///
     /// # Errors
-    /// Returns an error if the module can't be loaded.
+    /// Returns an error if the module of `[pkcs11]` can't be loaded, or TLS to the server of
+    /// `[vault_transit]` can't be set up.
     pub fn open(
-        access: Option<&Pkcs11Access>,
+        access: &PrivateKeyAccess,
         metrics: Option<&Arc<Metrics>>,
     ) -> Result<Self, BuildError> {
-        let open = |access| token::ConfiguredToken::open(access, metrics).map(Arc::new);
-        Ok(Self { token: access.map(open).transpose()? })
+        let mut devices = Vec::new();
+        #[cfg(feature = "pkcs11")]
+        if let Some(access) = &access.pkcs11 {
+            devices.push(pkcs11::open_token(access, metrics)?);
+        }
+        if let Some(access) = &access.vault_transit {
+            devices.push(open_engine(access, metrics)?);
+        }
+        let passphrase = access.passphrase.clone().map(KeyPassphrase::new).map(Arc::new);
+        Ok(Self { devices: Arc::new(devices), passphrase })
     }
 
-    /// Returns a key folder whose keys may be in the device.
+    /// Returns a key folder whose keys may be in the devices.
     #[must_use]
     pub fn key_folder<'a>(&'a self, folder: &'a Path) -> KeyFolder<'a> {
-        use crate::token::key_device::KeyDevice;
-        use crate::token::keyfiles::NewDeviceKeys;
-        let Some(configured) = self.token.as_deref() else {
-            return KeyFolder { folder, device: None, new_keys: None };
+        let new_keys = |open: &'a OpenDevice| NewDeviceKeys {
+            generator: open.generator.as_ref(),
+            purposes: &open.new_keys,
         };
-        let new_keys =
-            NewDeviceKeys { generator: configured.token.as_ref(), purposes: &configured.new_keys };
-        let device = Arc::clone(&configured.device) as Arc<dyn KeyDevice>;
-        KeyFolder { folder, device: Some(device), new_keys: Some(new_keys) }
+        KeyFolder {
+            folder,
+            passphrase: self.passphrase.clone(),
+            devices: self.devices.iter().map(|open| Arc::clone(&open.device)).collect(),
+            new_keys: self.devices.iter().map(new_keys).collect(),
+        }
     }
 
-    /// Starts the probes of the device.
+    /// Starts the probes of the devices.
     pub(super) fn start_watch(
         &self,
         ring: &Arc<ArcSwap<Keyring>>,
-        now: impl Fn() -> Timestamp + 'static,
+        now: impl Fn() -> Timestamp + Clone + 'static,
     ) {
-        let Some(configured) = &self.token else { return };
-        let (device, ring) = (Arc::clone(&configured.device), Arc::clone(ring));
-        let probe_key = move || {
-            let ring = ring.load();
-            let states = ring.states(now());
-            states.into_iter().find_map(|(key, _)| Some((key.device_key()?.uri.clone(), key.alg)))
-        };
-        actix::spawn(async move { device.watch(probe_key).await });
+        for OpenDevice { device, .. } in self.devices.iter() {
+            let (device, ring, now) = (Arc::clone(device), Arc::clone(ring), now.clone());
+            let location = device.location();
+            let probe_key = move || {
+                let ring = ring.load();
+                let states = ring.states(now());
+                let key = states.into_iter().find(|(key, _)| key.location() == location)?.0;
+                Some((key.device_key()?.uri.clone(), key.alg))
+            };
+            actix::spawn(async move { watch_device(device.as_ref(), probe_key).await });
+        }
     }
 
-    /// Returns what the operator has to fix, if the device has failed.
+    /// Returns what the operator has to fix, if a device has failed.
     pub(super) fn finding(&self) -> Option<CheckFinding> {
-        let failure = self.token.as_ref()?.device.failure()?;
+        let failure = self.devices.iter().find_map(|open| open.device.failure())?;
         Some(CheckFinding::new(
             format!("no login begins, because {failure}"),
             "see docs/keys-in-hardware.md; the hub tries again every second",
         ))
     }
 
-    /// Checks that the device logs in, and that each signing key of the folder signs. Blocks.
-    ///
-    /// # Errors
-    /// Returns an error for each key that does not sign.
-    pub(super) fn check_keys(&self, ring: &Keyring, now: Timestamp) -> Vec<BuildError> {
-        let Some(configured) = &self.token else { return Vec::new() };
-        if let Err(error) = configured.token.check_login() {
-            return vec![BuildError::KeyDevice(error.to_string())];
+    /// Ends the calls of the devices, before the process ends. Blocks, no longer than a call may take.
+    pub fn close(&self) {
+        for open in self.devices.iter() {
+            open.device.close();
         }
-        let message = b"passerelle";
-        let check = |key: &crate::token::SigningKey| {
-            let uri = &key.device_key()?.uri;
-            let signature = configured.token.sign(uri, key.alg, message);
-            match signature {
-                Ok(signature) if key.verifies(message, &signature) => None,
-                Ok(_) => Some(BuildError::KeyDevice(format!(
-                    "the private key {uri} is not that of {}",
-                    key.kid
-                ))),
-                Err(error) => Some(BuildError::KeyDevice(error.to_string())),
-            }
+    }
+
+    /// Checks that each signing key of the folder which is in a device signs. Blocks.
+    pub(super) fn check_keys(&self, ring: &Keyring, now: Timestamp) -> Vec<BuildError> {
+        let check = |open: &OpenDevice| {
+            let states = ring.states(now);
+            let keys = states.into_iter().map(|(key, _)| key);
+            let keys = keys.filter(|key| key.location() == open.device.location());
+            block_on_thread(check_device(keys.collect()))
+                .unwrap_or_else(|error| vec![BuildError::KeyDevice(error.to_string())])
         };
-        ring.states(now).into_iter().filter_map(|(key, _)| check(key)).collect()
+        self.devices.iter().flat_map(check).collect()
     }
 }
 
-#[cfg(not(feature = "pkcs11"))]
-impl HubKeyDevice {
-    /// Returns no device: the settings have none in this build.
-    ///
-    /// # Errors
-    /// Never.
-    pub fn open(_: Option<&Pkcs11Access>, _: Option<&Arc<Metrics>>) -> Result<Self, BuildError> {
-        Ok(Self::default())
+/// Signs with each key of a device, until the device fails: what a second call of it would say is
+/// known.
+async fn check_device(keys: Vec<&SigningKey>) -> Vec<BuildError> {
+    let mut errors = Vec::new();
+    for key in keys {
+        let Some(device_key) = key.device_key() else { continue };
+        let message = b"passerelle";
+        match device_key.device.sign(&device_key.uri, key.alg, message).await {
+            Ok(signature) if key.verifies(message, &signature) => {}
+            Ok(_) => errors.push(BuildError::KeyDevice(format!(
+                "the private key {} is not that of {}",
+                device_key.uri, key.kid
+            ))),
+            Err(error) => {
+                let has_failed =
+                    matches!(error, KeyDeviceError::Unavailable(_) | KeyDeviceError::TimedOut);
+                errors.push(BuildError::KeyDevice(error.to_string()));
+                if has_failed {
+                    break;
+                }
+            }
+        }
     }
+    errors
+}
 
-    /// Returns a key folder whose keys are in files.
-    #[must_use]
-    pub fn key_folder<'a>(&'a self, folder: &'a Path) -> KeyFolder<'a> {
-        KeyFolder { folder, device: None, new_keys: None }
-    }
+fn open_engine(
+    access: &VaultTransitAccess,
+    metrics: Option<&Arc<Metrics>>,
+) -> Result<OpenDevice, BuildError> {
+    let options = TransitOptions {
+        address: access.address.clone(),
+        mount: access.mount.clone(),
+        namespace: access.namespace.clone(),
+        token: DeviceCredential::new(access.token_file.clone(), access.token.clone()),
+        ca: access.ca.as_deref().map(Arc::from),
+        timeout: Duration::from_secs(access.timeout_seconds),
+    };
+    let device = VaultTransitDevice::connect_lazily(&options, metrics.cloned())
+        .map_err(|error| BuildError::KeyDevice(error.to_string()))?;
+    let purpose = |purpose: &TransitKeyPurpose| match purpose {
+        TransitKeyPurpose::Tokens => KeyPurpose::Tokens,
+        TransitKeyPurpose::Assertion => KeyPurpose::Assertion,
+        TransitKeyPurpose::RsaEncryption | TransitKeyPurpose::Encryption => KeyPurpose::Encryption,
+    };
+    Ok(OpenDevice {
+        device: Arc::new(device),
+        generator: Arc::new(TransitKeyGenerator::new(options)),
+        new_keys: access.new_keys.iter().map(purpose).collect(),
+    })
+}
 
-    pub(super) fn start_watch(&self, _: &Arc<ArcSwap<Keyring>>, _: impl Fn() -> Timestamp) {}
+#[cfg(feature = "pkcs11")]
+mod pkcs11 {
+    use super::{Arc, BuildError, DeviceCredential, Duration, KeyPurpose, Metrics, OpenDevice};
+    use crate::config::Pkcs11Access;
+    use crate::config::model::DeviceKeyPurpose;
+    use crate::token::pkcs11::{DeviceOptions, Pkcs11Device, Pkcs11Token};
 
-    pub(super) fn finding(&self) -> Option<CheckFinding> {
-        None
-    }
-
-    pub(super) fn check_keys(&self, _: &Keyring, _: Timestamp) -> Vec<BuildError> {
-        Vec::new()
+    pub(super) fn open_token(
+        access: &Pkcs11Access,
+        metrics: Option<&Arc<Metrics>>,
+    ) -> Result<OpenDevice, BuildError> {
+        let pin = DeviceCredential::new(access.pin_file.clone(), access.pin.clone());
+        let token = Arc::new(Pkcs11Token::load(&access.module, &access.token, pin)?);
+        let options = DeviceOptions {
+            sessions: access.sessions,
+            timeout: Duration::from_secs(access.timeout_seconds),
+            metrics: metrics.cloned(),
+        };
+        let device = Arc::new(Pkcs11Device::start(&token, options)?);
+        let purpose = |purpose: &DeviceKeyPurpose| match purpose {
+            DeviceKeyPurpose::Tokens => KeyPurpose::Tokens,
+            DeviceKeyPurpose::Assertion => KeyPurpose::Assertion,
+            DeviceKeyPurpose::Encryption => KeyPurpose::Encryption,
+        };
+        let new_keys = access.new_keys.iter().map(purpose).collect();
+        Ok(OpenDevice { device, generator: token, new_keys })
     }
 }

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::audit_log::{self, KeyStates};
 use super::build_error::BuildError;
-use super::key_device::HubKeyDevice;
+use super::key_device::HubKeyDevices;
 use crate::audit::Audit;
 use crate::env::{Env, Timestamp};
 use crate::telemetry::CheckFinding;
@@ -46,8 +46,8 @@ impl KeySets {
         Ok(Self { own: VerificationKeys::from_jwks(&ring.verification_jwks(now))?, ring, upstream })
     }
 
-    fn load(folder: &Path, device: &HubKeyDevice, now: Timestamp) -> Result<Self, BuildError> {
-        let folder = device.key_folder(folder);
+    fn load(folder: &Path, devices: &HubKeyDevices, now: Timestamp) -> Result<Self, BuildError> {
+        let folder = devices.key_folder(folder);
         Self::new(
             keyfiles::load_keyring(folder.clone(), now)?,
             keyfiles::load_upstream_keys(folder, now)?,
@@ -66,8 +66,8 @@ pub(super) struct SharedKeys {
     last_error: Arc<ArcSwapOption<CheckFinding>>,
     /// Requests an immediate reload; `None` for fixed keys.
     reload_requests: Option<mpsc::Sender<oneshot::Sender<()>>>,
-    /// Holds the private keys that are not in the folder.
-    pub device: HubKeyDevice,
+    /// Hold the private keys that are not in the folder.
+    pub devices: HubKeyDevices,
     env: Env,
 }
 
@@ -121,11 +121,11 @@ pub(super) fn load_keys(
     folder: &Path,
     env: &Env,
     keys: HubKeys,
-    device: HubKeyDevice,
+    devices: HubKeyDevices,
 ) -> Result<LoadedKeys, BuildError> {
     let now = env.now();
     let (KeySets { ring, own, upstream }, channel) = match keys {
-        HubKeys::FromFolder => (KeySets::load(folder, &device, now)?, Some(mpsc::channel(1))),
+        HubKeys::FromFolder => (KeySets::load(folder, &devices, now)?, Some(mpsc::channel(1))),
         HubKeys::Given { ring, upstream } => (KeySets::new(ring, upstream, now)?, None),
     };
     let (now, requested) = channel.unzip();
@@ -135,7 +135,7 @@ pub(super) fn load_keys(
         upstream: Arc::new(ArcSwap::from_pointee(upstream)),
         last_error: Arc::default(),
         reload_requests: now,
-        device,
+        devices,
         env: env.clone(),
     };
     Ok(LoadedKeys { shared, requested })
@@ -148,7 +148,7 @@ pub(super) fn start_key_reload(
     audit: &Audit,
 ) -> SharedKeys {
     let env = shared.env.clone();
-    shared.device.start_watch(&shared.ring, move || env.now());
+    shared.devices.start_watch(&shared.ring, move || env.now());
     if let Some(requested) = requested {
         actix::spawn(reload_loop(folder.to_owned(), shared.clone(), requested, audit.clone()));
     }
@@ -173,8 +173,8 @@ async fn reload_loop(
             _ = round.tick() => None,
             done = requested.recv() => done,
         };
-        let (folder, device, now) = (folder.clone(), shared.device.clone(), env.now());
-        match tokio::task::spawn_blocking(move || KeySets::load(&folder, &device, now)).await {
+        let (folder, devices, now) = (folder.clone(), shared.devices.clone(), env.now());
+        match tokio::task::spawn_blocking(move || KeySets::load(&folder, &devices, now)).await {
             Ok(Ok(KeySets { ring, own, upstream })) => {
                 shared.ring.store(Arc::new(ring));
                 shared.own.store(Arc::new(own));

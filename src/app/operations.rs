@@ -33,9 +33,9 @@ impl HubOperations for LocalHubOperations {
     async fn rotate_keys(&self) -> Result<Vec<NewKey>, String> {
         let (folder, env, lead) =
             (self.key_folder.clone(), self.env.clone(), self.signing_key_lead);
-        let device = self.keys.device.clone();
+        let devices = self.keys.devices.clone();
         let rotation = tokio::task::spawn_blocking(move || {
-            keyfiles::rotate_keys(device.key_folder(&folder), &env, lead)
+            keyfiles::rotate_keys(devices.key_folder(&folder), &env, lead)
         })
         .await
         .map_err(|error| error.to_string())?

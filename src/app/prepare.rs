@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 
 use super::build_error::BuildError;
 use super::code_store::StoreBackedCodes;
-use super::key_device::HubKeyDevice;
+use super::key_device::HubKeyDevices;
 use super::keys::{self, HubKeys};
 use super::register;
 use super::traces::{self, TraceExport};
@@ -77,9 +77,9 @@ pub(super) fn prepare_hub(
     let client_keys = federation.as_ref().and_then(|federation| {
         collect_error(&mut errors, KeyDirectory::new(federation, &metrics).map(Arc::new))
     });
-    let device = HubKeyDevice::open(loaded.pkcs11.as_ref(), Some(&metrics));
-    let keys = collect_error(&mut errors, device).and_then(|device| {
-        collect_error(&mut errors, keys::load_keys(&settings.keys, env, keys, device))
+    let devices = HubKeyDevices::open(&loaded.private_keys, Some(&metrics));
+    let keys = collect_error(&mut errors, devices).and_then(|devices| {
+        collect_error(&mut errors, keys::load_keys(&settings.keys, env, keys, devices))
     });
     let code_store = StoreBackedCodes::default();
     let connector_context =

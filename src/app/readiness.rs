@@ -105,13 +105,13 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         counter_sync,
         process_findings,
     } = sources;
-    let device = keys.device.clone();
+    let devices = keys.devices.clone();
     let (ring, env, key_env) = (Arc::clone(&keys.ring), core.env.clone(), core.env.clone());
     let (block_warnings, outbound, clock, config) =
         (blocks.clone(), connectors.clone(), connectors.clone(), reload.clone());
     Readiness::default()
         .with_check("keys", move || {
-            device.finding().or_else(|| check_signing_keys(&ring.load(), env.now()))
+            devices.finding().or_else(|| check_signing_keys(&ring.load(), env.now()))
         })
         .with_check("store", move || store_check().err().map(CheckFinding::without_fix))
         .with_check("blocks", move || blocks.not_ready_reason())

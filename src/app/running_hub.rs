@@ -77,7 +77,7 @@ impl RunningHub {
                 self.listening.abort();
             }
         }
-        let HubServer { hub, arbiters, snapshot, tracer, .. } = self.server;
+        let HubServer { hub, arbiters, snapshot, tracer, key_devices, .. } = self.server;
         for arbiter in &arbiters {
             arbiter.stop();
         }
@@ -95,6 +95,8 @@ impl RunningHub {
             private.stop(true).await;
             worker.stop();
         }
+        // After the last signature, which is that of an audit checkpoint.
+        key_devices.close();
     }
 
     async fn drain(&self) {

@@ -27,7 +27,7 @@ use super::validation::consistency;
 use super::validation::data_providers::RegisteredDataProvider;
 use super::validation::declarations::Declarations;
 use super::validation::operators::PrivateListenerAccess;
-use super::validation::pkcs11::Pkcs11Access;
+use super::validation::private_keys::PrivateKeyAccess;
 use super::validation::service_providers::{self, RegisteredClient};
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
@@ -56,8 +56,7 @@ pub struct LoadedConfig {
     pub private_access: PrivateListenerAccess,
     /// Headers of each request to the trace collector.
     pub trace_headers: TraceHeaders,
-    /// The token that holds private keys; `None` if they are in files.
-    pub pkcs11: Option<Pkcs11Access>,
+    pub private_keys: PrivateKeyAccess,
     /// The `[register]` table of the chosen kind, with its secrets.
     pub register: Option<ConfiguredTable>,
     /// The `[store]` table of the chosen kind, with its secrets.
@@ -259,7 +258,7 @@ fn assemble(
         admin_token,
         private_access,
         trace_headers,
-        pkcs11,
+        private_keys,
     } = checked;
     let providers = checked_files.data_providers.iter();
     warnings.extend(providers.filter_map(leftovers::data_provider_warning));
@@ -279,7 +278,7 @@ fn assemble(
         admin_token,
         private_access,
         trace_headers,
-        pkcs11,
+        private_keys,
         register: None,
         store: None,
         service_providers,

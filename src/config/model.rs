@@ -25,6 +25,7 @@ mod settings;
 mod store;
 mod theme;
 mod traces;
+mod vault_transit;
 
 pub use crate::identity::mapping::UnmappedClaims;
 pub use crate::protocol::client_auth::AuthMethod;
@@ -52,3 +53,4 @@ pub use settings::*;
 pub use store::*;
 pub use theme::*;
 pub use traces::*;
+pub use vault_transit::*;

@@ -16,6 +16,7 @@ mod service_providers;
 mod settings;
 mod subject_keys;
 mod traces;
+mod vault_transit;
 mod whole_folders;
 
 use std::fs;

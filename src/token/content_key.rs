@@ -145,13 +145,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::token::key_device::UnusedKeyDevice;
+    use crate::token::device_key_uri::DeviceKeyUri;
+    use crate::token::key_device::{KeyLocation, UnusedKeyDevice};
     use crate::token::pkcs11_uri::Pkcs11Uri;
 
     /// The error of a device that must not be called is `Unavailable`.
     async fn outcome(header: &Value, encrypted_key: &[u8]) -> KeyDeviceError {
-        let uri = Pkcs11Uri::from_id(vec![1]);
-        let key = DeviceKey { device: Arc::new(UnusedKeyDevice), uri };
+        let uri = DeviceKeyUri::Pkcs11(Pkcs11Uri::from_id(vec![1]));
+        let key = DeviceKey { device: Arc::new(UnusedKeyDevice(KeyLocation::Pkcs11)), uri };
         let header = header.as_object().unwrap();
         ContentKey::obtain(EncryptionAlg::EcdhEs, &key, header, encrypted_key).await.unwrap_err()
     }

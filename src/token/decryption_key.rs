@@ -139,7 +139,7 @@ impl DecryptionKey {
     /// Returns where the private half is.
     #[must_use]
     pub fn location(&self) -> KeyLocation {
-        self.device_key().map_or(KeyLocation::File, |_| KeyLocation::Pkcs11)
+        self.device_key().map_or(KeyLocation::File, |key| key.uri.location())
     }
 
     /// Returns the public JWKs, one per algorithm, with `kid`, `use` and `alg`.

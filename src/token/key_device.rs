@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use josekit::jws::JwsVerifier;
 use serde_json::{Map, Value};
 
-use super::pkcs11_uri::Pkcs11Uri;
+use super::device_key_uri::DeviceKeyUri;
 use crate::ids::Secret;
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
 
@@ -22,18 +22,22 @@ pub enum KeyLocation {
     File,
     /// In a PKCS#11 token.
     Pkcs11,
+    /// In a Vault server, or one with its interface.
+    VaultTransit,
 }
 
 impl KeyLocation {
     /// All locations.
-    pub const ALL: [Self; 2] = [Self::File, Self::Pkcs11];
+    pub const ALL: [Self; 3] = [Self::File, Self::Pkcs11, Self::VaultTransit];
 
-    /// Returns the name that `passerelle keys list` shows, and the label of metrics.
+    /// Returns the name that `passerelle keys list` shows, the label of metrics, and the table of
+    /// `passerelle.toml`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::File => "file",
             Self::Pkcs11 => "pkcs11",
+            Self::VaultTransit => "vault_transit",
         }
     }
 }
@@ -72,7 +76,7 @@ pub trait KeyDevice: Send + Sync {
     /// Any [`KeyDeviceError`] but `WrongSignature`.
     async fn sign(
         &self,
-        key: &Pkcs11Uri,
+        key: &DeviceKeyUri,
         alg: SigningAlg,
         message: &[u8],
     ) -> Result<Vec<u8>, KeyDeviceError>;
@@ -83,7 +87,7 @@ pub trait KeyDevice: Send + Sync {
     /// Any [`KeyDeviceError`] but `WrongSignature`.
     async fn decrypt(
         &self,
-        key: &Pkcs11Uri,
+        key: &DeviceKeyUri,
         hash: OaepHash,
         ciphertext: &[u8],
     ) -> Result<Secret<Vec<u8>>, KeyDeviceError>;
@@ -92,12 +96,25 @@ pub trait KeyDevice: Send + Sync {
     ///
     /// # Errors
     /// Any [`KeyDeviceError`] but `WrongSignature`.
-    async fn derive(&self, key: &Pkcs11Uri, peer: &[u8])
-    -> Result<Secret<Vec<u8>>, KeyDeviceError>;
+    async fn derive(
+        &self,
+        key: &DeviceKeyUri,
+        peer: &[u8],
+    ) -> Result<Secret<Vec<u8>>, KeyDeviceError>;
+
+    /// Makes no further calls, and ends those under way before the process does. Blocks, no longer
+    /// than a call may take.
+    fn close(&self);
+
+    /// Returns which keys it holds.
+    fn location(&self) -> KeyLocation;
 
     /// Returns false while calls fail immediately, because the device has failed. Known from
     /// memory.
     fn is_available(&self) -> bool;
+
+    /// Returns why the device has failed; `None` while it works.
+    fn failure(&self) -> Option<KeyDeviceError>;
 }
 
 /// What a new key in a device is for.
@@ -123,7 +140,7 @@ pub struct DeviceKeySpec {
 /// A key that a device generated.
 #[derive(Clone, Debug)]
 pub struct GeneratedDeviceKey {
-    pub uri: Pkcs11Uri,
+    pub uri: DeviceKeyUri,
     /// The public JWK.
     pub public: Map<String, Value>,
     /// Of a decryption key: the algorithms that the device has.
@@ -132,6 +149,9 @@ pub struct GeneratedDeviceKey {
 
 /// Generates keys in a device.
 pub trait DeviceKeyGenerator: Send + Sync {
+    /// Returns true if the device has the operation that such a key is for.
+    fn supports(&self, usage: DeviceKeyUsage, family: SigningAlg) -> bool;
+
     /// Generates a key that never leaves the device. Blocks; not for web workers.
     ///
     /// # Errors
@@ -143,7 +163,7 @@ pub trait DeviceKeyGenerator: Send + Sync {
 #[derive(Clone)]
 pub struct DeviceKey {
     pub device: Arc<dyn KeyDevice>,
-    pub uri: Pkcs11Uri,
+    pub uri: DeviceKeyUri,
 }
 
 impl DeviceKey {
@@ -173,13 +193,13 @@ impl fmt::Debug for DeviceKey {
 }
 
 /// Stands for the device where none is called: the commands that list keys.
-pub struct UnusedKeyDevice;
+pub struct UnusedKeyDevice(pub KeyLocation);
 
 #[async_trait]
 impl KeyDevice for UnusedKeyDevice {
     async fn sign(
         &self,
-        _: &Pkcs11Uri,
+        _: &DeviceKeyUri,
         _: SigningAlg,
         _: &[u8],
     ) -> Result<Vec<u8>, KeyDeviceError> {
@@ -188,19 +208,29 @@ impl KeyDevice for UnusedKeyDevice {
 
     async fn decrypt(
         &self,
-        _: &Pkcs11Uri,
+        _: &DeviceKeyUri,
         _: OaepHash,
         _: &[u8],
     ) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
         Err(unused())
     }
 
-    async fn derive(&self, _: &Pkcs11Uri, _: &[u8]) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
+    async fn derive(&self, _: &DeviceKeyUri, _: &[u8]) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
         Err(unused())
+    }
+
+    fn close(&self) {}
+
+    fn location(&self) -> KeyLocation {
+        self.0
     }
 
     fn is_available(&self) -> bool {
         false
+    }
+
+    fn failure(&self) -> Option<KeyDeviceError> {
+        Some(unused())
     }
 }
 

@@ -6,8 +6,9 @@
 //! | `assertion/` | authenticate the hub to identity providers | the same |
 //! | `encryption/` | decrypt what identity providers encrypt to the hub | without `signs_from` |
 //!
-//! If a PKCS#11 token holds the private half, `jwk` is the public JWK, and `pkcs11` is the key's URI;
-//! `algorithms` lists what a decryption key can do.
+//! If a device holds the private half, `jwk` is the public JWK, and `pkcs11` or `vault_transit` is the
+//! key's URI; `algorithms` lists what a decryption key can do. If the folder has a passphrase, new
+//! files have `encrypted_jwk`, a JWE of the private JWK, instead of `jwk`.
 //!
 //! Times are Unix seconds; files have mode 0600, folders 0700. Does not know when the folder is
 //! read again, or the command line.
@@ -183,13 +184,24 @@ pub fn rotate_keys<'a>(
 ///
 /// # Errors
 /// Errors of the folder and its files.
-pub fn list_keys(dir: &Path, now: Timestamp) -> Result<Vec<KeyRow>, KeyFileError> {
-    let source = KeyFolder::from(dir);
+pub fn list_keys<'a>(
+    source: impl Into<KeyFolder<'a>>,
+    now: Timestamp,
+) -> Result<Vec<KeyRow>, KeyFileError> {
+    let source = source.into();
+    let dir = source.folder;
     let tokens = Keyring::new_unchecked(read_keys(dir, &source)?);
     let assertion =
         Keyring::new_unchecked(read_keys_if_exists(&KeyPurpose::Assertion.folder(dir), &source)?);
     let decryption = read_keys_if_exists(&KeyPurpose::Encryption.folder(dir), &source)?;
     Ok(key_rows(&tokens, &UpstreamKeys::new_unchecked(decryption, assertion), now))
+}
+
+/// Counts the private keys of a folder that are in files as they are.
+#[must_use]
+pub fn count_plaintext_keys(dir: &Path) -> usize {
+    let purposes = [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption];
+    purposes.iter().map(|purpose| file::count_plaintext_keys(&purpose.folder(dir))).sum()
 }
 
 /// Creates the key of the pairwise subjects unless the file exists: the prefix of the latest

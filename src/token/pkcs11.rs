@@ -6,13 +6,11 @@
 
 mod device;
 mod generate;
-mod pin;
 mod pool;
 mod session;
 mod token;
 
 pub use self::device::{DeviceOptions, Pkcs11Device};
-pub use self::pin::TokenPin;
 pub use self::token::{Pkcs11ModuleError, Pkcs11Token, SharedToken};
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ impl SigningKey {
     pub const fn location(&self) -> KeyLocation {
         match &self.private {
             PrivateSigningKey::Local(_) => KeyLocation::File,
-            PrivateSigningKey::Device { .. } => KeyLocation::Pkcs11,
+            PrivateSigningKey::Device { key, .. } => key.uri.location(),
         }
     }
 

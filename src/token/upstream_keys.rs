@@ -149,7 +149,8 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::token::SigningKey;
-    use crate::token::key_device::{DeviceKey, UnusedKeyDevice};
+    use crate::token::device_key_uri::DeviceKeyUri;
+    use crate::token::key_device::{DeviceKey, KeyLocation, UnusedKeyDevice};
     use crate::token::keyring::tests::{RING, T0};
     use crate::token::pkcs11_uri::Pkcs11Uri;
 
@@ -164,8 +165,8 @@ pub(crate) mod tests {
     /// Keys whose private halves are in a device that does not answer.
     pub(crate) fn in_absent_device() -> UpstreamKeys {
         let now = Timestamp::default();
-        let uri = Pkcs11Uri::from_id(vec![1]);
-        let key = DeviceKey { device: Arc::new(UnusedKeyDevice), uri };
+        let uri = DeviceKeyUri::Pkcs11(Pkcs11Uri::from_id(vec![1]));
+        let key = DeviceKey { device: Arc::new(UnusedKeyDevice(KeyLocation::Pkcs11)), uri };
         let public = |(key, _): (&SigningKey, _)| {
             let jwk: serde_json::Map<String, Value> =
                 serde_json::from_str(key.public_jwk()).unwrap();

@@ -25,4 +25,5 @@ mod plan;
 mod restart;
 mod service_provider_check;
 mod store_kind;
+mod vault_transit;
 mod wallet_sample;

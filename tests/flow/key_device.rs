@@ -8,9 +8,10 @@ use passerelle::env::Env;
 use passerelle::ids::Secret;
 use passerelle::testing::softhsm::{PIN, SoftHsm};
 use passerelle::testing::wait::{wait_for, wait_until};
-use passerelle::token::key_device::UnusedKeyDevice;
+use passerelle::token::device_credential::DeviceCredential;
+use passerelle::token::key_device::{KeyLocation, UnusedKeyDevice};
 use passerelle::token::keyfiles::{self, KeyFolder, KeyPurpose, NewDeviceKeys};
-use passerelle::token::pkcs11::{Pkcs11Token, TokenPin};
+use passerelle::token::pkcs11::Pkcs11Token;
 
 use super::federation;
 use super::hub::TestHub;
@@ -26,12 +27,13 @@ fn move_keys(folder: &Path, hsm: &SoftHsm) {
     fs::write(&settings, format!("{text}\n{}", hsm.settings())).unwrap();
     federation::put(folder, "pin", PIN.as_bytes());
     fs::remove_dir_all(folder.join("keys")).unwrap();
-    let pin = TokenPin::new(None, Secret::new(PIN.to_owned()));
+    let pin = DeviceCredential::new(None, Secret::new(PIN.to_owned()));
     let token = Pkcs11Token::load(&hsm.module(), &hsm.token, pin).unwrap();
     let source = KeyFolder {
         folder: &folder.join("keys"),
-        device: Some(Arc::new(UnusedKeyDevice)),
-        new_keys: Some(NewDeviceKeys { generator: &token, purposes: &PURPOSES }),
+        passphrase: None,
+        devices: vec![Arc::new(UnusedKeyDevice(KeyLocation::Pkcs11))],
+        new_keys: vec![NewDeviceKeys { generator: &token, purposes: &PURPOSES }],
     };
     keyfiles::create_keys(source, &Env::system()).unwrap();
 }

@@ -52,6 +52,7 @@ mod shared;
 mod sign_in;
 mod tabs;
 mod trouble;
+mod vault_transit;
 mod walks;
 #[cfg(feature = "openid4vp")]
 mod wallet;

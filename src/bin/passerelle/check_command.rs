@@ -87,7 +87,10 @@ pub struct CheckOptions {
 pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
     let CheckOptions { online, without_secrets, json } = options;
     let env = Env::system();
-    let loaded = app::load_config(folder, &environment(without_secrets));
+    let mut loaded = app::load_config(folder, &environment(without_secrets));
+    if let (Ok(loaded), false) = (&mut loaded, without_secrets) {
+        loaded.warnings.extend(app::check::plaintext_keys_warning(loaded));
+    }
     let faults: Vec<String> = match &loaded {
         Ok(loaded) if without_secrets => to_texts(&app::plan::find_connector_errors(loaded, &env)),
         Ok(loaded) => to_texts(&app::find_startup_errors(loaded, &env)),

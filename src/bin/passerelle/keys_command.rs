@@ -2,16 +2,20 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use passerelle::app::admin_client::AdminClient;
-use passerelle::app::key_device::HubKeyDevice;
+use passerelle::app::key_device::HubKeyDevices;
 use passerelle::audit::chain::to_rfc3339;
 use passerelle::config::admin_access::{AdminAccess, KeySettings};
 use passerelle::config::{Diagnostic, Environment};
 use passerelle::env::{Env, Timestamp};
-use passerelle::token::keyfiles::{self, CreatedKey, KeyPurpose, KeyRotation, KeyRow, RemovedKey};
+use passerelle::token::key_passphrase::KeyPassphrase;
+use passerelle::token::keyfiles::{
+    self, CreatedKey, KeyFolder, KeyPurpose, KeyRotation, KeyRow, RemovedKey,
+};
 use passerelle::token::keyring::{DEFAULT_ROTATION_LEAD, JWKS_MAX_AGE, KeyState};
 use serde::Serialize;
 
@@ -25,8 +29,8 @@ const RELOAD_HINT: &str = "a running hub loads them within 30 s, or at once on S
 pub enum KeysCommand {
     /// Create the first keys (EC P-256 and 3072-bit RSA), or those that are missing.
     New {
-        /// Folder of passerelle.toml, which sets the key folder and the table [pkcs11]. Default: the
-        /// parent of --dir.
+        /// Folder of passerelle.toml, which sets the key folder and where keys are generated. Default:
+        /// the parent of --dir.
         #[arg(long)]
         config: Option<PathBuf>,
         /// Folder of the keys. Default: as set in passerelle.toml.
@@ -39,6 +43,11 @@ pub enum KeysCommand {
     },
     /// List the keys with their use and state.
     List {
+        /// Folder of passerelle.toml, which references the passphrase of encrypted keys. Default: the
+        /// parent of --dir.
+        #[arg(long)]
+        config: Option<PathBuf>,
+        /// Folder of the keys.
         #[arg(long, default_value = "config/keys")]
         dir: PathBuf,
         /// Print JSON.
@@ -79,8 +88,8 @@ impl KeysCommand {
         match self {
             Self::New { config, dir, subject_key } => {
                 let config = config_folder(config, dir.as_deref());
-                let (folder, device) = open_keys(config.as_deref(), dir)?;
-                for key in keyfiles::create_keys(device.key_folder(&folder), &env)? {
+                let (folder, devices) = open_keys(config.as_deref(), dir)?;
+                for key in keyfiles::create_keys(devices.key_folder(&folder), &env)? {
                     outln!("created {} ({})", key.kid, key.purpose.as_str());
                 }
                 if let Some(path) = subject_key {
@@ -88,8 +97,10 @@ impl KeysCommand {
                     outln!("subject key {}: {outcome:?}", path.display());
                 }
             }
-            Self::List { dir, json } => {
-                let rows = keyfiles::list_keys(&dir, env.now())?;
+            Self::List { config, dir, json } => {
+                let config = config_folder(config, Some(&dir));
+                let rows =
+                    keyfiles::list_keys(open_listed_keys(config.as_deref(), &dir)?, env.now())?;
                 if json {
                     print_json(&rows.iter().map(KeyView::from).collect::<Vec<_>>())?;
                 } else {
@@ -112,9 +123,9 @@ struct KeyView<'r> {
     state: &'static str,
     since: String,
     until: Option<String>,
-    /// `file` or `pkcs11`.
+    /// `file`, `pkcs11` or `vault_transit`.
     location: &'static str,
-    /// URI of a key in a token.
+    /// URI of a key in a device.
     #[serde(skip_serializing_if = "Option::is_none")]
     uri: Option<&'r str>,
 }
@@ -176,13 +187,13 @@ impl RotateArguments {
             read.map_err(|problems| unusable(folder, &problems))
         };
         let access = config.as_ref().map(access).transpose()?;
-        let (folder, device) = open_keys(config.as_deref(), self.dir)?;
+        let (folder, devices) = open_keys(config.as_deref(), self.dir)?;
         let lead = self
             .lead
             .map(Duration::from_secs)
             .or_else(|| access.as_ref().map(|access| access.signing_key_lead));
         let lead = lead.unwrap_or(DEFAULT_ROTATION_LEAD);
-        let rotation = keyfiles::rotate_keys(device.key_folder(&folder), env, lead)?;
+        let rotation = keyfiles::rotate_keys(devices.key_folder(&folder), env, lead)?;
         print_rotation(&rotation);
         if lead < JWKS_MAX_AGE {
             outln!(
@@ -208,19 +219,29 @@ fn config_folder(config: Option<PathBuf>, dir: Option<&Path>) -> Option<PathBuf>
     config.or_else(found)
 }
 
-/// Reads where keys are, and the device in which new ones are generated.
+/// Reads where keys are, and the devices in which new ones are generated.
 fn open_keys(
     config: Option<&Path>,
     dir: Option<PathBuf>,
-) -> Result<(PathBuf, HubKeyDevice), String> {
+) -> Result<(PathBuf, HubKeyDevices), String> {
     let read = |folder| KeySettings::read(folder, &Environment::from_process());
     let settings =
         config.map(|folder| read(folder).map_err(|problems| unusable(folder, &problems)));
     let settings = settings.transpose()?;
-    let token = settings.as_ref().and_then(|settings| settings.pkcs11.as_ref());
-    let device = HubKeyDevice::open(token, None).map_err(|error| error.to_string())?;
+    let access = settings.as_ref().map(|settings| settings.private_keys.clone());
+    let devices = HubKeyDevices::open(&access.unwrap_or_default(), None);
+    let devices = devices.map_err(|error| error.to_string())?;
     let configured = settings.map(|settings| settings.keys);
-    Ok((dir.or(configured).unwrap_or_else(|| "config/keys".into()), device))
+    Ok((dir.or(configured).unwrap_or_else(|| "config/keys".into()), devices))
+}
+
+/// Returns a folder whose keys are listed: its devices are not called.
+fn open_listed_keys<'a>(config: Option<&Path>, dir: &'a Path) -> Result<KeyFolder<'a>, String> {
+    let read = |folder| KeySettings::read_passphrase(folder, &Environment::from_process());
+    let passphrase =
+        config.map(|folder| read(folder).map_err(|problems| unusable(folder, &problems)));
+    let passphrase = passphrase.transpose()?.flatten().map(KeyPassphrase::new).map(Arc::new);
+    Ok(KeyFolder { passphrase, ..KeyFolder::from(dir) })
 }
 
 fn unusable(folder: &Path, problems: &[Diagnostic]) -> String {
@@ -244,7 +265,7 @@ fn print_rotation(rotation: &KeyRotation) {
     for RemovedKey { kid, uri } in &rotation.removed {
         outln!("removed {kid}: nothing signed by it or encrypted to it is still valid");
         if let Some(uri) = uri {
-            outln!("remove {uri} from the token: the hub no longer uses it");
+            outln!("remove {uri} from its device: the hub no longer uses it");
         }
     }
 }

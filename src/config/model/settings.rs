@@ -17,9 +17,10 @@ use super::process::ProcessConfig;
 use super::public_listener::PublicListener;
 use super::quotas::QuotasConfig;
 use super::register::RegisterConfig;
-use super::secret_ref::{SecretLocations, SubjectKeyRef, VersionedKey};
+use super::secret_ref::{SecretLocations, SecretRef, SubjectKeyRef, VersionedKey};
 use super::store::StoreConfig;
 use super::traces::TracesConfig;
+use super::vault_transit::VaultTransitConfig;
 use crate::identity::declared::ClaimDeclaration;
 use crate::ids::ConnectorId;
 use crate::protocol::acr::{Level, Platform};
@@ -95,10 +96,16 @@ pub struct Settings {
     /// Folder of keys, written by `passerelle keys`.
     #[serde(default = "defaults::keys")]
     pub keys: PathBuf,
+    /// Passphrase that encrypts private keys in the folder of keys. Default: they are not encrypted.
+    #[serde(default)]
+    pub key_passphrase: Option<SecretRef>,
     /// The device that holds private keys, for example a hardware security module. Default: the keys
     /// are in files.
     #[serde(default)]
     pub pkcs11: Option<Pkcs11Config>,
+    /// The Vault server that holds private keys. Default: the keys are in files.
+    #[serde(default)]
+    pub vault_transit: Option<VaultTransitConfig>,
     /// Folder of connector files.
     #[serde(default = "defaults::connectors")]
     pub connectors: PathBuf,

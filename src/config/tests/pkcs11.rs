@@ -1,3 +1,4 @@
+use super::super::PrivateKeyAccess;
 use super::super::tests::Folder;
 
 fn with(table: &str) -> Folder {
@@ -11,7 +12,7 @@ const GOOD: &str = "module = \"hsm.so\"\ntoken = \"passerelle\"\npin = { file = 
 
 #[test]
 fn keys_are_in_files_by_default() {
-    assert_eq!(Folder::good().loaded().pkcs11, None);
+    assert_eq!(Folder::good().loaded().private_keys, PrivateKeyAccess::default());
 }
 
 #[cfg(feature = "pkcs11")]
@@ -19,7 +20,7 @@ fn keys_are_in_files_by_default() {
 fn the_pin_is_a_secret_and_its_file_is_known() {
     let folder = with(GOOD);
     let loaded = folder.loaded();
-    let access = loaded.pkcs11.as_ref().unwrap();
+    let access = loaded.private_keys.pkcs11.as_ref().unwrap();
     assert_eq!(access.pin.reveal(), "73-correct-horse");
     assert_eq!(access.pin_file, Some(folder.path().join("pin")));
     assert_eq!(access.module, folder.path().join("hsm.so"));

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::pkcs11::{Pkcs11Access, check_pkcs11};
+use super::private_keys::{self, PrivateKeyAccess, check_private_keys};
 use crate::config::loading::schema_node;
 use crate::config::loading::settings_overlay::apply_environment;
 use crate::config::loading::{
@@ -22,26 +22,41 @@ const MIN_ADMIN_TOKEN_CHARS: usize = 32;
 pub struct KeySettings {
     /// The folder of the hub's keys.
     pub keys: PathBuf,
-    /// The token in which new keys are generated.
-    pub pkcs11: Option<Pkcs11Access>,
+    /// Where new keys are generated, and how they are encrypted.
+    pub private_keys: PrivateKeyAccess,
 }
 
 impl KeySettings {
-    /// Reads `passerelle.toml`, and of its secrets only the PIN: the others may not exist yet.
+    /// Reads `passerelle.toml`, and of its secrets only those of private keys: the others may
+    /// not exist yet.
     ///
     /// # Errors
-    /// Returns the problems of the file and the PIN.
+    /// Returns the problems of the file and of these secrets.
     pub fn read(folder: &Path, environment: &Environment) -> Result<Self, Vec<Diagnostic>> {
         let mut problems = Vec::new();
         let (source, settings) = read_settings(folder, environment)?;
         let rules = SecretRules::default();
         let context = settings_context(folder, environment, &rules);
-        let pkcs11 = check_pkcs11(&source, &settings, &context, &mut problems);
+        let private_keys = check_private_keys(&source, &settings, &context, &mut problems);
         if problems.is_empty() {
-            Ok(Self { keys: folder.join(&settings.keys), pkcs11 })
+            Ok(Self { keys: folder.join(&settings.keys), private_keys })
         } else {
             Err(problems)
         }
+    }
+
+    /// Reads the passphrase of key files, and no other secret: keys are listed without their device.
+    ///
+    /// # Errors
+    /// Returns the problems of the file and the passphrase.
+    pub fn read_passphrase(
+        folder: &Path,
+        environment: &Environment,
+    ) -> Result<Option<Secret<String>>, Vec<Diagnostic>> {
+        let (source, settings) = read_settings(folder, environment)?;
+        let rules = SecretRules::default();
+        let context = settings_context(folder, environment, &rules);
+        private_keys::read_passphrase(&source, &settings, &context).map_err(|problem| vec![problem])
     }
 }
 

@@ -6,7 +6,7 @@ use url::Url;
 
 use super::address::{self, Http};
 use super::operators::PrivateListenerAccess;
-use super::pkcs11::{Pkcs11Access, check_pkcs11};
+use super::private_keys::{PrivateKeyAccess, check_private_keys};
 use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
 use super::traces::{self, TraceHeaders};
 use super::value_checks::{check_range, is_category_id};
@@ -39,8 +39,7 @@ pub struct CheckedSettings {
     pub private_access: PrivateListenerAccess,
     /// Headers for the trace collector.
     pub trace_headers: TraceHeaders,
-    /// The token that holds private keys.
-    pub pkcs11: Option<Pkcs11Access>,
+    pub private_keys: PrivateKeyAccess,
 }
 
 /// Checks the settings and resolves their secrets, except those of the tables of kinds. Returns
@@ -70,7 +69,7 @@ pub fn check_settings(
     audit::check_audit(source, &settings.audit, problems);
     claims::check_claims(source, &settings.claims, problems);
     level_names::check_level_names(source, &settings, problems);
-    let pkcs11 = check_pkcs11(source, &settings, context, problems);
+    let private_keys = check_private_keys(source, &settings, context, problems);
     let trace_headers = traces::check_traces(source, &settings.traces, context, problems);
     check_sandbox(source, &settings, base_url.as_ref(), problems);
     if settings.public.listen == settings.private.listen && settings.public.listen.port() != 0 {
@@ -100,7 +99,7 @@ pub fn check_settings(
         admin_token,
         private_access,
         trace_headers,
-        pkcs11,
+        private_keys,
     })
 }
 

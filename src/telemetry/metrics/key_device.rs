@@ -14,30 +14,47 @@ const DEVICE_BUCKETS: &[f64] =
 metric_table! {
     /// Metrics of the key device.
     struct KeyDeviceMetrics {
-        calls: IntCounterVec("key_device_calls_total", ["operation", "result"])
+        calls: IntCounterVec("key_device_calls_total", ["device", "operation", "result"])
             "Calls of the device that holds private keys.";
-        seconds: HistogramVec("key_device_call_duration_seconds", ["operation"], DEVICE_BUCKETS)
+        seconds: HistogramVec("key_device_call_duration_seconds", ["device", "operation"], DEVICE_BUCKETS)
             "Time of a call of the key device with its wait for a session, in seconds.";
-        circuit: IntGaugeVec("key_device_circuit_state", ["state"])
+        circuit: IntGaugeVec("key_device_circuit_state", ["device", "state"])
             "1 for the current state of the circuit to the key device, 0 for the others.";
     }
 }
 
 impl Metrics {
-    /// Counts a call; both labels are a few constants.
-    pub fn record_key_device_call(&self, operation: &'static str, result: &'static str) {
-        self.key_device.calls.with_label_values(&[operation, result]).inc();
+    /// Counts a call; all labels are a few constants.
+    pub fn record_key_device_call(
+        &self,
+        device: &'static str,
+        operation: &'static str,
+        result: &'static str,
+    ) {
+        self.key_device.calls.with_label_values(&[device, operation, result]).inc();
     }
 
     /// Records the time of a call that was made.
-    pub fn record_key_device_time(&self, operation: &'static str, took: Duration) {
-        self.key_device.seconds.with_label_values(&[operation]).observe(took.as_secs_f64());
+    pub fn record_key_device_time(
+        &self,
+        device: &'static str,
+        operation: &'static str,
+        took: Duration,
+    ) {
+        let seconds = self.key_device.seconds.with_label_values(&[device, operation]);
+        seconds.observe(took.as_secs_f64());
     }
 
     /// Sets the state of the circuit; `state` is one of `states`.
-    pub fn set_key_device_circuit(&self, state: &'static str, states: &[&'static str]) {
+    pub fn set_key_device_circuit(
+        &self,
+        device: &'static str,
+        state: &'static str,
+        states: &[&'static str],
+    ) {
         for known in states {
-            self.key_device.circuit.with_label_values(&[*known]).set(i64::from(*known == state));
+            let circuit = self.key_device.circuit.with_label_values(&[device, *known]);
+            circuit.set(i64::from(*known == state));
         }
     }
 }

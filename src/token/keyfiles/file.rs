@@ -15,8 +15,9 @@ use crate::ids::Secret;
 use crate::protocol::alg::EncryptionAlg;
 use crate::protocol::json::parse_object;
 use crate::token::decryption_key::DecryptionKey;
-use crate::token::key_device::DeviceKey;
-use crate::token::pkcs11_uri::Pkcs11Uri;
+use crate::token::device_key_uri::DeviceKeyUri;
+use crate::token::key_device::{DeviceKey, KeyLocation};
+use crate::token::key_passphrase::KeyPassphrase;
 use crate::token::signing_key::{KeyError, PrivateJwk, SigningKey};
 
 /// No key file is near this size.
@@ -63,12 +64,39 @@ impl KeyFileMembers<'_> {
             .ok_or_else(|| self.malformed(what))
     }
 
-    /// Takes the URI of a key in a PKCS#11 token; `None` if the private key is in the file.
-    fn take_uri(&mut self) -> Result<Option<Pkcs11Uri>, KeyFileError> {
-        let Some(value) = self.members.remove("pkcs11") else { return Ok(None) };
-        let uri = value.as_str().and_then(Pkcs11Uri::parse);
-        let what = "`pkcs11` must be a URI as pkcs11:id=%01%02;type=private";
-        uri.map(Some).ok_or_else(|| self.malformed(what))
+    /// Takes the URI of a key in a device; `None` if the private key is in the file.
+    fn take_uri(&mut self) -> Result<Option<DeviceKeyUri>, KeyFileError> {
+        let mut take = |location: KeyLocation, what| {
+            let Some(value) = self.members.remove(location.as_str()) else { return Ok(None) };
+            let uri = value.as_str().and_then(|text| DeviceKeyUri::parse(location, text));
+            uri.map(Some).ok_or_else(|| self.malformed(what))
+        };
+        let token = "`pkcs11` must be a URI as pkcs11:id=%01%02;type=private";
+        let server = "`vault_transit` must be a URI as vault-transit:key=NAME;version=1";
+        let token = take(KeyLocation::Pkcs11, token)?;
+        match (token, take(KeyLocation::VaultTransit, server)?) {
+            (Some(_), Some(_)) => Err(self.malformed("its private key can't be in two devices")),
+            (uri, None) | (None, uri) => Ok(uri),
+        }
+    }
+
+    /// Takes the JWK, which may be encrypted.
+    fn take_jwk(&mut self, source: &KeyFolder<'_>) -> Result<PrivateJwk, KeyFileError> {
+        match (self.members.remove("jwk"), self.members.remove("encrypted_jwk")) {
+            (Some(Value::Object(jwk)), None) => Ok(Secret::new(jwk)),
+            (None, Some(Value::String(encrypted))) => {
+                let path = || self.path.to_owned();
+                let missing = || KeyFileError::NoPassphrase { path: path() };
+                let passphrase = source.passphrase.as_ref().ok_or_else(missing)?;
+                passphrase
+                    .decrypt(&encrypted)
+                    .map_err(|_| KeyFileError::Undecryptable { path: path() })
+            }
+            _ => {
+                Err(self
+                    .malformed("it must have either a JWK in `jwk`, or a JWE in `encrypted_jwk`"))
+            }
+        }
     }
 
     /// Takes the algorithms of a decryption key in a device.
@@ -96,17 +124,31 @@ pub(super) fn read_keys<K: StoredKey>(
     dir: &Path,
     source: &KeyFolder<'_>,
 ) -> Result<Vec<K>, KeyFileError> {
-    let folder = |cause| KeyFileError::Folder { path: dir.into(), cause };
+    let paths = key_paths(dir).map_err(|cause| KeyFileError::Folder { path: dir.into(), cause })?;
+    paths.iter().map(|path| read_key(path, source)).collect()
+}
+
+fn key_paths(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
-    for entry in fs::read_dir(dir).map_err(folder)? {
-        let path = entry.map_err(folder)?.path();
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         if !hidden && path.extension().is_some_and(|extension| extension == "json") {
             paths.push(path);
         }
     }
     paths.sort();
-    paths.iter().map(|path| read_key(path, source)).collect()
+    Ok(paths)
+}
+
+/// Counts the files of a folder that hold a private key as it is; 0 if the folder can't be read.
+pub(super) fn count_plaintext_keys(dir: &Path) -> usize {
+    let is_plaintext = |path: &PathBuf| {
+        let text = read_private(path).ok();
+        let members = text.and_then(|text| parse_object(&text).ok());
+        members.is_some_and(|members| members.get("jwk").is_some_and(|jwk| jwk.get("d").is_some()))
+    };
+    key_paths(dir).unwrap_or_default().iter().filter(|path| is_plaintext(path)).count()
 }
 
 fn read_key<K: StoredKey>(path: &Path, source: &KeyFolder<'_>) -> Result<K, KeyFileError> {
@@ -117,15 +159,14 @@ fn read_key<K: StoredKey>(path: &Path, source: &KeyFolder<'_>) -> Result<K, KeyF
     })?;
     let mut key_file = KeyFileMembers { path, members };
     let created = key_file.take_time("created", "`created` must be a time in Unix seconds")?;
-    let Some(Value::Object(jwk)) = key_file.members.remove("jwk") else {
-        return Err(key_file.malformed("`jwk` must be a JWK"));
-    };
-    let key = match key_file.take_uri()? {
-        None => K::read(created, &Secret::new(jwk), &mut key_file)?,
+    let (uri, jwk) = (key_file.take_uri()?, key_file.take_jwk(source)?);
+    let key = match uri {
+        None => K::read(created, &jwk, &mut key_file)?,
         Some(uri) => {
-            let device = source.device.clone();
-            let device = device.ok_or_else(|| KeyFileError::NoDevice { path: path.into() })?;
-            K::read_in_device(created, &jwk, DeviceKey { device, uri }, &mut key_file)?
+            let location = uri.location();
+            let missing = || KeyFileError::NoDevice { path: path.into(), location };
+            let device = source.device(location).ok_or_else(missing)?;
+            K::read_in_device(created, jwk.reveal(), DeviceKey { device, uri }, &mut key_file)?
         }
     };
     if !key_file.members.is_empty() {
@@ -148,21 +189,34 @@ pub(super) struct NewKeyFile {
     /// The private JWK; the public one of a key in a device.
     pub jwk: PrivateJwk,
     /// A key in a device, and the algorithms of a decryption key.
-    pub device: Option<(Pkcs11Uri, Vec<Value>)>,
+    pub device: Option<(DeviceKeyUri, Vec<Value>)>,
 }
 
 impl NewKeyFile {
-    /// Writes the file into a folder.
+    /// Writes the file into a folder. A private key is encrypted if there is a passphrase.
     ///
     /// # Errors
-    /// `Busy`, `Unwritable`.
-    pub fn write(&self, dir: &Path) -> Result<(), KeyFileError> {
-        let mut file = json!({ "created": self.created.seconds(), "jwk": self.jwk.reveal() });
+    /// `Busy`, `Unwritable`, `Generation`.
+    pub fn write(
+        &self,
+        dir: &Path,
+        passphrase: Option<&KeyPassphrase>,
+    ) -> Result<(), KeyFileError> {
+        let mut file = json!({ "created": self.created.seconds() });
+        match passphrase.filter(|_| self.device.is_none()) {
+            None => file["jwk"] = Value::Object(self.jwk.reveal().clone()),
+            Some(passphrase) => {
+                let encrypted = passphrase.encrypt(&self.jwk);
+                let encrypted =
+                    encrypted.map_err(|_| KeyFileError::Generation(KeyError::Generation))?;
+                file["encrypted_jwk"] = encrypted.into();
+            }
+        }
         if let (Some(at), Some(members)) = (self.signs_from, file.as_object_mut()) {
             members.insert("signs_from".into(), at.seconds().into());
         }
         if let (Some((uri, algorithms)), Some(members)) = (&self.device, file.as_object_mut()) {
-            members.insert("pkcs11".into(), uri.to_string().into());
+            members.insert(uri.location().as_str().into(), uri.to_string().into());
             if !algorithms.is_empty() {
                 members.insert("algorithms".into(), algorithms.clone().into());
             }

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use crate::env::Timestamp;
 use crate::protocol::alg::SigningAlg;
 use crate::token::decryption_key::KeyKind;
-use crate::token::key_device::{DeviceKeyGenerator, KeyDevice, KeyDeviceError, UnusedKeyDevice};
+use crate::token::key_device::{
+    DeviceKeyGenerator, DeviceKeyUsage, KeyDevice, KeyDeviceError, KeyLocation, UnusedKeyDevice,
+};
+use crate::token::key_passphrase::KeyPassphrase;
 use crate::token::signing_key::KeyError;
 
 /// Why a key folder is unusable, where, and how to fix it. Contains nothing of a key.
@@ -54,19 +57,50 @@ pub enum KeyFileError {
     #[error("a new key could not be generated: {0}")]
     Device(KeyDeviceError),
     #[error(
-        "{path}: its private key is in a PKCS#11 token; add the table [pkcs11] to passerelle.toml (docs/keys-in-hardware.md)"
+        "{path}: the key is encrypted; set key_passphrase in passerelle.toml, and name its folder with --config"
     )]
-    NoDevice { path: PathBuf },
+    NoPassphrase { path: PathBuf },
+    #[error(
+        "{path}: the key can't be decrypted: key_passphrase leads to another passphrase, or the file was modified; correct key_passphrase, or restore the file from a backup"
+    )]
+    Undecryptable { path: PathBuf },
+    #[error(
+        "{path}: its private key is in a device; add the table [{}] to passerelle.toml (docs/keys-in-hardware.md)", location.as_str()
+    )]
+    NoDevice { path: PathBuf, location: KeyLocation },
 }
 
-/// A key folder, and the device that holds the private keys which are not in it.
+/// A key folder, what opens the private keys in it, and the devices that hold the others.
 #[derive(Clone)]
 pub struct KeyFolder<'a> {
     pub folder: &'a Path,
-    /// `None` rejects keys in a device.
-    pub device: Option<Arc<dyn KeyDevice>>,
-    /// Where new keys are generated; `None` means in the folder.
-    pub new_keys: Option<NewDeviceKeys<'a>>,
+    /// Encrypts new private keys in files. `None` writes them as they are, and rejects encrypted
+    /// ones.
+    pub passphrase: Option<Arc<KeyPassphrase>>,
+    /// One of each kind at most. Keys in another device are rejected.
+    pub devices: Vec<Arc<dyn KeyDevice>>,
+    /// Where new keys are generated: in the first device that takes the purpose, else in the folder.
+    pub new_keys: Vec<NewDeviceKeys<'a>>,
+}
+
+impl<'a> KeyFolder<'a> {
+    /// Returns the device of this kind.
+    pub(super) fn device(&self, location: KeyLocation) -> Option<Arc<dyn KeyDevice>> {
+        self.devices.iter().find(|device| device.location() == location).cloned()
+    }
+
+    /// Returns what generates keys for a purpose; `None` for keys in files.
+    pub(super) fn generator(
+        &self,
+        purpose: KeyPurpose,
+        usage: DeviceKeyUsage,
+        family: SigningAlg,
+    ) -> Option<&'a dyn DeviceKeyGenerator> {
+        let takes = |new: &&NewDeviceKeys<'a>| {
+            new.purposes.contains(&purpose) && new.generator.supports(usage, family)
+        };
+        self.new_keys.iter().find(takes).map(|new| new.generator)
+    }
 }
 
 /// Which new keys are generated in a device.
@@ -79,7 +113,9 @@ pub struct NewDeviceKeys<'a> {
 /// A folder whose keys are listed, published or verified with: keys in a device don't sign.
 impl<'a> From<&'a Path> for KeyFolder<'a> {
     fn from(folder: &'a Path) -> Self {
-        Self { folder, device: Some(Arc::new(UnusedKeyDevice)), new_keys: None }
+        let unused = |location| Arc::new(UnusedKeyDevice(location)) as Arc<dyn KeyDevice>;
+        let devices = KeyLocation::ALL.map(unused).into();
+        Self { folder, passphrase: None, devices, new_keys: Vec::new() }
     }
 }
 

@@ -50,6 +50,13 @@ impl KeySpec {
         }
     }
 
+    const fn usage(&self) -> DeviceKeyUsage {
+        match self {
+            Self::Signing { .. } => DeviceKeyUsage::Sign,
+            Self::Decryption { .. } => DeviceKeyUsage::Decrypt,
+        }
+    }
+
     fn created_key(&self, kid: &str) -> CreatedKey {
         let from = match self {
             Self::Signing { from, .. } | Self::Decryption { from, .. } => *from,
@@ -79,16 +86,12 @@ impl KeySpec {
         source: &KeyFolder<'_>,
         env: &Env,
     ) -> Result<(CreatedKey, NewKeyFile), GenerationError> {
-        let created = env.now();
-        let usage = match self {
-            Self::Signing { .. } => DeviceKeyUsage::Sign,
-            Self::Decryption { .. } => DeviceKeyUsage::Decrypt,
-        };
+        let (created, usage) = (env.now(), self.usage());
         let id = env.entropy().bits256().into_iter().take(DEVICE_KEY_ID_BYTES).collect();
         let label = format!("passerelle {} {}", self.purpose().as_str(), created.seconds());
         let spec = DeviceKeySpec { id, label, family: self.family(), usage };
         let generated = generator.generate(&spec).map_err(GenerationError::Device)?;
-        let device = source.device.clone().ok_or(KeyError::Unusable)?;
+        let device = source.device(generated.uri.location()).ok_or(KeyError::Unusable)?;
         let key = DeviceKey { device, uri: generated.uri.clone() };
         let (kid, file_name, signs_from) = match self {
             Self::Signing { from, .. } => {
@@ -121,12 +124,11 @@ pub(super) fn add_keys(
     let created = env.now();
     // All keys are generated before the first is written, so that a failure leaves the folder
     // unchanged.
-    let generate = |spec: &KeySpec| match &source.new_keys {
-        Some(device) if device.purposes.contains(&spec.purpose()) => {
-            spec.generate_in_device(device.generator, source, env)
-        }
-        Some(_) | None => spec.generate(created),
-    };
+    let generate =
+        |spec: &KeySpec| match source.generator(spec.purpose(), spec.usage(), spec.family()) {
+            Some(generator) => spec.generate_in_device(generator, source, env),
+            None => spec.generate(created),
+        };
     let keys: Result<Vec<_>, _> = wanted.iter().map(generate).collect();
     let keys = keys.map_err(|error| match error {
         GenerationError::Key(error) => KeyFileError::Generation(error),
@@ -134,7 +136,8 @@ pub(super) fn add_keys(
     })?;
     let mut created_keys = Vec::new();
     for (created_key, file) in keys {
-        file.write(&created_key.purpose.folder(source.folder))?;
+        let dir = created_key.purpose.folder(source.folder);
+        file.write(&dir, source.passphrase.as_deref())?;
         created_keys.push(created_key);
     }
     Ok(created_keys)

@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use super::*;
 use crate::digest;
+use crate::ids::Secret;
 use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::token::key_passphrase::KeyPassphrase;
 use crate::token::keyring::tests::T0;
 use crate::token::keyring::{DEFAULT_ROTATION_LEAD, RETIRED_KEY_LIFETIME};
 use crate::token::upstream_keys::RETIRED_DECRYPTION_KEY_LIFETIME;
@@ -318,4 +320,56 @@ fn run_that_was_cut_short_is_named() {
         create_subject_key(&folder.dir.join("subject.key"), &folder.env).unwrap_err().to_string();
     assert!(error.contains("remove") && error.contains(".subject.key.tmp"), "{error}");
     assert!(folder.dir.join(".subject.key.tmp").exists());
+}
+
+/// A folder with a passphrase, which reads what `folder` has.
+fn with_passphrase<'a>(folder: &'a Folder, passphrase: &str) -> KeyFolder<'a> {
+    let passphrase = KeyPassphrase::new(Secret::new(passphrase.to_owned()));
+    KeyFolder { passphrase: Some(Arc::new(passphrase)), ..KeyFolder::from(&folder.dir) }
+}
+
+const PASSPHRASE: &str = "correct horse battery staple";
+
+#[test]
+fn a_copied_key_folder_is_worth_nothing_without_the_passphrase() {
+    let folder = Folder::empty();
+    let source = with_passphrase(&folder, PASSPHRASE);
+    create_keys(source.clone(), &folder.env).unwrap();
+    assert_eq!(count_plaintext_keys(&folder.dir), 0);
+    let purposes = [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption];
+    let files: Vec<_> = purposes.iter().flat_map(|purpose| folder.files_of(*purpose)).collect();
+    assert_eq!(files.len(), 6);
+    for file in &files {
+        let file: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+        assert!(file.get("jwk").is_none() && file["encrypted_jwk"].is_string(), "{file}");
+    }
+    assert!(load_keyring(source.clone(), T0).is_ok() && load_upstream_keys(source, T0).is_ok());
+
+    let error = load_keyring(&folder.dir, T0).unwrap_err();
+    assert!(matches!(error, KeyFileError::NoPassphrase { .. }), "{error}");
+    let error = load_keyring(with_passphrase(&folder, "another passphrase of it"), T0).unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, KeyFileError::Undecryptable { .. }), "{text}");
+    assert!(text.contains("key_passphrase") && !text.contains("another passphrase of"), "{text}");
+}
+
+#[test]
+fn a_rotation_with_a_passphrase_moves_a_folder_and_reads_the_former_keys() {
+    let folder = Folder::with_keys();
+    assert_eq!(count_plaintext_keys(&folder.dir), 6);
+    let source = with_passphrase(&folder, PASSPHRASE);
+    rotate_keys(source.clone(), &folder.env, Duration::ZERO).unwrap();
+    assert_eq!(count_plaintext_keys(&folder.dir), 6, "they are retired, and still verify");
+    assert_eq!(list_keys(source, T0).unwrap().len(), 12);
+}
+
+#[test]
+fn a_key_file_with_a_plain_and_an_encrypted_key_is_refused() {
+    let folder = Folder::with_keys();
+    let path = folder.files().remove(0);
+    let mut file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    file["encrypted_jwk"] = "e30.e30.e30.e30.e30".into();
+    fs::write(&path, file.to_string()).unwrap();
+    let error = load_keyring(with_passphrase(&folder, PASSPHRASE), T0).unwrap_err();
+    assert!(matches!(error, KeyFileError::Malformed { .. }), "{error}");
 }

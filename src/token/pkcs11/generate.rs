@@ -10,10 +10,12 @@ use openssl::pkey::{PKey, Public};
 use openssl::rsa::{Padding, Rsa};
 use serde_json::{Map, Value};
 
-use super::session::{Operation, TokenSession};
+use super::session::TokenSession;
 use super::token::{Pkcs11Token, SessionAccess};
 use crate::digest;
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
+use crate::token::device_key_uri::DeviceKeyUri;
+use crate::token::guarded_device::DeviceOperation;
 use crate::token::key_device::{
     DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, GeneratedDeviceKey, KeyDeviceError, OaepHash,
 };
@@ -27,12 +29,16 @@ const P256_OID: [u8; 10] = [0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01
 const P256_POINT_BYTES: usize = 65;
 
 impl DeviceKeyGenerator for Pkcs11Token {
+    fn supports(&self, _: DeviceKeyUsage, _: SigningAlg) -> bool {
+        true
+    }
+
     fn generate(&self, spec: &DeviceKeySpec) -> Result<GeneratedDeviceKey, KeyDeviceError> {
         let mut session = self.connect(SessionAccess::ReadWrite)?;
         let public = generate_key_pair(&session.session, spec).map_err(|error| {
             KeyDeviceError::Unavailable(format!("it could not generate a key: {error}"))
         })?;
-        let uri = Pkcs11Uri::from_id(spec.id.clone());
+        let uri = DeviceKeyUri::Pkcs11(Pkcs11Uri::from_id(spec.id.clone()));
         let algorithms = match (spec.usage, spec.family) {
             (DeviceKeyUsage::Sign, _) => Vec::new(),
             (DeviceKeyUsage::Decrypt, SigningAlg::ES256) => vec![EncryptionAlg::EcdhEs],
@@ -133,7 +139,7 @@ fn coordinates(point: &[u8]) -> Option<(&[u8], &[u8])> {
 /// Returns the forms of RSA-OAEP that the token can do. Tokens don't tell: each one is tried.
 fn supported_oaep(
     session: &mut TokenSession,
-    uri: &Pkcs11Uri,
+    uri: &DeviceKeyUri,
     public: &Map<String, Value>,
 ) -> Vec<EncryptionAlg> {
     let forms = [
@@ -143,7 +149,7 @@ fn supported_oaep(
     let mut can_decrypt = |hash: OaepHash, digest: MessageDigest| -> Option<()> {
         let probe = b"passerelle";
         let ciphertext = encrypt_oaep(public, digest, probe)?;
-        let operation = Operation::Decrypt { key: uri.clone(), hash, ciphertext };
+        let operation = DeviceOperation::Decrypt { key: uri.clone(), hash, ciphertext };
         (session.run(&operation).ok()? == probe).then_some(())
     };
     forms

@@ -4,13 +4,15 @@
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::session::{Operation, SessionError, TokenSession};
+use super::session::{SessionError, TokenSession};
 use super::token::{Pkcs11ModuleError, SessionAccess, SharedToken};
 use crate::ids::Secret;
+use crate::token::guarded_device::DeviceOperation;
 use crate::token::key_device::KeyDeviceError;
 
 /// Calls that may wait, for each session.
@@ -19,13 +21,18 @@ const QUEUED_CALLS_PER_SESSION: usize = 16;
 type CallResult = Result<Secret<Vec<u8>>, KeyDeviceError>;
 
 struct Call {
-    operation: Operation,
+    operation: DeviceOperation,
     reply: oneshot::Sender<CallResult>,
 }
 
-/// The queue to the session threads, which end when it is dropped.
-pub(super) struct SessionPool {
-    calls: SyncSender<Call>,
+/// How often the pool looks whether its threads have ended.
+const END_POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// The queue to the session threads, which end when it is closed.
+pub struct SessionPool {
+    /// `None` after [`Self::close`].
+    calls: Mutex<Option<SyncSender<Call>>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl SessionPool {
@@ -33,32 +40,46 @@ impl SessionPool {
     ///
     /// # Errors
     /// `Threads`.
-    pub fn start(token: &SharedToken, sessions: usize) -> Result<Self, Pkcs11ModuleError> {
+    pub(super) fn start(token: &SharedToken, sessions: usize) -> Result<Self, Pkcs11ModuleError> {
         let (calls, queue) = sync_channel(sessions.saturating_mul(QUEUED_CALLS_PER_SESSION));
         let queue = Arc::new(Mutex::new(queue));
-        for number in 0..sessions {
+        let start = |number| {
             let (token, queue) = (Arc::clone(token), Arc::clone(&queue));
             thread::Builder::new()
                 .name(format!("pkcs11-{number}"))
                 .spawn(move || serve_calls(&token, &queue))
-                .map_err(Pkcs11ModuleError::Threads)?;
+                .map_err(Pkcs11ModuleError::Threads)
+        };
+        let threads = (0..sessions).map(start).collect::<Result<_, _>>()?;
+        Ok(Self { calls: Mutex::new(Some(calls)), threads })
+    }
+
+    /// Takes no further calls, and waits until those under way have returned: at the end of the
+    /// process the module's destructors run, and a thread inside the module could crash it. A
+    /// module that does not return is left after the limit. Blocks.
+    pub(super) fn close(&self, limit: Duration) {
+        drop(self.calls.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let began = Instant::now();
+        while !self.threads.iter().all(JoinHandle::is_finished) && began.elapsed() < limit {
+            thread::sleep(END_POLL_INTERVAL);
         }
-        Ok(Self { calls })
     }
 
     /// Queues a call. Dropping the receiver cancels a call that has not begun.
     ///
     /// # Errors
     /// `Busy` if the queue is full.
-    pub fn call(
+    pub(super) fn call(
         &self,
-        operation: Operation,
+        operation: DeviceOperation,
     ) -> Result<oneshot::Receiver<CallResult>, KeyDeviceError> {
         let (reply, answer) = oneshot::channel();
-        match self.calls.try_send(Call { operation, reply }) {
-            Ok(()) => Ok(answer),
-            Err(TrySendError::Full(_)) => Err(KeyDeviceError::Busy),
-            Err(TrySendError::Disconnected(_)) => {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = calls.as_ref().map(|calls| calls.try_send(Call { operation, reply }));
+        match sent {
+            Some(Ok(())) => Ok(answer),
+            Some(Err(TrySendError::Full(_))) => Err(KeyDeviceError::Busy),
+            Some(Err(TrySendError::Disconnected(_))) | None => {
                 Err(KeyDeviceError::Unavailable("its threads have ended".to_owned()))
             }
         }
@@ -78,12 +99,11 @@ fn serve_calls(token: &SharedToken, queue: &Mutex<Receiver<Call>>) {
     }
 }
 
-/// Runs an operation; once more in a new session if the first one is lost. All operations can be
-/// repeated: none changes the token.
+/// Runs an operation; once more in a new session if the first one is lost.
 fn run(
     token: &SharedToken,
     session: &mut Option<TokenSession>,
-    operation: &Operation,
+    operation: &DeviceOperation,
 ) -> CallResult {
     let was_connected = session.is_some();
     match run_once(token, session, operation) {
@@ -98,7 +118,7 @@ fn run(
 fn run_once(
     token: &SharedToken,
     session: &mut Option<TokenSession>,
-    operation: &Operation,
+    operation: &DeviceOperation,
 ) -> Result<Vec<u8>, SessionError> {
     let mut connected = match session.take() {
         Some(connected) => connected,

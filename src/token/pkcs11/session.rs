@@ -11,30 +11,13 @@ use cryptoki::session::Session;
 
 use crate::digest;
 use crate::protocol::alg::SigningAlg;
+use crate::token::device_key_uri::DeviceKeyUri;
+use crate::token::guarded_device::DeviceOperation;
 use crate::token::key_device::OaepHash;
 use crate::token::pkcs11_uri::Pkcs11Uri;
 
 /// Length of a secret that two keys on P-256 agree on.
 const P256_SECRET_BYTES: u64 = 32;
-
-/// A call of the device.
-#[derive(Clone)]
-pub(super) enum Operation {
-    Sign { key: Pkcs11Uri, alg: SigningAlg, message: Vec<u8> },
-    Decrypt { key: Pkcs11Uri, hash: OaepHash, ciphertext: Vec<u8> },
-    Derive { key: Pkcs11Uri, peer: Vec<u8> },
-}
-
-impl Operation {
-    /// Returns the label of metrics.
-    pub const fn label(&self) -> &'static str {
-        match self {
-            Self::Sign { .. } => "sign",
-            Self::Decrypt { .. } => "decrypt",
-            Self::Derive { .. } => "derive",
-        }
-    }
-}
 
 /// Why an operation failed in this session.
 pub(super) enum SessionError {
@@ -61,9 +44,9 @@ impl TokenSession {
     ///
     /// # Errors
     /// `Lost`, `KeyMissing`, `Rejected`.
-    pub fn run(&mut self, operation: &Operation) -> Result<Vec<u8>, SessionError> {
+    pub fn run(&mut self, operation: &DeviceOperation) -> Result<Vec<u8>, SessionError> {
         match operation {
-            Operation::Sign { key, alg, message } => {
+            DeviceOperation::Sign { key, alg, message } => {
                 let key = self.find_key(key)?;
                 let signature = match alg {
                     SigningAlg::RS256 => self.session.sign(&Mechanism::Sha256RsaPkcs, key, message),
@@ -74,7 +57,7 @@ impl TokenSession {
                 };
                 signature.map_err(|error| classify(&error, InputOrigin::Hub))
             }
-            Operation::Decrypt { key, hash, ciphertext } => {
+            DeviceOperation::Decrypt { key, hash, ciphertext } => {
                 let key = self.find_key(key)?;
                 let (hash, mask) = match hash {
                     OaepHash::Sha1 => (MechanismType::SHA1, PkcsMgfType::MGF1_SHA1),
@@ -85,7 +68,7 @@ impl TokenSession {
                     self.session.decrypt(&Mechanism::RsaPkcsOaep(params), key, ciphertext);
                 decrypted.map_err(|error| classify(&error, InputOrigin::Stranger))
             }
-            Operation::Derive { key, peer } => {
+            DeviceOperation::Derive { key, peer } => {
                 let key = self.find_key(key)?;
                 self.derive(key, peer).map_err(|error| classify(&error, InputOrigin::Stranger))
             }
@@ -112,7 +95,10 @@ impl TokenSession {
         }
     }
 
-    fn find_key(&mut self, key: &Pkcs11Uri) -> Result<ObjectHandle, SessionError> {
+    fn find_key(&mut self, key: &DeviceKeyUri) -> Result<ObjectHandle, SessionError> {
+        let DeviceKeyUri::Pkcs11(key) = key else {
+            return Err(SessionError::KeyMissing(key.to_string()));
+        };
         if let Some(handle) = self.handles.get(key) {
             return Ok(*handle);
         }

@@ -9,6 +9,7 @@ use josekit::jws::{ES256, JwsVerifier, RS256};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::token::SessionAccess;
 use super::*;
 use crate::env::{Env, Timestamp};
 use crate::ids::Secret;
@@ -16,6 +17,8 @@ use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 use crate::testing::softhsm::{PIN, SoftHsm};
 use crate::token::decrypt::tests::{encrypt_to, published};
 use crate::token::decrypt::{JweAlgorithms, JweDecryptError, decrypt_jwe};
+use crate::token::device_credential::DeviceCredential;
+use crate::token::guarded_device::watch_device;
 use crate::token::key_device::KeyDeviceError;
 use crate::token::key_device::{KeyDevice, KeyLocation};
 use crate::token::keyfiles::{self, KeyFolder, KeyPurpose, NewDeviceKeys};
@@ -41,7 +44,7 @@ impl Fixture {
         let folder = tempfile::tempdir().unwrap();
         let pin = folder.path().join("pin");
         fs::write(&pin, format!("{PIN}\n")).unwrap();
-        let pin = TokenPin::new(Some(pin), Secret::new("unused".to_owned()));
+        let pin = DeviceCredential::new(Some(pin), Secret::new("unused".to_owned()));
         let token = Arc::new(Pkcs11Token::load(&hsm.module(), &hsm.token, pin).unwrap());
         let device = Arc::new(device(&token, 2));
         let fixture = Self { hsm, folder, token, device, env: Env::system() };
@@ -52,8 +55,9 @@ impl Fixture {
     fn key_folder<'a>(&'a self, purposes: &'a [KeyPurpose]) -> KeyFolder<'a> {
         KeyFolder {
             folder: self.folder.path(),
-            device: Some(self.device.clone()),
-            new_keys: Some(NewDeviceKeys { generator: self.token.as_ref(), purposes }),
+            passphrase: None,
+            devices: vec![self.device.clone()],
+            new_keys: vec![NewDeviceKeys { generator: self.token.as_ref(), purposes }],
         }
     }
 
@@ -72,7 +76,7 @@ impl Fixture {
     /// Returns a new device whose sessions are not connected yet.
     fn ring_with_new_device(&self) -> (Arc<Pkcs11Device>, crate::token::Keyring) {
         let device = Arc::new(device(&self.token, 2));
-        let source = KeyFolder { device: Some(device.clone()), ..self.key_folder(ALL) };
+        let source = KeyFolder { devices: vec![device.clone()], ..self.key_folder(ALL) };
         (device, keyfiles::load_keyring(source, self.now()).unwrap())
     }
 
@@ -107,7 +111,7 @@ async fn recover(fixture: &Fixture, device: &Arc<Pkcs11Device>, ring: &crate::to
         }
     };
     tokio::select! {
-        () = device.watch(|| Some(probe.clone())) => {}
+        () = watch_device(device.as_ref(), || Some(probe.clone())) => {}
         () = works => {}
         () = tokio::time::sleep(Duration::from_secs(20)) => panic!("it does not recover"),
     }
@@ -241,7 +245,7 @@ async fn the_watch_finds_a_failed_token_before_a_login_does() {
         }
     };
     tokio::select! {
-        () = fixture.device.watch(|| Some(probe.clone())) => {}
+        () = watch_device(fixture.device.as_ref(), || Some(probe.clone())) => {}
         () = fails => {}
         () = tokio::time::sleep(Duration::from_secs(20)) => panic!("it is not found"),
     }
@@ -257,7 +261,7 @@ async fn a_wrong_pin_is_tried_once_so_that_the_token_does_not_lock() {
     open_circuit(&fixture, &device, &ring).await;
     let (key, _) = ring.states(fixture.now())[0];
     let probe = (key.device_key().unwrap().uri.clone(), key.alg);
-    let watch = device.watch(|| Some(probe.clone()));
+    let watch = watch_device(device.as_ref(), || Some(probe.clone()));
     tokio::time::timeout(Duration::from_secs(3), watch).await.unwrap_err();
     assert!(fixture.sign(&ring).await.is_err());
     assert_eq!(fixture.hsm.login_attempts(), before + 1);
@@ -302,6 +306,30 @@ async fn a_module_that_hangs_fills_no_memory_and_its_sessions_work_afterwards() 
 }
 
 #[tokio::test]
+async fn the_process_does_not_end_while_a_thread_is_in_the_module_unless_it_hangs() {
+    let Some(fixture) = Fixture::start(&[KeyPurpose::Tokens]) else { return };
+    let ring = fixture.ring();
+    fixture.sign(&ring).await.unwrap();
+    fixture.hsm.set_fault("slow:300");
+    // The caller gives up; the thread stays in the module.
+    let given_up = tokio::time::timeout(Duration::from_millis(50), fixture.sign(&ring)).await;
+    assert!(given_up.is_err());
+    let began = Instant::now();
+    fixture.device.close();
+    assert!(began.elapsed() > Duration::from_millis(100), "{:?}", began.elapsed());
+    assert!(fixture.sign(&ring).await.is_err(), "a closed device makes no call");
+
+    let (hanging, ring) = fixture.ring_with_new_device();
+    fixture.hsm.set_fault("hang");
+    let given_up = tokio::time::timeout(Duration::from_millis(50), fixture.sign(&ring)).await;
+    assert!(given_up.is_err());
+    let began = Instant::now();
+    hanging.close();
+    assert!((TIMEOUT..TIMEOUT * 2).contains(&began.elapsed()), "{:?}", began.elapsed());
+    fixture.hsm.set_fault("none");
+}
+
+#[tokio::test]
 async fn a_token_that_cannot_sign_opens_the_circuit() {
     let Some(fixture) = Fixture::start(&[KeyPurpose::Tokens]) else { return };
     let ring = fixture.ring();
@@ -323,9 +351,12 @@ async fn a_corrupt_signature_is_never_sent() {
 #[test]
 fn a_token_of_another_label_is_not_used() {
     let Some(hsm) = SoftHsm::start() else { return };
-    let pin = TokenPin::new(None, Secret::new(PIN.to_owned()));
+    let pin = DeviceCredential::new(None, Secret::new(PIN.to_owned()));
     let token = Pkcs11Token::load(&hsm.module(), "someone-else", pin).unwrap();
-    let Err(KeyDeviceError::Unavailable(why)) = token.check_login() else { panic!() };
+    let Err(KeyDeviceError::Unavailable(why)) = token.connect(SessionAccess::ReadOnly).map(drop)
+    else {
+        panic!()
+    };
     assert!(why.contains("someone-else"), "{why}");
     assert_eq!(hsm.login_attempts(), 0);
 }
@@ -340,7 +371,8 @@ fn a_key_file_with_a_uri_and_a_private_jwk_is_refused() {
     fs::write(&file, content.to_string()).unwrap();
     let error = keyfiles::load_keyring(fixture.key_folder(ALL), fixture.now()).unwrap_err();
     assert!(error.to_string().contains("public half and nothing else"), "{error}");
-    let without = KeyFolder { device: None, new_keys: None, ..fixture.key_folder(ALL) };
+    let without =
+        KeyFolder { devices: Vec::new(), new_keys: Vec::new(), ..fixture.key_folder(ALL) };
     let error = keyfiles::load_keyring(without, fixture.now()).unwrap_err();
     assert!(error.to_string().contains("[pkcs11]"), "{error}");
 }

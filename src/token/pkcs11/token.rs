@@ -8,12 +8,10 @@ use cryptoki::error::{Error, RvError};
 use cryptoki::session::UserType;
 use cryptoki::slot::Slot;
 
-use super::pin::TokenPin;
-use super::session::{Operation, SessionError, TokenSession};
+use super::session::{SessionError, TokenSession};
 use crate::digest;
-use crate::protocol::alg::SigningAlg;
+use crate::token::device_credential::DeviceCredential;
 use crate::token::key_device::KeyDeviceError;
-use crate::token::pkcs11_uri::Pkcs11Uri;
 
 /// Why a module can't be used.
 #[derive(thiserror::Error, Debug)]
@@ -28,7 +26,7 @@ pub enum Pkcs11ModuleError {
 pub struct Pkcs11Token {
     module: Pkcs11,
     label: String,
-    pin: TokenPin,
+    pin: DeviceCredential,
     /// Hash of the PIN that the token rejected: it is not tried again, because tokens lock after a
     /// few wrong PINs. Held while logging in, so that sessions don't try one PIN at the same time.
     rejected_pin: Mutex<Option<[u8; 32]>>,
@@ -39,7 +37,11 @@ impl Pkcs11Token {
     ///
     /// # Errors
     /// `Load`.
-    pub fn load(path: &Path, label: &str, pin: TokenPin) -> Result<Self, Pkcs11ModuleError> {
+    pub fn load(
+        path: &Path,
+        label: &str,
+        pin: DeviceCredential,
+    ) -> Result<Self, Pkcs11ModuleError> {
         let error = |cause: Error| Pkcs11ModuleError::Load {
             path: path.to_owned(),
             cause: cause.to_string(),
@@ -117,28 +119,6 @@ impl Pkcs11Token {
             }
         }
         Ok(None)
-    }
-
-    /// Signs in a session of its own, for commands. Blocks.
-    ///
-    /// # Errors
-    /// `Unavailable`, `KeyMissing`, `Rejected`.
-    pub fn sign(
-        &self,
-        key: &Pkcs11Uri,
-        alg: SigningAlg,
-        message: &[u8],
-    ) -> Result<Vec<u8>, KeyDeviceError> {
-        let operation = Operation::Sign { key: key.clone(), alg, message: message.to_vec() };
-        Ok(self.connect(SessionAccess::ReadOnly)?.run(&operation)?)
-    }
-
-    /// Opens a session and logs in, for commands. Blocks.
-    ///
-    /// # Errors
-    /// `Unavailable`.
-    pub fn check_login(&self) -> Result<(), KeyDeviceError> {
-        self.connect(SessionAccess::ReadOnly).map(drop)
     }
 }
 

@@ -1,0 +1,221 @@
+//! A device that holds private keys, with what every one of them needs: a time limit, the circuit
+//! breaker, the probe, and metrics.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::device_key_uri::DeviceKeyUri;
+use super::key_device::{KeyDevice, KeyDeviceError, KeyLocation, OaepHash};
+use crate::egress::circuit_breaker::{CircuitBreaker, CircuitState};
+use crate::ids::Secret;
+use crate::protocol::alg::SigningAlg;
+use crate::telemetry::Metrics;
+
+/// How long the circuit stays open before a trial call.
+const OPEN_DURATION: Duration = Duration::from_secs(1);
+/// Interval of the probes of a device that works.
+const IDLE_PROBE_INTERVAL: Duration = Duration::from_secs(10);
+/// Pause between the probes that decide whether a device has failed.
+const REPEATED_PROBE_PAUSE: Duration = Duration::from_millis(100);
+
+/// A call of a device. None changes the device, so each can be repeated.
+#[derive(Clone)]
+pub enum DeviceOperation {
+    Sign { key: DeviceKeyUri, alg: SigningAlg, message: Vec<u8> },
+    Decrypt { key: DeviceKeyUri, hash: OaepHash, ciphertext: Vec<u8> },
+    Derive { key: DeviceKeyUri, peer: Vec<u8> },
+}
+
+impl DeviceOperation {
+    /// Returns the label of metrics.
+    const fn label(&self) -> &'static str {
+        match self {
+            Self::Sign { .. } => "sign",
+            Self::Decrypt { .. } => "decrypt",
+            Self::Derive { .. } => "derive",
+        }
+    }
+}
+
+/// What reaches a device. [`GuardedKeyDevice`] limits its calls.
+#[async_trait]
+pub trait DeviceBackend: Send + Sync {
+    /// Runs an operation. A dropped call has no effect.
+    ///
+    /// # Errors
+    /// Any [`KeyDeviceError`] but `TimedOut` and `WrongSignature`.
+    async fn run(&self, operation: DeviceOperation) -> Result<Secret<Vec<u8>>, KeyDeviceError>;
+
+    /// Ends what would still run at the end of the process. Blocks, no longer than the limit.
+    fn close(&self, limit: Duration);
+}
+
+/// A device behind its circuit breaker.
+pub struct GuardedKeyDevice<B> {
+    backend: B,
+    location: KeyLocation,
+    breaker: CircuitBreaker,
+    /// Longest time of a call.
+    timeout: Duration,
+    metrics: Option<Arc<Metrics>>,
+    /// The last failure of the device, for the operator.
+    last_failure: Mutex<Option<KeyDeviceError>>,
+}
+
+impl<B: DeviceBackend> GuardedKeyDevice<B> {
+    /// Creates a device whose circuit is closed. Makes no call.
+    #[must_use]
+    pub fn new(
+        backend: B,
+        location: KeyLocation,
+        timeout: Duration,
+        metrics: Option<Arc<Metrics>>,
+    ) -> Self {
+        let (observed, device) = (metrics.clone(), location.as_str());
+        let show = move |state: CircuitState| {
+            if let Some(metrics) = &observed {
+                metrics.set_key_device_circuit(device, state.label(), &CircuitState::LABELS);
+            }
+        };
+        show(CircuitState::Closed);
+        let on_change = move |from: CircuitState, to: CircuitState| {
+            show(to);
+            match to {
+                CircuitState::Closed => tracing::info!(device, "the key device works again"),
+                CircuitState::Open if from == CircuitState::Closed => tracing::error!(
+                    device,
+                    "the key device has failed: no login begins until it works"
+                ),
+                CircuitState::Open | CircuitState::HalfOpen => {}
+            }
+        };
+        let breaker = CircuitBreaker::with_open_duration(OPEN_DURATION, Box::new(on_change));
+        Self { backend, location, breaker, timeout, metrics, last_failure: Mutex::default() }
+    }
+
+    async fn call(&self, operation: DeviceOperation) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
+        let (label, began) = (operation.label(), Instant::now());
+        let is_signature = matches!(operation, DeviceOperation::Sign { .. });
+        let Some(permit) = self.breaker.try_acquire(began) else {
+            self.record(label, "circuit_open");
+            return Err(KeyDeviceError::Unavailable("it has failed recently".to_owned()));
+        };
+        let outcome = timeout(self.timeout, self.backend.run(operation)).await;
+        let outcome = outcome.unwrap_or(Err(KeyDeviceError::TimedOut));
+        let result = match &outcome {
+            Ok(_) => "success",
+            Err(KeyDeviceError::Unavailable(_)) => "unavailable",
+            Err(KeyDeviceError::TimedOut) => "timeout",
+            Err(KeyDeviceError::Busy) => "busy",
+            Err(KeyDeviceError::KeyMissing(_)) => "key_missing",
+            Err(KeyDeviceError::Rejected(_) | KeyDeviceError::WrongSignature) => "rejected",
+        };
+        match &outcome {
+            // Nothing was learned about the device.
+            Err(KeyDeviceError::Busy) => drop(permit),
+            Err(error) if is_failure(error, is_signature) => {
+                let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+                *last = Some(error.clone());
+                drop(last);
+                permit.record_failure(Instant::now());
+            }
+            Ok(_) | Err(_) => permit.record_success(),
+        }
+        if let Some(metrics) = &self.metrics {
+            metrics.record_key_device_time(self.location.as_str(), label, began.elapsed());
+        }
+        self.record(label, result);
+        outcome
+    }
+
+    fn record(&self, operation: &'static str, result: &'static str) {
+        if let Some(metrics) = &self.metrics {
+            metrics.record_key_device_call(self.location.as_str(), operation, result);
+        }
+    }
+}
+
+/// Returns true if the error is the device's failure. A stranger can cause rejected ciphertexts;
+/// and a missing decryption key fails only what is encrypted to it.
+const fn is_failure(error: &KeyDeviceError, is_signature: bool) -> bool {
+    match error {
+        KeyDeviceError::Unavailable(_) | KeyDeviceError::TimedOut => true,
+        KeyDeviceError::KeyMissing(_)
+        | KeyDeviceError::Rejected(_)
+        | KeyDeviceError::WrongSignature => is_signature,
+        KeyDeviceError::Busy => false,
+    }
+}
+
+#[async_trait]
+impl<B: DeviceBackend> KeyDevice for GuardedKeyDevice<B> {
+    async fn sign(
+        &self,
+        key: &DeviceKeyUri,
+        alg: SigningAlg,
+        message: &[u8],
+    ) -> Result<Vec<u8>, KeyDeviceError> {
+        let operation = DeviceOperation::Sign { key: key.clone(), alg, message: message.to_vec() };
+        self.call(operation).await.map(Secret::into_inner)
+    }
+
+    async fn decrypt(
+        &self,
+        key: &DeviceKeyUri,
+        hash: OaepHash,
+        ciphertext: &[u8],
+    ) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
+        let (key, ciphertext) = (key.clone(), ciphertext.to_vec());
+        self.call(DeviceOperation::Decrypt { key, hash, ciphertext }).await
+    }
+
+    async fn derive(
+        &self,
+        key: &DeviceKeyUri,
+        peer: &[u8],
+    ) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
+        self.call(DeviceOperation::Derive { key: key.clone(), peer: peer.to_vec() }).await
+    }
+
+    fn close(&self) {
+        self.backend.close(self.timeout);
+    }
+
+    fn is_available(&self) -> bool {
+        self.breaker.state() == CircuitState::Closed
+    }
+    fn location(&self) -> KeyLocation {
+        self.location
+    }
+
+    fn failure(&self) -> Option<KeyDeviceError> {
+        if self.is_available() {
+            return None;
+        }
+        self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Probes a device for ever: rarely while it works, and until it works again.
+pub async fn watch_device(
+    device: &dyn KeyDevice,
+    probe_key: impl Fn() -> Option<(DeviceKeyUri, SigningAlg)>,
+) {
+    loop {
+        let pause = if device.is_available() { IDLE_PROBE_INTERVAL } else { OPEN_DURATION };
+        if let Some((key, alg)) = probe_key() {
+            probe(device, &key, alg).await;
+        }
+        sleep(pause).await;
+    }
+}
+
+/// Signs with a key; several times until that succeeds or the circuit opens.
+async fn probe(device: &dyn KeyDevice, key: &DeviceKeyUri, alg: SigningAlg) {
+    while device.sign(key, alg, b"passerelle").await.is_err() && device.is_available() {
+        sleep(REPEATED_PROBE_PAUSE).await;
+    }
+}

@@ -1,0 +1,153 @@
+//! Generates keys in the engine, and reads their public halves. Blocks.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use openssl::bn::{BigNum, BigNumContext};
+use openssl::nid::Nid;
+use openssl::pkey::{PKey, Public};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::client::{TransitCall, TransitClient, answer_data, status_error, unexpected};
+use super::options::TransitOptions;
+use crate::digest;
+use crate::protocol::alg::{EncryptionAlg, SigningAlg};
+use crate::token::blocking::block_on_thread;
+use crate::token::device_key_uri::DeviceKeyUri;
+use crate::token::key_device::{
+    DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, GeneratedDeviceKey, KeyDeviceError,
+};
+use crate::token::transit_key_uri::TransitKeyUri;
+
+/// Longest time of a call that generates an RSA key.
+const GENERATION_TIMEOUT: Duration = Duration::from_secs(30);
+/// Length of a coordinate on P-256.
+const COORDINATE_BYTES: i32 = 32;
+
+/// Generates keys in an engine.
+pub struct TransitKeyGenerator {
+    options: TransitOptions,
+}
+
+/// What `GET /v1/transit/keys/:name` returns of a key pair.
+#[derive(Deserialize)]
+struct KeyData {
+    #[serde(rename = "type")]
+    key_type: String,
+    exportable: bool,
+    latest_version: u32,
+    keys: BTreeMap<u32, KeyVersion>,
+}
+
+#[derive(Deserialize)]
+struct KeyVersion {
+    /// PEM.
+    public_key: String,
+}
+
+impl TransitKeyGenerator {
+    /// Creates a generator with these settings, but for the time limit. Makes no call.
+    #[must_use]
+    pub fn new(options: TransitOptions) -> Self {
+        Self { options: TransitOptions { timeout: GENERATION_TIMEOUT, ..options } }
+    }
+
+    async fn create(&self, name: &str, family: SigningAlg) -> Result<KeyData, KeyDeviceError> {
+        let client = TransitClient::new(&self.options);
+        let client = client.map_err(|error| KeyDeviceError::Unavailable(error.to_string()))?;
+        let key_type = key_type(family);
+        let body =
+            json!({ "type": key_type, "exportable": false, "allow_plaintext_backup": false });
+        let call = |method, body| TransitCall { method, operation: "keys", key: name, body };
+        let created = client.send(&call(Method::POST, Some(body))).await?;
+        if !matches!(created.status(), StatusCode::OK | StatusCode::NO_CONTENT) {
+            return Err(status_error(created.status()));
+        }
+        let read = client.send(&call(Method::GET, None)).await?;
+        if read.status() != StatusCode::OK {
+            return Err(status_error(read.status()));
+        }
+        let key: KeyData = answer_data(&read)?;
+        if key.key_type != key_type || key.exportable {
+            return Err(unexpected("the new key has another type, or can be exported"));
+        }
+        Ok(key)
+    }
+}
+
+impl DeviceKeyGenerator for TransitKeyGenerator {
+    fn supports(&self, usage: DeviceKeyUsage, family: SigningAlg) -> bool {
+        // No operation of Transit agrees on a secret, which ECDH-ES needs.
+        (usage, family) != (DeviceKeyUsage::Decrypt, SigningAlg::ES256)
+    }
+
+    fn generate(&self, spec: &DeviceKeySpec) -> Result<GeneratedDeviceKey, KeyDeviceError> {
+        if !self.supports(spec.usage, spec.family) {
+            let why = "Transit has no key agreement, so no keys for ECDH-ES";
+            return Err(KeyDeviceError::Rejected(why.to_owned()));
+        }
+        let name = key_name(spec);
+        let created = block_on_thread(self.create(&name, spec.family));
+        let key = created.map_err(|error| KeyDeviceError::Unavailable(error.to_string()))??;
+        let version = key.keys.get(&key.latest_version);
+        let public = version.and_then(|version| public_jwk(&version.public_key, spec.family));
+        let public = public.ok_or_else(|| unexpected("the new key has no such public half"))?;
+        let uri = TransitKeyUri::new(&name, key.latest_version);
+        let uri = uri.ok_or_else(|| unexpected("the new key has no version"))?;
+        let algorithms = match spec.usage {
+            DeviceKeyUsage::Sign => Vec::new(),
+            DeviceKeyUsage::Decrypt => vec![EncryptionAlg::RsaOaep256],
+        };
+        Ok(GeneratedDeviceKey { uri: DeviceKeyUri::VaultTransit(uri), public, algorithms })
+    }
+}
+
+const fn key_type(family: SigningAlg) -> &'static str {
+    match family {
+        SigningAlg::ES256 => "ecdsa-p256",
+        SigningAlg::RS256 => "rsa-3072",
+    }
+}
+
+/// Returns a name that no other key has: `passerelle-tokens-1790000000-8f0a…`.
+fn key_name(spec: &DeviceKeySpec) -> String {
+    let mut name = format!("{}-", spec.label.replace(' ', "-"));
+    for byte in &spec.id {
+        // Writing to a string can't fail.
+        let _written = write!(name, "{byte:02x}");
+    }
+    name
+}
+
+/// Returns the public JWK of a key of this family; `None` for any other key.
+fn public_jwk(pem: &str, family: SigningAlg) -> Option<Map<String, Value>> {
+    let key = PKey::public_key_from_pem(pem.as_bytes()).ok()?;
+    let members = match family {
+        SigningAlg::ES256 => ec_members(&key)?,
+        SigningAlg::RS256 => {
+            let key = key.rsa().ok()?;
+            let (n, e) = (text(&key.n().to_vec()), text(&key.e().to_vec()));
+            vec![("kty", "RSA".into()), ("n", n), ("e", e)]
+        }
+    };
+    Some(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+fn ec_members(key: &PKey<Public>) -> Option<Vec<(&'static str, Value)>> {
+    let key = key.ec_key().ok()?;
+    if key.group().curve_name() != Some(Nid::X9_62_PRIME256V1) {
+        return None;
+    }
+    let (mut x, mut y) = (BigNum::new().ok()?, BigNum::new().ok()?);
+    let mut context = BigNumContext::new().ok()?;
+    key.public_key().affine_coordinates(key.group(), &mut x, &mut y, &mut context).ok()?;
+    let [x, y] = [x, y].map(|number| number.to_vec_padded(COORDINATE_BYTES).ok());
+    Some(vec![("kty", "EC".into()), ("crv", "P-256".into()), ("x", text(&x?)), ("y", text(&y?))])
+}
+
+fn text(bytes: &[u8]) -> Value {
+    digest::base64url(bytes).into()
+}

@@ -1,0 +1,60 @@
+//! `passerelle keys` and `passerelle check` with keys in a Transit engine.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use passerelle::testing::fake_vault::{FakeVault, TOKEN, VaultFault};
+use serde_json::Value;
+
+use crate::folder::{SETTINGS, good, passerelle, write_private};
+
+fn run(arguments: &[&str], folder: &Path) -> (bool, String) {
+    let output = passerelle(arguments, folder);
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(text).unwrap())
+}
+
+fn count(folder: &Path, state: &str, location: &str) -> usize {
+    let (_, text) = run(&["keys", "list", "--json", "--dir"], &folder.join("keys"));
+    let rows: Vec<Value> = serde_json::from_str(&text).unwrap();
+    rows.iter().filter(|row| row["state"] == state && row["location"] == location).count()
+}
+
+#[test]
+fn a_rotation_moves_the_signing_keys_of_a_hub_into_an_engine() {
+    let vault = FakeVault::start();
+    let folder = good();
+    let path = folder.path();
+    let settings =
+        |table: &str| fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{table}"));
+    settings(&vault.settings()).unwrap();
+    write_private(&path.join("vault.token"), TOKEN);
+
+    vault.set_fault(VaultFault::Sealed);
+    let (rotated, text) = run(&["keys", "rotate", "--lead", "0", "--config"], path);
+    assert!(!rotated && text.contains("sealed"), "{text}");
+    assert_eq!(count(path, "current", "file"), 6, "a failed rotation changes nothing");
+    vault.set_fault(VaultFault::None);
+    let (rotated, text) = run(&["keys", "rotate", "--lead", "0", "--config"], path);
+    assert!(rotated, "{text}");
+    let began = Instant::now();
+    while count(path, "current", "vault_transit") < 4 {
+        assert!(began.elapsed() < Duration::from_secs(20), "the new keys don't sign");
+    }
+    assert_eq!((count(path, "retired", "file"), count(path, "next", "file")), (4, 2));
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(valid, "{text}");
+
+    vault.set_fault(VaultFault::ForgedSignature);
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(!valid && text.contains("is not that of"), "{text}");
+    vault.set_fault(VaultFault::None);
+    write_private(&path.join("vault.token"), "hvs.wrong");
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(!valid && text.contains("check vault_transit.token"), "{text}");
+    assert!(!text.contains("hvs.wrong"), "{text}");
+    settings("").unwrap();
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(!valid && text.contains("add the table [vault_transit]"), "{text}");
+}
