@@ -141,7 +141,8 @@ fn is_issued_by_next(pair: &[&X509]) -> bool {
         && issuer.public_key().is_ok_and(|key| issued.verify(&key).unwrap_or(false))
 }
 
-#[cfg(all(test, feature = "openid4vp"))]
+#[cfg(test)]
+#[cfg(feature = "openid4vp")]
 mod tests {
     use openssl::ec::{EcGroup, EcKey};
 
