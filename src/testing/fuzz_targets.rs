@@ -67,6 +67,8 @@ pub fn fuzz_targets() -> Vec<FuzzTarget> {
         #[cfg(feature = "openid4vp")]
         wallet::TARGETS,
         login_events::TARGETS,
+        #[cfg(feature = "openid4vp")]
+        wallet::RESPONSE_TARGETS,
     ];
     groups.into_iter().flatten().map(|one| FuzzTarget { ..*one }).collect()
 }

@@ -45,6 +45,10 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
     target("claims_path", &["connector/openid4vp/claims_path.rs"], claims_path),
     target("status_list", &["connector/openid4vp/status_list/token.rs"], status_list),
     target("trust_list", &["connector/openid4vp/trust_list/document.rs"], trust_list),
+];
+
+/// What arrives around a presentation.
+pub(super) const RESPONSE_TARGETS: &[FuzzTarget] = &[
     target(
         "wallet_response",
         &["token/response_key.rs", "connector/openid4vp/presentation_request.rs"],

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::scripted::{Wallet, WalletRequest, wallet_page};
+use super::several_hubs::hubs;
+use crate::redis_server::Server;
 
 #[actix_web::test]
 async fn session_fixation_a_link_sent_to_a_victim_signs_the_attacker_in_nowhere() {
@@ -40,10 +42,11 @@ async fn a_replayed_response_is_refused() {
     hub.browser().open(redirect).await.assert_error(403, "Y420002");
 }
 
+/// On Redis: a store in memory answers before the next response is read.
 #[actix_web::test]
 async fn of_two_responses_at_once_one_is_accepted() {
-    let wallet = Wallet::new();
-    let hub = wallet.hub("").await;
+    let (server, wallet) = (Server::start(&[]), Wallet::new());
+    let hub = hubs(1, &server, &wallet, "").await;
     let browser = hub.browser();
     let request = WalletRequest::fetch(&hub, &wallet_page(&browser).await).await;
     let response = wallet.encrypted(&request, &hub);
