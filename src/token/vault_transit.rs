@@ -1,5 +1,4 @@
-//! Private keys in the Transit engine of a Vault server: HashiCorp Vault, OpenBao, and others with
-//! their HTTP interface.
+//! Private keys in the Transit engine of a Vault server, or of another with its HTTP interface.
 //!
 //! Responsible for the calls, their token, and for generating keys. Does not know key files, time
 //! limits and circuit breakers (docs/design/adr/0028-private-keys-behind-a-port.md).

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::secret_ref::SecretRef;
 
-/// Private keys in the Transit engine of a Vault server: HashiCorp Vault, OpenBao, and others with
-/// their HTTP interface (docs/keys-in-hardware.md).
+/// Private keys in the Transit engine of a Vault server, or of another with its HTTP interface
+/// (docs/keys-in-hardware.md).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VaultTransitConfig {

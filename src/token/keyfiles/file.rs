@@ -202,16 +202,16 @@ impl NewKeyFile {
         dir: &Path,
         passphrase: Option<&KeyPassphrase>,
     ) -> Result<(), KeyFileError> {
-        let mut file = json!({ "created": self.created.seconds() });
-        match passphrase.filter(|_| self.device.is_none()) {
-            None => file["jwk"] = Value::Object(self.jwk.reveal().clone()),
+        let (name, jwk) = match passphrase.filter(|_| self.device.is_none()) {
+            None => ("jwk", Value::Object(self.jwk.reveal().clone())),
             Some(passphrase) => {
                 let encrypted = passphrase.encrypt(&self.jwk);
                 let encrypted =
                     encrypted.map_err(|_| KeyFileError::Generation(KeyError::Generation))?;
-                file["encrypted_jwk"] = encrypted.into();
+                ("encrypted_jwk", encrypted.into())
             }
-        }
+        };
+        let mut file = json!({ "created": self.created.seconds(), name: jwk });
         if let (Some(at), Some(members)) = (self.signs_from, file.as_object_mut()) {
             members.insert("signs_from".into(), at.seconds().into());
         }

@@ -77,17 +77,17 @@ impl TransitBackend {
         struct SignatureData {
             signature: String,
         }
-        let mut body = json!({
-            "input": encode_block(&digest::sha256(message)),
-            "prehashed": true,
-            "hash_algorithm": "sha2-256",
-            "key_version": key.version(),
-        });
         let (name, value) = match alg {
             SigningAlg::ES256 => ("marshaling_algorithm", "jws"),
             SigningAlg::RS256 => ("signature_algorithm", "pkcs1v15"),
         };
-        body[name] = value.into();
+        let body = json!({
+            "input": encode_block(&digest::sha256(message)),
+            "prehashed": true,
+            "hash_algorithm": "sha2-256",
+            "key_version": key.version(),
+            name: value,
+        });
         let response = self.post("sign", key, body).await?;
         match response.status() {
             StatusCode::OK => {}
