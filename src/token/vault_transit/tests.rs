@@ -329,7 +329,7 @@ async fn a_real_server_signs_and_decrypts_for_a_hub() {
     let Some(server) = VaultServer::start() else { return };
     let token = fixed(&server.token);
     let options = TransitOptions {
-        ca: Some(server.ca().into()),
+        ca: Some(server.ca()),
         timeout: Duration::from_secs(5),
         ..options(&server.address(), token)
     };
