@@ -97,8 +97,7 @@ impl TwoLogins {
         let prompt = ["", "login", "none", "select_account"][usize::from(options >> 2 & 3)];
         for cookie in COOKIES {
             let level = if options & 1 == 0 { "eidas1" } else { "eidas2" };
-            let changes = [("acr_values", level), ("prompt", prompt)];
-            let mut context = samples::login_context(&changes);
+            let mut context = samples::login_context(&[("acr_values", level), ("prompt", prompt)]);
             context.hash = InteractionHash::from_cookie(cookie);
             let value = serde_json::to_vec(&Login::new(context)).unwrap();
             let record = NewRecord::new(value, samples::OPENED + Duration::from_secs(660));
@@ -282,8 +281,7 @@ impl TwoLogins {
         self.apply_step(node, browser, step, version);
     }
 
-    /// Stores the code, as `Grants::issue_code` does: too late it stores nothing, and a code that is
-    /// there already is this one.
+    /// Stores the code as `Grants::issue_code` does: not too late, and not twice.
     fn issue(&mut self, browser: usize, grant: &Grant, is_good: bool) -> Result<(), ErrorCode> {
         if grant.granted_at + CODE_LIFE <= self.now {
             return Err(ErrorCode::AlreadyDone);
@@ -365,8 +363,7 @@ impl ObservedEvents {
             }
             SessionUse::Reused { .. } => assert!(self.reused, "no session was reused"),
         }
-        let others = self.codes.iter().filter(|code| *code != grant.code.reveal()).count();
-        assert_eq!(others, 0, "a second code for one login");
+        assert!(self.codes.iter().all(|code| code == grant.code.reveal()), "a second code");
     }
 
     fn check_answer(&mut self, answer: LoginAnswer) {
