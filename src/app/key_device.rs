@@ -11,6 +11,7 @@ use super::build_error::BuildError;
 use crate::config::model::TransitKeyPurpose;
 use crate::config::{PrivateKeyAccess, VaultTransitAccess};
 use crate::env::Timestamp;
+use crate::protocol::alg::SigningAlg;
 use crate::telemetry::{CheckFinding, Metrics};
 use crate::token::blocking::block_on_thread;
 use crate::token::device_credential::DeviceCredential;
@@ -19,7 +20,7 @@ use crate::token::key_device::{DeviceKeyGenerator, KeyDevice, KeyDeviceError};
 use crate::token::key_passphrase::KeyPassphrase;
 use crate::token::keyfiles::{KeyFolder, KeyPurpose, NewDeviceKeys};
 use crate::token::vault_transit::{TransitKeyGenerator, TransitOptions, VaultTransitDevice};
-use crate::token::{Keyring, SigningKey};
+use crate::token::{Keyring, SigningKey, UpstreamKeys};
 
 /// A configured device.
 struct OpenDevice {
@@ -73,32 +74,48 @@ impl HubKeyDevices {
         }
     }
 
-    /// Starts the probes of the devices.
+    /// Starts the probes of the devices, by a key that signs tokens, else by one of assertions. A
+    /// device with decryption keys alone is not probed: its next call finds out.
     pub(super) fn start_watch(
         &self,
         ring: &Arc<ArcSwap<Keyring>>,
+        upstream: &Arc<ArcSwap<UpstreamKeys>>,
         now: impl Fn() -> Timestamp + Clone + 'static,
     ) {
         for OpenDevice { device, .. } in self.devices.iter() {
             let (device, ring, now) = (Arc::clone(device), Arc::clone(ring), now.clone());
-            let location = device.location();
+            let (upstream, location) = (Arc::clone(upstream), device.location());
             let probe_key = move || {
-                let ring = ring.load();
-                let states = ring.states(now());
-                let key = states.into_iter().find(|(key, _)| key.location() == location)?.0;
+                let (ring, upstream, now) = (ring.load(), upstream.load(), now());
+                let mut keys =
+                    current_keys(&ring, now).chain(current_keys(upstream.assertion(), now));
+                let key = keys.find(|key| key.location() == location)?;
                 Some((key.device_key()?.uri.clone(), key.alg))
             };
             actix::spawn(async move { watch_device(device.as_ref(), probe_key).await });
         }
     }
 
-    /// Returns what the operator has to fix, if a device has failed.
-    pub(super) fn finding(&self) -> Option<CheckFinding> {
-        let failure = self.devices.iter().find_map(|open| open.device.failure())?;
+    /// Returns what the operator has to fix, if a device that now signs tokens has failed.
+    pub(super) fn blocking_finding(&self, ring: &Keyring, now: Timestamp) -> Option<CheckFinding> {
+        let signing = self.devices.iter().filter(|open| open.signs_tokens(ring, now));
+        let failure = signing.filter_map(|open| open.device.failure()).next()?;
         Some(CheckFinding::new(
             format!("no login begins, because {failure}"),
             "see docs/keys-in-hardware.md; the hub tries again every second",
         ))
+    }
+
+    /// Returns what the operator has to fix, for each other device that has failed: logins that need
+    /// its keys fail.
+    pub(super) fn degradations(&self, ring: &Keyring, now: Timestamp) -> Vec<CheckFinding> {
+        let others = self.devices.iter().filter(|open| !open.signs_tokens(ring, now));
+        let failures = others.filter_map(|open| open.device.failure());
+        let finding = |failure| {
+            let what = format!("identity providers that need a key of it can't be used: {failure}");
+            CheckFinding::new(what, "see docs/keys-in-hardware.md")
+        };
+        failures.map(finding).collect()
     }
 
     /// Ends the calls of the devices, before the process ends. Blocks, no longer than a call may take.
@@ -119,6 +136,18 @@ impl HubKeyDevices {
         };
         self.devices.iter().flat_map(check).collect()
     }
+}
+
+impl OpenDevice {
+    /// Returns true if a key of the device signs tokens now.
+    fn signs_tokens(&self, ring: &Keyring, now: Timestamp) -> bool {
+        current_keys(ring, now).any(|key| key.location() == self.device.location())
+    }
+}
+
+/// Returns the keys that sign now.
+fn current_keys(ring: &Keyring, now: Timestamp) -> impl Iterator<Item = &SigningKey> {
+    [SigningAlg::ES256, SigningAlg::RS256].into_iter().filter_map(move |alg| ring.current(alg, now))
 }
 
 /// Signs with each key of a device, until the device fails: what a second call of it would say is

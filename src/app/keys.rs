@@ -148,7 +148,7 @@ pub(super) fn start_key_reload(
     audit: &Audit,
 ) -> SharedKeys {
     let env = shared.env.clone();
-    shared.devices.start_watch(&shared.ring, move || env.now());
+    shared.devices.start_watch(&shared.ring, &shared.upstream, move || env.now());
     if let Some(requested) = requested {
         actix::spawn(reload_loop(folder.to_owned(), shared.clone(), requested, audit.clone()));
     }
@@ -193,6 +193,10 @@ async fn reload_loop(
             }
             Err(fault) => {
                 tracing::error!(%fault, "reading the key folder failed; the last good keys stay in use");
+                let finding = CheckFinding::without_fix(
+                    "reading the key folder failed, and the last good keys stay in use".to_owned(),
+                );
+                shared.last_error.store(Some(Arc::new(finding)));
             }
         }
         if let Some(done) = done {

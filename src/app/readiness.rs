@@ -111,7 +111,8 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         (blocks.clone(), connectors.clone(), connectors.clone(), reload.clone());
     Readiness::default()
         .with_check("keys", move || {
-            devices.finding().or_else(|| check_signing_keys(&ring.load(), env.now()))
+            let (ring, now) = (ring.load(), env.now());
+            devices.blocking_finding(&ring, now).or_else(|| check_signing_keys(&ring, now))
         })
         .with_check("store", move || store_check().err().map(CheckFinding::without_fix))
         .with_check("blocks", move || blocks.not_ready_reason())
@@ -120,8 +121,10 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
             capacities.usage_rows(store.as_ref()).iter().filter_map(find_nearly_full).collect()
         })
         .with_degradation_check("keys", move || {
-            let old_keys = find_old_keys(&keys.ring.load(), key_env.now());
-            keys.finding().into_iter().chain(old_keys).collect()
+            let (ring, now) = (keys.ring.load(), key_env.now());
+            let old_keys = find_old_keys(&ring, now);
+            let devices = keys.devices.degradations(&ring, now);
+            keys.finding().into_iter().chain(devices).chain(old_keys).collect()
         })
         .with_check("config", move || config.not_ready_reason())
         .with_degradation_check("config", move || reload.findings())

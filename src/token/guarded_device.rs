@@ -114,8 +114,10 @@ impl<B: DeviceBackend> GuardedKeyDevice<B> {
             Err(KeyDeviceError::Rejected(_) | KeyDeviceError::WrongSignature) => "rejected",
         };
         match &outcome {
-            // Nothing was learned about the device.
+            // Nothing was learned about the device: also a server that is broken answers, and anyone
+            // can send what doesn't decrypt.
             Err(KeyDeviceError::Busy) => drop(permit),
+            Err(KeyDeviceError::Rejected(_)) if !is_signature => drop(permit),
             Err(error) if is_failure(error, is_signature) => {
                 let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
                 *last = Some(error.clone());

@@ -26,7 +26,9 @@ use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::identity::{Claim, ClaimName};
 use crate::ids::ConnectorId;
 use crate::protocol::json;
-use crate::token::{UpstreamKeys, keyfiles};
+use crate::token::UpstreamKeys;
+use crate::token::key_passphrase::KeyPassphrase;
+use crate::token::keyfiles::{self, KeyFolder};
 
 /// Report on one connector's file.
 #[derive(Clone, Debug, Serialize)]
@@ -179,14 +181,18 @@ fn build_connector(
 ) -> Result<Arc<dyn Connector>, CheckDiagnostic> {
     let keys = match &context.keys {
         None => UpstreamKeys::empty(),
-        Some(folder) => keyfiles::load_upstream_keys(folder, env.now()).map_err(|fault| {
-            let fix = format!("create them: passerelle keys new --dir {}", folder.display());
-            CheckDiagnostic::error(
-                "own-keys",
-                format!("the hub's own keys can't be read: {fault}"),
-                fix,
-            )
-        })?,
+        Some(folder) => {
+            let passphrase = context.key_passphrase.clone().map(KeyPassphrase::new).map(Arc::new);
+            let opened = KeyFolder { passphrase, ..KeyFolder::from(folder.as_path()) };
+            keyfiles::load_upstream_keys(opened, env.now()).map_err(|fault| {
+                let fix = format!("create them: passerelle keys new --dir {}", folder.display());
+                CheckDiagnostic::error(
+                    "own-keys",
+                    format!("the hub's own keys can't be read: {fault}"),
+                    fix,
+                )
+            })?
+        }
     };
     let connector_context = ConnectorContext {
         env: env.clone(),

@@ -18,6 +18,7 @@ use passerelle::token::verify::VerificationKeys;
 use serde_json::{Value, json};
 
 use super::audit_proof_command::{ProveArguments, VerifyProofArguments};
+use super::keys_command::{config_folder, open_listed_keys};
 use super::output::{TextColour, outln, paint, print_error};
 
 /// Exit code if nothing is proven because a file or a key is missing.
@@ -147,6 +148,8 @@ fn load_verification_keys(sets: &[PathBuf], folder: &Path) -> Result<Verificatio
     }
     if sets.is_empty() {
         let now = Env::system().now();
+        let config = config_folder(None, Some(folder));
+        let folder = open_listed_keys(config.as_deref(), folder)?;
         let ring = keyfiles::load_keyring(folder, now).map_err(|fault| {
             format!("{fault}\nThe hub's keys are needed: give its key folder with --keys, or saved key sets with --jwks")
         })?;

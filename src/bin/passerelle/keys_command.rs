@@ -210,7 +210,7 @@ impl RotateArguments {
 }
 
 /// Returns the folder of `passerelle.toml`; `None` if there is none and none was named.
-fn config_folder(config: Option<PathBuf>, dir: Option<&Path>) -> Option<PathBuf> {
+pub fn config_folder(config: Option<PathBuf>, dir: Option<&Path>) -> Option<PathBuf> {
     let around = dir.map(|dir| {
         dir.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
     });
@@ -236,7 +236,7 @@ fn open_keys(
 }
 
 /// Returns a folder whose keys are listed: its devices are not called.
-fn open_listed_keys<'a>(config: Option<&Path>, dir: &'a Path) -> Result<KeyFolder<'a>, String> {
+pub fn open_listed_keys<'a>(config: Option<&Path>, dir: &'a Path) -> Result<KeyFolder<'a>, String> {
     let read = |folder| KeySettings::read_passphrase(folder, &Environment::from_process());
     let passphrase =
         config.map(|folder| read(folder).map_err(|problems| unusable(folder, &problems)));

@@ -6,6 +6,7 @@ mod service_provider_draft;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::admin_access::KeySettings;
 use super::configured_connector::{ConfiguredConnector, SandboxMode};
 use super::connector_kind::SupportedKinds;
 use super::connectors::{self, ConnectorDraft};
@@ -19,6 +20,7 @@ use crate::config::loading::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
 };
 use crate::config::model::{self, Settings, SubjectSource};
+use crate::ids::Secret;
 use crate::protocol::acr::Platform;
 
 pub use service_provider_draft::ServiceProviderDraft;
@@ -38,6 +40,8 @@ pub struct CheckContext {
     pub keys: Option<PathBuf>,
     /// The scope tables.
     pub scopes: ScopeTables,
+    /// Decrypts the private keys of `keys`.
+    pub key_passphrase: Option<Secret<String>>,
     /// The claims and level names beyond the specification's.
     pub declarations: Declarations,
     /// The kinds of connectors.
@@ -68,6 +72,12 @@ impl CheckContext {
             settings.as_ref().map(|(settings, _)| Declarations::from_settings(settings));
         let claims = declarations.as_ref().map(|declarations| &*declarations.claims);
         let scopes = scopes::load_scopes(&folder.join("scopes.toml"), claims, &mut problems);
+        let read_passphrase = |_| KeySettings::read_passphrase(folder, environment);
+        let key_passphrase = settings.as_ref().map_or(Ok(None), read_passphrase);
+        let key_passphrase = key_passphrase.unwrap_or_else(|faults| {
+            problems.extend(faults);
+            None
+        });
         match (scopes, settings) {
             (Some(scopes), Some((settings, secrets))) if problems.is_empty() => Ok(Self {
                 platform: settings.platform,
@@ -77,6 +87,7 @@ impl CheckContext {
                 subject: settings.subject,
                 home_country: settings.home_country,
                 keys: Some(folder.join(settings.keys)),
+                key_passphrase,
                 scopes: scopes.1,
                 declarations: declarations.unwrap_or_default(),
                 kinds: SupportedKinds {
@@ -102,6 +113,7 @@ impl CheckContext {
             subject: SubjectSource::default(),
             home_country: model::defaults::home_country(),
             keys: None,
+            key_passphrase: None,
             scopes: ScopeTables::default(),
             declarations: Declarations::default(),
             kinds: SupportedKinds { formats: kinds.connectors, sandbox: SandboxMode::On },

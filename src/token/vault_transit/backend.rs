@@ -126,6 +126,10 @@ impl TransitBackend {
             StatusCode::BAD_REQUEST | StatusCode::INTERNAL_SERVER_ERROR => {
                 return Err(KeyDeviceError::Rejected("it does not decrypt".to_owned()));
             }
+            // The policy may lack this right alone, and signatures still work.
+            StatusCode::FORBIDDEN | StatusCode::NOT_FOUND => {
+                return Err(KeyDeviceError::Rejected(status_error(response.status()).to_string()));
+            }
             status => return Err(status_error(status)),
         }
         let PlaintextData { plaintext } = answer_data(&response)?;

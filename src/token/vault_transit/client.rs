@@ -147,8 +147,12 @@ pub(super) fn answer_data<T: DeserializeOwned>(
     answer.map(|answer| answer.data).map_err(|_| unexpected("its answer lacks what it must have"))
 }
 
-/// Returns the error for a status that is no answer to the call.
+/// Returns the error for a status that is no answer to the call. A limit of the rate says nothing
+/// about the server: load is what strangers can cause.
 pub(super) fn status_error(status: StatusCode) -> KeyDeviceError {
+    if status == StatusCode::TOO_MANY_REQUESTS {
+        return KeyDeviceError::Busy;
+    }
     let hint = match status.as_u16() {
         300..=399 => "a redirect is not followed; correct vault_transit.address",
         400 => "it rejects the call",
@@ -156,7 +160,6 @@ pub(super) fn status_error(status: StatusCode) -> KeyDeviceError {
         404 => {
             "it has no such engine or key; check vault_transit.mount and vault_transit.namespace"
         }
-        429 => "it limits the rate of calls, or is a standby",
         503 => "it is sealed or in maintenance",
         _ => "see its log",
     };
