@@ -15,6 +15,7 @@ mod command_line;
 mod confinement;
 mod connector_check;
 mod connector_kind;
+mod encrypted_keys;
 mod folder;
 mod idp;
 mod init;

@@ -1,0 +1,63 @@
+//! Commands over a key folder whose private keys are encrypted.
+
+use std::fs;
+use std::path::Path;
+
+use crate::folder::{SETTINGS, good, passerelle, write_private};
+
+const CONNECTOR: &str = r#"
+name = { en = "Provider" }
+levels = { lowest = "eidas1", highest = "eidas1" }
+assumed_level = "eidas1"
+[kind.oidc]
+issuer = "https://idp.invalid"
+client_id = "hub"
+client_secret = { file = "idp.secret" }
+"#;
+
+/// Runs the program; returns whether it succeeded, and its output.
+fn run(arguments: &[&str], last: &Path) -> (bool, String) {
+    let output = passerelle(arguments, last);
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(text).unwrap())
+}
+
+#[test]
+fn keys_are_created_listed_and_used_through_the_passphrase_of_the_settings() {
+    let folder = good();
+    let path = |name: &str| folder.path().join(name);
+    let settings = format!("key_passphrase = {{ file = \"key.passphrase\" }}\n{SETTINGS}");
+    fs::write(path("passerelle.toml"), settings).unwrap();
+    write_private(&path("key.passphrase"), "correct horse battery staple");
+    fs::remove_dir_all(path("keys")).unwrap();
+    let (created, text) = run(&["keys", "new", "--config"], folder.path());
+    assert!(created, "{text}");
+    let (_, found) = run(&["keys", "list", "--json", "--dir"], &path("keys"));
+    assert_eq!(found.matches("\"kid\"").count(), 6, "{found}");
+    for folder in ["keys", "keys/assertion", "keys/encryption"] {
+        for entry in fs::read_dir(path(folder)).unwrap().map(Result::unwrap) {
+            let Ok(file) = fs::read_to_string(entry.path()) else { continue };
+            assert!(!file.contains("\"d\":"), "{file}");
+        }
+    }
+    let (listed, text) = run(&["keys", "list", "--dir"], &path("keys"));
+    assert!(listed, "{text}");
+    let (valid, text) = run(&["check", "--config"], folder.path());
+    assert!(valid, "{text}");
+
+    fs::write(path("connectors/idp.toml"), CONNECTOR).unwrap();
+    write_private(&path("idp.secret"), "secret");
+    let config = folder.path().to_str().unwrap();
+    let arguments = ["check", "connector", "--online", "--config", config];
+    let (_, text) = run(&arguments, &path("connectors/idp.toml"));
+    assert!(!text.contains("own keys"), "{text}");
+    fs::write(path("audit.jsonl"), "").unwrap();
+    let keys = path("keys");
+    let arguments = ["audit", "verify", "--keys", keys.to_str().unwrap()];
+    let (_, text) = run(&arguments, &path("audit.jsonl"));
+    assert!(!text.contains("key folder"), "{text}");
+
+    write_private(&path("key.passphrase"), "incorrect horse battery staple");
+    let (valid, text) = run(&["check", "--config"], folder.path());
+    assert!(!valid && text.contains("passphrase") && !text.contains("horse"), "{text}");
+}
