@@ -98,8 +98,8 @@ impl HubKeyDevices {
 
     /// Returns what the operator has to fix, if a device that now signs tokens has failed.
     pub(super) fn blocking_finding(&self, ring: &Keyring, now: Timestamp) -> Option<CheckFinding> {
-        let signing = self.devices.iter().filter(|open| open.signs_tokens(ring, now));
-        let failure = signing.filter_map(|open| open.device.failure()).next()?;
+        let mut signing = self.devices.iter().filter(|open| open.signs_tokens(ring, now));
+        let failure = signing.find_map(|open| open.device.failure())?;
         Some(CheckFinding::new(
             format!("no login begins, because {failure}"),
             "see docs/keys-in-hardware.md; the hub tries again every second",
