@@ -11,7 +11,6 @@ use super::build_error::BuildError;
 use crate::config::model::TransitKeyPurpose;
 use crate::config::{PrivateKeyAccess, VaultTransitAccess};
 use crate::env::Timestamp;
-use crate::protocol::alg::SigningAlg;
 use crate::telemetry::{CheckFinding, Metrics};
 use crate::token::blocking::block_on_thread;
 use crate::token::device_credential::DeviceCredential;
@@ -87,8 +86,7 @@ impl HubKeyDevices {
             let (upstream, location) = (Arc::clone(upstream), device.location());
             let probe_key = move || {
                 let (ring, upstream, now) = (ring.load(), upstream.load(), now());
-                let mut keys =
-                    current_keys(&ring, now).chain(current_keys(upstream.assertion(), now));
+                let mut keys = ring.current_keys(now).chain(upstream.assertion().current_keys(now));
                 let key = keys.find(|key| key.location() == location)?;
                 Some((key.device_key()?.uri.clone(), key.alg))
             };
@@ -141,13 +139,8 @@ impl HubKeyDevices {
 impl OpenDevice {
     /// Returns true if a key of the device signs tokens now.
     fn signs_tokens(&self, ring: &Keyring, now: Timestamp) -> bool {
-        current_keys(ring, now).any(|key| key.location() == self.device.location())
+        ring.current_keys(now).any(|key| key.location() == self.device.location())
     }
-}
-
-/// Returns the keys that sign now.
-fn current_keys(ring: &Keyring, now: Timestamp) -> impl Iterator<Item = &SigningKey> {
-    [SigningAlg::ES256, SigningAlg::RS256].into_iter().filter_map(move |alg| ring.current(alg, now))
 }
 
 /// Signs with each key of a device, until the device fails: what a second call of it would say is

@@ -161,17 +161,17 @@ fn check_signing_keys(ring: &Keyring, now: Timestamp) -> Option<CheckFinding> {
 }
 
 fn find_old_keys(ring: &Keyring, now: Timestamp) -> Vec<CheckFinding> {
-    let current = SIGNING_ALGS.into_iter().filter_map(|alg| ring.current(alg, now));
-    let old = current.filter(|key| ring.successor(key).is_none()).filter_map(|key| {
-        let days = now.since(key.signs_from).as_secs() / 86_400;
-        (days >= MAX_SIGNING_KEY_AGE_DAYS).then(|| {
-            let alg = key.alg.as_str();
-            CheckFinding::new(
-                format!("the {alg} key has signed for {days} days and has no successor"),
-                "run `passerelle keys rotate`, which needs no restart",
-            )
-        })
-    });
+    let old =
+        ring.current_keys(now).filter(|key| ring.successor(key).is_none()).filter_map(|key| {
+            let days = now.since(key.signs_from).as_secs() / 86_400;
+            (days >= MAX_SIGNING_KEY_AGE_DAYS).then(|| {
+                let alg = key.alg.as_str();
+                CheckFinding::new(
+                    format!("the {alg} key has signed for {days} days and has no successor"),
+                    "run `passerelle keys rotate`, which needs no restart",
+                )
+            })
+        });
     old.collect()
 }
 

@@ -89,6 +89,11 @@ impl Keyring {
         self.keys.iter().find(|key| key.alg == alg && key.signs_from <= now)
     }
 
+    /// Returns the keys that sign at `now`, one for each algorithm that has any.
+    pub fn current_keys(&self, now: Timestamp) -> impl Iterator<Item = &SigningKey> {
+        ALGORITHMS.into_iter().filter_map(move |alg| self.current(alg, now))
+    }
+
     /// Returns every key with its state at `now`, in the order of the key set: EC current, RSA
     /// current, retired, next.
     #[must_use]
