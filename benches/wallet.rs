@@ -140,7 +140,7 @@ fn main() {
     let clock = Arc::new(ManualClock::at(PRESENTED_AT));
     let env = Env::new(clock, Arc::new(SeededEntropy::new(1)));
     // A million credentials with two bits each.
-    let list = UnsignedList::of_statuses(&issuer, &vec![0; 1_000_000]);
+    let list = UnsignedList::with_statuses(&issuer, &vec![0; 1_000_000]);
     server.serve(STATUS_LIST_URI, list.sign(&issuer));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let reference = StatusReference { uri: STATUS_LIST_URI.into(), index: 999_999 };

@@ -65,7 +65,7 @@ pub enum AuditError {
     )]
     Locked { path: String },
     #[error(
-        "{path}: the last lines are no audit log of this version, so its chain can't continue; \
+        "{path}: the last lines are not audit log of this version, so its chain can't continue; \
          fix: move the file away and keep it, or name another one (the setting `audit.path`)"
     )]
     NotAnAuditLog { path: String },

@@ -161,12 +161,12 @@ impl UnusedValues {
                 self.left = last;
                 return std::mem::take(value);
             }
-            Self::draw(self.values.as_flattened_mut());
+            Self::fill_random(self.values.as_flattened_mut());
             self.left = VALUES_PER_DRAW;
         }
     }
 
-    fn draw(bytes: &mut [u8]) {
+    fn fill_random(bytes: &mut [u8]) {
         // OpenSSL fails only when the operating system provides no randomness. Continuing with
         // predictable values is worse than stopping, so the process aborts.
         if openssl::rand::rand_bytes(bytes).is_err() {

@@ -189,11 +189,11 @@ fn gate_input_from_metadata(
         },
         connector: connector
             .map_or(gate::ConnectorStatus::Unknown, |connector| connector_status(connector)),
-        pairing: match service {
+        access: match service {
             Some(service) if !service.allowed_connectors.allows(id) => {
-                gate::Pairing::ExcludedByServiceProvider
+                gate::ConnectorAccess::ExcludedByServiceProvider
             }
-            Some(_) | None => gate::Pairing::Allowed,
+            Some(_) | None => gate::ConnectorAccess::Allowed,
         },
     }
 }

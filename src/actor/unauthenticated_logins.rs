@@ -109,8 +109,8 @@ impl UnauthenticatedLogins {
     ) -> Result<Vec<DisplacedLogin>, NetworkCrowdedError> {
         let weight = self.login_weight(bytes);
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.forget_freed(now);
-        let mut displaced = Displaced { logins: Vec::new(), needed: weight };
+        held.remove_freed(now);
+        let mut displaced = DisplacementPlan { logins: Vec::new(), needed: weight };
         if self.is_short(used) {
             held.displace_ended(now, &mut displaced);
             let own = held.by_network.get(&network).map_or(0, |holding| holding.weight);
@@ -152,12 +152,12 @@ impl UnauthenticatedLogins {
 }
 
 /// The logins that a new one replaces, and the weight that it still needs.
-struct Displaced {
+struct DisplacementPlan {
     logins: Vec<DisplacedLogin>,
     needed: u128,
 }
 
-impl Displaced {
+impl DisplacementPlan {
     fn is_enough(&self) -> bool {
         self.needed == 0 || self.logins.len() >= MAX_DISPLACED
     }
@@ -219,21 +219,22 @@ impl HeldLogins {
         self.by_number.get(number).cloned()
     }
 
-    fn forget_freed(&mut self, now: Timestamp) {
+    /// Removes logins whose capacity the store has freed.
+    fn remove_freed(&mut self, now: Timestamp) {
         for _ in 0..MAX_FORGOTTEN {
             let Some(hash) = self.first_ended(now - FREEING_TIME) else { return };
             self.remove(&hash);
         }
     }
 
-    fn displace(&mut self, hash: InteractionHash, displaced: &mut Displaced) {
+    fn displace(&mut self, hash: InteractionHash, displaced: &mut DisplacementPlan) {
         let Some(login) = self.remove(&hash) else { return };
         displaced.needed = displaced.needed.saturating_sub(login.weight);
         displaced.logins.push((hash, login.version));
     }
 
     /// Removes logins that have ended, but whose room the store may not have freed.
-    fn displace_ended(&mut self, now: Timestamp, displaced: &mut Displaced) {
+    fn displace_ended(&mut self, now: Timestamp, displaced: &mut DisplacementPlan) {
         while !displaced.is_enough()
             && let Some(hash) = self.first_ended(now)
         {
@@ -242,7 +243,7 @@ impl HeldLogins {
     }
 
     /// Removes the oldest logins of the heaviest networks, while a network is heavier than `limit`.
-    fn displace_heavier_than(&mut self, limit: u128, displaced: &mut Displaced) {
+    fn displace_heavier_than(&mut self, limit: u128, displaced: &mut DisplacementPlan) {
         while !displaced.is_enough() {
             let Some((_, network)) =
                 self.by_weight.last().copied().filter(|(weight, _)| *weight > limit)

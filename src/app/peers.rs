@@ -76,7 +76,7 @@ impl PeerHubClient {
             200 => serde_json::from_slice(answer.body())
                 .map_err(|_| "it answered something that is not a report of a hub".to_owned()),
             401 | 429 => Err("it rejects private.peer_token".to_owned()),
-            404 => Err("it has no private.peer_token, or is no hub of this version".to_owned()),
+            404 => Err("it has no private.peer_token, or is not a hub of this version".to_owned()),
             409 => Err("it has no audit log that records the search".to_owned()),
             status => Err(format!("it answered with the status {status}")),
         }

@@ -23,7 +23,7 @@ pub fn register_settings(
 ) -> Result<Option<&dyn RegisterSettings>, OpenRegisterError> {
     let Some(configured) = &loaded.register else { return Ok(None) };
     let settings = configured.settings::<Box<dyn RegisterSettings>>().map(Box::as_ref);
-    settings.map(Some).ok_or_else(|| OpenRegisterError(format!("{configured:?} is no register")))
+    settings.map(Some).ok_or_else(|| OpenRegisterError(format!("{configured:?} is not a register")))
 }
 
 /// Returns a warning if identities come from a register without persons.

@@ -58,7 +58,7 @@ pub enum ProofError {
     NoRoot,
     #[error("it is not a line of an audit log")]
     NotAnAuditLine,
-    #[error("the format is not {FORMAT}: another release wrote it, or it is no proof")]
+    #[error("the format is not {FORMAT}: another release wrote it, or it is not a proof")]
     UnknownFormat,
     #[error("it names the support id {found}, and the proof is for {expected}")]
     OtherSupportId { found: String, expected: String },
@@ -160,7 +160,7 @@ fn read_root(
     })?;
     let root = claims.root_hash.as_deref().ok_or(ProofError::NoRoot)?;
     let root = from_hex(root)
-        .ok_or_else(|| ProofError::InvalidCheckpoint("its root is no hash".to_owned()))?;
+        .ok_or_else(|| ProofError::InvalidCheckpoint("its root is not a hash".to_owned()))?;
     Ok((claims, root))
 }
 

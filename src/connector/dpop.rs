@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_nonce_goes_only_to_the_server_that_gave_it_and_an_odd_one_to_none() {
+    fn a_nonce_is_sent_only_to_its_issuer_and_a_malformed_one_to_none() {
         let nonces = ServerNonces::default();
         let headers = |values: &[&[u8]]| {
             let values = values.iter().map(|value| HeaderValue::from_bytes(value).unwrap());

@@ -99,10 +99,10 @@ mod tests {
     use super::*;
 
     /// The last form that the hub received.
-    type Asked = Arc<Mutex<String>>;
+    type ReceivedForm = Arc<Mutex<String>>;
 
     /// Starts a hub that gives this introspection response for every token.
-    fn hub(response: Option<Value>) -> (String, Asked) {
+    fn hub(response: Option<Value>) -> (String, ReceivedForm) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let issuer = format!("http://{}", listener.local_addr().unwrap());
         let at = |path: &str| format!("{issuer}{path}");
@@ -110,7 +110,7 @@ mod tests {
             "issuer": issuer, "authorization_endpoint": at("/a"), "token_endpoint": at("/t"), "userinfo_endpoint": at("/u"),
             "jwks_uri": at("/j"), "introspection_endpoint": at("/checktoken"),
         });
-        let asked = Asked::default();
+        let asked = ReceivedForm::default();
         let received = Arc::clone(&asked);
         let app = move || {
             let (document, response, received) =

@@ -201,11 +201,11 @@ mod tests {
         (Arc::clone(&clock), Env::new(clock, Arc::new(SeededEntropy::new(1))))
     }
 
-    fn brings(value: u32) -> Result<Fetched<u32>, &'static str> {
+    fn fetch_success(value: u32) -> Result<Fetched<u32>, &'static str> {
         Ok(Fetched { value, lifetime: Duration::from_secs(600) })
     }
 
-    fn fails() -> Result<Fetched<u32>, &'static str> {
+    fn fetch_failure() -> Result<Fetched<u32>, &'static str> {
         Err("down")
     }
 
@@ -214,7 +214,7 @@ mod tests {
         let (clock, env) = clock_and_env();
         let document = CachedDocument::default();
         assert!(matches!(document.freshness(env.now()), Freshness::Missing));
-        document.fetch(&env, async { brings(1) }).await.unwrap();
+        document.fetch(&env, async { fetch_success(1) }).await.unwrap();
         assert!(matches!(document.freshness(env.now()), Freshness::Fresh(_)));
         clock.advance(Duration::from_secs(451));
         assert!(matches!(document.freshness(env.now()), Freshness::RefreshDue(_)));
@@ -222,7 +222,7 @@ mod tests {
             matches!(document.freshness(env.now()), Freshness::Fresh(_)),
             "one caller refreshes, not all"
         );
-        assert!(document.fetch(&env, async { fails() }).await.is_err());
+        assert!(document.fetch(&env, async { fetch_failure() }).await.is_err());
         assert!(
             matches!(document.freshness(env.now()), Freshness::Fresh(_)),
             "a failed refresh is not repeated at once"
@@ -246,13 +246,13 @@ mod tests {
             }
         };
         let both = tokio::join!(
-            document.fetch(&env, slow(fails())),
-            document.fetch(&env, slow(brings(2)))
+            document.fetch(&env, slow(fetch_failure())),
+            document.fetch(&env, slow(fetch_success(2)))
         );
         assert!(both.0.is_err() && both.1.is_err());
         assert_eq!(calls.load(Ordering::SeqCst), 1);
         assert_eq!(
-            *document.fetch(&env, slow(brings(3))).await.unwrap(),
+            *document.fetch(&env, slow(fetch_success(3))).await.unwrap(),
             3,
             "a later fetch tries again"
         );
@@ -262,21 +262,24 @@ mod tests {
     async fn an_unknown_kid_can_not_make_the_hub_fetch_more_than_once_a_minute() {
         let (clock, env) = clock_and_env();
         let document = CachedDocument::default();
-        let first = document.fetch(&env, async { brings(1) }).await.unwrap();
-        let second = document.fetch_early(&first, &env, async { brings(2) }).await.unwrap();
+        let first = document.fetch(&env, async { fetch_success(1) }).await.unwrap();
+        let second = document.fetch_early(&first, &env, async { fetch_success(2) }).await.unwrap();
         assert_eq!(*second, 2);
         assert_eq!(
-            *document.fetch_early(&first, &env, async { brings(3) }).await.unwrap(),
+            *document.fetch_early(&first, &env, async { fetch_success(3) }).await.unwrap(),
             2,
             "a newer copy is already cached"
         );
         assert_eq!(
-            *document.fetch_early(&second, &env, async { brings(4) }).await.unwrap(),
+            *document.fetch_early(&second, &env, async { fetch_success(4) }).await.unwrap(),
             2,
             "within the minute"
         );
         clock.advance(Duration::from_secs(60));
-        assert_eq!(*document.fetch_early(&second, &env, async { brings(5) }).await.unwrap(), 5);
+        assert_eq!(
+            *document.fetch_early(&second, &env, async { fetch_success(5) }).await.unwrap(),
+            5
+        );
     }
 
     #[test]

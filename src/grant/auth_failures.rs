@@ -111,7 +111,10 @@ mod tests {
     use crate::testing::env::{ManualClock, SeededEntropy};
     use std::time::Duration;
 
-    fn mistakes(failed: u32, inactive: u32) -> (AuthFailureLimiter, Arc<ManualClock>) {
+    fn limiter_after_failures(
+        failed: u32,
+        inactive: u32,
+    ) -> (AuthFailureLimiter, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
         let count = |count| NonZeroU32::new(count).unwrap();
@@ -129,7 +132,7 @@ mod tests {
 
     #[test]
     fn failures_up_to_the_limit_and_then_one_for_each_wait() {
-        let (mistakes, clock) = mistakes(3, 600);
+        let (mistakes, clock) = limiter_after_failures(3, 600);
         let failed = |id: &str| {
             mistakes
                 .count_failed_authentication(Some(&id.into()), ErrorCode::ClientAuthentication)
@@ -161,7 +164,7 @@ mod tests {
 
     #[test]
     fn errors_of_the_hub_are_no_authentication_failures() {
-        let (mistakes, _) = mistakes(1, 1);
+        let (mistakes, _) = limiter_after_failures(1, 1);
         for _ in 0..5 {
             let code = mistakes.count_failed_authentication(None, ErrorCode::ClientKeysUnavailable);
             assert_eq!(code, (ErrorCode::ClientKeysUnavailable, None));

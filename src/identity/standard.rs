@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_the_right_form_passes() {
+    fn well_formed_claims_are_accepted() {
         let good = json!({
             "name": "Jane Doe", "middle_name": "M.", "nickname": "J", "profile": "https://op.example/jane",
             "picture": "https://op.example/jane.png", "website": "http://jane.example", "zoneinfo": "Europe/Paris",
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_is_left_out() {
+    fn malformed_claims_are_omitted() {
         for (claim, wrong) in [
             ("name", json!(["Jane"])),
             ("name", json!("")),

@@ -57,7 +57,7 @@ fn the_language_is_the_one_asked_else_the_default() {
 }
 
 #[test]
-fn the_user_s_own_choice_goes_before_all_else() {
+fn the_users_choice_of_language_has_precedence() {
     let ui_locales = ["en".to_owned()];
     for (chosen, expected) in [("ar", "ar"), ("xx", "en"), ("<b>", "en"), ("", "en")] {
         let locale = languages().negotiate(Some(chosen), &ui_locales, Some("it"));

@@ -170,7 +170,7 @@ mod tests {
     }
 
     /// Here, a hint is the id of its audience, or `bad`.
-    fn ask(pairs: &[(&str, &str)]) -> Result<LogoutRequest, ErrorCode> {
+    fn validate_pairs(pairs: &[(&str, &str)]) -> Result<LogoutRequest, ErrorCode> {
         let params = Params::new(
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         );
@@ -180,14 +180,17 @@ mod tests {
         })
     }
 
-    fn whole<'a>(hint: &'a str, more: &[(&'a str, &'a str)]) -> Result<LogoutRequest, ErrorCode> {
+    fn validate_complete<'a>(
+        hint: &'a str,
+        more: &[(&'a str, &'a str)],
+    ) -> Result<LogoutRequest, ErrorCode> {
         let mut pairs =
             vec![("id_token_hint", hint), ("post_logout_redirect_uri", URI), ("state", STATE)];
         for (name, value) in more {
             pairs.retain(|(known, _)| known != name);
             pairs.push((name, value));
         }
-        ask(&pairs)
+        validate_pairs(&pairs)
     }
 
     fn location(outcome: Result<LogoutRequest, ErrorCode>) -> Option<String> {
@@ -201,17 +204,21 @@ mod tests {
     #[test]
     fn a_whole_request_is_read() {
         let expected = format!("{URI}&state={}", STATE.replace(' ', "%20"));
-        assert_eq!(location(whole("sp", &[])), Some(expected.clone()));
+        assert_eq!(location(validate_complete("sp", &[])), Some(expected.clone()));
         assert_eq!(
-            location(whole(
+            location(validate_complete(
                 "sp",
                 &[("client_id", "sp"), ("logout_hint", "x"), ("ui_locales", "fr")]
             )),
             Some(expected)
         );
-        assert_eq!(ask(&[]), Ok(LogoutRequest::Anonymous));
+        assert_eq!(validate_pairs(&[]), Ok(LogoutRequest::Anonymous));
         assert_eq!(
-            ask(&[("state", "s"), ("client_id", "sp"), ("post_logout_redirect_uri", "")]),
+            validate_pairs(&[
+                ("state", "s"),
+                ("client_id", "sp"),
+                ("post_logout_redirect_uri", "")
+            ]),
             Ok(LogoutRequest::Anonymous)
         );
     }
@@ -223,42 +230,54 @@ mod tests {
         for (case, asked, code) in [
             (
                 "a URI without a hint",
-                ask(&[("post_logout_redirect_uri", URI)]),
+                validate_pairs(&[("post_logout_redirect_uri", URI)]),
                 ErrorCode::LogoutHintMissing,
             ),
-            ("a bad hint", whole("bad", &[]), ErrorCode::LogoutHintInvalid),
-            ("a hint for an unknown client", whole("unknown", &[]), ErrorCode::LogoutHintAudience),
-            ("a hint for one switched off", whole("off", &[]), ErrorCode::LogoutHintAudience),
+            ("a bad hint", validate_complete("bad", &[]), ErrorCode::LogoutHintInvalid),
+            (
+                "a hint for an unknown client",
+                validate_complete("unknown", &[]),
+                ErrorCode::LogoutHintAudience,
+            ),
+            (
+                "a hint for one switched off",
+                validate_complete("off", &[]),
+                ErrorCode::LogoutHintAudience,
+            ),
             (
                 "another client_id",
-                whole("sp", &[("client_id", "plain")]),
+                validate_complete("sp", &[("client_id", "plain")]),
                 ErrorCode::LogoutClientIdDiffers,
             ),
             (
                 "no URI",
-                whole("sp", &[("post_logout_redirect_uri", "")]),
+                validate_complete("sp", &[("post_logout_redirect_uri", "")]),
                 ErrorCode::PostLogoutUriMissing,
             ),
-            ("no state", whole("sp", &[("state", "")]), ErrorCode::LogoutStateMissing),
+            ("no state", validate_complete("sp", &[("state", "")]), ErrorCode::LogoutStateMissing),
             (
                 "31 characters",
-                whole("sp", &[("state", &STATE[1..])]),
+                validate_complete("sp", &[("state", &STATE[1..])]),
                 ErrorCode::LogoutStateTooShort,
             ),
-            ("1025 characters", whole("sp", &[("state", &long)]), ErrorCode::LogoutStateTooLong),
+            (
+                "1025 characters",
+                validate_complete("sp", &[("state", &long)]),
+                ErrorCode::LogoutStateTooLong,
+            ),
             (
                 "no ASCII",
-                whole("sp", &[("state", "état de plus de trente-deux caractères")]),
+                validate_complete("sp", &[("state", "état de plus de trente-deux caractères")]),
                 ErrorCode::LogoutStateCharacters,
             ),
             (
                 "a line end",
-                whole("sp", &[("state", "a state of thirty-two characters\r\nx")]),
+                validate_complete("sp", &[("state", "a state of thirty-two characters\r\nx")]),
                 ErrorCode::LogoutStateCharacters,
             ),
             (
                 "a bad hint goes first",
-                whole("bad", &[("state", ""), ("client_id", "x")]),
+                validate_complete("bad", &[("state", ""), ("client_id", "x")]),
                 ErrorCode::LogoutHintInvalid,
             ),
         ] {
@@ -271,9 +290,9 @@ mod tests {
             ("client_id", ErrorCode::Repeated(Param::LogoutClientId)),
             ("ui_locales", ErrorCode::Repeated(Param::LogoutUiLocales)),
         ] {
-            assert_eq!(ask(&[(name, "a"), (name, "a")]), Err(code), "{name}");
+            assert_eq!(validate_pairs(&[(name, "a"), (name, "a")]), Err(code), "{name}");
         }
-        assert!(whole("sp", &[("state", &long[1..])]).is_ok());
+        assert!(validate_complete("sp", &[("state", &long[1..])]).is_ok());
     }
 
     #[test]
@@ -290,19 +309,19 @@ mod tests {
             "https://sp.example@evil.example/out?tenant=7",
             "https://evil.example/",
         ] {
-            let asked = whole("sp", &[("post_logout_redirect_uri", uri)]);
+            let asked = validate_complete("sp", &[("post_logout_redirect_uri", uri)]);
             assert_eq!(asked, Err(ErrorCode::PostLogoutUriNotRegistered), "{uri}");
         }
     }
 
     #[test]
     fn where_they_are_optional_what_is_sent_is_still_checked() {
-        assert_eq!(location(ask(&[("id_token_hint", "plain")])), None);
-        assert_eq!(location(ask(&[("id_token_hint", "plain"), ("state", "s")])), None);
+        assert_eq!(location(validate_pairs(&[("id_token_hint", "plain")])), None);
+        assert_eq!(location(validate_pairs(&[("id_token_hint", "plain"), ("state", "s")])), None);
         let short = [("id_token_hint", "plain"), ("post_logout_redirect_uri", URI), ("state", "s")];
-        assert_eq!(location(ask(&short)), Some(format!("{URI}&state=s")));
-        assert_eq!(location(ask(&short[..2])), Some(URI.to_owned()));
-        let foreign = ask(&[
+        assert_eq!(location(validate_pairs(&short)), Some(format!("{URI}&state=s")));
+        assert_eq!(location(validate_pairs(&short[..2])), Some(URI.to_owned()));
+        let foreign = validate_pairs(&[
             ("id_token_hint", "plain"),
             ("post_logout_redirect_uri", "https://evil.example/"),
         ]);
@@ -312,8 +331,8 @@ mod tests {
     proptest! {
         // R172
         #[test]
-        fn state_comes_back_character_for_character(state in "[ -~]{32,128}") {
-            let location = location(whole("sp", &[("state", &state)])).unwrap();
+        fn state_is_returned_character_for_character(state in "[ -~]{32,128}") {
+            let location = location(validate_complete("sp", &[("state", &state)])).unwrap();
             let url = url::Url::parse(&location).unwrap();
             let values: Vec<_> = url.query_pairs().into_owned().collect();
             prop_assert_eq!(values, vec![("tenant".to_owned(), "7".to_owned()), ("state".to_owned(), state)]);

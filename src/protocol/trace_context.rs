@@ -132,7 +132,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_again(
+        fn a_formatted_header_is_parsed_again(
             trace in 1..=u128::MAX,
             span in 1..=u64::MAX,
             sampled: bool,
@@ -152,7 +152,7 @@ mod tests {
 
         /// Parsing version 00 and printing it is the identity.
         #[test]
-        fn what_is_read_is_printed_alike(text in "00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]") {
+        fn a_parsed_header_is_formatted_unchanged(text in "00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]") {
             if let Some(context) = TraceContext::parse(&text) {
                 prop_assert_eq!(context.to_string(), text);
             }

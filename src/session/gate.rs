@@ -11,7 +11,7 @@ use crate::assurance::{AcrCheck, Level};
 pub struct GateInput {
     pub service_provider: ServiceProviderStatus,
     pub connector: ConnectorStatus,
-    pub pairing: Pairing,
+    pub access: ConnectorAccess,
 }
 
 /// Whether the service provider is active.
@@ -42,7 +42,7 @@ pub enum ConnectorStatus {
 
 /// Whether the service provider may use the connector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pairing {
+pub enum ConnectorAccess {
     Allowed,
     /// The service provider's file excludes this connector.
     ExcludedByServiceProvider,
@@ -118,13 +118,15 @@ pub fn check_gate(input: &GateInput, at: AcrCheck) -> Result<(), UnavailableReas
     };
     let is_unproven = matches!(at, AcrCheck::Requested(demand) if demand.reauthentication)
         && !input.proves_reauthentication();
-    match input.pairing {
-        Pairing::ExcludedByServiceProvider => Err(UnavailableReason::ExcludedByServiceProvider),
-        Pairing::BlockedByOperator => Err(UnavailableReason::BlockedForServiceProvider),
-        Pairing::Allowed if level > highest => Err(UnavailableReason::LevelTooHigh),
-        Pairing::Allowed if level < lowest => Err(UnavailableReason::LevelTooLow),
-        Pairing::Allowed if is_unproven => Err(UnavailableReason::ReauthenticationUnproven),
-        Pairing::Allowed => Ok(()),
+    match input.access {
+        ConnectorAccess::ExcludedByServiceProvider => {
+            Err(UnavailableReason::ExcludedByServiceProvider)
+        }
+        ConnectorAccess::BlockedByOperator => Err(UnavailableReason::BlockedForServiceProvider),
+        ConnectorAccess::Allowed if level > highest => Err(UnavailableReason::LevelTooHigh),
+        ConnectorAccess::Allowed if level < lowest => Err(UnavailableReason::LevelTooLow),
+        ConnectorAccess::Allowed if is_unproven => Err(UnavailableReason::ReauthenticationUnproven),
+        ConnectorAccess::Allowed => Ok(()),
     }
 }
 
@@ -137,13 +139,13 @@ mod tests {
     const OPEN: GateInput = GateInput {
         service_provider: ServiceProviderStatus::Active,
         connector: ConnectorStatus::On { lowest: Eidas2, highest: Eidas2, reauthenticates: true },
-        pairing: Pairing::Allowed,
+        access: ConnectorAccess::Allowed,
     };
 
     #[test]
     fn refusals_by_table() {
         let inactive = GateInput { service_provider: ServiceProviderStatus::Inactive, ..OPEN };
-        let blocked = GateInput { pairing: Pairing::ExcludedByServiceProvider, ..OPEN };
+        let blocked = GateInput { access: ConnectorAccess::ExcludedByServiceProvider, ..OPEN };
         for (input, level, answer) in [
             (OPEN, Eidas2, Ok(())),
             (OPEN, Eidas3, Err(UnavailableReason::LevelTooHigh)),
@@ -175,7 +177,7 @@ mod tests {
             (blocked, Eidas2, Err(UnavailableReason::ExcludedByServiceProvider)),
             (blocked, Eidas3, Err(UnavailableReason::ExcludedByServiceProvider)),
             (
-                GateInput { pairing: Pairing::BlockedByOperator, ..OPEN },
+                GateInput { access: ConnectorAccess::BlockedByOperator, ..OPEN },
                 Eidas2,
                 Err(UnavailableReason::BlockedForServiceProvider),
             ),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::identity::Claim;
 use crate::session::gate::{
-    ConnectorStatus, GateInput, Pairing, ServiceProviderStatus, UnavailableReason,
+    ConnectorAccess, ConnectorStatus, GateInput, ServiceProviderStatus, UnavailableReason,
 };
 use crate::testing::samples::angela;
 use Level::{Eidas1, Eidas2, Eidas3};
@@ -41,12 +41,16 @@ fn open() -> GateInput {
     GateInput {
         service_provider: ServiceProviderStatus::Active,
         connector: ConnectorStatus::On { lowest: Eidas1, highest: Eidas3, reauthenticates: true },
-        pairing: Pairing::Allowed,
+        access: ConnectorAccess::Allowed,
     }
 }
 
 /// Requests reuse of a session of this age that was last used at its start.
-fn after(age: Duration, session: &Session, request: &ReuseRequest) -> Result<Level, ReuseError> {
+fn reuse_after(
+    age: Duration,
+    session: &Session,
+    request: &ReuseRequest,
+) -> Result<Level, ReuseError> {
     check_reuse(
         session,
         request,
@@ -59,7 +63,7 @@ fn after(age: Duration, session: &Session, request: &ReuseRequest) -> Result<Lev
 #[test]
 fn a_plain_request_is_answered_from_the_session() {
     assert_eq!(
-        after(minutes(5), &session(Eidas1), &reuse_request(Platform::Standard, Eidas1)),
+        reuse_after(minutes(5), &session(Eidas1), &reuse_request(Platform::Standard, Eidas1)),
         Ok(Eidas1)
     );
 }
@@ -123,14 +127,18 @@ fn a_request_that_demands_more_is_refused_by_table() {
             Err(ReuseError::LoginRequested),
         ),
     ] {
-        assert_eq!(after(Duration::from_secs(300), &session(Eidas1), &request), answer, "{case}");
+        assert_eq!(
+            reuse_after(Duration::from_secs(300), &session(Eidas1), &request),
+            answer,
+            "{case}"
+        );
     }
 }
 
 #[test]
 fn max_age_zero_is_prompt_login_even_in_the_same_millisecond() {
     let request = ReuseRequest { max_age: Some(0), ..reuse_request(Platform::Standard, Eidas1) };
-    assert_eq!(after(Duration::ZERO, &session(Eidas1), &request), Err(ReuseError::TooOld));
+    assert_eq!(reuse_after(Duration::ZERO, &session(Eidas1), &request), Err(ReuseError::TooOld));
 }
 
 #[test]
@@ -144,7 +152,7 @@ fn eidas3_is_never_reused() {
         (Eidas2, Platform::Standard, Eidas2, Err(ReuseError::LevelTooLow)),
     ] {
         assert_eq!(
-            after(minutes(1), &session(held), &reuse_request(platform, level)),
+            reuse_after(minutes(1), &session(held), &reuse_request(platform, level)),
             answer,
             "{held:?} on {platform:?} for {level:?}"
         );
@@ -165,7 +173,7 @@ fn reuse_checks_the_gate_again() {
             UnavailableReason::ConnectorUnknown,
         ),
         (
-            GateInput { pairing: Pairing::ExcludedByServiceProvider, ..open() },
+            GateInput { access: ConnectorAccess::ExcludedByServiceProvider, ..open() },
             UnavailableReason::ExcludedByServiceProvider,
         ),
         (
@@ -173,7 +181,7 @@ fn reuse_checks_the_gate_again() {
             UnavailableReason::ConnectorBlocked,
         ),
         (
-            GateInput { pairing: Pairing::BlockedByOperator, ..open() },
+            GateInput { access: ConnectorAccess::BlockedByOperator, ..open() },
             UnavailableReason::BlockedForServiceProvider,
         ),
         // The connector's highest level was lowered since.
@@ -228,7 +236,7 @@ fn limits_by_table() {
     ] {
         let mut session = session(level);
         session.record_use(START + minutes(last_used));
-        let answer = after(age, &session, &reuse_request(platform, level));
+        let answer = reuse_after(age, &session, &reuse_request(platform, level));
         assert_eq!(
             answer,
             if alive { Ok(level) } else { Err(ReuseError::Expired) },
@@ -255,7 +263,7 @@ fn on_high_the_ten_minutes_start_at_the_authentication() {
         old.expires_at(&SessionLimits::for_platform(Platform::Standard)),
         START + minutes(30)
     );
-    let answer = after(
+    let answer = reuse_after(
         minutes(1),
         &old,
         &ReuseRequest { max_age: Some(3600), ..reuse_request(Platform::Standard, Eidas1) },

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_comes_back_unchanged() {
+    fn every_name_is_decoded_unchanged() {
         let hash = digest::fingerprint("a token");
         // The last character of 43 has two bits too many; only one spelling is canonical.
         let aliases = (0..=u8::MAX)

@@ -68,7 +68,7 @@ impl Server {
     }
 
     /// As configured by a file, which is written first; the server may write it again.
-    pub fn of_file(
+    pub fn for_file(
         program: &'static str,
         port: u16,
         folder: TempDir,

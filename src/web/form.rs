@@ -300,7 +300,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_encoded_comes_back(pairs in prop::collection::vec((".{0,8}", ".{0,8}"), 0..6)) {
+        fn encoded_values_are_decoded_unchanged(pairs in prop::collection::vec((".{0,8}", ".{0,8}"), 0..6)) {
             let text = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&pairs).finish();
             prop_assert_eq!(parse_query(&text), Ok(Params::new(pairs)));
         }

@@ -39,7 +39,7 @@ fn functions_named_of(sources: &[Source]) -> Vec<String> {
 }
 
 #[test]
-fn a_public_type_name_stands_for_one_type() {
+fn a_public_type_name_is_used_once() {
     assert!(SHARED_NAMES.len() <= MAX_SHARED_NAMES);
     assert_none(&repeated_types(sources()));
 }

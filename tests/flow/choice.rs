@@ -251,7 +251,7 @@ async fn a_forged_last_choice_shows_nothing_that_may_not_be_chosen() {
 }
 
 #[actix_web::test]
-async fn what_browsers_still_hold_ends_when_the_operator_no_longer_wants_it() {
+async fn remembered_choices_are_removed_when_the_operator_disables_them() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     browser.plant(LAST, "belvedere");

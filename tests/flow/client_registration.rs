@@ -212,7 +212,7 @@ async fn a_client_reads_updates_and_deletes_its_registration() {
 }
 
 #[actix_web::test]
-async fn what_the_pages_do_not_show_is_not_registered() {
+async fn metadata_that_no_page_shows_is_not_registered() {
     let hub = TestHub::with(OPEN).await;
     let mut sent = metadata();
     for member in ["logo_uri", "policy_uri", "tos_uri"] {

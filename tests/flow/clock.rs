@@ -31,7 +31,7 @@ async fn a_login_is_over_at_exactly_its_life() {
 }
 
 #[actix_web::test]
-async fn a_yes_that_comes_too_late_gives_no_code() {
+async fn late_consent_gives_no_code() {
     let hub = TestHub::start().await;
     for (late, code) in [(false, None), (true, Some("Y420006"))] {
         let browser = hub.browser();
@@ -59,7 +59,7 @@ async fn a_yes_that_comes_too_late_gives_no_code() {
 }
 
 #[actix_web::test]
-async fn an_answer_of_the_identity_provider_that_comes_too_late_is_refused() {
+async fn a_late_callback_is_refused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;

@@ -327,7 +327,7 @@ async fn prompt_none_is_answered_from_the_session_alone() {
 }
 
 #[actix_web::test]
-async fn who_authenticates_again_has_a_later_auth_time_and_who_does_not_has_the_same() {
+async fn a_new_authentication_has_a_later_auth_time_and_a_reused_one_the_same() {
     let hub = hub().await;
     let browser = hub.browser();
     let plain = Authorize::least("kiosk", "openid");

@@ -309,7 +309,7 @@ async fn while_the_store_is_away_blocks_hold_and_none_is_set_by_halves() {
 
 /// A browser that sends its callback again while a hub works on it, and the others hear of that.
 #[actix_web::test]
-async fn a_callback_that_comes_to_every_hub_at_once_is_one_login_and_no_hub_reports_an_error() {
+async fn a_callback_sent_to_every_hub_at_once_is_one_login_and_no_hub_reports_an_error() {
     let server = Server::start(&[]);
     let (hub, _) = TestHub::several(3, &on(&server)).await;
     for _ in 0..10 {

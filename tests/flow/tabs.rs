@@ -9,7 +9,7 @@ use super::hub::TestHub;
 use super::service::{Authorize, STATE};
 
 #[actix_web::test]
-async fn of_ten_tabs_eight_finish_and_two_get_an_error() {
+async fn eight_of_ten_tabs_finish_and_two_get_an_error() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let mut tabs = Vec::new();
@@ -48,7 +48,7 @@ async fn choosing_again_closes_the_older_attempt() {
 }
 
 #[actix_web::test]
-async fn the_way_on_leads_to_where_the_login_stands() {
+async fn the_continue_link_leads_to_the_current_step_of_the_login() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let choice = browser.authorize(&Authorize::by("bakery")).await;

@@ -3,15 +3,15 @@
 
 mod attacks;
 mod digital_credentials;
+mod forged_presentations;
 mod identities;
-mod lies;
 mod mdoc;
 mod other_device;
 mod responses;
 pub mod scripted;
 mod settings;
 mod several_hubs;
-mod stored;
+mod stored_records;
 
 use actix_web::test::TestRequest;
 use openssl::x509::X509;
@@ -110,7 +110,7 @@ async fn the_request_has_what_the_operator_configured() {
 }
 
 #[actix_web::test]
-async fn a_user_who_declines_in_the_wallet_comes_back_to_the_choice() {
+async fn a_user_who_declines_in_the_wallet_returns_to_the_choice() {
     let wallet = Wallet::new();
     let hub = wallet.hub("").await;
     for is_encrypted in [true, false] {

@@ -187,7 +187,7 @@ async fn a_bad_file_is_one_line_when_it_turns_bad_and_one_when_it_is_fixed() {
 }
 
 #[actix_web::test]
-async fn keys_that_can_not_be_fetched_are_one_line_and_a_gauge_that_stands_still() {
+async fn unfetchable_keys_log_one_line_and_leave_the_gauge_unchanged() {
     let publisher = Publisher::start();
     let hub = TestHub::high(&[("vault", publisher.file())]).await;
     let log = Log::begin();

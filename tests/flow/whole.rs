@@ -127,7 +127,7 @@ async fn one_person_has_one_sub_at_a_service_and_another_at_the_next() {
 }
 
 #[actix_web::test]
-async fn state_comes_back_byte_for_byte() {
+async fn state_is_returned_byte_for_byte() {
     let hub = TestHub::start().await;
     let state: String = (b' '..=b'~').map(char::from).collect();
     let request = Authorize::by("bakery").with("state", &state);

@@ -51,7 +51,7 @@ fn replication(node: &Server, name: &str) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_cluster_over_tls_that_loses_a_primary_goes_on_and_spent_stays_spent() {
+async fn a_tls_cluster_that_loses_a_primary_continues_and_spent_codes_stay_spent() {
     let folder = tempfile::tempdir().unwrap();
     certificates(folder.path());
     let file = |name: &str| folder.path().join(name).display().to_string();

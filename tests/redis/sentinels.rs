@@ -52,7 +52,7 @@ fn sentinels(folder: Option<&Path>) -> (Server, Server, Vec<(Server, u16)>) {
             folder.path().display()
         );
         (
-            Server::of_file("redis-sentinel", port, folder, &text, &[]),
+            Server::for_file("redis-sentinel", port, folder, &text, &[]),
             if tls.is_empty() { port } else { other },
         )
     };
@@ -144,7 +144,7 @@ async fn a_sentinel_that_has_not_heard_of_the_new_primary_is_outvoted() {
         folder.path().display(),
         old.port
     );
-    let behind = Server::of_file("redis-sentinel", port, folder, &text, &[]);
+    let behind = Server::for_file("redis-sentinel", port, folder, &text, &[]);
     let ports: Vec<u16> = std::iter::once(behind.port)
         .chain(sentinels.iter().take(2).map(|(_, port)| *port))
         .collect();

@@ -147,7 +147,7 @@ async fn expired_blocks_are_dropped_at_the_next_change() {
 }
 
 #[tokio::test]
-async fn of_many_changes_at_once_none_is_lost() {
+async fn concurrent_changes_lose_nothing() {
     let hub = Hub::new();
     let blocks = hub.blocks();
     let (lifted, _) = blocks.add(block("lifted", None)).await.unwrap();

@@ -310,7 +310,7 @@ async fn retry_after_is_honoured() {
 }
 
 #[actix::test]
-async fn where_all_fail_at_once_none_is_disabled_and_the_network_is_reported() {
+async fn if_all_fail_at_once_the_network_is_reported_and_none_is_disabled() {
     tokio::time::pause();
     let hub = TestHub::alone(4);
     hub.use_it(2);

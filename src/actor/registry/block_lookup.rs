@@ -52,8 +52,8 @@ impl GateSnapshot {
             {
                 gate::GateInput { connector: gate::ConnectorStatus::Blocked, ..facts }
             }
-            Some(BlockTarget::Only(_)) if facts.pairing == gate::Pairing::Allowed => {
-                gate::GateInput { pairing: gate::Pairing::BlockedByOperator, ..facts }
+            Some(BlockTarget::Only(_)) if facts.access == gate::ConnectorAccess::Allowed => {
+                gate::GateInput { access: gate::ConnectorAccess::BlockedByOperator, ..facts }
             }
             Some(BlockTarget::Everyone | BlockTarget::Only(_)) => facts,
         }

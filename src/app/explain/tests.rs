@@ -8,7 +8,7 @@ use crate::protocol::registration::ProtocolRules;
 const ON: gate::GateInput = gate::GateInput {
     service_provider: gate::ServiceProviderStatus::Active,
     connector: gate::ConnectorStatus::On { lowest: Eidas1, highest: Eidas3, reauthenticates: true },
-    pairing: gate::Pairing::Allowed,
+    access: gate::ConnectorAccess::Allowed,
 };
 
 fn agreement(
@@ -41,7 +41,7 @@ fn wide() -> AcrPolicy {
     )
 }
 
-fn words(
+fn explain_levels(
     platform: Platform,
     acr_values: &str,
     facts: &gate::GateInput,
@@ -77,7 +77,7 @@ fn explanation(platform: Platform, acr_values: &str, decision: LevelDecision) ->
 #[test]
 fn on_standard_in_words() {
     assert_eq!(
-        words(Platform::Standard, "eidas1", &ON, &wide()),
+        explain_levels(Platform::Standard, "eidas1", &ON, &wide()),
         "bakery requests acr_values \"eidas1\" on the standard platform through amandier:
 - requested: eidas1, the lowest level that the request accepts
 - sent to the identity provider: acr_values=low
@@ -99,7 +99,7 @@ fn on_standard_in_words() {
 #[test]
 fn on_high_in_words() {
     assert_eq!(
-        words(Platform::High, "eidas3", &ON, &wide()),
+        explain_levels(Platform::High, "eidas3", &ON, &wide()),
         "bakery requests acr_values \"eidas3\" on the high platform through amandier:
 - requested: eidas3, the lowest level that the request accepts
 - sent to the identity provider: acr_values=high
@@ -240,10 +240,10 @@ fn levels_of_each_step_by_table() {
 #[test]
 fn a_file_without_acr_values_and_with_ignored_acr_is_explained() {
     let silent = AcrPolicy { sends_acr_values: false, ..wide() };
-    let said = words(Platform::Standard, "eidas1", &ON, &silent);
+    let said = explain_levels(Platform::Standard, "eidas1", &ON, &silent);
     assert!(said.contains("no acr_values, because its file has send = false"), "{said}");
     let ignoring = AcrPolicy { ignores_acr: true, ..agreement(Eidas1, Eidas1, &[], Some(Eidas1)) };
-    let said = words(Platform::Standard, "eidas1", &ON, &ignoring);
+    let said = explain_levels(Platform::Standard, "eidas1", &ON, &ignoring);
     assert!(
         said.contains("- any other acr is accepted: the service provider sees acr eidas1"),
         "{said}"
@@ -255,7 +255,8 @@ fn reasons_for_rejection_by_table() {
     let inactive =
         gate::GateInput { service_provider: gate::ServiceProviderStatus::Inactive, ..ON };
     let off = gate::GateInput { connector: gate::ConnectorStatus::Off, ..ON };
-    let blocked = gate::GateInput { pairing: gate::Pairing::ExcludedByServiceProvider, ..ON };
+    let blocked =
+        gate::GateInput { access: gate::ConnectorAccess::ExcludedByServiceProvider, ..ON };
     let low = gate::GateInput {
         connector: gate::ConnectorStatus::On {
             lowest: Eidas1,
@@ -278,7 +279,7 @@ fn reasons_for_rejection_by_table() {
         (Platform::High, "eidas2", blocked, "the service provider's file excludes the connector"),
         (Platform::High, "eidas2", low, "the level is higher than the connector's highest"),
     ] {
-        let words = words(platform, acr_values, &facts, &wide());
+        let words = explain_levels(platform, acr_values, &facts, &wide());
         assert!(
             words.contains(said) && !words.contains("sees acr"),
             "{acr_values} on {platform:?}: {words}"
@@ -348,7 +349,7 @@ fn a_connector_without_auth_time_is_explained_as_disabled_for_reauthentication()
         gate::ConnectorStatus::On { lowest: Eidas1, highest: Eidas3, reauthenticates: false };
     let line = "with prompt=login or max_age it is disabled";
     assert!(
-        words(
+        explain_levels(
             Platform::Standard,
             "eidas1",
             &gate::GateInput { connector: unproven, ..ON },
@@ -356,7 +357,7 @@ fn a_connector_without_auth_time_is_explained_as_disabled_for_reauthentication()
         )
         .contains(line)
     );
-    assert!(!words(Platform::Standard, "eidas1", &ON, &wide()).contains(line));
+    assert!(!explain_levels(Platform::Standard, "eidas1", &ON, &wide()).contains(line));
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl ApplicationRegistration {
             ("{post_logout_redirect_uri}", quoted(&self.post_logout_redirect_uri)),
             ("{secret}", secret.to_owned()),
         ];
-        fill(include_str!("application.toml"), &values)
+        fill_template(include_str!("application.toml"), &values)
     }
 }
 
@@ -135,7 +135,7 @@ fn settings(options: &InitOptions) -> String {
         ("{port}", options.port.to_string()),
         ("{private_port}", options.private_port.to_string()),
     ];
-    fill(include_str!("settings.toml"), &values)
+    fill_template(include_str!("settings.toml"), &values)
 }
 
 fn application(registration: &ApplicationRegistration) -> String {
@@ -148,7 +148,7 @@ fn sandbox(platform: Platform) -> String {
     let level = |level: Option<&Level>| quoted(level.map_or("", |level| level.as_str()));
     let levels = platform.levels();
     let values = [("{lowest}", level(levels.first())), ("{highest}", level(levels.last()))];
-    fill(include_str!("sandbox.toml"), &values)
+    fill_template(include_str!("sandbox.toml"), &values)
 }
 
 /// Returns an authorization request of the service provider (RFC 6749 §4.1.1, RFC 7636).
@@ -170,7 +170,7 @@ fn login_url(issuer: &str, options: &InitOptions, env: &Env) -> String {
 }
 
 /// Replaces each placeholder of a template.
-fn fill(template: &str, values: &[(&str, String)]) -> String {
+fn fill_template(template: &str, values: &[(&str, String)]) -> String {
     values.iter().fold(template.to_owned(), |text, (name, value)| text.replace(name, value))
 }
 

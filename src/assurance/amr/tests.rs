@@ -13,12 +13,12 @@ fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
 
-fn owned(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     words(text).into_iter().map(str::to_owned).collect()
 }
 
 fn gathered(sent: &str, mfa_means: &str) -> GatheredEvidence {
-    AmrEvidence::gather(&UpstreamAmr::from_methods(&words(sent)), &[], &owned(mfa_means))
+    AmrEvidence::gather(&UpstreamAmr::from_methods(&words(sent)), &[], &split_words(mfa_means))
 }
 
 fn out(sent: &str, mfa_means: &str) -> String {
@@ -98,7 +98,7 @@ fn outgoing_by_table() {
 }
 
 #[test]
-fn what_is_not_believed_is_dropped_and_counted_by_reason() {
+fn unaccepted_methods_are_dropped_and_counted_by_reason() {
     let many = "pwd ".repeat(MAX_METHODS) + "otp otp otp";
     for (sent, mfa_means, expected) in [
         ("pwd otp", "", vec![]),
@@ -126,7 +126,8 @@ fn what_is_not_believed_is_dropped_and_counted_by_reason() {
 #[test]
 fn each_value_has_its_origin() {
     let stated = |reported: &UpstreamAmr, list: &str, mfa: &str| {
-        let evidence = AmrEvidence::gather(reported, &owned(list), &owned(mfa)).evidence;
+        let evidence =
+            AmrEvidence::gather(reported, &split_words(list), &split_words(mfa)).evidence;
         evidence.amr_values("hub").iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     };
     for (reported, list, mfa, expected) in [
@@ -169,7 +170,7 @@ fn only_an_absent_claim_counts_as_absent() {
     ] {
         assert_eq!(UpstreamAmr::from_claim(claim.as_ref()), reported, "{claim:?}");
     }
-    let gathered = AmrEvidence::gather(&unreadable(2), &owned("pwd"), &[]);
+    let gathered = AmrEvidence::gather(&unreadable(2), &split_words("pwd"), &[]);
     assert_eq!(gathered.dropped, BTreeMap::from([(DropReason::Unreadable, 2)]));
     assert_eq!(
         gathered.evidence.amr_claim("hub"),
@@ -202,9 +203,12 @@ fn a_returned_acr_proves_the_names_that_list_it_and_no_method() {
 
 #[test]
 fn evidence_survives_being_stored() {
-    let evidence =
-        AmrEvidence::gather(&UpstreamAmr::from_methods(&["sc", "mfa"]), &[], &owned("pin sc"))
-            .evidence;
+    let evidence = AmrEvidence::gather(
+        &UpstreamAmr::from_methods(&["sc", "mfa"]),
+        &[],
+        &split_words("pin sc"),
+    )
+    .evidence;
     let stored = serde_json::to_string(&evidence).unwrap();
     assert_eq!(serde_json::from_str::<AmrEvidence>(&stored).unwrap(), evidence);
 }

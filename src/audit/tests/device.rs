@@ -7,8 +7,8 @@ use super::*;
 #[cfg(target_os = "linux")]
 fn a_full_device_stops_new_logins() {
     let world = Fixture::new();
-    struct Full(fs::File);
-    impl Sink for Full {
+    struct FullDevice(fs::File);
+    impl Sink for FullDevice {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             std::io::Write::write(&mut self.0, bytes)
         }
@@ -23,7 +23,7 @@ fn a_full_device_stops_new_logins() {
         }
     }
     let audit = world.begin(
-        Full(fs::File::create("/dev/full").unwrap()),
+        FullDevice(fs::File::create("/dev/full").unwrap()),
         LogEnd::default(),
         WhenFull::Stop,
     );

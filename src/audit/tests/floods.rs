@@ -9,9 +9,9 @@ use super::{Fixture, finding_kinds, names, received, verify};
 use crate::env::Timestamp;
 
 /// Disk that hangs for a while, as with each checkpoint.
-struct Hanging(Arc<Mutex<()>>, MemorySink);
+struct HangingDisk(Arc<Mutex<()>>, MemorySink);
 
-impl Sink for Hanging {
+impl Sink for HangingDisk {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let _moves = self.0.lock();
         self.1.write(bytes)
@@ -45,7 +45,7 @@ fn a_flood_of_bad_requests_stops_no_login_and_displaces_no_event() {
     let audit = {
         let _hangs = gate.lock().unwrap();
         let audit = world.begin(
-            Hanging(Arc::clone(&gate), memory.clone()),
+            HangingDisk(Arc::clone(&gate), memory.clone()),
             LogEnd::default(),
             WhenFull::Stop,
         );

@@ -155,7 +155,7 @@ fn read_proof(path: &Path) -> Result<LoginProof, String> {
     };
     read.map_err(|error| read_error(path, error))?;
     serde_json::from_slice(&bytes)
-        .map_err(|error| format!("{} is no proof of an audit event: {error}", path.display()))
+        .map_err(|error| format!("{} is not a proof of an audit event: {error}", path.display()))
 }
 
 fn seq_of(line: &str) -> u64 {

@@ -58,7 +58,7 @@ pub fn printable(text: impl fmt::Display) -> String {
 
 /// Writes a line to standard error.
 pub fn print_error(message: impl fmt::Display) {
-    let name = painted("passerelle:", TextColour::Red, has_colour(&io::stderr()));
+    let name = paint_if("passerelle:", TextColour::Red, has_colour(&io::stderr()));
     let _unread = writeln!(io::stderr(), "{name} {}", printable(message));
 }
 
@@ -80,10 +80,10 @@ pub fn has_colour(stream: &impl IsTerminal) -> bool {
 
 /// Returns a text for standard output, in colour if that is a terminal.
 pub fn paint(text: &str, colour: TextColour) -> String {
-    painted(text, colour, has_colour(&io::stdout()))
+    paint_if(text, colour, has_colour(&io::stdout()))
 }
 
-fn painted(text: &str, colour: TextColour, has_colour: bool) -> String {
+fn paint_if(text: &str, colour: TextColour, has_colour: bool) -> String {
     let colour = match colour {
         TextColour::Green => AnsiColor::Green,
         TextColour::Yellow => AnsiColor::Yellow,

@@ -40,7 +40,7 @@ impl ErrorsCommand {
     /// Returns an error if the code is not in the catalogue.
     pub fn run(self) -> CommandResult {
         let unknown = |code: &str| {
-            format!("{code} is no error code of this version: `passerelle errors` lists all")
+            format!("{code} is not an error code of this version: `passerelle errors` lists all")
         };
         match (self.code, self.json) {
             (Some(code), true) => {

@@ -43,7 +43,7 @@ impl StatsCommand {
         }
         if statistics.malformed() > 0 {
             print_error(format_args!(
-                "{} lines are no lines of an audit log and were not counted",
+                "{} lines are not lines of an audit log and were not counted",
                 statistics.malformed()
             ));
         }

@@ -55,9 +55,9 @@ struct StatusView {
 }
 
 /// Logins that had ended at a time.
-struct Reading(Instant, EndedLogins);
+struct EndedLoginsSample(Instant, EndedLogins);
 
-impl Reading {
+impl EndedLoginsSample {
     async fn fetch(hub: &AdminClient) -> Result<(Self, HubStatus), AdminClientError> {
         let status = hub.status().await?;
         Ok((Self(Instant::now(), status.ended_logins.clone()), status))
@@ -94,10 +94,10 @@ impl StatusCommand {
     /// Returns an error if the hub rejects the request or does not answer.
     pub async fn run(self) -> CommandResult<()> {
         let hub = self.hub.connect()?;
-        let (first, _) = Reading::fetch(&hub).await?;
+        let (first, _) = EndedLoginsSample::fetch(&hub).await?;
         if !self.watch || self.json || !std::io::stdout().is_terminal() {
             tokio::time::sleep(READ_INTERVAL).await;
-            let (last, status) = Reading::fetch(&hub).await?;
+            let (last, status) = EndedLoginsSample::fetch(&hub).await?;
             let view = first.view_until(last.0, status);
             if self.json {
                 print_json(&view)?;
@@ -118,11 +118,11 @@ impl StatusCommand {
     }
 }
 
-async fn watch(hub: &AdminClient, first: Reading) -> CommandResult<()> {
+async fn watch(hub: &AdminClient, first: EndedLoginsSample) -> CommandResult<()> {
     let mut readings = VecDeque::from([first]);
     loop {
         tokio::time::sleep(READ_INTERVAL).await;
-        let frame = match Reading::fetch(hub).await {
+        let frame = match EndedLoginsSample::fetch(hub).await {
             Ok((reading, status)) => {
                 let since = readings.front().unwrap_or(&reading);
                 let frame = screen::render_screen(&since.view_until(reading.0, status));
@@ -179,7 +179,7 @@ mod tests {
             pending_registrations: Vec::new(),
         };
         let begin = Instant::now();
-        Reading(begin, ended(before)).view_until(begin + Duration::from_secs(10), status)
+        EndedLoginsSample(begin, ended(before)).view_until(begin + Duration::from_secs(10), status)
     }
 
     #[test]

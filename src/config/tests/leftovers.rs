@@ -3,7 +3,7 @@
 use super::*;
 
 /// Returns the keys of the warnings.
-fn warned(folder: &Folder) -> Vec<String> {
+fn load_warnings(folder: &Folder) -> Vec<String> {
     folder.loaded().warnings.into_iter().map(|warning| warning.key).collect()
 }
 
@@ -16,7 +16,7 @@ fn with_settings(first: &str, last: &str) -> Folder {
 
 #[test]
 fn a_good_folder_has_no_leftovers() {
-    for key in warned(&Folder::good()) {
+    for key in load_warnings(&Folder::good()) {
         assert!(!key.contains("sandbox") && !key.contains("insecure"), "{key}");
     }
 }
@@ -27,7 +27,7 @@ fn a_sandbox_that_is_left_on_a_public_hub_is_a_warning() {
         ("sandbox = true\nsandbox_public = true", "sandbox"),
         ("sandbox_public = true", "sandbox_public"),
     ] {
-        let keys = warned(&with_settings(settings, ""));
+        let keys = load_warnings(&with_settings(settings, ""));
         assert!(keys.iter().any(|warned| warned == key), "{settings}: {keys:?}");
     }
 }
@@ -39,21 +39,21 @@ fn insecure_http_that_is_left_in_a_client_is_a_warning() {
         "client_id",
         "insecure_http = true\nclient_id",
     );
-    assert!(warned(&service).contains(&"insecure_http".to_owned()));
+    assert!(load_warnings(&service).contains(&"insecure_http".to_owned()));
     let archive = "client_id = \"archive\"\nname = { en = \"Archive\" }\nscopes = [\"openid\", \"birthdate\"]\n\
         insecure_http = true\nsecrets = [{ env = \"DATA_PROVIDER_ARCHIVE__SECRET\" }]\n";
     let data = Folder::good().with("data-providers/archive.toml", archive);
-    assert!(warned(&data).contains(&"insecure_http".to_owned()));
+    assert!(load_warnings(&data).contains(&"insecure_http".to_owned()));
     let connector =
         Folder::good().edit("connectors/idp.toml", "client_id", "insecure_http = true\nclient_id");
-    assert!(warned(&connector).contains(&"kind.oidc.insecure_http".to_owned()));
+    assert!(load_warnings(&connector).contains(&"kind.oidc.insecure_http".to_owned()));
 }
 
 #[test]
 fn insecure_http_that_is_left_for_the_register_is_a_warning_unless_it_is_on_this_machine() {
     for (host, is_warned) in [("register.example.org", true), ("localhost:8443", false)] {
         let table = format!("[register.http]\nurl = \"http://{host}/v1\"\ninsecure_http = true");
-        let keys = warned(&with_settings("", &table));
+        let keys = load_warnings(&with_settings("", &table));
         let key = "register.http.insecure_http".to_owned();
         assert_eq!(keys.contains(&key), is_warned, "{host}: {keys:?}");
     }
@@ -65,7 +65,7 @@ fn insecure_http_that_is_left_for_traces_is_a_warning_unless_the_collector_is_on
     for (host, is_warned) in [("collector.example.org", true), ("127.0.0.1", false)] {
         let table =
             format!("[traces]\nendpoint = \"http://{host}:4318/v1/traces\"\ninsecure_http = true");
-        let keys = warned(&with_settings("", &table));
+        let keys = load_warnings(&with_settings("", &table));
         assert_eq!(
             keys.contains(&"traces.insecure_http".to_owned()),
             is_warned,

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn at(seconds: u64) -> Timestamp {
+    fn timestamp(seconds: u64) -> Timestamp {
         Timestamp::from_seconds(seconds)
     }
 
@@ -182,7 +182,7 @@ mod tests {
             },
             reason: format!("{connector} {only:?}"),
             message: Arc::default(),
-            validity: Validity { not_before: from.map(at), not_after: until.map(at) },
+            validity: Validity { not_before: from.map(timestamp), not_after: until.map(timestamp) },
         }
     }
 
@@ -196,7 +196,8 @@ mod tests {
             ("two", "other", true),
             ("three", "sp", false),
         ] {
-            let found = find_block_in_force(&blocks, &connector.into(), &service.into(), at(1));
+            let found =
+                find_block_in_force(&blocks, &connector.into(), &service.into(), timestamp(1));
             assert_eq!(found.is_some(), blocked, "{connector} {service}");
         }
     }
@@ -209,7 +210,7 @@ mod tests {
             block("one", &[], Some(0), None),
         ];
         assert_eq!(
-            find_block_in_force(&blocks, &"one".into(), &"sp".into(), at(1)),
+            find_block_in_force(&blocks, &"one".into(), &"sp".into(), timestamp(1)),
             Some(&blocks[1])
         );
     }
@@ -254,8 +255,8 @@ mod tests {
         #[test]
         fn an_ended_block_is_never_in_force_again(from in 0u64..50, life in 1u64..50, now in 0u64..200, later in 0u64..200) {
             let block = block("one", &[], Some(from), Some(from + life));
-            if block.has_ended(at(now)) {
-                prop_assert!(!block.is_in_force(at(now + later)) && block.has_ended(at(now + later)));
+            if block.has_ended(timestamp(now)) {
+                prop_assert!(!block.is_in_force(timestamp(now + later)) && block.has_ended(timestamp(now + later)));
             }
         }
     }

@@ -169,7 +169,10 @@ mod tests {
     const TOKEN: &str = "https://hub.example/api/v2/token";
     const PUSHED: &str = "https://hub.example/api/v2/par";
 
-    fn accepted(listed: Option<&[&str]>, rules: ProtocolRules) -> impl Fn(Value) -> bool + use<> {
+    fn audience_check(
+        listed: Option<&[&str]>,
+        rules: ProtocolRules,
+    ) -> impl Fn(Value) -> bool + use<> {
         let listed: Option<Vec<String>> =
             listed.map(|listed| listed.iter().map(|text| (*text).to_owned()).collect());
         let audiences = AcceptedAudiences::new(listed.as_deref(), rules);
@@ -178,7 +181,7 @@ mod tests {
 
     #[test]
     fn federation_rules_accept_the_issuer_as_one_string_alone() {
-        let accept = accepted(None, ProtocolRules::Federation);
+        let accept = audience_check(None, ProtocolRules::Federation);
         assert!(accept(json!(ISSUER)));
         for aud in [
             json!(TOKEN),
@@ -195,7 +198,7 @@ mod tests {
 
     #[test]
     fn openid_rules_accept_the_issuer_and_both_endpoints_in_each_shape() {
-        let accept = accepted(None, ProtocolRules::Openid);
+        let accept = audience_check(None, ProtocolRules::Openid);
         for aud in [
             json!(ISSUER),
             json!(TOKEN),
@@ -225,7 +228,7 @@ mod tests {
     fn a_list_in_the_file_takes_the_place_of_the_default_under_both_rules() {
         let behind_a_proxy = "https://internal.example/api/v2/token";
         for rules in [ProtocolRules::Federation, ProtocolRules::Openid] {
-            let accept = accepted(Some(&["token_endpoint", behind_a_proxy]), rules);
+            let accept = audience_check(Some(&["token_endpoint", behind_a_proxy]), rules);
             assert!(
                 accept(json!(TOKEN))
                     && accept(json!(behind_a_proxy))

@@ -114,13 +114,13 @@ mod tests {
 
     const AT: fn(u64) -> Timestamp = Timestamp::from_seconds;
 
-    fn between(begin: Option<u64>, end: Option<u64>) -> Validity {
+    fn validity_between(begin: Option<u64>, end: Option<u64>) -> Validity {
         Validity { not_before: begin.map(AT), not_after: end.map(AT) }
     }
 
     #[test]
     fn the_beginning_belongs_to_it_and_the_end_does_not() {
-        let validity = between(Some(10), Some(20));
+        let validity = validity_between(Some(10), Some(20));
         let just_before = |seconds: u64| Timestamp::from_millis(seconds * 1000 - 1);
         for (now, standing) in [
             (just_before(10), ValidityStatus::NotYetValid),
@@ -131,8 +131,8 @@ mod tests {
             assert_eq!(validity.status_at(now), standing, "{now:?}");
         }
         assert_eq!(Validity::default().status_at(AT(0)), ValidityStatus::Valid);
-        assert_eq!(between(None, Some(20)).status_at(AT(0)), ValidityStatus::Valid);
-        assert_eq!(between(Some(10), None).status_at(AT(u64::MAX)), ValidityStatus::Valid);
+        assert_eq!(validity_between(None, Some(20)).status_at(AT(0)), ValidityStatus::Valid);
+        assert_eq!(validity_between(Some(10), None).status_at(AT(u64::MAX)), ValidityStatus::Valid);
     }
 
     #[test]
@@ -141,14 +141,17 @@ mod tests {
         assert_eq!(first_exceeding(2, &[open, open]), None);
         assert_eq!(first_exceeding(2, &[open, open, open]), Some(0));
         let chain = [
-            between(None, Some(20)),
-            between(Some(10), Some(30)),
-            between(Some(20), Some(40)),
-            between(Some(30), None),
+            validity_between(None, Some(20)),
+            validity_between(Some(10), Some(30)),
+            validity_between(Some(20), Some(40)),
+            validity_between(Some(30), None),
         ];
         assert_eq!(first_exceeding(2, &chain), None, "each begins where another ends");
-        let crowded =
-            [between(None, Some(21)), between(Some(10), Some(30)), between(Some(20), None)];
+        let crowded = [
+            validity_between(None, Some(21)),
+            validity_between(Some(10), Some(30)),
+            validity_between(Some(20), None),
+        ];
         assert_eq!(first_exceeding(2, &crowded), Some(2));
     }
 

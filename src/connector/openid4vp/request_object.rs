@@ -168,6 +168,6 @@ fn read_verifier_info(kind: &Openid4vpKind) -> Result<Option<Value>, ConnectorCo
     let Some(path) = &kind.verifier_info else { return Ok(None) };
     match serde_json::from_slice(&read_file(key, path)?) {
         Ok(info @ Value::Array(_)) => Ok(Some(info)),
-        _ => Err(ConnectorConfigError::new(key, "the file is no JSON array of attestations")),
+        _ => Err(ConnectorConfigError::new(key, "the file is not a JSON array of attestations")),
     }
 }

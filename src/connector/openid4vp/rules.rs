@@ -130,7 +130,7 @@ fn check_credentials(kind: &Openid4vpKind, check: &mut KindCheck<'_>) {
         let claims = credential.claims.iter().chain(&credential.optional_claims);
         for claim in claims.filter(|claim| ClaimPath::parse(claim).is_err()) {
             let fix = "write a claim's name, or a path such as \"/place_of_birth/locality\"";
-            check.report(&key("claims"), format!("has {claim:?}, which is no path"), fix);
+            check.report(&key("claims"), format!("has {claim:?}, which is not a path"), fix);
         }
         check_retained_claims(credential, check, &key("retained_claims"));
     }

@@ -32,7 +32,7 @@ const DOCUMENT_SIGNER: &str = "1.0.18013.5.1.2";
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TrustAnchorError {
     #[error(
-        "it is no PEM text of certificates of at most 1 MiB; put the CA certificates of the issuers there"
+        "it is not PEM text of certificates of at most 1 MiB; put the CA certificates of the issuers there"
     )]
     Malformed,
 }

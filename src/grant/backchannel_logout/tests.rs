@@ -54,7 +54,7 @@ async fn one_service_provider_fills_half_of_the_queue_at_most() {
 }
 
 #[tokio::test]
-async fn of_two_hubs_one_claims_a_notice_until_its_lease_ends() {
+async fn one_of_two_hubs_claims_a_notice_until_its_lease_ends() {
     let store = store();
     let (one, other) = (NoticeQueue::new(store.clone(), 320), NoticeQueue::new(store.clone(), 320));
     let slots: Arc<DeliverySlots> = Arc::default();

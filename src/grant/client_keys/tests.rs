@@ -22,7 +22,7 @@ fn set(kid: &str) -> Value {
 }
 
 /// A service provider's server with a changeable response, and a hub's directory.
-struct Scene {
+struct ClientKeysFixture {
     server: FakeServer,
     answer: Arc<Mutex<FakeResponse>>,
     federation: Federation,
@@ -32,7 +32,7 @@ struct Scene {
     env: Env,
 }
 
-impl Scene {
+impl ClientKeysFixture {
     async fn with(answer: FakeResponse) -> Self {
         let answer = Arc::new(Mutex::new(answer));
         let response = Arc::clone(&answer);
@@ -94,7 +94,7 @@ fn metrics() -> Arc<Metrics> {
 /// A waiting caller may disconnect every minute before the response arrives.
 #[tokio::test]
 async fn a_caller_that_hangs_up_does_not_take_the_minutes_fetch_from_a_new_key() {
-    let scene = Scene::with(FakeResponse::json(&set("one"))).await;
+    let scene = ClientKeysFixture::with(FakeResponse::json(&set("one"))).await;
     scene.advance_and_refresh(0).await;
     let lacking = scene.keys().unwrap();
     scene.set_response(FakeResponse::json(&set("two")));
@@ -111,7 +111,7 @@ async fn a_caller_that_hangs_up_does_not_take_the_minutes_fetch_from_a_new_key()
 
 #[tokio::test]
 async fn keys_come_are_refreshed_before_they_are_old_and_outlive_their_server() {
-    let scene = Scene::with(FakeResponse::status(503)).await;
+    let scene = ClientKeysFixture::with(FakeResponse::status(503)).await;
     assert_eq!(scene.advance_and_refresh(0).await, None);
     scene.set_response(FakeResponse::json(&set("one")));
     assert_eq!(scene.advance_and_refresh(10).await.as_deref(), Some("one"), "the next round");
@@ -149,7 +149,7 @@ async fn keys_come_are_refreshed_before_they_are_old_and_outlive_their_server() 
 
 #[tokio::test]
 async fn an_answer_that_is_no_key_set_leaves_the_last_good_copy() {
-    let scene = Scene::with(FakeResponse::json(&set("one"))).await;
+    let scene = ClientKeysFixture::with(FakeResponse::json(&set("one"))).await;
     scene.advance_and_refresh(0).await;
     let mut leaked = set("two");
     leaked["keys"][0]["d"] = "c2VjcmV0".into();
@@ -168,7 +168,7 @@ async fn an_answer_that_is_no_key_set_leaves_the_last_good_copy() {
 
 #[tokio::test]
 async fn a_key_that_its_owner_withdrew_is_used_no_more() {
-    let scene = Scene::with(FakeResponse::json(&set("one"))).await;
+    let scene = ClientKeysFixture::with(FakeResponse::json(&set("one"))).await;
     assert_eq!(scene.advance_and_refresh(0).await.as_deref(), Some("one"));
     let mut signs = set("two");
     (signs["keys"][0]["use"], signs["keys"][0]["alg"]) = ("sig".into(), "ES256".into());
@@ -178,7 +178,7 @@ async fn a_key_that_its_owner_withdrew_is_used_no_more() {
 
 #[tokio::test]
 async fn a_set_that_lacks_a_key_is_fetched_ahead_of_time_once_a_minute() {
-    let scene = Scene::with(FakeResponse::json(&set("one"))).await;
+    let scene = ClientKeysFixture::with(FakeResponse::json(&set("one"))).await;
     scene.advance_and_refresh(0).await;
     scene.set_response(FakeResponse::json(&set("two")));
     let lacking = scene.keys().unwrap();
@@ -194,7 +194,7 @@ async fn a_set_that_lacks_a_key_is_fetched_ahead_of_time_once_a_minute() {
 
 #[tokio::test]
 async fn a_probe_says_whether_the_service_provider_could_be_answered() {
-    let scene = Scene::with(FakeResponse::json(&set("one"))).await;
+    let scene = ClientKeysFixture::with(FakeResponse::json(&set("one"))).await;
     let mut signs = set("two");
     (signs["keys"][0]["use"], signs["keys"][0]["alg"]) = ("sig".into(), "ES256".into());
     for (answer, expected) in [
@@ -247,7 +247,7 @@ fn an_address_inside_is_refused_before_any_call() {
 
 #[tokio::test]
 async fn keys_of_an_unchanged_source_survive_another_federation_and_those_of_a_former_one_go() {
-    let scene = Scene::with(FakeResponse::json(&set("one"))).await;
+    let scene = ClientKeysFixture::with(FakeResponse::json(&set("one"))).await;
     assert_eq!(scene.advance_and_refresh(0).await.as_deref(), Some("one"));
     let KeySource::Uri(address) = scene.source() else { panic!() };
     let elsewhere =

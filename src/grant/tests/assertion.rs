@@ -40,7 +40,7 @@ fn set(keys: &[(&Jwk, &str)]) -> Value {
     json!({ "keys": keys.iter().map(public).collect::<Vec<_>>() })
 }
 
-fn inline(keys: &[(&Jwk, &str)]) -> KeySource {
+fn inline_keys(keys: &[(&Jwk, &str)]) -> KeySource {
     KeySource::Inline(Arc::new(ClientKeys::from_jwks(set(keys).to_string().as_bytes()).unwrap()))
 }
 
@@ -99,7 +99,7 @@ impl Hub {
 #[tokio::test]
 async fn each_client_signs_with_its_registered_algorithm() {
     let (ec, rsa) = ((&*EC, "ec"), (&*RSA, "rsa"));
-    let both = || inline(&[ec, rsa]);
+    let both = || inline_keys(&[ec, rsa]);
     let services =
         vec![signing("a", SigningAlg::ES256, both()), signing("b", SigningAlg::RS256, both())];
     let hub = Hub::with_signers(AMPLE_CAPACITIES, services);
@@ -126,7 +126,7 @@ async fn each_client_signs_with_its_registered_algorithm() {
 #[tokio::test]
 async fn an_assertion_that_can_not_be_remembered_does_not_count() {
     let ec = (&*EC, "ec");
-    let services = ["a", "b"].map(|id| signing(id, SigningAlg::ES256, inline(&[ec]))).to_vec();
+    let services = ["a", "b"].map(|id| signing(id, SigningAlg::ES256, inline_keys(&[ec]))).to_vec();
     let hub = Hub::with_signers(Capacities { assertions: 1, ..AMPLE_CAPACITIES }, services);
     hub.assert_as("b", SigningAlg::ES256, ec, "1").await.unwrap();
     assert_eq!(hub.assert_as("a", SigningAlg::ES256, ec, "1").await, Err(ErrorCode::StoreFull));
@@ -137,7 +137,7 @@ async fn an_assertion_that_can_not_be_remembered_does_not_count() {
 #[tokio::test]
 async fn one_client_that_floods_the_store_with_assertions_does_not_keep_the_others_out() {
     let ec = (&*EC, "ec");
-    let services = ["a", "b"].map(|id| signing(id, SigningAlg::ES256, inline(&[ec]))).to_vec();
+    let services = ["a", "b"].map(|id| signing(id, SigningAlg::ES256, inline_keys(&[ec]))).to_vec();
     let hub = Hub::with_signers(Capacities { assertions: 4, ..AMPLE_CAPACITIES }, services);
     for jti in ["1", "2"] {
         hub.assert_as("a", SigningAlg::ES256, ec, jti).await.unwrap();
@@ -157,7 +157,7 @@ async fn one_client_that_floods_the_store_with_assertions_does_not_keep_the_othe
 async fn a_stranger_fills_no_place_in_the_store() {
     let hub = Hub::with_signers(
         AMPLE_CAPACITIES,
-        vec![signing("a", SigningAlg::ES256, inline(&[(&EC, "ec")]))],
+        vec![signing("a", SigningAlg::ES256, inline_keys(&[(&EC, "ec")]))],
     );
     assert_eq!(
         hub.assert_as("a", SigningAlg::ES256, (&NEXT_EC, "ec"), "1").await,

@@ -27,7 +27,7 @@ const PKCE: [(&str, &str); 2] = [
     ("code_challenge_method", "S256"),
 ];
 
-fn verifying(verifier: &str) -> TokenRequest {
+fn request_with_verifier(verifier: &str) -> TokenRequest {
     TokenRequest { code_verifier: Some(Secret::new(verifier.into())), ..token_request("code") }
 }
 
@@ -116,7 +116,7 @@ async fn replay_revokes_for_as_long_as_the_token_lives() {
 }
 
 #[tokio::test]
-async fn any_flaw_burns_the_code() {
+async fn any_failed_check_invalidates_the_code() {
     type Flaw = fn(&mut TokenRequest);
     let flaws: [(&str, bool, Flaw, ErrorCode); 9] = [
         ("code injection: another SP's", false, as_other, ErrorCode::CodeOfAnother),
@@ -157,7 +157,7 @@ async fn any_flaw_burns_the_code() {
     for (attack, pkce, flaw, code) in flaws {
         let hub = Hub::new();
         hub.issue("code", if pkce { &PKCE } else { &[] }).await;
-        let good = if pkce { verifying(VERIFIER) } else { token_request("code") };
+        let good = if pkce { request_with_verifier(VERIFIER) } else { token_request("code") };
         let mut bad = good.clone();
         flaw(&mut bad);
         assert_eq!(hub.refusal(&bad).await, Some(code), "{attack}");
@@ -168,7 +168,9 @@ async fn any_flaw_burns_the_code() {
         };
         assert_eq!(hub.refusal(&good).await, Some(late), "{attack}: the right one comes too late");
     }
-    for (changes, request) in [(&PKCE[..], verifying(VERIFIER)), (&[], token_request("code"))] {
+    for (changes, request) in
+        [(&PKCE[..], request_with_verifier(VERIFIER)), (&[], token_request("code"))]
+    {
         let hub = Hub::new();
         hub.issue("code", changes).await;
         hub.grants.redeem_code(&request).await.unwrap();
@@ -180,7 +182,7 @@ fn as_other(request: &mut TokenRequest) {
 }
 
 #[tokio::test]
-async fn closed_gate_burns_the_code() {
+async fn closed_gate_invalidates_the_code() {
     let hub = Hub::new();
     hub.issue("code", &[]).await;
     *hub.gate.closed.lock().unwrap() = Some(ErrorCode::IdpOff);
@@ -253,7 +255,7 @@ async fn a_logout_before_the_token_is_issued_stops_it_and_is_no_reuse() {
 }
 
 #[test]
-fn of_concurrent_redemptions_one_wins_and_keeps_nothing() {
+fn one_of_concurrent_redemptions_succeeds_and_its_tokens_are_revoked() {
     for round in 0..10 {
         let hub = Arc::new(Hub::new());
         let runtime = || tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -304,7 +306,7 @@ async fn nothing_is_redeemable_where_something_could_not_be_kept() {
 }
 
 #[tokio::test]
-async fn a_grant_that_comes_again_is_done_once() {
+async fn a_repeated_grant_issues_one_code() {
     let hub = Hub::new();
     let grant = hub.grant("code", &[]);
     let cookie = Secret::new("code's session".to_owned());
@@ -331,7 +333,7 @@ async fn a_grant_that_comes_again_is_done_once() {
 }
 
 #[tokio::test]
-async fn a_logout_ends_a_grant_that_comes_again() {
+async fn a_grant_repeated_after_a_logout_is_refused() {
     let hub = Hub::new();
     let (grant, cookie) = (hub.grant("code", &[]), Secret::new("code's session".to_owned()));
     hub.grants.issue_code(&grant).await.unwrap();
@@ -342,7 +344,7 @@ async fn a_logout_ends_a_grant_that_comes_again() {
 }
 
 #[tokio::test]
-async fn a_grant_that_comes_again_after_its_code_ended_gives_none() {
+async fn a_grant_repeated_after_its_code_expired_gives_no_code() {
     let hub = Hub::new();
     let grant = hub.grant("code", &[]);
     hub.clock.advance(CODE_LIFE - MILLISECOND);

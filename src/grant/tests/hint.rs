@@ -28,7 +28,7 @@ fn requested_subjects(hub: &Hub, hint: &str) -> Result<Vec<Subject>, ErrorCode> 
     hub.grants.requested_subjects(&authorization_request(&[("id_token_hint", hint)]))
 }
 
-fn angela() -> Result<Vec<Subject>, ErrorCode> {
+fn angela_subjects() -> Result<Vec<Subject>, ErrorCode> {
     Ok(vec![Subject::new("pairwise-angela")])
 }
 
@@ -36,9 +36,9 @@ fn angela() -> Result<Vec<Subject>, ErrorCode> {
 async fn an_own_id_token_names_its_user_even_when_expired() {
     let hub = Hub::new();
     let (_, id_token) = hub.tokens("code", &[]).await;
-    assert_eq!(requested_subjects(&hub, &id_token), angela());
+    assert_eq!(requested_subjects(&hub, &id_token), angela_subjects());
     hub.clock.advance(Duration::from_secs(24 * 3600));
-    assert_eq!(requested_subjects(&hub, &id_token), angela());
+    assert_eq!(requested_subjects(&hub, &id_token), angela_subjects());
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn a_hint_that_carries_at_hash_is_accepted() {
     let at = OPENED + Duration::from_secs(1);
     let hint =
         RING.sign(SigningAlg::ES256, "JWT", claims.to_string().as_bytes(), at).await.unwrap();
-    assert_eq!(requested_subjects(&hub, &hint), angela());
+    assert_eq!(requested_subjects(&hub, &hint), angela_subjects());
 }
 
 #[tokio::test]
@@ -128,7 +128,10 @@ async fn forged_and_borrowed_hints_are_refused() {
             assert_eq!(at_logout, Err(ErrorCode::LogoutHintInvalid), "{attack}");
         }
     }
-    assert_eq!(requested_subjects(&hub, &by(own, claims.to_string().into_bytes()).await), angela());
+    assert_eq!(
+        requested_subjects(&hub, &by(own, claims.to_string().into_bytes()).await),
+        angela_subjects()
+    );
 }
 
 #[tokio::test]
@@ -141,7 +144,7 @@ async fn the_hint_of_another_service_provider_is_refused_and_its_own_accepted() 
     let hint = answer["id_token"].as_str().unwrap();
     assert_eq!(requested_subjects(&hub, hint), Err(ErrorCode::IdTokenHintInvalid));
     let own = authorization_request(&[("client_id", "other"), ("id_token_hint", hint)]);
-    assert_eq!(hub.grants.requested_subjects(&own), angela(), "signed with RS256");
+    assert_eq!(hub.grants.requested_subjects(&own), angela_subjects(), "signed with RS256");
 }
 
 #[tokio::test]
@@ -164,7 +167,7 @@ async fn a_retired_key_still_proves_a_hint_for_a_month() {
             .store(Arc::new(VerificationKeys::from_jwks(&ring.verification_jwks(now)).unwrap()))
     };
     know(month_over);
-    assert_eq!(requested_subjects(&hub, &id_token), angela());
+    assert_eq!(requested_subjects(&hub, &id_token), angela_subjects());
     assert_eq!(
         hub.grants.verify_logout_hint(&id_token).map(|hint| hint.user),
         Ok(Subject::new("pairwise-angela"))

@@ -43,7 +43,7 @@ impl Hub {
 }
 
 #[tokio::test]
-async fn of_two_logins_that_race_for_one_request_one_gets_it() {
+async fn one_of_two_concurrent_logins_gets_the_pushed_request() {
     let hub = Hub::new();
     let uri = hub.push("sp", "openid").await.unwrap();
     let (one, other) =

@@ -124,7 +124,7 @@ async fn a_stolen_refresh_token_that_is_used_twice_ends_the_grant() {
 }
 
 #[tokio::test]
-async fn of_concurrent_uses_of_one_refresh_token_at_most_one_succeeds() {
+async fn at_most_one_concurrent_use_of_a_refresh_token_succeeds() {
     let hub = hub();
     let (token, _) = first_tokens(&hub, "code").await;
     let request = request(&token);

@@ -174,7 +174,7 @@ async fn a_session_that_was_signed_out_does_not_come_back_with_the_answer_of_its
 /// The first attempt created the session, but its code was never stored; the session that it
 /// continued has ended meanwhile.
 #[tokio::test]
-async fn what_a_second_try_issues_ends_with_the_session_of_the_first() {
+async fn tokens_of_a_retry_end_with_the_session_of_the_first_try() {
     let hub = Hub::new();
     hub.issue("first", &[]).await;
     let second = with_new_session(hub.grant("second", &[]), "second", "first's session");

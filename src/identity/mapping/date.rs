@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_says_why() {
+    fn an_invalid_pattern_is_rejected_with_the_reason() {
         for (pattern, error) in [
             ("DD/MM/YY", DatePatternError::Year),
             ("DD/MM/YYYYY", DatePatternError::Year),

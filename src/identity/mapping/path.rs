@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_says_why() {
+    fn an_invalid_path_is_rejected_with_the_reason() {
         let (long, deep) = ("x".repeat(513), "/x".repeat(17));
         for (path, error) in [
             ("", ClaimPathError::Empty),

@@ -192,7 +192,7 @@ fn no_rule_sees_what_another_made() {
 }
 
 #[test]
-fn what_an_operator_writes_is_held_against_the_identity_rules() {
+fn constants_of_an_operator_are_checked_by_the_identity_rules() {
     for (claim, value, right) in [
         (Claim::Birthcountry, json!("99100"), true),
         (Claim::Birthcountry, json!("FR"), false),

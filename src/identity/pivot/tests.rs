@@ -199,7 +199,7 @@ fn names_without_marks_and_apostrophe_letters_fold_alike_in_both_derivations() {
 }
 
 #[test]
-fn an_accent_that_stands_by_itself_is_no_part_of_a_name() {
+fn a_standalone_accent_is_no_part_of_a_name() {
     let accents = (0..=0x1_ffff_u32).filter_map(char::from_u32).filter(|c| {
         let decomposed: Vec<char> = c.to_string().nfkd().collect();
         matches!(decomposed[..], [' ', mark, ..] if is_combining_mark(mark) && !matches!(mark, '\u{3099}' | '\u{309a}'))

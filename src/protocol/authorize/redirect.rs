@@ -233,7 +233,7 @@ mod tests {
     const ISSUER: &str = "https://hub.example/api/v2";
     const STATE: &str = "a b+c&d=%20#é-0123456789";
 
-    fn proven(uri: &str, mode: ResponseMode) -> ProvenRedirect {
+    fn proven_redirect(uri: &str, mode: ResponseMode) -> ProvenRedirect {
         ProvenRedirect::new(uri, Some(STATE), mode, (ISSUER, &"sp".into()))
     }
 
@@ -252,7 +252,7 @@ mod tests {
             ("https://SP.example:443/a/../cb", "https://SP.example:443/a/../cb?code=C&state="),
         ] {
             let AuthorizationResponse::Redirect { location } =
-                proven(uri, ResponseMode::Query).code_response("C")
+                proven_redirect(uri, ResponseMode::Query).code_response("C")
             else {
                 panic!()
             };
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn an_error_carries_its_name_its_sentence_the_state_and_the_issuer() {
-        let redirect = proven("https://sp.example/cb", ResponseMode::FormPost);
+        let redirect = proven_redirect("https://sp.example/cb", ResponseMode::FormPost);
         let AuthorizationResponse::FormPost { action, fields } =
             redirect.error_response(ErrorCode::UserCancelled)
         else {
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn a_value_can_not_break_out_of_its_parameter() {
         let AuthorizationResponse::Redirect { location } =
-            proven("https://sp.example/cb", ResponseMode::Query).code_response("C")
+            proven_redirect("https://sp.example/cb", ResponseMode::Query).code_response("C")
         else {
             panic!()
         };
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_sent_is_not_answered() {
+    fn an_absent_state_is_not_returned() {
         let redirect = ProvenRedirect::new(
             "https://sp.example/cb",
             None,
@@ -314,7 +314,7 @@ mod tests {
         for (mode, is_form_post) in
             [(ResponseMode::QueryJwt, false), (ResponseMode::FormPostJwt, true)]
         {
-            let answer = proven("https://sp.example/cb?a=1", mode).code_response("C");
+            let answer = proven_redirect("https://sp.example/cb?a=1", mode).code_response("C");
             let AuthorizationResponse::Unsigned(unsigned) = answer else { panic!() };
             assert_eq!(unsigned.client_id.as_str(), "sp");
             let expected = [("code", "C"), ("state", STATE)];
@@ -338,10 +338,10 @@ mod tests {
 
     #[test]
     fn neither_state_nor_code_is_printed() {
-        let redirect = proven("https://sp.example/cb", ResponseMode::Query);
+        let redirect = proven_redirect("https://sp.example/cb", ResponseMode::Query);
         assert!(!format!("{redirect:?} {:?}", redirect.code_response("topsecret")).contains(STATE));
         assert!(!format!("{:?}", redirect.code_response("topsecret")).contains("topsecret"));
-        let signed = proven("https://sp.example/cb", ResponseMode::QueryJwt);
+        let signed = proven_redirect("https://sp.example/cb", ResponseMode::QueryJwt);
         assert!(!format!("{:?}", signed.code_response("topsecret")).contains("topsecret"));
     }
 }

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unreadable_or_beyond_a_bound_is_absent() {
+    fn unreadable_or_oversized_members_are_absent() {
         let long = json!({ "state": "x".repeat(1025), "response_mode": "form_post" }).to_string();
         assert_eq!(read_params(&object(&long)).state, None);
         assert_eq!(read_params(&object(&long)).mode, Some(ResponseMode::FormPost));
@@ -150,7 +150,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_object_makes_it_panic_or_lends_what_an_address_can_not_carry(object in "\\PC{0,200}", claims in "\\PC{0,200}") {
+        fn no_request_object_causes_a_panic_or_a_value_that_a_url_can_not_carry(object in "\\PC{0,200}", claims in "\\PC{0,200}") {
             for text in [object, self::object(&claims)] {
                 let read = read_params(&text);
                 prop_assert!(read.state.is_none_or(|state| state.len() <= 1024 && state.bytes().all(|byte| (0x20..0x7f).contains(&byte))));

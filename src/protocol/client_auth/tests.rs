@@ -205,7 +205,7 @@ fn nothing_offered_is_printed() {
 
 proptest! {
     #[test]
-    fn what_a_client_form_encodes_comes_back(id in "[!-~]{1,40}", secret in "\\PC{0,40}") {
+    fn form_encoded_credentials_are_decoded(id in "[!-~]{1,40}", secret in "\\PC{0,40}") {
         let encoded = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
         let header = basic_header(&format!("{}:{}", encoded(&id), encoded(&secret)));
         let Ok(Credentials::SecretBasic { client_id, secret: read }) = offered("", &[&header]) else { panic!() };

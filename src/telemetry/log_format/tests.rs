@@ -99,7 +99,7 @@ async fn each_json_line_has_the_documented_names_and_its_logins() {
 }
 
 #[tokio::test]
-async fn a_login_that_is_not_traced_is_named_all_the_same() {
+async fn an_untraced_login_still_has_its_support_id_in_the_log() {
     let lines = Lines::default();
     three_lines(&Tracer::disabled(), &lines.dispatch()).await;
     let inside = &lines.json()[1];

@@ -181,7 +181,7 @@ fn the_process_is_measured_at_the_scrape() {
 }
 
 #[test]
-fn what_is_rendered_was_declared() {
+fn every_rendered_metric_is_declared() {
     let metrics = metrics();
     record_everything_once(&metrics);
     let text = metrics.render();

@@ -230,7 +230,7 @@ fn status_list() -> FuzzFunction {
     Box::new(move |data| {
         let _ = StatusList::verify(data, STATUS_LIST_URI, &anchors, NOW).map(|list| list.check(0));
         let Ok(members) = serde_json::from_slice::<Map<String, Value>>(data) else { return false };
-        let mut list = UnsignedList::of_statuses(&signer, &[0, 1, 2, 3]);
+        let mut list = UnsignedList::with_statuses(&signer, &[0, 1, 2, 3]);
         list.payload.as_object_mut().unwrap().extend(members);
         let token = list.sign(&signer);
         let verified = StatusList::verify(token.as_bytes(), STATUS_LIST_URI, &anchors, NOW);
@@ -257,7 +257,7 @@ fn trust_list() -> FuzzFunction {
     Box::new(move |data| {
         let _ = TrustList::verify(data, &source, NOW).map(|list| list.anchors.len());
         let Ok(members) = serde_json::from_slice::<Map<String, Value>>(data) else { return false };
-        let mut list = UnsignedList::of_trusted(&signer, &own);
+        let mut list = UnsignedList::with_trusted(&signer, &own);
         list.payload["LoTE"].as_object_mut().unwrap().extend(members);
         let verified = TrustList::verify(list.sign(&signer).as_bytes(), &source, NOW);
         let Ok(verified) = verified else { return false };

@@ -21,10 +21,10 @@ const LOGIN: &str = "__Host-passerelle-login-";
 pub struct Browser<'h> {
     pub hub: &'h TestHub,
     languages: &'static str,
-    cookies: RefCell<BTreeMap<String, Kept>>,
+    cookies: RefCell<BTreeMap<String, StoredCookie>>,
 }
 
-struct Kept {
+struct StoredCookie {
     value: String,
     /// Counts the cookies that were created before.
     created: usize,
@@ -132,7 +132,7 @@ impl<'h> Browser<'h> {
                 // One that is set again keeps its place (RFC 6265 §5.3, step 11.3).
                 let created =
                     cookies.get(cookie.name()).map_or_else(|| next(&cookies), |kept| kept.created);
-                let kept = Kept { value, created, until: life.map(|life| now + life) };
+                let kept = StoredCookie { value, created, until: life.map(|life| now + life) };
                 cookies.insert(cookie.name().to_owned(), kept);
             }
         }
@@ -162,7 +162,10 @@ impl<'h> Browser<'h> {
     pub fn plant(&self, name: &str, value: &str) {
         let mut cookies = self.cookies.borrow_mut();
         let created = next(&cookies);
-        cookies.insert(name.to_owned(), Kept { value: value.to_owned(), created, until: None });
+        cookies.insert(
+            name.to_owned(),
+            StoredCookie { value: value.to_owned(), created, until: None },
+        );
     }
 
     pub fn cookie(&self, name: &str) -> Option<String> {
@@ -366,7 +369,7 @@ impl<'b> Page<'b> {
     }
 }
 
-fn next(cookies: &BTreeMap<String, Kept>) -> usize {
+fn next(cookies: &BTreeMap<String, StoredCookie>) -> usize {
     cookies.values().map(|kept| kept.created + 1).max().unwrap_or_default()
 }
 

@@ -47,7 +47,7 @@ const HEADINGS: [CategoryHeading<'static>; 4] = [
     CategoryHeading { id: "empty", name: "Personne" },
 ];
 
-fn shown(name: &str, category: Option<&str>) -> ProviderDisplay {
+fn provider_display(name: &str, category: Option<&str>) -> ProviderDisplay {
     ProviderDisplay::new(
         Arc::new([("fr".to_owned(), name.to_owned())].into()),
         category.map(str::to_owned),
@@ -61,8 +61,9 @@ impl ProviderFixture {
             Some(name) => (*name).to_owned(),
             None => format!("{} {}", NAMES[n % NAMES.len()], n / NAMES.len() + 1),
         };
-        let entries =
-            (0..count).map(|n| (format!("idp-{n}"), shown(&name(n), None), None)).collect();
+        let entries = (0..count)
+            .map(|n| (format!("idp-{n}"), provider_display(&name(n), None), None))
+            .collect();
         Self { entries, headings: &[], warned_id: None }
     }
 
@@ -79,7 +80,11 @@ impl ProviderFixture {
     }
 
     pub(crate) fn with_unavailable(mut self, name: &str, label: UnavailableLabel) -> Self {
-        self.entries.push((format!("not-{}", self.entries.len()), shown(name, None), Some(label)));
+        self.entries.push((
+            format!("not-{}", self.entries.len()),
+            provider_display(name, None),
+            Some(label),
+        ));
         self
     }
 

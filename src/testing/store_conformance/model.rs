@@ -157,7 +157,7 @@ async fn apply(store: &Arc<dyn Store>, verb: Verb, name: u8, new: &str, now: u64
 }
 
 /// Returns the first disagreement, if there is one.
-async fn disagreement(store: &Arc<dyn Store>, steps: &[Step]) -> Option<String> {
+async fn find_disagreement(store: &Arc<dyn Store>, steps: &[Step]) -> Option<String> {
     let (mut model, mut now) = (Model::default(), 0);
     for (n, (verb, name, passing)) in steps.iter().enumerate() {
         now += passing;
@@ -181,7 +181,8 @@ pub async fn agrees_with_a_simple_model<F: Future<Output = Arc<dyn Store>>>(
     let mut runner = TestRunner::deterministic();
     for _ in 0..200 {
         let mut tree = steps().new_tree(&mut runner).unwrap();
-        let Some(mut found) = disagreement(&make(AMPLE_CAPACITIES).await, &tree.current()).await
+        let Some(mut found) =
+            find_disagreement(&make(AMPLE_CAPACITIES).await, &tree.current()).await
         else {
             continue;
         };
@@ -189,7 +190,8 @@ pub async fn agrees_with_a_simple_model<F: Future<Output = Arc<dyn Store>>>(
         let mut smallest = tree.current();
         let mut smaller = tree.simplify();
         while smaller {
-            smaller = match disagreement(&make(AMPLE_CAPACITIES).await, &tree.current()).await {
+            smaller = match find_disagreement(&make(AMPLE_CAPACITIES).await, &tree.current()).await
+            {
                 Some(still) => {
                     (found, smallest) = (still, tree.current());
                     tree.simplify()

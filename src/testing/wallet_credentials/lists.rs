@@ -29,7 +29,7 @@ pub struct UnsignedList {
 
 impl UnsignedList {
     /// Returns a status list with two bits for each of these statuses.
-    pub fn of_statuses(signer: &TestSigner, statuses: &[u8]) -> Self {
+    pub fn with_statuses(signer: &TestSigner, statuses: &[u8]) -> Self {
         let bytes = statuses
             .chunks(4)
             .map(|four| four.iter().enumerate().map(|(at, status)| status << (2 * at)).sum::<u8>());
@@ -47,7 +47,7 @@ impl UnsignedList {
     }
 
     /// Returns a list of trusted entities with one service, whose certificates are these (DER).
-    pub fn of_trusted(signer: &TestSigner, certificates: &[Vec<u8>]) -> Self {
+    pub fn with_trusted(signer: &TestSigner, certificates: &[Vec<u8>]) -> Self {
         let certificates: Vec<_> =
             certificates.iter().map(|der| json!({ "val": STANDARD.encode(der) })).collect();
         Self {

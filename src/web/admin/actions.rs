@@ -58,12 +58,12 @@ impl ActionForm {
 pub(super) fn configure_actions(config: &mut web::ServiceConfig) {
     config
         .service(web::resource("/actions/search").post(search))
-        .service(web::resource("/actions/{action}").post(act));
+        .service(web::resource("/actions/{action}").post(perform_action));
 }
 
 type ConsoleData = Data<Option<AdminConsole>>;
 
-async fn act(
+async fn perform_action(
     (admin, console): (Data<AdminApi>, ConsoleData),
     (request, by, payload): (HttpRequest, ReqData<AdminRequester>, web::Payload),
     action: web::Path<String>,
@@ -87,7 +87,7 @@ async fn act(
             _ => Err(ErrorCode::NotFound.into()),
         }
     };
-    answer(&console, &by, done.await)
+    respond(&console, &by, done.await)
 }
 
 async fn block(
@@ -106,7 +106,7 @@ async fn block(
         until: form.until(),
     };
     let change = admin.set_block(request, by, &new, reason).await?;
-    Ok(described("The block is in force", &change))
+    Ok(describe_change("The block is in force", &change))
 }
 
 async fn unblock(
@@ -119,10 +119,10 @@ async fn unblock(
     let reason = reason.ok_or(ErrorCode::ReasonMissing)?;
     let id = form.field("id").unwrap_or_default();
     let change = admin.lift_block(request, by, id, Some(reason)).await?;
-    Ok(described("The block is lifted", &change))
+    Ok(describe_change("The block is lifted", &change))
 }
 
-fn described(what: &str, change: &BlockChange) -> String {
+fn describe_change(what: &str, change: &BlockChange) -> String {
     let warning = change.warning.as_ref().map(|warning| format!(" Warning: {warning}"));
     format!("{what}: {}.{}", change.block.connector, warning.unwrap_or_default())
 }
@@ -163,12 +163,12 @@ async fn search(
             })
         }
         (Ok(_), None) => responses::see_other("/admin/"),
-        (Err(error), _) => answer(&console, &by, Err(error)),
+        (Err(error), _) => respond(&console, &by, Err(error)),
     }
 }
 
 /// Returns the page that says what was done, or why not.
-fn answer(
+fn respond(
     console: &ConsoleData,
     by: &AdminRequester,
     done: Result<String, AdminError>,

@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(
             HeadScanner::default().scan(b"GET / HTTP/1.0\r\n\r\r\n"),
             HeadScan::Incomplete,
-            "CR CR is no empty line"
+            "CR CR is not an empty line"
         );
     }
 

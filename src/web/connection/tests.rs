@@ -80,14 +80,14 @@ fn long_timeouts() -> ConnectionTimeouts {
 }
 
 /// Returns everything that the hub sends until it closes.
-async fn rest(stream: &mut TcpStream) -> String {
+async fn read_rest(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     // A reset also ends the stream.
     let _ended = tokio::time::timeout(LONG, stream.read_to_end(&mut bytes)).await.unwrap();
     String::from_utf8(bytes).unwrap()
 }
 
-async fn until(condition: impl Fn() -> bool) {
+async fn wait_until(condition: impl Fn() -> bool) {
     tokio::time::timeout(LONG, async {
         while !condition() {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -107,7 +107,7 @@ async fn a_second_head_that_never_ends_is_answered_408() {
     let mut first = [0; 16];
     stream.read_exact(&mut first).await.unwrap();
     stream.write_all(b"GET /page HTTP/1.1\r\nHost:").await.unwrap();
-    let rest = rest(&mut stream).await;
+    let rest = read_rest(&mut stream).await;
     assert!(rest.contains("HTTP/1.1 408 Request Timeout"), "{rest}");
     server.handle.stop(false).await;
 }
@@ -117,8 +117,8 @@ async fn a_kept_connection_is_closed_when_it_stays_idle() {
     let server = TestServer::start(ConnectionTimeouts { idle: SHORT, ..long_timeouts() }, 100);
     let mut stream = server.connect().await;
     stream.write_all(GET.as_bytes()).await.unwrap();
-    assert_eq!(rest(&mut stream).await.matches("HTTP/1.1").count(), 1);
-    until(|| server.admission.open_count() == 0).await;
+    assert_eq!(read_rest(&mut stream).await.matches("HTTP/1.1").count(), 1);
+    wait_until(|| server.admission.open_count() == 0).await;
     server.handle.stop(false).await;
 }
 
@@ -130,7 +130,7 @@ async fn a_body_that_never_ends_is_cut_also_where_the_handler_waits_for_it() {
         .write_all(b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf")
         .await
         .unwrap();
-    assert_eq!(rest(&mut stream).await, "");
+    assert_eq!(read_rest(&mut stream).await, "");
     server.handle.stop(false).await;
 }
 
@@ -139,7 +139,7 @@ async fn a_body_of_which_no_byte_arrives_is_cut_also_where_the_handler_waits_for
     let server = TestServer::start(ConnectionTimeouts { body: SHORT, ..long_timeouts() }, 100);
     let mut stream = server.connect().await;
     stream.write_all(b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n").await.unwrap();
-    assert_eq!(rest(&mut stream).await, "");
+    assert_eq!(read_rest(&mut stream).await, "");
     server.handle.stop(false).await;
 }
 
@@ -153,7 +153,8 @@ async fn a_client_that_pipelines_and_never_reads_is_read_no_further_and_cut() {
     // As many requests as the kernel accepts at once.
     let all = GET.repeat(2000);
     stream.write_all(all.as_bytes()).await.unwrap();
-    until(|| server.served.load(Ordering::SeqCst) > 0 && server.admission.open_count() == 0).await;
+    wait_until(|| server.served.load(Ordering::SeqCst) > 0 && server.admission.open_count() == 0)
+        .await;
     // As many responses as both kernels buffer; further requests were never read.
     let served = server.served.load(Ordering::SeqCst);
     assert!((1..500).contains(&served), "{served} were served");
@@ -161,7 +162,7 @@ async fn a_client_that_pipelines_and_never_reads_is_read_no_further_and_cut() {
 }
 
 #[actix_web::test]
-async fn what_is_pipelined_is_answered_in_order_wherever_it_is_cut() {
+async fn pipelined_requests_are_answered_in_order_wherever_the_bytes_are_split() {
     let server = TestServer::start(long_timeouts(), 100);
     let one = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\none\
                POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\ntw\r\n1\r\no\r\n0\r\n\r\n";
@@ -176,7 +177,7 @@ async fn what_is_pipelined_is_answered_in_order_wherever_it_is_cut() {
                 tokio::task::yield_now().await;
             }
         }
-        let text = rest(&mut stream).await;
+        let text = read_rest(&mut stream).await;
         let bodies: Vec<_> = text.split("\r\n\r\n").skip(1).map(|part| &part[..3]).collect();
         let expected: Vec<_> = ["one", "two"].into_iter().cycle().take(60).chain(["end"]).collect();
         assert_eq!(bodies, expected, "{size} bytes at once");
@@ -191,16 +192,16 @@ async fn a_new_connection_evicts_an_idle_one() {
     for _ in 0..4 {
         idle.push(server.connect().await);
     }
-    until(|| server.admission.open_count() == 4).await;
+    wait_until(|| server.admission.open_count() == 4).await;
     for _ in 0..20 {
         let mut stream = server.connect().await;
         stream
             .write_all(GET.replace("Host: a", "Host: a\r\nConnection: close").as_bytes())
             .await
             .unwrap();
-        assert!(rest(&mut stream).await.starts_with("HTTP/1.1 200"));
+        assert!(read_rest(&mut stream).await.starts_with("HTTP/1.1 200"));
     }
-    until(|| server.admission.open_count() <= 4).await;
+    wait_until(|| server.admission.open_count() <= 4).await;
     server.handle.stop(false).await;
 }
 
@@ -216,7 +217,7 @@ async fn a_new_connection_evicts_one_whose_request_body_never_arrives() {
             .unwrap();
         waiting.push(stream);
     }
-    until(|| server.admission.open_count() == 4).await;
+    wait_until(|| server.admission.open_count() == 4).await;
     let newcomer = async {
         loop {
             let mut stream = server.connect().await;
@@ -224,7 +225,7 @@ async fn a_new_connection_evicts_one_whose_request_body_never_arrives() {
             let _sent = stream
                 .write_all(GET.replace("Host: a", "Host: a\r\nConnection: close").as_bytes())
                 .await;
-            if rest(&mut stream).await.starts_with("HTTP/1.1 200") {
+            if read_rest(&mut stream).await.starts_with("HTTP/1.1 200") {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -249,21 +250,21 @@ async fn an_unread_chunked_body_closes_the_connection_after_the_response() {
         taken += chunk.len();
         assert!(taken < 64 << 20, "{taken} bytes were taken");
     }
-    until(|| server.admission.open_count() == 0).await;
+    wait_until(|| server.admission.open_count() == 0).await;
     server.handle.stop(false).await;
 }
 
 #[actix_web::test]
-async fn after_the_response_to_an_oversized_head_reading_goes_on_so_that_no_reset_discards_it() {
+async fn reading_continues_after_the_response_to_an_oversized_head_so_that_no_reset_discards_it() {
     let server = TestServer::start(ConnectionTimeouts { linger: LONG, ..long_timeouts() }, 100);
     let mut stream = server.connect().await;
     let line = format!("a: {}\r\n", "x".repeat(8187));
     stream.write_all(format!("GET / HTTP/1.1\r\n{}", line.repeat(24)).as_bytes()).await.unwrap();
-    let answer = rest(&mut stream).await;
+    let answer = read_rest(&mut stream).await;
     assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
     stream.write_all(line.as_bytes()).await.unwrap();
     stream.shutdown().await.unwrap();
-    until(|| server.admission.open_count() == 0).await;
+    wait_until(|| server.admission.open_count() == 0).await;
     assert!(stream.take_error().unwrap().is_none(), "a reset followed the response");
     server.handle.stop(false).await;
 }
@@ -293,8 +294,9 @@ async fn answers_that_fit_into_the_send_buffer_and_are_never_read_do_not_stay_in
     let peer = stream.local_addr().unwrap();
     assert!(is_held(server.address, peer));
     stream.write_all(GET.repeat(2).as_bytes()).await.unwrap();
-    until(|| server.served.load(Ordering::SeqCst) == 2 && server.admission.open_count() == 0).await;
-    until(|| !is_held(server.address, peer)).await;
-    assert!(rest(&mut stream).await.len() < PAGE, "the peer's system took all of it");
+    wait_until(|| server.served.load(Ordering::SeqCst) == 2 && server.admission.open_count() == 0)
+        .await;
+    wait_until(|| !is_held(server.address, peer)).await;
+    assert!(read_rest(&mut stream).await.len() < PAGE, "the peer's system took all of it");
     server.handle.stop(false).await;
 }

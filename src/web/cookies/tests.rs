@@ -31,7 +31,7 @@ fn held(
 }
 
 #[test]
-fn of_5000_forged_login_cookies_16_are_read_and_16_expired() {
+fn only_16_of_5000_forged_login_cookies_are_read_and_expired() {
     let cookies = Cookies::new("hub", true);
     let values: Vec<String> = (0..5000).map(|n| format!("{n:043}")).collect();
     let hash = |n: usize| InteractionHash::from_cookie(&values[n]);

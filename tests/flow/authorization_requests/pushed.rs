@@ -60,7 +60,7 @@ async fn a_replayed_request_uri_starts_no_second_login() {
 }
 
 #[actix_web::test]
-async fn a_person_who_reloads_or_goes_back_is_led_to_her_login() {
+async fn a_user_who_reloads_or_goes_back_is_redirected_to_the_login() {
     let hub = hub().await;
     let uri = pushed(&hub, "bakery", &Authorize::by("bakery")).await;
     let address = address("bakery", "request_uri", &uri);

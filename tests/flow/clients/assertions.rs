@@ -218,7 +218,7 @@ async fn an_overheard_assertion_can_not_be_used_again() {
 }
 
 #[actix_web::test]
-async fn of_one_assertion_sent_many_times_at_once_one_counts() {
+async fn an_assertion_sent_many_times_at_once_is_accepted_once() {
     let hub = hub().await;
     let request =
         Redeem::of("notary").assertion(&signed(&NOTARY, &header(), &claims(&hub, "raced")));

@@ -120,7 +120,7 @@ async fn an_encrypted_id_token_is_a_hint_in_the_session_that_it_was_issued_in() 
 /// OpenID Connect RP-Initiated Logout 1.0, 2: the OP supports POST. No cookie comes with one from
 /// another site.
 #[actix_web::test]
-async fn an_encrypted_hint_that_comes_by_post_finds_its_session_by_get() {
+async fn an_encrypted_hint_sent_by_post_finds_its_session_by_get() {
     let hub = vault().await;
     let browser = hub.browser();
     let tokens = redeemed(

@@ -77,7 +77,7 @@ async fn monstrous_parameters_are_refused() {
 }
 
 #[actix_web::test]
-async fn what_is_not_understood_is_ignored_and_every_state_comes_back_unharmed() {
+async fn unknown_parameters_are_ignored_and_every_state_is_returned_unchanged() {
     let hub = hub().await;
     let printable: String = (0x20..=0x7e_u8).map(char::from).cycle().take(128).collect();
     let request = Authorize::least("kiosk", "openid unheard_of")

@@ -213,7 +213,7 @@ async fn a_credential_posted_by_another_site_is_refused() {
 }
 
 #[actix_web::test]
-async fn a_user_who_declines_in_the_api_comes_back_to_the_choice() {
+async fn a_user_who_declines_in_the_api_returns_to_the_choice() {
     let api = ApiHub::start().await;
     let browser = api.hub.browser();
     let (page, _) = open_page(&browser).await;

@@ -5,7 +5,7 @@ use josekit::jwk::Jwk;
 use passerelle::digest;
 use serde_json::{Value, json};
 
-use super::lies::assert_documented;
+use super::forged_presentations::assert_documented;
 use super::scripted::{Wallet, WalletRequest, wallet_page};
 
 /// Encrypts a response with any header.

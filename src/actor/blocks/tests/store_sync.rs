@@ -318,7 +318,7 @@ async fn an_invalid_record_lifts_no_block() {
 }
 
 #[tokio::test]
-async fn of_many_changes_at_many_hubs_at_once_none_is_lost() {
+async fn concurrent_changes_at_several_hubs_lose_nothing() {
     let servers = FakeSharedStore::new();
     let mut writers = Vec::new();
     for seed in 0..4 {

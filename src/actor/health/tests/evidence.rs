@@ -203,7 +203,7 @@ fn a_token_endpoint_that_rejects_made_up_codes_does_not_open_the_circuit() {
 }
 
 #[test]
-fn a_token_endpoint_that_comes_back_and_limits_the_hub_is_offered_again() {
+fn a_token_endpoint_that_recovers_and_limits_the_hub_is_offered_again() {
     let mut harness = Harness::new();
     harness.login(Ok(()), 7);
     harness.login_probe(ProbeOutcome::Succeeded);

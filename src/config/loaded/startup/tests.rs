@@ -46,7 +46,7 @@ fn a_bad_file_of_each_kind_does_not_stop_a_start_and_is_reported() {
     );
     let rows: [(&str, &str, &[&str]); 6] = [
         ("connectors/idp.toml", "name = 3", &["other", "sp", "archive", "second"]),
-        ("connectors/idp.toml", "this is no TOML", &["other", "sp", "archive", "second"]),
+        ("connectors/idp.toml", "this is not TOML", &["other", "sp", "archive", "second"]),
         ("service-providers/sp.toml", "client_id = \"sp\"", &["other", "archive", "idp", "second"]),
         ("data-providers/archive.toml", "x = 1", &["other", "sp", "idp", "second"]),
         ("notices.toml", "[[notice]]\ntext = 3", &["other", "sp", "archive", "idp", "second"]),
@@ -109,7 +109,7 @@ fn a_typing_error_in_a_block_does_not_lift_it_at_a_start() {
 
 /// Attack: a copied file with a forgotten `client_id` lifts what the original denies.
 #[test]
-fn of_two_new_files_with_one_client_id_none_is_used_so_that_no_denial_is_lifted() {
+fn two_new_files_with_one_client_id_are_both_rejected_so_that_no_denial_is_lifted() {
     let folder = wide();
     let text = std::fs::read_to_string(folder.path().join("service-providers/sp.toml")).unwrap();
     let denied = format!("active = false\n{text}");
@@ -131,7 +131,7 @@ fn of_two_new_files_with_one_client_id_none_is_used_so_that_no_denial_is_lifted(
 #[track_caller]
 fn assert_not_taken_over(folder: Folder, broken: &str, taker: &str) {
     let good = std::fs::read_to_string(folder.path().join(broken)).unwrap();
-    let folder = folder.with(broken, format!("{good}\nthis is no TOML\n"));
+    let folder = folder.with(broken, format!("{good}\nthis is not TOML\n"));
     let mut loaded = usable(&folder).expect("the hub starts");
     let named = |loaded: &LoadedConfig| {
         let problems = loaded.files.diagnostics();

@@ -10,12 +10,12 @@ use crate::config::tests::{Folder, with_own_variables};
 use crate::ids::ClientId;
 
 /// The reloadable files of a hub, in a real folder.
-struct Scene {
+struct ReloadFixture {
     folder: Folder,
     files: ReloadableFiles,
 }
 
-impl Scene {
+impl ReloadFixture {
     fn good() -> Self {
         Self::from_folder(Folder::good())
     }
@@ -84,7 +84,7 @@ impl Scene {
 
 #[test]
 fn added_and_removed_files_take_effect_at_once() {
-    let mut scene = Scene::good();
+    let mut scene = ReloadFixture::good();
     scene.connector("new");
     scene.service("more", "");
     assert_eq!(scene.read(), [""; 0]);
@@ -100,7 +100,7 @@ fn added_and_removed_files_take_effect_at_once() {
 
 #[test]
 fn removing_the_last_connector_is_reported() {
-    let mut scene = Scene::good();
+    let mut scene = ReloadFixture::good();
     fs::remove_file(scene.path("connectors/idp.toml")).unwrap();
     let complaints = scene.read();
     let [line] = complaints.as_slice() else { panic!("{complaints:?}") };
@@ -115,8 +115,8 @@ fn removing_the_last_connector_is_reported() {
 
 #[test]
 fn a_bad_file_keeps_its_last_good_version_and_affects_nothing_else() {
-    type Spoil = fn(&Scene, &Path);
-    let table: [(&str, Spoil, &str); 9] = [
+    type BreakFiles = fn(&ReloadFixture, &Path);
+    let table: [(&str, BreakFiles, &str); 9] = [
         (
             "half written",
             |scene, file| fs::write(file, &scene.text("connectors/idp.toml")[..60]).unwrap(),
@@ -154,7 +154,7 @@ fn a_bad_file_keeps_its_last_good_version_and_affects_nothing_else() {
         ("a link to nowhere", |_, file| symlink("nowhere", file).unwrap(), "dangling link"),
     ];
     for (message, change, expected) in table {
-        let mut scene = Scene::good();
+        let mut scene = ReloadFixture::good();
         scene.connector("other");
         scene.connector("aside");
         scene.read();
@@ -212,7 +212,7 @@ fn a_kubernetes_swap_of_the_data_link_is_a_change_of_every_file() {
     }
     symlink("..1", connectors.join("..data")).unwrap();
     symlink("..data/idp.toml", connectors.join("idp.toml")).unwrap();
-    let mut scene = Scene::from_folder(folder);
+    let mut scene = ReloadFixture::from_folder(folder);
     assert_eq!((scene.read().len(), scene.name("idp").as_str()), (0, "First"));
     symlink("..2", connectors.join("..new")).unwrap();
     fs::rename(connectors.join("..new"), connectors.join("..data")).unwrap();
@@ -221,7 +221,7 @@ fn a_kubernetes_swap_of_the_data_link_is_a_change_of_every_file() {
 
 #[test]
 fn an_invalid_connector_does_not_delay_another() {
-    let mut scene = Scene::from_folder(Folder::good().edit("passerelle.toml", "\"standard\"", "\"high\"").edit(
+    let mut scene = ReloadFixture::from_folder(Folder::good().edit("passerelle.toml", "\"standard\"", "\"high\"").edit(
         "service-providers/sp.toml",
         "client_id",
         "jwks = { keys = [{ kty = \"EC\", crv = \"P-256\", kid = \"e\", use = \"enc\", \
@@ -248,7 +248,7 @@ fn an_invalid_connector_does_not_delay_another() {
 
 #[test]
 fn an_unreadable_folder_changes_nothing_and_an_emptied_one_removes_everything() {
-    let mut scene = Scene::good();
+    let mut scene = ReloadFixture::good();
     let (folder, aside) = (scene.path("connectors"), scene.path("aside"));
     fs::rename(&folder, &aside).unwrap();
     let complaints = scene.read();
@@ -271,7 +271,7 @@ fn an_unreadable_folder_changes_nothing_and_an_emptied_one_removes_everything() 
 
 #[test]
 fn the_data_providers_folder_may_be_added_later_and_its_removal_is_reported() {
-    let mut scene = Scene::good();
+    let mut scene = ReloadFixture::good();
     let file = "client_id = \"archive\"\nname = { en = \"Archive\" }\nscopes = [\"openid\", \"profile\"]\nsecrets = [{ env = \"DATA_PROVIDER_ARCHIVE__SECRET\" }]\n";
     scene.put("data-providers/archive.toml", file);
     assert_eq!(scene.read(), [""; 0]);
@@ -290,8 +290,8 @@ fn a_changed_referenced_file_is_a_change() {
         "env = \"SERVICE_PROVIDER_SP__SECRET\"",
         "file = \"sp.secret\"",
     );
-    let mut scene = Scene::from_folder(folder);
-    let hash = |scene: &Scene| match &scene
+    let mut scene = ReloadFixture::from_folder(folder);
+    let hash = |scene: &ReloadFixture| match &scene
         .files
         .build_federation()
         .service_provider(&"sp".into())
@@ -313,7 +313,7 @@ fn a_changed_referenced_file_is_a_change() {
 
 #[test]
 fn an_unchanged_file_is_not_parsed_again() {
-    let mut scene = Scene::good();
+    let mut scene = ReloadFixture::good();
     scene.read();
     let before = Arc::clone(scene.files.build_federation().service_provider(&"sp".into()).unwrap());
     let connector = Arc::clone(&scene.files.connectors()[&ConnectorId::from("idp")].0);
@@ -332,7 +332,7 @@ fn an_unchanged_file_is_not_parsed_again() {
 
 #[test]
 fn a_connector_that_can_not_be_built_is_a_bad_file() {
-    let mut scene = Scene::good();
+    let mut scene = ReloadFixture::good();
     scene.connector("zz");
     scene.files.rescan(&|configured| match configured.id.as_str() {
         "zz" => Err(FieldDiagnostic::new(

@@ -57,7 +57,7 @@ pub(super) fn diagnose_keys(
                 kind.id_token_signed_response_alg.as_str()
             ),
         ),
-        Some((alg, member)) if !keys.is_empty() && announces(announced, member, alg) => {
+        Some((alg, member)) if !keys.is_empty() && is_announced(announced, member, alg) => {
             no_key_yet(alg)
         }
         Some((alg, _)) => no_key(alg, &keys),
@@ -67,7 +67,7 @@ pub(super) fn diagnose_keys(
     diagnostics
 }
 
-fn announces(members: &Map<String, Value>, name: &str, alg: SigningAlg) -> bool {
+fn is_announced(members: &Map<String, Value>, name: &str, alg: SigningAlg) -> bool {
     members
         .get(name)
         .and_then(Value::as_array)

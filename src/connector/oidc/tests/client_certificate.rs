@@ -12,7 +12,7 @@ use crate::testing::fake_idp::*;
 const METHOD: &str = "token_endpoint_auth_method = \"tls_client_auth\"";
 const BOUND: &str = "tls_client_certificate_bound_access_tokens";
 
-async fn aliased(more: &str) -> OidcFixture {
+async fn fixture_with_aliases(more: &str) -> OidcFixture {
     let fixture = OidcFixture::with(more).await;
     let mut script = fixture.script();
     let base = script.base.clone();
@@ -27,7 +27,7 @@ async fn aliased(more: &str) -> OidcFixture {
 
 #[tokio::test]
 async fn the_certificate_goes_to_the_aliases_and_the_client_id_beside_it() {
-    let fixture = aliased(METHOD).await;
+    let fixture = fixture_with_aliases(METHOD).await;
     let attempt = fixture.attempt().await;
     assert!(attempt.redirect.token_endpoint.ends_with("/mtls/token"));
     // The fake serves no alias.
@@ -41,7 +41,7 @@ async fn the_certificate_goes_to_the_aliases_and_the_client_id_beside_it() {
 #[tokio::test]
 async fn aliases_are_used_only_where_the_certificate_is() {
     let endpoints = async |more: &str, announced: Value| {
-        let fixture = aliased(more).await;
+        let fixture = fixture_with_aliases(more).await;
         fixture.script().discovery[BOUND] = announced;
         let provider = fixture.connector.upstream.provider().await.map_err(|error| error.code)?;
         let userinfo = provider.userinfo_endpoint.as_ref().unwrap().path().to_owned();
@@ -64,7 +64,7 @@ async fn aliases_are_used_only_where_the_certificate_is() {
 
 #[tokio::test]
 async fn an_alias_can_not_lead_the_certificate_into_the_private_network() {
-    let fixture = aliased(METHOD).await;
+    let fixture = fixture_with_aliases(METHOD).await;
     fixture.script().discovery["mtls_endpoint_aliases"]["token_endpoint"] =
         json!("http://10.0.0.1/token");
     let error = fixture.connector.begin_login(authorization_request()).await.err().unwrap();

@@ -11,7 +11,7 @@ use crate::testing::fake_server::FakeResponse;
 const PROFILE: &str = "fapi2 = true\ntoken_endpoint_auth_method = \"private_key_jwt\"\n\
                        pushed_authorization_requests = \"on\"\ndpop = \"on\"";
 
-async fn profiled(more: &str) -> OidcFixture {
+async fn fixture_with_profile(more: &str) -> OidcFixture {
     let fixture = OidcFixture::with(&format!("{PROFILE}\n{more}")).await;
     let mut script = fixture.script();
     script.token_type = "DPoP";
@@ -30,7 +30,7 @@ async fn profiled(more: &str) -> OidcFixture {
 
 #[tokio::test]
 async fn the_browser_carries_a_reference_and_the_token_request_proves_two_keys() {
-    let fixture = profiled("").await;
+    let fixture = fixture_with_profile("").await;
     let attempt = fixture.attempt().await;
     let names: Vec<_> = query_of(&attempt.redirect.url).into_keys().collect();
     assert_eq!(names, ["client_id", "request_uri", "tenant"]);
@@ -68,14 +68,14 @@ async fn metadata_that_would_downgrade_the_login_is_refused_by_name() {
         ("id_token_signing_alg_values_supported", json!(["RS256"]), "ES256 in id_token"),
         ("dpop_signing_alg_values_supported", json!(null), "ES256 in dpop"),
     ] {
-        let fixture = profiled("").await;
+        let fixture = fixture_with_profile("").await;
         fixture.script().discovery[member] = weaker;
         let error = fixture.connector.begin_login(authorization_request()).await.err().unwrap();
         assert_eq!(error.code, ErrorCode::IdpDiscovery, "{member}");
         assert!(error.detail.contains(words), "{}", error.detail);
         assert!(error.detail.contains("remove fapi2"), "{}", error.detail);
     }
-    let signed = profiled("authorization_signed_response_alg = \"ES256\"").await;
+    let signed = fixture_with_profile("authorization_signed_response_alg = \"ES256\"").await;
     signed.script().discovery["authorization_response_iss_parameter_supported"] = json!(false);
     signed.connector.begin_login(authorization_request()).await.unwrap();
     signed.script().discovery["authorization_signing_alg_values_supported"] = json!(["RS256"]);
@@ -84,7 +84,7 @@ async fn metadata_that_would_downgrade_the_login_is_refused_by_name() {
 
 #[tokio::test]
 async fn an_answer_without_iss_is_a_refused_mix_up() {
-    let fixture = profiled("").await;
+    let fixture = fixture_with_profile("").await;
     let attempt = fixture.attempt().await;
     let bare = CallbackParams { iss: None, ..fixture.callback() };
     let error = fixture.connector.complete_login(attempt, bare).await.err().unwrap();
@@ -93,14 +93,14 @@ async fn an_answer_without_iss_is_a_refused_mix_up() {
 
 #[tokio::test]
 async fn a_list_with_the_hub_alone_is_its_audience() {
-    let fixture = profiled("").await;
+    let fixture = fixture_with_profile("").await;
     fixture.script().claims["aud"] = json!(["hub"]);
     fixture.complete_login().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_token_answer_needs_no_lifetime() {
-    let fixture = profiled("").await;
+    let fixture = fixture_with_profile("").await;
     let id_token = {
         let script = fixture.script();
         script.sign(&script.claims)

@@ -12,7 +12,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::testing::fake_idp::*;
 use crate::testing::fake_server::FakeResponse;
 
-async fn announcing(more: &str) -> OidcFixture {
+async fn fixture_announcing(more: &str) -> OidcFixture {
     let fixture = OidcFixture::with(more).await;
     let endpoint = format!("{}/par", fixture.server.base());
     fixture.script().discovery["pushed_authorization_request_endpoint"] = endpoint.into();
@@ -52,7 +52,7 @@ fn opened(fixture: &OidcFixture, object: &str) -> (Value, Value) {
 
 #[tokio::test]
 async fn nothing_is_pushed_unless_the_file_says_so() {
-    let fixture = announcing("").await;
+    let fixture = fixture_announcing("").await;
     assert!(address(&fixture).await.contains_key("nonce"));
     let silent = OidcFixture::with("pushed_authorization_requests = \"auto\"").await;
     assert!(address(&silent).await.contains_key("nonce"));
@@ -65,7 +65,7 @@ async fn nothing_is_pushed_unless_the_file_says_so() {
 async fn a_pushed_request_leaves_only_a_reference_in_the_address() {
     for switch in ["auto", "on"] {
         let more = format!("pushed_authorization_requests = \"{switch}\"");
-        let fixture = announcing(&more).await;
+        let fixture = fixture_announcing(&more).await;
         let expected = [("client_id", "hub"), ("request_uri", "urn:example:1"), ("tenant", "1")];
         let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(address(&fixture).await, expected.into());
@@ -82,13 +82,13 @@ async fn a_pushed_request_leaves_only_a_reference_in_the_address() {
 #[tokio::test]
 async fn the_hub_authenticates_with_its_registered_method() {
     let push = "pushed_authorization_requests = \"on\"\ntoken_endpoint_auth_method";
-    let basic = announcing(&format!("{push} = \"client_secret_basic\"")).await;
+    let basic = fixture_announcing(&format!("{push} = \"client_secret_basic\"")).await;
     address(&basic).await;
     let (headers, form) = pushed(&basic);
     assert!(headers.contains("authorization: Basic "), "{headers}");
     assert!(!form.contains_key("client_secret"));
 
-    let signing = announcing(&format!("{push} = \"private_key_jwt\"")).await;
+    let signing = fixture_announcing(&format!("{push} = \"private_key_jwt\"")).await;
     address(&signing).await;
     let (_, form) = pushed(&signing);
     let (_, claims) = opened(&signing, &form["client_assertion"]);
@@ -119,7 +119,8 @@ async fn a_signed_request_has_every_parameter_in_the_object() {
 #[tokio::test]
 async fn a_signed_request_is_pushed_without_its_parameters() {
     let fixture =
-        announcing("request_objects = \"auto\"\npushed_authorization_requests = \"auto\"").await;
+        fixture_announcing("request_objects = \"auto\"\npushed_authorization_requests = \"auto\"")
+            .await;
     fixture.script().discovery["require_signed_request_object"] = json!(true);
     assert_eq!(address(&fixture).await["request_uri"], "urn:example:1");
     let (_, form) = pushed(&fixture);
@@ -127,13 +128,13 @@ async fn a_signed_request_is_pushed_without_its_parameters() {
     assert_eq!(names, ["client_id", "client_secret", "request"]);
     assert_eq!(opened(&fixture, &form["request"]).1["nonce"], "the nonce");
     // Not demanded, so not signed.
-    let other = announcing("request_objects = \"auto\"").await;
+    let other = fixture_announcing("request_objects = \"auto\"").await;
     assert!(address(&other).await.contains_key("nonce"));
 }
 
 #[tokio::test]
 async fn what_the_endpoint_answers_can_not_break_out_of_the_address() {
-    let fixture = announcing("pushed_authorization_requests = \"on\"").await;
+    let fixture = fixture_announcing("pushed_authorization_requests = \"on\"").await;
     fixture.script().push_response =
         FakeResponse::json(&json!({ "request_uri": "urn:x&redirect_uri=https://evil.example/" }));
     let address = address(&fixture).await;
@@ -153,7 +154,7 @@ async fn what_the_endpoint_answers_can_not_break_out_of_the_address() {
 
 #[tokio::test]
 async fn a_refusal_is_no_outage() {
-    let fixture = announcing("pushed_authorization_requests = \"on\"").await;
+    let fixture = fixture_announcing("pushed_authorization_requests = \"on\"").await;
     let answer = |status, error: &str| FakeResponse {
         status,
         ..FakeResponse::json(&json!({ "error": error }))

@@ -25,7 +25,7 @@ const CLOCK_SKEW: Duration = Duration::from_secs(60);
 /// Why a status list token is rejected.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StatusListError {
-    #[error("it is no status list token")]
+    #[error("it is not a status list token")]
     Malformed,
     #[error("its typ is not statuslist+jwt")]
     TokenType,

@@ -255,7 +255,7 @@ fn any_signed_status_list_is_answered() {
     let member = prop::sample::select(vec!["status_list", "ttl", "exp", "iat", "sub", "x"]);
     let list = prop::collection::vec(any::<u8>(), 0..64);
     run(&(member, any_json(), list, any::<u64>()), 256, |(name, value, list, index)| {
-        let mut signed = UnsignedList::of_statuses(&bench.issuer, &[0; 8]);
+        let mut signed = UnsignedList::with_statuses(&bench.issuer, &[0; 8]);
         signed.payload["status_list"]["lst"] = json!(compressed(&list));
         let is_changed = name != "x";
         signed.payload[name] = value;
@@ -289,7 +289,7 @@ fn any_signed_trust_list_is_answered() {
         "/LoTE/TrustedEntitiesList/0/TrustedEntityServices/0/ServiceInformation/ServiceDigitalIdentity",
     ]);
     run(&(place, any_json()), 256, |(place, value)| {
-        let mut list = UnsignedList::of_trusted(&signer, &[operator.der()]);
+        let mut list = UnsignedList::with_trusted(&signer, &[operator.der()]);
         *list.payload.pointer_mut(place).unwrap() = value;
         let server = Arc::new(DocumentServer::default());
         server.serve(url, list.sign(&signer));

@@ -45,7 +45,7 @@ impl Checker {
     }
 
     fn list(&self) -> UnsignedList {
-        UnsignedList::of_statuses(&self.bench.issuer, &STATUSES)
+        UnsignedList::with_statuses(&self.bench.issuer, &STATUSES)
     }
 
     fn serve(&self, change: impl FnOnce(&mut UnsignedList)) {
@@ -73,7 +73,7 @@ async fn assert_lie(reason: StatusListError, lie: impl FnOnce(&mut UnsignedList)
 
 async fn assert_signer_refused(reason: StatusListError, signer: &TestSigner) {
     let checker = Checker::new(UnreachableStatusPolicy::Accept);
-    let list = UnsignedList::of_statuses(signer, &STATUSES);
+    let list = UnsignedList::with_statuses(signer, &STATUSES);
     checker.server.serve(STATUS_LIST_URI, list.sign(signer));
     assert_eq!(checker.check(0).await, Err(StatusError::Unusable(reason)));
 }
@@ -161,7 +161,7 @@ async fn a_list_signed_with_a_bad_certificate_is_refused() {
     let bad = |spec: CertificateSpec| {
         let bench = Bench::sd_jwt();
         let signer = bench.authority.issue(&spec);
-        let list = UnsignedList::of_statuses(&signer, &STATUSES).sign(&signer);
+        let list = UnsignedList::with_statuses(&signer, &STATUSES).sign(&signer);
         let checker = Checker { bench, ..Checker::new(UnreachableStatusPolicy::Accept) };
         checker.server.serve(STATUS_LIST_URI, list);
         checker

@@ -32,11 +32,11 @@ struct Lists {
 
 impl Lists {
     fn new(service_types: &[&str]) -> Self {
-        Self::of_operator(TestAuthority::new("List operator"), service_types)
+        Self::for_operator(TestAuthority::new("List operator"), service_types)
     }
 
     /// Returns a list whose accepted signers are this operator.
-    fn of_operator(operator: TestAuthority, service_types: &[&str]) -> Self {
+    fn for_operator(operator: TestAuthority, service_types: &[&str]) -> Self {
         let source = TrustListSource {
             url: URL.into(),
             signers: operator.anchors(),
@@ -59,7 +59,7 @@ impl Lists {
     }
 
     fn serve(&self, change: impl FnOnce(&mut UnsignedList)) {
-        let mut list = UnsignedList::of_trusted(&self.signer, &[self.issuer.der()]);
+        let mut list = UnsignedList::with_trusted(&self.signer, &[self.issuer.der()]);
         change(&mut list);
         self.server.serve(URL, list.sign(&self.signer));
     }
@@ -117,7 +117,7 @@ async fn a_list_signed_with_rsa_gives_anchors() {
         let mut lists = Lists::new(&[]);
         let key = PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap();
         lists.signer = lists.operator.issue_for(key.clone(), &CertificateSpec::signer());
-        let mut list = UnsignedList::of_trusted(&lists.signer, &[lists.issuer.der()]);
+        let mut list = UnsignedList::with_trusted(&lists.signer, &[lists.issuer.der()]);
         list.header["alg"] = json!(alg);
         let part = |value: &Value| digest::base64url(value.to_string().as_bytes());
         let message = format!("{}.{}", part(&list.header), part(&list.payload));
@@ -146,7 +146,7 @@ async fn a_removed_issuer_is_not_trusted_any_more() {
     let lists = Lists::new(&[]);
     assert!(lists.trusts().await);
     let other = TestAuthority::new("Other");
-    let mut list = UnsignedList::of_trusted(&lists.signer, &[other.der()]);
+    let mut list = UnsignedList::with_trusted(&lists.signer, &[other.der()]);
     scheme(&mut list)["LoTESequenceNumber"] = json!(6);
     lists.server.serve(URL, list.sign(&lists.signer));
     lists.clock.advance(Duration::from_secs(3600));
@@ -182,7 +182,7 @@ fn a_list_of_an_untrusted_signer_is_refused() {
 async fn a_list_signed_by_an_issuer_that_it_names_is_refused() {
     let lists = Lists::new(&[]);
     let issuer = lists.issuer.issue(&CertificateSpec::signer());
-    let list = UnsignedList::of_trusted(&issuer, &[lists.issuer.der()]);
+    let list = UnsignedList::with_trusted(&issuer, &[lists.issuer.der()]);
     lists.server.serve(URL, list.sign(&issuer));
     assert_eq!(lists.error().await, Some(Certificate(IssuerUntrusted)));
 }
@@ -190,9 +190,10 @@ async fn a_list_signed_by_an_issuer_that_it_names_is_refused() {
 #[tokio::test]
 async fn a_list_that_was_altered_after_signing_is_refused() {
     let lists = Lists::new(&[]);
-    let signed = UnsignedList::of_trusted(&lists.signer, &[lists.issuer.der()]).sign(&lists.signer);
+    let signed =
+        UnsignedList::with_trusted(&lists.signer, &[lists.issuer.der()]).sign(&lists.signer);
     let attacker = TestAuthority::new("Attacker");
-    let forged = UnsignedList::of_trusted(&lists.signer, &[attacker.der()]).sign(&lists.signer);
+    let forged = UnsignedList::with_trusted(&lists.signer, &[attacker.der()]).sign(&lists.signer);
     let (message, _) = forged.rsplit_once('.').unwrap();
     let (_, signature) = signed.rsplit_once('.').unwrap();
     lists.server.serve(URL, format!("{message}.{signature}"));
@@ -252,7 +253,7 @@ async fn a_pinned_self_signed_signer_signs_its_list_and_no_other_does() {
         (authority, Some(Certificate(CertificateUsage))),
     ] {
         let operator = TestAuthority::with_spec(&spec);
-        let mut lists = Lists::of_operator(operator.clone(), &[]);
+        let mut lists = Lists::for_operator(operator.clone(), &[]);
         lists.signer = operator.as_signer();
         lists.serve(|_| {});
         assert_eq!(lists.error().await, expected);

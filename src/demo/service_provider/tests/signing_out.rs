@@ -27,7 +27,7 @@ async fn come_back_signed_out(
     assert_eq!(back.headers().get("location").unwrap(), "/?lang=en");
 }
 
-async fn home(this: &ServiceProviderData, cookies: &[Cookie<'static>]) -> String {
+async fn home_page(this: &ServiceProviderData, cookies: &[Cookie<'static>]) -> String {
     text(call(this, test::TestRequest::get().uri("/?lang=en"), cookies).await).await
 }
 
@@ -39,10 +39,10 @@ async fn signed_out_page_says_what_the_service_knows_to_have_ended() {
     let (hub, handle) = start_hub("ada");
     let this = service_provider(&hub.issuer);
     let (sent, cookies) = sign_out(&this, &hub).await;
-    let before = home(&this, &cookies).await;
+    let before = home_page(&this, &cookies).await;
     assert!(before.contains("its session has ended") && before.contains(HUB_UNKNOWN), "{before}");
     come_back_signed_out(&this, &sent, &cookies).await;
-    let after = home(&this, &cookies).await;
+    let after = home_page(&this, &cookies).await;
     assert!(after.contains(HUB_ENDED) && !after.contains(HUB_UNKNOWN), "{after}");
     assert!(after.contains("action=\"/login\"") && !after.contains("Ada"), "{after}");
     handle.stop(false).await;
@@ -55,7 +55,7 @@ async fn the_state_of_another_browsers_sign_out_confirms_nothing() {
     let (_, mine) = sign_out(&this, &hub).await;
     let (theirs, _) = sign_out(&this, &hub).await;
     come_back_signed_out(&this, &theirs, &mine).await;
-    let page = home(&this, &mine).await;
+    let page = home_page(&this, &mine).await;
     assert!(page.contains(HUB_UNKNOWN) && !page.contains(HUB_ENDED), "{page}");
     handle.stop(false).await;
 }

@@ -48,7 +48,7 @@ impl ParameterCheck<'_> {
     fn check(&self, param: Param) -> Result<Option<Finding>, ErrorCode> {
         let value = self.params.once(param)?;
         match param {
-            Param::ClientId => Ok(Some(accepted(match self.registration.rules {
+            Param::ClientId => Ok(Some(accepted_finding(match self.registration.rules {
                 ProtocolRules::Federation => "is registered; the federation's rules apply",
                 ProtocolRules::Openid => {
                     "is registered; the rules of plain OpenID Connect apply (rules = \"openid\")"
@@ -57,7 +57,7 @@ impl ParameterCheck<'_> {
             Param::RedirectUri => self.check_redirect_uri(value).map(Some),
             Param::ResponseType => {
                 checks::check_response_type(self.params.required(RequiredParam::ResponseType)?)?;
-                Ok(Some(accepted("authorization code flow")))
+                Ok(Some(accepted_finding("authorization code flow")))
             }
             Param::Scope => self.check_scope().map(Some),
             Param::AcrValues => self.check_level(value).map(Some),
@@ -69,7 +69,9 @@ impl ParameterCheck<'_> {
             Param::MaxAge => Ok(checks::parse_max_age(value)?.map(|seconds| {
                 let effect =
                     format!("the user must have authenticated within the last {seconds} s");
-                accepted(format!("{effect}, or authenticates again; the ID token has auth_time"))
+                accepted_finding(format!(
+                    "{effect}, or authenticates again; the ID token has auth_time"
+                ))
             })),
             Param::CodeChallenge | Param::CodeChallengeMethod => self.check_pkce(param),
             _ => value.map_or(Ok(None), |value| self.check_sent(param, value).map(Some)),
@@ -86,22 +88,22 @@ impl ParameterCheck<'_> {
             Param::LoginHint if checks::parse_login_hint(Some(value)).is_none() => {
                 ignored("is longer than 256 characters")
             }
-            Param::LoginHint => accepted(
+            Param::LoginHint => accepted_finding(
                 "is passed to the identity provider; an e-mail address of a connector's domain leads there",
             ),
-            Param::IdTokenHint => accepted(
+            Param::IdTokenHint => accepted_finding(
                 "the endpoint checks that it is an ID token of this hub for this client; this explanation doesn't",
             ),
             Param::IdpHint => self.check_idp_hint(value),
             Param::DpopJkt => {
                 checks::parse_dpop_jkt(Some(value))?;
-                accepted("the code can be redeemed only with a DPoP proof of this key")
+                accepted_finding("the code can be redeemed only with a DPoP proof of this key")
             }
             Param::UiLocales if checks::parse_ui_locales(Some(value)).is_empty() => {
                 ignored("contains no language tag")
             }
             Param::UiLocales => {
-                accepted("the pages use the first of these languages that the hub has")
+                accepted_finding("the pages use the first of these languages that the hub has")
             }
             _ => ignored("has no effect at this hub"),
         })
@@ -111,7 +113,7 @@ impl ParameterCheck<'_> {
         checks::find_registered_redirect_uri(self.params, self.registration)?;
         let registered = &self.registration.redirect_uris;
         let is_exact = registered.iter().any(|uri| Some(uri.as_str()) == value);
-        Ok(accepted(if is_exact {
+        Ok(accepted_finding(if is_exact {
             "equals a registered address character for character"
         } else {
             "equals a registered loopback address except for the port, as public clients may"
@@ -172,7 +174,7 @@ impl ParameterCheck<'_> {
                 let missing = "the application can't tell its own logins from forged ones";
                 Ok(value.map_or_else(
                     || (Status::Warning, missing.into()),
-                    |_| accepted("is returned unchanged"),
+                    |_| accepted_finding("is returned unchanged"),
                 ))
             }
         }
@@ -188,7 +190,7 @@ impl ParameterCheck<'_> {
                 checks::NONCE.check_optional(value)?;
                 Ok(value.map_or_else(
                     || (Status::Default, "the ID token has no nonce".into()),
-                    |_| accepted("is copied to the ID token"),
+                    |_| accepted_finding("is copied to the ID token"),
                 ))
             }
         }
@@ -204,7 +206,7 @@ impl ParameterCheck<'_> {
     ) -> Finding {
         let by_post = self.method == RequestMethod::Post
             || rule.check_length(value.unwrap_or_default(), RequestMethod::Post).is_ok();
-        accepted(if by_post {
+        accepted_finding(if by_post {
             format!("{effect}; it is long enough for GET and POST")
         } else {
             format!("{effect}; it is long enough for GET, but not for POST")
@@ -289,8 +291,8 @@ impl ParameterCheck<'_> {
                 );
                 if concerns_method == is_method { Err(code) } else { Ok(None) }
             }
-            Ok(Some(_)) if is_method => Ok(Some(accepted("SHA-256 of the code_verifier"))),
-            Ok(Some(_)) => Ok(Some(accepted(
+            Ok(Some(_)) if is_method => Ok(Some(accepted_finding("SHA-256 of the code_verifier"))),
+            Ok(Some(_)) => Ok(Some(accepted_finding(
                 "PKCE: the token request must send the code_verifier of this challenge",
             ))),
             Ok(None) if is_method => Ok(None),
@@ -342,7 +344,7 @@ fn check_response_mode(
     Ok((status, message.to_owned()))
 }
 
-fn accepted(message: impl Into<String>) -> Finding {
+fn accepted_finding(message: impl Into<String>) -> Finding {
     (Status::Accepted, message.into())
 }
 

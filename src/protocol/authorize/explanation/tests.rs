@@ -171,7 +171,7 @@ proptest! {
 }
 
 #[test]
-fn what_stands_beside_a_pushed_request_is_ignored() {
+fn parameters_beside_a_pushed_request_are_ignored() {
     let params = Params::decode(
         b"client_id=sp&request_uri=urn:ietf:params:oauth:request_uri:a&scope=nonsense",
     );

@@ -218,7 +218,7 @@ fn after_that_every_failure_is_redirected_in_the_requested_mode() {
 /// The OpenID Foundation's Form Post plan,
 /// `oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported`.
 #[test]
-fn a_rejected_request_object_lends_its_response_mode_and_state_to_the_error() {
+fn an_error_uses_the_response_mode_and_state_of_a_rejected_request_object() {
     let object = |claims: serde_json::Value| {
         let part =
             |value: &serde_json::Value| crate::digest::base64url(value.to_string().as_bytes());

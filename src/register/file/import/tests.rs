@@ -127,8 +127,8 @@ fn namesakes_are_counted_and_an_invalid_register_is_distinguished() {
 
 #[test]
 fn a_full_disk_is_called_one() {
-    struct Full;
-    impl std::io::Write for Full {
+    struct FullDisk;
+    impl std::io::Write for FullDisk {
         fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
             Err(ErrorKind::StorageFull.into())
         }
@@ -136,14 +136,14 @@ fn a_full_disk_is_called_one() {
             Ok(())
         }
     }
-    let mut csv = csv::WriterBuilder::new().buffer_capacity(1).from_writer(Full);
+    let mut csv = csv::WriterBuilder::new().buffer_capacity(1).from_writer(FullDisk);
     let error = csv.write_record(COLUMNS).map_err(io_error).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::StorageFull);
 }
 
 /// The hub may run as another user than the importer.
 #[test]
-fn who_owns_the_register_stays_and_others_can_not_read_it() {
+fn the_register_keeps_its_owner_and_others_can_not_read_it() {
     let stage = Stage::new(PAUL, &format!("{HEADER}{ANGELA}"));
     let register = stage.path("register.csv");
     let about = || std::fs::metadata(&register).unwrap();

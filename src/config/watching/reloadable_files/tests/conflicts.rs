@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_conflict_is_attributed_to_the_file_that_changed_last() {
-    type Change = fn(&Scene);
+    type Change = fn(&ReloadFixture);
     let table: [(&str, Change, &str, &str); 5] = [
         (
             "two files with one id",
@@ -38,7 +38,7 @@ fn a_conflict_is_attributed_to_the_file_that_changed_last() {
         ),
     ];
     for (message, change, file, expected) in table {
-        let mut scene = Scene::good();
+        let mut scene = ReloadFixture::good();
         let before = scene.counts();
         change(&scene);
         // An unrelated change becomes active in the same scan.
@@ -73,7 +73,7 @@ fn a_conflict_is_attributed_to_the_file_that_changed_last() {
 
 #[test]
 fn a_rejected_file_becomes_active_when_the_conflict_is_resolved() {
-    let mut scene = Scene::good();
+    let mut scene = ReloadFixture::good();
     scene.service("zz", "sector = \"sp\"");
     assert_eq!(scene.read().len(), 1);
     let shared = scene.text("service-providers/sp.toml").replacen(
@@ -95,7 +95,7 @@ fn a_rejected_file_becomes_active_when_the_conflict_is_resolved() {
 
 #[test]
 fn removing_a_connector_is_never_rejected() {
-    let mut scene = Scene::good();
+    let mut scene = ReloadFixture::good();
     scene.connector("second");
     scene.service("picky", "connectors = { deny = [\"second\"] }");
     assert_eq!(scene.read(), [""; 0]);

@@ -3,13 +3,13 @@
 use super::*;
 use crate::config::changes::FileChange;
 
-fn title(scene: &Scene, tag: &str) -> String {
+fn title(scene: &ReloadFixture, tag: &str) -> String {
     scene.files.build_federation().languages.find(tag).unwrap().text("choice-title")
 }
 
 #[test]
 fn a_language_is_added_replaced_and_removed_while_the_hub_runs() {
-    let mut scene = Scene::good();
+    let mut scene = ReloadFixture::good();
     let before = scene.files.digest();
     assert!(scene.files.build_federation().languages.find("br").is_none());
     scene.put("locales/br.ftl", "choice-title = Dibabit ur gont\n");
@@ -38,7 +38,7 @@ fn a_language_is_added_replaced_and_removed_while_the_hub_runs() {
 
 #[test]
 fn a_bad_file_of_messages_keeps_its_last_good_version() {
-    let mut scene = Scene::good();
+    let mut scene = ReloadFixture::good();
     for (bad, expected) in [
         (
             "choice-none = x\nchoice-title Pick one\n",
@@ -74,7 +74,7 @@ fn a_bad_file_of_messages_keeps_its_last_good_version() {
 #[test]
 fn html_in_a_message_is_text() {
     let folder = Folder::good().with("locales/en.ftl", "choice-title = <b>Pick</b>\n");
-    let scene = Scene::from_folder(folder);
+    let scene = ReloadFixture::from_folder(folder);
     assert_eq!(title(&scene, "en"), "<b>Pick</b>");
 }
 

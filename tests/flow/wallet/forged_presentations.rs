@@ -17,7 +17,7 @@ use crate::hub::TestHub;
 use crate::watched::Log;
 
 /// What a lie is made of.
-pub struct Scene {
+pub struct WalletFixture {
     /// Seconds since 1970.
     pub now: u64,
     pub request: WalletRequest,
@@ -27,7 +27,7 @@ pub struct Scene {
 }
 
 /// Attack, reason of the refusal, and what changes a true presentation.
-type SdJwtLie = (&'static str, &'static str, fn(&mut SdJwtPresentation, &Scene));
+type SdJwtLie = (&'static str, &'static str, fn(&mut SdJwtPresentation, &WalletFixture));
 
 /// Whatever is in the credentials of the lies, and must not be in a log.
 const IDENTITY: [&str; 6] = ["Angela", "Dubois", "1962-08-24", "2620875107001", "Mallory", "Paris"];
@@ -64,12 +64,12 @@ impl LyingWallet {
         attack: &str,
         reason: &str,
         credential: &str,
-        present: impl FnOnce(&Scene) -> String,
+        present: impl FnOnce(&WalletFixture) -> String,
     ) {
         assert_documented(&format!("| {attack} | `{reason}` | {} |", code_of(reason)));
         let browser = self.hub.browser();
         let request = WalletRequest::fetch(&self.hub, &wallet_page(&browser).await).await;
-        let scene = Scene {
+        let scene = WalletFixture {
             now: self.hub.now().seconds(),
             request,
             authority: self.wallet.authority.clone(),

@@ -8,12 +8,12 @@ use passerelle::testing::wallet_credentials::{TestAuthority, new_key, sign_jws};
 use serde_json::json;
 
 use super::super::scripted::certificate_spec;
-use super::{LyingWallet, Scene};
+use super::{LyingWallet, WalletFixture};
 
 const MORE: &str = "insecure_http = true\ninternal_hosts = [\"127.0.0.1\"]";
 
 /// Attack, reason of the refusal, and what changes a list by which the credential is valid.
-type StatusLie = (&'static str, &'static str, fn(&mut UnsignedList, &mut Scene));
+type StatusLie = (&'static str, &'static str, fn(&mut UnsignedList, &mut WalletFixture));
 
 fn set_statuses(list: &mut UnsignedList, statuses: &[u8]) {
     list.payload["status_list"]["lst"] = json!(compressed(statuses));
@@ -68,7 +68,7 @@ impl StatusServer {
     }
 
     /// Returns the presentation of a credential with entry 7 of the list at `path`.
-    fn present(&self, lying: &LyingWallet, scene: &Scene, path: &str) -> String {
+    fn present(&self, lying: &LyingWallet, scene: &WalletFixture, path: &str) -> String {
         let mut pid = lying.wallet.pid(&scene.request, &lying.hub);
         let list = json!({ "uri": self.uri(path), "idx": 7 });
         pid.payload["status"] = json!({ "status_list": list });
@@ -79,8 +79,13 @@ impl StatusServer {
         format!("{}/{path}", self.server.base())
     }
 
-    fn serve(&self, scene: &mut Scene, path: &str, lie: fn(&mut UnsignedList, &mut Scene)) {
-        let mut list = UnsignedList::of_statuses(&scene.issuer, &[0; 8]);
+    fn serve(
+        &self,
+        scene: &mut WalletFixture,
+        path: &str,
+        lie: fn(&mut UnsignedList, &mut WalletFixture),
+    ) {
+        let mut list = UnsignedList::with_statuses(&scene.issuer, &[0; 8]);
         list.payload["sub"] = json!(self.uri(path));
         list.payload["iat"] = json!(scene.now - 10);
         list.payload["exp"] = json!(scene.now + 600);
@@ -97,10 +102,10 @@ async fn a_revoked_credential_or_a_false_list_is_refused() {
     for (number, (attack, reason, lie)) in LIES.iter().enumerate() {
         // A new address each, so that no list comes from the cache.
         let path = number.to_string();
-        let present = |scene: &Scene| {
+        let present = |scene: &WalletFixture| {
             let (now, request) = (scene.now, scene.request.clone());
             let (authority, issuer) = (scene.authority.clone(), scene.issuer.clone());
-            lists.serve(&mut Scene { now, request, authority, issuer }, &path, *lie);
+            lists.serve(&mut WalletFixture { now, request, authority, issuer }, &path, *lie);
             lists.present(&lying, scene, &path)
         };
         lying.assert_refused(attack, reason, "pid", present).await;
@@ -120,10 +125,10 @@ async fn a_list_that_can_not_be_fetched_is_refused() {
         ("endless list", FakeResponse { status: 200, headers: vec![], body: vec![b'a'; 20 << 20] }),
     ] {
         *lists.response.lock().unwrap() = response;
-        let present = |scene: &Scene| lists.present(&lying, scene, "gone");
+        let present = |scene: &WalletFixture| lists.present(&lying, scene, "gone");
         lying.assert_refused(attack, "unreachable", "pid", present).await;
     }
-    let inward = |scene: &Scene| {
+    let inward = |scene: &WalletFixture| {
         let mut pid = lying.wallet.pid(&scene.request, &lying.hub);
         let list = json!({ "uri": "http://169.254.169.254/latest", "idx": 7 });
         pid.payload["status"] = json!({ "status_list": list });

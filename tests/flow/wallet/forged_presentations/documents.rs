@@ -13,10 +13,10 @@ use passerelle::testing::wallet_credentials::{
 };
 
 use super::super::scripted::certificate_spec;
-use super::{LyingWallet, Scene};
+use super::{LyingWallet, WalletFixture};
 
 /// Attack, reason of the refusal, and what changes a true presentation.
-type MdocLie = (&'static str, &'static str, fn(&mut MdocPresentation, &Scene));
+type MdocLie = (&'static str, &'static str, fn(&mut MdocPresentation, &WalletFixture));
 
 fn object<'a>(pid: &'a mut MdocPresentation, path: &[&str]) -> &'a mut Cbor {
     path.iter().fold(&mut pid.security_object, |value, key| cbor_member_mut(value, key))
@@ -39,7 +39,7 @@ fn sign_elements(pid: &mut MdocPresentation) {
     *object(pid, &["valueDigests"]) = digests.next().unwrap().1;
 }
 
-fn redirected(scene: &Scene, changed: [Option<&str>; 3], key: Option<&[u8; 32]>) -> Cbor {
+fn redirected(scene: &WalletFixture, changed: [Option<&str>; 3], key: Option<&[u8; 32]>) -> Cbor {
     let own = |name: &str| scene.request.claims[name].as_str().unwrap().to_owned();
     let [client_id, nonce, response_uri] = changed;
     redirect_transcript(
@@ -276,7 +276,7 @@ const OF_THE_BYTES: &[BytesLie] = &[
 
 async fn assert_all_refused(lying: &LyingWallet, lies: &[MdocLie]) {
     for (attack, reason, lie) in lies {
-        let present = |scene: &Scene| {
+        let present = |scene: &WalletFixture| {
             let mut pid = lying.wallet.mdoc(&scene.request, &lying.hub);
             lie(&mut pid, scene);
             pid.present()
@@ -300,7 +300,7 @@ async fn an_mdoc_that_the_issuer_did_not_sign_so_is_refused() {
 async fn ambiguous_bytes_in_the_place_of_an_mdoc_are_refused() {
     let lying = LyingWallet::start("").await;
     for (attack, lie) in OF_THE_BYTES {
-        let present = |scene: &Scene| {
+        let present = |scene: &WalletFixture| {
             let mut bytes = encode_cbor(&lying.wallet.mdoc(&scene.request, &lying.hub).response());
             lie(&mut bytes);
             digest::base64url(&bytes)
