@@ -1,9 +1,9 @@
 //! Runs logins and connectors as actors: one actor per login, one per identity provider, and the
 //! registry of the latter (docs/design/actors-and-shutdown.md).
 //!
-//! Responsible for what runs when: admission, passivation, time limits. Does not know HTTP, pages,
-//! or which store, register or connector kind is in use. [`crate::login`] decides, the actors
-//! execute, and the store has the truth.
+//! Responsible for what runs when: admission, passivation, time limits. Does not depend on HTTP,
+//! pages, or which store, register or connector kind is in use. [`crate::login`] decides, the
+//! actors execute, and the store has the truth.
 //!
 //! ```text
 //! web ─▶ Logins (handle: admits, finds, activates) ─▶ LoginActor (queue, cache) ─▶ run_browser_step

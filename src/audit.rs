@@ -120,7 +120,7 @@ impl Audit {
         self.log.as_ref().is_some_and(|log| log.is_writable() && log.enqueue(event))
     }
 
-    /// Keeps an event only in the recent events: it is no business event, but an operator may need
+    /// Keeps an event only in the recent events: it is not a business event, but an operator may need
     /// it.
     pub fn remember_if_some(&self, event: impl FnOnce() -> Option<Event>) {
         if let Some(recent) = &self.recent

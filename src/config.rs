@@ -7,7 +7,7 @@
 //! [`Diagnostic`]. A running hub reloads all of them except `passerelle.toml` and the theme
 //! ([`ReloadableFiles::rescan`]).
 //!
-//! Does not know what uses the configuration.
+//! Does not depend on the modules that use the configuration.
 
 pub mod federation;
 pub mod kinds;

@@ -2,7 +2,7 @@
 //! ([`ConnectorKind`], [`kinds`]).
 //!
 //! Responsible for the upstream protocols and every check on the responses of identity providers
-//! (docs/design/upstream-verification.md). Does not know actors, stores, service providers or
+//! (docs/design/upstream-verification.md). Does not depend on actors, stores, service providers or
 //! pages. `docs/adding-a-kind.md` shows how to add a kind.
 
 pub(crate) mod code_flow;

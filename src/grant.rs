@@ -2,7 +2,7 @@
 //! keeps sessions.
 //!
 //! Responsible for the single use of a code, for revoking what a replayed code issued, and for
-//! ending a session with everything issued in it. Does not know HTTP, actors, the course of a
+//! ending a session with everything issued in it. Does not depend on HTTP, actors, the course of a
 //! login, or the implementations behind the [`Store`] and [`Signer`] traits.
 
 pub(crate) mod assertion;

@@ -1,7 +1,7 @@
 //! Limits how often something may happen in a minute, on this hub and on all that share its store
 //! (docs/limits.md).
 //!
-//! Responsible for counting, and for who is over a limit until when. Does not know requests or
+//! Responsible for counting, and for who is over a limit until when. Does not depend on requests or
 //! pages. No request waits for the store: [`counter_sync`] exchanges the counts in the background.
 
 pub mod counter_sync;

@@ -1,7 +1,7 @@
 //! Implements sessions: how long they live, what they remember, and when they answer a request
 //! without a new authentication (single sign-on).
 //!
-//! Plain functions over plain data. Does not know cookies, stores, pages or clocks. A session
+//! Plain functions over plain data. Does not depend on cookies, stores, pages or clocks. A session
 //! exists only after a login has completed, so an unauthenticated browser has nothing to fixate.
 
 pub mod gate;

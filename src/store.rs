@@ -71,7 +71,7 @@ pub enum RecordKind {
     UpstreamSession,
     /// Dynamically registered clients, and the index of them and of initial access tokens.
     Registration,
-    /// A request for a presentation that a wallet has, until its login continues.
+    /// A presentation request that was sent to a wallet, until its login continues.
     WalletRequest,
 }
 

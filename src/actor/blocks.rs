@@ -2,8 +2,8 @@
 //! files.
 //!
 //! Responsible for which blocks there are, and for each change being in force before it is
-//! confirmed. Does not know HTTP, or what a block does to a login: the gate reads the blocks at
-//! every step.
+//! confirmed. Does not depend on HTTP, or what a block does to a login: the gate reads the blocks
+//! at every step.
 
 mod file;
 mod store_sync;

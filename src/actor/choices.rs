@@ -2,8 +2,8 @@
 //! can't be chosen.
 //!
 //! Responsible for the order (the service provider's, then the hub's, then by name) and for the
-//! reason shown to users. The gate decides which connector may be used. Does not know how much a
-//! page shows.
+//! reason shown to users. The gate decides which connector may be used. Does not depend on how much
+//! a page shows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

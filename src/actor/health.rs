@@ -1,10 +1,10 @@
 //! Tracks the health of one identity provider: the outcomes of its calls and of the hub's probes,
 //! and whether it may be called.
 //!
-//! Responsible for the call window, the evidence and the circuit. Does not know what is called, or
-//! how other identity providers are doing: the prober compares them before it opens a circuit. Pure
-//! except for its locks; the time is a parameter. One value belongs to one connector file and
-//! outlives its actor. docs/identity-provider-health.md explains the rules.
+//! Responsible for the call window, the evidence and the circuit. Does not depend on what is
+//! called, or how other identity providers are doing: the prober compares them before it opens a
+//! circuit. Pure except for its locks; the time is a parameter. One value belongs to one connector
+//! file and outlives its actor. docs/identity-provider-health.md explains the rules.
 
 mod attribution;
 mod call_permit;

@@ -87,7 +87,8 @@ fn read_declared_claims(
     }
 }
 
-/// Returns the methods that are proven. What is dropped concerns the operator, never the user.
+/// Returns the methods that are proven. Dropped methods are logged for the operator; the user is
+/// not informed.
 fn gather_evidence(
     services: &LoginServices,
     support_id: &str,

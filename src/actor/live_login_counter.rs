@@ -1,10 +1,10 @@
 //! Counts logins without an outcome: how many are in each state, and how many were abandoned.
 //!
-//! Does not know any login. It counts logins by state and by the second in which they expire; what
-//! is left of a past second was abandoned. So the count needs no scan of the store, and a login
-//! that ends in time is never counted twice. A login that moves between processes is counted below
-//! zero in one and above zero in the other: the sum over all processes is right. A process offsets
-//! its deficits before it reports abandoned logins.
+//! Does not store logins. It counts logins by state and by the second in which they expire;
+//! what is left of a past second was abandoned. So the count needs no scan of the store, and a
+//! login that ends in time is never counted twice. A login that moves between processes is counted
+//! below zero in one and above zero in the other: the sum over all processes is right. A process
+//! offsets its deficits before it reports abandoned logins.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ use crate::telemetry::{LoginOutcome, Metrics};
 /// takes.
 const ABANDON_GRACE: Duration = Duration::from_secs(20);
 
-/// What a login is counted under.
+/// Key under which a login is counted.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct LoginPosition {
     state: &'static str,
@@ -60,7 +60,7 @@ struct Counts {
     /// Counts by the second in which the logins expire.
     by_expiry: BTreeMap<u64, HashMap<LoginPosition, i64>>,
     live: HashMap<&'static str, i64>,
-    /// What this process counted below zero because other processes opened the logins.
+    /// Counts below zero: logins that ended in this process and began in another one.
     deficits: HashMap<LoginPosition, i64>,
 }
 

@@ -17,7 +17,7 @@ pub struct Reply {
     pub summary: LoginSummary,
 }
 
-/// What a page needs to know of a login.
+/// Data of a login that a page shows.
 #[derive(Clone, Debug)]
 pub struct LoginSummary {
     pub client_id: ClientId,

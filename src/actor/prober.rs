@@ -2,8 +2,8 @@
 //!
 //! Responsible for the schedule, and for the decision to open a circuit. A circuit opens only with
 //! a witness, another identity provider that works: a fault of the hub's own network disables none.
-//! Does not know what a probe does. Where hubs share a store, one of them probes for all (`lease`).
-//! docs/identity-provider-health.md states the times.
+//! Does not depend on what a probe does. Where hubs share a store, one of them probes for all
+//! (`lease`). docs/identity-provider-health.md states the times.
 
 mod lease;
 mod schedule;
@@ -27,7 +27,7 @@ use crate::ids::ConnectorId;
 use crate::store::{Store, StoreScope};
 use crate::telemetry::CheckFinding;
 
-/// Interval between two looks at the schedule.
+/// Interval between two checks of the schedule.
 const ROUND_INTERVAL: Duration = Duration::from_secs(1);
 /// Rounds between two exchanges of hubs that share a store.
 const ROUNDS_BETWEEN_SYNCS: u64 = 2;

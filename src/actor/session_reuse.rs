@@ -98,7 +98,7 @@ fn reuse_request(
     }
 }
 
-/// Returns the authentication that a session stands for.
+/// Returns the authentication that a session records.
 pub(super) fn session_authentication(session: &Session) -> Authentication {
     Authentication {
         acr: None,

@@ -5,7 +5,7 @@
 //! pages, take no slot from other logins. Each connector's limits and each login's queue bound how
 //! many wait so.
 //!
-//! Does not know what a step is.
+//! Does not depend on what a step is.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -294,7 +294,7 @@ impl RunningStep<'_> {
     }
 }
 
-/// Performs an effect. A panic or a lost future here costs this step, never the login.
+/// Performs an effect. A panic or a dropped future here fails this step, and not the login.
 /// `error_detail` receives the operator's explanation of a failed call.
 async fn perform_effect(
     services: &LoginServices,

@@ -6,8 +6,9 @@
 //! network that holds less than the flooding ones. Fetching pages and choosing identity providers
 //! costs a flood nothing, so only an accepted authentication takes a login out of the count.
 //!
-//! Does not know requests or records. A network is held in this process's memory only, for as long
-//! as its login takes room. Where hubs share a store, each decides for the logins that it admitted.
+//! Does not depend on requests or records. A network is held in this process's memory only, for as
+//! long as its login takes room. Where hubs share a store, each decides for the logins that it
+//! admitted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -213,7 +214,7 @@ impl HeldLogins {
         Some(login)
     }
 
-    /// Returns the login whose end comes first, if it comes before or at `limit`.
+    /// Returns the login that ends first, if it ends at or before `limit`.
     fn first_ended(&self, limit: Timestamp) -> Option<InteractionHash> {
         let (_, number) = self.by_end.first().filter(|(end, _)| *end <= limit)?;
         self.by_number.get(number).cloned()

@@ -25,8 +25,8 @@ fn join_lines(findings: &[CheckFinding]) -> String {
     findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Confines this process as `[process]` says, and returns what it can't have. Call it before
-/// anything starts a thread: a thread that exists already stays free.
+/// Confines this process as `[process]` says, and returns the protections that the system lacks.
+/// Call it before the process starts a thread: it does not confine existing threads.
 ///
 /// # Errors
 /// Returns an error if the confinement is required and incomplete.

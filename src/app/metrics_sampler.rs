@@ -41,7 +41,7 @@ impl LabelPolicy {
         }
     }
 
-    /// Applies the labels of this federation, and removes the series of those that are gone.
+    /// Applies the labels of this federation, and removes the series of removed labels.
     pub fn apply(self, federation: &Federation, metrics: &Metrics) {
         if self.labels == ServiceProviderLabels::Class {
             metrics.set_client_classes(self.classes(federation));

@@ -1,4 +1,4 @@
-//! What an operator can make the running hub do: reload, rotation of keys.
+//! Operations that an operator starts in the running hub: reload, rotation of keys.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Asks the other hubs for logins, over their private listeners.
 //!
 //! Responsible for the calls: all hubs at once, each bounded in time and size, with the token that
-//! hubs share. What an answer is worth is decided where it is joined.
+//! hubs share. The caller decides which answers to trust when it joins them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

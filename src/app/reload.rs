@@ -296,8 +296,7 @@ impl ReloadLoop {
         Ok(())
     }
 
-    /// Logs each file that becomes invalid, or invalid in another way, and each that is valid
-    /// again.
+    /// Logs each file that becomes invalid, whose diagnostics change, or that becomes valid again.
     fn report_changes(&mut self, diagnostics: &[Diagnostic]) {
         let mut now: BTreeMap<String, Vec<Diagnostic>> = BTreeMap::new();
         for diagnostic in diagnostics {

@@ -38,7 +38,7 @@ pub struct RunningHub {
     /// The private listener and its arbiter.
     pub(super) private: Option<(ServerHandle, Arbiter)>,
     pub(super) heartbeat: Heartbeat,
-    /// The files are reloaded as long as this value exists.
+    /// Reloads the files until it is dropped.
     pub(super) server: HubServer,
 }
 

@@ -61,11 +61,11 @@ impl UpstreamAmr {
 pub struct AmrEvidence {
     /// Never holds `mfa`.
     methods: BTreeMap<Method, Provenance>,
-    /// Methods that the identity provider's `mfa` stands for, according to the connector's file.
+    /// Methods that the identity provider's `mfa` implies, according to the connector's file.
     /// They count as factors but are not released.
     #[serde(default, rename = "behind_mfa", skip_serializing_if = "BTreeSet::is_empty")]
     mfa_implies: BTreeSet<Method>,
-    /// Level names that the returned `acr` stands for, according to the connector's file.
+    /// Level names to which the returned `acr` maps, according to the connector's file.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     acr_names: BTreeSet<Arc<str>>,
 }

@@ -19,7 +19,7 @@ use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Subject, SupportId};
 
-/// `typ` of a checkpoint's header, so that no other signature of the hub can stand for one
+/// `typ` of a checkpoint's header, so that no other signature of the hub is accepted as one
 /// (RFC 8725 §3.11).
 pub const CHECKPOINT_TYPE: &str = "passerelle-checkpoint+jws";
 
@@ -44,8 +44,8 @@ pub(super) struct AuditLine<'a> {
     /// SHA-256 of the line before with its line end, in hexadecimal; 64 zeros in the first of a
     /// chain.
     prev: &'a str,
-    /// When it happened: RFC 3339, UTC, milliseconds. Lines stand in the order of `seq`; times of
-    /// neighbours may cross.
+    /// Time of the event: RFC 3339, UTC, milliseconds. Lines are in the order of `seq`; a line may
+    /// have an earlier time than the one before it.
     time: &'a str,
     event: EventKind,
     /// The process that wrote it (`audit.node`).

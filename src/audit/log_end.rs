@@ -13,7 +13,7 @@ use super::merkle::MerkleTree;
 use super::sink::LogEnd;
 use super::verify::LineHeader;
 
-/// What every checkpoint has, and no other line.
+/// Member that every checkpoint has, and no other line.
 const CHECKPOINT_MEMBER: &str = r#""event":"checkpoint""#;
 
 /// Returns the end of the log, and the day of the file's first line.

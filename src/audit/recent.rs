@@ -32,7 +32,7 @@ const MAX_DETAIL_CHARS: usize = 300;
 /// Maximum numbers of timelines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RetentionLimits {
-    /// Logins without a refusal; the same number applies to logins with one.
+    /// Maximum number of logins without a refusal, and of logins with one.
     pub logins: usize,
     /// Requests that never became a login, and tokens of logins that are no longer kept.
     pub without_login: usize,
@@ -162,7 +162,7 @@ struct Shard {
 }
 
 impl RecentEvents {
-    /// Creates an empty memory with these limits.
+    /// Creates an empty collection with these limits.
     #[must_use]
     pub fn new(limits: RetentionLimits, env: &Env) -> Self {
         Self { env: env.clone(), limits, shards: Default::default() }

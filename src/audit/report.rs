@@ -37,13 +37,13 @@ pub struct LineLocation {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum FindingKind {
-    /// The line is no line of an audit log.
+    /// The line is not a line of an audit log.
     Malformed,
     /// The line before does not have the hash that this line states.
     Changed { seq: u64 },
     /// These lines are missing before this line.
     Removed { from: u64, to: u64 },
-    /// The line stands after a line that it preceded.
+    /// The line is after a line that it preceded when it was written.
     Moved { seq: u64 },
     /// There is another line with this number.
     Duplicated { seq: u64 },
@@ -55,7 +55,7 @@ pub enum FindingKind {
     Truncated { last: u64, trusted: u64 },
     /// A trusted checkpoint covers another line with this number.
     DiffersFromTrusted { seq: u64 },
-    /// These lines stand longer after a checkpoint than a working hub leaves them without one.
+    /// These lines were written later after a checkpoint than a working hub allows.
     NotSigned { from: u64, to: u64, seconds: u64 },
     /// A start found that the log differed from its last checkpoint: nothing is proven of these
     /// lines.

@@ -68,8 +68,8 @@ pub struct SearchResult {
     pub is_complete: bool,
 }
 
-/// Returns the lines of a login in the log at `path`. It reads no older file once one has none of
-/// them.
+/// Returns the lines of a login in the log at `path`. It reads the files from the newest to the
+/// oldest, and stops at the first older file without a line of the login.
 ///
 /// # Errors
 /// Returns an error if the folder or a file can't be read.

@@ -38,7 +38,7 @@ pub struct LoginCount {
 pub struct LoginStatistics {
     month: Month,
     counts: BTreeMap<[String; 3], u64>,
-    /// Lines that are no lines of an audit log.
+    /// Lines that are not lines of an audit log.
     malformed: u64,
 }
 
@@ -78,7 +78,7 @@ impl LoginStatistics {
         })
     }
 
-    /// Returns the number of lines that are no lines of an audit log.
+    /// Returns the number of lines that are not lines of an audit log.
     #[must_use]
     pub const fn malformed(&self) -> u64 {
         self.malformed

@@ -40,7 +40,7 @@ pub struct LineHeader {
 }
 
 impl LineHeader {
-    /// Parses a line with its line end. Returns `None` if it is no line of this version.
+    /// Parses a line with its line end. Returns `None` if it is not a line of this version.
     #[must_use]
     pub fn parse(line: &[u8]) -> Option<Self> {
         let line = line.strip_suffix(b"\n")?;
@@ -77,7 +77,7 @@ pub struct Verifier<'k> {
     tree: Option<MerkleTree>,
     /// Time of the last checkpoint, in milliseconds.
     checkpoint_at: Option<i64>,
-    /// Lines that stand too long after it.
+    /// Lines that were written too late after that checkpoint.
     late_lines: Option<LateLines>,
     /// Unparsable line that a killed process may have left: its location and hash.
     unparsed: Option<(LineLocation, String)>,
@@ -375,7 +375,7 @@ impl<'k> Verifier<'k> {
     }
 }
 
-/// Lines that stand too long after the last checkpoint.
+/// Lines that were written too late after the last checkpoint.
 struct LateLines {
     location: LineLocation,
     from: u64,

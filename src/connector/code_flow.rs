@@ -90,7 +90,7 @@ pub struct RawTokenResponse {
     pub id_token: Option<Value>,
 }
 
-/// What a token request proves, beside the code and the hub's client secret.
+/// Proofs of a token request besides the code and the hub's client secret.
 #[derive(Default)]
 pub struct TokenRequestProofs<'a> {
     /// Parameters of a client assertion.

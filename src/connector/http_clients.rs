@@ -10,7 +10,7 @@ use crate::egress::safe_http_client::{
 };
 use crate::ids::Secret;
 
-/// What a connector's file says about calls to its identity provider.
+/// Settings of a connector's file for calls to its identity provider.
 pub struct HttpClientOptions<'a> {
     pub insecure_http: bool,
     pub internal_hosts: &'a [String],

@@ -1,7 +1,7 @@
 //! Interface between a login page of the hub and its connector, for kinds whose page the hub
 //! serves.
 //!
-//! Does not know HTML, HTTP, or how a password is verified.
+//! Does not depend on HTML, HTTP, or how a password is verified.
 
 use std::str::FromStr;
 use std::time::Duration;

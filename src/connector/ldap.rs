@@ -1,7 +1,7 @@
 //! LDAP kind: search and bind over TLS (RFC 4511, 4513, 4515), with a login page of the hub.
 //!
-//! Responsible for verifying username and password, and for the claims of an entry. Does not know
-//! HTML or HTTP: the web layer serves `{base_url}/connectors/{connector}/login` through
+//! Responsible for verifying username and password, and for the claims of an entry. Does not depend
+//! on HTML or HTTP: the web layer serves `{base_url}/connectors/{connector}/login` through
 //! [`PasswordPage`].
 //!
 //! The hub's account searches for exactly one entry, then a new connection binds as that entry. The

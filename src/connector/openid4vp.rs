@@ -1,9 +1,9 @@
 //! OpenID4VP kind: users present a credential from a wallet, such as the PID of a European Digital
 //! Identity Wallet (OpenID for Verifiable Presentations 1.0, HAIP 1.0).
 //!
-//! Responsible for the request, the wallet's response, the verification of what it presents, and the
-//! identity that follows (docs/wallet.md). Does not know HTML or HTTP: the web layer serves
-//! `{base_url}/connectors/{connector}/wallet` through [`WalletPage`].
+//! Responsible for the request, the wallet's response, the verification of what it presents, and
+//! the identity that follows (docs/wallet.md). Does not depend on HTML or HTTP: the web layer
+//! serves `{base_url}/connectors/{connector}/wallet` through [`WalletPage`].
 
 pub mod cbor;
 pub mod claims_path;

@@ -2,7 +2,7 @@
 //! persons, levels, methods and failures. It can be built only with `sandbox = true` in the hub's
 //! settings.
 //!
-//! Does not know HTML or HTTP: the web layer serves `{base_url}/sandbox/{connector}` through
+//! Does not depend on HTML or HTTP: the web layer serves `{base_url}/sandbox/{connector}` through
 //! [`SandboxForm`].
 
 mod person;

@@ -1,7 +1,7 @@
 //! Interface between the hub's wallet pages and their connector, for kinds whose users present a
 //! credential from a wallet.
 //!
-//! Does not know HTML, HTTP, or how a presentation is verified.
+//! Does not depend on HTML, HTTP, or how a presentation is verified.
 
 use async_trait::async_trait;
 

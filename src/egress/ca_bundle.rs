@@ -22,7 +22,7 @@ impl CaBundle {
     /// Reads a PEM file.
     ///
     /// # Errors
-    /// Returns a message for the operator if the file can't be read, or is no valid PEM bundle.
+    /// Returns a message for the operator if the file can't be read, or is not a valid PEM bundle.
     pub fn read(path: &Path) -> Result<Self, String> {
         let mut pem = String::new();
         let read = File::open(path)

@@ -1,8 +1,8 @@
 //! Caches a remote document (metadata, keys): fetched on first use, refreshed before it expires,
 //! and served from the last good copy while the remote server is down.
 //!
-//! Responsible for when to fetch, and for sharing one fetch among concurrent callers. Does not know
-//! what is fetched; the caller logs a failed fetch.
+//! Responsible for when to fetch, and for sharing one fetch among concurrent callers. Does not
+//! depend on what is fetched; the caller logs a failed fetch.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

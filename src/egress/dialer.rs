@@ -2,7 +2,7 @@
 //! [`super::safe_http_client`].
 //!
 //! Stops server-side request forgery and DNS rebinding: the name is resolved once, and the
-//! connection goes to one of the resolved addresses. Does not know what is sent over it.
+//! connection goes to one of the resolved addresses. Does not depend on what is sent over it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Resolves host names with a limit of concurrent lookups per name.
 //!
 //! Lookups block threads, of which there are few: without the limit, a name server that hangs for
-//! one name would stop the lookups of all others. Does not know which addresses may be called.
+//! one name would stop the lookups of all others. Independent of which addresses may be called.
 
 use std::collections::BTreeMap;
 use std::io;

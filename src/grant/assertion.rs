@@ -1,6 +1,6 @@
 //! Validates `private_key_jwt` assertions (RFC 7523; OpenID Connect Core 1.0 §9).
 //!
-//! Responsible for the rules of an assertion and for its single use. Does not know where the
+//! Responsible for the rules of an assertion and for its single use. Does not depend on where the
 //! client's keys come from, or HTTP. Until the signature is verified, a failure reveals nothing;
 //! afterwards the response names the defect to the client that signed.
 
@@ -258,7 +258,7 @@ fn unix_minute(at: Timestamp) -> u64 {
 #[derive(Debug)]
 pub(crate) struct AcceptedAssertion<'a> {
     pub(crate) jti: &'a str,
-    /// Afterwards it is rejected as expired.
+    /// Time after which the assertion is rejected as expired.
     pub(crate) until: Timestamp,
     /// Its `iat`; without one, the earliest that its `exp` allows.
     issued_at: Timestamp,

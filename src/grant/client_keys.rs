@@ -2,7 +2,7 @@
 //! their `jwks_uri`.
 //!
 //! Responsible for fetching them in the background, refreshing them before they expire, and serving
-//! the last good copy while their server is down. Does not know what they verify or encrypt.
+//! the last good copy while their server is down. Does not depend on what they verify or encrypt.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -7,7 +7,7 @@
 //! an update writes another one and the index then names that.
 //!
 //! Every hub reads the index every two seconds, and at once for a client that it doesn't know. So
-//! looking a client up costs no store call. Does not know HTTP.
+//! looking a client up costs no store call. Does not depend on HTTP.
 
 mod client_file;
 mod index;

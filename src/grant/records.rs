@@ -162,7 +162,7 @@ pub(super) fn assertion_key(client_id: &ClientId, jti: &str) -> RecordKey {
     hashed_key(RecordKind::Assertion, &format!("{client_id}\n{jti}"))
 }
 
-/// Returns the key of a used DPoP proof. No client_id is empty, so it is no assertion's key.
+/// Returns the key of a used DPoP proof. No client_id is empty, so it is not an assertion's key.
 pub(super) fn dpop_proof_key(thumbprint: &str, jti: &str) -> RecordKey {
     hashed_key(RecordKind::Assertion, &format!("\ndpop\n{thumbprint}\n{jti}"))
 }

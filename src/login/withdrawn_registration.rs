@@ -1,7 +1,7 @@
 //! Handles logins whose service provider's file no longer holds what the request was checked
 //! against: the redirect URI or a scope was removed during the login.
 //!
-//! Does not know where registrations come from.
+//! Does not depend on where registrations come from.
 
 use super::{
     ChoiceBanner, Choosing, LoginAnswer, LoginContext, LoginState, NextAction, Step, StepInputs,

@@ -1,7 +1,7 @@
 //! Validates authorization requests (OpenID Connect Core 1.0 §3.1.2.1; RFC 6749 §4.1.1;
 //! `docs/design/authorization-checks.md`).
 //!
-//! Responsible for which requests are served, and for how an error travels. Does not know HTTP
+//! Responsible for which requests are served, and for how an error travels. Does not depend on HTTP
 //! libraries, where registrations come from, or what a login does with the request.
 //!
 //! `validate_client` and `validate_parameters` are an ordered table: one line per check, the first

@@ -2,7 +2,7 @@
 //! 1.0 §9).
 //!
 //! Responsible for the registered names of the methods, and for the method that a request uses.
-//! Does not know the client, its registered method, or whether a secret or signature is right.
+//! Does not depend on the client, its registered method, or whether a secret or signature is right.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -100,7 +100,7 @@ pub enum Credentials {
 }
 
 impl Credentials {
-    /// Returns the client that the credentials claim to be of, unverified.
+    /// Returns the `client_id` that the credentials name, unverified.
     #[must_use]
     pub const fn claimed_client(&self) -> Option<&ClientId> {
         match self {

@@ -138,7 +138,7 @@ impl ClientMetadata {
     /// absent member (RFC 7592 §2.2).
     ///
     /// # Errors
-    /// `RegistrationBody` if it is no JSON object; else the error of the first invalid member.
+    /// `RegistrationBody` if it is not a JSON object; else the error of the first invalid member.
     pub fn parse(body: &[u8]) -> Result<(Self, ClientIdentification), MetadataError> {
         let unreadable = || MetadataError {
             code: ErrorCode::RegistrationBody,

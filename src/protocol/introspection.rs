@@ -2,7 +2,8 @@
 //! `docs/design/introspection.md`).
 //!
 //! Responsible for reading the credentials and the token of a request, for the error codes, and for
-//! the members of a response. Does not know who the data provider is, or which tokens are live.
+//! the members of a response. Does not depend on who the data provider is, or which tokens are
+//! live.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};

@@ -124,7 +124,7 @@ mod tests {
             "http://127.0.0.1/fixed",
             "http://localhost:5174/callback",
             "http://localhost/callback",
-            // values that are no port, or other spellings of one
+            // values that are not port, or other spellings of one
             "http://127.0.0.1:/callback",
             "http://127.0.0.1:0/callback",
             "http://127.0.0.1:08080/callback",

@@ -1,7 +1,7 @@
 //! Reads the access token of a userinfo request (RFC 6750 §2.1 and §2.2; RFC 9449 §7.1).
 //!
 //! A token in a URL ends up in logs and histories, so it is rejected there (RFC 6750 §2.3; RFC 9700
-//! §4.3.2). Does not know which tokens are live.
+//! §4.3.2). Independent of which tokens are live.
 
 use super::catalogue::ErrorCode;
 use super::params::Params;

@@ -30,7 +30,7 @@ pub struct OpenRegisterError(pub String);
 
 /// Checked settings of a register, with their secrets.
 pub trait RegisterSettings: Any + Send + Sync {
-    /// Opens the register. A server that does not answer is no error.
+    /// Opens the register. A server that does not answer is not an error.
     ///
     /// # Errors
     /// Returns an error if the register must not be used as it is configured.

@@ -1,8 +1,8 @@
 //! Decides whether this service provider may use this connector at this level now.
 //!
-//! Does not know where its input comes from, nor which page shows the answer. It is one function,
-//! so that the choice page disables exactly what the callback, the token endpoint and reuse would
-//! refuse.
+//! Does not depend on where its input comes from, nor which page shows the answer. It is one
+//! function, so that the choice page disables exactly what the callback, the token endpoint and
+//! reuse would refuse.
 
 use crate::assurance::{AcrCheck, Level};
 

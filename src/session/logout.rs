@@ -1,7 +1,8 @@
 //! Decides what a logout request may do to a session: end it, ask the user first, or nothing
 //! (docs/design/logout.md).
 //!
-//! Does not know cookies, stores or pages. [`crate::protocol::logout`] has validated the request.
+//! Does not depend on cookies, stores or pages. [`crate::protocol::logout`] has validated the
+//! request.
 
 use super::Session;
 use crate::ids::Subject;

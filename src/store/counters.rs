@@ -1,7 +1,7 @@
 //! Sums counts over all hubs, for rate limits that apply to a whole deployment (docs/limits.md).
 //!
-//! Responsible for exact sums per minute, however often a batch is repeated. Does not know what is
-//! counted. No request waits for these calls.
+//! Responsible for exact sums per minute, however often a batch is repeated. Does not depend on
+//! what is counted. No request waits for these calls.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

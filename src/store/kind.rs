@@ -57,7 +57,7 @@ pub struct OpenStoreError(pub String);
 /// Checked settings of a store, with their secrets.
 #[async_trait]
 pub trait StoreSettings: Any + Send + Sync {
-    /// Opens the store. Shared servers that do not answer are no error: the hub becomes ready when
+    /// Opens the store. Shared servers that do not answer are not error: the hub becomes ready when
     /// they do.
     ///
     /// # Errors

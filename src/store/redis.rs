@@ -1,6 +1,6 @@
 //! Stores records in Redis or Valkey, for any number of hubs: one server, Sentinels or a Cluster.
 //!
-//! Responsible for the store operations over the network. Does not know what a record means.
+//! Responsible for the store operations over the network. Does not depend on what a record means.
 //!
 //! **One key per record.** No operation needs two keys at once, so a Cluster can spread them; one
 //! server inserts a record and joins its families in one call. A family is a set of its members.
@@ -133,7 +133,7 @@ impl RedisStore {
     }
 
     /// Queries the servers and returns a one-line summary for the operator. An inner `Err`
-    /// describes servers that are down, which is no configuration error.
+    /// describes servers that are down, which is not a configuration error.
     ///
     /// # Errors
     /// `Misconfigured`: the servers must not be used as they are configured.

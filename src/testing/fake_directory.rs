@@ -31,9 +31,9 @@ pub type FakeEntry = (&'static str, &'static str, Vec<(&'static str, Vec<&'stati
 pub struct DirectoryScript {
     /// Entries returned by every search.
     pub entries: Vec<FakeEntry>,
-    /// Result code of binds in place of the normal one.
+    /// Result code that replaces the normal one of every bind.
     pub bind_result: Option<u8>,
-    /// Result code of binds of the hub's account in place of the normal one.
+    /// Result code that replaces the normal one of binds with the hub's account.
     pub account_bind_result: Option<u8>,
     pub search_result: Option<u8>,
     /// The entries have no list of attributes, which RFC 4511 §4.5.2 requires.

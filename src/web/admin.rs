@@ -2,8 +2,8 @@
 //! blocks, sets and lifts blocks, reloads keys.
 //!
 //! Responsible for authentication (bearer tokens, RFC 6750; `access` for browsers), the operators'
-//! roles, the limit on wrong tokens, and the JSON bodies. Does not know what a block does, where it is stored, or what
-//! the admin console shows.
+//! roles, the limit on wrong tokens, and the JSON bodies. Does not depend on what a block does,
+//! where it is stored, or what the admin console shows.
 
 mod access;
 mod actions;

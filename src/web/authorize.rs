@@ -139,7 +139,7 @@ fn unresolved_rejection(
     let (federation, issuer) = (context.hub.core.federation.load(), &context.hub.core.issuer);
     let error = reject_unresolved_request(params, form, issuer, federation.as_ref(), code);
     match (code.entry().status, registered_client(&context.hub, params), error) {
-        // The hub's own trouble is no malformed request.
+        // The hub's own trouble is not a malformed request.
         (500.., Some(client_id), AuthorizationError::Page(_)) => {
             Rejection::NotAdmitted(code, client_id)
         }

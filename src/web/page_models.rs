@@ -60,7 +60,7 @@ impl<'a> LoginPageContext<'a> {
         self.hub.service_name(&self.summary.client_id, &self.locale).unwrap_or_default()
     }
 
-    /// Returns the connectors of `is_wanted` for the choice page.
+    /// Returns the choice page's entries for the connectors that `is_wanted` accepts.
     fn choices(
         &self,
         is_wanted: impl Fn(&ConnectorId, &ConnectorMetadata) -> bool,

@@ -2,7 +2,8 @@
 //!
 //! Each page is a view model of plain data with `render(&self, &PageChrome) -> String`, which
 //! returns one HTML document that works without script; the template escapes every value.
-//! Responsible for layout, texts and languages. Does not know logins, sessions, stores or HTTP.
+//! Responsible for layout, texts and languages. Does not depend on logins, sessions, stores or
+//! HTTP.
 //!
 //! Callers must take URLs in a view model from the configuration or from the hub, never from a
 //! request: escaping does not stop a `javascript:` URL.

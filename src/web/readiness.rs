@@ -1,6 +1,6 @@
 //! The readiness of this process: named checks, and what they found.
 //!
-//! Does not know what is checked: each check is a named closure.
+//! Does not depend on what is checked: each check is a named closure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -1,7 +1,7 @@
 //! Starts the span of a request.
 //!
 //! Responsible for which paths are traced, and at which of them the caller's `traceparent` is read.
-//! Does not know whether or where spans are exported.
+//! Does not depend on whether or where spans are exported.
 
 use std::future::Future;
 

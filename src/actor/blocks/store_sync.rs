@@ -1,11 +1,11 @@
 //! Shares the blocks between hubs through one record in the store, which each hub reads every
 //! second.
 //!
-//! Responsible for a change being stored before it is confirmed, and known everywhere soon after.
+//! Responsible for storing a change before it is confirmed, and for its distribution to all hubs.
 //! Each change increases the record's revision. A store that returns an older revision, or none,
 //! has lost confirmed changes (a failover): a hub with a newer one writes it again. Without an
 //! answer the last known blocks stay in force, also after a restart, because the file has a copy.
-//! Does not know which store it is.
+//! Independent of the store's kind.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;

@@ -45,7 +45,7 @@ pub(in crate::actor) enum Probe {
     Login { redirect_uri: String },
 }
 
-/// What the schedule needs to know of a probe; the connector's health has its outcome.
+/// Input of the schedule from a finished probe. The connector's health records the outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(in crate::actor) struct ProbeReport {
     /// How long the identity provider asks the hub to wait.

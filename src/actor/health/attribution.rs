@@ -9,7 +9,7 @@
 use super::circuit::CallKind;
 use crate::protocol::catalogue::{ErrorCode, ErrorOrigin};
 
-/// What an outcome says about the identity provider.
+/// Effect of an outcome on the health of the identity provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Attribution {
     /// The identity provider answered correctly.

@@ -38,7 +38,7 @@ pub struct ConnectorReport {
     /// Worst status of the findings.
     pub status: DiagnosticStatus,
     pub diagnostics: Vec<CheckDiagnostic>,
-    /// What to register at the identity provider.
+    /// Values to register at the identity provider.
     pub registration: Vec<RegistrationParameter>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<SampleResult>,

@@ -31,7 +31,7 @@ pub struct ServiceProviderReport {
     /// Worst status of the findings, and of the request.
     pub status: DiagnosticStatus,
     pub diagnostics: Vec<CheckDiagnostic>,
-    /// What to configure in the application.
+    /// Values to configure in the application.
     pub registration: Vec<RegistrationParameter>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestExplanation>,

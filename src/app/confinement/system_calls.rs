@@ -104,7 +104,7 @@ const DENIED_OF_ARCH: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const DENIED_OF_ARCH: &[c_long] = &[];
 
-/// Marks a call of the x32 ABI, which the kernel may accept beside that of 64 bits.
+/// Bit that marks a system call of the x32 ABI, which a kernel may accept beside the 64-bit ABI.
 #[cfg(target_arch = "x86_64")]
 const X32: c_long = 0x4000_0000;
 

@@ -32,7 +32,7 @@ pub struct ApplicationRegistration {
 }
 
 impl ApplicationRegistration {
-    /// Creates a registration. Home page and, by default, the redirect URI of a logout are at the
+    /// Creates a registration. The home page and the default redirect URI of a logout are the
     /// origin of `redirect_uri`.
     #[must_use]
     pub fn new(

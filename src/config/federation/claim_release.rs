@@ -1,7 +1,7 @@
 //! Determines which claims a request releases to its service provider, based on the provider's
 //! current file.
 //!
-//! Does not know tokens or how a request was validated.
+//! Does not depend on tokens or how a request was validated.
 
 use std::collections::BTreeSet;
 

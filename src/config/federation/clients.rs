@@ -59,7 +59,7 @@ pub struct ServiceProvider {
     pub id_token_claims: bool,
     /// Origins of its pages, as browsers send them; public clients only.
     pub cors_origins: Vec<String>,
-    /// What its access tokens must be bound to.
+    /// Binding that its access tokens must have.
     pub token_binding: TokenBinding,
     /// Rules of its refresh tokens; `None` if it gets none.
     pub refresh_tokens: Option<RefreshTokenRules>,
@@ -86,7 +86,7 @@ impl RefreshTokenRules {
     }
 }
 
-/// What the access tokens of a service provider must be bound to.
+/// Binding that the access tokens of a service provider must have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TokenBinding {
     /// Every token request needs a DPoP proof.

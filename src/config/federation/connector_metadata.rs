@@ -25,9 +25,9 @@ pub struct ConnectorMetadata {
     pub levels: Levels,
     /// Authentication methods to assume when the identity provider sends none.
     pub amr: Vec<String>,
-    /// The methods that this identity provider's `mfa` stands for.
+    /// The methods that this identity provider's `mfa` implies.
     pub mfa: Vec<String>,
-    /// Its `acr` values that stand for level names, by name.
+    /// Its `acr` values that map to level names, by name.
     pub acr_names: BTreeMap<String, Vec<String>>,
     /// Display data for the choice page.
     pub display: Arc<ProviderDisplay>,

@@ -170,9 +170,9 @@ pub struct Settings {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LevelNameDeclaration {
-    /// The level that it stands for, one of the platform's.
+    /// Level to which the name maps, one of the platform's.
     pub level: Level,
-    /// It also stands for proven multi-factor authentication.
+    /// The name also implies proven multi-factor authentication.
     #[serde(default)]
     pub multi_factor: bool,
 }

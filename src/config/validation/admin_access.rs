@@ -17,7 +17,7 @@ use crate::ids::Secret;
 /// Minimum length of an administration token in characters.
 const MIN_ADMIN_TOKEN_CHARS: usize = 32;
 
-/// What a command needs to create keys.
+/// Settings that a command needs to create keys.
 #[derive(Clone, Debug)]
 pub struct KeySettings {
     /// The folder of the hub's keys.
@@ -60,7 +60,7 @@ impl KeySettings {
     }
 }
 
-/// What a command needs to administer a running hub.
+/// Settings that a command needs to administer a running hub.
 #[derive(Clone, Debug)]
 pub struct AdminAccess {
     /// Address of the private listener from this machine. Port 0 means that only the hub knows the

@@ -32,7 +32,7 @@ pub struct CheckContext {
     pub platform: Platform,
     /// The hub's base URL without a trailing slash; `None` without a hub.
     pub base_url: Option<String>,
-    /// What `sub` is derived from.
+    /// Attributes that `sub` is derived from.
     pub subject: SubjectSource,
     /// Code of the country whose births need a `birthplace`.
     pub home_country: String,

@@ -1,5 +1,5 @@
 //! Defines what the configuration knows of a connector kind: the name and the shape of its
-//! `[kind.…]` table, its rules, and the properties that other modules depend on. Does not know
+//! `[kind.…]` table, its rules, and the properties that other modules depend on. Does not depend on
 //! which kinds there are: they are passed in.
 
 use std::any::Any;
@@ -369,7 +369,7 @@ impl KindCheck<'_> {
     ) {
         let certificate = self.secret(certificate.0, certificate.1);
         let private_key = self.secret(private_key.0, private_key.1);
-        // Otherwise both are placeholders, which are no PEM.
+        // Otherwise both are placeholders, which are not PEM.
         if !self.context.environment.is_without_secrets() {
             self.client_identity = certificate.zip(private_key).map(|(certificate, key)| {
                 Secret::new(format!("{}\n{}\n", certificate.reveal(), key.reveal()))

@@ -57,7 +57,7 @@ pub struct Conflict {
     pub kind: ConflictKind,
 }
 
-/// What files disagree about, where it decides which of them a start does without.
+/// Kind of a conflict between files. It decides which of the files a start ignores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConflictKind {
     /// Several files have one `client_id`: which of them is meant, and what it denies, is unknown.

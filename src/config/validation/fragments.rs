@@ -15,7 +15,7 @@ use roxmltree::{Document, Node};
 use super::address::{self, Http};
 use crate::config::loading::{Diagnostic, file_diagnostic, safe_read};
 
-/// Where a fragment stands on a page.
+/// Position of a fragment on a page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum FragmentSlot {
     /// Below the hub's name.

@@ -75,7 +75,7 @@ pub fn read_private_access(
     PrivateListenerAccess { operators, peers }
 }
 
-/// Returns whether a name can stand in one line of a log.
+/// Returns whether a name is valid: not empty, without outer space, and printable in one log line.
 fn is_operator_name(name: &str) -> bool {
     (1..=MAX_NAME_CHARS).contains(&name.chars().count())
         && name.trim() == name

@@ -9,7 +9,8 @@ use crate::ids::Secret;
 /// Shortest passphrase, in characters.
 const MIN_PASSPHRASE_CHARS: usize = 20;
 
-/// What opens the hub's private keys; nothing if all are in files that are not encrypted.
+/// Passphrase and devices that give access to the hub's private keys. Empty if all keys are in
+/// unencrypted files.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PrivateKeyAccess {
     pub passphrase: Option<Secret<String>>,

@@ -61,7 +61,7 @@ pub fn check_hub_profile(source: &SourceFile, settings: &Settings, problems: &mu
 struct ProfileCheck<'a> {
     source: &'a SourceFile,
     profile: SecurityProfile,
-    /// Whether `passerelle.toml` demands it, and not the file.
+    /// Whether `passerelle.toml` demands the profile, and not the service provider's own file.
     is_from_hub: bool,
 }
 

@@ -29,7 +29,7 @@ enum Placeholder {
     IdentityProvider,
 }
 
-/// What a page knows of a problem; absent values are empty.
+/// Values of a problem that a page can put into the support URL; absent values are empty.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SupportDetails<'a> {
     /// `Y` and six digits.

@@ -1,8 +1,9 @@
 //! LDAP client (RFC 4511, 4513) on the `ldap3` crate: connects with TLS, binds, searches.
 //!
-//! Does not know logins, limits or pages. `ldap3` gets a connection opened by the egress rules, and
-//! bounded messages. It panics on malformed entries, so each operation runs in its own task, whose panic becomes an
-//! error. Diagnostic messages of the directory may contain names, so only result codes are used.
+//! Does not depend on logins, limits or pages. `ldap3` gets a connection opened by the egress
+//! rules, and bounded messages. It panics on malformed entries, so each operation runs in its own
+//! task, whose panic becomes an error. Diagnostic messages of the directory may contain names, so
+//! only result codes are used.
 
 mod connection;
 mod diagnose;

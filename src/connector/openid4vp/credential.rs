@@ -1,7 +1,7 @@
-//! What is expected of a presentation, and what a verified one says.
+//! Defines the requirements for a presentation, and the content of a verified one.
 //!
-//! Responsible for the types that both credential formats share. Does not know how the presentation
-//! arrived.
+//! Responsible for the types that both credential formats share. Does not depend on how the
+//! presentation arrived.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -91,7 +91,7 @@ impl ExpectedCredential {
     }
 }
 
-/// What an operator accepts of credentials.
+/// Requirements of an operator for credentials.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerificationPolicy {
     /// Algorithms of the issuer's signature.

@@ -36,8 +36,7 @@ impl WalletDevice {
     }
 }
 
-/// What the store has of a request. Once it is answered, its key and nonce are of no more use, and
-/// are not kept.
+/// State of a request in the store. The key and the nonce are removed once it is answered.
 #[derive(Serialize, Deserialize)]
 enum StoredRequest {
     Open(PresentationRequest),
@@ -70,10 +69,10 @@ impl PresentationRequest {
     }
 }
 
-/// What became of a request that was answered.
+/// Outcome of an answered request.
 #[derive(Serialize, Deserialize)]
 pub enum RequestAnswer {
-    /// The answer is kept elsewhere, under a one-time code.
+    /// The answer is stored under a one-time code.
     PassedOn,
     /// The answer of another device waits for the code that this device shows.
     Unconfirmed(Box<UnconfirmedAnswer>),
@@ -95,7 +94,7 @@ pub struct UnconfirmedAnswer {
     pub outcome: AnswerOutcome,
 }
 
-/// What a wallet answered.
+/// Answer of a wallet.
 #[derive(Clone, Serialize, Deserialize)]
 pub enum AnswerOutcome {
     /// One-time code of the presentation. The presentation is not in the request, because the store

@@ -53,7 +53,7 @@ impl<'a> SdJwtParts<'a> {
     }
 }
 
-/// What a key binding JWT says that it is for, not verified.
+/// Audience, nonce and time that a key binding JWT claims, unverified.
 #[derive(Default)]
 pub struct ClaimedBinding {
     pub audience: String,

@@ -1,7 +1,7 @@
 //! Signature algorithms of credentials, keys of holders, and the JWS form that SD-JWTs, status
 //! lists and trust lists share.
 //!
-//! Responsible for who may sign with what. Does not know what is signed.
+//! Responsible for who may sign with what. Does not depend on what is signed.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -90,7 +90,7 @@ impl StatusLists {
     /// issued the certificate of the list.
     ///
     /// # Errors
-    /// What the list says instead, or why it can't be used.
+    /// Reason: another status in the list, or why the list can't be used.
     pub async fn check_status(
         &self,
         reference: &StatusReference,

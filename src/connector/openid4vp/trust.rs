@@ -37,7 +37,7 @@ pub enum TrustAnchorError {
     Malformed,
 }
 
-/// What a certificate signs.
+/// Use of a certificate's key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CertificatePurpose {
     /// An SD-JWT VC.

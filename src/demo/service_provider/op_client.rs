@@ -134,7 +134,7 @@ impl OpClient {
     /// Fetches the signed userinfo response (R161).
     ///
     /// # Errors
-    /// Returns an error if the call fails or the response is no JWT.
+    /// Returns an error if the call fails or the response is not a JWT.
     pub async fn fetch_userinfo(
         &self,
         metadata: &OpMetadata,

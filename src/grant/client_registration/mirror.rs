@@ -64,8 +64,8 @@ impl ClientRegistrations {
         }
     }
 
-    /// Reads the registrations, writes records of an outdated key again, records uses and removes
-    /// what has expired, once.
+    /// Runs one round of maintenance: reads the registrations, rewrites records that an outdated
+    /// key encrypts, records uses, and removes expired registrations.
     pub async fn maintain(&self) {
         self.refresh().await;
         self.rewrite_outdated_records().await;

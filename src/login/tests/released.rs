@@ -21,7 +21,7 @@ const STATES: [&str; 10] = [
 ];
 const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-/// Returns a login in each state, with and without later additions.
+/// Returns a login in each state, with and without the members that later releases added.
 pub(crate) fn samples() -> Vec<Sample> {
     let key = RecordKey { kind: RecordKind::Login, name: "a hash of the login's cookie".into() };
     let row = |state: &str| {

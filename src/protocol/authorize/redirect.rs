@@ -1,7 +1,7 @@
 //! Redirects to a service provider: a type that only the checks can create, and the responses that
 //! it carries.
 //!
-//! Without a proven redirect the hub shows an error page, so that it is no open redirector (RFC
+//! Without a proven redirect the hub shows an error page, so that it is not an open redirector (RFC
 //! 9700 §4.11).
 
 use std::fmt;

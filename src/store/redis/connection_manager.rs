@@ -1,6 +1,7 @@
 //! Manages the connections to the Redis servers.
 //!
-//! Responsible for timeouts, reconnection, retries and the circuit breaker. Does not know records.
+//! Responsible for timeouts, reconnection, retries and the circuit breaker. Does not depend on
+//! records.
 //!
 //! Each runtime (a web worker, an actor's arbiter) has its own connection with pipelined calls. The
 //! task that drives a connection runs on the runtime that opened it, so no call crosses threads,

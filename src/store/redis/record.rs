@@ -68,7 +68,7 @@ pub enum RecordFormatError {
     /// The format is newer than this release.
     #[error("a record is written in the format of a newer release")]
     Newer,
-    /// The bytes are no record.
+    /// The bytes are not record.
     #[error("a record is malformed")]
     Corrupted,
 }

@@ -268,7 +268,7 @@ impl<'b> Page<'b> {
         markup::forms(&self.answer.body)
     }
 
-    /// Whether the page offers nothing but the choice of a language, which leads to an error page.
+    /// Returns whether the page has no link or form except the choice of a language.
     pub fn leads_nowhere(&self) -> bool {
         let is_language = |form: &Form| {
             form.action == "/api/v2/language" && form.field("path").starts_with("/api/v2/errors/Y")

@@ -1,8 +1,8 @@
 //! Decides whether a request below `/admin` is allowed, and signs browsers in and out.
 //!
 //! A signed-in browser may read, and send the console's forms; a browser that is not signed in gets
-//! the sign-in form; anything else needs a bearer token. Does not know the contents of the cookie
-//! ([`AdminSessions`]).
+//! the sign-in form; anything else needs a bearer token. Does not depend on the contents of the
+//! cookie ([`AdminSessions`]).
 
 use actix_web::cookie::Cookie;
 use actix_web::dev::ServiceRequest;

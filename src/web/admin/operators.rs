@@ -33,7 +33,7 @@ pub struct Operator {
 #[derive(Clone, Debug)]
 pub struct AdminRequester {
     pub operator: Operator,
-    /// `None` for a program.
+    /// `None` if the requester is a program and not a browser.
     pub form_key: Option<Secret<String>>,
 }
 

@@ -1,7 +1,7 @@
 //! The session cookie of the admin console: the operator enters the token once, and the cookie
 //! stands for the operator for an hour.
 //!
-//! Responsible for the cookie. Does not know the tokens or the limit on wrong ones.
+//! Responsible for the cookie. Does not depend on the tokens or the limit on wrong ones.
 //!
 //! The cookie holds its expiry, the operator's name and role, and a MAC under a key of this process: it is invalid in another
 //! process, after a restart, and after a sign-out of this operator. A request that another site starts does not

@@ -1,4 +1,4 @@
-//! What the files may say of client certificates.
+//! Tests the settings of client certificates in the files.
 
 use crate::config::tests::{Folder, service_with};
 use crate::testing::certificates::Authority;

@@ -40,7 +40,7 @@ pub struct LoadContext {
     pub platform: Platform,
     /// The subject keys.
     pub subject_keys: SubjectKeysByVersion,
-    /// What `sub` is derived from.
+    /// Attributes that `sub` is derived from.
     pub subject: SubjectSource,
     /// The claims and level names beyond the specification's.
     pub declarations: Arc<Declarations>,

@@ -44,7 +44,7 @@ impl ElementDigestAlg {
     }
 }
 
-/// What the issuer signed.
+/// The mobile security object: the data that the issuer signed (ISO/IEC 18013-5 §9.1.2.4).
 pub struct MobileSecurityObject {
     pub doc_type: String,
     pub digest_alg: ElementDigestAlg,

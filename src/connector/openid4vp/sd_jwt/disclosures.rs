@@ -1,6 +1,6 @@
 //! Puts disclosures in the place of their digests (RFC 9901 §7.1).
 //!
-//! Responsible for the form of disclosures and digests. Does not know which claims exist or who
+//! Responsible for the form of disclosures and digests. Independent of which claims exist or who
 //! asked for them. docs/design/adr/0025-verification-of-wallet-credentials.md says why no library
 //! does it.
 

@@ -164,7 +164,7 @@ impl TrustList {
             .filter(|service| service.is_accepted(service_types));
         let encoded = accepted.flat_map(|service| &service.identity.certificates);
         // One malformed certificate must not make all other issuers of the list untrusted. Bytes
-        // that are not base64 become none, which are no certificate either.
+        // that are not base64 become none, which are not certificate either.
         let certificates: Vec<_> = encoded
             .map(|certificate| STANDARD.decode(&certificate.val).unwrap_or_default())
             .collect();
