@@ -117,7 +117,7 @@ async function logOut(person, tokens, provider) {
   count('logged out');
 }
 
-/** As long as the service is told that the hub can't answer for a moment, it sends the person there again. */
+/** While the hub answers that it is unavailable for a moment, the service sends the person there again. */
 async function signInAgain(person, more, provider) {
   for (let rounds = 0; ; rounds += 1) {
     const answer = await signIn(person, authorizeUrl(more), provider);
@@ -137,8 +137,8 @@ async function oneLife(life) {
   const dice = life % 20;
   if (dice === 7) return redeemTwice(code);
   const tokens = await redeem(person, code, provider);
-  const told = await userinfo(tokens.access_token);
-  if (told.status !== 200) throw new Lost(`userinfo ${told.status}`);
+  const reply = await userinfo(tokens.access_token);
+  if (reply.status !== 200) throw new Lost(`userinfo ${reply.status}`);
   if (dice % 4 === 1) {
     const again = await signInAgain(person, { prompt: 'none' }, provider);
     if (!again.get('code')) throw new Lost(`the session did not answer: ${again.get('error')}`);

@@ -59,7 +59,7 @@ async function startProvider(port, base) {
 
 /**
  * The whole cast, ready. `programs`: what a hub may be started as; the first one begins, an upgrade goes on to the next.
- * `service`: its redirect and logout addresses, which nobody need listen on. `extra`: more lines of its file.
+ * `service`: its redirect and logout addresses, on which nothing has to listen. `extra`: more lines of its file.
  */
 export async function startCast({ nodes = 3, programs = [program], settings = '', service, extra = '' } = {}) {
   const [port, statistics, providerPort, ...rest] = await freePorts(3 + 2 * nodes);

@@ -117,7 +117,7 @@ const rows = [
     ['sessions of which the service had to be informed', receiver.counts.expected], ['of these never informed', these('logout token lost', false)],
     ['informed more than once', receiver.counts.again],
   ] : []),
-  ['failovers', failovers.count()], ['of these ordered by nobody here', failovers.unforeseen()],
+  ['failovers', failovers.count()], ['of these not caused by this run', failovers.unforeseen()],
   ['lost, twice or alive, as far as Redis may lose it', sorted.length - inexcusable.length],
 ];
 const table = (heads, lines) => [heads, heads.map(() => '---'), ...lines].map((line) => `| ${line.join(' | ')} |`).join('\n');
@@ -129,6 +129,6 @@ process.stdout.write(report);
 for (const { what, why, from, at, excused } of sorted) {
   process.stdout.write(`${excused ? 'excused: ' : ''}${what}${why ? `: ${why}` : ''}; ${new Date(from).toISOString()} to ${new Date(at).toISOString()}\n`);
 }
-if (sorted.length) process.stdout.write(`failovers: ${failovers.told()}\n`);
+if (sorted.length) process.stdout.write(`failovers: ${failovers.summary()}\n`);
 if (options.table) writeFileSync(options.table, report);
 process.exit(inexcusable.length ? 1 : 0);

@@ -7,7 +7,7 @@ const ASYNCHRONOUS = 2000;
 export const OPTIONAL = 'failover at once';
 /** An answer that left the server before is on its way to the browser for a moment. */
 const ON_ITS_WAY = 500;
-/** Where nobody here did anything, the Sentinels had seen nothing of the primary for a while before they moved. */
+/** If this run did not cause a failover, the Sentinels had not reached the primary for a while before it. */
 const UNNOTICED = 10_000;
 
 /**
@@ -43,7 +43,7 @@ export function followPrimary(store, moved) {
     mayHaveLost: ({ what, from, at }) => windows().some(([begin, end]) => (what === 'login lost' ? from <= end && at >= begin : from >= begin && from <= end)),
     count: () => count,
     unforeseen: () => unforeseen.length,
-    told: () => [...hits, ...unforeseen].map(({ at, switched, loss }) => `${new Date(at).toISOString()}${loss ? ` loses ${loss}` : ''}${switched ? ` +${switched - at} ms` : ''}`).join(', '),
+    summary: () => [...hits, ...unforeseen].map(({ at, switched, loss }) => `${new Date(at).toISOString()}${loss ? ` loses ${loss}` : ''}${switched ? ` +${switched - at} ms` : ''}`).join(', '),
     stop() { going = false; },
   };
 }
@@ -56,13 +56,13 @@ export function misfortunesOf({ hubs, store }, failovers) {
     hub.start();
     await hub.ready();
   }
-  /** The primary is put aside by `harm`, which gives how to mend it when another one is in its place. */
+  /** The primary is put aside by `harm`, which returns a function that restores it once another server has replaced it. */
   async function replaced(loss, harm) {
     const old = await store.primary();
     failovers.isComing(loss);
-    const mend = await harm(old, store.servers.get(old));
+    const restore = await harm(old, store.servers.get(old));
     await store.moved(old);
-    await mend?.();
+    await restore?.();
     await store.settled();
     failovers.isOver();
   }

@@ -111,7 +111,7 @@ sentinel down-after-milliseconds ${NAME} 1500\nsentinel failover-timeout ${NAME}
         return offsets.length > 0 && offsets.every((offset) => offset >= end);
       });
       await ask(watching[0], 'SENTINEL', 'failover', NAME);
-      // What is held there is refused when nobody replicates it any more; the Sentinels can turn it into a replica then.
+      // What is held there is refused when no server replicates it any more; the Sentinels can turn it into a replica then.
       return () => until('the old primary is left', async () => online(await about(from)) === 0).then(() => ask(port, 'CLIENT', 'UNPAUSE'));
     },
     stop: () => Promise.all([...guards, ...[...servers.values()].flatMap((server) => [server, server.way])].map((actor) => actor.end('SIGKILL'))),

@@ -17,7 +17,7 @@ export function startVigil({ hubs, base, sp, wrong }) {
   let spent = [];
   let ending = false;
 
-  /** Asked of the hub itself, under the public name; 0 where nobody answers. */
+  /** Asks the hub itself, under the public name; 0 if there is no answer. */
   const ask = (hub, path, { body, ...headers }) => new Promise((resolve) => {
     const options = { agent, host: '127.0.0.1', port: hub.port, path: `/api/v2${path}`, method: body ? 'POST' : 'GET', headers: { ...headers, host } };
     const asked = request(options, (answer) => {
@@ -29,7 +29,7 @@ export function startVigil({ hubs, base, sp, wrong }) {
   });
 
   /** Until it says yes or no, as long as that would mean anything; 0 for a hub that is down or can't tell. */
-  async function told(hub, path, what, before) {
+  async function fetchStatus(hub, path, what, before) {
     while (Date.now() < before) {
       const status = hub.child ? await ask(hub, path, what) : 0;
       if ([200, 400, 401].includes(status)) return status;
@@ -41,7 +41,7 @@ export function startVigil({ hubs, base, sp, wrong }) {
   /** `round`: which of the counts an answer is. */
   const look = ({ token, bornAt, at }, round, before) => Promise.all(hubs.map(async (hub) => {
     const asked = Date.now();
-    const status = await told(hub, '/userinfo', { authorization: `Bearer ${token}` }, Math.min(before, bornAt + TOKEN_LIFE));
+    const status = await fetchStatus(hub, '/userinfo', { authorization: `Bearer ${token}` }, Math.min(before, bornAt + TOKEN_LIFE));
     if (status) counts[round] += 1;
     if (status === 200) wrong({ what: 'token alive after its end', why: `${hub.name}, asked ${asked - at} ms later`, from: at, at: Date.now() });
   }));
@@ -57,7 +57,7 @@ export function startVigil({ hubs, base, sp, wrong }) {
       counts.ended += 1;
       later(async () => {
         await look(one, 'atOnce', one.at + 3 * SECOND);
-        // Some sooner, some later, so that failovers come between; whoever waits for the end of the run need not wait longer.
+        // Some sooner, some later, so that failovers come between; logins that wait for the end of the run need not wait longer.
         for (const until = one.at + (10 + (one.at % 10)) * SECOND; Date.now() < until && !ending;) await sleep(SECOND / 2);
         await look(one, 'later', one.bornAt + TOKEN_LIFE);
       });
@@ -75,7 +75,7 @@ export function startVigil({ hubs, base, sp, wrong }) {
         later(async () => {
           const body = new URLSearchParams({ ...fields, code }).toString();
           const what = { body, 'content-type': 'application/x-www-form-urlencoded' };
-          const status = await told(hubs[index % hubs.length], '/token', what, at + CODE_LIFE);
+          const status = await fetchStatus(hubs[index % hubs.length], '/token', what, at + CODE_LIFE);
           if (!status) return;
           counts.offered += 1;
           if (status === 200) wrong({ what: 'code redeemed again after a failover', from: at, at: Date.now() });

@@ -1,4 +1,4 @@
-// Attack: one network begins logins that nobody looks at, as small as can be and as large as can be, until the room for logins
+// Attack: one network begins logins whose pages are never fetched, as small as can be and as large as can be, until the room for logins
 // is short. Bounds: what the network gets of the room, and that every newcomer of another network is admitted.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

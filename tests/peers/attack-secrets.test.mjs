@@ -98,10 +98,10 @@ for (const [name, reference, prepare = () => {}] of ATTACKS) {
     try {
       put(file, oidcConnector(attacker.issuer, '', { secret }));
       await until(async () => (await complaints()).includes('evil.toml'), 'the complaint');
-      const told = await complaints();
-      assert.match(told, /client_secret\.(file|env) references (a file|an environment variable) that (this file may not|only passerelle\.toml may) reference/, told);
-      assert.match(told, /secrets\/connectors\/evil|CONNECTOR_EVIL__/, 'it says what is allowed');
-      silent(told, 'the probe');
+      const output = await complaints();
+      assert.match(output, /client_secret\.(file|env) references (a file|an environment variable) that (this file may not|only passerelle\.toml may) reference/, output);
+      assert.match(output, /secrets\/connectors\/evil|CONNECTOR_EVIL__/, 'it says what is allowed');
+      silent(output, 'the probe');
       const checked = await run(['check', '--config', hub.folder]);
       assert.equal(checked.status, 1, checked.output);
       assert.match(checked.output, /evil\.toml:\d+: kind\.oidc\.client_secret/);

@@ -30,7 +30,7 @@ const present = async (client_assertion) => (await fetch(`${federation.hub.issue
 test('an overheard assertion does not count again after the hub was killed, and a new one counts at once', async () => {
   const overheard = await sign();
   assert.equal((await present(overheard)).error, 'invalid_grant', 'it counted: the code is none');
-  // iat has no parts of a second: the next start is told from it by the next one.
+  // iat has whole seconds: the next start is distinguishable only in the next second.
   const { iat } = JSON.parse(Buffer.from(overheard.split('.')[1], 'base64url'));
   await federation.hub.restart('SIGKILL', async () => {
     while (Math.floor(Date.now() / 1000) <= iat) await new Promise((done) => { setTimeout(done, 20); });

@@ -235,7 +235,7 @@ for (const [name, configured] of Object.entries(PROXIES)) {
     const post = (length) => fetch(`${base}/api/v2/token`, { method: 'POST', body: 'x'.repeat(length), headers: { 'content-type': 'application/x-www-form-urlencoded' } });
     assert.equal((await (await post(60_000)).json()).error, 'invalid_request');
     assert.equal((await post(70_000)).status, 413);
-    // The private listener's paths are nobody's business outside.
+    // The private listener's paths are not reachable from outside.
     for (const inside of ['/readyz', '/metrics', '/admin/connectors']) assert.equal((await fetch(base + inside)).status, 404, inside);
 
     // What the autoscaler counts logins by.

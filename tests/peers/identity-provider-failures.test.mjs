@@ -1,5 +1,5 @@
 // A real identity provider that comes back with new keys under the old names, that is down, and that gets up again: the
-// hub goes through all of it without a restart, and without anybody mending it.
+// hub goes through all of it without a restart, and without an operator.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(async () => { await fed?.hub.stop(); await idp?.close(); });
 
-/** The same identity provider, with keys that it makes anew at each start. */
+/** The same identity provider, with new keys at each start. */
 const startAgain = () => startIdp({
   port: Number(new URL(fed.idp.issuer).port), clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256',
   redirectUris: [`${fed.hub.issuer}/callback/real`],
@@ -72,7 +72,7 @@ test('one that is down is disabled, reported once, and found to be back without 
   assert.equal(lines.length, 1, lines.join('\n'));
   assert.ok(lines[0].includes('Y020003') && lines[0].includes('connector=real'), lines[0]);
 
-  // Who logs out is not sent to where nobody answers.
+  // A user who logs out is not redirected to a server that does not answer.
   const out = { id_token_hint: hint, post_logout_redirect_uri: fed.sp.postLogoutUri, state: 'a-state-of-at-least-32-characters!' };
   const left = await signedIn.open(`${fed.hub.issuer}/session/end?${new URLSearchParams(out)}`, { stopAt: fed.sp.postLogoutUri });
   assert.equal(new URL(left.url).searchParams.get('state'), out.state, left.html);

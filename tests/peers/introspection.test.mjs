@@ -34,9 +34,9 @@ async function accessToken({ hub }, sp, acr = 'eidas1') {
   return answer.body.access_token;
 }
 
-/** Exactly what may be told of a live token of Angela's. */
-function assertFacts(told, { hub, id, sp, acr }) {
-  const { sub, iat, exp, ...rest } = told;
+/** Asserts exactly the claims that may be released of a live token of Angela's. */
+function assertFacts(facts, { hub, id, sp, acr }) {
+  const { sub, iat, exp, ...rest } = facts;
   assert.deepEqual(rest, {
     active: true, iss: hub.issuer, aud: id, client_id: sp.id, scope: 'openid family_name birthdate', acr,
     family_name: 'DUBOIS', birthdate: '1962-08-24',
@@ -61,7 +61,7 @@ test('R012 R180 R181 R184 R185 R206: on standard, a real library introspects in 
   for (const [id, its] of Object.entries({ archive, notary, court })) {
     subs.push(assertFacts(await oidc.tokenIntrospection(its, token), { hub, id, sp, acr: 'eidas1' }));
     assert.deepEqual(await oidc.tokenIntrospection(its, token.slice(1)), { active: false }, id);
-    assert.deepEqual(await oidc.tokenIntrospection(its, token, { token_type_hint: 'refresh_token' }).then((told) => told.active), true);
+    assert.deepEqual(await oidc.tokenIntrospection(its, token, { token_type_hint: 'refresh_token' }).then((facts) => facts.active), true);
   }
   assert.equal(new Set(subs).size, 3, 'each by a name of its own');
 

@@ -97,7 +97,7 @@ test('a logout whose answer got lost, or that was clicked twice, still reaches t
   assert.equal((await browser.step(out.href)).location, `${other.postLogoutUri}?state=${state}`);
   const back = await browser.submit(await browser.open(first.location), { pick: confirming, values: { logout: 'yes' }, stopAt: sp.postLogoutUri });
   assert.equal(new URL(back.url).searchParams.get('state'), state);
-  // Without the cookie nothing of it is told.
+  // Without the cookie the page reveals nothing of it.
   assert.equal((await new Browser().step(endSession(tokens, state))).location, `${sp.postLogoutUri}?state=${state}`);
 });
 

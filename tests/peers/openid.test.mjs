@@ -127,15 +127,15 @@ test('claims by name: in the ID token, and in userinfo beyond the scopes asked',
 });
 
 test('an account without a claim is a user, and claims of the wrong type are left out', async () => {
-  const told = {};
+  const released = {};
   for (const login of ['bare', 'odd', 'jane']) {
     const tokens = await oidc.authorizationCodeGrant(client, await logIn(new Browser(), {}, login), { idTokenExpected: true });
     const { sub, ...claims } = await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub);
-    told[login] = claims;
-    told[sub] = login;
+    released[login] = claims;
+    released[sub] = login;
   }
-  assert.deepEqual([told.bare, told.odd], [{}, { email: 'odd@people.example' }]);
-  assert.equal(Object.keys(told).length, 6, 'three accounts, three subjects');
+  assert.deepEqual([released.bare, released.odd], [{}, { email: 'odd@people.example' }]);
+  assert.equal(Object.keys(released).length, 6, 'three accounts, three subjects');
 });
 
 test('prompt and max_age: the same auth_time on reuse, a new one after a new authentication', async () => {

@@ -255,7 +255,7 @@ async function mixedLoad(until, duration) {
 }
 
 const CONSTANTS = { $__rate_interval: '15s', $__range: '1m', $job: '.+', $instance: '.+', $platform: '.*', $connector: '.*', $sp: '.*' };
-const filled = (expression) => expression.replaceAll(/\$\w+/g, (name) => CONSTANTS[name] ?? assert.fail(`nobody fills ${name}`));
+const filled = (expression) => expression.replaceAll(/\$\w+/g, (name) => CONSTANTS[name] ?? assert.fail(`${name} has no value`));
 const panelsOf = (dashboard) => dashboard.panels.filter((panel) => panel.type !== 'row');
 
 test('rules are well formed, fire and stay silent as they should', () => {

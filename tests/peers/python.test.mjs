@@ -44,7 +44,7 @@ const ANGELA = {
 };
 
 /** The claims of both tokens, as the specification lists them. */
-function assertTold({ id_token: id, userinfo }, { acr, amr }) {
+function assertReceived({ id_token: id, userinfo }, { acr, amr }) {
   assert.deepEqual(Object.keys(id.header).sort(), ['alg', 'kid', 'typ']);
   assert.deepEqual(Object.keys(id.claims).sort(), ['acr', 'amr', 'aud', 'auth_time', 'exp', 'iat', 'iss', 'nonce', 'sub']);
   assert.equal(id.claims.acr, acr);
@@ -56,9 +56,9 @@ function assertTold({ id_token: id, userinfo }, { acr, amr }) {
 test('R004 R006 R030-R039 R050-R054 R156: on standard, Python reads a signed ID token and signed userinfo', async (t) => {
   const federation = await startFederation('hub-python');
   t.after(() => federation.stop());
-  const told = await signIn(federation, federation.sp);
-  assertTold(told, { acr: 'eidas1', amr: ['hub', 'pwd'] });
-  assert.deepEqual([told.id_token.sealed, told.userinfo.sealed], [null, null]);
+  const received = await signIn(federation, federation.sp);
+  assertReceived(received, { acr: 'eidas1', amr: ['hub', 'pwd'] });
+  assert.deepEqual([received.id_token.sealed, received.userinfo.sealed], [null, null]);
 
   // It does check: what was registered otherwise is refused.
   for (const [wrong, rule] of [[{ signing_alg: 'RS256' }, /registered alg/], [{ encryption_alg: 'ECDH-ES' }, /is encrypted/]]) {
@@ -82,9 +82,9 @@ test('R005 R007 R038 R041 R042 R156: on high, Python opens both tokens with its 
   for (const encryption_alg of ALGS) {
     const sp = federation.sps[encryption_alg.toLowerCase()];
     for (const acr of ['eidas2', 'eidas3']) {
-      const told = await signIn(federation, sp, { keys, encryption_alg, acr });
-      assertTold(told, { acr, amr: ['hub', 'hwk', 'mfa', 'pin', 'pop'] });
-      for (const { sealed: header } of [told.id_token, told.userinfo]) {
+      const received = await signIn(federation, sp, { keys, encryption_alg, acr });
+      assertReceived(received, { acr, amr: ['hub', 'hwk', 'mfa', 'pin', 'pop'] });
+      for (const { sealed: header } of [received.id_token, received.userinfo]) {
         const { epk, ...rest } = header;
         assert.deepEqual(rest, { alg: encryption_alg, enc: 'A256GCM', cty: 'JWT', kid: `python-${encryption_alg}` });
       }

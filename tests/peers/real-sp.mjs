@@ -35,8 +35,8 @@ export async function startService({ port, issuer, id, secret, redirectUri, post
     const tokens = await oidc.authorizationCodeGrant(client, url, { pkceCodeVerifier: verifier, expectedNonce: nonce, expectedState: url.searchParams.get('state') });
     const person = await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub);
     const out = oidc.buildEndSessionUrl(client, { id_token_hint: tokens.id_token, post_logout_redirect_uri: postLogoutUri, state: oidc.randomState() }).href;
-    const told = Object.entries(person).filter(([name]) => !['aud', 'exp', 'iat', 'iss'].includes(name));
-    return page('Signed in', `<h2>Who</h2>${rows(['claim', 'value'], told)}
+    const shown = Object.entries(person).filter(([name]) => !['aud', 'exp', 'iat', 'iss'].includes(name));
+    return page('Signed in', `<h2>Who</h2>${rows(['claim', 'value'], shown)}
 <h2>Which hub answered</h2>${rows(['request', 'answered by'], steps().map(({ what, by }) => [what, by]))}
 ${BUTTON}<p><a href="${escape(out)}">Sign out</a></p>`);
   }

@@ -234,7 +234,7 @@ test('a hub with a certificate of another authority, or none that fits its key, 
   assert.ok(register.refused > 0, 'the register turns it away in the handshake');
   const online = await run('check', '--online');
   assert.ok(online.code === 1 && /register: the register does not answer/.test(online.output), online.output);
-  // A key that is not the certificate's is told before the hub starts.
+  // A key that is not the certificate's is reported before the hub starts.
   writeFileSync(path.join(hub.folder, 'other-client.key'), pems.read('ca-client.key'));
   const check = await run('check');
   assert.ok(check.code === 1 && check.output.includes('register.http.client_key: is not the key of the certificate'), check.output);

@@ -30,7 +30,7 @@ test('a connector file dropped in adds an identity provider, and removed takes i
   assert.deepEqual(await offered(), ['real']);
   writeConnector(fed.hub.folder, 'dropped', oidcConnector(fed.idp.issuer));
   await until(async () => (await offered()).includes('dropped'), 'the new connector');
-  // A bad version keeps the last good one, and harms nobody else.
+  // A bad version keeps the last good one, and affects no other file.
   writeFileSync(file, 'name = 3\n[kind.nonsense]\n');
   await until(async () => fed.hub.log().includes('its last good version stays'), 'a word in the log');
   assert.deepEqual((await offered()).sort(), ['dropped', 'real']);

@@ -18,9 +18,9 @@ for _ in names.split(":"):
     listening = socket.create_server(("127.0.0.1", 0), backlog=512)
     sockets.append(listening)
 folder = tempfile.TemporaryDirectory()
-told_at = os.path.join(folder.name, "notify")
-told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-told.bind(told_at)
+notified_at = os.path.join(folder.name, "notify")
+notified = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+notified.bind(notified_at)
 child_ended, wake = os.pipe()
 os.set_blocking(wake, False)
 signal.set_wakeup_fd(wake)
@@ -42,7 +42,7 @@ def start():
             os.dup2(number, 3 + index)
         os.closerange(3 + len(sockets), 200)
         environment = dict(os.environ, LISTEN_FDS=str(len(sockets)), LISTEN_PID=str(os.getpid()), LISTEN_FDNAMES=names)
-        environment.update(NOTIFY_SOCKET=told_at, WATCHDOG_USEC="1000000", WATCHDOG_PID=str(os.getpid()), NO_COLOR="1")
+        environment.update(NOTIFY_SOCKET=notified_at, WATCHDOG_USEC="1000000", WATCHDOG_PID=str(os.getpid()), NO_COLOR="1")
         os.execve(command[0], command, environment)
     finally:
         os._exit(127)
@@ -51,10 +51,10 @@ def start():
 say(ports={name: one.getsockname()[1] for name, one in zip(names.split(":"), sockets)})
 child, waiting = None, b""
 while True:
-    for ready in select.select([0, told, child_ended], [], [])[0]:
-        if ready is told:
-            fields = dict(line.split("=", 1) for line in told.recv(65536).decode().splitlines())
-            say(told=fields)
+    for ready in select.select([0, notified, child_ended], [], [])[0]:
+        if ready is notified:
+            fields = dict(line.split("=", 1) for line in notified.recv(65536).decode().splitlines())
+            say(notified=fields)
         elif ready == child_ended:
             os.read(child_ended, 64)
             while child:

@@ -1,4 +1,4 @@
-// One hub alone is restarted in the middle of everything, and nobody notices but who was signed out before.
+// One hub alone is restarted in the middle of everything, and only users who were signed out before notice.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import net from 'node:net';

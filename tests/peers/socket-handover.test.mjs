@@ -1,4 +1,4 @@
-// Sockets that a service manager keeps (python3 plays it): a restart refuses no connection, and the manager is told of each
+// Sockets that a service manager keeps (python3 plays it): a restart refuses no connection, and the manager is notified of each
 // step.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -19,7 +19,7 @@ function startManager(names, args) {
   createInterface({ input: child.stdout }).on('line', (line) => {
     log.write(`${line}\n`);
     // The hub's own log comes the same way.
-    const event = line.startsWith('{"ports"') || line.startsWith('{"told"') || line.startsWith('{"exited"') ? JSON.parse(line) : undefined;
+    const event = line.startsWith('{"ports"') || line.startsWith('{"notified"') || line.startsWith('{"exited"') ? JSON.parse(line) : undefined;
     if (!event) return;
     events.push(event);
     for (const { look } of [...waiting]) look();
@@ -47,12 +47,12 @@ function startManager(names, args) {
   };
 }
 
-const told = (name, value) => (event) => event.told && name in event.told && (value === undefined || event.told[name] === value);
+const notified = (name, value) => (event) => event.notified && name in event.notified && (value === undefined || event.notified[name] === value);
 const exited = (event) => 'exited' in event;
 
 let manager, config, ports, taken = [];
 before(async () => {
-  // The configured addresses are taken: whoever binds them instead of taking what is handed over can't start.
+  // The configured addresses are taken: a hub that binds them instead of using the inherited sockets can't start.
   taken = await Promise.all([serve(() => {}), serve(() => {})]);
   const [elsewhere, privatePort] = taken.map((server) => server.port);
   config = configure({
@@ -80,15 +80,15 @@ const once = () => new Promise((resolve) => {
 });
 
 test('the manager hears that the hub is ready, alive, reading its files again', async () => {
-  const ready = await manager.until(told('READY', '1'));
-  assert.match(ready.told.STATUS, /^serving on 127\.0\.0\.1:/);
+  const ready = await manager.until(notified('READY', '1'));
+  assert.match(ready.notified.STATUS, /^serving on 127\.0\.0\.1:/);
   assert.equal(await once(), '200', 'the socket named public is the public one');
   assert.equal((await fetch(`http://127.0.0.1:${ports.private}/readyz`)).status, 200, 'and the private one private');
-  await manager.until(told('WATCHDOG', '1'));
+  await manager.until(notified('WATCHDOG', '1'));
   manager.say('SIGHUP');
-  const reloading = await manager.until(told('RELOADING', '1'));
-  assert.match(reloading.told.MONOTONIC_USEC, /^[1-9]\d*$/);
-  await manager.until(told('READY', '1'));
+  const reloading = await manager.until(notified('RELOADING', '1'));
+  assert.match(reloading.notified.MONOTONIC_USEC, /^[1-9]\d*$/);
+  await manager.until(notified('READY', '1'));
 });
 
 test('a restart refuses no connection and cuts none', async () => {
@@ -103,10 +103,10 @@ test('a restart refuses no connection and cuts none', async () => {
   const visitors = Array.from({ length: 8 }, visitor);
   for (let restarts = 0; restarts < 3; restarts += 1) {
     manager.say('SIGTERM');
-    await manager.until(told('STOPPING', '1'));
+    await manager.until(notified('STOPPING', '1'));
     assert.equal((await manager.until(exited)).exited, 0);
     manager.say('start');
-    await manager.until(told('READY', '1'));
+    await manager.until(notified('READY', '1'));
     assert.equal(await once(), '200');
   }
   going = false;

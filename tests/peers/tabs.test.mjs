@@ -113,7 +113,7 @@ test('back to every page of a login that is over: each says where it stands, and
     assert.ok(await page.locator('main a, main button').count() > 0, `${page.url()}: ${await text(page)}`);
     await page.reload();
     await page.locator('h1').waitFor();
-    assert.ok(await page.locator('main a, main button').count() > 0, `${page.url()} anew: ${await text(page)}`);
+    assert.ok(await page.locator('main a, main button').count() > 0, `${page.url()} again: ${await text(page)}`);
   }
   assert.ok(pages.some((url) => /\/interaction\/[^/]+$/.test(url)), `the choice was passed: ${pages}`);
   await page.goto(pages[0]);

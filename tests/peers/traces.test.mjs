@@ -1,4 +1,4 @@
-// One login as a tree of spans, told to a collector over OTLP/HTTP; and a collector that is away. All that the hub says
+// One login as a tree of spans, exported to a collector over OTLP/HTTP; and a collector that is away. All that the hub says
 // meanwhile is searched for what a real identity provider and a real service provider keep secret.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -45,7 +45,7 @@ ${more}
 const COLLECTOR_KEY = 'Bearer the-key-of-the-collector-0815';
 const files = { 'collector.key': COLLECTOR_KEY, ...dataProviders({ archive: '' }) };
 
-/** A whole login by real libraries; gives what nobody else may ever see. */
+/** A whole login by real libraries; returns the values that must never be seen elsewhere. */
 async function login(federation) {
   const { hub, sp, idp } = federation;
   const client = await discover(hub, sp);
@@ -64,7 +64,7 @@ async function login(federation) {
 
 const attribute = (span, key) => span.attributes.find((one) => one.key === key)?.value.stringValue;
 
-/** Waits until `condition` holds, as everything here is told beside the login. */
+/** Waits until `condition` holds, because spans are exported in the background. */
 async function until(condition, what) {
   const deadline = performance.now() + 20_000;
   while (!condition()) {
@@ -83,7 +83,7 @@ test('one login is one tree, its parties are named as the settings say, and noth
     const done = await login(federation);
     assert.equal(done.checked, 200);
     const route = (name) => state.spans.find((span) => span.name === name);
-    await until(() => route('POST /api/v2/checktoken'), 'the last request is not told');
+    await until(() => route('POST /api/v2/checktoken'), 'the last request is not exported');
     const root = route('GET /api/v2/authorize');
     const tree = state.spans.filter((span) => span.traceId === root.traceId);
     const ids = new Map(tree.map((span) => [span.spanId, span]));
@@ -103,7 +103,7 @@ test('one login is one tree, its parties are named as the settings say, and noth
     assert.equal(supportIds.size, 1, 'found by what the citizen reads');
     assert.equal(attribute(tree.find((span) => span.name === 'idp complete_login'), 'passerelle.connector'), 'real');
 
-    // The identity provider is told of the call's own span.
+    // The identity provider receives the call's own span.
     for (const [asked, parent] of [['/token', 'idp token'], ['/me', 'idp userinfo']]) {
       const [, traceId, spanId, flags] = federation.idp.answers.find((answer) => answer.path === asked).traceparent.split('-');
       assert.deepEqual([traceId, flags], [root.traceId, '01']);
@@ -169,9 +169,9 @@ test('an unavailable collector harms no login, and is reported once', async () =
     for (let count = 0; count < 6; count += 1) assert.equal((await login(federation)).checked, 200);
     const metrics = await (await fetch(`${federation.hub.privateBase}/metrics`)).text();
     assert.match(metrics, /passerelle_trace_spans_total\{outcome="queue_full"\} [1-9]/);
-    const told = () => federation.hub.log().match(/the trace collector does not accept spans/g)?.length;
-    await until(told, 'nothing is said');
-    assert.equal(told(), 1);
+    const warnings = () => federation.hub.log().match(/the trace collector does not accept spans/g)?.length;
+    await until(warnings, 'nothing is said');
+    assert.equal(warnings(), 1);
   } finally {
     const began = performance.now();
     await federation.stop();

@@ -1,6 +1,6 @@
 """An ordinary service provider, which knows OpenID Connect and nothing of this hub: Authlib, as its documentation has it.
 
-    ordinary.py     reads its registration as JSON from standard input, signs somebody in twice, prints what it read
+    ordinary.py     reads its registration as JSON from standard input, signs a user in twice, prints what it read
 """
 
 import json

@@ -1,7 +1,7 @@
 """A service provider that shares no line with the hub: Python, its standard library and jwcrypto.
 
     sp.py keys FILE ALG…   makes a key for each ALG, keeps the private ones in FILE, prints the public JWK Set
-    sp.py login            reads its registration as JSON from standard input, signs somebody in, prints what it read
+    sp.py login            reads its registration as JSON from standard input, signs a user in, prints what it read
 
 It believes nothing that it has not checked: OpenID Connect Core 1.0, 3.1.3.7 and 5.3.2; RFC 7516, RFC 7519, RFC 9207.
 """
@@ -65,7 +65,7 @@ def discover(issuer):
 
 
 def unsealed(token, registered):
-    """RFC 7516: the JWS inside, after checking that the JWE is as registered; the header for whoever reads it."""
+    """RFC 7516: the JWS inside, after checking that the JWE is as registered; the header for the reader."""
     demand(token.count(".") == 4, "the token is encrypted")
     alg = registered["encryption_alg"]
     sealed = jwe.JWE(algs=[alg, "A256GCM"])
