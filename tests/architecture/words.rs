@@ -11,8 +11,10 @@ const AVOIDED: &[&str] =
     &["mend", "mends", "mended", "mending", "told", "somebody", "nobody", "whoever", "anew"];
 
 /// Extensions of the files that are read.
-const TEXTS: &[&str] =
-    &["rs", "md", "toml", "template", "html", "ftl", "json", "yaml", "yml", "txt", "css", "csv"];
+const TEXTS: &[&str] = &[
+    "rs", "md", "toml", "template", "html", "ftl", "json", "yaml", "yml", "txt", "css", "csv",
+    "mjs",
+];
 
 /// Folders that are read; `tests/architecture` names the avoided words.
 const FOLDERS: &[&str] = &[
@@ -20,11 +22,17 @@ const FOLDERS: &[&str] = &[
     "docs",
     "config",
     "benches",
+    "connectors",
+    "dashboards",
+    "deploy",
     "tests/canary",
+    "tests/chaos",
     "tests/commands",
     "tests/documents",
+    "tests/flood",
     "tests/flow",
     "tests/redis",
+    "tests/soak",
 ];
 
 struct Text {

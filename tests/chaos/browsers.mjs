@@ -26,7 +26,7 @@ const chance = () => {
 const PATIENCE = 300;
 class Lost extends Error {}
 
-/** Somebody whose browser says "no connection", or whose page says "in a moment": they press reload. */
+/** A user whose browser says "no connection", or whose page says "in a moment", presses reload. */
 async function persist(kind, attempt) {
   for (let tries = 0; ; tries += 1) {
     const answer = await attempt().catch((error) => ({ status: 0, html: String(error.cause ?? error) }));

@@ -7,7 +7,7 @@ const idp = await startIdp({
   port: Number(port), clientId: IDP_CLIENT, clientSecret: IDP_SECRET, redirectUris: [redirectUri], userinfoAlg: 'ES256',
   client: { post_logout_redirect_uris: [postLogoutUri] },
 });
-// Nobody reads them here.
+// Not read here.
 setInterval(() => {
   for (const fault of idp.faults.splice(0)) console.error(fault);
   idp.answers.length = 0;

@@ -79,7 +79,7 @@ export function startVigil({ hubs, base, sp, wrong }) {
           if (!status) return;
           counts.offered += 1;
           if (status === 200) wrong({ what: 'code redeemed again after a failover', from: at, at: Date.now() });
-          // Whoever offers a code a second time ends what it gave the first time.
+          // A second use of a code revokes the tokens of the first use.
           else vigil.ended({ token, bornAt: at, at: Date.now() });
         });
       }
