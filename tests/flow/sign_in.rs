@@ -67,7 +67,11 @@ async fn the_page_says_whose_password_it_asks_for_and_keeps_none() {
 #[actix_web::test]
 async fn passwords_reach_the_directory_exactly_as_they_were_typed() {
     let directory = FakeDirectory::start().await;
-    directory.script.lock().unwrap().entries = vec![("uid=ada", "right", Vec::new())];
+    {
+        let mut script = directory.script.lock().unwrap();
+        script.entries = vec![("uid=ada", "right", vec![("entryuuid", vec![b"u-1"])])];
+        script.account_bind_result = Some(0);
+    }
     let hub = hub_of(directory.port).await;
     let long = "x ".repeat(300);
     for typed in
