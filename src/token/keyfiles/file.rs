@@ -136,7 +136,7 @@ pub(super) fn read_keys<K: StoredKey>(
     paths.iter().map(|path| read_key(path, source)).collect()
 }
 
-fn key_paths(dir: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn key_paths(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
@@ -154,10 +154,14 @@ pub(super) fn count_plaintext_keys(dir: &Path) -> usize {
     let is_plaintext = |path: &PathBuf| {
         let text = read_private(path).ok();
         let members = text.and_then(|text| parse_object(text.reveal()).ok()).map(Secret::new);
-        let jwk = members.as_ref().and_then(|members| members.reveal().get("jwk"));
-        jwk.is_some_and(|jwk| jwk.get("d").is_some())
+        members.is_some_and(|members| has_plain_key(&members))
     };
     key_paths(dir).unwrap_or_default().iter().filter(|path| is_plaintext(path)).count()
+}
+
+/// Returns true if a key file holds a private key as it is.
+pub(super) fn has_plain_key(members: &PrivateJwk) -> bool {
+    members.reveal().get("jwk").is_some_and(|jwk| jwk.get("d").is_some())
 }
 
 fn read_key<K: StoredKey>(path: &Path, source: &KeyFolder<'_>) -> Result<K, KeyFileError> {
@@ -168,7 +172,12 @@ fn read_key<K: StoredKey>(path: &Path, source: &KeyFolder<'_>) -> Result<K, KeyF
     })?;
     let mut key_file = KeyFileMembers { path, members };
     let created = key_file.take_time("created", "`created` must be a time in Unix seconds")?;
-    let (uri, jwk) = (key_file.take_uri()?, key_file.take_jwk(source)?);
+    let uri = key_file.take_uri()?;
+    // The `jwk` of a key in a device is its public half.
+    if source.refuses_plain_keys && uri.is_none() && key_file.members.contains_key("jwk") {
+        return Err(KeyFileError::PlainKey { path: path.into() });
+    }
+    let jwk = key_file.take_jwk(source)?;
     let key = match uri {
         None => K::read(created, &jwk, &mut key_file)?,
         Some(uri) => {
@@ -236,12 +245,12 @@ impl NewKeyFile {
     }
 }
 
-fn write_members(path: &Path, members: &PrivateJwk) -> Result<(), KeyFileError> {
+pub(super) fn write_members(path: &Path, members: &PrivateJwk) -> Result<(), KeyFileError> {
     let text = members.to_json().map_err(|_| KeyFileError::Generation(KeyError::Generation))?;
     TemporaryFile::create(path)?.commit(text.reveal())
 }
 
-fn read_private(path: &Path) -> Result<Secret<Vec<u8>>, KeyFileError> {
+pub(super) fn read_private(path: &Path) -> Result<Secret<Vec<u8>>, KeyFileError> {
     let unreadable = |cause| KeyFileError::Unreadable { path: path.into(), cause };
     let file = File::open(path).map_err(unreadable)?;
     // Read from the open file: the name could lead elsewhere by now.
