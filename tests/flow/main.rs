@@ -49,6 +49,7 @@ mod revocation;
 mod sandbox;
 mod sessions;
 mod shared;
+#[cfg(feature = "ldap")]
 mod sign_in;
 mod tabs;
 mod trouble;
