@@ -14,7 +14,7 @@ pub mod connectors;
 pub mod counter_conformance;
 pub mod dpop_client;
 pub mod env;
-#[cfg(test)]
+#[cfg(feature = "ldap")]
 pub mod fake_directory;
 #[cfg(test)]
 pub mod fake_idp;

@@ -54,9 +54,9 @@ pub fn plaintext_keys_warning(loaded: &LoadedConfig) -> Option<Diagnostic> {
     let keys = &loaded.settings.keys;
     let plaintext = if is_production { keyfiles::count_plaintext_keys(keys) } else { 0 };
     let fix = if loaded.private_keys.passphrase.is_some() {
-        "run `passerelle keys rotate`: the new files are encrypted, and the others are removed when their keys are retired"
+        "run `passerelle keys encrypt`, then set plain_key_files = \"refused\" (docs/secrets.md)"
     } else {
-        "set key_passphrase, and run `passerelle keys rotate` (docs/secrets.md); or keep the keys in a device (docs/keys-in-hardware.md)"
+        "set key_passphrase, and run `passerelle keys encrypt` (docs/secrets.md); or keep the keys in a device (docs/keys-in-hardware.md)"
     };
     (plaintext > 0).then(|| Diagnostic {
         file: keys.display().to_string(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use super::build_error::BuildError;
-use crate::config::model::TransitKeyPurpose;
+use crate::config::model::{PlainKeyFiles, TransitKeyPurpose};
 use crate::config::{PrivateKeyAccess, VaultTransitAccess};
 use crate::env::Timestamp;
 use crate::telemetry::{CheckFinding, Metrics};
@@ -34,6 +34,7 @@ struct OpenDevice {
 pub struct HubKeyDevices {
     devices: Arc<Vec<OpenDevice>>,
     passphrase: Option<Arc<KeyPassphrase>>,
+    refuses_plain_keys: bool,
 }
 
 impl HubKeyDevices {
@@ -55,7 +56,8 @@ impl HubKeyDevices {
             devices.push(open_engine(access, metrics)?);
         }
         let passphrase = access.passphrase.clone().map(KeyPassphrase::new).map(Arc::new);
-        Ok(Self { devices: Arc::new(devices), passphrase })
+        let refuses_plain_keys = access.plain_key_files == PlainKeyFiles::Refused;
+        Ok(Self { devices: Arc::new(devices), passphrase, refuses_plain_keys })
     }
 
     /// Returns a key folder whose keys may be in the devices.
@@ -68,6 +70,7 @@ impl HubKeyDevices {
         KeyFolder {
             folder,
             passphrase: self.passphrase.clone(),
+            refuses_plain_keys: self.refuses_plain_keys,
             devices: self.devices.iter().map(|open| Arc::clone(&open.device)).collect(),
             new_keys: self.devices.iter().map(new_keys).collect(),
         }

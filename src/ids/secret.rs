@@ -5,6 +5,9 @@ use std::fmt;
 use serde_json::{Map, Value};
 use zeroize::Zeroize as _;
 
+/// More than the JSON text of a private key has: an RSA key of 8,192 bits has less than 7,000.
+const MAX_KEY_JSON_BYTES: usize = 16 * 1024;
+
 /// A value that must not reach a log, a page or an error. `Debug` prints `***`:
 ///
 /// ```
@@ -74,6 +77,19 @@ impl<T: Erase> Secret<T> {
         T: Default,
     {
         std::mem::take(&mut self.0)
+    }
+}
+
+impl Secret<Map<String, Value>> {
+    /// Returns the JSON text of a private key, without a copy that stays in memory.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn to_json(&self) -> serde_json::Result<Secret<Vec<u8>>> {
+        // A text that grows leaves its former buffers behind.
+        let mut text = Secret(Vec::with_capacity(MAX_KEY_JSON_BYTES));
+        serde_json::to_writer(&mut text.0, self.reveal())?;
+        Ok(text)
     }
 }
 
@@ -245,6 +261,21 @@ mod tests {
         text.erase();
         bytes.erase();
         assert!(text.is_empty() && bytes.is_empty());
+    }
+
+    #[test]
+    fn the_text_of_a_private_key_is_written_without_a_second_buffer() {
+        // The members of an RSA key of 8,192 bits: d and n of 1,024 bytes, five of 512.
+        let member = |bytes: usize| Value::from("x".repeat(bytes.div_ceil(3) * 4));
+        let mut key: Map<String, Value> = ["p", "q", "dp", "dq", "qi"]
+            .map(|name| (name.to_owned(), member(512)))
+            .into_iter()
+            .collect();
+        key.extend(["d", "n"].map(|name| (name.to_owned(), member(1024))));
+        let key = Secret::new(key);
+        let text = key.to_json().unwrap();
+        assert_eq!(text.reveal().capacity(), MAX_KEY_JSON_BYTES);
+        assert_eq!(serde_json::from_slice::<Map<_, _>>(text.reveal()).unwrap(), *key.reveal());
     }
 
     #[derive(serde::Serialize, serde::Deserialize, PartialEq, Debug)]

@@ -61,9 +61,14 @@ impl Authority {
 
     /// Issues a certificate.
     pub fn issue(&self, leaf: &LeafCertificate) -> X509 {
+        self.issue_with(leaf, MessageDigest::sha256())
+    }
+
+    /// Issues a certificate whose signature uses this hash function.
+    pub fn issue_with(&self, leaf: &LeafCertificate, hash: MessageDigest) -> X509 {
         let mut builder = leaf.builder();
         builder.set_issuer_name(self.certificate.subject_name()).unwrap();
-        builder.sign(&self.key, MessageDigest::sha256()).unwrap();
+        builder.sign(&self.key, hash).unwrap();
         builder.build()
     }
 }

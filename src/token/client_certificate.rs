@@ -20,6 +20,8 @@ use crate::env::Timestamp;
 
 /// Size limit of a file of authorities, in bytes.
 const MAX_CA_FILE_BYTES: usize = 1 << 20;
+/// OpenSSL's level for 112 bits: no SHA-1, no RSA under 2048 bits, no curve under 224.
+const SECURITY_LEVEL: i32 = 2;
 
 /// Error of a file of certificate authorities.
 #[derive(thiserror::Error, Debug)]
@@ -67,6 +69,7 @@ impl CertificateAuthorities {
         // An intermediate authority may be trusted without its root.
         rules.set_flags(X509VerifyFlags::PARTIAL_CHAIN)?;
         rules.set_purpose(X509PurposeId::SSL_CLIENT)?;
+        rules.set_auth_level(SECURITY_LEVEL);
         store.set_param(&rules)?;
         let (store, chain) = (store.build(), Stack::new()?);
         X509StoreContext::new()?.init(&store, certificate, &chain, X509StoreContextRef::verify_cert)

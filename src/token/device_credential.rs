@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use crate::ids::Secret;
 
 /// No PIN and no token is near this size.
-const MAX_CREDENTIAL_BYTES: u64 = 16 * 1024;
+const MAX_CREDENTIAL_BYTES: usize = 16 * 1024;
 
 /// The secret that a setting references.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,13 +37,15 @@ impl DeviceCredential {
     #[must_use]
     pub fn read(&self) -> Secret<String> {
         let read = |file: &PathBuf| {
-            let mut text = String::new();
-            let file = File::open(file).ok()?;
-            file.take(MAX_CREDENTIAL_BYTES).read_to_string(&mut text).ok()?;
-            Some(text)
+            // A text that grows leaves its former buffers behind.
+            let mut text = String::with_capacity(MAX_CREDENTIAL_BYTES);
+            let mut file = File::open(file).ok()?.take(MAX_CREDENTIAL_BYTES as u64);
+            let outcome = file.read_to_string(&mut text);
+            let text = Secret::new(text);
+            outcome.ok().map(|_| text)
         };
         let Some(text) = self.file.as_ref().and_then(read) else { return self.initial.clone() };
-        let secret = text.strip_suffix('\n').unwrap_or(&text);
+        let secret = text.reveal().strip_suffix('\n').unwrap_or(text.reveal());
         let secret = secret.strip_suffix('\r').unwrap_or(secret);
         if secret.is_empty() { self.initial.clone() } else { Secret::new(secret.to_owned()) }
     }

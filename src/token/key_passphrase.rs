@@ -64,9 +64,9 @@ impl KeyPassphrase {
         let mut header = JweHeader::new();
         header.set_content_encryption(ContentEncryption::A256GCM.as_str());
         header.set_content_type("jwk+json");
-        let text = Secret::new(Value::Object(jwk.reveal().clone()).to_string());
+        let text = jwk.to_json().map_err(|_| KeyEncryptionError)?;
         jwe::CONTEXT
-            .serialize_compact(text.reveal().as_bytes(), &header, &encrypter)
+            .serialize_compact(text.reveal(), &header, &encrypter)
             .map_err(|_| KeyEncryptionError)
     }
 

@@ -1,4 +1,4 @@
-//! The key folder: one JSON file per key; implements `passerelle keys new|list|rotate`.
+//! The key folder: one JSON file per key; implements `passerelle keys new|list|rotate|encrypt`.
 //!
 //! | folder | keys | file |
 //! |---|---|---|
@@ -13,6 +13,7 @@
 //! Times are Unix seconds; files have mode 0600, folders 0700. Does not know when the folder is
 //! read again, or the command line.
 
+mod encrypting;
 mod file;
 mod folder;
 mod new_key;
@@ -23,6 +24,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+pub use self::encrypting::encrypt_keys;
 use self::file::{
     StoredKey, TemporaryFile, create_folder, decryption_file_name, read_keys, signing_file_name,
 };

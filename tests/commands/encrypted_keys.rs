@@ -22,6 +22,43 @@ fn run(arguments: &[&str], last: &Path) -> (bool, String) {
     (output.status.success(), String::from_utf8(text).unwrap())
 }
 
+/// The attacker can write to the folder of keys, and does not know the passphrase.
+#[test]
+fn a_planted_plain_key_file_is_refused_by_check_and_start() {
+    let folder = good();
+    let path = |name: &str| folder.path().join(name);
+    let write = |settings: &str| {
+        fs::write(path("passerelle.toml"), format!("{settings}\n{SETTINGS}")).unwrap();
+    };
+    let refused = "plain_key_files = \"refused\"";
+    write(refused);
+    let (valid, text) = run(&["check", "--config"], folder.path());
+    assert!(!valid && text.contains("plain_key_files") && text.contains("[pkcs11]"), "{text}");
+
+    let encrypted = "key_passphrase = { file = \"key.passphrase\" }";
+    write(encrypted);
+    write_private(&path("key.passphrase"), "correct horse battery staple");
+    let (done, text) = run(&["keys", "encrypt", "--config"], folder.path());
+    assert!(done && text.matches("encrypted /").count() == 6, "{text}");
+    write(&format!("{encrypted}\n{refused}"));
+    let (valid, text) = run(&["check", "--config"], folder.path());
+    assert!(valid, "{text}");
+
+    let attacker = tempfile::tempdir().unwrap();
+    let own = attacker.path().join("keys");
+    let (created, text) = run(&["keys", "new", "--dir"], &own);
+    assert!(created, "{text}");
+    let files = fs::read_dir(own).unwrap().map(|entry| entry.unwrap().path());
+    let planted = files.into_iter().find(|path| path.is_file()).unwrap();
+    let name = planted.file_name().unwrap().to_str().unwrap();
+    fs::copy(&planted, path("keys").join(name)).unwrap();
+    for arguments in [["check", "--config"], ["serve", "--config"]] {
+        let (valid, text) = run(&arguments, folder.path());
+        assert!(!valid && text.contains(name), "{text}");
+        assert!(text.contains("passerelle keys encrypt"), "{text}");
+    }
+}
+
 #[test]
 fn keys_are_created_listed_and_used_through_the_passphrase_of_the_settings() {
     let folder = good();

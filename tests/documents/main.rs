@@ -11,6 +11,7 @@
 )]
 
 mod certification;
+mod cryptography;
 mod dashboards;
 mod dependencies;
 mod fapi;

@@ -231,6 +231,14 @@ fn every_requirement_of_asvs_has_its_state_and_a_forged_page_is_found_out() {
 }
 
 #[test]
+fn every_connector_kind_is_among_the_documented_ways_to_sign_in() {
+    let page = page("design/assurance.md");
+    for kind in passerelle::app::KINDS.connectors {
+        assert!(page.contains(&format!("| `[kind.{}]` |", kind.name)), "{}", kind.name);
+    }
+}
+
+#[test]
 fn every_attack_of_rfc_9700_has_its_test_and_a_forged_page_is_found_out() {
     assert_found(
         attack_faults,

@@ -32,6 +32,7 @@ fn move_keys(folder: &Path, hsm: &SoftHsm) {
     let source = KeyFolder {
         folder: &folder.join("keys"),
         passphrase: None,
+        refuses_plain_keys: false,
         devices: vec![Arc::new(UnusedKeyDevice(KeyLocation::Pkcs11))],
         new_keys: vec![NewDeviceKeys { generator: &token, purposes: &PURPOSES }],
     };

@@ -48,6 +48,7 @@ mod revocation;
 mod sandbox;
 mod sessions;
 mod shared;
+#[cfg(feature = "ldap")]
 mod sign_in;
 mod store_calls;
 mod tabs;

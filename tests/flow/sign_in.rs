@@ -2,13 +2,19 @@
 //! before the directory is asked. A real directory is among the peers.
 
 use std::net::TcpListener;
+use std::time::Duration;
+
+use passerelle::testing::fake_directory::{FakeDirectory, LdapRequest};
 
 use super::hub::TestHub;
 use super::service::Authorize;
 
 /// A directory that is away: whatever reaches it fails, and says so.
 async fn hub() -> TestHub {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    hub_of(TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()).await
+}
+
+async fn hub_of(port: u16) -> TestHub {
     let file = format!(
         "name = {{ en = \"Town hall\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\nassumed_level = \"eidas1\"\n\
          [kind.ldap]\nurl = \"ldap://127.0.0.1:{port}\"\ninsecure_ldap = true\ninternal_hosts = [\"127.0.0.1\"]\n\
@@ -26,6 +32,7 @@ async fn the_page_says_whose_password_it_asks_for_and_keeps_none() {
     assert_eq!(page.heading(), "Sign in with “Town hall”");
     assert_eq!(page.answer.header("cache-control"), "no-store");
     for part in [
+        "<input type=\"password\" dir=\"ltr\" id=\"password\" name=\"password\"",
         "autocomplete=\"username\"",
         "autocomplete=\"current-password\"",
         "the password that you use at “<bdi>Town hall</bdi>”",
@@ -54,6 +61,35 @@ async fn the_page_says_whose_password_it_asks_for_and_keeps_none() {
     let back = empty.links().into_iter().find(|link| link.contains("/interaction/")).unwrap();
     let choice = browser.open(&back).await;
     choice.finish_as("angela").await.belongs_to("bakery");
+}
+
+/// Any composition, 64 characters and more, and no trimming, truncation or change of case.
+#[actix_web::test]
+async fn passwords_reach_the_directory_exactly_as_they_were_typed() {
+    let directory = FakeDirectory::start().await;
+    {
+        let mut script = directory.script.lock().unwrap();
+        script.entries = vec![("uid=ada", "right", vec![("entryuuid", vec![b"u-1"])])];
+        script.account_bind_result = Some(0);
+    }
+    let hub = hub_of(directory.port).await;
+    let long = "x ".repeat(300);
+    for typed in
+        [" Right ", "right", "RIGHT", "123456", "mot de passé", "密码🔑", "%41+&=\"<\\", &long]
+    {
+        let browser = hub.browser();
+        let page = browser.authorize(&Authorize::by("bakery")).await.choose("town").await;
+        directory.take_requests();
+        let form = page.form("/connectors/town/login").with("username", "ada");
+        browser.submit(&form.with("password", typed)).await;
+        let bound = directory.take_requests().into_iter().find_map(|request| match request {
+            LdapRequest::Bind { dn, password } if dn != "cn=hub" => Some(password),
+            _ => None,
+        });
+        assert_eq!(bound.as_deref(), Some(typed));
+        // The attempts of one account are limited.
+        hub.advance(Duration::from_secs(15 * 60));
+    }
 }
 
 #[actix_web::test]

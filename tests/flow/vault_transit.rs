@@ -39,6 +39,7 @@ fn move_keys(folder: &Path, vault: &FakeVault) {
     let source = KeyFolder {
         folder: &folder.join("keys"),
         passphrase: None,
+        refuses_plain_keys: false,
         devices: vec![Arc::new(UnusedKeyDevice(KeyLocation::VaultTransit))],
         new_keys: vec![NewDeviceKeys { generator: &generator, purposes: &PURPOSES }],
     };

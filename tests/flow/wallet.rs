@@ -84,6 +84,7 @@ async fn the_request_names_the_hub_and_is_served_again() {
     // Of another login it has another key and nonce.
     let other = WalletRequest::fetch(&hub, &wallet_page(&hub.browser()).await).await;
     assert_ne!(other.claims["nonce"], claims["nonce"]);
+    assert_eq!(claims["nonce"].as_str().unwrap().len(), 43, "256 bits");
     assert_ne!(other.claims["client_metadata"]["jwks"], claims["client_metadata"]["jwks"]);
 }
 

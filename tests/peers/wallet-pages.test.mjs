@@ -2,14 +2,12 @@
 // Credentials API is that of a scripted browser; the phone that scans the QR code is a wallet made of libraries.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { chromium } from 'playwright-core';
-import { discover, request } from './federation.mjs';
-import { freePorts, random, startDemo, startHub } from './harness.mjs';
+import { startDemo } from './harness.mjs';
 import { byKeyboard, look } from './page-checks.mjs';
 import { Wallet, scan } from './real-wallet.mjs';
-import { CREDENTIALS, CertificateAuthority, PidIssuer, connectorFile } from './wallet-issuer.mjs';
+import { WalletHub } from './wallet-browser.mjs';
+import { CREDENTIALS } from './wallet-issuer.mjs';
 
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
 const SIGHTS = [
   { name: 'wide', locale: 'en-GB', viewport: { width: 1280, height: 900 } },
   { name: 'phone', locale: 'fr-FR', viewport: { width: 375, height: 667 }, colorScheme: 'dark' },
@@ -17,37 +15,22 @@ const SIGHTS = [
   { name: 'right-to-left', locale: 'ar', viewport: { width: 320, height: 640 }, colorScheme: 'dark' },
 ];
 
-let hub, sp, browser, issuer, access;
+let hub;
 before(async () => {
-  issuer = await PidIssuer.start();
-  access = new CertificateAuthority('Access authority');
-  const relyingParty = access.issue('Passerelle', '1.3.6.1.5.5.7.3.2');
-  const [port, privatePort] = await freePorts(2);
-  sp = { id: 'alpha', secret: random(32), redirectUri: `http://localhost:${port}/sp/alpha/callback` };
   const settings = 'digital_credentials_api = true\ncross_device = true\nwallets = [{ url = "openid4vp://" }, { name = "City wallet", url = "https://wallet.example/authorize" }]';
-  hub = await startHub('wallet-pages', {
-    port, privatePort, connectors: { wallet: connectorFile('wallet', CREDENTIALS.sdJwt, settings) },
-    sps: [{ ...sp, redirectUris: [sp.redirectUri], scopes: ['openid', 'profile', 'birth'] }],
-    files: { 'wallet/access.pem': relyingParty.pem + access.pem, 'wallet/issuers.pem': issuer.authority.pem, 'secrets/connectors/wallet/access.key': relyingParty.keyPem },
-  });
-  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+  hub = await WalletHub.start('wallet-pages', CREDENTIALS.sdJwt, settings);
 });
-after(async () => {
-  await browser?.close();
-  await hub?.stop();
-  await issuer?.stop();
-  access?.remove();
-});
+after(() => hub?.stop());
 
 async function presentTo(wallet, opened, origin) {
-  const [match] = wallet.matches(opened.dcql.query, 'dc+sd-jwt', issuer.authorityKeyIdentifier);
-  return [match.id, await wallet.presentSdJwt(await issuer.sdJwtVc(wallet.key), match, opened.request, origin)];
+  const [match] = wallet.matches(opened.dcql.query, 'dc+sd-jwt', hub.issuer.authorityKeyIdentifier);
+  return [match.id, await wallet.presentSdJwt(await hub.issuer.sdJwtVc(wallet.key), match, opened.request, origin)];
 }
 
 /** What the browser's API returns: the wallet agrees, or its user closes the dialog. */
 async function apiAnswer(agrees, compact, origin) {
   if (!agrees) return null;
-  const wallet = new Wallet(access.pem);
+  const wallet = new Wallet(hub.access.pem);
   const opened = await wallet.openForApi(compact, origin);
   const [id, presentation] = await presentTo(wallet, opened, origin);
   return { response: (await wallet.encrypt(opened.request, id, presentation, origin)).responseJwt };
@@ -55,7 +38,7 @@ async function apiAnswer(agrees, compact, origin) {
 
 /** Scans the QR code of a page with a phone whose user agrees. Returns the address that the phone opens. */
 async function answerOnPhone(page) {
-  const wallet = new Wallet(access.pem);
+  const wallet = new Wallet(hub.access.pem);
   const opened = await wallet.open(scan(await page.content()), 'post');
   const [id, presentation] = await presentTo(wallet, opened);
   const { status, body } = await wallet.respond(opened.request, id, presentation);
@@ -65,29 +48,10 @@ async function answerOnPhone(page) {
 
 /** A browser at the wallet page. agrees: whether the user of the API's wallet does; without it there is no API. */
 async function atWalletPage({ name: _, agrees, ...options }) {
-  // The content policy of the pages forbids injected scripts, axe-core's too.
-  const context = await browser.newContext({ bypassCSP: true, ...options });
-  context.setDefaultTimeout(15_000);
-  const page = await context.newPage();
   const answers = { agrees };
-  if (agrees === undefined) await page.addInitScript('delete window.DigitalCredential');
-  else {
-    await page.exposeFunction('walletAnswer', (compact, origin) => apiAnswer(answers.agrees, compact, origin));
-    await page.addInitScript(() => {
-      window.DigitalCredential = class {};
-      navigator.credentials.get = async ({ digital }) => {
-        const [{ protocol, data }] = digital.requests;
-        const answer = await window.walletAnswer(data.request, location.origin);
-        if (!answer) throw new DOMException('closed', 'NotAllowedError');
-        return { protocol, data: answer };
-      };
-    });
-  }
-  const asked = await request(await discover(hub, sp), sp, { scope: 'openid profile birth' });
-  await page.goto(asked.url);
-  await page.locator('form[action$="/provider"] button[value=wallet]').click();
-  await page.locator('a.button.main').first().waitFor();
-  return { context, page, answers };
+  const answer = agrees === undefined ? undefined : (compact, origin) => apiAnswer(answers.agrees, compact, origin);
+  // The content policy of the pages forbids injected scripts, axe-core's too.
+  return { ...(await hub.openPage({ bypassCSP: true, ...options }, answer)), answers };
 }
 
 const consent = (page) => page.locator('form[action$="/consent"] button[value=yes]');
@@ -188,7 +152,7 @@ for (const { name, press, ...sight } of [
 ]) {
   test(`the demo signs someone in with its wallet, in one command and without a phone: ${name}`, async () => {
     const demo = await startDemo(`demo-wallet-${name}`);
-    const context = await browser.newContext({ bypassCSP: true, ...sight });
+    const context = await hub.browser.newContext({ bypassCSP: true, ...sight });
     context.setDefaultTimeout(15_000);
     const page = await context.newPage();
     const sees = (step) => (sight.javaScriptEnabled === false ? undefined : look(page, `demo-wallet-${name}-${step}`));

@@ -25,6 +25,8 @@ use super::{CommandResult, block_on, print_json};
 /// When a running hub reloads the keys by itself.
 const RELOAD_HINT: &str = "a running hub loads them within 30 s, or at once on SIGHUP";
 
+const COPIES_HINT: &str = "copies of the former files, as in backups, are not encrypted: if others can read them, run `passerelle keys rotate`";
+
 #[derive(Subcommand)]
 pub enum KeysCommand {
     /// Create the first keys (EC P-256 and 3072-bit RSA), or those that are missing.
@@ -58,6 +60,16 @@ pub enum KeysCommand {
     /// and sign after lifetimes.signing_key_lead_seconds. Encryption keys are published after a
     /// minute; their predecessors decrypt for thirty more days.
     Rotate(RotateArguments),
+    /// Encrypt the private keys that are in files as they are, with the passphrase that key_passphrase
+    /// references. The keys stay the same.
+    Encrypt {
+        /// Folder of passerelle.toml. Default: the parent of --dir.
+        #[arg(long)]
+        config: Option<PathBuf>,
+        /// Folder of the keys. Default: as set in passerelle.toml.
+        #[arg(long)]
+        dir: Option<PathBuf>,
+    },
 }
 
 #[derive(Args)]
@@ -108,6 +120,19 @@ impl KeysCommand {
                 }
             }
             Self::Rotate(arguments) => return arguments.run(&env),
+            Self::Encrypt { config, dir } => {
+                let config = config_folder(config, dir.as_deref());
+                let (folder, devices) = open_keys(config.as_deref(), dir)?;
+                let files = keyfiles::encrypt_keys(&devices.key_folder(&folder))?;
+                for file in &files {
+                    outln!("encrypted {}", file.display());
+                }
+                if files.is_empty() {
+                    outln!("no private key is in a file as it is");
+                } else {
+                    outln!("{COPIES_HINT}");
+                }
+            }
         }
         Ok(ExitCode::SUCCESS)
     }

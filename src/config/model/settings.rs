@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::audit::AuditConfig;
 use super::client_registration::ClientRegistrationConfig;
 use super::defaults;
+use super::key_files::PlainKeyFiles;
 use super::limits::{Lifetimes, LimitsConfig};
 use super::metrics::MetricLabels;
 use super::pkcs11::Pkcs11Config;
@@ -99,6 +100,10 @@ pub struct Settings {
     /// Passphrase that encrypts private keys in the folder of keys. Default: they are not encrypted.
     #[serde(default)]
     pub key_passphrase: Option<SecretRef>,
+    /// Private keys in files that are not encrypted. `refused`, once all are encrypted or in a device,
+    /// keeps out keys of anyone who can only write to the folder.
+    #[serde(default)]
+    pub plain_key_files: PlainKeyFiles,
     /// The device that holds private keys, for example a hardware security module. Default: the keys
     /// are in files.
     #[serde(default)]

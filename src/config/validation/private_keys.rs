@@ -3,7 +3,7 @@
 use super::pkcs11::{Pkcs11Access, check_pkcs11};
 use super::vault_transit::{VaultTransitAccess, check_vault_transit};
 use crate::config::loading::{Diagnostic, SecretContext, SourceFile, secrets};
-use crate::config::model::{DeviceKeyPurpose, Settings, TransitKeyPurpose};
+use crate::config::model::{DeviceKeyPurpose, PlainKeyFiles, Settings, TransitKeyPurpose};
 use crate::ids::Secret;
 
 /// Shortest passphrase, in characters.
@@ -16,6 +16,7 @@ pub struct PrivateKeyAccess {
     pub passphrase: Option<Secret<String>>,
     pub pkcs11: Option<Pkcs11Access>,
     pub vault_transit: Option<VaultTransitAccess>,
+    pub plain_key_files: PlainKeyFiles,
 }
 
 /// Checks the settings and resolves their secrets.
@@ -43,7 +44,16 @@ pub(super) fn check_private_keys(
     }
     let passphrase = read_passphrase(source, settings, context);
     let passphrase = passphrase.map_err(|problem| problems.push(problem)).ok().flatten();
-    PrivateKeyAccess { passphrase, pkcs11, vault_transit }
+    let is_protected = settings.key_passphrase.is_some()
+        || settings.pkcs11.is_some()
+        || settings.vault_transit.is_some();
+    let plain_key_files = settings.plain_key_files;
+    if plain_key_files == PlainKeyFiles::Refused && !is_protected {
+        let message = "is \"refused\", and the hub has neither encrypted keys nor a device";
+        let fix = "set key_passphrase, add [pkcs11] or [vault_transit], or remove plain_key_files";
+        problems.push(source.diagnostic("plain_key_files", message, fix));
+    }
+    PrivateKeyAccess { passphrase, pkcs11, vault_transit, plain_key_files }
 }
 
 /// Reads the passphrase of key files.

@@ -13,13 +13,13 @@ use crate::config::model::AcrTable;
 use crate::identity::mapping::ClaimPath;
 use crate::ids::Secret;
 
-const MAX_REQUEST_MINUTES: u64 = 15;
+const MAX_REQUEST_MINUTES: u64 = 10;
 
 impl KindSettings for Openid4vpKind {
     fn check(&self, check: &mut KindCheck<'_>) -> Option<Secret<String>> {
         check_level(self, check);
         if !(1..=MAX_REQUEST_MINUTES).contains(&self.request_minutes) {
-            check.report("request_minutes", "is not between 1 and 15", "write for example 5");
+            check.report("request_minutes", "is not between 1 and 10", "write for example 5");
         }
         if self.trust_anchors.is_none() && self.trust_lists.is_empty() {
             let fix = "write trust_anchors = \"issuers.pem\", with the authorities of the issuers";

@@ -54,7 +54,7 @@ pub struct Openid4vpKind {
     /// What the QR code begins with: a scheme, or the https address of a wallet.
     #[serde(default = "any_wallet_url")]
     pub cross_device_url: String,
-    /// Minutes in which the wallet can answer: 1 to 15.
+    /// Minutes in which the wallet can answer: 1 to 10.
     #[serde(default = "default_minutes")]
     pub request_minutes: u64,
     /// Level that a presentation of these credentials proves.

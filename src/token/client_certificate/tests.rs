@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use openssl::hash::MessageDigest;
+
 use super::*;
 use crate::env::Env;
 use crate::testing::certificates::{Authority, LeafCertificate};
@@ -35,6 +37,23 @@ fn a_certificate_for_another_use_or_time_is_refused() {
     assert!(trusted.has_issued(&leaf, now()));
     assert!(!trusted.has_issued(&leaf, now() - day - day));
     assert!(!trusted.has_issued(&leaf, now() + day * 400));
+}
+
+/// Two certificates with one SHA-1 can be made (SHAttered, CVE-2005-4900): the second one would
+/// have the authority's signature.
+#[test]
+fn a_certificate_whose_signature_uses_sha_1_is_refused() {
+    let own = Authority::new("Example CA");
+    let leaf = LeafCertificate::default();
+    for (hash, is_accepted) in [
+        (MessageDigest::sha1(), false),
+        (MessageDigest::sha256(), true),
+        (MessageDigest::sha384(), true),
+    ] {
+        let issued = own.issue_with(&leaf, hash);
+        let name = hash.type_().long_name().unwrap();
+        assert_eq!(authorities(&own).has_issued(&issued, now()), is_accepted, "{name}");
+    }
 }
 
 #[test]

@@ -155,6 +155,12 @@ fn algorithms_are_the_registered_ones_exactly() {
         r#"{"alg":"dir","enc":"A256GCM"}"#,
     );
     assert_eq!(decrypt(&direct, EncryptionAlg::EcdhEs), Err(JweDecryptError::Algorithm));
+    // PKCS #1 v1.5 has the oracle of Bleichenbacher (RFC 8017 §7.2).
+    let oaep = encrypt(EncryptionAlg::RsaOaep, JWS, &json!({}));
+    let padded = with_header(&oaep, r#"{"alg":"RSA1_5","enc":"A256GCM"}"#);
+    for alg in ALGS {
+        assert_eq!(decrypt(&padded, alg), Err(JweDecryptError::Algorithm), "{alg:?}");
+    }
 }
 
 #[test]

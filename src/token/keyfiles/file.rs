@@ -6,12 +6,12 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::folder::{KeyFileError, KeyFolder};
 use crate::atomic_file::{create_private_folder, parent_folder, sync_folder};
 use crate::env::Timestamp;
-use crate::ids::Secret;
+use crate::ids::{Erase as _, Secret};
 use crate::protocol::alg::EncryptionAlg;
 use crate::protocol::json::parse_object;
 use crate::token::decryption_key::DecryptionKey;
@@ -21,7 +21,7 @@ use crate::token::key_passphrase::KeyPassphrase;
 use crate::token::signing_key::{KeyError, PrivateJwk, SigningKey};
 
 /// No key file is near this size.
-const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
+const MAX_KEY_FILE_BYTES: usize = 64 * 1024;
 
 /// A key that is stored in a file of the key folder.
 pub(super) trait StoredKey: Sized {
@@ -44,10 +44,17 @@ pub(super) trait StoredKey: Sized {
     fn file_name(&self) -> String;
 }
 
-/// Members of a key file besides `created` and `jwk`.
+/// Members of a key file besides `created` and `jwk`. Dropping them overwrites a key that was not
+/// taken.
 pub(super) struct KeyFileMembers<'a> {
     path: &'a Path,
     members: Map<String, Value>,
+}
+
+impl Drop for KeyFileMembers<'_> {
+    fn drop(&mut self) {
+        self.members.erase();
+    }
 }
 
 impl KeyFileMembers<'_> {
@@ -82,9 +89,13 @@ impl KeyFileMembers<'_> {
 
     /// Takes the JWK, which may be encrypted.
     fn take_jwk(&mut self, source: &KeyFolder<'_>) -> Result<PrivateJwk, KeyFileError> {
-        match (self.members.remove("jwk"), self.members.remove("encrypted_jwk")) {
-            (Some(Value::Object(jwk)), None) => Ok(Secret::new(jwk)),
-            (None, Some(Value::String(encrypted))) => {
+        let either = "it must have either a JWK in `jwk`, or a JWE in `encrypted_jwk`";
+        match (self.members.contains_key("jwk"), self.members.remove("encrypted_jwk")) {
+            (true, None) => match self.members.remove("jwk") {
+                Some(Value::Object(jwk)) => Ok(Secret::new(jwk)),
+                _ => Err(self.malformed(either)),
+            },
+            (false, Some(Value::String(encrypted))) => {
                 let path = || self.path.to_owned();
                 let missing = || KeyFileError::NoPassphrase { path: path() };
                 let passphrase = source.passphrase.as_ref().ok_or_else(missing)?;
@@ -92,10 +103,7 @@ impl KeyFileMembers<'_> {
                     .decrypt(&encrypted)
                     .map_err(|_| KeyFileError::Undecryptable { path: path() })
             }
-            _ => {
-                Err(self
-                    .malformed("it must have either a JWK in `jwk`, or a JWE in `encrypted_jwk`"))
-            }
+            _ => Err(self.malformed(either)),
         }
     }
 
@@ -128,7 +136,7 @@ pub(super) fn read_keys<K: StoredKey>(
     paths.iter().map(|path| read_key(path, source)).collect()
 }
 
-fn key_paths(dir: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn key_paths(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
@@ -145,21 +153,31 @@ fn key_paths(dir: &Path) -> io::Result<Vec<PathBuf>> {
 pub(super) fn count_plaintext_keys(dir: &Path) -> usize {
     let is_plaintext = |path: &PathBuf| {
         let text = read_private(path).ok();
-        let members = text.and_then(|text| parse_object(&text).ok());
-        members.is_some_and(|members| members.get("jwk").is_some_and(|jwk| jwk.get("d").is_some()))
+        let members = text.and_then(|text| parse_object(text.reveal()).ok()).map(Secret::new);
+        members.is_some_and(|members| has_plain_key(&members))
     };
     key_paths(dir).unwrap_or_default().iter().filter(|path| is_plaintext(path)).count()
 }
 
+/// Returns true if a key file holds a private key as it is.
+pub(super) fn has_plain_key(members: &PrivateJwk) -> bool {
+    members.reveal().get("jwk").is_some_and(|jwk| jwk.get("d").is_some())
+}
+
 fn read_key<K: StoredKey>(path: &Path, source: &KeyFolder<'_>) -> Result<K, KeyFileError> {
     let text = read_private(path)?;
-    let members = parse_object(&text).map_err(|_| KeyFileError::Malformed {
+    let members = parse_object(text.reveal()).map_err(|_| KeyFileError::Malformed {
         path: path.into(),
         what: "it is not a JSON object without repeated members",
     })?;
     let mut key_file = KeyFileMembers { path, members };
     let created = key_file.take_time("created", "`created` must be a time in Unix seconds")?;
-    let (uri, jwk) = (key_file.take_uri()?, key_file.take_jwk(source)?);
+    let uri = key_file.take_uri()?;
+    // The `jwk` of a key in a device is its public half.
+    if source.refuses_plain_keys && uri.is_none() && key_file.members.contains_key("jwk") {
+        return Err(KeyFileError::PlainKey { path: path.into() });
+    }
+    let jwk = key_file.take_jwk(source)?;
     let key = match uri {
         None => K::read(created, &jwk, &mut key_file)?,
         Some(uri) => {
@@ -211,21 +229,28 @@ impl NewKeyFile {
                 ("encrypted_jwk", encrypted.into())
             }
         };
-        let mut file = json!({ "created": self.created.seconds(), name: jwk });
-        if let (Some(at), Some(members)) = (self.signs_from, file.as_object_mut()) {
+        let mut members = Map::new();
+        members.insert("created".into(), self.created.seconds().into());
+        if let Some(at) = self.signs_from {
             members.insert("signs_from".into(), at.seconds().into());
         }
-        if let (Some((uri, algorithms)), Some(members)) = (&self.device, file.as_object_mut()) {
+        if let Some((uri, algorithms)) = &self.device {
             members.insert(uri.location().as_str().into(), uri.to_string().into());
             if !algorithms.is_empty() {
                 members.insert("algorithms".into(), algorithms.clone().into());
             }
         }
-        TemporaryFile::create(&dir.join(&self.file_name))?.commit(file.to_string().as_bytes())
+        members.insert(name.into(), jwk);
+        write_members(&dir.join(&self.file_name), &Secret::new(members))
     }
 }
 
-fn read_private(path: &Path) -> Result<Vec<u8>, KeyFileError> {
+pub(super) fn write_members(path: &Path, members: &PrivateJwk) -> Result<(), KeyFileError> {
+    let text = members.to_json().map_err(|_| KeyFileError::Generation(KeyError::Generation))?;
+    TemporaryFile::create(path)?.commit(text.reveal())
+}
+
+pub(super) fn read_private(path: &Path) -> Result<Secret<Vec<u8>>, KeyFileError> {
     let unreadable = |cause| KeyFileError::Unreadable { path: path.into(), cause };
     let file = File::open(path).map_err(unreadable)?;
     // Read from the open file: the name could lead elsewhere by now.
@@ -237,9 +262,11 @@ fn read_private(path: &Path) -> Result<Vec<u8>, KeyFileError> {
     if mode & forbidden != 0 {
         return Err(KeyFileError::Exposed { path: path.into(), mode });
     }
-    let mut text = Vec::new();
-    file.take(MAX_KEY_FILE_BYTES).read_to_end(&mut text).map_err(unreadable)?;
-    Ok(text)
+    // A text that grows leaves its former buffers behind.
+    let mut text = Vec::with_capacity(MAX_KEY_FILE_BYTES);
+    let outcome = file.take(MAX_KEY_FILE_BYTES as u64).read_to_end(&mut text);
+    let text = Secret::new(text);
+    outcome.map(|_| text).map_err(unreadable)
 }
 
 /// Creates a key folder that only its owner can read.

@@ -65,6 +65,14 @@ pub enum KeyFileError {
     )]
     Undecryptable { path: PathBuf },
     #[error(
+        "{path}: a private key that is not encrypted, which `plain_key_files = \"refused\"` refuses; if the file is yours, run `passerelle keys encrypt`, else remove it and find out who can write there"
+    )]
+    PlainKey { path: PathBuf },
+    #[error(
+        "{path}: a new key would not be encrypted, which `plain_key_files = \"refused\"` refuses; set key_passphrase, or let a device generate every key"
+    )]
+    NoEncryption { path: PathBuf },
+    #[error(
         "{path}: its private key is in a device; add the table [{}] to passerelle.toml (docs/keys-in-hardware.md)", location.as_str()
     )]
     NoDevice { path: PathBuf, location: KeyLocation },
@@ -77,6 +85,8 @@ pub struct KeyFolder<'a> {
     /// Encrypts new private keys in files. `None` writes them as they are, and rejects encrypted
     /// ones.
     pub passphrase: Option<Arc<KeyPassphrase>>,
+    /// Whether a private key in a file that is not encrypted is an error.
+    pub refuses_plain_keys: bool,
     /// One of each kind at most. Keys in another device are rejected.
     pub devices: Vec<Arc<dyn KeyDevice>>,
     /// Where new keys are generated: in the first device that takes the purpose, else in the folder.
@@ -115,7 +125,7 @@ impl<'a> From<&'a Path> for KeyFolder<'a> {
     fn from(folder: &'a Path) -> Self {
         let unused = |location| Arc::new(UnusedKeyDevice(location)) as Arc<dyn KeyDevice>;
         let devices = KeyLocation::ALL.map(unused).into();
-        Self { folder, passphrase: None, devices, new_keys: Vec::new() }
+        Self { folder, passphrase: None, refuses_plain_keys: false, devices, new_keys: Vec::new() }
     }
 }
 

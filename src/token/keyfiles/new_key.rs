@@ -115,13 +115,19 @@ impl KeySpec {
 /// Generates keys and writes their files.
 ///
 /// # Errors
-/// `Generation`, `Device`, `Busy`, `Unwritable`.
+/// `NoEncryption`, `Generation`, `Device`, `Busy`, `Unwritable`.
 pub(super) fn add_keys(
     source: &KeyFolder<'_>,
     wanted: &[KeySpec],
     env: &Env,
 ) -> Result<Vec<CreatedKey>, KeyFileError> {
     let created = env.now();
+    let is_in_file =
+        |spec: &KeySpec| source.generator(spec.purpose(), spec.usage(), spec.family()).is_none();
+    let is_encrypted = source.passphrase.is_some();
+    if source.refuses_plain_keys && !is_encrypted && wanted.iter().any(is_in_file) {
+        return Err(KeyFileError::NoEncryption { path: source.folder.into() });
+    }
     // All keys are generated before the first is written, so that a failure leaves the folder
     // unchanged.
     let generate =

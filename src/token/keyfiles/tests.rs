@@ -1,5 +1,7 @@
 //! Tests of the key folder: whole rotations with a manual clock, and every defect of a folder.
 
+mod plain_keys;
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};

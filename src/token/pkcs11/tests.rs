@@ -56,6 +56,7 @@ impl Fixture {
         KeyFolder {
             folder: self.folder.path(),
             passphrase: None,
+            refuses_plain_keys: false,
             devices: vec![self.device.clone()],
             new_keys: vec![NewDeviceKeys { generator: self.token.as_ref(), purposes }],
         }

@@ -132,8 +132,11 @@ impl TransitBackend {
             }
             status => return Err(status_error(status)),
         }
-        let PlaintextData { plaintext } = answer_data(&response)?;
-        let decoded = decode_block(&plaintext);
+        let data: Result<PlaintextData, _> = answer_data(&response);
+        // The body has the plaintext too, and is overwritten here.
+        drop(Secret::new(response.into_body()));
+        let plaintext = Secret::new(data?.plaintext);
+        let decoded = decode_block(plaintext.reveal());
         decoded.map(Secret::new).map_err(|_| unexpected("its plaintext is no base64"))
     }
 

@@ -91,6 +91,11 @@ fn every_page_is_complete_and_has_an_accessible_structure() {
 fn nothing_on_a_page_needs_more_than_the_content_security_policy_allows() {
     for (_, name, html) in every_page() {
         assert!(!html.contains(" style=\"") && !html.contains("javascript:"), "{name}");
+        for handler in ["paste", "keydown", "beforeinput"] {
+            let scripts = html.split("<script").skip(1);
+            let mut scripts = scripts.filter_map(|script| script.split("</script>").next());
+            assert!(!scripts.any(|script| script.contains(handler)), "{name}: {handler}");
+        }
         let tags = html.split('<').filter_map(|tag| tag.split('>').next());
         for tag in tags.filter(|tag| tag.starts_with(char::is_alphabetic)) {
             assert!(!tag.contains(" on"), "{name}: an inline handler in <{tag}>");

@@ -60,12 +60,12 @@ async fn the_code_of_the_phone_lets_the_first_browser_continue() {
 #[actix_web::test]
 async fn the_code_can_be_typed_as_long_as_the_request_lives() {
     let wallet = Wallet::new();
-    let hub = wallet.hub("cross_device = true\nrequest_minutes = 15").await;
+    let hub = wallet.hub("cross_device = true\nrequest_minutes = 10").await;
     let (desktop, phone) = (hub.browser(), hub.browser());
     let page = qr_page(&desktop).await;
     let redirect = answer_on_phone(&wallet, &hub, &page).await;
     let code = shown_code(&phone.open(&redirect).await);
-    hub.advance(Duration::from_secs(14 * 60));
+    hub.advance(Duration::from_secs(9 * 60));
     desktop.submit(&page.form(ACTION).with("code", &code)).await.consent().await.received();
 }
 
@@ -80,6 +80,7 @@ async fn a_relayed_qr_code_is_of_no_use_without_the_victims_code() {
     let guessed = redirect.split("secret=").next().unwrap().to_owned() + "secret=guess";
     assert_eq!(attacker.get(&guessed).await.status, 400);
     let code = shown_code(&hub.browser().open(&redirect).await).replace(' ', "");
+    assert!(code.len() == 6 && code.chars().all(|digit| digit.is_ascii_digit()), "{code}");
     let wrong = if code == "000000" { "000001" } else { "000000" };
     let form = page.form(ACTION);
     let mut page = page;

@@ -33,9 +33,9 @@ fn each_bad_setting_is_named_with_its_fix() {
             ),
             (
                 "subject_claims",
-                "request_minutes = 16\nsubject_claims",
+                "request_minutes = 11\nsubject_claims",
                 "kind.openid4vp.request_minutes",
-                "between 1 and 15",
+                "between 1 and 10",
             ),
             ("subject_claims", "algs = []\nsubject_claims", "kind.openid4vp.algs", "is empty"),
             ("subject_claims", "wallets = []\nsubject_claims", "kind.openid4vp.wallets", "no link"),

@@ -1,0 +1,51 @@
+//! Encrypts the private keys that are in files as they are: `passerelle keys encrypt`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::file::{has_plain_key, key_paths, read_private, write_members};
+use super::folder::{KeyFileError, KeyFolder, KeyPurpose};
+use crate::ids::Secret;
+use crate::protocol::json::parse_object;
+use crate::token::key_passphrase::KeyPassphrase;
+use crate::token::signing_key::KeyError;
+
+/// Encrypts each private key of a folder in its file, with the folder's passphrase. Returns the files
+/// that were changed.
+///
+/// # Errors
+/// `NoPassphrase`; `Folder`, `Unreadable`, `Exposed`, `Busy`, `Unwritable`, `Generation`. Files before
+/// the named one are encrypted.
+pub fn encrypt_keys(source: &KeyFolder<'_>) -> Result<Vec<PathBuf>, KeyFileError> {
+    let missing = || KeyFileError::NoPassphrase { path: source.folder.to_owned() };
+    let passphrase = source.passphrase.as_deref().ok_or_else(missing)?;
+    let mut encrypted = Vec::new();
+    for purpose in [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption] {
+        let dir = purpose.folder(source.folder);
+        let paths = key_paths(&dir).map_err(|cause| KeyFileError::Folder { path: dir, cause })?;
+        for path in paths {
+            if encrypt_key(&path, passphrase)? {
+                encrypted.push(path);
+            }
+        }
+    }
+    Ok(encrypted)
+}
+
+/// Returns true if the file had a private key as it is.
+fn encrypt_key(path: &Path, passphrase: &KeyPassphrase) -> Result<bool, KeyFileError> {
+    let text = read_private(path)?;
+    let Ok(members) = parse_object(text.reveal()).map(Secret::new) else { return Ok(false) };
+    let Some(Value::Object(jwk)) = members.reveal().get("jwk").filter(|_| has_plain_key(&members))
+    else {
+        return Ok(false);
+    };
+    let jwk = passphrase.encrypt(&Secret::new(jwk.clone()));
+    let jwk = jwk.map_err(|_| KeyFileError::Generation(KeyError::Generation))?;
+    let others = members.reveal().iter().filter(|(name, _)| *name != "jwk");
+    let others = others.map(|(name, value)| (name.clone(), value.clone()));
+    let file = others.chain([("encrypted_jwk".to_owned(), jwk.into())]).collect();
+    write_members(path, &Secret::new(file))?;
+    Ok(true)
+}
