@@ -254,7 +254,7 @@ catalogue! {
     // Y04: token, userinfo and revocation. Y04, parameter, rule, as Y03; then 10: client
     // authentication, 20: the code, 30: userinfo, 40: revocation.
     TokenNotForm = "Y040101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The request must have the content type application/x-www-form-urlencoded.";
-    TokenGrantTypeUnsupported = "Y040203" 400 "unsupported_grant_type" Info Client ServiceProvider "error-bad-request" "The grant_type must be authorization_code.";
+    TokenGrantTypeUnsupported = "Y040203" 400 "unsupported_grant_type" Info Client ServiceProvider "error-bad-request" "The grant_type must be authorization_code, or refresh_token for a service provider with refresh_tokens.";
     TokenClientIdDiffers = "Y040303" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The client_id of the body differs from the one of the Authorization header.";
     AssertionAudienceUnlisted = "Y040360" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The aud of the client assertion must name only audiences of the setting client_assertion_audiences of this client_id; its default is the issuer and the token endpoint of this hub.";
     AssertionTooLongOpenid = "Y040361" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion expires more than eleven minutes from now.";

@@ -409,7 +409,7 @@ oauth-error-invalid-grant =
     Der code_verifier gehört zu einer anderen Anmeldung: Bewahren Sie ihn in der Sitzung des Browsers auf, der die Anmeldung begonnen hat.
     Der Code wurde für einen anderen Client ausgestellt, oder die Person hat sich inzwischen abgemeldet.
 oauth-error-unsupported-grant-type =
-    Der Hub unterstützt nur authorization_code. Es gibt keine Refresh-Token: Beginnen Sie eine neue Anmeldung; mit prompt=none zeigt sie keine Seite, solange die Sitzung dauert.
+    grant_type muss authorization_code sein, oder refresh_token, wenn der Dienst für Refresh-Token registriert ist. Ohne Refresh-Token beginnen Sie eine neue Anmeldung: Mit prompt=none zeigt sie keine Seite, solange die Sitzung dauert.
 oauth-error-temporarily-unavailable =
     Der Hub ist überlastet oder kann die Schlüssel unter Ihrer jwks_uri nicht abrufen: Versuchen Sie es in Kürze erneut, oder nach der Zeit in Retry-After, wenn die Antwort es enthält.
     Mit Ihrer client_id sind zu viele Authentifizierungen fehlgeschlagen: Berichtigen Sie die Zugangsdaten und warten Sie dann.

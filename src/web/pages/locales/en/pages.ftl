@@ -409,7 +409,7 @@ oauth-error-invalid-grant =
     The code_verifier belongs to another login: keep it in the session of the browser that began the login.
     The code was issued to another client, or the user has signed out meanwhile.
 oauth-error-unsupported-grant-type =
-    The hub supports only authorization_code. There are no refresh tokens: begin a new login; with prompt=none it shows no page while the session lasts.
+    The grant_type must be authorization_code, or refresh_token if the service provider is registered for refresh tokens. Without refresh tokens, begin a new login: with prompt=none it shows no page while the session lasts.
 oauth-error-temporarily-unavailable =
     The hub is overloaded, or can not fetch the keys at your jwks_uri: try again shortly, or after Retry-After if the answer has it.
     There were too many failed authentications with your client_id: correct the credentials, then wait.

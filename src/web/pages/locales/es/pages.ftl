@@ -409,7 +409,7 @@ oauth-error-invalid-grant =
     El code_verifier pertenece a otro inicio de sesión: guárdelo en la sesión del navegador que empezó el inicio de sesión.
     El código se emitió para otro cliente, o el usuario ha cerrado la sesión entretanto.
 oauth-error-unsupported-grant-type =
-    El hub solo admite authorization_code. No hay tokens de actualización (refresh tokens): empiece un nuevo inicio de sesión; con prompt=none no se muestra ninguna página mientras dure la sesión.
+    El grant_type debe ser authorization_code, o refresh_token si el servicio está registrado para usar tokens de actualización (refresh tokens). Sin ellos, empiece un nuevo inicio de sesión: con prompt=none no se muestra ninguna página mientras dure la sesión.
 oauth-error-temporarily-unavailable =
     El hub está sobrecargado o no puede obtener las claves de su jwks_uri: vuelva a intentarlo en breve, o después de Retry-After si la respuesta lo incluye.
     Ha habido demasiadas autenticaciones fallidas con su client_id: corrija las credenciales y después espere.

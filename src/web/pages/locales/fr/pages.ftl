@@ -412,7 +412,7 @@ oauth-error-invalid-grant =
     Le code_verifier est celui d’une autre connexion : gardez-le dans la session du navigateur qui a commencé la connexion.
     Le code a été émis pour un autre client, ou l’utilisateur s’est déconnecté entre-temps.
 oauth-error-unsupported-grant-type =
-    Le hub n’accepte que authorization_code. Il n’y a pas de jetons de rafraîchissement : commencez une nouvelle connexion ; avec prompt=none, elle ne montre aucune page tant que la session dure.
+    Le grant_type doit être authorization_code, ou refresh_token si le fournisseur de services est enregistré pour les jetons de rafraîchissement. Sans eux, commencez une nouvelle connexion : avec prompt=none, elle ne montre aucune page tant que la session dure.
 oauth-error-temporarily-unavailable =
     Le hub est surchargé, ou ne peut pas lire les clés à votre jwks_uri : réessayez dans un instant, ou après le délai Retry-After si la réponse le contient.
     Trop d’authentifications ont échoué avec votre client_id : corrigez les identifiants, puis attendez.

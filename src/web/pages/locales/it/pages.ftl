@@ -412,7 +412,7 @@ oauth-error-invalid-grant =
     Il code_verifier appartiene a un altro accesso: lo conservi nella sessione del browser che ha avviato l’accesso.
     Il codice è stato emesso per un altro client, oppure nel frattempo l’utente si è disconnesso.
 oauth-error-unsupported-grant-type =
-    L’hub supporta solo authorization_code. Non ci sono token di aggiornamento (refresh token): avvii un nuovo accesso; con prompt=none non viene mostrata nessuna pagina finché dura la sessione.
+    Il grant_type deve essere authorization_code, oppure refresh_token se il servizio è registrato per i token di aggiornamento (refresh token). Senza di essi, avvii un nuovo accesso: con prompt=none non viene mostrata nessuna pagina finché dura la sessione.
 oauth-error-temporarily-unavailable =
     L’hub è sovraccarico, o non può recuperare le chiavi al jwks_uri del servizio: riprovi tra poco, o dopo Retry-After se è presente nella risposta.
     Ci sono state troppe autenticazioni non riuscite con il suo client_id: corregga le credenziali, poi attenda.

@@ -409,7 +409,7 @@ oauth-error-invalid-grant =
     De code_verifier hoort bij een andere inlogpoging: bewaar hem in de sessie van de browser waarin de inlogpoging is gestart.
     De code is aan een andere client uitgegeven, of de gebruiker is intussen uitgelogd.
 oauth-error-unsupported-grant-type =
-    De hub ondersteunt alleen authorization_code. Er zijn geen refresh tokens: start een nieuwe inlogpoging; met prompt=none verschijnt er geen pagina zolang de sessie duurt.
+    grant_type moet authorization_code zijn, of refresh_token als de dienst voor refresh tokens is geregistreerd. Start zonder refresh tokens een nieuwe inlogpoging: met prompt=none verschijnt er geen pagina zolang de sessie duurt.
 oauth-error-temporarily-unavailable =
     De hub is overbelast of kan de sleutels op uw jwks_uri niet ophalen: probeer het straks opnieuw, of na de tijd in Retry-After als het antwoord die bevat.
     Er zijn te veel authenticaties met uw client_id mislukt: verbeter de inloggegevens van de client en wacht dan.

@@ -414,7 +414,7 @@ oauth-error-invalid-grant =
     Wartość code_verifier należy do innego logowania: należy przechowywać ją w sesji przeglądarki, która rozpoczęła logowanie.
     Kod wydano innemu klientowi albo użytkownik w międzyczasie się wylogował.
 oauth-error-unsupported-grant-type =
-    Węzeł obsługuje tylko authorization_code. Nie ma tokenów odświeżania: należy rozpocząć nowe logowanie; z prompt=none nie wyświetla ono żadnej strony, dopóki trwa sesja.
+    Parametr grant_type musi mieć wartość authorization_code albo refresh_token, jeśli usługa jest zarejestrowana do używania tokenów odświeżania. Bez nich należy rozpocząć nowe logowanie: z prompt=none nie wyświetla ono żadnej strony, dopóki trwa sesja.
 oauth-error-temporarily-unavailable =
     Węzeł jest przeciążony albo nie może pobrać kluczy spod adresu jwks_uri: należy spróbować ponownie za chwilę lub po czasie Retry-After, jeśli odpowiedź go zawiera.
     Było zbyt wiele nieudanych uwierzytelnień z tym client_id: należy poprawić dane uwierzytelniające, a następnie odczekać.

@@ -409,7 +409,7 @@ oauth-error-invalid-grant =
     O code_verifier pertence a outra autenticação: guarde-o na sessão do navegador que iniciou a autenticação.
     O código foi emitido para outro cliente, ou o utilizador terminou entretanto a sessão.
 oauth-error-unsupported-grant-type =
-    O hub só aceita authorization_code. Não há tokens de renovação: inicie uma nova autenticação; com prompt=none, não mostra nenhuma página enquanto a sessão durar.
+    O grant_type tem de ser authorization_code, ou refresh_token se o serviço estiver registado para tokens de renovação. Sem eles, inicie uma nova autenticação: com prompt=none, não mostra nenhuma página enquanto a sessão durar.
 oauth-error-temporarily-unavailable =
     O hub está sobrecarregado ou não consegue obter as chaves no seu jwks_uri: tente novamente dentro de instantes, ou depois do prazo Retry-After, se a resposta o incluir.
     Houve demasiadas autenticações falhadas com o seu client_id: corrija as credenciais e depois aguarde.

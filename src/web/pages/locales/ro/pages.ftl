@@ -416,7 +416,7 @@ oauth-error-invalid-grant =
     Valoarea code_verifier aparține altei autentificări: păstrați-o în sesiunea browserului care a început autentificarea.
     Codul a fost emis pentru alt client sau utilizatorul s-a deconectat între timp.
 oauth-error-unsupported-grant-type =
-    Hubul acceptă numai authorization_code. Nu există tokenuri de reîmprospătare: începeți o nouă autentificare; cu prompt=none, aceasta nu afișează nicio pagină cât timp durează sesiunea.
+    Parametrul grant_type trebuie să fie authorization_code sau refresh_token, dacă serviciul este înregistrat pentru tokenuri de reîmprospătare. Fără acestea, începeți o nouă autentificare: cu prompt=none, aceasta nu afișează nicio pagină cât timp durează sesiunea.
 oauth-error-temporarily-unavailable =
     Hubul este supraîncărcat sau nu poate prelua cheile de la jwks_uri: încercați din nou în scurt timp sau după Retry-After, dacă răspunsul îl conține.
     Au fost prea multe autentificări nereușite cu client_id-ul dumneavoastră: corectați datele de autentificare, apoi așteptați.
