@@ -45,6 +45,7 @@ async fn main() {
         let source = KeyFolder {
             folder: folder.path(),
             passphrase: None,
+            refuses_plain_keys: false,
             devices: vec![device],
             new_keys: vec![new_keys],
         };
