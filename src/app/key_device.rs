@@ -223,3 +223,6 @@ mod pkcs11 {
         Ok(OpenDevice { device, generator: token, new_keys })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,6 +44,10 @@ pub enum VaultFault {
     NoJson,
     /// It signs with a version of the key that was not named.
     OtherVersion,
+    /// It limits the rate of calls.
+    RateLimited,
+    /// It answers so to a call that decrypts: the policy or the path lacks that right alone.
+    DecryptionRefused(u16),
 }
 
 struct State {
@@ -143,7 +147,11 @@ fn respond(state: &mut State, request: ReceivedRequest) -> FakeResponse {
         VaultFault::NoJson => {
             return FakeResponse { body: b"<html>".to_vec(), ..FakeResponse::status(200) };
         }
-        VaultFault::None | VaultFault::ForgedSignature | VaultFault::OtherVersion => {}
+        VaultFault::RateLimited => return errors(429, "request path: rate limit quota exceeded"),
+        VaultFault::None
+        | VaultFault::ForgedSignature
+        | VaultFault::OtherVersion
+        | VaultFault::DecryptionRefused(_) => {}
     }
     if !is_authenticated {
         return errors(403, "permission denied");
@@ -167,7 +175,10 @@ fn respond(state: &mut State, request: ReceivedRequest) -> FakeResponse {
     match (method.as_str(), operation.as_str()) {
         ("GET", "keys") => read_key(key),
         ("POST", "sign") => sign(key, &body, state.fault),
-        ("POST", "decrypt") => decrypt(key, &body),
+        ("POST", "decrypt") => match state.fault {
+            VaultFault::DecryptionRefused(status) => errors(status, "permission denied"),
+            _ => decrypt(key, &body),
+        },
         _ => errors(405, "unsupported operation"),
     }
 }

@@ -221,3 +221,6 @@ async fn probe(device: &dyn KeyDevice, key: &DeviceKeyUri, alg: SigningAlg) {
         sleep(REPEATED_PROBE_PAUSE).await;
     }
 }
+
+#[cfg(test)]
+mod tests;

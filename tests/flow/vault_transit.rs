@@ -21,8 +21,9 @@ use super::service::Authorize;
 const PURPOSES: [KeyPurpose; 3] =
     [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption];
 
-/// Replaces the hub's keys by keys in the engine; those for ECDH-ES are in a file.
-fn move_keys(folder: &Path, vault: &FakeVault) {
+/// Replaces the hub's keys by keys that are in the engine for these purposes; those for ECDH-ES are in
+/// a file.
+fn move_keys(folder: &Path, vault: &FakeVault, purposes: &[KeyPurpose]) {
     let settings = folder.join("passerelle.toml");
     let text = fs::read_to_string(&settings).unwrap();
     fs::write(&settings, format!("{text}\n{}", vault.settings())).unwrap();
@@ -40,7 +41,7 @@ fn move_keys(folder: &Path, vault: &FakeVault) {
         folder: &folder.join("keys"),
         passphrase: None,
         devices: vec![Arc::new(UnusedKeyDevice(KeyLocation::VaultTransit))],
-        new_keys: vec![NewDeviceKeys { generator: &generator, purposes: &PURPOSES }],
+        new_keys: vec![NewDeviceKeys { generator: &generator, purposes }],
     };
     keyfiles::create_keys(source, &Env::system()).unwrap();
 }
@@ -48,7 +49,7 @@ fn move_keys(folder: &Path, vault: &FakeVault) {
 #[actix_web::test]
 async fn while_the_vault_server_is_away_no_login_begins_and_no_code_is_spent() {
     let vault = FakeVault::start();
-    let hub = TestHub::edited(|folder| move_keys(folder, &vault)).await;
+    let hub = TestHub::edited(|folder| move_keys(folder, &vault, &PURPOSES)).await;
     let first = hub.browser();
     let received = first.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let tokens = hub.tokens("bakery", &received).await;
@@ -77,4 +78,26 @@ async fn while_the_vault_server_is_away_no_login_begins_and_no_code_is_spent() {
     wait_until("the hub is ready", || !hub.not_ready(0).contains_key("keys")).await;
     assert_eq!(hub.family_name("library", &waiting).await, "DUBOIS");
     third.authorize(&Authorize::by("bakery")).await.finish_as("angela").await.belongs_to("bakery");
+}
+
+#[actix_web::test]
+async fn a_device_without_keys_that_sign_tokens_is_probed_by_an_assertion_key_and_closes_no_hub() {
+    let vault = FakeVault::start();
+    let hub = TestHub::edited(|folder| {
+        move_keys(folder, &vault, &[KeyPurpose::Assertion]);
+        vault.set_fault(VaultFault::Sealed);
+    })
+    .await;
+    let is_degraded = || {
+        let findings = hub.degraded(0).remove("keys").unwrap_or_default();
+        findings.iter().any(|finding| finding.to_string().contains("sealed"))
+    };
+    wait_until("the probe finds the failure", is_degraded).await;
+    assert!(!hub.not_ready(0).contains_key("keys"), "{:?}", hub.not_ready(0));
+    let browser = hub.browser();
+    let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    assert_eq!(hub.family_name("bakery", &received).await, "DUBOIS");
+
+    vault.set_fault(VaultFault::None);
+    wait_until("the probe finds that the device works", || !is_degraded()).await;
 }
