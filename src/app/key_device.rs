@@ -19,7 +19,7 @@ use crate::token::key_device::{DeviceKeyGenerator, KeyDevice, KeyDeviceError};
 use crate::token::key_passphrase::KeyPassphrase;
 use crate::token::keyfiles::{KeyFolder, KeyPurpose, NewDeviceKeys};
 use crate::token::vault_transit::{TransitKeyGenerator, TransitOptions, VaultTransitDevice};
-use crate::token::{Keyring, SigningKey, UpstreamKeys};
+use crate::token::{Keyring, SignatureError, SigningKey, UpstreamKeys};
 
 /// A configured device.
 struct OpenDevice {
@@ -88,7 +88,7 @@ impl HubKeyDevices {
                 let (ring, upstream, now) = (ring.load(), upstream.load(), now());
                 let mut keys = ring.current_keys(now).chain(upstream.assertion().current_keys(now));
                 let key = keys.find(|key| key.location() == location)?;
-                Some((key.device_key()?.uri.clone(), key.alg))
+                key.device_key().cloned()
             };
             actix::spawn(async move { watch_device(device.as_ref(), probe_key).await });
         }
@@ -149,16 +149,21 @@ async fn check_device(keys: Vec<&SigningKey>) -> Vec<BuildError> {
     let mut errors = Vec::new();
     for key in keys {
         let Some(device_key) = key.device_key() else { continue };
-        let message = b"passerelle";
-        match device_key.device.sign(&device_key.uri, key.alg, message).await {
-            Ok(signature) if key.verifies(message, &signature) => {}
-            Ok(_) => errors.push(BuildError::KeyDevice(format!(
-                "the private key {} is not that of {}",
-                device_key.uri, key.kid
-            ))),
+        match key.sign(b"passerelle").await {
+            Ok(_) => {}
+            Err(SignatureError::Device(KeyDeviceError::WrongSignature)) => {
+                errors.push(BuildError::KeyDevice(format!(
+                    "the private key {} is not that of {}",
+                    device_key.uri, key.kid
+                )));
+            }
             Err(error) => {
-                let has_failed =
-                    matches!(error, KeyDeviceError::Unavailable(_) | KeyDeviceError::TimedOut);
+                let has_failed = matches!(
+                    error,
+                    SignatureError::Device(
+                        KeyDeviceError::Unavailable(_) | KeyDeviceError::TimedOut
+                    )
+                );
                 errors.push(BuildError::KeyDevice(error.to_string()));
                 if has_failed {
                     break;

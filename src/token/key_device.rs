@@ -70,16 +70,13 @@ pub enum KeyDeviceError {
 /// A device that holds private keys.
 #[async_trait]
 pub trait KeyDevice: Send + Sync {
-    /// Returns the JWS signature (RFC 7518 §3.3, §3.4) over `message`.
+    /// Returns the JWS signature (RFC 7518 §3.3, §3.4) over `message`, which the key has verified: a
+    /// wrong object or a defective session fails here, and not at every service provider.
     ///
     /// # Errors
-    /// Any [`KeyDeviceError`] but `WrongSignature`.
-    async fn sign(
-        &self,
-        key: &DeviceKeyUri,
-        alg: SigningAlg,
-        message: &[u8],
-    ) -> Result<Vec<u8>, KeyDeviceError>;
+    /// Any [`KeyDeviceError`].
+    async fn sign(&self, key: &DeviceSigningKey, message: &[u8])
+    -> Result<Vec<u8>, KeyDeviceError>;
 
     /// Returns what `ciphertext` encrypts with RSA-OAEP.
     ///
@@ -166,23 +163,23 @@ pub struct DeviceKey {
     pub uri: DeviceKeyUri,
 }
 
-impl DeviceKey {
-    /// Signs, and verifies the signature: a wrong object or a defective session fails here, and not
-    /// at every service provider.
+/// A signing key in a device, with its public half.
+#[derive(Clone, Debug)]
+pub struct DeviceSigningKey {
+    pub uri: DeviceKeyUri,
+    pub alg: SigningAlg,
+    /// Verifies with the public half.
+    pub verifier: Arc<dyn JwsVerifier>,
+}
+
+impl DeviceSigningKey {
+    /// Verifies what the device signed.
     ///
     /// # Errors
-    /// Any [`KeyDeviceError`].
-    pub(super) async fn sign_verified(
-        &self,
-        alg: SigningAlg,
-        verifier: &dyn JwsVerifier,
-        message: &[u8],
-    ) -> Result<Vec<u8>, KeyDeviceError> {
-        let signature = self.device.sign(&self.uri, alg, message).await?;
-        match verifier.verify(message, &signature) {
-            Ok(()) => Ok(signature),
-            Err(_) => Err(KeyDeviceError::WrongSignature),
-        }
+    /// `WrongSignature`.
+    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), KeyDeviceError> {
+        let verified = self.verifier.verify(message, signature);
+        verified.map_err(|_| KeyDeviceError::WrongSignature)
     }
 }
 
@@ -197,12 +194,7 @@ pub struct UnusedKeyDevice(pub KeyLocation);
 
 #[async_trait]
 impl KeyDevice for UnusedKeyDevice {
-    async fn sign(
-        &self,
-        _: &DeviceKeyUri,
-        _: SigningAlg,
-        _: &[u8],
-    ) -> Result<Vec<u8>, KeyDeviceError> {
+    async fn sign(&self, _: &DeviceSigningKey, _: &[u8]) -> Result<Vec<u8>, KeyDeviceError> {
         Err(unused())
     }
 

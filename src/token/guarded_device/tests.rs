@@ -2,7 +2,12 @@
 
 use super::*;
 use crate::egress::circuit_breaker::FAILURES_TO_OPEN;
+use crate::env::Timestamp;
+use crate::token::key_device::{DeviceKey, UnusedKeyDevice};
 use crate::token::pkcs11_uri::Pkcs11Uri;
+use crate::token::signing_key::{self, SigningKey};
+
+const MESSAGE: &[u8] = b"message";
 
 type Outcome = Result<Vec<u8>, KeyDeviceError>;
 
@@ -18,38 +23,70 @@ impl DeviceBackend for ScriptedBackend {
     fn close(&self, _: Duration) {}
 }
 
-type Device = GuardedKeyDevice<ScriptedBackend>;
-
-fn device() -> Device {
-    let backend = ScriptedBackend(Mutex::new(Ok(Vec::new())));
-    GuardedKeyDevice::new(backend, KeyLocation::Pkcs11, Duration::from_secs(1), None)
+struct Fixture {
+    device: GuardedKeyDevice<ScriptedBackend>,
+    key: DeviceSigningKey,
+    /// What the key signs of [`MESSAGE`].
+    signature: Vec<u8>,
 }
 
-impl Device {
-    fn set(&self, outcome: Outcome) {
-        *self.backend.0.lock().unwrap() = outcome;
+impl Fixture {
+    fn new() -> Self {
+        let backend = ScriptedBackend(Mutex::new(Ok(Vec::new())));
+        let limit = Duration::from_secs(1);
+        let private = signing_key::generate(SigningAlg::ES256).unwrap();
+        let (alg, public) = signing_key::public_half(private.reveal()).unwrap();
+        let signer = signing_key::build_signer(alg, private.reveal()).unwrap();
+        let uri = DeviceKeyUri::Pkcs11(Pkcs11Uri::from_id(vec![1]));
+        let absent = DeviceKey { device: Arc::new(UnusedKeyDevice(KeyLocation::Pkcs11)), uri };
+        let now = Timestamp::default();
+        let key = SigningKey::in_device(&public, absent, now, now).unwrap();
+        Self {
+            device: GuardedKeyDevice::new(backend, KeyLocation::Pkcs11, limit, None),
+            key: key.device_key().unwrap().clone(),
+            signature: signer.sign(MESSAGE).unwrap(),
+        }
     }
 
-    async fn sign_with(&self, outcome: Outcome) {
-        self.set(outcome.clone());
-        assert_eq!(self.sign(&key(), SigningAlg::ES256, b"message").await, outcome);
+    fn is_available(&self) -> bool {
+        self.device.is_available()
+    }
+
+    fn set(&self, outcome: Outcome) {
+        *self.device.backend.0.lock().unwrap() = outcome;
+    }
+
+    async fn sign_with(&self, outcome: Outcome) -> Outcome {
+        self.set(outcome);
+        self.device.sign(&self.key, MESSAGE).await
     }
 
     async fn decrypt_with(&self, outcome: Outcome) {
         self.set(outcome.clone());
-        let decrypted = self.decrypt(&key(), OaepHash::Sha256, b"ciphertext").await;
+        let decrypted = self.device.decrypt(&self.key.uri, OaepHash::Sha256, b"ciphertext").await;
         assert_eq!(decrypted.map(Secret::into_inner), outcome);
     }
 
     async fn fail(&self, times: u32) {
         for _ in 0..times {
-            self.sign_with(unavailable()).await;
+            assert_eq!(self.sign_with(unavailable()).await, unavailable());
         }
     }
-}
 
-fn key() -> DeviceKeyUri {
-    DeviceKeyUri::Pkcs11(Pkcs11Uri::from_id(vec![1]))
+    /// Probes the device until it works or has failed, or for a minute.
+    async fn watch_until(&self, is_available: bool) -> bool {
+        let watch = watch_device(&self.device, || Some(self.key.clone()));
+        let reached = async {
+            while self.is_available() != is_available {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::select! {
+            () = watch => false,
+            () = reached => true,
+            () = sleep(Duration::from_secs(60)) => false,
+        }
+    }
 }
 
 fn unavailable() -> Outcome {
@@ -62,43 +99,73 @@ fn rejected() -> Outcome {
 
 #[tokio::test(start_paused = true)]
 async fn an_attacker_who_sends_ciphertexts_for_another_key_does_not_open_the_circuit() {
-    let device = device();
+    let fixture = Fixture::new();
     for _ in 0..FAILURES_TO_OPEN * 4 {
-        device.decrypt_with(rejected()).await;
+        fixture.decrypt_with(rejected()).await;
     }
-    assert!(device.is_available() && device.failure().is_none());
+    assert!(fixture.is_available() && fixture.device.failure().is_none());
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_attacker_who_sends_ciphertexts_for_another_key_does_not_keep_the_circuit_closed() {
-    let device = device();
-    device.fail(FAILURES_TO_OPEN - 1).await;
-    device.decrypt_with(rejected()).await;
-    assert!(device.is_available());
-    device.fail(1).await;
-    assert!(!device.is_available(), "a rejected ciphertext ends no row of failures");
+    let fixture = Fixture::new();
+    fixture.fail(FAILURES_TO_OPEN - 1).await;
+    fixture.decrypt_with(rejected()).await;
+    assert!(fixture.is_available());
+    fixture.fail(1).await;
+    assert!(!fixture.is_available(), "a rejected ciphertext ends no row of failures");
 
     tokio::time::advance(OPEN_DURATION).await;
-    device.decrypt_with(rejected()).await;
-    assert!(!device.is_available(), "a rejected ciphertext is no proof that the device signs");
-    device.sign_with(Ok(b"signature".to_vec())).await;
-    assert!(device.is_available());
+    fixture.decrypt_with(rejected()).await;
+    assert!(!fixture.is_available(), "a rejected ciphertext is no proof that the device signs");
+    fixture.sign_with(Ok(fixture.signature.clone())).await.unwrap();
+    assert!(fixture.is_available());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_busy_device_neither_opens_nor_closes_the_circuit() {
-    let device = device();
+    let fixture = Fixture::new();
     let busy = || Err(KeyDeviceError::Busy);
     for _ in 0..FAILURES_TO_OPEN * 4 {
-        device.sign_with(busy()).await;
-        device.decrypt_with(busy()).await;
+        assert_eq!(fixture.sign_with(busy()).await, busy());
+        fixture.decrypt_with(busy()).await;
     }
-    assert!(device.is_available());
-    device.fail(FAILURES_TO_OPEN - 1).await;
-    device.sign_with(busy()).await;
-    device.fail(1).await;
-    assert!(!device.is_available());
+    assert!(fixture.is_available());
+    fixture.fail(FAILURES_TO_OPEN - 1).await;
+    assert_eq!(fixture.sign_with(busy()).await, busy());
+    fixture.fail(1).await;
+    assert!(!fixture.is_available());
     tokio::time::advance(OPEN_DURATION).await;
-    device.sign_with(busy()).await;
-    assert!(!device.is_available());
+    assert_eq!(fixture.sign_with(busy()).await, busy());
+    assert!(!fixture.is_available());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_device_that_signs_with_a_wrong_key_opens_the_circuit() {
+    let fixture = Fixture::new();
+    let mut wrong = fixture.signature.clone();
+    wrong[0] ^= 1;
+    for _ in 0..FAILURES_TO_OPEN {
+        assert!(fixture.is_available());
+        let outcome = fixture.sign_with(Ok(wrong.clone())).await;
+        assert_eq!(outcome, Err(KeyDeviceError::WrongSignature));
+    }
+    assert!(!fixture.is_available());
+    assert_eq!(fixture.device.failure(), Some(KeyDeviceError::WrongSignature));
+
+    tokio::time::advance(OPEN_DURATION).await;
+    assert_eq!(fixture.sign_with(Ok(wrong)).await, Err(KeyDeviceError::WrongSignature));
+    assert!(!fixture.is_available(), "a wrong signature is no proof that the device works");
+    tokio::time::advance(OPEN_DURATION).await;
+    fixture.sign_with(Ok(fixture.signature.clone())).await.unwrap();
+    assert!(fixture.is_available());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_probe_finds_a_device_that_signs_with_a_wrong_key() {
+    let fixture = Fixture::new();
+    // The probe signs another message.
+    fixture.set(Ok(fixture.signature.clone()));
+    assert!(fixture.watch_until(false).await, "the circuit stays closed");
+    assert!(!fixture.watch_until(true).await, "a wrong signature closes the circuit");
 }

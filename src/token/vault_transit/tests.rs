@@ -121,7 +121,7 @@ impl Fixture {
     async fn recover(&self) {
         let ring = self.ring();
         let (key, _) = ring.states(self.now())[0];
-        let probe = (key.device_key().unwrap().uri.clone(), key.alg);
+        let probe = key.device_key().unwrap().clone();
         let works = async {
             while !self.device.is_available() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
