@@ -13,6 +13,7 @@ use crate::config::{PrivateKeyAccess, VaultTransitAccess};
 use crate::env::Timestamp;
 use crate::telemetry::{CheckFinding, Metrics};
 use crate::token::blocking::block_on_thread;
+use crate::token::decryption_key::{DecryptionKey, DecryptionTrialError};
 use crate::token::device_credential::DeviceCredential;
 use crate::token::guarded_device::watch_device;
 use crate::token::key_device::{DeviceKeyGenerator, KeyDevice, KeyDeviceError};
@@ -123,13 +124,21 @@ impl HubKeyDevices {
         }
     }
 
-    /// Checks that each signing key of the folder which is in a device signs. Blocks.
-    pub(super) fn check_keys(&self, ring: &Keyring, now: Timestamp) -> Vec<BuildError> {
+    /// Checks that each key of the folder which is in a device signs, or decrypts what its public half
+    /// encrypts. Blocks.
+    pub(super) fn check_keys(
+        &self,
+        ring: &Keyring,
+        upstream: &UpstreamKeys,
+        now: Timestamp,
+    ) -> Vec<BuildError> {
         let check = |open: &OpenDevice| {
-            let states = ring.states(now);
-            let keys = states.into_iter().map(|(key, _)| key);
-            let keys = keys.filter(|key| key.location() == open.device.location());
-            block_on_thread(check_device(keys.collect()))
+            let location = open.device.location();
+            let signing = ring.states(now).into_iter().chain(upstream.assertion().states(now));
+            let signing = signing.map(|(key, _)| key).filter(|key| key.location() == location);
+            let decryption = upstream.states(now).into_iter().map(|(key, _)| key);
+            let decryption = decryption.filter(|key| key.location() == location);
+            block_on_thread(check_device(signing.collect(), decryption.collect()))
                 .unwrap_or_else(|error| vec![BuildError::KeyDevice(error.to_string())])
         };
         self.devices.iter().flat_map(check).collect()
@@ -143,11 +152,17 @@ impl OpenDevice {
     }
 }
 
-/// Signs with each key of a device, until the device fails: what a second call of it would say is
-/// known.
-async fn check_device(keys: Vec<&SigningKey>) -> Vec<BuildError> {
+/// Signs and decrypts with each key of a device, until the device fails: what a further call of it
+/// would say is known.
+async fn check_device(
+    signing: Vec<&SigningKey>,
+    decryption: Vec<&DecryptionKey>,
+) -> Vec<BuildError> {
+    let has_failed = |error: &KeyDeviceError| {
+        matches!(error, KeyDeviceError::Unavailable(_) | KeyDeviceError::TimedOut)
+    };
     let mut errors = Vec::new();
-    for key in keys {
+    for key in signing {
         let Some(device_key) = key.device_key() else { continue };
         match key.sign(b"passerelle").await {
             Ok(_) => {}
@@ -158,17 +173,24 @@ async fn check_device(keys: Vec<&SigningKey>) -> Vec<BuildError> {
                 )));
             }
             Err(error) => {
-                let has_failed = matches!(
-                    error,
-                    SignatureError::Device(
-                        KeyDeviceError::Unavailable(_) | KeyDeviceError::TimedOut
-                    )
-                );
                 errors.push(BuildError::KeyDevice(error.to_string()));
-                if has_failed {
-                    break;
+                if matches!(&error, SignatureError::Device(error) if has_failed(error)) {
+                    return errors;
                 }
             }
+        }
+    }
+    for key in decryption {
+        let Err(error) = key.try_in_device().await else { continue };
+        errors.push(BuildError::KeyDevice(match &error {
+            DecryptionTrialError::Undecryptable { .. } => format!(
+                "{error}; if its key file names the wrong key, restore it from a backup, or run \
+                 `passerelle keys rotate`"
+            ),
+            DecryptionTrialError::Device(_) | DecryptionTrialError::Key(_) => error.to_string(),
+        }));
+        if matches!(&error, DecryptionTrialError::Device(error) if has_failed(error)) {
+            break;
         }
     }
     errors

@@ -46,6 +46,8 @@ pub enum VaultFault {
     OtherVersion,
     /// It limits the rate of calls.
     RateLimited,
+    /// It returns the public half of another key.
+    OtherPublicKey,
     /// It answers so to a call that decrypts: the policy or the path lacks that right alone.
     DecryptionRefused(u16),
 }
@@ -110,6 +112,14 @@ impl FakeVault {
         self.state.lock().unwrap().keys.clear();
     }
 
+    /// Replaces the keys whose names begin so: as a restored backup of another server.
+    pub fn replace_keys(&self, prefix: &str) {
+        let mut state = self.state.lock().unwrap();
+        for (_, key) in state.keys.iter_mut().filter(|(name, _)| name.starts_with(prefix)) {
+            *key = new_key(key_type(key));
+        }
+    }
+
     /// Removes and returns the requests that it received.
     pub fn take_requests(&self) -> Vec<ReceivedRequest> {
         std::mem::take(&mut self.state.lock().unwrap().requests)
@@ -151,6 +161,7 @@ fn respond(state: &mut State, request: ReceivedRequest) -> FakeResponse {
         VaultFault::None
         | VaultFault::ForgedSignature
         | VaultFault::OtherVersion
+        | VaultFault::OtherPublicKey
         | VaultFault::DecryptionRefused(_) => {}
     }
     if !is_authenticated {
@@ -173,6 +184,9 @@ fn respond(state: &mut State, request: ReceivedRequest) -> FakeResponse {
         };
     };
     match (method.as_str(), operation.as_str()) {
+        ("GET", "keys") if state.fault == VaultFault::OtherPublicKey => {
+            read_key(&new_key(key_type(key)))
+        }
         ("GET", "keys") => read_key(key),
         ("POST", "sign") => sign(key, &body, state.fault),
         ("POST", "decrypt") => match state.fault {

@@ -1,7 +1,8 @@
 //! `passerelle keys` and `passerelle check` with keys in a PKCS#11 token.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use passerelle::testing::softhsm::{PIN, SoftHsm};
@@ -77,4 +78,48 @@ fn keys_in_a_token_need_the_table_and_a_module_that_loads() {
     fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{absent}")).unwrap();
     let (valid, text) = run(&["check", "--config"], path);
     assert!(!valid && text.contains("correct pkcs11.module"), "{text}");
+}
+
+/// Returns the files of the decryption keys of a folder by their algorithms.
+fn decryption_key_files(keys: &Path) -> BTreeMap<String, (PathBuf, Value)> {
+    let entries = fs::read_dir(keys.join("encryption")).unwrap();
+    let read = |path: PathBuf| {
+        let file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        (file["algorithms"].to_string(), (path, file))
+    };
+    entries.map(|entry| read(entry.unwrap().path())).collect()
+}
+
+#[test]
+fn a_swapped_public_half_of_a_decryption_key_in_a_token_is_found_by_a_check() {
+    let Some(hsm) = SoftHsm::start() else { return };
+    let folder = good();
+    let path = folder.path();
+    fs::remove_dir_all(path.join("keys")).unwrap();
+    let table = format!("{}new_keys = [\"encryption\"]\n", hsm.settings());
+    fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{table}")).unwrap();
+    write_private(&path.join("pin"), PIN);
+    let other = tempfile::tempdir().unwrap();
+    let other_folder = other.path().to_str().unwrap();
+    for arguments in
+        [vec!["keys", "new", "--config"], vec!["keys", "new", "--dir", other_folder, "--config"]]
+    {
+        let (created, text) = run(&arguments, path);
+        assert!(created, "{text}");
+    }
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(valid, "{text}");
+
+    let (own, others) =
+        (decryption_key_files(&path.join("keys")), decryption_key_files(other.path()));
+    assert_eq!(own.len(), 2);
+    for (algorithms, (file, content)) in own {
+        let mut swapped = content.clone();
+        swapped["pkcs11"] = others[&algorithms].1["pkcs11"].clone();
+        fs::write(&file, swapped.to_string()).unwrap();
+        let (valid, text) = run(&["check", "--config"], path);
+        assert!(!valid && text.contains("does not decrypt what the public half of"), "{text}");
+        assert!(text.contains(swapped["pkcs11"].as_str().unwrap()), "{algorithms}: {text}");
+        fs::write(&file, content.to_string()).unwrap();
+    }
 }

@@ -58,3 +58,28 @@ fn a_rotation_moves_the_signing_keys_of_a_hub_into_an_engine() {
     let (valid, text) = run(&["check", "--config"], path);
     assert!(!valid && text.contains("add the table [vault_transit]"), "{text}");
 }
+
+#[test]
+fn a_swapped_public_half_of_a_decryption_key_in_an_engine_is_found_by_a_check() {
+    let vault = FakeVault::start();
+    let folder = good();
+    let path = folder.path();
+    fs::remove_dir_all(path.join("keys")).unwrap();
+    let table = format!("{}new_keys = [\"rsa_encryption\"]\n", vault.settings());
+    fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{table}")).unwrap();
+    write_private(&path.join("vault.token"), TOKEN);
+    let (created, text) = run(&["keys", "new", "--config"], path);
+    assert!(created, "{text}");
+    assert_eq!(count(path, "current", "vault_transit"), 1);
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(valid, "{text}");
+
+    vault.set_fault(VaultFault::DecryptionRefused(403));
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(!valid && text.contains("the token's policy"), "{text}");
+    vault.set_fault(VaultFault::None);
+    vault.replace_keys("passerelle-encryption-");
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(!valid && text.contains("does not decrypt what the public half of"), "{text}");
+    assert!(text.contains("vault-transit:key=passerelle-encryption-"), "{text}");
+}

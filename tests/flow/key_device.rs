@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use passerelle::env::Env;
 use passerelle::ids::Secret;
 use passerelle::testing::softhsm::{PIN, SoftHsm};
 use passerelle::testing::wait::{wait_for, wait_until};
 use passerelle::token::device_credential::DeviceCredential;
-use passerelle::token::key_device::{KeyLocation, UnusedKeyDevice};
 use passerelle::token::keyfiles::{self, KeyFolder, KeyPurpose, NewDeviceKeys};
-use passerelle::token::pkcs11::Pkcs11Token;
+use passerelle::token::pkcs11::{DeviceOptions, Pkcs11Device, Pkcs11Token};
 
 use super::federation;
 use super::hub::TestHub;
@@ -28,12 +28,14 @@ fn move_keys(folder: &Path, hsm: &SoftHsm) {
     federation::put(folder, "pin", PIN.as_bytes());
     fs::remove_dir_all(folder.join("keys")).unwrap();
     let pin = DeviceCredential::new(None, Secret::new(PIN.to_owned()));
-    let token = Pkcs11Token::load(&hsm.module(), &hsm.token, pin).unwrap();
+    let token = Arc::new(Pkcs11Token::load(&hsm.module(), &hsm.token, pin).unwrap());
+    let options = DeviceOptions { sessions: 1, timeout: Duration::from_secs(5), metrics: None };
+    let device = Pkcs11Device::start(&token, options).unwrap();
     let source = KeyFolder {
         folder: &folder.join("keys"),
         passphrase: None,
-        devices: vec![Arc::new(UnusedKeyDevice(KeyLocation::Pkcs11))],
-        new_keys: vec![NewDeviceKeys { generator: &token, purposes: &PURPOSES }],
+        devices: vec![Arc::new(device)],
+        new_keys: vec![NewDeviceKeys { generator: token.as_ref(), purposes: &PURPOSES }],
     };
     keyfiles::create_keys(source, &Env::system()).unwrap();
 }

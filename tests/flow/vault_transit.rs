@@ -10,9 +10,8 @@ use passerelle::ids::Secret;
 use passerelle::testing::fake_vault::{FakeVault, TOKEN, VaultFault};
 use passerelle::testing::wait::{wait_for, wait_until};
 use passerelle::token::device_credential::DeviceCredential;
-use passerelle::token::key_device::{KeyLocation, UnusedKeyDevice};
 use passerelle::token::keyfiles::{self, KeyFolder, KeyPurpose, NewDeviceKeys};
-use passerelle::token::vault_transit::{TransitKeyGenerator, TransitOptions};
+use passerelle::token::vault_transit::{TransitKeyGenerator, TransitOptions, VaultTransitDevice};
 
 use super::federation;
 use super::hub::TestHub;
@@ -29,18 +28,20 @@ fn move_keys(folder: &Path, vault: &FakeVault, purposes: &[KeyPurpose]) {
     fs::write(&settings, format!("{text}\n{}", vault.settings())).unwrap();
     federation::put(folder, "vault.token", TOKEN.as_bytes());
     fs::remove_dir_all(folder.join("keys")).unwrap();
-    let generator = TransitKeyGenerator::new(TransitOptions {
+    let options = TransitOptions {
         address: vault.address().parse().unwrap(),
         mount: "transit".to_owned(),
         namespace: None,
         token: DeviceCredential::new(None, Secret::new(TOKEN.to_owned())),
         ca: None,
         timeout: Duration::from_secs(5),
-    });
+    };
+    let device = VaultTransitDevice::connect_lazily(&options, None).unwrap();
+    let generator = TransitKeyGenerator::new(options);
     let source = KeyFolder {
         folder: &folder.join("keys"),
         passphrase: None,
-        devices: vec![Arc::new(UnusedKeyDevice(KeyLocation::VaultTransit))],
+        devices: vec![Arc::new(device)],
         new_keys: vec![NewDeviceKeys { generator: &generator, purposes }],
     };
     keyfiles::create_keys(source, &Env::system()).unwrap();

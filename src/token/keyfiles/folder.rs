@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::env::Timestamp;
 use crate::protocol::alg::SigningAlg;
-use crate::token::decryption_key::KeyKind;
+use crate::token::decryption_key::{DecryptionTrialError, KeyKind};
 use crate::token::key_device::{
     DeviceKeyGenerator, DeviceKeyUsage, KeyDevice, KeyDeviceError, KeyLocation, UnusedKeyDevice,
 };
@@ -56,6 +56,8 @@ pub enum KeyFileError {
     Generation(KeyError),
     #[error("a new key could not be generated: {0}")]
     Device(KeyDeviceError),
+    #[error("the new decryption key can't be used: {0}")]
+    Trial(DecryptionTrialError),
     #[error(
         "{path}: the key is encrypted; set key_passphrase in passerelle.toml, and name its folder with --config"
     )]

@@ -7,7 +7,8 @@ use super::folder::{CreatedKey, KeyFileError, KeyFolder, KeyPurpose};
 use crate::env::{Env, Timestamp};
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;
-use crate::token::decryption_key::{DecryptionKey, KeyKind};
+use crate::token::blocking::block_on_thread;
+use crate::token::decryption_key::{DecryptionKey, DecryptionTrialError, KeyKind};
 use crate::token::key_device::{
     DeviceKey, DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, KeyDeviceError,
 };
@@ -26,6 +27,7 @@ pub(super) enum KeySpec {
 enum GenerationError {
     Key(KeyError),
     Device(KeyDeviceError),
+    Trial(DecryptionTrialError),
 }
 
 impl From<KeyError> for GenerationError {
@@ -101,6 +103,11 @@ impl KeySpec {
             Self::Decryption { .. } => {
                 let algorithms = &generated.algorithms;
                 let key = DecryptionKey::in_device(&generated.public, algorithms, &key, created)?;
+                let trial = block_on_thread(key.try_in_device());
+                trial
+                    .map_err(|error| KeyDeviceError::Unavailable(error.to_string()).into())
+                    .and_then(|outcome| outcome)
+                    .map_err(GenerationError::Trial)?;
                 (key.kid.clone(), key.file_name(), None)
             }
         };
@@ -115,7 +122,7 @@ impl KeySpec {
 /// Generates keys and writes their files.
 ///
 /// # Errors
-/// `Generation`, `Device`, `Busy`, `Unwritable`.
+/// `Generation`, `Device`, `Trial`, `Busy`, `Unwritable`.
 pub(super) fn add_keys(
     source: &KeyFolder<'_>,
     wanted: &[KeySpec],
@@ -133,6 +140,7 @@ pub(super) fn add_keys(
     let keys = keys.map_err(|error| match error {
         GenerationError::Key(error) => KeyFileError::Generation(error),
         GenerationError::Device(error) => KeyFileError::Device(error),
+        GenerationError::Trial(error) => KeyFileError::Trial(error),
     })?;
     let mut created_keys = Vec::new();
     for (created_key, file) in keys {

@@ -268,6 +268,28 @@ async fn a_removed_key_is_named() {
     ));
 }
 
+#[tokio::test]
+async fn a_swapped_public_half_of_a_new_decryption_key_is_found_before_it_is_published() {
+    let vault = FakeVault::start();
+    let fixture = Fixture::start(&vault, fixed(TOKEN));
+    let folder = tempfile::tempdir().unwrap();
+    let new_keys =
+        NewDeviceKeys { generator: &fixture.generator, purposes: &[KeyPurpose::Encryption] };
+    let source =
+        || KeyFolder { folder: folder.path(), new_keys: vec![new_keys], ..fixture.key_folder() };
+    for (fault, words) in [
+        (VaultFault::OtherPublicKey, "does not decrypt what the public half"),
+        (VaultFault::DecryptionRefused(403), "status 403"),
+    ] {
+        vault.set_fault(fault);
+        let error = keyfiles::create_keys(source(), &fixture.env).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+        assert_eq!(keyfiles::list_keys(folder.path(), fixture.now()).unwrap(), []);
+    }
+    vault.set_fault(VaultFault::None);
+    assert_eq!(keyfiles::create_keys(source(), &fixture.env).unwrap().len(), 6);
+}
+
 #[test]
 fn keys_for_key_agreement_are_refused() {
     let generator = TransitKeyGenerator::new(options("http://127.0.0.1:1", fixed(TOKEN)));
