@@ -105,8 +105,8 @@ impl HubKeyDevices {
         ))
     }
 
-    /// Returns what the operator has to fix, for each other device that has failed: logins that need
-    /// its keys fail.
+    /// Returns what the operator has to fix, for each other device that has failed, as logins that need
+    /// its keys fail; and for each that works, but soon may not.
     pub(super) fn degradations(&self, ring: &Keyring, now: Timestamp) -> Vec<CheckFinding> {
         let others = self.devices.iter().filter(|open| !open.signs_tokens(ring, now));
         let failures = others.filter_map(|open| open.device.failure());
@@ -114,7 +114,8 @@ impl HubKeyDevices {
             let what = format!("identity providers that need a key of it can't be used: {failure}");
             CheckFinding::new(what, "see docs/keys-in-hardware.md")
         };
-        failures.map(finding).collect()
+        let warnings = self.devices.iter().filter_map(|open| open.device.warning());
+        failures.map(finding).chain(warnings).collect()
     }
 
     /// Ends the calls of the devices, before the process ends. Blocks, no longer than a call may take.

@@ -12,7 +12,7 @@ use super::key_device::{DeviceSigningKey, KeyDevice, KeyDeviceError, KeyLocation
 use crate::egress::circuit_breaker::{CircuitBreaker, CircuitState};
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;
-use crate::telemetry::Metrics;
+use crate::telemetry::{CheckFinding, Metrics};
 
 /// How long the circuit stays open before a trial call.
 const OPEN_DURATION: Duration = Duration::from_secs(1);
@@ -51,6 +51,11 @@ pub trait DeviceBackend: Send + Sync {
 
     /// Ends what would still run at the end of the process. Blocks, no longer than the limit.
     fn close(&self, limit: Duration);
+
+    /// Returns what the operator has to fix although calls succeed. Known from memory.
+    fn warning(&self) -> Option<CheckFinding> {
+        None
+    }
 }
 
 /// A device behind its circuit breaker.
@@ -207,6 +212,10 @@ impl<B: DeviceBackend> KeyDevice for GuardedKeyDevice<B> {
             return None;
         }
         self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn warning(&self) -> Option<CheckFinding> {
+        self.backend.warning()
     }
 }
 

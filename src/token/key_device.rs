@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::device_key_uri::DeviceKeyUri;
 use crate::ids::Secret;
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
+use crate::telemetry::CheckFinding;
 
 /// Where the private half of a key is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,6 +113,11 @@ pub trait KeyDevice: Send + Sync {
 
     /// Returns why the device has failed; `None` while it works.
     fn failure(&self) -> Option<KeyDeviceError>;
+
+    /// Returns what the operator has to fix although calls succeed. Known from memory.
+    fn warning(&self) -> Option<CheckFinding> {
+        None
+    }
 }
 
 /// What a new key in a device is for.
