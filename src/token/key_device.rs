@@ -150,6 +150,21 @@ pub struct GeneratedDeviceKey {
     pub algorithms: Vec<EncryptionAlg>,
 }
 
+/// Why a device gave no usable key.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[error("{error}")]
+pub struct KeyGenerationError {
+    pub error: KeyDeviceError,
+    /// The key, if the device generated it before the failure.
+    pub uri: Option<DeviceKeyUri>,
+}
+
+impl From<KeyDeviceError> for KeyGenerationError {
+    fn from(error: KeyDeviceError) -> Self {
+        Self { error, uri: None }
+    }
+}
+
 /// Generates keys in a device.
 pub trait DeviceKeyGenerator: Send + Sync {
     /// Returns true if the device has the operation that such a key is for.
@@ -158,8 +173,8 @@ pub trait DeviceKeyGenerator: Send + Sync {
     /// Generates a key that never leaves the device. Blocks; not for web workers.
     ///
     /// # Errors
-    /// `Unavailable`.
-    fn generate(&self, spec: &DeviceKeySpec) -> Result<GeneratedDeviceKey, KeyDeviceError>;
+    /// Returns an error that names the key if the device has it all the same.
+    fn generate(&self, spec: &DeviceKeySpec) -> Result<GeneratedDeviceKey, KeyGenerationError>;
 }
 
 /// A private key in a device.

@@ -193,15 +193,15 @@ pub(super) struct NewKeyFile {
 }
 
 impl NewKeyFile {
-    /// Writes the file into a folder. A private key is encrypted if there is a passphrase.
+    /// Writes the file under a temporary name. A private key is encrypted if there is a passphrase.
     ///
     /// # Errors
     /// `Busy`, `Unwritable`, `Generation`.
-    pub fn write(
+    pub fn stage<'p>(
         &self,
-        dir: &Path,
+        path: &'p Path,
         passphrase: Option<&KeyPassphrase>,
-    ) -> Result<(), KeyFileError> {
+    ) -> Result<TemporaryFile<'p>, KeyFileError> {
         let (name, jwk) = match passphrase.filter(|_| self.device.is_none()) {
             None => ("jwk", Value::Object(self.jwk.reveal().clone())),
             Some(passphrase) => {
@@ -221,7 +221,9 @@ impl NewKeyFile {
                 members.insert("algorithms".into(), algorithms.clone().into());
             }
         }
-        TemporaryFile::create(&dir.join(&self.file_name))?.commit(file.to_string().as_bytes())
+        let mut staged = TemporaryFile::create(path)?;
+        staged.write(file.to_string().as_bytes())?;
+        Ok(staged)
     }
 }
 
@@ -252,7 +254,7 @@ pub(super) fn create_folder(path: &Path) -> Result<(), KeyFileError> {
 }
 
 /// A temporary file beside its final name, so that readers never see a partial file. Removed if
-/// dropped before [`Self::commit`].
+/// dropped before [`Self::publish`].
 pub(super) struct TemporaryFile<'a> {
     file: File,
     temporary: PathBuf,
@@ -277,18 +279,28 @@ impl<'a> TemporaryFile<'a> {
         }
     }
 
-    /// Writes and syncs the content, and renames the file to its final name.
+    /// Returns its final name.
+    pub const fn path(&self) -> &'a Path {
+        self.path
+    }
+
+    /// Writes and syncs the content.
     ///
     /// # Errors
     /// `Unwritable`.
-    pub fn commit(mut self, content: &[u8]) -> Result<(), KeyFileError> {
-        let mut write = || -> io::Result<()> {
-            self.file.write_all(content)?;
-            self.file.sync_all()?;
-            fs::rename(&self.temporary, self.path)?;
-            sync_folder(parent_folder(self.path))
-        };
-        write().map_err(|cause| KeyFileError::Unwritable { path: self.path.into(), cause })
+    pub fn write(&mut self, content: &[u8]) -> Result<(), KeyFileError> {
+        let written = self.file.write_all(content).and_then(|()| self.file.sync_all());
+        written.map_err(|cause| KeyFileError::Unwritable { path: self.path.into(), cause })
+    }
+
+    /// Renames the file to its final name.
+    ///
+    /// # Errors
+    /// `Unwritable`.
+    pub fn publish(self) -> Result<(), KeyFileError> {
+        let renamed = fs::rename(&self.temporary, self.path);
+        let synced = renamed.and_then(|()| sync_folder(parent_folder(self.path)));
+        synced.map_err(|cause| KeyFileError::Unwritable { path: self.path.into(), cause })
     }
 }
 
