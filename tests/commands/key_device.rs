@@ -8,28 +8,14 @@ use std::time::{Duration, Instant};
 use passerelle::testing::softhsm::{PIN, SoftHsm};
 use serde_json::Value;
 
-use crate::folder::{SETTINGS, good, passerelle, write_private};
-
-/// Runs the program; returns whether it succeeded, and its output.
-fn run(arguments: &[&str], folder: &Path) -> (bool, String) {
-    let output = passerelle(arguments, folder);
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.success(), String::from_utf8(text).unwrap())
-}
-
-/// Counts the keys by their state and location.
-fn count(folder: &Path, state: &str, location: &str) -> usize {
-    let (_, text) = run(&["keys", "list", "--json", "--dir"], &folder.join("keys"));
-    let rows: Vec<Value> = serde_json::from_str(&text).unwrap();
-    rows.iter().filter(|row| row["state"] == state && row["location"] == location).count()
-}
+use crate::folder::{SETTINGS, count_keys, good, run, write_private};
 
 #[test]
 fn a_rotation_moves_the_keys_of_a_hub_into_a_token() {
     let Some(hsm) = SoftHsm::start() else { return };
     let folder = good();
     let path = folder.path();
-    assert_eq!(count(path, "current", "file"), 6);
+    assert_eq!(count_keys(path, "current", "file"), 6);
     fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{}", hsm.settings())).unwrap();
     write_private(&path.join("pin"), PIN);
 
@@ -37,16 +23,19 @@ fn a_rotation_moves_the_keys_of_a_hub_into_a_token() {
     assert!(rotated, "{text}");
     // Signing keys sign from the next whole second; encryption keys are published after a minute.
     let began = Instant::now();
-    while count(path, "current", "pkcs11") < 4 {
+    while count_keys(path, "current", "pkcs11") < 4 {
         assert!(began.elapsed() < Duration::from_secs(20), "the new keys don't sign");
     }
-    assert_eq!((count(path, "current", "pkcs11"), count(path, "retired", "file")), (4, 4));
-    assert_eq!((count(path, "next", "pkcs11"), count(path, "current", "file")), (2, 2));
+    assert_eq!(
+        (count_keys(path, "current", "pkcs11"), count_keys(path, "retired", "file")),
+        (4, 4)
+    );
+    assert_eq!((count_keys(path, "next", "pkcs11"), count_keys(path, "current", "file")), (2, 2));
     let (valid, text) = run(&["check", "--config"], path);
     assert!(valid, "{text}");
 
     hsm.set_fault("removed");
-    assert_eq!(count(path, "current", "pkcs11"), 4, "a list needs no token");
+    assert_eq!(count_keys(path, "current", "pkcs11"), 4, "a list needs no token");
     let (valid, text) = run(&["check", "--config"], path);
     assert!(!valid && text.contains("no slot has a token labelled"), "{text}");
     hsm.set_fault("corrupt");
@@ -68,7 +57,7 @@ fn keys_in_a_token_need_the_table_and_a_module_that_loads() {
     write_private(&path.join("pin"), PIN);
     let (created, text) = run(&["keys", "new", "--config"], path);
     assert!(created, "{text}");
-    assert_eq!(count(path, "current", "pkcs11"), 6);
+    assert_eq!(count_keys(path, "current", "pkcs11"), 6);
 
     fs::write(path.join("passerelle.toml"), SETTINGS).unwrap();
     let (valid, text) = run(&["check", "--config"], path);
