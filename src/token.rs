@@ -36,5 +36,5 @@ pub mod verify;
 pub use client_keys::ClientKeys;
 pub use keyring::{KeyState, Keyring, KeyringError};
 pub use mint::{Signer, SigningError};
-pub use signing_key::{KeyError, PrivateJwk, SigningKey, generate_ephemeral};
+pub use signing_key::{KeyError, PrivateJwk, SignatureError, SigningKey, generate_ephemeral};
 pub use upstream_keys::UpstreamKeys;

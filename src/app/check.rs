@@ -29,10 +29,7 @@ pub fn find_startup_errors(loaded: &LoadedConfig, env: &Env) -> Vec<BuildError> 
     let mut faults = match prepare_hub(loaded, env, HubKeys::FromFolder) {
         Ok(prepared) => {
             let (keys, now) = (&prepared.keys.shared, env.now());
-            let (ring, upstream) = (keys.ring.load(), keys.upstream.load());
-            let rings = [&**ring, upstream.assertion()];
-            let found =
-                rings.into_iter().flat_map(|ring| keys.devices.check_keys(ring, now)).collect();
+            let found = keys.devices.check_keys(&keys.ring.load(), &keys.upstream.load(), now);
             keys.devices.close();
             found
         }

@@ -13,13 +13,14 @@ use crate::config::{PrivateKeyAccess, VaultTransitAccess};
 use crate::env::Timestamp;
 use crate::telemetry::{CheckFinding, Metrics};
 use crate::token::blocking::block_on_thread;
+use crate::token::decryption_key::{DecryptionKey, DecryptionTrialError};
 use crate::token::device_credential::DeviceCredential;
 use crate::token::guarded_device::watch_device;
 use crate::token::key_device::{DeviceKeyGenerator, KeyDevice, KeyDeviceError};
 use crate::token::key_passphrase::KeyPassphrase;
 use crate::token::keyfiles::{KeyFolder, KeyPurpose, NewDeviceKeys};
 use crate::token::vault_transit::{TransitKeyGenerator, TransitOptions, VaultTransitDevice};
-use crate::token::{Keyring, SigningKey, UpstreamKeys};
+use crate::token::{Keyring, SignatureError, SigningKey, UpstreamKeys};
 
 /// A configured device.
 struct OpenDevice {
@@ -91,7 +92,7 @@ impl HubKeyDevices {
                 let (ring, upstream, now) = (ring.load(), upstream.load(), now());
                 let mut keys = ring.current_keys(now).chain(upstream.assertion().current_keys(now));
                 let key = keys.find(|key| key.location() == location)?;
-                Some((key.device_key()?.uri.clone(), key.alg))
+                key.device_key().cloned()
             };
             actix::spawn(async move { watch_device(device.as_ref(), probe_key).await });
         }
@@ -107,8 +108,8 @@ impl HubKeyDevices {
         ))
     }
 
-    /// Returns what the operator has to fix, for each other device that has failed: logins that need
-    /// its keys fail.
+    /// Returns what the operator has to fix, for each other device that has failed, as logins that need
+    /// its keys fail; and for each that works, but soon may not.
     pub(super) fn degradations(&self, ring: &Keyring, now: Timestamp) -> Vec<CheckFinding> {
         let others = self.devices.iter().filter(|open| !open.signs_tokens(ring, now));
         let failures = others.filter_map(|open| open.device.failure());
@@ -116,7 +117,8 @@ impl HubKeyDevices {
             let what = format!("identity providers that need a key of it can't be used: {failure}");
             CheckFinding::new(what, "see docs/keys-in-hardware.md")
         };
-        failures.map(finding).collect()
+        let warnings = self.devices.iter().filter_map(|open| open.device.warning());
+        failures.map(finding).chain(warnings).collect()
     }
 
     /// Ends the calls of the devices, before the process ends. Blocks, no longer than a call may take.
@@ -126,13 +128,21 @@ impl HubKeyDevices {
         }
     }
 
-    /// Checks that each signing key of the folder which is in a device signs. Blocks.
-    pub(super) fn check_keys(&self, ring: &Keyring, now: Timestamp) -> Vec<BuildError> {
+    /// Checks that each key of the folder which is in a device signs, or decrypts what its public half
+    /// encrypts. Blocks.
+    pub(super) fn check_keys(
+        &self,
+        ring: &Keyring,
+        upstream: &UpstreamKeys,
+        now: Timestamp,
+    ) -> Vec<BuildError> {
         let check = |open: &OpenDevice| {
-            let states = ring.states(now);
-            let keys = states.into_iter().map(|(key, _)| key);
-            let keys = keys.filter(|key| key.location() == open.device.location());
-            block_on_thread(check_device(keys.collect()))
+            let location = open.device.location();
+            let signing = ring.states(now).into_iter().chain(upstream.assertion().states(now));
+            let signing = signing.map(|(key, _)| key).filter(|key| key.location() == location);
+            let decryption = upstream.states(now).into_iter().map(|(key, _)| key);
+            let decryption = decryption.filter(|key| key.location() == location);
+            block_on_thread(check_device(signing.collect(), decryption.collect()))
                 .unwrap_or_else(|error| vec![BuildError::KeyDevice(error.to_string())])
         };
         self.devices.iter().flat_map(check).collect()
@@ -146,27 +156,45 @@ impl OpenDevice {
     }
 }
 
-/// Signs with each key of a device, until the device fails: what a second call of it would say is
-/// known.
-async fn check_device(keys: Vec<&SigningKey>) -> Vec<BuildError> {
+/// Signs and decrypts with each key of a device, until the device fails: what a further call of it
+/// would say is known.
+async fn check_device(
+    signing: Vec<&SigningKey>,
+    decryption: Vec<&DecryptionKey>,
+) -> Vec<BuildError> {
+    let has_failed = |error: &KeyDeviceError| {
+        matches!(error, KeyDeviceError::Unavailable(_) | KeyDeviceError::TimedOut)
+    };
     let mut errors = Vec::new();
-    for key in keys {
+    for key in signing {
         let Some(device_key) = key.device_key() else { continue };
-        let message = b"passerelle";
-        match device_key.device.sign(&device_key.uri, key.alg, message).await {
-            Ok(signature) if key.verifies(message, &signature) => {}
-            Ok(_) => errors.push(BuildError::KeyDevice(format!(
-                "the private key {} is not that of {}",
-                device_key.uri, key.kid
-            ))),
+        match key.sign(b"passerelle").await {
+            Ok(_) => {}
+            Err(SignatureError::Device(KeyDeviceError::WrongSignature)) => {
+                errors.push(BuildError::KeyDevice(format!(
+                    "the private key {} is not that of {}",
+                    device_key.uri, key.kid
+                )));
+            }
             Err(error) => {
-                let has_failed =
-                    matches!(error, KeyDeviceError::Unavailable(_) | KeyDeviceError::TimedOut);
                 errors.push(BuildError::KeyDevice(error.to_string()));
-                if has_failed {
-                    break;
+                if matches!(&error, SignatureError::Device(error) if has_failed(error)) {
+                    return errors;
                 }
             }
+        }
+    }
+    for key in decryption {
+        let Err(error) = key.try_in_device().await else { continue };
+        errors.push(BuildError::KeyDevice(match &error {
+            DecryptionTrialError::Undecryptable { .. } => format!(
+                "{error}; if its key file names the wrong key, restore it from a backup, or run \
+                 `passerelle keys rotate`"
+            ),
+            DecryptionTrialError::Device(_) | DecryptionTrialError::Key(_) => error.to_string(),
+        }));
+        if matches!(&error, DecryptionTrialError::Device(error) if has_failed(error)) {
+            break;
         }
     }
     errors
@@ -226,3 +254,6 @@ mod pkcs11 {
         Ok(OpenDevice { device, generator: token, new_keys })
     }
 }
+
+#[cfg(test)]
+mod tests;

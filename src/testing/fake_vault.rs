@@ -44,6 +44,12 @@ pub enum VaultFault {
     NoJson,
     /// It signs with a version of the key that was not named.
     OtherVersion,
+    /// It limits the rate of calls.
+    RateLimited,
+    /// It returns the public half of another key.
+    OtherPublicKey,
+    /// It answers so to a call that decrypts: the policy or the path lacks that right alone.
+    DecryptionRefused(u16),
 }
 
 struct State {
@@ -106,6 +112,14 @@ impl FakeVault {
         self.state.lock().unwrap().keys.clear();
     }
 
+    /// Replaces the keys whose names begin so: as a restored backup of another server.
+    pub fn replace_keys(&self, prefix: &str) {
+        let mut state = self.state.lock().unwrap();
+        for (_, key) in state.keys.iter_mut().filter(|(name, _)| name.starts_with(prefix)) {
+            *key = new_key(key_type(key));
+        }
+    }
+
     /// Removes and returns the requests that it received.
     pub fn take_requests(&self) -> Vec<ReceivedRequest> {
         std::mem::take(&mut self.state.lock().unwrap().requests)
@@ -143,7 +157,12 @@ fn respond(state: &mut State, request: ReceivedRequest) -> FakeResponse {
         VaultFault::NoJson => {
             return FakeResponse { body: b"<html>".to_vec(), ..FakeResponse::status(200) };
         }
-        VaultFault::None | VaultFault::ForgedSignature | VaultFault::OtherVersion => {}
+        VaultFault::RateLimited => return errors(429, "request path: rate limit quota exceeded"),
+        VaultFault::None
+        | VaultFault::ForgedSignature
+        | VaultFault::OtherVersion
+        | VaultFault::OtherPublicKey
+        | VaultFault::DecryptionRefused(_) => {}
     }
     if !is_authenticated {
         return errors(403, "permission denied");
@@ -165,9 +184,15 @@ fn respond(state: &mut State, request: ReceivedRequest) -> FakeResponse {
         };
     };
     match (method.as_str(), operation.as_str()) {
+        ("GET", "keys") if state.fault == VaultFault::OtherPublicKey => {
+            read_key(&new_key(key_type(key)))
+        }
         ("GET", "keys") => read_key(key),
         ("POST", "sign") => sign(key, &body, state.fault),
-        ("POST", "decrypt") => decrypt(key, &body),
+        ("POST", "decrypt") => match state.fault {
+            VaultFault::DecryptionRefused(status) => errors(status, "permission denied"),
+            _ => decrypt(key, &body),
+        },
         _ => errors(405, "unsupported operation"),
     }
 }

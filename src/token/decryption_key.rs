@@ -1,10 +1,13 @@
 //! A decryption key of the hub: what a usable key is, its algorithms, and its published JWKs (RFC
 //! 7517; RFC 7518 §4.3 and §4.6).
 
+mod trial;
+
 use josekit::jwe::{JweDecrypter, JweHeader};
 use josekit::jwk::Jwk;
 use serde_json::{Map, Value};
 
+pub use self::trial::DecryptionTrialError;
 use super::content_key::ContentKey;
 use super::jwe;
 use super::key_device::{DeviceKey, KeyDeviceError, KeyLocation};
@@ -262,17 +265,25 @@ fn check_key_pair(
     public: &Map<String, Value>,
 ) -> Result<(), KeyError> {
     let jwk = Jwk::from_map(public.clone()).map_err(|_| KeyError::Unusable)?;
-    let encrypter = jwe::encrypter(alg, &jwk).map_err(|_| KeyError::Unusable)?;
-    let probe = b"passerelle";
+    let encrypted = encrypt_probe(alg, &jwk)?;
+    if decrypts_to_probe(&encrypted, decrypter) { Ok(()) } else { Err(KeyError::KeyPairMismatch) }
+}
+
+/// What a trial encrypts.
+const PROBE: &[u8] = b"passerelle";
+
+/// Encrypts [`PROBE`] as a compact JWE.
+fn encrypt_probe(alg: EncryptionAlg, public: &Jwk) -> Result<String, KeyError> {
+    let encrypter = jwe::encrypter(alg, public).map_err(|_| KeyError::Unusable)?;
     let mut header = JweHeader::new();
     header.set_content_encryption(ContentEncryption::A256GCM.as_str());
-    let encrypted = jwe::CONTEXT
-        .serialize_compact(probe, &header, encrypter.as_ref())
-        .map_err(|_| KeyError::Unusable)?;
-    match jwe::CONTEXT.deserialize_compact(&encrypted, decrypter) {
-        Ok((decrypted, _)) if decrypted == probe => Ok(()),
-        _ => Err(KeyError::KeyPairMismatch),
-    }
+    let encrypted = jwe::CONTEXT.serialize_compact(PROBE, &header, encrypter.as_ref());
+    encrypted.map_err(|_| KeyError::Unusable)
+}
+
+fn decrypts_to_probe(compact: &str, decrypter: &dyn JweDecrypter) -> bool {
+    let decrypted = jwe::CONTEXT.deserialize_compact(compact, decrypter);
+    decrypted.is_ok_and(|(content, _)| content == PROBE)
 }
 
 #[cfg(test)]

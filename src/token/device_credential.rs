@@ -2,13 +2,22 @@
 //! again where it is used, so that a corrected or renewed one needs no restart.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::PathBuf;
 
 use crate::ids::Secret;
 
 /// No PIN and no token is near this size.
 const MAX_CREDENTIAL_BYTES: usize = 16 * 1024;
+
+/// Why the file of a secret gives none.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum CredentialFileError {
+    #[error("{path} can't be read ({cause})")]
+    Unreadable { path: PathBuf, cause: io::ErrorKind },
+    #[error("{path} is empty")]
+    Empty { path: PathBuf },
+}
 
 /// The secret that a setting references.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,21 +41,40 @@ impl DeviceCredential {
         self.file.is_some()
     }
 
-    /// Reads the secret; returns the initial one if its file can't be read or is empty. Removes one
-    /// trailing line end. Blocks.
+    /// Returns the secret as it was at the start.
+    #[must_use]
+    pub const fn initial(&self) -> &Secret<String> {
+        &self.initial
+    }
+
+    /// Reads the secret; returns the initial one if its file can't be read or is empty. Blocks.
     #[must_use]
     pub fn read(&self) -> Secret<String> {
-        let read = |file: &PathBuf| {
-            // A text that grows leaves its former buffers behind.
-            let mut text = String::with_capacity(MAX_CREDENTIAL_BYTES);
-            let mut file = File::open(file).ok()?.take(MAX_CREDENTIAL_BYTES as u64);
-            let outcome = file.read_to_string(&mut text);
-            let text = Secret::new(text);
-            outcome.ok().map(|_| text)
+        self.read_file().unwrap_or_else(|_| self.initial.clone())
+    }
+
+    /// Reads the secret; returns the initial one if it is not in a file. Removes one trailing line
+    /// end. Blocks.
+    ///
+    /// # Errors
+    /// `Unreadable`, `Empty`.
+    pub fn read_file(&self) -> Result<Secret<String>, CredentialFileError> {
+        let Some(path) = &self.file else { return Ok(self.initial.clone()) };
+        let unreadable = |cause: io::Error| CredentialFileError::Unreadable {
+            path: path.clone(),
+            cause: cause.kind(),
         };
-        let Some(text) = self.file.as_ref().and_then(read) else { return self.initial.clone() };
+        // A text that grows leaves its former buffers behind.
+        let mut text = String::with_capacity(MAX_CREDENTIAL_BYTES);
+        let file = File::open(path).map_err(unreadable)?;
+        let outcome = file.take(MAX_CREDENTIAL_BYTES as u64).read_to_string(&mut text);
+        let text = Secret::new(text);
+        outcome.map_err(unreadable)?;
         let secret = text.reveal().strip_suffix('\n').unwrap_or(text.reveal());
         let secret = secret.strip_suffix('\r').unwrap_or(secret);
-        if secret.is_empty() { self.initial.clone() } else { Secret::new(secret.to_owned()) }
+        if secret.is_empty() {
+            return Err(CredentialFileError::Empty { path: path.clone() });
+        }
+        Ok(Secret::new(secret.to_owned()))
     }
 }

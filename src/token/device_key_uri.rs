@@ -1,6 +1,6 @@
 //! Names of private keys in devices, as key files have them.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use super::key_device::KeyLocation;
 use super::pkcs11_uri::Pkcs11Uri;
@@ -30,6 +30,26 @@ impl DeviceKeyUri {
         match self {
             Self::Pkcs11(_) => KeyLocation::Pkcs11,
             Self::VaultTransit(_) => KeyLocation::VaultTransit,
+        }
+    }
+
+    /// Returns the command by which an operator removes the private key from the device.
+    #[must_use]
+    pub fn removal_command(&self) -> String {
+        match self {
+            Self::Pkcs11(uri) => {
+                let mut id = String::new();
+                for byte in uri.id() {
+                    // Writing to a string can't fail.
+                    let _written = write!(id, "{byte:02x}");
+                }
+                let command = "pkcs11-tool --module MODULE --login --delete-object --type privkey";
+                format!("{command} --id {id}")
+            }
+            Self::VaultTransit(uri) => {
+                let key = format!("MOUNT/keys/{}", uri.name());
+                format!("vault write {key}/config deletion_allowed=true && vault delete {key}")
+            }
         }
     }
 }

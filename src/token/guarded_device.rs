@@ -8,11 +8,11 @@ use async_trait::async_trait;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::device_key_uri::DeviceKeyUri;
-use super::key_device::{KeyDevice, KeyDeviceError, KeyLocation, OaepHash};
+use super::key_device::{DeviceSigningKey, KeyDevice, KeyDeviceError, KeyLocation, OaepHash};
 use crate::egress::circuit_breaker::{CircuitBreaker, CircuitState};
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;
-use crate::telemetry::Metrics;
+use crate::telemetry::{CheckFinding, Metrics};
 
 /// How long the circuit stays open before a trial call.
 const OPEN_DURATION: Duration = Duration::from_secs(1);
@@ -51,6 +51,11 @@ pub trait DeviceBackend: Send + Sync {
 
     /// Ends what would still run at the end of the process. Blocks, no longer than the limit.
     fn close(&self, limit: Duration);
+
+    /// Returns what the operator has to fix although calls succeed. Known from memory.
+    fn warning(&self) -> Option<CheckFinding> {
+        None
+    }
 }
 
 /// A device behind its circuit breaker.
@@ -96,7 +101,12 @@ impl<B: DeviceBackend> GuardedKeyDevice<B> {
         Self { backend, location, breaker, timeout, metrics, last_failure: Mutex::default() }
     }
 
-    async fn call(&self, operation: DeviceOperation) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
+    /// Runs an operation, and checks its answer: one that fails the check is a failure of the device.
+    async fn call(
+        &self,
+        operation: DeviceOperation,
+        check: impl FnOnce(&[u8]) -> Result<(), KeyDeviceError> + Send,
+    ) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
         let (label, began) = (operation.label(), Instant::now());
         let is_signature = matches!(operation, DeviceOperation::Sign { .. });
         let Some(permit) = self.breaker.try_acquire(began) else {
@@ -105,13 +115,15 @@ impl<B: DeviceBackend> GuardedKeyDevice<B> {
         };
         let outcome = timeout(self.timeout, self.backend.run(operation)).await;
         let outcome = outcome.unwrap_or(Err(KeyDeviceError::TimedOut));
+        let outcome = outcome.and_then(|answer| check(answer.reveal()).map(|()| answer));
         let result = match &outcome {
             Ok(_) => "success",
             Err(KeyDeviceError::Unavailable(_)) => "unavailable",
             Err(KeyDeviceError::TimedOut) => "timeout",
             Err(KeyDeviceError::Busy) => "busy",
             Err(KeyDeviceError::KeyMissing(_)) => "key_missing",
-            Err(KeyDeviceError::Rejected(_) | KeyDeviceError::WrongSignature) => "rejected",
+            Err(KeyDeviceError::Rejected(_)) => "rejected",
+            Err(KeyDeviceError::WrongSignature) => "wrong_signature",
         };
         match &outcome {
             // Nothing was learned about the device: also a server that is broken answers, and anyone
@@ -156,12 +168,13 @@ const fn is_failure(error: &KeyDeviceError, is_signature: bool) -> bool {
 impl<B: DeviceBackend> KeyDevice for GuardedKeyDevice<B> {
     async fn sign(
         &self,
-        key: &DeviceKeyUri,
-        alg: SigningAlg,
+        key: &DeviceSigningKey,
         message: &[u8],
     ) -> Result<Vec<u8>, KeyDeviceError> {
-        let operation = DeviceOperation::Sign { key: key.clone(), alg, message: message.to_vec() };
-        self.call(operation).await.map(Secret::into_inner)
+        let (uri, alg) = (key.uri.clone(), key.alg);
+        let operation = DeviceOperation::Sign { key: uri, alg, message: message.to_vec() };
+        let verified = self.call(operation, |signature| key.verify(message, signature)).await;
+        verified.map(Secret::into_inner)
     }
 
     async fn decrypt(
@@ -171,7 +184,7 @@ impl<B: DeviceBackend> KeyDevice for GuardedKeyDevice<B> {
         ciphertext: &[u8],
     ) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
         let (key, ciphertext) = (key.clone(), ciphertext.to_vec());
-        self.call(DeviceOperation::Decrypt { key, hash, ciphertext }).await
+        self.call(DeviceOperation::Decrypt { key, hash, ciphertext }, |_| Ok(())).await
     }
 
     async fn derive(
@@ -179,7 +192,8 @@ impl<B: DeviceBackend> KeyDevice for GuardedKeyDevice<B> {
         key: &DeviceKeyUri,
         peer: &[u8],
     ) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
-        self.call(DeviceOperation::Derive { key: key.clone(), peer: peer.to_vec() }).await
+        let operation = DeviceOperation::Derive { key: key.clone(), peer: peer.to_vec() };
+        self.call(operation, |_| Ok(())).await
     }
 
     fn close(&self) {
@@ -199,25 +213,32 @@ impl<B: DeviceBackend> KeyDevice for GuardedKeyDevice<B> {
         }
         self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+
+    fn warning(&self) -> Option<CheckFinding> {
+        self.backend.warning()
+    }
 }
 
 /// Probes a device for ever: rarely while it works, and until it works again.
 pub async fn watch_device(
     device: &dyn KeyDevice,
-    probe_key: impl Fn() -> Option<(DeviceKeyUri, SigningAlg)>,
+    probe_key: impl Fn() -> Option<DeviceSigningKey>,
 ) {
     loop {
         let pause = if device.is_available() { IDLE_PROBE_INTERVAL } else { OPEN_DURATION };
-        if let Some((key, alg)) = probe_key() {
-            probe(device, &key, alg).await;
+        if let Some(key) = probe_key() {
+            probe(device, &key).await;
         }
         sleep(pause).await;
     }
 }
 
 /// Signs with a key; several times until that succeeds or the circuit opens.
-async fn probe(device: &dyn KeyDevice, key: &DeviceKeyUri, alg: SigningAlg) {
-    while device.sign(key, alg, b"passerelle").await.is_err() && device.is_available() {
+async fn probe(device: &dyn KeyDevice, key: &DeviceSigningKey) {
+    while device.sign(key, b"passerelle").await.is_err() && device.is_available() {
         sleep(REPEATED_PROBE_PAUSE).await;
     }
 }
+
+#[cfg(test)]
+mod tests;

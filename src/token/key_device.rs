@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::device_key_uri::DeviceKeyUri;
 use crate::ids::Secret;
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
+use crate::telemetry::CheckFinding;
 
 /// Where the private half of a key is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,16 +71,13 @@ pub enum KeyDeviceError {
 /// A device that holds private keys.
 #[async_trait]
 pub trait KeyDevice: Send + Sync {
-    /// Returns the JWS signature (RFC 7518 §3.3, §3.4) over `message`.
+    /// Returns the JWS signature (RFC 7518 §3.3, §3.4) over `message`, which the key has verified: a
+    /// wrong object or a defective session fails here, and not at every service provider.
     ///
     /// # Errors
-    /// Any [`KeyDeviceError`] but `WrongSignature`.
-    async fn sign(
-        &self,
-        key: &DeviceKeyUri,
-        alg: SigningAlg,
-        message: &[u8],
-    ) -> Result<Vec<u8>, KeyDeviceError>;
+    /// Any [`KeyDeviceError`].
+    async fn sign(&self, key: &DeviceSigningKey, message: &[u8])
+    -> Result<Vec<u8>, KeyDeviceError>;
 
     /// Returns what `ciphertext` encrypts with RSA-OAEP.
     ///
@@ -115,6 +113,11 @@ pub trait KeyDevice: Send + Sync {
 
     /// Returns why the device has failed; `None` while it works.
     fn failure(&self) -> Option<KeyDeviceError>;
+
+    /// Returns what the operator has to fix although calls succeed. Known from memory.
+    fn warning(&self) -> Option<CheckFinding> {
+        None
+    }
 }
 
 /// What a new key in a device is for.
@@ -147,6 +150,21 @@ pub struct GeneratedDeviceKey {
     pub algorithms: Vec<EncryptionAlg>,
 }
 
+/// Why a device gave no usable key.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[error("{error}")]
+pub struct KeyGenerationError {
+    pub error: KeyDeviceError,
+    /// The key, if the device generated it before the failure.
+    pub uri: Option<DeviceKeyUri>,
+}
+
+impl From<KeyDeviceError> for KeyGenerationError {
+    fn from(error: KeyDeviceError) -> Self {
+        Self { error, uri: None }
+    }
+}
+
 /// Generates keys in a device.
 pub trait DeviceKeyGenerator: Send + Sync {
     /// Returns true if the device has the operation that such a key is for.
@@ -155,8 +173,8 @@ pub trait DeviceKeyGenerator: Send + Sync {
     /// Generates a key that never leaves the device. Blocks; not for web workers.
     ///
     /// # Errors
-    /// `Unavailable`.
-    fn generate(&self, spec: &DeviceKeySpec) -> Result<GeneratedDeviceKey, KeyDeviceError>;
+    /// Returns an error that names the key if the device has it all the same.
+    fn generate(&self, spec: &DeviceKeySpec) -> Result<GeneratedDeviceKey, KeyGenerationError>;
 }
 
 /// A private key in a device.
@@ -166,23 +184,23 @@ pub struct DeviceKey {
     pub uri: DeviceKeyUri,
 }
 
-impl DeviceKey {
-    /// Signs, and verifies the signature: a wrong object or a defective session fails here, and not
-    /// at every service provider.
+/// A signing key in a device, with its public half.
+#[derive(Clone, Debug)]
+pub struct DeviceSigningKey {
+    pub uri: DeviceKeyUri,
+    pub alg: SigningAlg,
+    /// Verifies with the public half.
+    pub verifier: Arc<dyn JwsVerifier>,
+}
+
+impl DeviceSigningKey {
+    /// Verifies what the device signed.
     ///
     /// # Errors
-    /// Any [`KeyDeviceError`].
-    pub(super) async fn sign_verified(
-        &self,
-        alg: SigningAlg,
-        verifier: &dyn JwsVerifier,
-        message: &[u8],
-    ) -> Result<Vec<u8>, KeyDeviceError> {
-        let signature = self.device.sign(&self.uri, alg, message).await?;
-        match verifier.verify(message, &signature) {
-            Ok(()) => Ok(signature),
-            Err(_) => Err(KeyDeviceError::WrongSignature),
-        }
+    /// `WrongSignature`.
+    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), KeyDeviceError> {
+        let verified = self.verifier.verify(message, signature);
+        verified.map_err(|_| KeyDeviceError::WrongSignature)
     }
 }
 
@@ -197,12 +215,7 @@ pub struct UnusedKeyDevice(pub KeyLocation);
 
 #[async_trait]
 impl KeyDevice for UnusedKeyDevice {
-    async fn sign(
-        &self,
-        _: &DeviceKeyUri,
-        _: SigningAlg,
-        _: &[u8],
-    ) -> Result<Vec<u8>, KeyDeviceError> {
+    async fn sign(&self, _: &DeviceSigningKey, _: &[u8]) -> Result<Vec<u8>, KeyDeviceError> {
         Err(unused())
     }
 

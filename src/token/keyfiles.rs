@@ -106,7 +106,8 @@ pub fn load_upstream_keys<'a>(
 /// ones.
 ///
 /// # Errors
-/// `Exists` if no key is missing; errors of existing files; `Unwritable`, `Busy`, `Generation`.
+/// `Exists` if no key is missing; errors of existing files; `Unwritable`, `Busy`, `Generation`,
+/// `Device`, `Trial`, `Orphaned`.
 pub fn create_keys<'a>(
     source: impl Into<KeyFolder<'a>>,
     env: &Env,
@@ -139,7 +140,7 @@ pub fn create_keys<'a>(
 ///
 /// # Errors
 /// `Waiting` while a next key is not in use yet; `NoCurrent`; errors of the files; `Unwritable`,
-/// `Generation`.
+/// `Generation`, `Device`, `Trial`, `Orphaned`.
 pub fn rotate_keys<'a>(
     source: impl Into<KeyFolder<'a>>,
     env: &Env,
@@ -218,13 +219,14 @@ pub fn create_subject_key(path: &Path, env: &Env) -> Result<SubjectKeyOutcome, K
         return Ok(SubjectKeyOutcome::AlreadyExists);
     }
     create_folder(parent_folder(path))?;
-    let temporary = TemporaryFile::create(path)?;
+    let mut temporary = TemporaryFile::create(path)?;
     // Another run may have finished since the first check; none can while the temporary file is
     // ours.
     if exists() {
         return Ok(SubjectKeyOutcome::AlreadyExists);
     }
-    temporary.commit(format!("{}{}", Derivation::KEY_PREFIX, env.entropy().token()).as_bytes())?;
+    temporary.write(format!("{}{}", Derivation::KEY_PREFIX, env.entropy().token()).as_bytes())?;
+    temporary.publish()?;
     Ok(SubjectKeyOutcome::Created)
 }
 

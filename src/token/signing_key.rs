@@ -1,11 +1,13 @@
 //! A signing key: what a usable key is, its `kid`, and its public half.
 
+use std::sync::Arc;
+
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use josekit::jws::{ES256, JwsSigner, JwsVerifier, RS256};
 use serde_json::{Map, Value, json};
 
-use super::key_device::{DeviceKey, KeyDeviceError, KeyLocation};
+use super::key_device::{DeviceKey, DeviceSigningKey, KeyDevice, KeyDeviceError, KeyLocation};
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::Secret;
@@ -59,7 +61,7 @@ pub struct SigningKey {
 /// The private half of a signing key.
 enum PrivateSigningKey {
     Local(Box<dyn JwsSigner>),
-    Device { key: DeviceKey, verifier: Box<dyn JwsVerifier> },
+    Device { device: Arc<dyn KeyDevice>, key: DeviceSigningKey },
 }
 
 /// Why a key did not sign.
@@ -94,12 +96,14 @@ impl SigningKey {
     /// `NotPublic`, `UnsupportedType`, `Unusable`, `KidMismatch`.
     pub fn in_device(
         public: &Map<String, Value>,
-        key: DeviceKey,
+        DeviceKey { device, uri }: DeviceKey,
         created: Timestamp,
         signs_from: Timestamp,
     ) -> Result<Self, KeyError> {
         let (alg, half, kid) = identified_device_half(public)?;
-        let private = PrivateSigningKey::Device { key, verifier: build_verifier(alg, &half)? };
+        let verifier = build_verifier(alg, &half)?.into();
+        let key = DeviceSigningKey { uri, alg, verifier };
+        let private = PrivateSigningKey::Device { device, key };
         Ok(Self::new((alg, kid, half), private, created, signs_from))
     }
 
@@ -116,7 +120,7 @@ impl SigningKey {
 
     /// Returns the key in a device; `None` for a local key.
     #[must_use]
-    pub const fn device_key(&self) -> Option<&DeviceKey> {
+    pub const fn device_key(&self) -> Option<&DeviceSigningKey> {
         match &self.private {
             PrivateSigningKey::Local(_) => None,
             PrivateSigningKey::Device { key, .. } => Some(key),
@@ -132,21 +136,13 @@ impl SigningKey {
         }
     }
 
-    /// Returns true if the key in a device verifies the signature.
-    #[must_use]
-    pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
-        match &self.private {
-            PrivateSigningKey::Local(_) => false,
-            PrivateSigningKey::Device { verifier, .. } => {
-                verifier.verify(message, signature).is_ok()
-            }
-        }
-    }
-
     /// Returns false while the device that holds the key has failed.
     #[must_use]
     pub fn is_available(&self) -> bool {
-        self.device_key().is_none_or(|key| key.device.is_available())
+        match &self.private {
+            PrivateSigningKey::Local(_) => true,
+            PrivateSigningKey::Device { device, .. } => device.is_available(),
+        }
     }
 
     /// Returns the public JWK, with `kid`, `use` and `alg`.
@@ -174,8 +170,8 @@ impl SigningKey {
             PrivateSigningKey::Local(signer) => {
                 signer.sign(signing_input).map_err(|_| SignatureError::Local)
             }
-            PrivateSigningKey::Device { key, verifier } => {
-                Ok(key.sign_verified(self.alg, verifier.as_ref(), signing_input).await?)
+            PrivateSigningKey::Device { device, key } => {
+                Ok(device.sign(key, signing_input).await?)
             }
         }
     }

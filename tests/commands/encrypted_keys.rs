@@ -1,9 +1,8 @@
 //! Commands over a key folder whose private keys are encrypted.
 
 use std::fs;
-use std::path::Path;
 
-use crate::folder::{SETTINGS, good, passerelle, write_private};
+use crate::folder::{SETTINGS, good, run, write_private};
 
 const CONNECTOR: &str = r#"
 name = { en = "Provider" }
@@ -14,13 +13,6 @@ issuer = "https://idp.invalid"
 client_id = "hub"
 client_secret = { file = "idp.secret" }
 "#;
-
-/// Runs the program; returns whether it succeeded, and its output.
-fn run(arguments: &[&str], last: &Path) -> (bool, String) {
-    let output = passerelle(arguments, last);
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.success(), String::from_utf8(text).unwrap())
-}
 
 /// The attacker can write to the folder of keys, and does not know the passphrase.
 #[test]

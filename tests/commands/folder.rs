@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 pub const SETTINGS: &str = r#"
@@ -34,6 +35,20 @@ const REGISTER: &str = "given_names,family_name,birthdate,gender,birthplace,birt
 pub fn passerelle(arguments: &[&str], folder: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
     command.args(arguments).arg(folder).env(VARIABLE.0, VARIABLE.1).output().unwrap()
+}
+
+/// Runs the program on `folder`; returns whether it succeeded, and its output.
+pub fn run(arguments: &[&str], folder: &Path) -> (bool, String) {
+    let output = passerelle(arguments, folder);
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(text).unwrap())
+}
+
+/// Counts the keys in the folder `keys` by their state and location.
+pub fn count_keys(folder: &Path, state: &str, location: &str) -> usize {
+    let (_, text) = run(&["keys", "list", "--json", "--dir"], &folder.join("keys"));
+    let rows: Vec<Value> = serde_json::from_str(&text).unwrap();
+    rows.iter().filter(|row| row["state"] == state && row["location"] == location).count()
 }
 
 /// Writes what only this user may read.

@@ -1,34 +1,21 @@
 //! `passerelle keys` and `passerelle check` with keys in a PKCS#11 token.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use passerelle::testing::softhsm::{PIN, SoftHsm};
 use serde_json::Value;
 
-use crate::folder::{SETTINGS, good, passerelle, write_private};
-
-/// Runs the program; returns whether it succeeded, and its output.
-fn run(arguments: &[&str], folder: &Path) -> (bool, String) {
-    let output = passerelle(arguments, folder);
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.success(), String::from_utf8(text).unwrap())
-}
-
-/// Counts the keys by their state and location.
-fn count(folder: &Path, state: &str, location: &str) -> usize {
-    let (_, text) = run(&["keys", "list", "--json", "--dir"], &folder.join("keys"));
-    let rows: Vec<Value> = serde_json::from_str(&text).unwrap();
-    rows.iter().filter(|row| row["state"] == state && row["location"] == location).count()
-}
+use crate::folder::{SETTINGS, count_keys, good, run, write_private};
 
 #[test]
 fn a_rotation_moves_the_keys_of_a_hub_into_a_token() {
     let Some(hsm) = SoftHsm::start() else { return };
     let folder = good();
     let path = folder.path();
-    assert_eq!(count(path, "current", "file"), 6);
+    assert_eq!(count_keys(path, "current", "file"), 6);
     fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{}", hsm.settings())).unwrap();
     write_private(&path.join("pin"), PIN);
 
@@ -36,16 +23,19 @@ fn a_rotation_moves_the_keys_of_a_hub_into_a_token() {
     assert!(rotated, "{text}");
     // Signing keys sign from the next whole second; encryption keys are published after a minute.
     let began = Instant::now();
-    while count(path, "current", "pkcs11") < 4 {
+    while count_keys(path, "current", "pkcs11") < 4 {
         assert!(began.elapsed() < Duration::from_secs(20), "the new keys don't sign");
     }
-    assert_eq!((count(path, "current", "pkcs11"), count(path, "retired", "file")), (4, 4));
-    assert_eq!((count(path, "next", "pkcs11"), count(path, "current", "file")), (2, 2));
+    assert_eq!(
+        (count_keys(path, "current", "pkcs11"), count_keys(path, "retired", "file")),
+        (4, 4)
+    );
+    assert_eq!((count_keys(path, "next", "pkcs11"), count_keys(path, "current", "file")), (2, 2));
     let (valid, text) = run(&["check", "--config"], path);
     assert!(valid, "{text}");
 
     hsm.set_fault("removed");
-    assert_eq!(count(path, "current", "pkcs11"), 4, "a list needs no token");
+    assert_eq!(count_keys(path, "current", "pkcs11"), 4, "a list needs no token");
     let (valid, text) = run(&["check", "--config"], path);
     assert!(!valid && text.contains("no slot has a token labelled"), "{text}");
     hsm.set_fault("corrupt");
@@ -67,7 +57,7 @@ fn keys_in_a_token_need_the_table_and_a_module_that_loads() {
     write_private(&path.join("pin"), PIN);
     let (created, text) = run(&["keys", "new", "--config"], path);
     assert!(created, "{text}");
-    assert_eq!(count(path, "current", "pkcs11"), 6);
+    assert_eq!(count_keys(path, "current", "pkcs11"), 6);
 
     fs::write(path.join("passerelle.toml"), SETTINGS).unwrap();
     let (valid, text) = run(&["check", "--config"], path);
@@ -77,4 +67,48 @@ fn keys_in_a_token_need_the_table_and_a_module_that_loads() {
     fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{absent}")).unwrap();
     let (valid, text) = run(&["check", "--config"], path);
     assert!(!valid && text.contains("correct pkcs11.module"), "{text}");
+}
+
+/// Returns the files of the decryption keys of a folder by their algorithms.
+fn decryption_key_files(keys: &Path) -> BTreeMap<String, (PathBuf, Value)> {
+    let entries = fs::read_dir(keys.join("encryption")).unwrap();
+    let read = |path: PathBuf| {
+        let file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        (file["algorithms"].to_string(), (path, file))
+    };
+    entries.map(|entry| read(entry.unwrap().path())).collect()
+}
+
+#[test]
+fn a_swapped_public_half_of_a_decryption_key_in_a_token_is_found_by_a_check() {
+    let Some(hsm) = SoftHsm::start() else { return };
+    let folder = good();
+    let path = folder.path();
+    fs::remove_dir_all(path.join("keys")).unwrap();
+    let table = format!("{}new_keys = [\"encryption\"]\n", hsm.settings());
+    fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{table}")).unwrap();
+    write_private(&path.join("pin"), PIN);
+    let other = tempfile::tempdir().unwrap();
+    let other_folder = other.path().to_str().unwrap();
+    for arguments in
+        [vec!["keys", "new", "--config"], vec!["keys", "new", "--dir", other_folder, "--config"]]
+    {
+        let (created, text) = run(&arguments, path);
+        assert!(created, "{text}");
+    }
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(valid, "{text}");
+
+    let (own, others) =
+        (decryption_key_files(&path.join("keys")), decryption_key_files(other.path()));
+    assert_eq!(own.len(), 2);
+    for (algorithms, (file, content)) in own {
+        let mut swapped = content.clone();
+        swapped["pkcs11"] = others[&algorithms].1["pkcs11"].clone();
+        fs::write(&file, swapped.to_string()).unwrap();
+        let (valid, text) = run(&["check", "--config"], path);
+        assert!(!valid && text.contains("does not decrypt what the public half of"), "{text}");
+        assert!(text.contains(swapped["pkcs11"].as_str().unwrap()), "{algorithms}: {text}");
+        fs::write(&file, content.to_string()).unwrap();
+    }
 }

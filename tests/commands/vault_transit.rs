@@ -1,25 +1,11 @@
 //! `passerelle keys` and `passerelle check` with keys in a Transit engine.
 
 use std::fs;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use passerelle::testing::fake_vault::{FakeVault, TOKEN, VaultFault};
-use serde_json::Value;
 
-use crate::folder::{SETTINGS, good, passerelle, write_private};
-
-fn run(arguments: &[&str], folder: &Path) -> (bool, String) {
-    let output = passerelle(arguments, folder);
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.success(), String::from_utf8(text).unwrap())
-}
-
-fn count(folder: &Path, state: &str, location: &str) -> usize {
-    let (_, text) = run(&["keys", "list", "--json", "--dir"], &folder.join("keys"));
-    let rows: Vec<Value> = serde_json::from_str(&text).unwrap();
-    rows.iter().filter(|row| row["state"] == state && row["location"] == location).count()
-}
+use crate::folder::{SETTINGS, count_keys, good, run, write_private};
 
 #[test]
 fn a_rotation_moves_the_signing_keys_of_a_hub_into_an_engine() {
@@ -34,15 +20,15 @@ fn a_rotation_moves_the_signing_keys_of_a_hub_into_an_engine() {
     vault.set_fault(VaultFault::Sealed);
     let (rotated, text) = run(&["keys", "rotate", "--lead", "0", "--config"], path);
     assert!(!rotated && text.contains("sealed"), "{text}");
-    assert_eq!(count(path, "current", "file"), 6, "a failed rotation changes nothing");
+    assert_eq!(count_keys(path, "current", "file"), 6, "a failed rotation changes nothing");
     vault.set_fault(VaultFault::None);
     let (rotated, text) = run(&["keys", "rotate", "--lead", "0", "--config"], path);
     assert!(rotated, "{text}");
     let began = Instant::now();
-    while count(path, "current", "vault_transit") < 4 {
+    while count_keys(path, "current", "vault_transit") < 4 {
         assert!(began.elapsed() < Duration::from_secs(20), "the new keys don't sign");
     }
-    assert_eq!((count(path, "retired", "file"), count(path, "next", "file")), (4, 2));
+    assert_eq!((count_keys(path, "retired", "file"), count_keys(path, "next", "file")), (4, 2));
     let (valid, text) = run(&["check", "--config"], path);
     assert!(valid, "{text}");
 
@@ -57,4 +43,29 @@ fn a_rotation_moves_the_signing_keys_of_a_hub_into_an_engine() {
     settings("").unwrap();
     let (valid, text) = run(&["check", "--config"], path);
     assert!(!valid && text.contains("add the table [vault_transit]"), "{text}");
+}
+
+#[test]
+fn a_swapped_public_half_of_a_decryption_key_in_an_engine_is_found_by_a_check() {
+    let vault = FakeVault::start();
+    let folder = good();
+    let path = folder.path();
+    fs::remove_dir_all(path.join("keys")).unwrap();
+    let table = format!("{}new_keys = [\"rsa_encryption\"]\n", vault.settings());
+    fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{table}")).unwrap();
+    write_private(&path.join("vault.token"), TOKEN);
+    let (created, text) = run(&["keys", "new", "--config"], path);
+    assert!(created, "{text}");
+    assert_eq!(count_keys(path, "current", "vault_transit"), 1);
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(valid, "{text}");
+
+    vault.set_fault(VaultFault::DecryptionRefused(403));
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(!valid && text.contains("the token's policy"), "{text}");
+    vault.set_fault(VaultFault::None);
+    vault.replace_keys("passerelle-encryption-");
+    let (valid, text) = run(&["check", "--config"], path);
+    assert!(!valid && text.contains("does not decrypt what the public half of"), "{text}");
+    assert!(text.contains("vault-transit:key=passerelle-encryption-"), "{text}");
 }

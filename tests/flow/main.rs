@@ -33,6 +33,7 @@ mod high;
 mod introspection;
 #[cfg(feature = "pkcs11")]
 mod key_device;
+mod keys_in_device;
 mod languages;
 mod level_names;
 mod levels;

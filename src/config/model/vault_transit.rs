@@ -12,8 +12,8 @@ use super::secret_ref::SecretRef;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VaultTransitConfig {
-    /// Address of the server: `https://vault.example.org:8200`. Plain http only on loopback, for an
-    /// agent on the same machine.
+    /// Address of the server: `https://vault.example.org:8200`. Plain http only at `127.0.0.0/8`
+    /// and `::1`, for an agent on the same machine; not at a name, which can resolve to another host.
     pub address: String,
     /// Path of the engine.
     #[serde(default = "default_mount")]

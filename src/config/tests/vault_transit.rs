@@ -25,7 +25,28 @@ fn the_token_is_a_secret_and_its_file_is_known() {
 
 #[test]
 fn an_agent_on_this_machine_may_be_reached_without_tls() {
-    with(&GOOD.replace("https://vault.example.org:8200", "http://127.0.0.1:8100")).loaded();
+    for address in ["http://127.0.0.1:8100", "http://127.8.9.10", "http://[::1]:8100"] {
+        with(&GOOD.replace("https://vault.example.org:8200", address)).loaded();
+    }
+}
+
+/// The resolver of the machine, or of its network, says where a name leads.
+#[test]
+fn a_name_that_resolves_to_an_attacker_gets_no_token_over_plain_http() {
+    for host in [
+        "localhost:8100",
+        "LOCALHOST.:8100",
+        "vault.localhost:8100",
+        "127.0.0.1.attacker.example",
+        "[::ffff:127.0.0.1]:8100",
+        "0.0.0.0:8100",
+        "10.0.0.1:8100",
+    ] {
+        let table = GOOD.replace("https://vault.example.org:8200", &format!("http://{host}"));
+        let (_, _, text) = with(&table).problem_of("vault_transit.address");
+        assert!(text.contains("http is for 127.0.0.1 and [::1] only"), "{host}: {text}");
+    }
+    with(&GOOD.replace("vault.example.org", "localhost")).loaded();
 }
 
 #[test]

@@ -10,6 +10,8 @@ use crate::config::loading::MessageAndFix;
 pub enum Http {
     /// Only on loopback: `localhost`, `127.0.0.0/8`, `::1`.
     Loopback,
+    /// Only at a literal loopback address: `127.0.0.0/8`, `::1`. A name can resolve to another host.
+    LoopbackAddress,
     /// Anywhere: the file sets `insecure_http = true`.
     Anywhere,
     /// Nowhere, not even on loopback.
@@ -47,6 +49,13 @@ pub fn parse_absolute_url(text: &str, http: Http) -> Result<Url, MessageAndFix> 
         "http" => match http {
             Http::Anywhere => {}
             Http::Loopback if is_loopback(&url) => {}
+            Http::LoopbackAddress if is_loopback_address(&url) => {}
+            Http::LoopbackAddress => {
+                return Err((
+                    "is plain http",
+                    "use https:// (http is for 127.0.0.1 and [::1] only: a name, localhost too, can resolve to another host)",
+                ));
+            }
             Http::Loopback | Http::Nowhere => {
                 return Err((
                     "is plain http",
@@ -83,8 +92,15 @@ pub fn parse_url_without_query(text: &str, http: Http) -> Result<Url, MessageAnd
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(_) | Host::Ipv6(_)) | None => is_loopback_address(url),
+    }
+}
+
+/// Returns true if the host is a literal loopback address.
+fn is_loopback_address(url: &Url) -> bool {
+    match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
+        Some(Host::Domain(_)) | None => false,
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn check_vault_transit(
     let config = settings.vault_transit.as_ref()?;
     let VaultTransitConfig { address, mount, namespace, token, ca, new_keys, timeout_seconds } =
         config;
-    let address = address::parse_url_without_query(address, Http::Loopback)
+    let address = address::parse_url_without_query(address, Http::LoopbackAddress)
         .map_err(|(message, fix)| {
             problems.push(source.diagnostic("vault_transit.address", message, fix));
         })

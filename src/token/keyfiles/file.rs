@@ -211,15 +211,15 @@ pub(super) struct NewKeyFile {
 }
 
 impl NewKeyFile {
-    /// Writes the file into a folder. A private key is encrypted if there is a passphrase.
+    /// Writes the file under a temporary name. A private key is encrypted if there is a passphrase.
     ///
     /// # Errors
     /// `Busy`, `Unwritable`, `Generation`.
-    pub fn write(
+    pub fn stage<'p>(
         &self,
-        dir: &Path,
+        path: &'p Path,
         passphrase: Option<&KeyPassphrase>,
-    ) -> Result<(), KeyFileError> {
+    ) -> Result<TemporaryFile<'p>, KeyFileError> {
         let (name, jwk) = match passphrase.filter(|_| self.device.is_none()) {
             None => ("jwk", Value::Object(self.jwk.reveal().clone())),
             Some(passphrase) => {
@@ -241,13 +241,22 @@ impl NewKeyFile {
             }
         }
         members.insert(name.into(), jwk);
-        write_members(&dir.join(&self.file_name), &Secret::new(members))
+        stage_members(path, &Secret::new(members))
     }
 }
 
 pub(super) fn write_members(path: &Path, members: &PrivateJwk) -> Result<(), KeyFileError> {
+    stage_members(path, members)?.publish()
+}
+
+fn stage_members<'p>(
+    path: &'p Path,
+    members: &PrivateJwk,
+) -> Result<TemporaryFile<'p>, KeyFileError> {
     let text = members.to_json().map_err(|_| KeyFileError::Generation(KeyError::Generation))?;
-    TemporaryFile::create(path)?.commit(text.reveal())
+    let mut staged = TemporaryFile::create(path)?;
+    staged.write(text.reveal())?;
+    Ok(staged)
 }
 
 pub(super) fn read_private(path: &Path) -> Result<Secret<Vec<u8>>, KeyFileError> {
@@ -279,7 +288,7 @@ pub(super) fn create_folder(path: &Path) -> Result<(), KeyFileError> {
 }
 
 /// A temporary file beside its final name, so that readers never see a partial file. Removed if
-/// dropped before [`Self::commit`].
+/// dropped before [`Self::publish`].
 pub(super) struct TemporaryFile<'a> {
     file: File,
     temporary: PathBuf,
@@ -304,18 +313,28 @@ impl<'a> TemporaryFile<'a> {
         }
     }
 
-    /// Writes and syncs the content, and renames the file to its final name.
+    /// Returns its final name.
+    pub const fn path(&self) -> &'a Path {
+        self.path
+    }
+
+    /// Writes and syncs the content.
     ///
     /// # Errors
     /// `Unwritable`.
-    pub fn commit(mut self, content: &[u8]) -> Result<(), KeyFileError> {
-        let mut write = || -> io::Result<()> {
-            self.file.write_all(content)?;
-            self.file.sync_all()?;
-            fs::rename(&self.temporary, self.path)?;
-            sync_folder(parent_folder(self.path))
-        };
-        write().map_err(|cause| KeyFileError::Unwritable { path: self.path.into(), cause })
+    pub fn write(&mut self, content: &[u8]) -> Result<(), KeyFileError> {
+        let written = self.file.write_all(content).and_then(|()| self.file.sync_all());
+        written.map_err(|cause| KeyFileError::Unwritable { path: self.path.into(), cause })
+    }
+
+    /// Renames the file to its final name.
+    ///
+    /// # Errors
+    /// `Unwritable`.
+    pub fn publish(self) -> Result<(), KeyFileError> {
+        let renamed = fs::rename(&self.temporary, self.path);
+        let synced = renamed.and_then(|()| sync_folder(parent_folder(self.path)));
+        synced.map_err(|cause| KeyFileError::Unwritable { path: self.path.into(), cause })
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::env::Timestamp;
 use crate::protocol::alg::SigningAlg;
-use crate::token::decryption_key::KeyKind;
+use crate::token::decryption_key::{DecryptionTrialError, KeyKind};
+use crate::token::device_key_uri::DeviceKeyUri;
 use crate::token::key_device::{
     DeviceKeyGenerator, DeviceKeyUsage, KeyDevice, KeyDeviceError, KeyLocation, UnusedKeyDevice,
 };
@@ -56,6 +57,13 @@ pub enum KeyFileError {
     Generation(KeyError),
     #[error("a new key could not be generated: {0}")]
     Device(KeyDeviceError),
+    #[error("the new decryption key can't be used: {0}")]
+    Trial(DecryptionTrialError),
+    #[error(
+        "{error}; no key file was written, and nothing uses these new keys in the device: {}",
+        list_with_removal(uris)
+    )]
+    Orphaned { error: Box<Self>, uris: Vec<DeviceKeyUri> },
     #[error(
         "{path}: the key is encrypted; set key_passphrase in passerelle.toml, and name its folder with --config"
     )]
@@ -76,6 +84,12 @@ pub enum KeyFileError {
         "{path}: its private key is in a device; add the table [{}] to passerelle.toml (docs/keys-in-hardware.md)", location.as_str()
     )]
     NoDevice { path: PathBuf, location: KeyLocation },
+}
+
+/// Names each key in a device, and the command that removes it.
+fn list_with_removal(uris: &[DeviceKeyUri]) -> String {
+    let line = |uri: &DeviceKeyUri| format!("{uri} (remove it by `{}`)", uri.removal_command());
+    uris.iter().map(line).collect::<Vec<_>>().join(", ")
 }
 
 /// A key folder, what opens the private keys in it, and the devices that hold the others.

@@ -1,5 +1,8 @@
 //! Generates keys and writes their files.
 
+use std::fs;
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use super::file::{NewKeyFile, StoredKey as _};
@@ -7,9 +10,12 @@ use super::folder::{CreatedKey, KeyFileError, KeyFolder, KeyPurpose};
 use crate::env::{Env, Timestamp};
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;
-use crate::token::decryption_key::{DecryptionKey, KeyKind};
+use crate::token::blocking::block_on_thread;
+use crate::token::decryption_key::{DecryptionKey, DecryptionTrialError, KeyKind};
+use crate::token::device_key_uri::DeviceKeyUri;
 use crate::token::key_device::{
     DeviceKey, DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, KeyDeviceError,
+    KeyGenerationError,
 };
 use crate::token::signing_key::{self, KeyError, SigningKey};
 
@@ -26,6 +32,7 @@ pub(super) enum KeySpec {
 enum GenerationError {
     Key(KeyError),
     Device(KeyDeviceError),
+    Trial(DecryptionTrialError),
 }
 
 impl From<KeyError> for GenerationError {
@@ -85,12 +92,18 @@ impl KeySpec {
         generator: &dyn DeviceKeyGenerator,
         source: &KeyFolder<'_>,
         env: &Env,
+        uris: &mut Vec<DeviceKeyUri>,
     ) -> Result<(CreatedKey, NewKeyFile), GenerationError> {
         let (created, usage) = (env.now(), self.usage());
         let id = env.entropy().bits256().into_iter().take(DEVICE_KEY_ID_BYTES).collect();
         let label = format!("passerelle {} {}", self.purpose().as_str(), created.seconds());
         let spec = DeviceKeySpec { id, label, family: self.family(), usage };
-        let generated = generator.generate(&spec).map_err(GenerationError::Device)?;
+        let generated =
+            generator.generate(&spec).map_err(|KeyGenerationError { error, uri }| {
+                uris.extend(uri);
+                GenerationError::Device(error)
+            })?;
+        uris.push(generated.uri.clone());
         let device = source.device(generated.uri.location()).ok_or(KeyError::Unusable)?;
         let key = DeviceKey { device, uri: generated.uri.clone() };
         let (kid, file_name, signs_from) = match self {
@@ -101,6 +114,11 @@ impl KeySpec {
             Self::Decryption { .. } => {
                 let algorithms = &generated.algorithms;
                 let key = DecryptionKey::in_device(&generated.public, algorithms, &key, created)?;
+                let trial = block_on_thread(key.try_in_device());
+                trial
+                    .map_err(|error| KeyDeviceError::Unavailable(error.to_string()).into())
+                    .and_then(|outcome| outcome)
+                    .map_err(GenerationError::Trial)?;
                 (key.kid.clone(), key.file_name(), None)
             }
         };
@@ -112,15 +130,34 @@ impl KeySpec {
     }
 }
 
-/// Generates keys and writes their files.
+/// Generates keys and writes their files: all, or none.
 ///
 /// # Errors
-/// `NoEncryption`, `Generation`, `Device`, `Busy`, `Unwritable`.
+/// `NoEncryption`, `Generation`, `Device`, `Trial`, `Busy`, `Unwritable`; inside `Orphaned` if keys
+/// were generated in a device before the failure.
 pub(super) fn add_keys(
     source: &KeyFolder<'_>,
     wanted: &[KeySpec],
     env: &Env,
 ) -> Result<Vec<CreatedKey>, KeyFileError> {
+    let mut uris = Vec::new();
+    let keys = generate_keys(source, wanted, env, &mut uris);
+    keys.and_then(|keys| write_files(source, keys)).map_err(|error| {
+        if uris.is_empty() {
+            error
+        } else {
+            KeyFileError::Orphaned { error: Box::new(error), uris }
+        }
+    })
+}
+
+/// Generates keys, and adds those in a device to `uris`, also if a later one fails.
+fn generate_keys(
+    source: &KeyFolder<'_>,
+    wanted: &[KeySpec],
+    env: &Env,
+    uris: &mut Vec<DeviceKeyUri>,
+) -> Result<Vec<(CreatedKey, NewKeyFile)>, KeyFileError> {
     let created = env.now();
     let is_in_file =
         |spec: &KeySpec| source.generator(spec.purpose(), spec.usage(), spec.family()).is_none();
@@ -128,23 +165,45 @@ pub(super) fn add_keys(
     if source.refuses_plain_keys && !is_encrypted && wanted.iter().any(is_in_file) {
         return Err(KeyFileError::NoEncryption { path: source.folder.into() });
     }
-    // All keys are generated before the first is written, so that a failure leaves the folder
-    // unchanged.
     let generate =
         |spec: &KeySpec| match source.generator(spec.purpose(), spec.usage(), spec.family()) {
-            Some(generator) => spec.generate_in_device(generator, source, env),
+            Some(generator) => spec.generate_in_device(generator, source, env, uris),
             None => spec.generate(created),
         };
     let keys: Result<Vec<_>, _> = wanted.iter().map(generate).collect();
-    let keys = keys.map_err(|error| match error {
+    keys.map_err(|error| match error {
         GenerationError::Key(error) => KeyFileError::Generation(error),
         GenerationError::Device(error) => KeyFileError::Device(error),
-    })?;
-    let mut created_keys = Vec::new();
-    for (created_key, file) in keys {
-        let dir = created_key.purpose.folder(source.folder);
-        file.write(&dir, source.passphrase.as_deref())?;
-        created_keys.push(created_key);
+        GenerationError::Trial(error) => KeyFileError::Trial(error),
+    })
+}
+
+/// Writes all files under temporary names, and then renames them, so that a failure leaves the folder
+/// unchanged.
+fn write_files(
+    source: &KeyFolder<'_>,
+    keys: Vec<(CreatedKey, NewKeyFile)>,
+) -> Result<Vec<CreatedKey>, KeyFileError> {
+    let path = |(created, file): &(CreatedKey, NewKeyFile)| {
+        created.purpose.folder(source.folder).join(&file.file_name)
+    };
+    let paths: Vec<PathBuf> = keys.iter().map(path).collect();
+    let staged: Result<Vec<_>, _> = keys
+        .iter()
+        .zip(&paths)
+        .map(|((_, file), path)| file.stage(path, source.passphrase.as_deref()))
+        .collect();
+    let mut published = Vec::new();
+    for file in staged? {
+        // Also the one that fails: it may have its name already.
+        published.push(file.path());
+        if let Err(error) = file.publish() {
+            for path in published {
+                // The first error says what is wrong.
+                let _removed = fs::remove_file(path);
+            }
+            return Err(error);
+        }
     }
-    Ok(created_keys)
+    Ok(keys.into_iter().map(|(created, _)| created).collect())
 }

@@ -17,6 +17,8 @@ use crate::token::keyring::tests::T0;
 use crate::token::keyring::{DEFAULT_ROTATION_LEAD, RETIRED_KEY_LIFETIME};
 use crate::token::upstream_keys::RETIRED_DECRYPTION_KEY_LIFETIME;
 
+mod interrupted;
+
 struct Folder {
     _root: tempfile::TempDir,
     dir: PathBuf,

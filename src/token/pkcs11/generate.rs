@@ -17,7 +17,8 @@ use crate::protocol::alg::{EncryptionAlg, SigningAlg};
 use crate::token::device_key_uri::DeviceKeyUri;
 use crate::token::guarded_device::DeviceOperation;
 use crate::token::key_device::{
-    DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, GeneratedDeviceKey, KeyDeviceError, OaepHash,
+    DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, GeneratedDeviceKey, KeyDeviceError,
+    KeyGenerationError, OaepHash,
 };
 use crate::token::pkcs11_uri::Pkcs11Uri;
 
@@ -33,12 +34,16 @@ impl DeviceKeyGenerator for Pkcs11Token {
         true
     }
 
-    fn generate(&self, spec: &DeviceKeySpec) -> Result<GeneratedDeviceKey, KeyDeviceError> {
+    fn generate(&self, spec: &DeviceKeySpec) -> Result<GeneratedDeviceKey, KeyGenerationError> {
         let mut session = self.connect(SessionAccess::ReadWrite)?;
-        let public = generate_key_pair(&session.session, spec).map_err(|error| {
+        let failed = |error: Error| {
             KeyDeviceError::Unavailable(format!("it could not generate a key: {error}"))
-        })?;
+        };
+        let object = generate_key_pair(&session.session, spec).map_err(failed)?;
         let uri = DeviceKeyUri::Pkcs11(Pkcs11Uri::from_id(spec.id.clone()));
+        let public = read_public_jwk(&session.session, object, spec.family);
+        let public = public
+            .map_err(|error| KeyGenerationError { error: failed(error), uri: Some(uri.clone()) })?;
         let algorithms = match (spec.usage, spec.family) {
             (DeviceKeyUsage::Sign, _) => Vec::new(),
             (DeviceKeyUsage::Decrypt, SigningAlg::ES256) => vec![EncryptionAlg::EcdhEs],
@@ -50,7 +55,8 @@ impl DeviceKeyGenerator for Pkcs11Token {
     }
 }
 
-fn generate_key_pair(session: &Session, spec: &DeviceKeySpec) -> Result<Map<String, Value>, Error> {
+/// Generates a key pair; returns its public object.
+fn generate_key_pair(session: &Session, spec: &DeviceKeySpec) -> Result<ObjectHandle, Error> {
     let common = [
         Attribute::Token(true),
         Attribute::Id(spec.id.clone()),
@@ -83,8 +89,8 @@ fn generate_key_pair(session: &Session, spec: &DeviceKeySpec) -> Result<Map<Stri
         Attribute::Extractable(false),
         private_use,
     ]);
-    let (public, _) = session.generate_key_pair(&mechanism, &public_template, &private_template)?;
-    read_public_jwk(session, public, spec.family)
+    let pair = session.generate_key_pair(&mechanism, &public_template, &private_template)?;
+    Ok(pair.0)
 }
 
 fn read_public_jwk(

@@ -105,7 +105,7 @@ async fn open_circuit(fixture: &Fixture, device: &Pkcs11Device, ring: &crate::to
 /// Watches the device until it works.
 async fn recover(fixture: &Fixture, device: &Arc<Pkcs11Device>, ring: &crate::token::Keyring) {
     let (key, _) = ring.states(fixture.now())[0];
-    let probe = (key.device_key().unwrap().uri.clone(), key.alg);
+    let probe = key.device_key().unwrap().clone();
     let works = async {
         while !device.is_available() {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -239,7 +239,7 @@ async fn the_watch_finds_a_failed_token_before_a_login_does() {
     let ring = fixture.ring();
     fixture.hsm.set_fault("removed");
     let (key, _) = ring.states(fixture.now())[0];
-    let probe = (key.device_key().unwrap().uri.clone(), key.alg);
+    let probe = key.device_key().unwrap().clone();
     let fails = async {
         while fixture.device.is_available() {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -261,7 +261,7 @@ async fn a_wrong_pin_is_tried_once_so_that_the_token_does_not_lock() {
     let before = fixture.hsm.login_attempts();
     open_circuit(&fixture, &device, &ring).await;
     let (key, _) = ring.states(fixture.now())[0];
-    let probe = (key.device_key().unwrap().uri.clone(), key.alg);
+    let probe = key.device_key().unwrap().clone();
     let watch = watch_device(device.as_ref(), || Some(probe.clone()));
     tokio::time::timeout(Duration::from_secs(3), watch).await.unwrap_err();
     assert!(fixture.sign(&ring).await.is_err());

@@ -16,7 +16,7 @@ use crate::digest;
 use crate::egress::safe_http_client::EgressError;
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;
-use crate::telemetry::Metrics;
+use crate::telemetry::{CheckFinding, Metrics};
 use crate::token::device_key_uri::DeviceKeyUri;
 use crate::token::guarded_device::{DeviceBackend, DeviceOperation, GuardedKeyDevice};
 use crate::token::key_device::{KeyDeviceError, KeyLocation, OaepHash};
@@ -63,6 +63,10 @@ impl DeviceBackend for TransitBackend {
 
     /// No call has a thread of its own.
     fn close(&self, _: Duration) {}
+
+    fn warning(&self) -> Option<CheckFinding> {
+        self.0.token_finding()
+    }
 }
 
 impl TransitBackend {

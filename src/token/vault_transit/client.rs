@@ -16,6 +16,7 @@ use crate::egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient, TlsOptions,
 };
 use crate::ids::Secret;
+use crate::telemetry::CheckFinding;
 use crate::token::key_device::KeyDeviceError;
 
 /// Calls that are under way at the same time; more fail at once.
@@ -86,13 +87,22 @@ impl TransitClient {
     /// `Busy`, `Unavailable`.
     pub async fn send(&self, call: &TransitCall<'_>) -> Result<HttpResponse, KeyDeviceError> {
         let _permit = self.call_permits.try_acquire().map_err(|_| KeyDeviceError::Busy)?;
-        let token = self.token.current().await;
-        let response = self.send_once(call, &token).await?;
+        let reading = self.token.current().await;
+        let response = self.send_once(call, &reading.token).await?;
         if response.status() != StatusCode::FORBIDDEN {
             return Ok(response);
         }
-        let renewed = self.token.read_again().await;
-        if renewed == token { Ok(response) } else { self.send_once(call, &renewed).await }
+        let renewed = self.token.read_again(&reading).await.token;
+        if renewed == reading.token { Ok(response) } else { self.send_once(call, &renewed).await }
+    }
+
+    /// Returns what the operator has to fix at the token file, as of the last call.
+    pub fn token_finding(&self) -> Option<CheckFinding> {
+        let what =
+            format!("{}, and the last token that was read stays in use", self.token.problem()?);
+        let fix = "write the token into that file, or start the agent that does, and let the user that \
+                   runs the hub read it; the hub reads it again by itself";
+        Some(CheckFinding::new(format!("vault_transit.token: {what}"), fix))
     }
 
     async fn send_once(

@@ -19,6 +19,7 @@ use crate::token::blocking::block_on_thread;
 use crate::token::device_key_uri::DeviceKeyUri;
 use crate::token::key_device::{
     DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, GeneratedDeviceKey, KeyDeviceError,
+    KeyGenerationError,
 };
 use crate::token::transit_key_uri::TransitKeyUri;
 
@@ -55,27 +56,53 @@ impl TransitKeyGenerator {
         Self { options: TransitOptions { timeout: GENERATION_TIMEOUT, ..options } }
     }
 
-    async fn create(&self, name: &str, family: SigningAlg) -> Result<KeyData, KeyDeviceError> {
+    async fn create(&self, spec: &DeviceKeySpec) -> Result<GeneratedDeviceKey, KeyGenerationError> {
         let client = TransitClient::new(&self.options);
         let client = client.map_err(|error| KeyDeviceError::Unavailable(error.to_string()))?;
-        let key_type = key_type(family);
-        let body =
-            json!({ "type": key_type, "exportable": false, "allow_plaintext_backup": false });
-        let call = |method, body| TransitCall { method, operation: "keys", key: name, body };
-        let created = client.send(&call(Method::POST, Some(body))).await?;
+        let name = key_name(spec);
+        let body = json!({
+            "type": key_type(spec.family),
+            "exportable": false,
+            "allow_plaintext_backup": false,
+        });
+        let call =
+            TransitCall { method: Method::POST, operation: "keys", key: &name, body: Some(body) };
+        let created = client.send(&call).await?;
         if !matches!(created.status(), StatusCode::OK | StatusCode::NO_CONTENT) {
-            return Err(status_error(created.status()));
+            return Err(status_error(created.status()).into());
         }
-        let read = client.send(&call(Method::GET, None)).await?;
-        if read.status() != StatusCode::OK {
-            return Err(status_error(read.status()));
-        }
-        let key: KeyData = answer_data(&read)?;
-        if key.key_type != key_type || key.exportable {
-            return Err(unexpected("the new key has another type, or can be exported"));
-        }
-        Ok(key)
+        read_key(&client, &name, spec).await.map_err(|error| KeyGenerationError {
+            error,
+            uri: TransitKeyUri::new(&name, 1).map(DeviceKeyUri::VaultTransit),
+        })
     }
+}
+
+/// Reads the new key.
+async fn read_key(
+    client: &TransitClient,
+    name: &str,
+    spec: &DeviceKeySpec,
+) -> Result<GeneratedDeviceKey, KeyDeviceError> {
+    let call = TransitCall { method: Method::GET, operation: "keys", key: name, body: None };
+    let read = client.send(&call).await?;
+    if read.status() != StatusCode::OK {
+        return Err(status_error(read.status()));
+    }
+    let key: KeyData = answer_data(&read)?;
+    if key.key_type != key_type(spec.family) || key.exportable {
+        return Err(unexpected("the new key has another type, or can be exported"));
+    }
+    let version = key.keys.get(&key.latest_version);
+    let public = version.and_then(|version| public_jwk(&version.public_key, spec.family));
+    let public = public.ok_or_else(|| unexpected("the new key has no such public half"))?;
+    let uri = TransitKeyUri::new(name, key.latest_version);
+    let uri = uri.ok_or_else(|| unexpected("the new key has no version"))?;
+    let algorithms = match spec.usage {
+        DeviceKeyUsage::Sign => Vec::new(),
+        DeviceKeyUsage::Decrypt => vec![EncryptionAlg::RsaOaep256],
+    };
+    Ok(GeneratedDeviceKey { uri: DeviceKeyUri::VaultTransit(uri), public, algorithms })
 }
 
 impl DeviceKeyGenerator for TransitKeyGenerator {
@@ -84,24 +111,13 @@ impl DeviceKeyGenerator for TransitKeyGenerator {
         (usage, family) != (DeviceKeyUsage::Decrypt, SigningAlg::ES256)
     }
 
-    fn generate(&self, spec: &DeviceKeySpec) -> Result<GeneratedDeviceKey, KeyDeviceError> {
+    fn generate(&self, spec: &DeviceKeySpec) -> Result<GeneratedDeviceKey, KeyGenerationError> {
         if !self.supports(spec.usage, spec.family) {
             let why = "Transit has no key agreement, so no keys for ECDH-ES";
-            return Err(KeyDeviceError::Rejected(why.to_owned()));
+            return Err(KeyDeviceError::Rejected(why.to_owned()).into());
         }
-        let name = key_name(spec);
-        let created = block_on_thread(self.create(&name, spec.family));
-        let key = created.map_err(|error| KeyDeviceError::Unavailable(error.to_string()))??;
-        let version = key.keys.get(&key.latest_version);
-        let public = version.and_then(|version| public_jwk(&version.public_key, spec.family));
-        let public = public.ok_or_else(|| unexpected("the new key has no such public half"))?;
-        let uri = TransitKeyUri::new(&name, key.latest_version);
-        let uri = uri.ok_or_else(|| unexpected("the new key has no version"))?;
-        let algorithms = match spec.usage {
-            DeviceKeyUsage::Sign => Vec::new(),
-            DeviceKeyUsage::Decrypt => vec![EncryptionAlg::RsaOaep256],
-        };
-        Ok(GeneratedDeviceKey { uri: DeviceKeyUri::VaultTransit(uri), public, algorithms })
+        block_on_thread(self.create(spec))
+            .map_err(|error| KeyDeviceError::Unavailable(error.to_string()))?
     }
 }
 

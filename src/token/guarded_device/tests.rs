@@ -1,0 +1,171 @@
+//! Which outcomes of a call open and close the circuit.
+
+use super::*;
+use crate::egress::circuit_breaker::FAILURES_TO_OPEN;
+use crate::env::Timestamp;
+use crate::token::key_device::{DeviceKey, UnusedKeyDevice};
+use crate::token::pkcs11_uri::Pkcs11Uri;
+use crate::token::signing_key::{self, SigningKey};
+
+const MESSAGE: &[u8] = b"message";
+
+type Outcome = Result<Vec<u8>, KeyDeviceError>;
+
+/// Answers every call alike.
+struct ScriptedBackend(Mutex<Outcome>);
+
+#[async_trait]
+impl DeviceBackend for ScriptedBackend {
+    async fn run(&self, _: DeviceOperation) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
+        self.0.lock().unwrap().clone().map(Secret::new)
+    }
+
+    fn close(&self, _: Duration) {}
+}
+
+struct Fixture {
+    device: GuardedKeyDevice<ScriptedBackend>,
+    key: DeviceSigningKey,
+    /// What the key signs of [`MESSAGE`].
+    signature: Vec<u8>,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let backend = ScriptedBackend(Mutex::new(Ok(Vec::new())));
+        let limit = Duration::from_secs(1);
+        let private = signing_key::generate(SigningAlg::ES256).unwrap();
+        let (alg, public) = signing_key::public_half(private.reveal()).unwrap();
+        let signer = signing_key::build_signer(alg, private.reveal()).unwrap();
+        let uri = DeviceKeyUri::Pkcs11(Pkcs11Uri::from_id(vec![1]));
+        let absent = DeviceKey { device: Arc::new(UnusedKeyDevice(KeyLocation::Pkcs11)), uri };
+        let now = Timestamp::default();
+        let key = SigningKey::in_device(&public, absent, now, now).unwrap();
+        Self {
+            device: GuardedKeyDevice::new(backend, KeyLocation::Pkcs11, limit, None),
+            key: key.device_key().unwrap().clone(),
+            signature: signer.sign(MESSAGE).unwrap(),
+        }
+    }
+
+    fn is_available(&self) -> bool {
+        self.device.is_available()
+    }
+
+    fn set(&self, outcome: Outcome) {
+        *self.device.backend.0.lock().unwrap() = outcome;
+    }
+
+    async fn sign_with(&self, outcome: Outcome) -> Outcome {
+        self.set(outcome);
+        self.device.sign(&self.key, MESSAGE).await
+    }
+
+    async fn decrypt_with(&self, outcome: Outcome) {
+        self.set(outcome.clone());
+        let decrypted = self.device.decrypt(&self.key.uri, OaepHash::Sha256, b"ciphertext").await;
+        assert_eq!(decrypted.map(Secret::into_inner), outcome);
+    }
+
+    async fn fail(&self, times: u32) {
+        for _ in 0..times {
+            assert_eq!(self.sign_with(unavailable()).await, unavailable());
+        }
+    }
+
+    /// Probes the device until it works or has failed, or for a minute.
+    async fn watch_until(&self, is_available: bool) -> bool {
+        let watch = watch_device(&self.device, || Some(self.key.clone()));
+        let reached = async {
+            while self.is_available() != is_available {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::select! {
+            () = watch => false,
+            () = reached => true,
+            () = sleep(Duration::from_secs(60)) => false,
+        }
+    }
+}
+
+fn unavailable() -> Outcome {
+    Err(KeyDeviceError::Unavailable("it is away".to_owned()))
+}
+
+fn rejected() -> Outcome {
+    Err(KeyDeviceError::Rejected("it does not decrypt".to_owned()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attacker_who_sends_ciphertexts_for_another_key_does_not_open_the_circuit() {
+    let fixture = Fixture::new();
+    for _ in 0..FAILURES_TO_OPEN * 4 {
+        fixture.decrypt_with(rejected()).await;
+    }
+    assert!(fixture.is_available() && fixture.device.failure().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attacker_who_sends_ciphertexts_for_another_key_does_not_keep_the_circuit_closed() {
+    let fixture = Fixture::new();
+    fixture.fail(FAILURES_TO_OPEN - 1).await;
+    fixture.decrypt_with(rejected()).await;
+    assert!(fixture.is_available());
+    fixture.fail(1).await;
+    assert!(!fixture.is_available(), "a rejected ciphertext ends no row of failures");
+
+    tokio::time::advance(OPEN_DURATION).await;
+    fixture.decrypt_with(rejected()).await;
+    assert!(!fixture.is_available(), "a rejected ciphertext is no proof that the device signs");
+    fixture.sign_with(Ok(fixture.signature.clone())).await.unwrap();
+    assert!(fixture.is_available());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_device_neither_opens_nor_closes_the_circuit() {
+    let fixture = Fixture::new();
+    let busy = || Err(KeyDeviceError::Busy);
+    for _ in 0..FAILURES_TO_OPEN * 4 {
+        assert_eq!(fixture.sign_with(busy()).await, busy());
+        fixture.decrypt_with(busy()).await;
+    }
+    assert!(fixture.is_available());
+    fixture.fail(FAILURES_TO_OPEN - 1).await;
+    assert_eq!(fixture.sign_with(busy()).await, busy());
+    fixture.fail(1).await;
+    assert!(!fixture.is_available());
+    tokio::time::advance(OPEN_DURATION).await;
+    assert_eq!(fixture.sign_with(busy()).await, busy());
+    assert!(!fixture.is_available());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_device_that_signs_with_a_wrong_key_opens_the_circuit() {
+    let fixture = Fixture::new();
+    let mut wrong = fixture.signature.clone();
+    wrong[0] ^= 1;
+    for _ in 0..FAILURES_TO_OPEN {
+        assert!(fixture.is_available());
+        let outcome = fixture.sign_with(Ok(wrong.clone())).await;
+        assert_eq!(outcome, Err(KeyDeviceError::WrongSignature));
+    }
+    assert!(!fixture.is_available());
+    assert_eq!(fixture.device.failure(), Some(KeyDeviceError::WrongSignature));
+
+    tokio::time::advance(OPEN_DURATION).await;
+    assert_eq!(fixture.sign_with(Ok(wrong)).await, Err(KeyDeviceError::WrongSignature));
+    assert!(!fixture.is_available(), "a wrong signature is no proof that the device works");
+    tokio::time::advance(OPEN_DURATION).await;
+    fixture.sign_with(Ok(fixture.signature.clone())).await.unwrap();
+    assert!(fixture.is_available());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_probe_finds_a_device_that_signs_with_a_wrong_key() {
+    let fixture = Fixture::new();
+    // The probe signs another message.
+    fixture.set(Ok(fixture.signature.clone()));
+    assert!(fixture.watch_until(false).await, "the circuit stays closed");
+    assert!(!fixture.watch_until(true).await, "a wrong signature closes the circuit");
+}
