@@ -18,6 +18,7 @@ mod file;
 mod folder;
 mod new_key;
 mod rows;
+mod temporary_file;
 
 use std::fs;
 use std::io;
@@ -25,12 +26,11 @@ use std::path::Path;
 use std::time::Duration;
 
 pub use self::encrypting::encrypt_keys;
-use self::file::{
-    StoredKey, TemporaryFile, create_folder, decryption_file_name, read_keys, signing_file_name,
-};
+use self::file::{StoredKey, create_folder, decryption_file_name, read_keys, signing_file_name};
 pub use self::folder::{CreatedKey, KeyFileError, KeyFolder, KeyPurpose, NewDeviceKeys};
 use self::new_key::{KeySpec, add_keys};
 pub use self::rows::{KeyRow, key_rows};
+use self::temporary_file::TemporaryFile;
 use super::decryption_key::{DecryptionKey, KeyKind};
 use super::keyring::{KeyState, Keyring, KeyringError};
 use super::upstream_keys::{PUBLICATION_DELAY, UpstreamKeys};

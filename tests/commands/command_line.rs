@@ -50,7 +50,7 @@ fn one_error_code_is_explained_and_an_unknown_one_is_named() {
     assert_eq!(json(&["errors", "Y020020", "--json"])["code"], "Y020020");
     let unknown = run(&["errors", "Y999999"]);
     assert_eq!(unknown.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&unknown.stderr).contains("Y999999 is no error code"));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("Y999999 is not an error code"));
 }
 
 #[test]

@@ -1,15 +1,16 @@
 //! Reads and writes key files: their form, their permissions, atomic writing. Does not know what
 //! the keys are for.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use super::folder::{KeyFileError, KeyFolder};
-use crate::atomic_file::{create_private_folder, parent_folder, sync_folder};
+use super::temporary_file::TemporaryFile;
+use crate::atomic_file::create_private_folder;
 use crate::env::Timestamp;
 use crate::ids::{Erase as _, Secret};
 use crate::protocol::alg::EncryptionAlg;
@@ -285,64 +286,6 @@ pub(super) fn read_private(path: &Path) -> Result<Secret<Vec<u8>>, KeyFileError>
 pub(super) fn create_folder(path: &Path) -> Result<(), KeyFileError> {
     let unwritable = |cause| KeyFileError::Unwritable { path: path.into(), cause };
     create_private_folder(path).map_err(unwritable)
-}
-
-/// A temporary file beside its final name, so that readers never see a partial file. Removed if
-/// dropped before [`Self::publish`].
-pub(super) struct TemporaryFile<'a> {
-    file: File,
-    temporary: PathBuf,
-    path: &'a Path,
-}
-
-impl<'a> TemporaryFile<'a> {
-    /// Creates the temporary file.
-    ///
-    /// # Errors
-    /// `Busy` if it exists, `Unwritable`.
-    pub fn create(path: &'a Path) -> Result<Self, KeyFileError> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = path.with_file_name(format!(".{name}.tmp"));
-        // `create_new` neither follows a planted link nor shares the file with another run.
-        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary) {
-            Ok(file) => Ok(Self { file, temporary, path }),
-            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
-                Err(KeyFileError::Busy { path: path.into(), temporary })
-            }
-            Err(cause) => Err(KeyFileError::Unwritable { path: path.into(), cause }),
-        }
-    }
-
-    /// Returns its final name.
-    pub const fn path(&self) -> &'a Path {
-        self.path
-    }
-
-    /// Writes and syncs the content.
-    ///
-    /// # Errors
-    /// `Unwritable`.
-    pub fn write(&mut self, content: &[u8]) -> Result<(), KeyFileError> {
-        let written = self.file.write_all(content).and_then(|()| self.file.sync_all());
-        written.map_err(|cause| KeyFileError::Unwritable { path: self.path.into(), cause })
-    }
-
-    /// Renames the file to its final name.
-    ///
-    /// # Errors
-    /// `Unwritable`.
-    pub fn publish(self) -> Result<(), KeyFileError> {
-        let renamed = fs::rename(&self.temporary, self.path);
-        let synced = renamed.and_then(|()| sync_folder(parent_folder(self.path)));
-        synced.map_err(|cause| KeyFileError::Unwritable { path: self.path.into(), cause })
-    }
-}
-
-impl Drop for TemporaryFile<'_> {
-    fn drop(&mut self) {
-        // After a rename the file is gone; after an error there is nothing better to do.
-        let _ = fs::remove_file(&self.temporary);
-    }
 }
 
 impl StoredKey for SigningKey {
