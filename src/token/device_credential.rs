@@ -47,12 +47,6 @@ impl DeviceCredential {
         &self.initial
     }
 
-    /// Reads the secret; returns the initial one if its file can't be read or is empty. Blocks.
-    #[must_use]
-    pub fn read(&self) -> Secret<String> {
-        self.read_file().unwrap_or_else(|_| self.initial.clone())
-    }
-
     /// Reads the secret; returns the initial one if it is not in a file. Removes one trailing line
     /// end. Blocks.
     ///

@@ -271,6 +271,18 @@ async fn a_wrong_pin_is_tried_once_so_that_the_token_does_not_lock() {
 }
 
 #[tokio::test]
+async fn without_its_pin_file_a_token_is_opened_by_the_pin_of_the_start() {
+    let Some(fixture) = Fixture::start(&[KeyPurpose::Tokens]) else { return };
+    let missing = fixture.folder.path().join("missing");
+    let pin = DeviceCredential::new(Some(missing), Secret::new(PIN.to_owned()));
+    let (hsm, folder) = (&fixture.hsm, fixture.key_folder(ALL));
+    let token = Arc::new(Pkcs11Token::load(&hsm.module(), &hsm.token, pin).unwrap());
+    let source = KeyFolder { devices: vec![Arc::new(device(&token, 2))], ..folder };
+    let ring = keyfiles::load_keyring(source, fixture.now()).unwrap();
+    fixture.sign(&ring).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_slow_token_holds_no_web_worker_and_no_call_longer_than_the_time_limit() {
     let Some(fixture) = Fixture::start(&[KeyPurpose::Tokens]) else { return };
     let ring = fixture.ring();

@@ -80,7 +80,10 @@ impl Pkcs11Token {
     /// holds for all sessions of the process (PKCS#11 §5.6.8).
     fn log_in(&self, session: &cryptoki::session::Session) -> Result<(), KeyDeviceError> {
         let mut rejected = self.rejected_pin.lock().unwrap_or_else(PoisonError::into_inner);
-        let pin = self.pin.read();
+        let pin = self.pin.read_file().unwrap_or_else(|error| {
+            tracing::warn!(%error, "trying the PIN of the start, because the file of pkcs11.pin gives none");
+            self.pin.initial().clone()
+        });
         let hash = digest::sha256(pin.reveal().as_bytes());
         if *rejected == Some(hash) {
             let why =
