@@ -1,6 +1,7 @@
 //! A device that holds private keys, with what every one of them needs: a time limit, the circuit
 //! breaker, the probe, and metrics.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -63,6 +64,8 @@ pub struct GuardedKeyDevice<B> {
     backend: B,
     location: KeyLocation,
     breaker: CircuitBreaker,
+    /// Whether it has been asked for a signature: then only signatures show that it works.
+    signs: AtomicBool,
     /// Longest time of a call.
     timeout: Duration,
     metrics: Option<Arc<Metrics>>,
@@ -98,7 +101,8 @@ impl<B: DeviceBackend> GuardedKeyDevice<B> {
             }
         };
         let breaker = CircuitBreaker::with_open_duration(OPEN_DURATION, Box::new(on_change));
-        Self { backend, location, breaker, timeout, metrics, last_failure: Mutex::default() }
+        let (signs, last_failure) = (AtomicBool::new(false), Mutex::default());
+        Self { backend, location, breaker, signs, timeout, metrics, last_failure }
     }
 
     /// Runs an operation, and checks its answer: one that fails the check is a failure of the device.
@@ -109,7 +113,15 @@ impl<B: DeviceBackend> GuardedKeyDevice<B> {
     ) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
         let (label, began) = (operation.label(), Instant::now());
         let is_signature = matches!(operation, DeviceOperation::Sign { .. });
-        let Some(permit) = self.breaker.try_acquire(began) else {
+        if is_signature {
+            self.signs.store(true, Ordering::Relaxed);
+        }
+        // Anyone can have something decrypted. So where there are signatures, a decryption neither
+        // takes the trial of a half-open circuit, nor shows that the device works.
+        let shows_success = is_signature || !self.signs.load(Ordering::Relaxed);
+        let permit =
+            (shows_success || self.is_available()).then(|| self.breaker.try_acquire(began));
+        let Some(permit) = permit.flatten() else {
             self.record(label, "circuit_open");
             return Err(KeyDeviceError::Unavailable("it has failed recently".to_owned()));
         };
@@ -136,7 +148,8 @@ impl<B: DeviceBackend> GuardedKeyDevice<B> {
                 drop(last);
                 permit.record_failure(Instant::now());
             }
-            Ok(_) | Err(_) => permit.record_success(),
+            Ok(_) | Err(_) if shows_success => permit.record_success(),
+            Ok(_) | Err(_) => drop(permit),
         }
         if let Some(metrics) = &self.metrics {
             metrics.record_key_device_time(self.location.as_str(), label, began.elapsed());

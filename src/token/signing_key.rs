@@ -278,7 +278,7 @@ pub(super) fn public_half(
 
 /// Returns the thumbprint of RFC 7638 §3: SHA-256 of the required members in lexicographic order,
 /// without white space.
-pub(super) fn thumbprint(public: &Map<String, Value>) -> String {
+pub(in crate::token) fn thumbprint(public: &Map<String, Value>) -> String {
     let sorted: std::collections::BTreeMap<_, _> = public.iter().collect();
     let canonical = json!(sorted).to_string();
     digest::fingerprint(&canonical)

@@ -120,13 +120,11 @@ async fn run_callback(
     let find_by_state = async |state| {
         held_logins::find_by_state(hub, held, state).await.map_err(Rejection::OutsideLogin)
     };
-    // A stranger's response is not decrypted: nothing of this browser expects one.
-    let decrypted_state = async |response: &Secret<String>| {
-        if held.logins.is_empty() {
-            None
-        } else {
-            hub.connectors.claimed_state(&connector, response).await
-        }
+    // A stranger's response is not decrypted. A cookie alone proves nothing, because anyone can
+    // compute its name: the store must know a login of this browser.
+    let decrypted_state = async |response: &Secret<String>| match find_by_state(None).await {
+        Ok(LoginByState::None) | Err(_) => None,
+        Ok(_) => hub.connectors.claimed_state(&connector, response).await,
     };
     let params = callback_params(&context.request, decrypted_state).await;
     let Some((state, params)) = params else {

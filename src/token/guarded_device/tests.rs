@@ -107,18 +107,36 @@ async fn an_attacker_who_sends_ciphertexts_for_another_key_does_not_open_the_cir
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_attacker_who_sends_ciphertexts_for_another_key_does_not_keep_the_circuit_closed() {
-    let fixture = Fixture::new();
-    fixture.fail(FAILURES_TO_OPEN - 1).await;
-    fixture.decrypt_with(rejected()).await;
-    assert!(fixture.is_available());
-    fixture.fail(1).await;
-    assert!(!fixture.is_available(), "a rejected ciphertext ends no row of failures");
+async fn an_attacker_whose_ciphertexts_decrypt_or_not_does_not_keep_the_circuit_closed() {
+    let missing = Err(KeyDeviceError::KeyMissing("key".to_owned()));
+    for outcome in [rejected(), Ok(b"plaintext".to_vec()), missing] {
+        let fixture = Fixture::new();
+        fixture.fail(FAILURES_TO_OPEN - 1).await;
+        fixture.decrypt_with(outcome.clone()).await;
+        assert!(fixture.is_available());
+        fixture.fail(1).await;
+        assert!(!fixture.is_available(), "a decryption does not reset the count of failures");
 
+        tokio::time::advance(OPEN_DURATION).await;
+        fixture.set(outcome);
+        let decrypted = fixture.device.decrypt(&fixture.key.uri, OaepHash::Sha256, b"ciphertext");
+        let refused = decrypted.await.map(Secret::into_inner);
+        assert!(matches!(refused, Err(KeyDeviceError::Unavailable(_))), "{refused:?}");
+        assert!(!fixture.is_available(), "the trial is left to a signature");
+        fixture.sign_with(Ok(fixture.signature.clone())).await.unwrap();
+        assert!(fixture.is_available());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_device_that_only_decrypts_works_again_when_a_decryption_succeeds() {
+    let fixture = Fixture::new();
+    for _ in 0..FAILURES_TO_OPEN {
+        fixture.decrypt_with(unavailable()).await;
+    }
+    assert!(!fixture.is_available());
     tokio::time::advance(OPEN_DURATION).await;
-    fixture.decrypt_with(rejected()).await;
-    assert!(!fixture.is_available(), "a rejected ciphertext is no proof that the device signs");
-    fixture.sign_with(Ok(fixture.signature.clone())).await.unwrap();
+    fixture.decrypt_with(Ok(b"plaintext".to_vec())).await;
     assert!(fixture.is_available());
 }
 

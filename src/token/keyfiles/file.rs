@@ -15,6 +15,7 @@ use crate::env::Timestamp;
 use crate::ids::{Erase as _, Secret};
 use crate::protocol::alg::EncryptionAlg;
 use crate::protocol::json::parse_object;
+use crate::token::blocking::block_on_thread;
 use crate::token::decryption_key::DecryptionKey;
 use crate::token::device_key_uri::DeviceKeyUri;
 use crate::token::key_device::{DeviceKey, KeyLocation};
@@ -40,6 +41,12 @@ pub(super) trait StoredKey: Sized {
         key: DeviceKey,
         members: &mut KeyFileMembers<'_>,
     ) -> Result<Self, KeyFileError>;
+
+    /// Has the device use the private half; does nothing for a local key. Blocks.
+    ///
+    /// # Errors
+    /// Returns why the device did not show that it has the private half.
+    fn prove_private_half(&self) -> Result<(), String>;
 
     /// Returns the name of the file that stores the key.
     fn file_name(&self) -> String;
@@ -160,9 +167,14 @@ pub(super) fn count_plaintext_keys(dir: &Path) -> usize {
     key_paths(dir).unwrap_or_default().iter().filter(|path| is_plaintext(path)).count()
 }
 
-/// Returns true if a key file holds a private key as it is.
+/// Returns true if a key file has a private key that is not encrypted.
 pub(super) fn has_plain_key(members: &PrivateJwk) -> bool {
-    members.reveal().get("jwk").is_some_and(|jwk| jwk.get("d").is_some())
+    has_private_jwk(members.reveal())
+}
+
+/// The `jwk` of a key in a device is its public half.
+fn has_private_jwk(members: &Map<String, Value>) -> bool {
+    members.get("jwk").is_some_and(|jwk| jwk.get("d").is_some())
 }
 
 fn read_key<K: StoredKey>(path: &Path, source: &KeyFolder<'_>) -> Result<K, KeyFileError> {
@@ -174,8 +186,7 @@ fn read_key<K: StoredKey>(path: &Path, source: &KeyFolder<'_>) -> Result<K, KeyF
     let mut key_file = KeyFileMembers { path, members };
     let created = key_file.take_time("created", "`created` must be a time in Unix seconds")?;
     let uri = key_file.take_uri()?;
-    // The `jwk` of a key in a device is its public half.
-    if source.refuses_plain_keys && uri.is_none() && key_file.members.contains_key("jwk") {
+    if source.refuses_plain_keys && has_private_jwk(&key_file.members) {
         return Err(KeyFileError::PlainKey { path: path.into() });
     }
     let jwk = key_file.take_jwk(source)?;
@@ -185,7 +196,13 @@ fn read_key<K: StoredKey>(path: &Path, source: &KeyFolder<'_>) -> Result<K, KeyF
             let location = uri.location();
             let missing = || KeyFileError::NoDevice { path: path.into(), location };
             let device = source.device(location).ok_or_else(missing)?;
-            K::read_in_device(created, jwk.reveal(), DeviceKey { device, uri }, &mut key_file)?
+            let key = DeviceKey { device, uri };
+            let key = K::read_in_device(created, jwk.reveal(), key, &mut key_file)?;
+            if source.refuses_plain_keys {
+                let unproven = |why| KeyFileError::Unproven { path: path.into(), why };
+                key.prove_private_half().map_err(unproven)?;
+            }
+            key
         }
     };
     if !key_file.members.is_empty() {
@@ -310,6 +327,16 @@ impl StoredKey for SigningKey {
         Self::in_device(public, key, created, signs_from).map_err(|error| members.key_error(error))
     }
 
+    fn prove_private_half(&self) -> Result<(), String> {
+        if self.device_key().is_none() {
+            return Ok(());
+        }
+        // The device's answer is verified by the public half.
+        let outcome =
+            block_on_thread(self.sign(b"passerelle")).map_err(|error| error.to_string())?;
+        outcome.map(|_| ()).map_err(|error| error.to_string())
+    }
+
     fn file_name(&self) -> String {
         signing_file_name(self.alg.as_str(), &self.kid)
     }
@@ -333,6 +360,11 @@ impl StoredKey for DecryptionKey {
         let algorithms = members.take_algorithms()?;
         Self::in_device(public, &algorithms, &key, created)
             .map_err(|error| members.key_error(error))
+    }
+
+    fn prove_private_half(&self) -> Result<(), String> {
+        let outcome = block_on_thread(self.try_in_device());
+        outcome.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
     }
 
     fn file_name(&self) -> String {

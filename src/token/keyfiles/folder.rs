@@ -77,6 +77,10 @@ pub enum KeyFileError {
     )]
     PlainKey { path: PathBuf },
     #[error(
+        "{path}: the device did not show that it has the private key, which `plain_key_files = \"refused\"` requires: {why}; if the file is yours, see that the device works, else remove the file and find out who can write there"
+    )]
+    Unproven { path: PathBuf, why: String },
+    #[error(
         "{path}: a new key would not be encrypted, which `plain_key_files = \"refused\"` refuses; set key_passphrase, or let a device generate every key"
     )]
     NoEncryption { path: PathBuf },

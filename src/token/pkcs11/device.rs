@@ -32,7 +32,8 @@ impl Pkcs11Device {
     /// `Threads`.
     pub fn start(token: &SharedToken, options: DeviceOptions) -> Result<Self, Pkcs11ModuleError> {
         let DeviceOptions { sessions, timeout, metrics } = options;
-        let pool = SessionPool::start(token, sessions)?;
+        // A call that waits longer has too little time left: the load is high, and nothing has failed.
+        let pool = SessionPool::start(token, sessions, timeout / 2)?;
         Ok(Self::new(pool, KeyLocation::Pkcs11, timeout, metrics))
     }
 }
@@ -40,11 +41,19 @@ impl Pkcs11Device {
 #[async_trait]
 impl DeviceBackend for SessionPool {
     async fn run(&self, operation: DeviceOperation) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
-        match self.call(operation)?.await {
-            Ok(outcome) => outcome,
-            // The thread that took the call has ended, which only a panic can cause.
-            Err(_) => Err(KeyDeviceError::Unavailable("its thread has ended".to_owned())),
+        // Reached only after a panic of the thread that took the call.
+        let ended = || KeyDeviceError::Unavailable("its thread has ended".to_owned());
+        let ended_before = self.ended_calls();
+        let (beginning, answer) = self.call(operation)?;
+        match tokio::time::timeout(self.queue_limit(), beginning).await {
+            Err(_) if self.ended_calls() > ended_before => return Err(KeyDeviceError::Busy),
+            Err(_) => {
+                let why = "none of its sessions answers".to_owned();
+                return Err(KeyDeviceError::Unavailable(why));
+            }
+            Ok(begun) => begun.map_err(|_| ended())?,
         }
+        answer.await.unwrap_or_else(|_| Err(ended()))
     }
 
     fn close(&self, limit: Duration) {

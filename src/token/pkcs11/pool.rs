@@ -2,6 +2,7 @@
 //!
 //! They are no threads of tokio: a call that never returns would keep a runtime from ending.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -22,6 +23,8 @@ type CallResult = Result<Secret<Vec<u8>>, KeyDeviceError>;
 
 struct Call {
     operation: DeviceOperation,
+    /// Sent when a session begins the call.
+    begun: oneshot::Sender<()>,
     reply: oneshot::Sender<CallResult>,
 }
 
@@ -33,6 +36,9 @@ pub struct SessionPool {
     /// `None` after [`Self::close`].
     calls: Mutex<Option<SyncSender<Call>>>,
     threads: Vec<JoinHandle<()>>,
+    queue_limit: Duration,
+    /// Number of calls that have ended.
+    ended: Arc<AtomicU64>,
 }
 
 impl SessionPool {
@@ -40,18 +46,33 @@ impl SessionPool {
     ///
     /// # Errors
     /// `Threads`.
-    pub(super) fn start(token: &SharedToken, sessions: usize) -> Result<Self, Pkcs11ModuleError> {
+    pub(super) fn start(
+        token: &SharedToken,
+        sessions: usize,
+        queue_limit: Duration,
+    ) -> Result<Self, Pkcs11ModuleError> {
         let (calls, queue) = sync_channel(sessions.saturating_mul(QUEUED_CALLS_PER_SESSION));
         let queue = Arc::new(Mutex::new(queue));
+        let ended = Arc::new(AtomicU64::new(0));
         let start = |number| {
-            let (token, queue) = (Arc::clone(token), Arc::clone(&queue));
+            let (token, queue, ended) = (Arc::clone(token), Arc::clone(&queue), Arc::clone(&ended));
             thread::Builder::new()
                 .name(format!("pkcs11-{number}"))
-                .spawn(move || serve_calls(&token, &queue))
+                .spawn(move || serve_calls(&token, &queue, &ended))
                 .map_err(Pkcs11ModuleError::Threads)
         };
         let threads = (0..sessions).map(start).collect::<Result<_, _>>()?;
-        Ok(Self { calls: Mutex::new(Some(calls)), threads })
+        Ok(Self { calls: Mutex::new(Some(calls)), threads, queue_limit, ended })
+    }
+
+    /// Returns the number of calls that have ended.
+    pub(super) fn ended_calls(&self) -> u64 {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    /// Returns how long a call may wait until it begins.
+    pub(super) const fn queue_limit(&self) -> Duration {
+        self.queue_limit
     }
 
     /// Takes no further calls, and waits until those under way have returned: at the end of the
@@ -65,19 +86,20 @@ impl SessionPool {
         }
     }
 
-    /// Queues a call. Dropping the receiver cancels a call that has not begun.
+    /// Queues a call, and returns when it begins and when it ends. Dropping the first receiver cancels
+    /// a call that has not begun.
     ///
     /// # Errors
     /// `Busy` if the queue is full.
     pub(super) fn call(
         &self,
         operation: DeviceOperation,
-    ) -> Result<oneshot::Receiver<CallResult>, KeyDeviceError> {
-        let (reply, answer) = oneshot::channel();
+    ) -> Result<(oneshot::Receiver<()>, oneshot::Receiver<CallResult>), KeyDeviceError> {
+        let ((begun, beginning), (reply, answer)) = (oneshot::channel(), oneshot::channel());
         let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let sent = calls.as_ref().map(|calls| calls.try_send(Call { operation, reply }));
+        let sent = calls.as_ref().map(|calls| calls.try_send(Call { operation, begun, reply }));
         match sent {
-            Some(Ok(())) => Ok(answer),
+            Some(Ok(())) => Ok((beginning, answer)),
             Some(Err(TrySendError::Full(_))) => Err(KeyDeviceError::Busy),
             Some(Err(TrySendError::Disconnected(_))) | None => {
                 Err(KeyDeviceError::Unavailable("its threads have ended".to_owned()))
@@ -86,15 +108,16 @@ impl SessionPool {
     }
 }
 
-fn serve_calls(token: &SharedToken, queue: &Mutex<Receiver<Call>>) {
+fn serve_calls(token: &SharedToken, queue: &Mutex<Receiver<Call>>, ended: &AtomicU64) {
     let mut session = None;
     loop {
         // One thread waits for the next call, the others for the lock.
         let call = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Call { operation, reply }) = call else { return };
-        if !reply.is_closed() {
+        let Ok(Call { operation, begun, reply }) = call else { return };
+        if begun.send(()).is_ok() {
             // The caller may have gone meanwhile.
             let _gone = reply.send(run(token, &mut session, &operation));
+            ended.fetch_add(1, Ordering::Relaxed);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Keys in a token of SoftHSM, and every fault of a token.
 
+mod attackers;
+
 use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
