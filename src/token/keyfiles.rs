@@ -22,7 +22,7 @@ mod temporary_file;
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use self::encrypting::encrypt_keys;
@@ -45,6 +45,8 @@ pub struct KeyRotation {
     pub added: Vec<CreatedKey>,
     /// Keys whose files were removed: retired for over 30 days.
     pub removed: Vec<RemovedKey>,
+    /// Files of such keys that could not be removed, and why.
+    pub not_removed: Vec<(PathBuf, io::ErrorKind)>,
 }
 
 /// A key whose file was removed.
@@ -166,7 +168,7 @@ pub fn rotate_keys<'a>(
     let decryption =
         KeyKind::ALL.map(|kind| KeySpec::Decryption { kind, from: now + PUBLICATION_DELAY });
     let added = add_keys(&source, &signing.chain(decryption).collect::<Vec<_>>(), env)?;
-    let mut removed = Vec::new();
+    let (mut removed, mut not_removed) = (Vec::new(), Vec::new());
     for row in rows {
         if let (KeyState::Retired { .. }, Some(until)) = (row.state, row.until)
             && until < now
@@ -176,11 +178,13 @@ pub fn rotate_keys<'a>(
                 KeyPurpose::Encryption => decryption_file_name(&row.kid),
             };
             let path = row.purpose.folder(dir).join(name);
-            fs::remove_file(&path).map_err(|cause| KeyFileError::Unwritable { path, cause })?;
-            removed.push(RemovedKey { kid: row.kid, uri: row.uri });
+            match fs::remove_file(&path) {
+                Ok(()) => removed.push(RemovedKey { kid: row.kid, uri: row.uri }),
+                Err(error) => not_removed.push((path, error.kind())),
+            }
         }
     }
-    Ok(KeyRotation { added, removed })
+    Ok(KeyRotation { added, removed, not_removed })
 }
 
 /// Lists the folder's keys in the order of the key sets, even if some are missing.
@@ -200,7 +204,7 @@ pub fn list_keys<'a>(
     Ok(key_rows(&tokens, &UpstreamKeys::new_unchecked(decryption, assertion), now))
 }
 
-/// Counts the private keys of a folder that are in files as they are.
+/// Counts the unencrypted private keys in the files of a folder.
 #[must_use]
 pub fn count_plaintext_keys(dir: &Path) -> usize {
     let purposes = [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption];

@@ -60,7 +60,7 @@ pub enum KeysCommand {
     /// and sign after lifetimes.signing_key_lead_seconds. Encryption keys are published after a
     /// minute; their predecessors decrypt for thirty more days.
     Rotate(RotateArguments),
-    /// Encrypt the private keys that are in files as they are, with the passphrase that key_passphrase
+    /// Encrypt the unencrypted private keys in files, with the passphrase that key_passphrase
     /// references. The keys stay the same.
     Encrypt {
         /// Folder of passerelle.toml. Default: the parent of --dir.
@@ -128,7 +128,7 @@ impl KeysCommand {
                     outln!("encrypted {}", file.display());
                 }
                 if files.is_empty() {
-                    outln!("no private key is in a file as it is");
+                    outln!("no private key is unencrypted");
                 } else {
                     outln!("{COPIES_HINT}");
                 }
@@ -292,6 +292,12 @@ fn print_rotation(rotation: &KeyRotation) {
         if let Some(uri) = uri {
             outln!("remove {uri} from its device: the hub no longer uses it");
         }
+    }
+    for (path, cause) in &rotation.not_removed {
+        let path = path.display();
+        print_error(format_args!(
+            "{path}: a retired key that can't be removed ({cause}); remove it"
+        ));
     }
 }
 

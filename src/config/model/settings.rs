@@ -100,8 +100,9 @@ pub struct Settings {
     /// Passphrase that encrypts private keys in the folder of keys. Default: they are not encrypted.
     #[serde(default)]
     pub key_passphrase: Option<SecretRef>,
-    /// Private keys in files that are not encrypted. `refused`, once all are encrypted or in a device,
-    /// keeps out keys of anyone who can only write to the folder.
+    /// Private keys in files that are not encrypted. Set `refused` when all are encrypted or in a
+    /// device: then a person who can only write to the folder can't add a key. A start and a reload
+    /// require that each device proves the private keys that files name in it.
     #[serde(default)]
     pub plain_key_files: PlainKeyFiles,
     /// The device that holds private keys, for example a hardware security module. Default: the keys

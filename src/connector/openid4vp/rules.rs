@@ -6,14 +6,12 @@ use url::Url;
 
 use super::credential::CredentialFormat;
 use super::credential_query::are_equal_paths;
-use super::settings::{CredentialSettings, Openid4vpKind};
+use super::settings::{CredentialSettings, MAX_REQUEST_MINUTES, Openid4vpKind};
 use crate::config::address::Http;
 use crate::config::connector_kind::{KindCheck, KindSettings};
 use crate::config::model::AcrTable;
 use crate::identity::mapping::ClaimPath;
 use crate::ids::Secret;
-
-const MAX_REQUEST_MINUTES: u64 = 10;
 
 impl KindSettings for Openid4vpKind {
     fn check(&self, check: &mut KindCheck<'_>) -> Option<Secret<String>> {

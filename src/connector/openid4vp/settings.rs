@@ -11,6 +11,9 @@ use super::status_list::UnreachableStatusPolicy;
 use crate::config::model::SecretRef;
 use crate::protocol::acr::Level;
 
+/// Longest `request_minutes`: an attacker can use a copied request for as long.
+pub(super) const MAX_REQUEST_MINUTES: u64 = 10;
+
 /// Wallets that present a credential (OpenID for Verifiable Presentations 1.0, HAIP 1.0), such as
 /// the European Digital Identity Wallet with a PID.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -56,6 +59,7 @@ pub struct Openid4vpKind {
     pub cross_device_url: String,
     /// Minutes in which the wallet can answer: 1 to 10.
     #[serde(default = "default_minutes")]
+    #[schemars(range(min = 1, max = MAX_REQUEST_MINUTES))]
     pub request_minutes: u64,
     /// Level that a presentation of these credentials proves.
     #[serde(default = "highest_level")]

@@ -1,5 +1,6 @@
-//! Encrypts the private keys that are in files as they are: `passerelle keys encrypt`.
+//! Encrypts the unencrypted private keys in files: `passerelle keys encrypt`.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -33,7 +34,8 @@ pub fn encrypt_keys(source: &KeyFolder<'_>) -> Result<Vec<PathBuf>, KeyFileError
     Ok(encrypted)
 }
 
-/// Returns true if the file had a private key as it is.
+/// Encrypts the key in the file itself, also if `path` is a link to it. Returns true if it contained an
+/// unencrypted private key.
 fn encrypt_key(path: &Path, passphrase: &KeyPassphrase) -> Result<bool, KeyFileError> {
     let text = read_private(path)?;
     let Ok(members) = parse_object(text.reveal()).map(Secret::new) else { return Ok(false) };
@@ -46,6 +48,8 @@ fn encrypt_key(path: &Path, passphrase: &KeyPassphrase) -> Result<bool, KeyFileE
     let others = members.reveal().iter().filter(|(name, _)| *name != "jwk");
     let others = others.map(|(name, value)| (name.clone(), value.clone()));
     let file = others.chain([("encrypted_jwk".to_owned(), jwk.into())]).collect();
-    write_members(path, &Secret::new(file))?;
+    let target = fs::canonicalize(path);
+    let target = target.map_err(|cause| KeyFileError::Unreadable { path: path.into(), cause })?;
+    write_members(&target, &Secret::new(file))?;
     Ok(true)
 }

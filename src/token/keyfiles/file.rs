@@ -157,7 +157,7 @@ pub(super) fn key_paths(dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Counts the files of a folder that hold a private key as it is; 0 if the folder can't be read.
+/// Counts the files of a folder that contain an unencrypted private key; 0 if the folder can't be read.
 pub(super) fn count_plaintext_keys(dir: &Path) -> usize {
     let is_plaintext = |path: &PathBuf| {
         let text = read_private(path).ok();

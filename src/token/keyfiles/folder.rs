@@ -65,6 +65,11 @@ pub enum KeyFileError {
     )]
     Orphaned { error: Box<Self>, uris: Vec<DeviceKeyUri> },
     #[error(
+        "{error}; some of the new keys have a file that can't be removed; check that nothing uses them, and remove: {}",
+        paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+    )]
+    NotRemoved { error: Box<Self>, paths: Vec<PathBuf> },
+    #[error(
         "{path}: the key is encrypted; set key_passphrase in passerelle.toml, and name its folder with --config"
     )]
     NoPassphrase { path: PathBuf },
@@ -100,7 +105,7 @@ fn list_with_removal(uris: &[DeviceKeyUri]) -> String {
 #[derive(Clone)]
 pub struct KeyFolder<'a> {
     pub folder: &'a Path,
-    /// Encrypts new private keys in files. `None` writes them as they are, and rejects encrypted
+    /// Encrypts new private keys in files. `None` writes them unencrypted, and rejects encrypted
     /// ones.
     pub passphrase: Option<Arc<KeyPassphrase>>,
     /// Whether a private key in a file that is not encrypted is an error.

@@ -1,7 +1,8 @@
 //! Generates keys and writes their files.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -133,7 +134,7 @@ impl KeySpec {
 /// Generates keys and writes their files: all, or none.
 ///
 /// # Errors
-/// `NoEncryption`, `Generation`, `Device`, `Trial`, `Busy`, `Unwritable`; inside `Orphaned` if keys
+/// `NoEncryption`, `Generation`, `Device`, `Trial`, `Busy`, `Unwritable`, `NotRemoved`; inside `Orphaned` if keys
 /// were generated in a device before the failure.
 pub(super) fn add_keys(
     source: &KeyFolder<'_>,
@@ -198,12 +199,24 @@ fn write_files(
         // Also the one that fails: it may have its name already.
         published.push(file.path());
         if let Err(error) = file.publish() {
-            for path in published {
-                // The first error says what is wrong.
-                let _removed = fs::remove_file(path);
-            }
-            return Err(error);
+            return Err(remove_key_files(published, error));
         }
     }
     Ok(keys.into_iter().map(|(created, _)| created).collect())
+}
+
+/// Removes key files after a failure. Returns its error, with the files that can't be removed.
+pub(super) fn remove_key_files(published: Vec<&Path>, error: KeyFileError) -> KeyFileError {
+    // The failed file may be missing, or a folder may have its name.
+    let is_left = |path: &&Path| {
+        fs::remove_file(path).is_err_and(|error| {
+            !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory)
+        })
+    };
+    let paths: Vec<PathBuf> = published.into_iter().filter(is_left).map(Path::to_owned).collect();
+    if paths.is_empty() {
+        error
+    } else {
+        KeyFileError::NotRemoved { error: Box::new(error), paths }
+    }
 }

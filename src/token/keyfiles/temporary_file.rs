@@ -1,12 +1,18 @@
 //! Writes a file so that readers see all of it or nothing.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 
 use super::folder::KeyFileError;
 use crate::atomic_file::{parent_folder, sync_folder};
+
+/// Bits of a mode without the type of the file.
+const PERMISSION_BITS: u32 = 0o777;
+
+/// User id of root.
+const ROOT: u32 = 0;
 
 /// A temporary file beside its final name, so that readers never see a partial file. Removed if
 /// dropped before [`Self::publish`].
@@ -17,7 +23,8 @@ pub(super) struct TemporaryFile<'a> {
 }
 
 impl<'a> TemporaryFile<'a> {
-    /// Creates the temporary file.
+    /// Creates the temporary file. It gets the owner, group and mode of the file that it replaces; a
+    /// new file that root creates belongs to the owner of its folder, so that the hub can read it.
     ///
     /// # Errors
     /// `Busy` if it exists, `Unwritable`.
@@ -26,7 +33,12 @@ impl<'a> TemporaryFile<'a> {
         let temporary = path.with_file_name(format!(".{name}.tmp"));
         // `create_new` neither follows a planted link nor shares the file with another run.
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary) {
-            Ok(file) => Ok(Self { file, temporary, path }),
+            Ok(file) => {
+                let created = Self { file, temporary, path };
+                let copied = copy_ownership(&created.file, path);
+                copied.map_err(|cause| KeyFileError::Unwritable { path: path.into(), cause })?;
+                Ok(created)
+            }
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
                 Err(KeyFileError::Busy { path: path.into(), temporary })
             }
@@ -57,6 +69,27 @@ impl<'a> TemporaryFile<'a> {
         let synced = renamed.and_then(|()| sync_folder(parent_folder(self.path)));
         synced.map_err(|cause| KeyFileError::Unwritable { path: self.path.into(), cause })
     }
+}
+
+fn copy_ownership(file: &File, path: &Path) -> io::Result<()> {
+    let own = file.metadata()?;
+    let replaced = match fs::metadata(path) {
+        Ok(replaced) => Some(replaced),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let owner = match &replaced {
+        Some(replaced) => replaced.clone(),
+        None if own.uid() == ROOT => fs::metadata(parent_folder(path))?,
+        None => return Ok(()),
+    };
+    if (own.uid(), own.gid()) != (owner.uid(), owner.gid()) {
+        fchown(file, Some(owner.uid()), Some(owner.gid()))?;
+    }
+    // After the change of owner, which may clear mode bits.
+    replaced.map_or(Ok(()), |replaced| {
+        file.set_permissions(Permissions::from_mode(replaced.mode() & PERMISSION_BITS))
+    })
 }
 
 impl Drop for TemporaryFile<'_> {

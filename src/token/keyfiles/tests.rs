@@ -2,8 +2,7 @@
 
 mod plain_keys;
 
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;

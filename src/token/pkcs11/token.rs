@@ -81,7 +81,7 @@ impl Pkcs11Token {
     fn log_in(&self, session: &cryptoki::session::Session) -> Result<(), KeyDeviceError> {
         let mut rejected = self.rejected_pin.lock().unwrap_or_else(PoisonError::into_inner);
         let pin = self.pin.read_file().unwrap_or_else(|error| {
-            tracing::warn!(%error, "trying the PIN of the start, because the file of pkcs11.pin gives none");
+            tracing::warn!(%error, "trying the PIN that was read at startup, because the file of pkcs11.pin has none");
             self.pin.initial().clone()
         });
         let hash = digest::sha256(pin.reveal().as_bytes());

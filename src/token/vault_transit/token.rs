@@ -27,7 +27,7 @@ pub(super) struct TokenReading {
     /// Counts the readings, from 1.
     number: u64,
     at: Instant,
-    /// Why the file has no token; the one of an earlier reading, or of the start, stays in use.
+    /// Why the file has no token. The hub still uses the one that it read last.
     problem: Option<CredentialFileError>,
 }
 

@@ -8,8 +8,9 @@ use crate::token::key_device::{
     DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, GeneratedDeviceKey, KeyDeviceError,
     KeyGenerationError, KeyLocation, UnusedKeyDevice,
 };
+use crate::token::keyfiles::new_key::remove_key_files;
 use crate::token::pkcs11_uri::Pkcs11Uri;
-use crate::token::signing_key;
+use crate::token::signing_key::{self, KeyError};
 
 const PURPOSES: [KeyPurpose; 2] = [KeyPurpose::Tokens, KeyPurpose::Assertion];
 
@@ -134,6 +135,43 @@ fn a_file_that_cant_get_its_name_leaves_no_other_new_key_file() {
     assert!(error.to_string().contains(obstacle.to_str().unwrap()), "{error}");
     fs::remove_dir(&obstacle).unwrap();
     assert_eq!(paths_below(&folder.dir), before);
+}
+
+#[test]
+fn a_new_key_file_that_cant_be_removed_after_a_failure_is_named() {
+    let folder = Folder::with_keys();
+    let [key, other] = folder.files().try_into().unwrap();
+    let below_a_file = other.join("key.json");
+    let failure = || KeyFileError::Generation(KeyError::Generation);
+    let error = remove_key_files(vec![&key, &below_a_file], failure());
+    let KeyFileError::NotRemoved { paths, .. } = &error else { panic!("{error}") };
+    assert_eq!(*paths, [below_a_file.as_path()]);
+    assert!(error.to_string().contains(below_a_file.to_str().unwrap()), "{error}");
+    assert!(error.to_string().contains(&failure().to_string()), "{error}");
+    assert!(!key.exists());
+    let error = remove_key_files(vec![&key], failure());
+    assert!(matches!(error, KeyFileError::Generation(_)), "{error}");
+}
+
+#[test]
+fn a_retired_key_that_cant_be_removed_hides_neither_new_nor_removed_keys() {
+    let folder = Folder::with_keys();
+    let [stuck, _] = folder.files().try_into().unwrap();
+    rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap();
+    folder.clock.advance(DEFAULT_ROTATION_LEAD + RETIRED_KEY_LIFETIME + Duration::from_secs(1));
+    let file = stuck.clone();
+    // A folder takes the name of the retired key after the rotation has read the key folder.
+    let device = HookedGenerator::new(move |keys| {
+        if keys.len() == 1 {
+            fs::remove_file(&file).unwrap();
+            fs::create_dir(&file).unwrap();
+        }
+        Ok(())
+    });
+    let rotation =
+        rotate_keys(device.key_folder(&folder.dir), &folder.env, DEFAULT_ROTATION_LEAD).unwrap();
+    assert_eq!(rotation.not_removed, [(stuck, io::ErrorKind::IsADirectory)]);
+    assert_eq!((rotation.added.len(), rotation.removed.len()), (6, 5));
 }
 
 #[test]

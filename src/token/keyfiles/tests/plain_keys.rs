@@ -59,3 +59,47 @@ fn the_keys_of_a_folder_are_encrypted_in_their_files() {
     let error = encrypt_keys(&KeyFolder::from(&folder.dir)).unwrap_err();
     assert!(matches!(error, KeyFileError::NoPassphrase { .. }), "{error}");
 }
+
+/// Root encrypts the keys of the hub's user: the hub must be able to read them afterwards.
+#[test]
+fn an_encrypted_file_keeps_its_owner_group_and_mode() {
+    let folder = Folder::with_keys();
+    let file = folder.files().remove(0);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).unwrap();
+    // Only root can do so; for another user the owner stays the same.
+    let _changed = chown(&file, Some(4711), Some(4712));
+    let owner = |file: &Path| fs::metadata(file).map(|file| (file.uid(), file.gid())).unwrap();
+    let before = owner(&file);
+    encrypt_keys(&with_passphrase(&folder, PASSPHRASE)).unwrap();
+    assert_eq!((owner(&file), mode(&file)), (before, 0o400));
+    assert_eq!(count_plaintext_keys(&folder.dir), 0);
+}
+
+#[test]
+fn a_new_key_belongs_to_the_owner_of_its_folder() {
+    let folder = Folder::with_keys();
+    let _changed = chown(&folder.dir, Some(4711), Some(4712));
+    let owner = |path: &Path| fs::metadata(path).map(|file| (file.uid(), file.gid())).unwrap();
+    let before = folder.files();
+    rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap();
+    let new: Vec<_> = folder.files().into_iter().filter(|file| !before.contains(file)).collect();
+    assert_eq!(new.len(), 2);
+    for file in new {
+        assert_eq!((owner(&file), mode(&file)), (owner(&folder.dir), 0o600));
+    }
+}
+
+/// A link whose target stayed as it was would leave the private key readable.
+#[test]
+fn a_key_behind_a_link_is_encrypted_in_the_file_itself() {
+    let folder = Folder::with_keys();
+    let link = folder.files().remove(0);
+    let target = folder.dir.join("..data");
+    fs::create_dir(&target).unwrap();
+    let target = target.join("key");
+    fs::rename(&link, &target).unwrap();
+    symlink(&target, &link).unwrap();
+    encrypt_keys(&with_passphrase(&folder, PASSPHRASE)).unwrap();
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    assert!(fs::read_to_string(&target).unwrap().contains("encrypted_jwk"));
+}
