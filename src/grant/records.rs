@@ -65,6 +65,7 @@ pub struct TokenRecord {
     /// The user's `sub` for each data provider that may introspect this token, by sector. Derived
     /// when the code is issued, so that no record holds more of an identity than its service
     /// provider receives.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub subjects_by_sector: BTreeMap<String, Subject>,
     /// Redirect URI of the code; absent inside a [`CodeRecord`] and in tokens of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -155,7 +155,7 @@ impl Consenting {
     }
 
     /// Creates the code. No other function does.
-    fn grant_code(mut self, context: Box<LoginContext>, inputs: &StepInputs<'_>) -> Step {
+    fn grant_code(mut self, mut context: Box<LoginContext>, inputs: &StepInputs<'_>) -> Step {
         if context.is_scope_withdrawn(inputs) {
             return Completed::finish_with_error(context, ErrorCode::ScopeWithdrawn);
         }
@@ -191,6 +191,9 @@ impl Consenting {
         let session = pending.session.new_cookie();
         let pending_grant = (inputs.nodes == Nodes::Many).then(|| Box::new(pending.clone()));
         let effect = Effect::Grant(Box::new(pending.into_grant(&code, &context)));
+        if pending_grant.is_none() {
+            context.request.discard_details();
+        }
         let state = Completed::Granted { code, session, connector, pending_grant };
         // The login is stored as completed before the code exists: of two submissions at two nodes,
         // one succeeds.

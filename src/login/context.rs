@@ -41,19 +41,19 @@ pub struct LoginContext {
 #[serde(default)]
 pub struct TimeBreakdown {
     /// The hub's own work.
-    #[serde(rename = "h")]
+    #[serde(rename = "h", skip_serializing_if = "is_default")]
     pub hub: u64,
     /// Calls to identity providers.
-    #[serde(rename = "c")]
+    #[serde(rename = "c", skip_serializing_if = "is_default")]
     pub idp_calls: u64,
     /// The identity rules and the register.
-    #[serde(rename = "r")]
+    #[serde(rename = "r", skip_serializing_if = "is_default")]
     pub register: u64,
     /// The browser at the identity provider.
-    #[serde(rename = "a")]
+    #[serde(rename = "a", skip_serializing_if = "is_default")]
     pub at_idp: u64,
     /// The user in front of a page of the hub.
-    #[serde(rename = "p")]
+    #[serde(rename = "p", skip_serializing_if = "is_default")]
     pub user: u64,
     /// Up to when time is accounted for. `None`: nothing yet, so from `opened_at`.
     #[serde(rename = "t")]

@@ -184,7 +184,8 @@ fn templates_and_guides_do_not_repeat_wrong_statements() {
     assert!(guide.contains("22 characters by GET and 32 by POST"));
     let redis = fs::read_to_string(repository().join("docs/redis.md")).unwrap();
     assert!(
-        redis.contains("A whole login is 10 calls") && !redis.contains("one call for each record")
+        redis.contains("A complete login takes 10 calls")
+            && !redis.contains("one call for each record")
     );
 }
 
