@@ -23,7 +23,7 @@ use crate::telemetry::Metrics;
 
 /// Most networks that one limiter remembers: 13 MB.
 const MAX_NETWORKS: usize = 65_536;
-/// Most service providers or connectors that one limiter remembers; no federation has more.
+/// Maximum number of service providers or connectors in one limiter; no federation has more.
 const MAX_MEMBERS: usize = 65_536;
 
 /// How many of its networks' limits an IPv6 site has. A mobile carrier gives each of its

@@ -1,9 +1,8 @@
 //! Holds the blocks that an operator has set on the running hub, beside those of the connectors'
 //! files.
 //!
-//! Responsible for which blocks there are, and for each change being in force before it is
-//! confirmed. Does not depend on HTTP, or what a block does to a login: the gate reads the blocks
-//! at every step.
+//! Responsible for the set of blocks, and for applying each change before it is confirmed. Does not
+//! depend on HTTP, or what a block does to a login: the gate reads the blocks at every step.
 
 mod file;
 mod store_sync;

@@ -45,7 +45,7 @@ const IN_USE_PERIOD_WHILE_FAILING: Duration = Duration::from_secs(3600);
 const CONFIRM_LOGIN_PROBE_INTERVAL: Duration = Duration::from_secs(1);
 const RECOVERY_LOGIN_PROBE_INTERVAL: Duration = Duration::from_secs(10);
 const SUSPICION_LOGIN_PROBE_INTERVAL: Duration = Duration::from_secs(20);
-/// How often the hub tries to learn how a working token endpoint answers a made-up code.
+/// Interval between attempts to record how a working token endpoint answers a random code.
 const BASELINE_LOGIN_PROBE_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
 /// Health of one identity provider. Its lock is never held across an await.
@@ -54,9 +54,9 @@ pub struct Health {
     state: Mutex<State>,
     /// When a login last used it, in milliseconds.
     used_at: AtomicU64,
-    /// Whether a login's call failed for want of documents, so that they are probed at once.
+    /// Whether a login's call failed for lack of documents, so that they are probed at once.
     documents_suspected: AtomicBool,
-    /// Oddities that were logged.
+    /// Anomalies that have been logged.
     reported_oddities: Mutex<BTreeSet<String>>,
 }
 

@@ -16,7 +16,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::register::{self, Register, RegisterAnswer, RegisterError};
 use crate::telemetry::trace::{self, TracePeer};
 
-/// Timeout for a register that ignores its own.
+/// Timeout for a register that does not apply its own timeout.
 const REGISTER_TIMEOUT: Duration =
     register::ANSWER_TIMEOUT.saturating_add(Duration::from_millis(500));
 

@@ -27,7 +27,7 @@ impl LiveActor {
         Self { metrics: Arc::clone(metrics), actor, end: ActorEnd::Stopped }
     }
 
-    /// Marks the coming end of the actor as a passivation.
+    /// Records that the actor will end by passivation.
     pub fn mark_passivated(&mut self) {
         self.end = ActorEnd::Passivated;
     }

@@ -90,7 +90,7 @@ impl Prober {
         Self { connectors, schedule: Mutex::default(), lease, core }
     }
 
-    /// Probes for ever.
+    /// Runs the probes in rounds; never returns.
     pub async fn run(self: Arc<Self>) {
         let mut ticks = tokio::time::interval(ROUND_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

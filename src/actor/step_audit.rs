@@ -1,6 +1,6 @@
-//! Records the audit events of one step of a login. Each fact is recorded once: most at the end of
-//! the step, because a step that loses a race is repeated; what has been stored, before the next
-//! effect.
+//! Records the audit events of one step of a login. Each fact is recorded once. Facts about stored
+//! data are recorded before the next effect; all others at the end of the step, because a step that
+//! loses a race is repeated.
 
 use super::login_services::LoginServices;
 use crate::assurance::Level;

@@ -1,13 +1,13 @@
 //! Bounds logins in which no user has authenticated yet, by the network that they came from.
 //!
-//! Responsible for fairness when room is short, that is when less than a tenth of it is free: a new
-//! login replaces one that has ended, or else the oldest login of the network that holds most, and
-//! a new login of that network is refused. So no flood, from however many networks, shuts out a
-//! network that holds less than the flooding ones. Fetching pages and choosing identity providers
-//! costs a flood nothing, so only an accepted authentication takes a login out of the count.
+//! Responsible for fairness when less than a tenth of the capacity is free: a new login replaces
+//! one that has ended, or else the oldest login of the network that has most, and a new login of
+//! that network is refused. So a flood, from any number of networks, shuts out no network that has
+//! fewer logins than the flooding ones. Fetching pages and choosing identity providers costs a
+//! flood nothing, so only an accepted authentication takes a login out of the count.
 //!
-//! Does not depend on requests or records. A network is held in this process's memory only, for as
-//! long as its login takes room. Where hubs share a store, each decides for the logins that it
+//! Does not depend on requests or records. A network is stored in this process's memory only, for
+//! as long as its login takes capacity. If hubs share a store, each decides for the logins that it
 //! admitted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -21,9 +21,9 @@ use crate::ids::{ClientId, ConnectorId, Subject, SupportId};
 
 /// Longest time of one search: the files of a year are many gigabytes.
 const MAX_SEARCH_TIME: Duration = Duration::from_secs(4);
-/// Lines between two looks at the clock.
+/// Number of lines between two checks of the time limit.
 const LINES_PER_TIME_CHECK: u32 = 4096;
-/// Most lines that a search returns.
+/// Maximum number of lines that a search returns.
 const MAX_LINES: usize = 512;
 
 /// Fields of an audit line that belong to a login. Each event of a login also has this form between

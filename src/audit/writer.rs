@@ -274,7 +274,7 @@ impl Writer {
         }
     }
 
-    /// Writes pending bytes. Returns whether none is left.
+    /// Writes pending bytes. Returns true if all are written.
     fn flush_pending(&mut self) -> bool {
         let mut taken = 0;
         let error = loop {

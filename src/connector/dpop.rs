@@ -22,7 +22,7 @@ pub const DPOP: HeaderName = HeaderName::from_static("dpop");
 const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 /// Error of a server that asks for its nonce (RFC 9449 §8).
 pub const USE_DPOP_NONCE: &str = "use_dpop_nonce";
-/// Longest nonce that is sent back.
+/// Maximum length of a nonce that is sent back.
 const MAX_NONCE_CHARS: usize = 1024;
 /// Most origins whose nonce is remembered; an identity provider has one to three.
 const MAX_ORIGINS: usize = 16;
@@ -32,8 +32,8 @@ const MAX_ORIGINS: usize = 16;
 pub struct ServerNonces(Mutex<BTreeMap<String, String>>);
 
 impl ServerNonces {
-    /// Remembers the nonce of a response, if it has a usable one: every response may bring the next
-    /// one. Returns whether it has.
+    /// Stores the nonce of a response if it has a usable one, because every response may have a new
+    /// one. Returns whether it has one.
     fn remember(&self, url: &Url, headers: &HeaderMap) -> bool {
         let mut received = headers.get_all(DPOP_NONCE).iter();
         let (Some(nonce), None) = (received.next(), received.next()) else { return false };

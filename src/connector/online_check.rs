@@ -41,7 +41,7 @@ pub async fn fetch_timed(
     Ok(TimedResponse { response, sent_at, received_at: env.now() })
 }
 
-/// Returns an attempt that no login made, to redeem an invented code with.
+/// Returns an attempt that belongs to no login, for the redemption of an invented code.
 pub fn invented_attempt(
     env: &Env,
     connector: ConnectorId,

@@ -256,7 +256,7 @@ impl Connector for WalletConnector {
     ) -> Result<Authentication, ConnectorError> {
         let state = attempt.request.state.clone();
         let authentication = self.verify_callback(attempt, callback).await;
-        // Whatever came of it, the attempt is over.
+        // The attempt has ended, with any outcome.
         self.remove_requests(&state).await;
         authentication
     }

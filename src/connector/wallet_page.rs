@@ -40,7 +40,7 @@ pub trait WalletPage: Send + Sync {
     ) -> Result<String, ConnectorError>;
 
     /// Accepts the response of a wallet, once. Returns where the wallet sends its user next; `None`
-    /// if the user goes on at another device.
+    /// if the user continues at another device.
     ///
     /// # Errors
     /// `WalletRequestUnknown` as [`Self::request_object`], another code if the response can't be

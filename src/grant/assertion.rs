@@ -254,7 +254,7 @@ fn unix_minute(at: Timestamp) -> u64 {
     at.seconds() / 60
 }
 
-/// What the store needs of a valid assertion.
+/// Values of a valid assertion that the store needs.
 #[derive(Debug)]
 pub(crate) struct AcceptedAssertion<'a> {
     pub(crate) jti: &'a str,

@@ -68,7 +68,7 @@ pub struct ClientRegistrations {
     used: Mutex<BTreeSet<ClientId>>,
 }
 
-/// What registrations need of the hub.
+/// Services of the hub that registrations use.
 pub struct RegistrationServices {
     pub env: Env,
     pub store: Arc<dyn Store>,

@@ -1,4 +1,4 @@
-//! What every part of a hub uses.
+//! Dependencies that all parts of a hub share.
 
 use std::sync::Arc;
 

@@ -40,7 +40,7 @@ pub struct LogoutDestination {
     pub participants: Vec<ClientId>,
 }
 
-/// What makes two logout requests of a browser identical.
+/// Values that are equal if two logout requests of a browser are the same.
 #[derive(Clone, Copy, Debug)]
 pub enum RepeatableLogout<'a> {
     /// The same destination.

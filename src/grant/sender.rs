@@ -33,7 +33,7 @@ impl ProvenSender {
 }
 
 impl Grants {
-    /// Verifies what a token request proves possession of a key with. Changes nothing.
+    /// Verifies a token request's proof of possession of a key. Changes nothing.
     ///
     /// # Errors
     /// `ClientCertificateMissing` or `DpopProofMissing` where the client must bind its tokens; the

@@ -19,7 +19,7 @@ pub enum Save {
     No,
 }
 
-/// What follows a step.
+/// The next action after a step.
 #[derive(Debug)]
 pub enum StepOutput {
     Perform(Box<Effect>),

@@ -1,4 +1,4 @@
-//! What the checks need to know of a service provider: plain data, and the trait that looks it up.
+//! The data of a service provider that the checks need, and the trait that looks it up.
 
 use std::borrow::Cow;
 

@@ -27,7 +27,7 @@ pub struct TokenRequest {
 }
 
 impl TokenRequest {
-    /// Adds what the request proves possession of a key with.
+    /// Adds the request's proof of possession of a key.
     #[must_use]
     pub fn with_sender(self, sender: SenderEvidence) -> Self {
         let credentials = self.credentials.with_certificate(sender.certificate.as_ref());

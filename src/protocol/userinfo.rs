@@ -8,7 +8,7 @@ use super::params::Params;
 use super::sender_constraint::SenderEvidence;
 use crate::ids::Secret;
 
-/// An access token, how the request presents it, and what it proves possession of a key with.
+/// An access token, how the request presents it, and its proof of possession of a key.
 #[derive(Clone, Debug)]
 pub struct PresentedToken {
     pub token: Secret<String>,
@@ -19,7 +19,7 @@ pub struct PresentedToken {
 }
 
 impl PresentedToken {
-    /// Adds what the request proves possession of a key with.
+    /// Adds the request's proof of possession of a key.
     #[must_use]
     pub fn with_sender(self, sender: SenderEvidence) -> Self {
         Self { sender, ..self }

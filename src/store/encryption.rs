@@ -1,7 +1,8 @@
 //! Encrypts records and snapshots, and binds each ciphertext to its location.
 //!
-//! Responsible for keys and AEAD: who reads the store's memory, network or files learns nothing,
-//! and who writes there can't pass off one record as another. Does not depend on what it encrypts.
+//! Responsible for keys and AEAD: an attacker who reads the store's memory, network or files learns
+//! no contents, and one who writes there can't replace a record by another one. Does not depend on
+//! what it encrypts.
 //!
 //! AES-256-GCM with a random 96-bit nonce. Each record has its own key, derived from the configured
 //! key and the record's location, so that no AES key reaches the 2³² messages after which random

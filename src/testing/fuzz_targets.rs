@@ -1,4 +1,4 @@
-//! One function for each parser of bytes that strangers, peers or files bring (docs/security/fuzzing.md).
+//! One function for each parser of bytes from strangers, peers or files (docs/security/fuzzing.md).
 //!
 //! Responsible for what a fuzzer calls: each function takes any bytes, never panics on them, and
 //! asserts what must hold for whatever the parser accepts. `fuzz/` calls the functions with

@@ -269,7 +269,7 @@ fn check_key_pair(
     if decrypts_to_probe(&encrypted, decrypter) { Ok(()) } else { Err(KeyError::KeyPairMismatch) }
 }
 
-/// What a trial encrypts.
+/// Plaintext of a trial encryption.
 const PROBE: &[u8] = b"passerelle";
 
 /// Encrypts [`PROBE`] as a compact JWE.

@@ -210,7 +210,7 @@ impl fmt::Debug for DeviceKey {
     }
 }
 
-/// Stands for the device where none is called: the commands that list keys.
+/// Replaces the device in commands that call none, such as those that list keys.
 pub struct UnusedKeyDevice(pub KeyLocation);
 
 #[async_trait]

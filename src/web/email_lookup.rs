@@ -1,8 +1,8 @@
-//! Defines what the choice page knows of the user's e-mail address.
+//! Defines the state of the choice page's question for an e-mail address.
 
 use crate::protocol::email_domain::EmailDomain;
 
-/// What the choice page knows of the user's e-mail address.
+/// State of the choice page's question for an e-mail address.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum EmailLookup {
     /// Nothing: the page asks for one, if the operator enables it.

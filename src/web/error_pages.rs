@@ -30,7 +30,7 @@ use crate::telemetry;
 /// `Retry-After` of a hub that is unavailable for a short time.
 const UNAVAILABLE_RETRY_SECONDS: u64 = 5;
 
-/// The page of a rejection, and what is recorded of it.
+/// The page of a rejection, and the data about it in the logs.
 struct RejectionPage<'a> {
     context: &'a RequestContext,
     page: ErrorPage,

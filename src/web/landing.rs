@@ -7,7 +7,7 @@ use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::landing_page_response;
 
-/// Shows what this site is, and how to get on.
+/// Shows the page that says what this site is and where to continue.
 ///
 /// # Errors
 /// None; handlers of pages share this type.

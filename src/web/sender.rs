@@ -11,11 +11,10 @@ pub(super) const DPOP: &str = "dpop";
 /// Name of the header of a nonce for the next proof.
 pub(super) const DPOP_NONCE: &str = "dpop-nonce";
 
-/// Reads what the request proves possession of a key with.
+/// Reads the request's proof of possession of a key.
 ///
-/// # Errors
-/// `DpopProofRepeated` for two headers, of which a proxy and the hub could believe different ones;
-/// `DpopProofMalformed` for one that can't be a proof; `ClientCertificateMalformed`.
+/// # Errors `DpopProofRepeated` for two headers, because a proxy and the hub could use different
+/// ones; `DpopProofMalformed` for a header that can't be a proof; `ClientCertificateMalformed`.
 pub(super) fn read_evidence(context: &RequestContext) -> Result<SenderEvidence, ErrorCode> {
     let request = &context.request;
     let mut headers = request.headers().get_all(DPOP);

@@ -1,4 +1,4 @@
-//! `POST /api/v2/interaction/{hash}/not-me`: the person on the consent page is not the one at the
+//! `POST /api/v2/interaction/{hash}/not-me`: the person on the consent page is not the user of the
 //! browser.
 //!
 //! The login goes back to the choice, and the person's sessions end: the hub's, if the login reused

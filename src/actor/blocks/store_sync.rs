@@ -23,7 +23,7 @@ use crate::telemetry::CheckFinding;
 
 /// Interval between two reads of the record.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
-/// Most attempts at a change that loses races.
+/// Maximum number of attempts at a change while other hubs write the record.
 const MAX_WRITE_ATTEMPTS: usize = 8;
 /// Lifetime of the record; it is written again after half of it.
 const RECORD_LIFETIME: Duration = Duration::from_secs(366 * 24 * 3600);

@@ -22,7 +22,7 @@ use crate::telemetry::{CallOutcome, Metrics};
 /// Longest time of one call: token, keys and userinfo, six seconds each.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(18);
 
-/// Longest time of one probe.
+/// Time limit of one probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// Wait after a 429 without `Retry-After`.
@@ -38,7 +38,7 @@ pub struct ConnectorCallLimits {
     pub wait: Duration,
 }
 
-/// A call of the hub's own.
+/// A call that the hub makes without a login.
 #[derive(Clone, Debug)]
 pub(in crate::actor) enum Probe {
     Documents,

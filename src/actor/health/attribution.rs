@@ -60,7 +60,7 @@ const fn is_not_caused_by_idp(code: ErrorCode) -> bool {
             | E::IdentityMalformed
             // It answers, and asks the hub to wait.
             | E::IdpThrottled
-            // About one account there.
+            // Concerns one account at the identity provider.
             | E::UserinfoSubjectMissing
             | E::LdapSubject
             // Anyone can send one.

@@ -11,7 +11,7 @@ const SLOTS: usize = 10;
 const SLOT_MILLIS: u64 = 6_000;
 /// Two latency buckets per doubling, from half a millisecond to half a minute.
 const BUCKETS: usize = 34;
-/// Most kinds of failure that one slot distinguishes.
+/// Maximum number of kinds of failure that one slot distinguishes.
 const MAX_REASONS_PER_SLOT: usize = 6;
 
 /// Calls of the last minute.

@@ -15,7 +15,7 @@ pub const HALF_OPEN_FAILURE_QUORUM: usize = 3;
 pub const FAILURE_WINDOW: Duration = Duration::from_secs(60);
 /// Time in which failures count under little traffic, if no login has succeeded since.
 pub const LOW_TRAFFIC_WINDOW: Duration = Duration::from_secs(900);
-/// Most networks that are remembered; further ones do not count.
+/// Maximum number of stored networks; further ones do not count.
 const MAX_NETWORKS: usize = 4096;
 /// Number of networks from which expired ones are removed at each insertion.
 const PRUNE_FROM: usize = 64;

@@ -1,5 +1,5 @@
-//! Measures where the time of a login goes: the hub, the identity provider, the register or the
-//! user.
+//! Measures how the time of a login is divided between the hub, the identity provider, the register
+//! and the user.
 //!
 //! The login's record stores it, so that it adds up over steps. What the hub does after the last
 //! store of a step, mostly the store call itself, is lost when the actor passivates before the next

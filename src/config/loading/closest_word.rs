@@ -1,4 +1,4 @@
-//! Suggests the word that a misspelling stands for.
+//! Suggests the known word that is most similar to a misspelt one.
 
 /// Minimum similarity (Jaro-Winkler, 0 to 1) for a word to count as a misspelling.
 const MIN_SIMILARITY: f64 = 0.88;

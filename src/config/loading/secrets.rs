@@ -106,8 +106,8 @@ fn may_be_logged(name: &str, owner: SecretOwner<'_>) -> bool {
     is_name && (matches!(owner, SecretOwner::File { .. }) || name.contains('_'))
 }
 
-/// Returns a text that passes for a secret where none is read: long enough, printable, and another
-/// one for each reference.
+/// Returns a placeholder for a secret that is not read: long enough, printable, and different for
+/// each reference.
 fn placeholder(source: &SourceFile, key: &str) -> Secret<String> {
     Secret::new(digest::fingerprint(&format!("{}\n{key}", source.path().display())))
 }

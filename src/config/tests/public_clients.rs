@@ -6,7 +6,7 @@ use crate::protocol::registration::ClientType;
 
 const FILE: &str = "service-providers/sp.toml";
 
-/// A public client with these lines more.
+/// Returns a configuration with a public client whose file has these additional lines.
 fn public(more: &str) -> Folder {
     let file = SERVICE.replace(
         "secrets = [{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]",

@@ -1,6 +1,6 @@
-//! Defines what the configuration knows of a connector kind: the name and the shape of its
-//! `[kind.…]` table, its rules, and the properties that other modules depend on. Does not depend on
-//! which kinds there are: they are passed in.
+//! Defines a connector kind for the configuration: the name and the shape of its `[kind.…]` table,
+//! its rules, and the properties that other modules depend on. Does not depend on the kinds
+//! themselves: they are passed in.
 
 use std::any::Any;
 use std::collections::BTreeMap;

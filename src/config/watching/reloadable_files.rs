@@ -224,7 +224,7 @@ impl ReloadableFiles {
         });
     }
 
-    /// Returns the kinds of which there are files, and none that can be used: no user can log in.
+    /// Returns the kinds that have files but no usable one, so that no user can log in.
     #[must_use]
     pub fn unusable_kinds(&self) -> Vec<FileKind> {
         let kinds = [

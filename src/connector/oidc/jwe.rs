@@ -60,7 +60,7 @@ impl EncryptedResponse {
             let code = match (self, &error) {
                 (_, JweDecryptError::Device(_)) => ErrorCode::KeyDeviceUnavailable,
                 (Self::IdToken | Self::Userinfo, error) => error_code(error),
-                // The browser brings it, and may bring anything.
+                // The browser sends it, so it may be anything.
                 (Self::Authorization, _) => ErrorCode::IdpResponseEncryption,
             };
             ConnectorError::new(code, format!("{name}: {error}"))

@@ -24,7 +24,7 @@ use crate::telemetry::trace;
 use crate::token::Signer as _;
 use crate::token::upstream_keys::REQUEST_OBJECT_LIFETIME;
 
-/// Longest `request_uri` that is put into an address.
+/// Maximum length of a `request_uri` in a redirect.
 const MAX_REQUEST_URI_CHARS: usize = 2048;
 
 type Pairs = Vec<(String, String)>;

@@ -10,7 +10,7 @@ use ciborium_ll::{Decoder, Header, simple, tag};
 
 /// Deepest accepted nesting: mdocs need eight levels.
 const MAX_DEPTH: u8 = 16;
-/// Most items of one text.
+/// Maximum number of items in one input.
 const MAX_ITEMS: usize = 20_000;
 /// Tag of encoded CBOR in a byte string (RFC 8949 §3.4.5.1).
 const ENCODED_CBOR: u64 = 24;

@@ -73,7 +73,7 @@ impl WalletConnector {
     }
 }
 
-/// Reports each claim that an identity needs and that no wallet is asked for.
+/// Reports each claim that an identity requires and the hub requests from no wallet.
 fn missing_claims(requested: &[RequestedClaim], context: &DiagnosisContext) -> CheckDiagnostic {
     let top_level = |name: &str| name.trim_start_matches('/').split('/').next().map(str::to_owned);
     let is_requested = |source: &String| {

@@ -4,8 +4,8 @@ use super::credential::{CredentialFormat, PresentationExpectations, VerifiedCred
 use super::presentation_error::PresentationError;
 use super::{mdoc, sd_jwt};
 
-/// Size limit of one presentation, in bytes: that of the request that brings it. A PID fits several
-/// times, a portrait seldom.
+/// Size limit of one presentation, in bytes: the same as that of the request that contains it. A
+/// PID is several times smaller; a portrait often exceeds it.
 pub const MAX_PRESENTATION_BYTES: usize = 64 * 1024;
 
 /// Verifies the presentation of an mdoc, but not that its device made it for a request: for a sample

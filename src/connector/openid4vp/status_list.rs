@@ -21,7 +21,7 @@ pub use token::StatusListError;
 
 /// Media type of a list (Token Status List §8.1).
 const MEDIA_TYPE: &str = "application/statuslist+jwt";
-/// Most lists in the cache.
+/// Maximum number of lists in the cache.
 const MAX_LISTS: u64 = 32;
 
 /// What happens to a login if the status list of its credential can't be fetched.

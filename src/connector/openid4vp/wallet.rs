@@ -275,7 +275,7 @@ impl WalletConnector {
         self.requests.remove(&id).await;
     }
 
-    /// Returns the query with which the browser comes to the callback.
+    /// Returns the query of the browser's request to the callback.
     fn callback_query(&self, state: &str, outcome: &AnswerOutcome) -> Secret<String> {
         let (name, value) = match outcome {
             AnswerOutcome::Error(error) => ("error", error),
@@ -334,7 +334,7 @@ struct UnconfirmedResponse {
     response: DecryptedResponse,
 }
 
-/// A wallet's response as it can be read.
+/// A wallet's response after decryption.
 enum DecryptedResponse {
     Presentation(PresentedCredential),
     /// OAuth error code.

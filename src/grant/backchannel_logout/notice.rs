@@ -1,11 +1,11 @@
-//! What a logout token says of one session to one service provider.
+//! Defines the content of a logout token about one session for one service provider.
 
 use serde::{Deserialize, Serialize};
 
 use crate::digest;
 use crate::ids::{ClientId, Subject, SupportId};
 
-/// A logout token to be sent, without what is known when it is sent.
+/// A logout token to be sent, without the values that are determined when it is sent.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogoutNotice {
@@ -14,7 +14,7 @@ pub struct LogoutNotice {
     pub subject: Subject,
     /// The `sid` of its ID tokens.
     pub sid: String,
-    /// The login that led to the service provider last.
+    /// The latest login of the session at the service provider.
     pub support_id: Option<SupportId>,
 }
 

@@ -40,7 +40,7 @@ impl ClientRegistrations {
             "name": metadata.names(),
             "home_page": metadata.text("client_uri").unwrap_or_default(),
             "rules": self.rules,
-            // Nothing is released that the user has not agreed to.
+            // The hub releases nothing that the user has not agreed to.
             "consent": "required",
             "scopes": scopes,
         });

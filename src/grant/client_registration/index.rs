@@ -50,7 +50,7 @@ impl RegistrationStatus {
     }
 }
 
-/// What a registration may ask, from its initial access token or from the configuration.
+/// What a registration may request, by its initial access token or by the configuration.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct RegistrationTerms {
     /// It needs no operator's approval, unless the hub would call an address of it.

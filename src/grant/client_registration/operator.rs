@@ -59,7 +59,7 @@ pub struct InitialTokenSummary {
     pub purpose: String,
     pub created_by: String,
     pub expires_at: String,
-    /// Registrations that it allows, and those made.
+    /// Number of registrations that it allows; `used` is the number of those made.
     pub registrations: u32,
     pub used: u32,
     pub approved: bool,

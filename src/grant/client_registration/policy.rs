@@ -1,4 +1,5 @@
-//! What a registration may ask: scopes, hosts and names, and whether it waits for an operator.
+//! Decides what a registration may request (scopes, hosts and names), and whether it waits for an
+//! operator.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

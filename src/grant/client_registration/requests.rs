@@ -58,7 +58,7 @@ impl ClientRegistrations {
         presented: PresentedRegistrationToken<'_>,
         body: &[u8],
     ) -> Result<Map<String, Value>, GrantError> {
-        // Before the body is read: only a client with a place costs more.
+        // Checked before the body is read, so that only a client within the quota costs more.
         let (index, _) = self.load_index().await?;
         let token_hash = presented.hash();
         let (terms, token) = self.check_quota(&index, token_hash.as_deref())?;

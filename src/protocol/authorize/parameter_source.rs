@@ -59,9 +59,9 @@ impl<'a> ParameterSource<'a> {
     }
 }
 
-/// Returns how an error travels that is found before the parameters of a request are known: those
-/// beside a request object that is refused, or beside a `request_uri`. They prove a redirect as in
-/// a request without an object; otherwise the error is a page.
+/// Returns how to send an error that occurs before the parameters of a request are known. The
+/// parameters beside a refused request object or a `request_uri` can prove a redirect, as in a
+/// request without an object; otherwise the error is a page.
 #[must_use]
 pub fn reject_unresolved_request(
     params: &Params,

@@ -1,4 +1,4 @@
-//! What the document says of client certificates (RFC 8705).
+//! The members of the document about client certificates (RFC 8705).
 
 use serde::Serialize;
 

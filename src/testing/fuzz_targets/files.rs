@@ -131,7 +131,8 @@ fn register_csv() -> FuzzFunction {
     })
 }
 
-/// A checkpoint as the operator keeps it, then the lines of a log.
+/// Verifies a log: the first line is a checkpoint that the operator has stored, the others are the
+/// lines of the log.
 fn audit_lines() -> FuzzFunction {
     let keys = VerificationKeys::from_jwks(&public_jwks()).unwrap();
     Box::new(move |data| {

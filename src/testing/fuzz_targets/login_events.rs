@@ -160,8 +160,8 @@ impl TwoLogins {
         })
     }
 
-    /// A callback in this browser: of one of its own attempts, or of the other browser's, with
-    /// something that differs from it.
+    /// Returns a callback in this browser, of one of its own attempts or of the other browser's,
+    /// with one difference from the expected callback.
     fn callback(&self, browser: usize, argument: u8) -> Option<LoginRequest> {
         let owner = if argument & 0x18 == 0x18 { 1 - browser } else { browser };
         let seen = &self.seen[owner];

@@ -1,4 +1,4 @@
-//! What `passerelle keys list` shows of each key.
+//! Defines the row of each key in `passerelle keys list`.
 
 use super::folder::KeyPurpose;
 use crate::env::Timestamp;

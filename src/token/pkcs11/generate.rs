@@ -142,7 +142,8 @@ fn coordinates(point: &[u8]) -> Option<(&[u8], &[u8])> {
     (*form == 4).then(|| coordinates.split_at(coordinates.len() / 2))
 }
 
-/// Returns the forms of RSA-OAEP that the token can do. Tokens don't tell: each one is tried.
+/// Returns the forms of RSA-OAEP that the token supports. Tokens do not report them, so each one is
+/// tried.
 fn supported_oaep(
     session: &mut TokenSession,
     uri: &DeviceKeyUri,

@@ -21,7 +21,8 @@ const P256_SECRET_BYTES: u64 = 32;
 
 /// Why an operation failed in this session.
 pub(super) enum SessionError {
-    /// The session, the login or the token is gone: worth one repetition in a new session.
+    /// The session, the login or the token no longer exists. The caller repeats the operation once,
+    /// in a new session.
     Lost(String),
     KeyMissing(String),
     /// The device works, and rejects the input.

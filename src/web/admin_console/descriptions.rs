@@ -1,4 +1,4 @@
-//! What happened in a login, for an operator.
+//! Describes the events of a login for an operator.
 
 use crate::audit::EventKind;
 use crate::audit::recent::LoginStage;

@@ -15,7 +15,8 @@ use crate::config::format_rfc3339;
 use crate::ids::{ClientId, ConnectorId, Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 
-/// Most events of one hub: a login that has more is cut in the middle of its own hub's memory.
+/// Maximum number of events of one hub. From a login with more, the hub has removed those in the
+/// middle.
 const MAX_LINES_PER_HUB: usize = 512;
 
 /// An event with the hub that recorded it; `None` for this one.

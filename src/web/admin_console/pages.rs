@@ -21,7 +21,7 @@ use crate::web::readiness::CheckState;
 /// Interval of the refreshed overview in seconds.
 pub(super) const REFRESH_SECONDS: u16 = 10;
 
-/// What every page for an operator knows.
+/// Data that every page for an operator has.
 pub(in crate::web) struct PageContext {
     nonce: String,
     /// Name of this hub.

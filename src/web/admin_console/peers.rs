@@ -21,10 +21,10 @@ pub struct PeerLoginSearch {
 /// The other hubs.
 #[async_trait]
 pub trait PeerHubs: Send + Sync {
-    /// Asks each for a login. Takes a few seconds at most.
+    /// Requests a login from each hub. Takes a few seconds at most.
     async fn find_login(&self, id: &SupportId) -> Vec<PeerAnswer>;
 
-    /// Asks each for the logins of a person. Takes a few seconds at most.
+    /// Requests the logins of a person from each hub. Takes a few seconds at most.
     async fn find_person(&self, search: &PeerLoginSearch) -> Vec<PeerAnswer>;
 }
 
@@ -36,7 +36,7 @@ pub struct PeerAnswer {
     pub answer: Result<LoginReport, String>,
 }
 
-/// What one hub knows of a login or of a person.
+/// Data of one hub about a login or a person.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LoginReport {
     /// Random name of the process, so that a hub that asks itself ignores the answer.

@@ -84,7 +84,7 @@ fn a_hub_that_can_not_hold_its_profile_is_refused() {
     }
 }
 
-/// Every setting with which an attack would work that the profile stops.
+/// Every setting that would allow an attack that the profile stops.
 #[test]
 fn a_file_that_contradicts_the_profile_is_refused_with_the_setting_and_its_correction() {
     let secret = "secrets = [{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]";

@@ -69,14 +69,14 @@ pub struct ServiceProviderEntry {
     pub service_provider: Arc<ServiceProvider>,
 }
 
-/// A data provider, likewise.
+/// A data provider: its checked file, and the form that the rest of the hub uses.
 #[derive(Debug)]
 pub struct DataProviderEntry {
     pub registered: RegisteredDataProvider,
     pub data_provider: Arc<DataProvider>,
 }
 
-/// A connector, likewise.
+/// A connector: its checked file, and the form that the rest of the hub uses.
 #[derive(Debug)]
 pub struct ConnectorEntry {
     pub configured: Arc<ConfiguredConnector>,

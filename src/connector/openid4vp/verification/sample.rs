@@ -1,7 +1,7 @@
 //! Verifies a sample of a presentation, for `passerelle check connector --sample`.
 //!
-//! A sample comes without the request that it answers, so what binds it to a request is verified as
-//! far as the sample names it. Nothing of this serves a login.
+//! A sample has no request, so its binding to a request is verified only as far as the sample
+//! states the values. Logins do not use this code.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use crate::protocol::json::parse_object;
 
 /// Longer than the age of any key binding: a sample may be old.
 const MAX_SAMPLE_AGE: Duration = Duration::from_secs(100 * 365 * 86_400);
-/// Says how a sample is written.
+/// Describes the format of a sample.
 const SAMPLE_FIX: &str = "write the presentation alone, or {\"presentation\": \"…\", \"nonce\": \"…\", \
                           \"client_id\": \"…\", \"response_uri\": \"…\", \"key_thumbprint\": \"…\"}";
 
@@ -100,7 +100,7 @@ impl PresentationSample {
         anchors: &TrustAnchors,
         now: Timestamp,
     ) -> Result<VerifiedCredential, PresentationError> {
-        // What is not given is what the holder signed.
+        // Values that the sample does not state are those that the holder signed.
         let signed = sd_jwt::read_claimed_binding(&self.presentation).unwrap_or_default();
         let client_id = self.client_id.as_deref().unwrap_or(&signed.audience);
         let response_uri = self.response_uri.as_deref().unwrap_or_default();
@@ -124,7 +124,7 @@ impl PresentationSample {
         verify_presentation(&self.presentation, &expected)
     }
 
-    /// Says what of the holder's signature was verified.
+    /// Reports which parts of the holder's signature were verified.
     fn report_holder(&self) -> CheckDiagnostic {
         if self.format() == CredentialFormat::MsoMdoc {
             return if self.names_request() {
