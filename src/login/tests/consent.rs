@@ -366,3 +366,26 @@ fn a_login_in_a_log_line_reveals_no_personal_data() {
         assert!(!printed.contains(secret), "{secret} in {printed}");
     }
 }
+
+/// A stolen store shows no hint about a user whose login has ended, and the code can't be linked to
+/// the nonce of its request.
+#[test]
+fn an_answered_login_keeps_no_hint_and_no_nonce() {
+    let hints =
+        [("login_hint", "angela@example.org"), ("nonce", "n-of-the-service-provider-0123456789")];
+    let texts = hints.map(|(_, value)| value);
+    let stored = |harness: &Harness| serde_json::to_string(&harness.stored).unwrap();
+
+    let mut granted = Harness::new(&hints);
+    granted.nodes = Nodes::One;
+    assert!(texts.iter().all(|text| stored(&granted).contains(text)));
+    granted.reach_granted();
+    let mut refused = Harness::new(&hints);
+    refused.reach_consenting();
+    let no = refused.no();
+    refused.send(no);
+    for harness in [&granted, &refused] {
+        assert!(harness.stored.is_completed());
+        assert!(texts.iter().all(|text| !stored(harness).contains(text)), "{}", stored(harness));
+    }
+}
