@@ -77,8 +77,8 @@ impl HubKeyDevices {
         }
     }
 
-    /// Starts the probes of the devices, by a key that signs tokens, else by one of assertions. A
-    /// device with decryption keys alone is not probed: its next call finds out.
+    /// Starts the probes of the devices by each key that now signs tokens or assertions. A device with
+    /// decryption keys alone is not probed: its next call finds out.
     pub(super) fn start_watch(
         &self,
         ring: &Arc<ArcSwap<Keyring>>,
@@ -88,13 +88,13 @@ impl HubKeyDevices {
         for OpenDevice { device, .. } in self.devices.iter() {
             let (device, ring, now) = (Arc::clone(device), Arc::clone(ring), now.clone());
             let (upstream, location) = (Arc::clone(upstream), device.location());
-            let probe_key = move || {
+            let probe_keys = move || {
                 let (ring, upstream, now) = (ring.load(), upstream.load(), now());
-                let mut keys = ring.current_keys(now).chain(upstream.assertion().current_keys(now));
-                let key = keys.find(|key| key.location() == location)?;
-                key.device_key().cloned()
+                let keys = ring.current_keys(now).chain(upstream.assertion().current_keys(now));
+                let keys = keys.filter(|key| key.location() == location);
+                keys.filter_map(|key| key.device_key().cloned()).collect()
             };
-            actix::spawn(async move { watch_device(device.as_ref(), probe_key).await });
+            actix::spawn(async move { watch_device(device.as_ref(), probe_keys).await });
         }
     }
 

@@ -233,24 +233,32 @@ impl<B: DeviceBackend> KeyDevice for GuardedKeyDevice<B> {
 }
 
 /// Probes a device for ever: rarely while it works, and until it works again.
-pub async fn watch_device(
-    device: &dyn KeyDevice,
-    probe_key: impl Fn() -> Option<DeviceSigningKey>,
-) {
+pub async fn watch_device(device: &dyn KeyDevice, probe_keys: impl Fn() -> Vec<DeviceSigningKey>) {
+    let mut failed_key = None;
     loop {
         let pause = if device.is_available() { IDLE_PROBE_INTERVAL } else { OPEN_DURATION };
-        if let Some(key) = probe_key() {
-            probe(device, &key).await;
-        }
+        failed_key = probe(device, probe_keys(), failed_key).await;
         sleep(pause).await;
     }
 }
 
-/// Signs with a key; several times until that succeeds or the circuit opens.
-async fn probe(device: &dyn KeyDevice, key: &DeviceSigningKey) {
-    while device.sign(key, b"passerelle").await.is_err() && device.is_available() {
-        sleep(REPEATED_PROBE_PAUSE).await;
+/// Signs with each key until one opens the circuit, and returns that key. A key that did so before is
+/// the first, so that another one does not close the circuit in between.
+async fn probe(
+    device: &dyn KeyDevice,
+    mut keys: Vec<DeviceSigningKey>,
+    failed_key: Option<DeviceKeyUri>,
+) -> Option<DeviceKeyUri> {
+    keys.sort_by_key(|key| Some(&key.uri) != failed_key.as_ref());
+    for key in keys {
+        while device.sign(&key, b"passerelle").await.is_err() {
+            if !device.is_available() {
+                return Some(key.uri);
+            }
+            sleep(REPEATED_PROBE_PAUSE).await;
+        }
     }
+    None
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Which outcomes of a call open and close the circuit.
 
+use josekit::jws::JwsSigner;
+
 use super::*;
 use crate::egress::circuit_breaker::FAILURES_TO_OPEN;
 use crate::env::Timestamp;
@@ -10,6 +12,25 @@ use crate::token::signing_key::{self, SigningKey};
 const MESSAGE: &[u8] = b"message";
 
 type Outcome = Result<Vec<u8>, KeyDeviceError>;
+
+/// Signs with two keys, of which one may be removed from the device.
+struct SigningBackend {
+    signer: Box<dyn JwsSigner>,
+    removed: Mutex<Option<DeviceKeyUri>>,
+}
+
+#[async_trait]
+impl DeviceBackend for SigningBackend {
+    async fn run(&self, operation: DeviceOperation) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
+        let DeviceOperation::Sign { key, message, .. } = operation else { panic!() };
+        if self.removed.lock().unwrap().as_ref() == Some(&key) {
+            return Err(KeyDeviceError::KeyMissing(key.to_string()));
+        }
+        Ok(Secret::new(self.signer.sign(&message).unwrap()))
+    }
+
+    fn close(&self, _: Duration) {}
+}
 
 /// Answers every call alike.
 struct ScriptedBackend(Mutex<Outcome>);
@@ -26,6 +47,7 @@ impl DeviceBackend for ScriptedBackend {
 struct Fixture {
     device: GuardedKeyDevice<ScriptedBackend>,
     key: DeviceSigningKey,
+    signer: Box<dyn JwsSigner>,
     /// What the key signs of [`MESSAGE`].
     signature: Vec<u8>,
 }
@@ -45,6 +67,7 @@ impl Fixture {
             device: GuardedKeyDevice::new(backend, KeyLocation::Pkcs11, limit, None),
             key: key.device_key().unwrap().clone(),
             signature: signer.sign(MESSAGE).unwrap(),
+            signer,
         }
     }
 
@@ -75,7 +98,7 @@ impl Fixture {
 
     /// Probes the device until it works or has failed, or for a minute.
     async fn watch_until(&self, is_available: bool) -> bool {
-        let watch = watch_device(&self.device, || Some(self.key.clone()));
+        let watch = watch_device(&self.device, || vec![self.key.clone()]);
         let reached = async {
             while self.is_available() != is_available {
                 sleep(Duration::from_millis(1)).await;
@@ -186,4 +209,33 @@ async fn the_probe_finds_a_device_that_signs_with_a_wrong_key() {
     fixture.set(Ok(fixture.signature.clone()));
     assert!(fixture.watch_until(false).await, "the circuit stays closed");
     assert!(!fixture.watch_until(true).await, "a wrong signature closes the circuit");
+}
+
+/// The other key of the token still signs.
+#[tokio::test(start_paused = true)]
+async fn the_probe_finds_one_removed_key_and_the_other_does_not_close_the_circuit() {
+    let Fixture { key: first, signer, .. } = Fixture::new();
+    let second = DeviceSigningKey {
+        uri: DeviceKeyUri::Pkcs11(Pkcs11Uri::from_id(vec![2])),
+        ..first.clone()
+    };
+    let backend = SigningBackend { signer, removed: Mutex::new(Some(second.uri.clone())) };
+    let device = GuardedKeyDevice::new(backend, KeyLocation::Pkcs11, Duration::from_secs(1), None);
+    let opened = async {
+        while device.is_available() {
+            sleep(Duration::from_millis(1)).await;
+        }
+        for _ in 0..60_000 {
+            sleep(Duration::from_millis(1)).await;
+            assert!(!device.is_available(), "the other key closed the circuit");
+        }
+        *device.backend.removed.lock().unwrap() = None;
+        while !device.is_available() {
+            sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::select! {
+        () = watch_device(&device, || vec![first.clone(), second.clone()]) => {}
+        reached = timeout(Duration::from_secs(300), opened) => reached.unwrap(),
+    }
 }

@@ -114,7 +114,7 @@ async fn recover(fixture: &Fixture, device: &Arc<Pkcs11Device>, ring: &crate::to
         }
     };
     tokio::select! {
-        () = watch_device(device.as_ref(), || Some(probe.clone())) => {}
+        () = watch_device(device.as_ref(), || vec![probe.clone()]) => {}
         () = works => {}
         () = tokio::time::sleep(Duration::from_secs(20)) => panic!("it does not recover"),
     }
@@ -248,7 +248,7 @@ async fn the_watch_finds_a_failed_token_before_a_login_does() {
         }
     };
     tokio::select! {
-        () = watch_device(fixture.device.as_ref(), || Some(probe.clone())) => {}
+        () = watch_device(fixture.device.as_ref(), || vec![probe.clone()]) => {}
         () = fails => {}
         () = tokio::time::sleep(Duration::from_secs(20)) => panic!("it is not found"),
     }
@@ -264,7 +264,7 @@ async fn a_wrong_pin_is_tried_once_so_that_the_token_does_not_lock() {
     open_circuit(&fixture, &device, &ring).await;
     let (key, _) = ring.states(fixture.now())[0];
     let probe = key.device_key().unwrap().clone();
-    let watch = watch_device(device.as_ref(), || Some(probe.clone()));
+    let watch = watch_device(device.as_ref(), || vec![probe.clone()]);
     tokio::time::timeout(Duration::from_secs(3), watch).await.unwrap_err();
     assert!(fixture.sign(&ring).await.is_err());
     assert_eq!(fixture.hsm.login_attempts(), before + 1);

@@ -129,7 +129,7 @@ impl Fixture {
             }
         };
         tokio::select! {
-            () = watch_device(self.device.as_ref(), || Some(probe.clone())) => {}
+            () = watch_device(self.device.as_ref(), || vec![probe.clone()]) => {}
             () = works => {}
             () = tokio::time::sleep(Duration::from_secs(20)) => panic!("it does not recover"),
         }
