@@ -3,7 +3,7 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { configure, freePorts, oidcConnector, program, random, text } from '../peers/harness.mjs';
+import { configure, freePorts, oidcConnector, program, random, tomlString } from '../peers/harness.mjs';
 import { ManagedProcess, waitUntil } from './managed-process.mjs';
 import { startRedis } from './redis.mjs';
 
@@ -85,8 +85,8 @@ export async function startCluster({ nodes = 3, programs = [program], settings =
   writeFileSync(main, `${readFileSync(main, 'utf8')}
 [store.redis]
 mode = "sentinel"
-primary = ${text(store.name)}
-nodes = [${store.sentinelPorts.map((sentinelPort) => text(`127.0.0.1:${sentinelPort}`)).join(', ')}]
+primary = ${tomlString(store.name)}
+nodes = [${store.sentinelPorts.map((sentinelPort) => tomlString(`127.0.0.1:${sentinelPort}`)).join(', ')}]
 encryption_keys = [{ file = "store.key" }]
 `);
   const hubs = folders.map((folder, index) => {

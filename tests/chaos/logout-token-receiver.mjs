@@ -1,7 +1,7 @@
 // The service provider's endpoint for logout tokens. It fails one call in three, each session at most twice, and records the
 // sessions whose logout token it accepted.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { serve, text } from '../peers/harness.mjs';
+import { startServer, tomlString } from '../peers/harness.mjs';
 
 const sidOf = (token) => JSON.parse(Buffer.from(token.split('.')[1], 'base64url')).sid;
 
@@ -14,7 +14,7 @@ export async function startLogoutTokenReceiver() {
   // A third failure would delay the next attempt beyond MAX_DELIVERY_MS: the hub triples its delay each time.
   const failures = new Map();
   const counts = { calls: 0, duplicates: 0 };
-  const server = await serve(async (request, response) => {
+  const server = await startServer(async (request, response) => {
     const chunks = [];
     for await (const chunk of request) chunks.push(chunk);
     const sid = sidOf(new URLSearchParams(Buffer.concat(chunks).toString()).get('logout_token'));
@@ -27,7 +27,7 @@ export async function startLogoutTokenReceiver() {
   });
   return {
     counts,
-    extra: `backchannel_logout_uri = ${text(`http://127.0.0.1:${server.port}/backchannel-logout`)}\ninternal_hosts = ["127.0.0.1"]`,
+    extra: `backchannel_logout_uri = ${tomlString(`http://127.0.0.1:${server.port}/backchannel-logout`)}\ninternal_hosts = ["127.0.0.1"]`,
     /** Expects a logout token for a session whose logout the hub has just acknowledged. */
     expect: ({ idToken, from, at }) => expected.set(sidOf(idToken), { from, at }),
     /** Waits for the expected logout tokens, and reports each session whose token does not arrive. */

@@ -3,7 +3,7 @@
 // The users run in a worker, so that they don't delay the faults of chaos.mjs.
 import { parentPort, workerData } from 'node:worker_threads';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Browser, formsOf, random } from '../peers/harness.mjs';
+import { Browser, parseForms, random } from '../peers/harness.mjs';
 
 const { base, providerBase, sp, users, rate, real, seed, receivesLogoutTokens } = workerData;
 const issuer = `${base}/api/v2`;
@@ -67,13 +67,13 @@ async function signIn(browser, url, provider = 'sandbox') {
   for (let pages = 0; !page.stopped; pages += 1) {
     if (page.status !== 200 || pages > 8) throw new LoginLostError(`a page ${page.status} ${page.html.match(/Y\d{6}/)?.[0] ?? ''}`);
     const current = page.url;
-    const hasForm = (ending) => formsOf(page.html, current).some((form) => form.action.endsWith(ending));
+    const hasForm = (ending) => parseForms(page.html, current).some((form) => form.action.endsWith(ending));
     const options = { stopAt: sp.redirectUri };
     if (hasForm('/provider')) page = await browser.submit(page, { ...options, pick: (form) => form.action.endsWith('/provider'), values: { provider } });
     else if (hasForm('/consent')) page = await browser.submit(page, { ...options, pick: (form) => form.action.endsWith('/consent'), values: { answer: 'yes' } });
     else if (current.startsWith(providerBase)) page = await browser.submit(page, { ...options, values: { login: 'angela', password: 'any' } });
     else if (current.includes('/sandbox/')) page = await browser.submit(page, { ...options, values: { person: 'angela' } });
-    else if (formsOf(page.html, current).some((form) => form.method === 'GET' && /\/interaction\//.test(form.action))) page = await browser.submit(page, options);
+    else if (parseForms(page.html, current).some((form) => form.method === 'GET' && /\/interaction\//.test(form.action))) page = await browser.submit(page, options);
     else throw new LoginLostError(`a page without a known form: ${page.html.match(/<h1>(.*?)<\/h1>/)?.[1]} ${page.html.match(/Y\d{6}/)?.[0] ?? ''}`);
   }
   return new URL(page.url).searchParams;

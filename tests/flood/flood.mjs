@@ -11,7 +11,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { Browser, answerConsent, choose, freePorts, random, startHub } from '../peers/harness.mjs';
+import { Browser, answerConsent, chooseProvider, freePorts, random, startHub } from '../peers/harness.mjs';
 
 const { values } = parseArgs({ options: {
   rate: { type: 'string', default: '1000' }, seconds: { type: 'string', default: '20' }, logins: { type: 'string', default: '5' },
@@ -47,7 +47,7 @@ class TimedBrowser extends Browser {
 async function signIn() {
   const browser = new TimedBrowser();
   const parameters = { response_type: 'code', client_id: sp.id, redirect_uri: sp.redirectUri, scope: 'openid profile', acr_values: 'eidas1', state: random(32), nonce: random(32) };
-  const page = await choose(browser, await browser.open(`${hub.issuer}/authorize?${new URLSearchParams(parameters)}`), 'trial');
+  const page = await chooseProvider(browser, await browser.open(`${hub.issuer}/authorize?${new URLSearchParams(parameters)}`), 'trial');
   const consent = await browser.submit(page, { values: { person: 'angela', level: 'eidas1', method: 'pwd' } });
   const redirect = await answerConsent(browser, consent, 'yes', sp.redirectUri);
   const code = redirect.stopped && new URL(redirect.url).searchParams.get('code');

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Browser, answerConsent, choose, formsOf, root } from './harness.mjs';
+import { Browser, answerConsent, chooseProvider, parseForms, root } from './harness.mjs';
 
 let child, exited, folder, output = '';
 async function untilPrinted(pattern) {
@@ -41,8 +41,8 @@ async function signIn(serviceUrl, connector) {
   const browser = new RetryingBrowser();
   const start = await browser.open(serviceUrl);
   assert.match(start.html, /href="\/sign-in"/);
-  const person = await choose(browser, await browser.open(`${serviceUrl}sign-in`), connector);
-  const values = formsOf(person.html, person.url)[0].fields.some(([name]) => name === 'login') ? { login: 'angela', password: 'any' } : { person: 'angela' };
+  const person = await chooseProvider(browser, await browser.open(`${serviceUrl}sign-in`), connector);
+  const values = parseForms(person.html, person.url)[0].fields.some(([name]) => name === 'login') ? { login: 'angela', password: 'any' } : { person: 'angela' };
   const page = await answerConsent(browser, await browser.submit(person, { values }), 'yes');
   assert.equal(page.status, 200, page.html);
   assert.match(page.html, /<h1>Signed in<\/h1>/);

@@ -9,7 +9,7 @@ import net from 'node:net';
 import { readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { discover, redeem, request, startFederation, userinfo } from '../peers/federation.mjs';
+import { discoverHub, redeemCode, buildAuthorizationRequest, startFederation, fetchUserinfo } from '../peers/federation.mjs';
 import { Browser, random, signIn } from '../peers/harness.mjs';
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '900' }, rate: { type: 'string', default: '5' } } });
@@ -24,7 +24,7 @@ const federation = await startFederation('soak', {}, {
   publicListener: 'trusted_proxies = ["127.0.0.1/32"]\nclient_address_header = "x-forwarded-for"',
 });
 const { hub, sp } = federation;
-const client = await discover(hub, sp);
+const client = await discoverHub(hub, sp);
 const { host, port } = new URL(hub.base);
 
 const counts = {};
@@ -47,13 +47,13 @@ class RemoteBrowser extends Browser {
 /** Signs in, redeems the code and reads userinfo. */
 async function signInOnce() {
   const browser = new RemoteBrowser(`198.${18 + Math.floor(Math.random() * 2)}.${octet()}.${octet()}`);
-  const login = await request(client, sp);
+  const login = await buildAuthorizationRequest(client, sp);
   const redirect = new URL(await signIn(browser, login.url, { stopAt: sp.redirectUri }));
   const code = redirect.searchParams.get('code');
   if (!code) throw new Error(`no code: ${redirect.search}`);
-  const tokens = await redeem(hub, sp, { code, code_verifier: login.verifier });
+  const tokens = await redeemCode(hub, sp, { code, code_verifier: login.verifier });
   if (tokens.status !== 200) throw new Error(`token: ${tokens.status} ${JSON.stringify(tokens.body)}`);
-  const response = await userinfo(hub, tokens.body.access_token);
+  const response = await fetchUserinfo(hub, tokens.body.access_token);
   if (response.status !== 200) throw new Error(`userinfo: ${response.status}`);
   await response.text();
 }
@@ -86,7 +86,7 @@ const authorizePath = (more = {}) => `/api/v2/authorize?${new URLSearchParams({
 /** Begins a login and forges its callback: cookie and state are right, and the code is one that identity providers may fail on. */
 async function forgeCallback() {
   const browser = new RemoteBrowser(`203.0.113.${octet()}`);
-  const login = await request(client, sp);
+  const login = await buildAuthorizationRequest(client, sp);
   const choice = await browser.open(login.url);
   const csrf = choice.html.match(/name="csrf" value="([^"]+)"/)?.[1];
   if (!csrf) return;
