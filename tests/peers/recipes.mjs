@@ -1,5 +1,5 @@
-// What the tests of docs/recipes/ share. A test takes the files that a page shows, replaces addresses and secrets, and signs a
-// person in with the real product. Both ends are on loopback here, so that each connector's file gets `insecure_http` and `internal_hosts`.
+// Helpers of the tests of docs/recipes/. A test takes the files of a page, replaces addresses and secrets, and signs a user in with
+// the real product. Hub and product are on loopback, so each connector's file gets `insecure_http` and `internal_hosts`.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -14,9 +14,9 @@ import { startIdp } from './real-idp.mjs';
 export const HUB = 'https://login.example.org';
 export const APP = 'https://app.example.org';
 
-/** Builds and downloads that take minutes are part of a run only with RECIPES=all. */
+/** Whether the run includes builds and downloads that take minutes: RECIPES=all. */
 export const includesSlowRecipes = process.env.RECIPES === 'all';
-/** Where products are looked for, and what is downloaded or built is kept. */
+/** The folder for downloaded and built products. */
 export const productCache = path.join(process.env.CARGO_TARGET_DIR ?? path.join(root, 'target'), 'recipes');
 const folders = [process.env.RECIPE_PRODUCTS, productCache].filter(Boolean);
 
@@ -32,7 +32,7 @@ export function readRecipe(name) {
   };
 }
 
-/** `text` with each key of `pairs` replaced by its value; a key that does not occur is a fault of the page. */
+/** `text` with each key of `pairs` replaced by its value; fails if the page does not contain a key. */
 export function replaceAll(text, pairs) {
   return Object.entries(pairs).reduce((whole, [from, to]) => {
     assert.ok(whole.includes(from), `the page does not hold ${from}:\n${whole}`);
@@ -40,7 +40,7 @@ export function replaceAll(text, pairs) {
   }, text);
 }
 
-/** A connector's file as the page has it, for an identity provider on loopback. */
+/** Adds the settings for an identity provider on loopback to a connector's file. */
 export const allowLoopback = (text) => {
   assert.match(text, /^\[kind\.oidc\]$/m);
   return text.replace(/^\[kind\.oidc\]$/m, '[kind.oidc]\ninsecure_http = true\ninternal_hosts = ["localhost", "127.0.0.1"]');
@@ -50,7 +50,7 @@ const SETTINGS = 'identity_source = "provider"\nsubject = "provider"';
 const SERVICE = 'recipe-service';
 
 /**
- * A hub of ordinary identity providers, and a service provider (openid-client) to sign in with.
+ * Starts a hub for ordinary identity providers, with a service provider (openid-client).
  * ports: the hub's two · connectors: { id: text } · files: as for `configure`.
  */
 export async function startHubForIdp(name, { ports: [port, privatePort], connectors, files }) {
@@ -68,7 +68,7 @@ export async function startHubForIdp(name, { ports: [port, privatePort], connect
   return {
     ...hub,
     /**
-     * A whole login: `authenticate(browser, page)` fills in the identity provider's pages and returns the redirect back to the service.
+     * Performs a login: `authenticate(browser, page)` fills in the identity provider's pages and returns the redirect back to the service.
      * Returns { claims, person, idToken }, or { code } where `authenticate` never was asked for, because the browser came back at once.
      */
     async signIn(connector, authenticate, { browser = new Browser(), more = {} } = {}) {
@@ -91,7 +91,7 @@ export async function startHubForIdp(name, { ports: [port, privatePort], connect
   };
 }
 
-/** A hub with one service provider by the page's file, and a real identity provider; `files` holds the service provider's file. */
+/** Starts a hub with the service provider of a page, whose file is in `files`, and a real identity provider. */
 export async function startHubForSp(name, { files }) {
   const [port, privatePort, idpPort] = await freePorts(3);
   const idp = await startIdp({
@@ -109,25 +109,25 @@ export async function startHubForSp(name, { files }) {
   }
 }
 
-/** What that identity provider says of the person who signs in by `throughHub`. */
+/** Claims of the user who signs in by `throughHub`. */
 export const JANE = { name: 'Jane Marie Doe', email: 'jane@people.example', preferred_username: 'jane' };
 
-/** Ends the hub's session in a browser, and leaves all others: what an identity provider's own session does comes to light. */
+/** Deletes the hub's cookies in a browser. The session at the identity provider remains. */
 export function deleteHubCookies(browser) {
   for (const jar of browser.jar.values()) for (const name of jar.keys()) if (name.includes('passerelle')) jar.delete(name);
 }
 
-/** From the hub's choice page, as Jane, to the page that the service provider then shows, or to `stopAt`. */
+/** Signs Jane in from the hub's choice page. Returns the page of the service provider, or the redirect to `stopAt`. */
 export async function signInThroughHub(browser, choice, stopAt) {
   const login = await chooseProvider(browser, choice, 'real', stopAt);
   return browser.submit(login, { values: { login: 'jane', password: 'any' }, stopAt });
 }
 
-/** A logout from the service provider's address on, past that identity provider's own question. */
+/** Signs out from the service provider's address, and confirms at the identity provider. */
 export const signOutThroughHub = async (browser, address, stopAt) =>
   browser.submit(await browser.open(address, { stopAt }), { pick: (form) => form.action.includes('/session/end'), values: { logout: 'yes' }, stopAt });
 
-/** A folder of its own for a product's configuration; programs of Node.js in it find the packages of the tests. */
+/** Creates a folder for a product's configuration. Node.js programs in it find the packages of the tests. */
 export function createFolder(files) {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-recipe-'));
   symlinkSync(path.join(root, 'tests/peers/node_modules'), path.join(folder, 'node_modules'));
@@ -144,39 +144,39 @@ export function findProgram(program) {
   return places.map((place) => path.join(place, program)).find((file) => existsSync(file));
 }
 
-/** The reason to skip a test, or false: `program` is wanted, which `how` brings. */
+/** Returns the reason to skip a test that needs `program`, or false. `how` says how to install it. */
 export const skipWithout = (program, how) => (findProgram(program) ? false : `${program} is not there. ${how} Found on the PATH, or in the folder that RECIPE_PRODUCTS names.`);
 
-// The Go toolchain that is there, and no download of another one.
+// Uses the installed Go toolchain and downloads no other.
 export const goEnv = { ...process.env, GOTOOLCHAIN: 'local' };
-/** The reason to skip a test of a Go program, or false. */
+/** Returns the reason to skip a test of a Go program, or false. */
 export function skipWithoutGo() {
   const version = findProgram('go') && spawnSync(findProgram('go'), ['env', 'GOVERSION'], { encoding: 'utf8', env: goEnv }).stdout.match(/^go1\.(\d+)/)?.[1];
   return skipWithout('go', 'Install Go 1.26 or later.') || (Number(version) < 26 && `go is of version 1.${version}. Install Go 1.26 or later.`);
 }
 
-/** Runs a program to its end, not synchronously: { status, out, err }. */
+/** Runs a program to its end. Returns { status, out, err }. */
 export function runProgram(program, args, { input = '', ...options } = {}) {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
-  const said = { out: '', err: '' };
-  child.stdout.on('data', (chunk) => { said.out += chunk; });
-  child.stderr.on('data', (chunk) => { said.err += chunk; });
+  const output = { out: '', err: '' };
+  child.stdout.on('data', (chunk) => { output.out += chunk; });
+  child.stderr.on('data', (chunk) => { output.err += chunk; });
   child.stdin.on('error', () => {});
   child.stdin.end(input);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (status) => resolve({ status, ...said }));
+    child.once('close', (status) => resolve({ status, ...output }));
   });
 }
 
-/** What a finished program printed; one that failed is the test's failure. */
+/** Runs a program and returns its output. Fails if the program fails. */
 export async function runSuccessfully(program, args, options) {
   const { status, out, err } = await runProgram(program, args, options);
   assert.equal(status, 0, `${program} ${args.join(' ')}\n${out.slice(-4000)}\n${err.slice(-4000)}`);
   return out;
 }
 
-/** Starts a product and waits until `ready` (an address) answers. Its output is in the artifacts; stop() ends it with its children. */
+/** Starts a product and waits until `ready` (an address) answers. Saves its output in the artifacts. stop() ends it and its children. */
 export async function startProduct(name, program, args, { ready, seconds = 60, ...options }) {
   const log = createWriteStream(path.join(artifacts, `recipe-${name}.log`));
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, ...options });
@@ -209,7 +209,7 @@ export async function startProduct(name, program, args, { ready, seconds = 60, .
   return { stop, output: () => output };
 }
 
-/** Starts a program that prints lines and reads answers: line() is its next line, say() answers, failure() is what it printed as it failed. */
+/** Starts a program that prints lines and reads replies. line() returns its next line, say() sends a reply, failure() returns the errors of a program that failed. */
 export function startDialogue(program, args, options = {}) {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
   const stop = () => child.kill('SIGKILL');
@@ -240,7 +240,7 @@ export function startDialogue(program, args, options = {}) {
 export function springApplication(name, files = {}, from = path.join(root, 'tests/peers/recipes', name), mayBuild = includesSlowRecipes) {
   const own = ['pom.xml', 'src/main/java/app/Application.java'].map((file) => [file, readFileSync(path.join(from, file), 'utf8')]);
   const sources = { ...Object.fromEntries(own), ...files };
-  // Other sources, another folder: a jar is never older than the page.
+  // The folder's name depends on the sources, so a jar is never older than the page.
   const folder = path.join(productCache, `${name}-${sha256(JSON.stringify(sources)).toString('hex').slice(0, 12)}`);
   const jar = path.join(folder, `target/${name}.jar`);
   const skip = !findProgram('java') ? 'java is not there: install a JDK 17 or later.'
