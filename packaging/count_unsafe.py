@@ -2,8 +2,9 @@
 
     python3 packaging/count_unsafe.py [--all]
 
-Comments, strings, tests, benchmarks and examples are left out, code behind features or for other systems is not: it is an upper
-bound. Prints the sum and the crates with most; with --all every crate. docs/security/dependencies.md has the figures with their date.
+The count is an upper bound: it excludes comments, strings, tests, benchmarks and examples, but includes code behind features and for
+other systems. Prints the sum and the crates with the highest counts, with --all every crate. docs/security/dependencies.md has the
+figures and their date.
 """
 
 import json
@@ -12,9 +13,9 @@ import re
 import subprocess
 import sys
 
-LEFT_OUT = {"tests", "benches", "examples", "fuzz", "target"}
-# Comments, raw strings, strings, characters: what may hold the word without being code.
-NOISE = re.compile(
+EXCLUDED_FOLDERS = {"tests", "benches", "examples", "fuzz", "target"}
+# Comments, raw strings, strings and characters, which may contain the word `unsafe`.
+NON_CODE = re.compile(
     r"""//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/|b?r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?'(?:\\.[^']*|[^'\\])'""", re.DOTALL
 )
 UNSAFE = re.compile(r"\bunsafe\s+(?:\{|fn\b|impl\b|trait\b|extern\b)")
@@ -34,8 +35,8 @@ nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
 root = metadata["resolve"]["root"]
 
 
-def linked():
-    """The crates of the program: dependencies of the kind `normal`, and theirs; no crates that only build it, and no macros."""
+def linked_crates():
+    """Returns the crates that are linked into the program: direct and indirect dependencies, without build dependencies and macros."""
     found, waiting = set(), [root]
     while waiting:
         identifier = waiting.pop()
@@ -48,13 +49,13 @@ def linked():
     return found
 
 
-def count(package):
+def count_unsafe(package):
     folder = pathlib.Path(package["manifest_path"]).parent
-    files = (file for file in folder.rglob("*.rs") if not LEFT_OUT & set(file.relative_to(folder).parts))
-    return sum(len(UNSAFE.findall(NOISE.sub(" ", file.read_text(encoding="utf-8", errors="replace")))) for file in files)
+    files = (file for file in folder.rglob("*.rs") if not EXCLUDED_FOLDERS & set(file.relative_to(folder).parts))
+    return sum(len(UNSAFE.findall(NON_CODE.sub(" ", file.read_text(encoding="utf-8", errors="replace")))) for file in files)
 
 
-counts = sorted(((count(packages[identifier]), packages[identifier]) for identifier in linked()), key=lambda pair: (-pair[0], pair[1]["name"]))
+counts = sorted(((count_unsafe(packages[identifier]), packages[identifier]) for identifier in linked_crates()), key=lambda pair: (-pair[0], pair[1]["name"]))
 own = next(number for number, package in counts if package["id"] == root)
 print(f"{sum(number for number, _ in counts)} in {len(counts)} crates; {sum(not number for number, _ in counts)} crates have none; passerelle has {own}")
 for number, package in counts if "--all" in sys.argv else counts[:12]:

@@ -28,18 +28,18 @@ def digest(data):
     return hashlib.sha256(data).hexdigest()
 
 
-def add(data, media_type):
+def add_blob(data, media_type):
     """Stores a blob and returns its descriptor."""
     (blobs / digest(data)).write_bytes(data)
     return {"mediaType": media_type, "digest": f"sha256:{digest(data)}", "size": len(data)}
 
 
 def add_json(value, media_type):
-    return add(json.dumps(value, separators=(",", ":"), sort_keys=True).encode(), media_type)
+    return add_blob(json.dumps(value, separators=(",", ":"), sort_keys=True).encode(), media_type)
 
 
 plain = layer_file.read_bytes()
-layer = add(gzip.compress(plain, 9, mtime=0), "application/vnd.oci.image.layer.v1.tar+gzip")
+layer = add_blob(gzip.compress(plain, 9, mtime=0), "application/vnd.oci.image.layer.v1.tar+gzip")
 config = add_json(
     {
         "created": created,

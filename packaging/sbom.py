@@ -1,5 +1,5 @@
-"""Prints the software bill of materials as CycloneDX 1.5, from `cargo metadata`: every crate that is built into the program,
-or that builds it, and what depends on what. Crates of tests only are left out."""
+"""Prints the software bill of materials as CycloneDX 1.5, from `cargo metadata`: the crates of the program, their build
+dependencies, and the dependencies between them. Crates that only tests need are not included."""
 
 import json
 import os
@@ -26,8 +26,8 @@ with open("Cargo.lock", encoding="utf-8") as lock:
 checksums = {(b["name"].strip('"'), b["version"].strip('"')): b["checksum"].strip('"') for b in blocks if "checksum" in b}
 
 
-def needed(identifier):
-    """The crates that one depends on, other than for its tests."""
+def dependencies(identifier):
+    """Returns the crates that a crate depends on, without those of its tests."""
     return [d["pkg"] for d in nodes[identifier]["deps"] if any(kind["kind"] != "dev" for kind in d["dep_kinds"])]
 
 
@@ -37,7 +37,7 @@ def reference(identifier):
 
 def component(identifier):
     package = packages[identifier]
-    described = {
+    entry = {
         "type": "application" if identifier == root else "library",
         "bom-ref": reference(identifier),
         "name": package["name"],
@@ -45,10 +45,10 @@ def component(identifier):
         "purl": reference(identifier),
     }
     if package["license"]:
-        described["licenses"] = [{"expression": package["license"].replace("/", " OR ")}]
+        entry["licenses"] = [{"expression": package["license"].replace("/", " OR ")}]
     if checksum := checksums.get((package["name"], package["version"])):
-        described["hashes"] = [{"alg": "SHA-256", "content": checksum}]
-    return described
+        entry["hashes"] = [{"alg": "SHA-256", "content": checksum}]
+    return entry
 
 
 reached, waiting = set(), [root]
@@ -56,7 +56,7 @@ while waiting:
     identifier = waiting.pop()
     if identifier not in reached:
         reached.add(identifier)
-        waiting += needed(identifier)
+        waiting += dependencies(identifier)
 ordered = sorted(reached, key=reference)
 bom = {
     "bomFormat": "CycloneDX",
@@ -68,7 +68,7 @@ bom = {
     },
     "components": [component(identifier) for identifier in ordered if identifier != root],
     "dependencies": [
-        {"ref": reference(identifier), "dependsOn": sorted({reference(other) for other in needed(identifier)})}
+        {"ref": reference(identifier), "dependsOn": sorted({reference(other) for other in dependencies(identifier)})}
         for identifier in ordered
     ],
 }

@@ -1,36 +1,37 @@
-// A Redis as docs/redis.md advises it: a primary with two replicas, three Sentinels, and a network between them and everybody
-// else that can be held up.
+// The Redis of the run, as docs/redis.md recommends it: a primary with two replicas, and three Sentinels. Hubs, Sentinels and the
+// other servers reach each server through its own proxy; a suspended proxy interrupts the network to that server.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { freePorts } from '../peers/harness.mjs';
-import { Actor, until } from './actor.mjs';
+import { ManagedProcess, waitUntil } from './managed-process.mjs';
 
-const NAME = 'hubs';
+const PRIMARY_NAME = 'hubs';
 const SENTINELS = 3;
 const SERVERS = 3;
 
-/** One command of the Redis protocol, on a connection of its own; the answer as it stands on the wire. */
-const redis = (port, ...words) => new Promise((resolve, reject) => {
+/** Sends one command on a new connection. Returns the response as the Redis protocol encodes it. */
+const sendCommand = (port, ...words) => new Promise((resolve, reject) => {
   const socket = connect(port, '127.0.0.1');
-  let answer = '';
-  socket.setTimeout(2000, () => socket.destroy(new Error('no answer')));
+  let response = '';
+  socket.setTimeout(2000, () => socket.destroy(new Error('no response')));
   socket.on('connect', () => socket.write(`${words.join(' ')}\r\n`));
-  // A Sentinel knows no QUIT: the answer is over when nothing more of it comes.
-  let over;
+  // A Sentinel has no QUIT: the response ends when no data arrives for 30 ms.
+  let idleTimer;
   socket.on('data', (data) => {
-    answer += data;
-    clearTimeout(over);
-    over = setTimeout(() => socket.destroy(), 30);
+    response += data;
+    clearTimeout(idleTimer);
+    idleTimer = setTimeout(() => socket.destroy(), 30);
   });
   socket.on('error', reject);
-  socket.on('close', () => { clearTimeout(over); resolve(answer); });
+  socket.on('close', () => { clearTimeout(idleTimer); resolve(response); });
 });
-const ask = (port, ...words) => redis(port, ...words).catch(() => '');
+/** Like `sendCommand`, but returns an empty response if the server is unreachable. */
+const query = (port, ...words) => sendCommand(port, ...words).catch(() => '');
 
-/** The way to one server, for hubs, Sentinels and the other servers alike: who holds it parts the server from all of them. */
-function way(folder, port, to) {
-  const file = path.join(folder, `way-${port}.cfg`);
+/** Creates the proxy between one server and all its clients: hubs, Sentinels and the other servers. */
+function createProxy(folder, port, serverPort) {
+  const file = path.join(folder, `proxy-${port}.cfg`);
   writeFileSync(file, `global
   maxconn 2000
 defaults
@@ -40,80 +41,84 @@ defaults
   timeout server 1h
 listen redis
   bind 127.0.0.1:${port}
-  server redis 127.0.0.1:${to}
+  server redis 127.0.0.1:${serverPort}
 `);
-  return new Actor(`way-${port}`, 'haproxy', ['-db', '-f', file]);
+  return new ManagedProcess(`proxy-${port}`, 'haproxy', ['-db', '-f', file]);
 }
 
-/** Servers are named by the port of the way to them, as they announce it. */
+/** Starts the servers and the Sentinels. A server is named by the port of its proxy, which it announces as its own. */
 export async function startRedis(folder) {
   const ports = await freePorts(2 * SERVERS + SENTINELS);
-  const watching = ports.splice(0, SENTINELS);
-  const pairs = Array.from({ length: SERVERS }, (_, index) => ports.slice(2 * index, 2 * index + 2));
-  const first = pairs[0][0];
-  const servers = new Map(pairs.map(([port, own], index) => {
+  const sentinelPorts = ports.splice(0, SENTINELS);
+  const portPairs = Array.from({ length: SERVERS }, (_, index) => ports.slice(2 * index, 2 * index + 2));
+  const first = portPairs[0][0];
+  const servers = new Map(portPairs.map(([port, serverPort], index) => {
     const dir = path.join(folder, `redis-${port}`);
     mkdirSync(dir);
-    const server = new Actor(`redis-${port}`, 'redis-server', [
-      '--port', own, '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec',
+    const server = new ManagedProcess(`redis-${port}`, 'redis-server', [
+      '--port', serverPort, '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec',
       '--maxmemory-policy', 'noeviction', '--repl-diskless-sync-delay', 0, '--replica-announce-ip', '127.0.0.1', '--replica-announce-port', port,
       '--min-replicas-to-write', 1, '--min-replicas-max-lag', 2, ...(index ? ['--replicaof', '127.0.0.1', first] : []),
     ]);
-    return [port, Object.assign(server, { port: own, way: way(folder, port, own) })];
+    return [port, Object.assign(server, { port: serverPort, proxy: createProxy(folder, port, serverPort) })];
   }));
-  const guards = watching.map((port) => {
+  const sentinels = sentinelPorts.map((port) => {
     const file = path.join(folder, `sentinel-${port}.conf`);
-    writeFileSync(file, `port ${port}\nbind 127.0.0.1\ndir ${folder}\nsentinel monitor ${NAME} 127.0.0.1 ${first} 2
-sentinel down-after-milliseconds ${NAME} 1500\nsentinel failover-timeout ${NAME} 6000\nsentinel parallel-syncs ${NAME} 1\n`);
-    return new Actor(`sentinel-${port}`, 'redis-server', [file, '--sentinel']);
+    writeFileSync(file, `port ${port}\nbind 127.0.0.1\ndir ${folder}\nsentinel monitor ${PRIMARY_NAME} 127.0.0.1 ${first} 2
+sentinel down-after-milliseconds ${PRIMARY_NAME} 1500\nsentinel failover-timeout ${PRIMARY_NAME} 6000\nsentinel parallel-syncs ${PRIMARY_NAME} 1\n`);
+    return new ManagedProcess(`sentinel-${port}`, 'redis-server', [file, '--sentinel']);
   });
-  for (const server of servers.values()) { server.start(); server.way.start(); }
-  const about = (port) => (servers.has(port) ? ask(servers.get(port).port, 'INFO', 'replication') : '');
-  const online = (text) => (text.match(/state=online/g) ?? []).length;
-  await until('redis', async () => online(await about(first)) === SERVERS - 1);
-  guards.forEach((guard) => guard.start());
+  for (const server of servers.values()) { server.start(); server.proxy.start(); }
+  const replicationInfo = (port) => (servers.has(port) ? query(servers.get(port).port, 'INFO', 'replication') : '');
+  const countOnlineReplicas = (info) => (info.match(/state=online/g) ?? []).length;
+  await waitUntil('redis', async () => countOnlineReplicas(await replicationInfo(first)) === SERVERS - 1);
+  sentinels.forEach((sentinel) => sentinel.start());
   const primary = async () => {
-    // The first Sentinel may itself be slow to hear of it: what two of them say counts.
-    const answers = await Promise.all(watching.map(async (port) => {
-      const answer = await ask(port, 'SENTINEL', 'get-master-addr-by-name', NAME);
-      return Number(answer.match(/\$\d+\r\n(\d{2,5})\r\n/)?.[1] ?? 0);
+    // One Sentinel may not know of a failover yet: two of them must name the same primary.
+    const named = await Promise.all(sentinelPorts.map(async (port) => {
+      const response = await query(port, 'SENTINEL', 'get-master-addr-by-name', PRIMARY_NAME);
+      return Number(response.match(/\$\d+\r\n(\d{2,5})\r\n/)?.[1] ?? 0);
     }));
-    return answers.find((port, index) => port && answers.indexOf(port) !== index) ?? 0;
+    return named.find((port, index) => port && named.indexOf(port) !== index) ?? 0;
   };
-  const settled = async () => {
-    const text = await about(await primary());
-    return /role:master/.test(text) && online(text) === SERVERS - 1;
+  const hasAllReplicas = async () => {
+    const info = await replicationInfo(await primary());
+    return /role:master/.test(info) && countOnlineReplicas(info) === SERVERS - 1;
   };
-  await until('sentinels', async () => {
-    const known = await Promise.all(watching.map((port) => Promise.all([ask(port, 'SENTINEL', 'sentinels', NAME), ask(port, 'SENTINEL', 'replicas', NAME)])));
-    const seen = (answer) => (answer.match(/runid/g) ?? []).length;
-    return known.every(([others, replicas]) => seen(others) >= SENTINELS - 1 && seen(replicas) >= SERVERS - 1) && settled();
+  await waitUntil('sentinels', async () => {
+    const responses = await Promise.all(sentinelPorts.map((port) => Promise.all([query(port, 'SENTINEL', 'sentinels', PRIMARY_NAME), query(port, 'SENTINEL', 'replicas', PRIMARY_NAME)])));
+    const count = (response) => (response.match(/runid/g) ?? []).length;
+    return responses.every(([others, replicas]) => count(others) >= SENTINELS - 1 && count(replicas) >= SERVERS - 1) && hasAllReplicas();
   });
   return {
-    name: NAME,
-    sentinels: watching,
+    name: PRIMARY_NAME,
+    sentinelPorts,
     servers,
-    guards,
+    sentinels,
+    /** Returns the name of the primary, 0 while fewer than two Sentinels agree. */
     primary,
-    /** The primary has all its replicas: whatever was parted has come back. */
-    settled: () => until('a primary with its replicas', settled, 120),
-    /** Until the Sentinels name another one. */
-    moved: (from) => until('a failover', async () => ![0, from].includes(await primary()), 120),
-    /** As docs/redis.md has it for maintenance: nothing more is written, the replicas have all, and then they change places. */
-    async failover(from, prepared = true) {
-      if (!prepared) { await ask(watching[0], 'SENTINEL', 'failover', NAME); return undefined; }
-      const { port } = servers.get(from);
-      await ask(port, 'CLIENT', 'PAUSE', '20000', 'WRITE');
-      await until('the replicas', async () => {
-        const text = await about(from);
-        const end = Number(text.match(/master_repl_offset:(\d+)/)?.[1]);
-        const offsets = [...text.matchAll(/state=online,offset=(\d+)/g)].map(([, offset]) => Number(offset));
+    /** Waits until all replicas are connected to the primary. */
+    waitUntilReplicated: () => waitUntil('a primary with its replicas', hasAllReplicas, 120),
+    /** Waits until the Sentinels name another primary than `old`. */
+    waitUntilReplaced: (old) => waitUntil('a failover', async () => ![0, old].includes(await primary()), 120),
+    /**
+     * Orders a failover. If it is `prepared`, as docs/redis.md describes for maintenance, the primary first holds writes back
+     * until its replicas have all data. The returned function ends the pause after the failover: the old primary refuses the writes.
+     */
+    async failover(old, prepared = true) {
+      if (!prepared) { await query(sentinelPorts[0], 'SENTINEL', 'failover', PRIMARY_NAME); return undefined; }
+      const { port } = servers.get(old);
+      await query(port, 'CLIENT', 'PAUSE', '20000', 'WRITE');
+      await waitUntil('the replicas', async () => {
+        const info = await replicationInfo(old);
+        const end = Number(info.match(/master_repl_offset:(\d+)/)?.[1]);
+        const offsets = [...info.matchAll(/state=online,offset=(\d+)/g)].map(([, offset]) => Number(offset));
         return offsets.length > 0 && offsets.every((offset) => offset >= end);
       });
-      await ask(watching[0], 'SENTINEL', 'failover', NAME);
-      // What is held there is refused when no server replicates it any more; the Sentinels can turn it into a replica then.
-      return () => until('the old primary is left', async () => online(await about(from)) === 0).then(() => ask(port, 'CLIENT', 'UNPAUSE'));
+      await query(sentinelPorts[0], 'SENTINEL', 'failover', PRIMARY_NAME);
+      // Without replicas the old primary refuses the paused writes (min-replicas-to-write). The Sentinels make it a replica after that.
+      return () => waitUntil('the replicas leave the old primary', async () => countOnlineReplicas(await replicationInfo(old)) === 0).then(() => query(port, 'CLIENT', 'UNPAUSE'));
     },
-    stop: () => Promise.all([...guards, ...[...servers.values()].flatMap((server) => [server, server.way])].map((actor) => actor.end('SIGKILL'))),
+    stop: () => Promise.all([...sentinels, ...[...servers.values()].flatMap((server) => [server, server.proxy])].map((process) => process.stop('SIGKILL'))),
   };
 }

@@ -1,24 +1,25 @@
-// The cost of attacks at a fixed rate, and what honest logins of other networks notice: docs/limits.md, "What a stranger can consume".
+// Measures the cost of attacks at a fixed rate, and their effect on honest logins from other networks: docs/limits.md, "What a
+// stranger can consume".
 //
 //   node tests/flood/flood.mjs [--rate 1000] [--seconds 20] [--logins 5] [--networks many|one] [--p99 50] [--only TEXT]
 //
-// HUB_BIN names the program; measure a `dist` build. For each kind of attack it prints a row of the table: CPU, memory, log, audit
-// log, metric series, logins held, and the times of honest requests. Fails if an honest login fails, or if the 99th percentile of
+// HUB_BIN names the program; measure a `dist` build. The output is a table with a row for each attack: CPU, memory, log, audit log,
+// metric series, stored logins, and the times of honest requests. The run fails if an honest login fails, or if the 99th percentile of
 // the honest requests is above --p99 milliseconds.
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { Browser, answerConsent, choose, freePorts, random, startHub } from '../peers/harness.mjs';
+import { Browser, answerConsent, chooseProvider, freePorts, random, startHub } from '../peers/harness.mjs';
 
 const { values } = parseArgs({ options: {
   rate: { type: 'string', default: '1000' }, seconds: { type: 'string', default: '20' }, logins: { type: 'string', default: '5' },
   networks: { type: 'string', default: 'many' }, p99: { type: 'string', default: '50' }, only: { type: 'string', default: '' },
 } });
 const [rate, seconds, loginRate, maxP99] = [values.rate, values.seconds, values.logins, values.p99].map(Number);
-/** Clock ticks of /proc/PID/stat in a second. */
-const TICKS = 100;
+/** Clock ticks a second in /proc/PID/stat (USER_HZ). */
+const TICKS_PER_SECOND = 100;
 
 const [port, privatePort] = await freePorts(2);
 const sp = { id: 'alpha', secret: random(32), redirectUri: `http://localhost:${port}/sp/callback` };
@@ -30,7 +31,7 @@ const hub = await startHub('flood', {
   publicListener: 'trusted_proxies = ["127.0.0.1/32"]\nclient_address_header = "x-forwarded-for"',
 });
 
-/** A browser of an honest network that measures its requests. */
+/** A browser from an honest network that measures the time of its requests. */
 class TimedBrowser extends Browser {
   static times = [];
   address = `198.18.${Math.floor(Math.random() * 250)}.${Math.floor(Math.random() * 250)}`;
@@ -45,27 +46,27 @@ class TimedBrowser extends Browser {
 
 async function signIn() {
   const browser = new TimedBrowser();
-  const asked = { response_type: 'code', client_id: sp.id, redirect_uri: sp.redirectUri, scope: 'openid profile', acr_values: 'eidas1', state: random(32), nonce: random(32) };
-  const page = await choose(browser, await browser.open(`${hub.issuer}/authorize?${new URLSearchParams(asked)}`), 'trial');
+  const parameters = { response_type: 'code', client_id: sp.id, redirect_uri: sp.redirectUri, scope: 'openid profile', acr_values: 'eidas1', state: random(32), nonce: random(32) };
+  const page = await chooseProvider(browser, await browser.open(`${hub.issuer}/authorize?${new URLSearchParams(parameters)}`), 'trial');
   const consent = await browser.submit(page, { values: { person: 'angela', level: 'eidas1', method: 'pwd' } });
-  const back = await answerConsent(browser, consent, 'yes', sp.redirectUri);
-  const code = back.stopped && new URL(back.url).searchParams.get('code');
-  if (!code) throw new Error(`no code: ${back.status} ${back.html?.slice(0, 500)}`);
+  const redirect = await answerConsent(browser, consent, 'yes', sp.redirectUri);
+  const code = redirect.stopped && new URL(redirect.url).searchParams.get('code');
+  if (!code) throw new Error(`no code: ${redirect.status} ${redirect.html?.slice(0, 500)}`);
   const start = performance.now();
   const form = { grant_type: 'authorization_code', code, redirect_uri: sp.redirectUri, client_id: sp.id, client_secret: sp.secret };
-  const answer = await fetch(`${hub.issuer}/token`, { method: 'POST', body: new URLSearchParams(form), headers: { 'x-forwarded-for': browser.address } });
-  if (answer.status !== 200) throw new Error(`token: ${answer.status} ${await answer.text()}`);
-  await answer.text();
+  const response = await fetch(`${hub.issuer}/token`, { method: 'POST', body: new URLSearchParams(form), headers: { 'x-forwarded-for': browser.address } });
+  if (response.status !== 200) throw new Error(`token: ${response.status} ${await response.text()}`);
+  await response.text();
   TimedBrowser.times.push(performance.now() - start);
 }
 
-/** What the hub has used so far. */
-async function usage() {
+/** Returns the resource usage of the hub. */
+async function readUsage() {
   const stat = readFileSync(`/proc/${hub.pid}/stat`, 'utf8').split(') ')[1].split(' ');
   const text = await (await fetch(`${hub.privateBase}/metrics`)).text();
   const folder = path.join(hub.folder, 'audit');
   return {
-    cpu: (Number(stat[11]) + Number(stat[12])) / TICKS,
+    cpu: (Number(stat[11]) + Number(stat[12])) / TICKS_PER_SECOND,
     rss: Number(readFileSync(`/proc/${hub.pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)[1]) / 1024,
     log: hub.log().length,
     audit: readdirSync(folder).reduce((sum, name) => sum + statSync(path.join(folder, name)).size, 0),
@@ -75,16 +76,16 @@ async function usage() {
 }
 
 const percentile = (times, share) => times.toSorted((a, b) => a - b)[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
-const attacker = (kind) => new Promise((resolve, reject) => {
-  const worker = new Worker(new URL('./attacker.mjs', import.meta.url), { workerData: { port, host: `localhost:${port}`, rate, seconds, kind, sp, networks: values.networks } });
+const runAttack = (kind) => new Promise((resolve, reject) => {
+  const worker = new Worker(new URL('./attack-worker.mjs', import.meta.url), { workerData: { port, host: `localhost:${port}`, rate, seconds, kind, sp, networks: values.networks } });
   worker.once('message', resolve).once('error', reject);
 });
 
-/** Honest logins for `seconds`, beside the attack if there is one; returns a row of the table. */
+/** Sends honest logins for `seconds`, during the attack if `kind` is not null. Prints a row of the table. */
 async function measure(kind) {
   TimedBrowser.times = [];
-  const before = await usage();
-  const attack = kind && attacker(kind);
+  const before = await readUsage();
+  const attack = kind && runAttack(kind);
   const [logins, failures, start] = [[], [], performance.now()];
   while (performance.now() - start < seconds * 1000) {
     logins.push(signIn().catch((error) => failures.push(error.message)));
@@ -92,11 +93,11 @@ async function measure(kind) {
   }
   await Promise.all(logins);
   const { sent = 0, failed = 0, status = {} } = await attack ?? {};
-  const [after, times] = [await usage(), TimedBrowser.times];
-  const per = (name, digits = 0) => (sent ? ((after[name] - before[name]) / sent).toFixed(digits) : '–');
+  const [after, times] = [await readUsage(), TimedBrowser.times];
+  const perRequest = (name, digits = 0) => (sent ? ((after[name] - before[name]) / sent).toFixed(digits) : '–');
   const p99 = percentile(times, 0.99);
   const statuses = Object.entries(status).map(([code, count]) => `${code}: ${count}`).join(', ');
-  console.log(`| ${kind ?? 'none'} | ${Math.round(sent / seconds)} (${statuses}${failed ? `, failed: ${failed}` : ''}) | ${((after.cpu - before.cpu) / seconds * 100).toFixed(0)} % | ${sent ? (per('cpu', 6) * 1e6).toFixed(0) : '–'} | ${(after.rss - before.rss).toFixed(0)} | ${per('log')} | ${per('audit')} | ${after.series - before.series} | ${after.logins - before.logins} | ${percentile(times, 0.5).toFixed(1)} | ${p99.toFixed(1)} | ${logins.length - failures.length} of ${logins.length} |`);
+  console.log(`| ${kind ?? 'none'} | ${Math.round(sent / seconds)} (${statuses}${failed ? `, failed: ${failed}` : ''}) | ${((after.cpu - before.cpu) / seconds * 100).toFixed(0)} % | ${sent ? (perRequest('cpu', 6) * 1e6).toFixed(0) : '–'} | ${(after.rss - before.rss).toFixed(0)} | ${perRequest('log')} | ${perRequest('audit')} | ${after.series - before.series} | ${after.logins - before.logins} | ${percentile(times, 0.5).toFixed(1)} | ${p99.toFixed(1)} | ${logins.length - failures.length} of ${logins.length} |`);
   for (const failure of failures.slice(0, 3)) console.error(failure);
   return { kind, p99, failures: failures.length };
 }
@@ -106,7 +107,7 @@ try {
   await signIn();
   console.log('| attack | requests/s (answers) | CPU of the hub | µs CPU each | MB more | log bytes each | audit bytes each | series more | logins more | honest p50 ms | honest p99 ms | honest logins |');
   console.log('|---|---|---|---|---|---|---|---|---|---|---|---|');
-  const kinds = (await attacker(null)).filter((kind) => kind.includes(values.only));
+  const kinds = (await runAttack(null)).filter((kind) => kind.includes(values.only));
   for (const kind of [null, ...kinds]) rows.push(await measure(kind));
 } finally {
   await hub.stop();

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
-import { Browser, artifacts, choose, freePorts, oidcConnector, program, random, startDemo, startHub } from './harness.mjs';
+import { Browser, artifacts, chooseProvider, freePorts, oidcConnector, program, random, startDemo, startHub } from './harness.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
@@ -251,7 +251,7 @@ test('the demo is enough to try the three tasks, as docs/operating.md has them',
     const user = new Browser();
     const service = await user.open(demo.url);
     const choice = await user.submit(service, { pick: (form) => form.method === 'POST' });
-    const sandbox = await choose(user, choice, choice.html.match(/name="provider" value="([^"]+)"/)[1]);
+    const sandbox = await chooseProvider(user, choice, choice.html.match(/name="provider" value="([^"]+)"/)[1]);
     // The identity provider of the demo is a hub of its own, with one sandbox.
     const failed = await user.submit(sandbox, { values: { failure: 'unknown-person' } });
     const no = /\/consent$/.test(failed.url) ? await user.submit(failed, { pick: (form) => /consent$/.test(form.action), values: { answer: 'yes' } }) : failed;

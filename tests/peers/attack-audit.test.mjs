@@ -1,4 +1,4 @@
-// The audit log of a real hub, rewritten and cut while the hub is down, by an attacker who can write the file and can't sign.
+// Attack: while the hub is down, an attacker who can write the audit log but can't sign rewrites or truncates it.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -26,7 +26,7 @@ async function start(name) {
     state: random(32), nonce: random(32),
   })}`, { redirect: 'manual' });
   const lines = () => readFileSync(file, 'utf8').split('\n').filter(Boolean);
-  /** Events of logins, until some are in the file. */
+  /** Starts logins until the file contains their events. */
   const work = async () => {
     const before = lines().length;
     for (let tries = 0; lines().length < before + 4; tries += 1) {

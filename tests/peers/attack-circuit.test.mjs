@@ -1,11 +1,11 @@
-// A stranger tries to shut an identity provider for everybody, with callbacks that its database, its size limit or its
-// firewall answers with an error; and real outages, which must be found all the same. The hub's probes are real here, so
-// that some of this takes seconds; deadlines are generous.
+// Attack: a stranger tries to disable an identity provider for all users, with callbacks that its database, its size limit or its
+// firewall answers with an error. Real outages must still be detected. The hub's probes are real, so some tests take seconds;
+// deadlines are generous.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
-import { discover, request, startFederation } from './federation.mjs';
-import { Browser, IDP_CLIENT, IDP_SECRET, choose, signIn } from './harness.mjs';
+import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, chooseProvider, signIn } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 const HTML_403 = { status: 403, body: '<html>Request blocked by the firewall</html>' };
@@ -13,7 +13,7 @@ const STATUS_500 = { status: 500, body: 'invalid byte sequence for encoding "UTF
 
 let fed, client, idp, isDown = false;
 const codes = [];
-/** What stands before many a token endpoint. */
+/** A response of a web application firewall in front of a token endpoint. */
 function firewall({ code = '' }) {
   codes.push(code);
   if (isDown || code.includes('\0')) return STATUS_500;
@@ -23,18 +23,18 @@ function firewall({ code = '' }) {
 before(async () => {
   fed = await startFederation('hub-circuit', {}, { firewall });
   idp = fed.idp;
-  client = await discover(fed.hub, fed.sp);
+  client = await discoverHub(fed.hub, fed.sp);
 });
 after(async () => { await fed?.hub.stop(); await idp?.close(); });
 
 async function logIn() {
-  const asked = await request(client, fed.sp);
-  const back = await signIn(new Browser(), asked.url, { stopAt: fed.sp.redirectUri });
-  return oidc.authorizationCodeGrant(client, new URL(back), { pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce });
+  const authorization = await buildAuthorizationRequest(client, fed.sp);
+  const redirect = await signIn(new Browser(), authorization.url, { stopAt: fed.sp.redirectUri });
+  return oidc.authorizationCodeGrant(client, new URL(redirect), { pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce });
 }
 const metrics = async () => (await fetch(`${fed.hub.privateBase}/metrics`)).text();
 const circuit = async () => (await metrics()).match(/passerelle_connector_circuit_state\{connector="real",state="(\w+)"\} 1/)?.[1];
-const isOffered = async () => (await new Browser().open((await request(client, fed.sp)).url)).html.includes('value="real"');
+const isOffered = async () => (await new Browser().open((await buildAuthorizationRequest(client, fed.sp)).url)).html.includes('value="real"');
 const readyz = async () => (await fetch(`${fed.hub.privateBase}/readyz`)).text();
 async function seconds(condition, what, limit) {
   const began = performance.now();
@@ -44,10 +44,10 @@ async function seconds(condition, what, limit) {
   }
   assert.fail(`${what} did not happen within ${limit} s; the circuit is ${await circuit()}`);
 }
-/** A callback with this code, by a browser with its own cookie and state. */
+/** Sends a callback with this code, from a browser with the right cookie and state. */
 async function callBack(code) {
   const browser = new Browser();
-  const away = await choose(browser, await browser.open((await request(client, fed.sp)).url), 'real', fed.idp.issuer);
+  const away = await chooseProvider(browser, await browser.open((await buildAuthorizationRequest(client, fed.sp)).url), 'real', fed.idp.issuer);
   const state = new URL(away.url).searchParams.get('state');
   const page = await browser.open(`${fed.hub.issuer}/callback/real?${new URLSearchParams({ code, state, iss: fed.idp.issuer })}`);
   return { browser, away, page };
@@ -65,9 +65,9 @@ test('callbacks with codes that make an identity provider answer 500, 413 or 403
   }
   assert.deepEqual(codes.filter((code) => code.includes('\0') || code.length > 4096), [], 'such a code reached the identity provider');
   assert.ok(codes.filter((code) => code.includes('<')).length >= 5, 'the firewall was not met');
-  // And go on with it.
+  // The user continues the same login.
   for (let n = 0; n < 20; n += 1) await callBack(`<script>${n}`);
-  // The hub's own look at the token endpoint comes within seconds, and finds it working.
+  // The hub probes the token endpoint within seconds and finds that it works.
   await seconds(async () => /operation="login_probe",outcome="ok"\} [1-9]/.test(await metrics()), 'the probe of the token endpoint', 30);
   assert.equal(await circuit(), 'closed');
   assert.ok(await isOffered(), 'it is greyed for everybody');

@@ -1,5 +1,5 @@
-// Clients that hold connections: slow heads, unread bodies, unread answers, more sockets than the
-// hub has descriptors, and bytes that are not HTTP. docs/limits.md, "Connections".
+// Attacks by clients that hold connections: slow heads, unread bodies, unread responses, more sockets than the hub has
+// descriptors, and bytes that are not HTTP. docs/limits.md, "Connections".
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -39,7 +39,7 @@ after(async () => {
 const head = (method, target, ...fields) => [`${method} ${target} HTTP/1.1`, `Host: localhost:${port}`, ...fields, '', ''].join(LINE);
 const GET = () => head('GET', JWKS);
 
-/** A connection; `text()` is what has come, `closed` settles with it once the hub has closed. */
+/** Opens a connection. `text()` returns what the hub has sent; `closed` resolves to it when the hub closes the connection. */
 async function connect() {
   const socket = net.connect(port, '127.0.0.1');
   await once(socket, 'connect');
@@ -47,7 +47,7 @@ async function connect() {
   socket.on('data', (data) => { text += data; });
   socket.on('error', () => {});
   let isClosed = false;
-  // Not `once`, which rejects where the hub resets the connection.
+  // `once` would reject if the hub resets the connection.
   const closed = new Promise((resolve) => { socket.on('close', () => { isClosed = true; resolve(text); }); });
   socket.on('end', () => socket.destroy());
   return { socket, closed, get isClosed() { return isClosed; }, text: () => text };
@@ -67,7 +67,7 @@ const metric = async (name) => {
   return sum.reduce((all, value) => all + value, 0);
 };
 const answers = (text) => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((found) => Number(found[1]));
-/** One byte a second, until the hub has closed. */
+/** Sends one byte a second until the hub closes the connection. */
 async function drip(connection, bytes) {
   let sent = 0;
   for (const byte of bytes) {
@@ -150,11 +150,11 @@ test('fifty clients that pipeline 2,000 requests each and never read hold less t
     await once(socket, 'connect');
     socket.on('error', () => {});
     socket.pause();
-    // The shortest request with the largest answer: a page.
+    // The shortest request with the largest response: a page.
     socket.write(head('GET', '/n').repeat(2000));
     return socket;
   }));
-  // What the hub holds at its peak, while it can't write.
+  // The maximum memory of the hub while it can't write.
   let most = 0, requests = 0;
   for (let look = 0; look < 20; look += 1) {
     await sleep(250);
@@ -176,7 +176,7 @@ test('1,100 sockets against 1,024 descriptors leave the probes reachable, and ne
   const open = await metric('process_open_fds');
   t.diagnostic(`${open} of ${DESCRIPTORS} descriptors are open`);
   assert.ok(open > 500 && open < DESCRIPTORS - 100, `${open} descriptors are open`);
-  // A person comes while all of them are there.
+  // A user connects while all of them are open.
   for (let visitor = 0; visitor < 20; visitor += 1) {
     const connection = await connect();
     connection.socket.write(head('GET', JWKS, 'Connection: close'));

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { SignJWT, exportJWK, generateKeyPair } from 'jose';
-import { Browser, IDP_CLIENT, IDP_SECRET, choose, freePorts, program, random, startHub, text } from './harness.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, chooseProvider, freePorts, program, random, startHub, tomlString } from './harness.mjs';
 
 const SCOPES = ['openid', 'profile', 'email'];
 // The test's browser takes any certificate; the hub, which is another process, does not.
@@ -95,8 +95,8 @@ const connector = (issuer, { head = '', kind = '' } = {}) => `name = { en = "Com
 levels = { lowest = "eidas1", highest = "eidas1" }
 ${head}
 [kind.oidc]
-issuer = ${text(issuer)}
-client_id = ${text(IDP_CLIENT)}
+issuer = ${tomlString(issuer)}
+client_id = ${tomlString(IDP_CLIENT)}
 scopes = ["openid", "profile", "email"]
 internal_hosts = ["localhost"]
 ${kind}
@@ -105,8 +105,8 @@ const oauth2 = (issuer, ca) => `name = { en = "OAuth alone" }
 levels = { lowest = "eidas1", highest = "eidas1" }
 assumed_level = "eidas1"
 [kind.oauth2]
-issuer = ${text(issuer)}
-client_id = ${text(IDP_CLIENT)}
+issuer = ${tomlString(issuer)}
+client_id = ${tomlString(IDP_CLIENT)}
 client_secret = { file = "idp.secret" }
 subject_claim = "sub"
 auth_time = "callback"
@@ -172,7 +172,7 @@ const authorize = (more = {}) => `${hub.issuer}/authorize?${new URLSearchParams(
 
 async function signIn(id, more) {
   const browser = new Browser();
-  return choose(browser, await browser.open(authorize(more)), id, sp.redirectUri);
+  return chooseProvider(browser, await browser.open(authorize(more)), id, sp.redirectUri);
 }
 
 /** What the operator reads of a login that has failed: the log's line, and the event on the login's page and in its JSON. */

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { Browser, freePorts, oidcConnector, random, raw, sha256, startHub } from './harness.mjs';
+import { Browser, freePorts, oidcConnector, random, sendRawRequest, sha256, startHub } from './harness.mjs';
 
 /** Longest Cookie header that a common ingress accepts: one of nginx's large_client_header_buffers. */
 const INGRESS = 8 * 1024;
@@ -38,7 +38,7 @@ const authorizeUrl = () => `${hub.issuer}/authorize?${new URLSearchParams({
 })}`;
 const cli = (...args) => spawnSync('redis-cli', ['-p', String(storePort), ...args], { encoding: 'utf8' }).stdout;
 
-/** What the hub has sent to the server about logins while `act` ran: the commands by MONITOR, and the round trips by the hub's own count. */
+/** Returns what the hub sent to the Redis server about logins during `act`: the commands by MONITOR, the round trips by the hub's metric. */
 async function watched(act) {
   const monitor = spawn('redis-cli', ['-p', String(storePort), 'MONITOR'], { stdio: ['ignore', 'pipe', 'ignore'] });
   let seen = '';
@@ -61,7 +61,7 @@ const roundTrips = async () => {
 };
 const bytesOf = (answer) => answer.rawHeaders.join('').length + answer.text.length;
 
-/** A login cookie that the hub could have set itself, of a login that there is none of. */
+/** A well-formed login cookie of a login that does not exist. */
 function forged() {
   const value = random(32);
   return `passerelle-login-${sha256(value).toString('base64url').slice(0, 12)}=${value}`;
@@ -73,7 +73,7 @@ test('5,000 forged login cookies cost no more store calls than one, and no large
   assert.equal(choice.status, 200, choice.html.slice(0, 500));
   const [[name, value]] = browser.cookies(choice.url);
   const own = `${name}=${value}`;
-  const alone = await watched(() => raw(choice.url, { headers: { cookie: own } }));
+  const alone = await watched(() => sendRawRequest(choice.url, { headers: { cookie: own } }));
   assert.equal(alone.value.status, 200);
   assert.equal(alone.trips, 1, 'the login itself');
 
@@ -82,8 +82,8 @@ test('5,000 forged login cookies cost no more store calls than one, and no large
     'as short as can be, as was found': Array.from({ length: 5000 }, (_, n) => `passerelle-login-${n}=`),
   };
   for (const [what, jar] of Object.entries(jars)) {
-    // The login's own cookie is the oldest: it comes first all the same.
-    const { value: answer, trips, commands } = await watched(() => raw(choice.url, { headers: { cookie: [own, ...jar].join('; ') } }));
+    // The cookie of the login is the oldest, and still comes first.
+    const { value: answer, trips, commands } = await watched(() => sendRawRequest(choice.url, { headers: { cookie: [own, ...jar].join('; ') } }));
     assert.equal(answer.status, 200, `${what}: ${answer.status} ${answer.text.slice(0, 300)}`);
     const expired = (answer.headers['set-cookie'] ?? []).length;
     console.log(`# ${what}: ${[own, ...jar].join('; ').length} bytes sent, ${trips} round trips, ${commands.length} commands, ${expired} cookies expired, ${bytesOf(answer)} bytes answered`);
@@ -93,9 +93,9 @@ test('5,000 forged login cookies cost no more store calls than one, and no large
     assert.ok(bytesOf(answer) < bytesOf(alone.value) + 4096, `${what}: ${bytesOf(answer)} bytes`);
   }
 
-  // At the callback, where nothing names a login.
+  // At the callback, whose address names no login.
   const jar = jars['as many as the limit on headers lets through, each well formed'];
-  const back = await watched(() => raw(`${hub.issuer}/callback/real?code=x&state=${random(32)}`, { headers: { cookie: jar.join('; ') } }));
+  const back = await watched(() => sendRawRequest(`${hub.issuer}/callback/real?code=x&state=${random(32)}`, { headers: { cookie: jar.join('; ') } }));
   assert.equal(back.value.status, 403, back.value.text.slice(0, 300));
   assert.ok(back.trips <= 1 && back.commands.length <= 16, `${back.trips} round trips, ${back.commands.length} reads`);
 });

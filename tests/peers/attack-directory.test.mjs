@@ -5,9 +5,9 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
 import { ACCOUNT, BASE, PASSWORD, startDirectory } from './directory.mjs';
-import { Browser, choose, freePorts, random, startHub } from './harness.mjs';
+import { Browser, chooseProvider, freePorts, random, startHub } from './harness.mjs';
 
-/** A browser behind this address, as the load balancer in front of the hub writes it. */
+/** A browser with this client address, which the load balancer in front of the hub states. */
 class BrowserAt extends Browser {
   constructor(address) {
     super();
@@ -57,10 +57,10 @@ after(async () => { await hub?.stop(); await directory?.stop(); });
 
 const authorize = () => oidc.buildAuthorizationUrl(client, { redirect_uri: sp.redirectUri, scope: 'openid', prompt: 'login' }).href;
 
-/** What one try from this address is answered with; a `stopped` page is a login. */
+/** Returns the response to one attempt from this address. A `stopped` page is a successful login. */
 async function tryFrom(address, username, password) {
   const browser = new BrowserAt(address);
-  const page = await choose(browser, await browser.open(authorize()), 'town', sp.redirectUri);
+  const page = await chooseProvider(browser, await browser.open(authorize()), 'town', sp.redirectUri);
   return browser.submit(page, { values: { username, password }, stopAt: sp.redirectUri });
 }
 

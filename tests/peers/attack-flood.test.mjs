@@ -1,10 +1,10 @@
-// Attack: one network begins logins whose pages are never fetched, as small as can be and as large as can be, until the room for logins
-// is short. Bounds: what the network gets of the room, and that every newcomer of another network is admitted.
+// Attack: one network begins logins whose pages are never fetched, as small as can be and as large as can be, until the capacity for logins
+// is nearly used up. Bounds: the network's share of the capacity, and that every user from another network is admitted.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { freePorts, oidcConnector, random, raw, startHub } from './harness.mjs';
+import { freePorts, oidcConnector, random, sendRawRequest, startHub } from './harness.mjs';
 
-/** Room for so many logins and bytes: small, so that the flood is short. The proportions are those of any size. */
+/** The capacity in logins and bytes: small, so that the flood is short. The limits are proportional to it. */
 const LOGINS = 2000;
 const BYTES = 8_000_000;
 
@@ -26,7 +26,7 @@ after(() => hub?.stop());
 const small = () => new URLSearchParams({
   response_type: 'code', client_id: sp.id, redirect_uri: sp.redirectUri, scope: 'openid', acr_values: 'eidas1', state: random(32), nonce: random(32),
 });
-/** With everything that an authorization request may carry, as long as it may be. */
+/** An authorization request with all parameters at their maximum length. */
 const maximal = () => {
   const asked = small();
   const claims = { id_token: Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`claim_${n}`, null])) };
@@ -36,7 +36,7 @@ const maximal = () => {
   })) asked.set(name, value);
   return asked;
 };
-const begin = (asked, from) => raw(`${hub.issuer}/authorize?${asked}`, { headers: { 'x-forwarded-for': from } });
+const begin = (asked, from) => sendRawRequest(`${hub.issuer}/authorize?${asked}`, { headers: { 'x-forwarded-for': from } });
 const metric = async (pattern) => Number((await (await fetch(`${hub.privateBase}/metrics`)).text()).match(pattern)?.[1] ?? 0);
 const held = () => metric(/^passerelle_store_pool_records\{pool="logins"\} (\d+)$/m);
 

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import * as oidc from 'openid-client';
-import { IDP_CLIENT, IDP_SECRET, Browser, choose, configure, freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
+import { IDP_CLIENT, IDP_SECRET, Browser, chooseProvider, configure, freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 let hub, idp, port;
@@ -35,7 +35,7 @@ before(async () => {
 });
 after(async () => { await hub?.stop(); await idp?.close(); });
 
-/** The `sub` of this person at this service provider. */
+/** Returns the `sub` of this person at this service provider. */
 async function subject(sp, login) {
   const client = await oidc.discovery(
     new URL(`${hub.issuer}/.well-known/openid-configuration`), sp.id, undefined, oidc.ClientSecretPost(sp.secret),
@@ -44,7 +44,7 @@ async function subject(sp, login) {
   const browser = new Browser();
   const url = oidc.buildAuthorizationUrl(client, { redirect_uri: sp.redirectUri, scope: 'openid profile', state: random(16) });
   const choice = await browser.open(url.href, { stopAt: sp.redirectUri });
-  const upstream = await choose(browser, choice, 'real');
+  const upstream = await chooseProvider(browser, choice, 'real');
   const back = await browser.submit(upstream, { values: { login }, stopAt: sp.redirectUri });
   const form = { grant_type: 'authorization_code', client_id: sp.id, client_secret: sp.secret, redirect_uri: sp.redirectUri, code: new URL(back.url).searchParams.get('code') };
   const answer = await fetch(`${hub.issuer}/token`, { method: 'POST', body: new URLSearchParams(form) });

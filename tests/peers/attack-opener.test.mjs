@@ -5,8 +5,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
-import { discover, request, startFederation } from './federation.mjs';
-import { serve } from './harness.mjs';
+import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
+import { startServer } from './harness.mjs';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const skip = existsSync(executablePath) ? false : `no browser at ${executablePath}; set CHROMIUM`;
@@ -16,8 +16,8 @@ let federation, client, browser, site;
 before(async () => {
   if (skip) return;
   federation = await startFederation('hub-opener');
-  client = await discover(federation.hub, federation.sp);
-  site = await serve((asked, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>site</title><h1>A site</h1>'));
+  client = await discoverHub(federation.hub, federation.sp);
+  site = await startServer((asked, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>site</title><h1>A site</h1>'));
   browser = await chromium.launch({ executablePath, args: FLAGS });
 });
 after(async () => {
@@ -26,7 +26,7 @@ after(async () => {
   await federation?.stop();
 });
 
-/** Opens `address` from the site in a pop-up; returns the pop-up, and what the site can tell of it. */
+/** Opens `address` from the site in a pop-up; returns the pop-up, and what the site can observe of it. */
 async function open(address, prepare = async () => {}) {
   const context = await browser.newContext({ locale: 'en-GB' });
   await prepare(context);
@@ -41,8 +41,8 @@ async function open(address, prepare = async () => {}) {
 }
 
 test("a service provider's pop-up keeps its opener through the login's pages", { skip }, async () => {
-  const asked = await request(client, federation.sp);
-  const { context, popup, sees, seen } = await open(String(asked.url));
+  const authorization = await buildAuthorizationRequest(client, federation.sp);
+  const { context, popup, sees, seen } = await open(String(authorization.url));
   assert.ok(popup.url().includes('/interaction/'), popup.url());
   assert.deepEqual([await sees(), await seen()], [true, true], 'choice page');
   // A refusal of the authorization request is a page of the login too.

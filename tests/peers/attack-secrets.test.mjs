@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { freePorts, oidcConnector, program, random, serve, startDemo, startHub, text } from './harness.mjs';
+import { freePorts, oidcConnector, program, random, startServer, startDemo, startHub, tomlString } from './harness.mjs';
 
 const OTHERS_SECRET = `secret-of-another-connector-${random(24)}`;
 const ENVIRONMENT = { HUB_BEARER: `variable-of-the-hub-${random(24)}`, CONNECTOR_OTHER__SECRET: `variable-of-another-${random(24)}` };
@@ -13,7 +13,7 @@ Object.assign(process.env, ENVIRONMENT);
 /** An attacker's identity provider, which keeps every byte that it is sent. */
 async function startAttacker() {
   const received = [];
-  const server = await serve(async (request, response) => {
+  const server = await startServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
     received.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)} ${decodeURIComponent(body)}`);
@@ -77,7 +77,7 @@ const link = (target) => (folder) => {
 const ATTACKS = [
   ['the subject key by file', '{ file = "subject.key" }'],
   ['the admin token by file', '{ file = "admin.token" }'],
-  ['the admin token by its whole path', (folder) => `{ file = ${text(path.join(folder, 'admin.token'))} }`],
+  ['the admin token by its whole path', (folder) => `{ file = ${tomlString(path.join(folder, 'admin.token'))} }`],
   ['another connector’s secret by file', '{ file = "secrets/connectors/other/client.secret" }'],
   ['another connector’s secret by ..', '{ file = "secrets/connectors/evil/../other/client.secret" }'],
   ['the subject key by ..', '{ file = "secrets/connectors/evil/../../../subject.key" }'],

@@ -2,21 +2,21 @@
 // providers whose answers carry no usable one.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { discover, request, startFederation } from './federation.mjs';
-import { Browser, answerConsent, formsOf, random } from './harness.mjs';
+import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
+import { Browser, answerConsent, parseForms, random } from './harness.mjs';
 
 let federation, client;
 before(async () => {
   federation = await startFederation('hub-attack-state');
-  client = await discover(federation.hub, federation.sp);
+  client = await discoverHub(federation.hub, federation.sp);
 });
 after(() => federation?.stop());
 
 async function leave(browser = new Browser()) {
-  const asked = await request(client, federation.sp);
-  const choice = await browser.open(asked.url, { stopAt: federation.sp.redirectUri });
+  const authorization = await buildAuthorizationRequest(client, federation.sp);
+  const choice = await browser.open(authorization.url, { stopAt: federation.sp.redirectUri });
   // What the identity provider is sent: the redirect itself.
-  const form = formsOf(choice.html, choice.url).find((f) => f.buttons.some((b) => b.value === 'real'));
+  const form = parseForms(choice.html, choice.url).find((f) => f.buttons.some((b) => b.value === 'real'));
   const fields = new URLSearchParams([...form.fields, ['provider', 'real']]);
   const left = await browser.step(form.action, { method: 'POST', body: fields, headers: { 'content-type': 'application/x-www-form-urlencoded' } });
   assert.equal(left.status, 303);
@@ -70,7 +70,7 @@ test('three logins at once in one browser: each callback finds its own', async (
   for (let n = 0; n < 3; n += 1) logins.push(await leave(browser));
   for (const { left } of logins.toReversed()) {
     let page = await browser.open(left.location);
-    if (formsOf(page.html, page.url).some((f) => f.fields.some(([name]) => name === 'login') || /login/.test(f.action))) {
+    if (parseForms(page.html, page.url).some((f) => f.fields.some(([name]) => name === 'login') || /login/.test(f.action))) {
       page = await browser.submit(page, { values: { login: 'angela' } });
     }
     const back = await answerConsent(browser, page, 'yes', federation.sp.redirectUri);

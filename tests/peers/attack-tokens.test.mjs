@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { SignJWT, exportJWK, generateKeyPair } from 'jose';
-import { discover, redeem, request, startFederation, userinfo } from './federation.mjs';
-import { Browser, formsOf, random, signIn } from './harness.mjs';
+import { discoverHub, redeemCode, buildAuthorizationRequest, startFederation, fetchUserinfo } from './federation.mjs';
+import { Browser, parseForms, random, signIn } from './harness.mjs';
 
 const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const key = await generateKeyPair('ES256', { extractable: true });
@@ -44,18 +44,18 @@ test('an overheard assertion does not count again after the hub was killed, and 
 
 test('a client that found another\'s spent code ends nothing with it', async () => {
   const { hub, sp, other } = federation;
-  const client = await discover(hub, sp);
-  const asked = await request(client, sp);
-  const back = new URL(await signIn(new Browser(), asked.url, { stopAt: sp.redirectUri }));
-  const fields = { code: back.searchParams.get('code'), redirect_uri: sp.redirectUri, code_verifier: asked.verifier };
-  const { body: tokens } = await redeem(hub, sp, fields);
-  const lives = async () => (await userinfo(hub, tokens.access_token)).status === 200;
+  const client = await discoverHub(hub, sp);
+  const authorization = await buildAuthorizationRequest(client, sp);
+  const redirect = new URL(await signIn(new Browser(), authorization.url, { stopAt: sp.redirectUri }));
+  const fields = { code: redirect.searchParams.get('code'), redirect_uri: sp.redirectUri, code_verifier: authorization.verifier };
+  const { body: tokens } = await redeemCode(hub, sp, fields);
+  const lives = async () => (await fetchUserinfo(hub, tokens.access_token)).status === 200;
   for (let tries = 0; tries < 3; tries += 1) {
-    const refused = await redeem(hub, other, fields);
+    const refused = await redeemCode(hub, other, fields);
     assert.deepEqual([refused.status, refused.body.error], [400, 'invalid_grant']);
     assert.ok(await lives(), 'the token of the one that it was issued to');
   }
-  assert.equal((await redeem(hub, sp, fields)).status, 400);
+  assert.equal((await redeemCode(hub, sp, fields)).status, 400);
   assert.ok(!await lives(), 'its own client, twice: one of the two was a thief');
 });
 
@@ -68,7 +68,7 @@ test('Form Post plan: an unsigned request object is refused by form post, with t
     client_id: sps.plain.id, redirect_uri: sps.plain.redirectUri, response_type: 'code', scope: 'openid', request: object,
   })}`, { stopAt: sps.plain.redirectUri });
   assert.ok(!page.stopped, `it went by query: ${page.url}`);
-  const [form] = formsOf(page.html, page.url);
+  const [form] = parseForms(page.html, page.url);
   assert.deepEqual([form.method, form.action], ['POST', sps.plain.redirectUri]);
   const { error, state: returned } = Object.fromEntries(form.fields);
   assert.deepEqual([error, returned], ['request_not_supported', state]);

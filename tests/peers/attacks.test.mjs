@@ -1,8 +1,8 @@
 // What an attacker or a broken client sends, and the answers of sections 4 and 7 to it, on a real socket.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { discover, redeem, request, startFederation } from './federation.mjs';
-import { Browser, answerConsent, choose, formsOf, random, raw } from './harness.mjs';
+import { discoverHub, redeemCode, buildAuthorizationRequest, startFederation } from './federation.mjs';
+import { Browser, answerConsent, chooseProvider, parseForms, random, sendRawRequest } from './harness.mjs';
 
 const HTML = 'text/html;charset=UTF-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -11,19 +11,19 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 let federation, client;
 before(async () => {
   federation = await startFederation('hub-attacks');
-  client = await discover(federation.hub, federation.sp);
+  client = await discoverHub(federation.hub, federation.sp);
 });
 after(() => federation?.stop());
 
 const begin = async (more) => {
-  const [browser, asked] = [new Browser(), await request(client, federation.sp, more)];
-  const choice = await browser.open(asked.url, { stopAt: federation.sp.redirectUri });
-  return { browser, asked, choice };
+  const [browser, authorization] = [new Browser(), await buildAuthorizationRequest(client, federation.sp, more)];
+  const choice = await browser.open(authorization.url, { stopAt: federation.sp.redirectUri });
+  return { browser, asked: authorization, choice };
 };
 /** A login whose browser stands at the real identity provider's page. */
 async function leave() {
   const login = await begin();
-  const upstream = await choose(login.browser, login.choice, 'real');
+  const upstream = await chooseProvider(login.browser, login.choice, 'real');
   return { ...login, upstream };
 }
 /** Ends the login that `leave` began: the proof that nothing disturbed it. */
@@ -66,7 +66,7 @@ test('a replayed callback gives no second code', async () => {
   const back = await answerConsent(login.browser, first, 'yes', federation.sp.redirectUri);
   assert.ok(back.stopped);
   const code = new URL(back.url).searchParams.get('code');
-  assert.equal((await redeem(federation.hub, federation.sp, { code, code_verifier: login.asked.verifier })).status, 200);
+  assert.equal((await redeemCode(federation.hub, federation.sp, { code, code_verifier: login.asked.verifier })).status, 200);
   const late = await login.browser.open(callback, { stopAt: federation.sp.redirectUri });
   assert.ok(!late.stopped || !new URL(late.url).searchParams.has('code'), 'a second code');
 });
@@ -90,14 +90,14 @@ test('a callback at another connector, or from another issuer (mix-up), is refus
   assert.ok(!page.stopped && page.status >= 400);
   callback.searchParams.set('iss', 'https://attacker.example');
   const mixed = await login.browser.open(callback.href, { stopAt: federation.sp.redirectUri });
-  assert.ok(!mixed.stopped && !formsOf(mixed.html, mixed.url).some((f) => f.action.endsWith('/consent')), 'the login went on');
+  assert.ok(!mixed.stopped && !parseForms(mixed.html, mixed.url).some((f) => f.action.endsWith('/consent')), 'the login went on');
 });
 
 test('R117: another login\'s interaction hash opens nothing', async () => {
   const [mine, other] = [await begin(), await begin()];
   const stolen = await mine.browser.open(other.choice.url);
   assert.ok(stolen.status >= 400 && stolen.status < 500, String(stolen.status));
-  const [form] = formsOf(mine.choice.html, mine.choice.url).filter((f) => f.action.endsWith('/provider'));
+  const [form] = parseForms(mine.choice.html, mine.choice.url).filter((f) => f.action.endsWith('/provider'));
   const body = new URLSearchParams([...form.fields, ['provider', 'real']]);
   const crossed = await mine.browser.step(`${other.choice.url}/provider`, { method: 'POST', body, headers: FORM });
   assert.ok(crossed.status >= 400 && crossed.status < 500, String(crossed.status));
@@ -109,10 +109,10 @@ test('R117: another login\'s interaction hash opens nothing', async () => {
 
 test('Y47: a form without its token, or with another\'s, or from another site, is refused; the login goes on', async () => {
   const { browser, choice } = await begin();
-  const form = formsOf(choice.html, choice.url).find((f) => f.action.endsWith('/provider'));
+  const form = parseForms(choice.html, choice.url).find((f) => f.action.endsWith('/provider'));
   const token = Object.fromEntries(form.fields).csrf;
   assert.ok(token);
-  const foreign = formsOf((await begin()).choice.html, choice.url).find((f) => f.action.endsWith('/provider')).fields;
+  const foreign = parseForms((await begin()).choice.html, choice.url).find((f) => f.action.endsWith('/provider')).fields;
   const send = (fields, headers = {}) => browser.step(form.action, { method: 'POST', body: new URLSearchParams(fields), headers: { ...FORM, ...headers } });
   assertPage(await send([['provider', 'real']]), 403, 'Y470001');
   assertPage(await send([...foreign, ['provider', 'real']]), 403, 'Y470002');
@@ -127,7 +127,7 @@ test('Y47: a form without its token, or with another\'s, or from another site, i
 test('a consent sent twice at once gives one code', async () => {
   const login = await leave();
   const consent = await login.browser.submit(login.upstream, { values: { login: 'angela' } });
-  const form = formsOf(consent.html, consent.url).find((f) => f.action.endsWith('/consent'));
+  const form = parseForms(consent.html, consent.url).find((f) => f.action.endsWith('/consent'));
   const body = new URLSearchParams([...form.fields, ['answer', 'yes']]).toString();
   const answers = await Promise.all(Array.from({ length: 5 }, () => login.browser.step(form.action, { method: 'POST', body, headers: FORM })));
   const codes = answers.filter((a) => a.location?.startsWith(federation.sp.redirectUri)).map((a) => new URL(a.location).searchParams.get('code'));
@@ -138,7 +138,7 @@ test('a consent sent twice at once gives one code', async () => {
 test('an unknown Host is answered 421 before anything else', async () => {
   for (const path of ['/api/v2/jwks', '/api/v2/authorize', '/nowhere']) {
     for (const host of ['attacker.example', 'localhost.attacker.example', 'localhost:1']) {
-      assert.equal((await raw(federation.hub.base + path, { headers: { host } })).status, 421, `${host} ${path}`);
+      assert.equal((await sendRawRequest(federation.hub.base + path, { headers: { host } })).status, 421, `${host} ${path}`);
     }
   }
 });
@@ -148,14 +148,14 @@ test('an oversized body is answered 413, in the endpoint\'s own type', async () 
   const headers = { ...FORM, 'content-length': body.length };
   const types = { '/token': JSON_TYPE, '/authorize': HTML };
   for (const [path, type] of Object.entries(types)) {
-    const answer = await raw(federation.hub.issuer + path, { method: 'POST', headers, body });
+    const answer = await sendRawRequest(federation.hub.issuer + path, { method: 'POST', headers, body });
     assert.equal(answer.status, 413, path);
     assert.equal(answer.headers['content-type'], type, path);
   }
 });
 
 test('R119 R221: a malformed authorization request is a 400 page, never a redirect', async () => {
-  const { url } = await request(client, federation.sp);
+  const { url } = await buildAuthorizationRequest(client, federation.sp);
   const address = url.split('?')[0];
   const spoil = {
     'client_id missing': (q) => q.delete('client_id'),
@@ -190,14 +190,14 @@ test('R119 R221: a malformed authorization request is a 400 page, never a redire
 });
 
 test('R112 R113: state and nonce of 22 characters do by GET, not by POST', async () => {
-  const { url } = await request(client, federation.sp, { state: 'x'.repeat(22), nonce: 'y'.repeat(22) });
+  const { url } = await buildAuthorizationRequest(client, federation.sp, { state: 'x'.repeat(22), nonce: 'y'.repeat(22) });
   assert.equal((await new Browser().step(url)).status, 303);
   const [address, body] = url.split('?');
   assertPage(await new Browser().step(address, { method: 'POST', body, headers: FORM }), 400, 'Y000400');
 });
 
 test('R120: POST authorize in another type, or with a query, is the 400 page', async () => {
-  const { url } = await request(client, federation.sp);
+  const { url } = await buildAuthorizationRequest(client, federation.sp);
   const [address, body] = url.split('?');
   for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x']) {
     assertPage(await new Browser().step(address, { method: 'POST', body, headers: { 'content-type': type } }), 400, 'Y000400');
@@ -223,8 +223,8 @@ test('R118 R130: an error of a valid request travels by redirect', async () => {
     [{ registration: '{}' }, 'registration_not_supported'],
   ];
   for (const [change, error] of table) {
-    const asked = await request(client, federation.sp);
-    const url = new URL(asked.url);
+    const authorization = await buildAuthorizationRequest(client, federation.sp);
+    const url = new URL(authorization.url);
     for (const [name, value] of Object.entries(change)) url.searchParams.set(name, value);
     const page = await new Browser().step(url.href);
     assert.equal(page.status, 303, JSON.stringify(change));
@@ -232,14 +232,14 @@ test('R118 R130: an error of a valid request travels by redirect', async () => {
     assert.ok(page.location.startsWith(federation.sp.redirectUri), page.location);
     const query = new URL(page.location).searchParams;
     assert.equal(query.get('error'), error, JSON.stringify(change));
-    assert.equal(query.get('state'), asked.state);
+    assert.equal(query.get('state'), authorization.state);
     assert.equal(query.get('iss'), federation.hub.issuer);
     assert.match(query.get('error_description'), /^[\x20-\x7e]+$/);
   }
 });
 
 test('R116: a good request is answered 303 to its interaction, with a body that holds no link', async () => {
-  const page = await new Browser().step((await request(client, federation.sp)).url);
+  const page = await new Browser().step((await buildAuthorizationRequest(client, federation.sp)).url);
   assert.equal(page.status, 303);
   assert.equal(page.headers.get('content-type'), HTML);
   assert.match(page.location, new RegExp(`^${federation.hub.issuer}/interaction/[A-Za-z0-9_-]{43}$`));
@@ -250,7 +250,7 @@ test('R116: a good request is answered 303 to its interaction, with a body that 
 });
 
 test('R121: the older prefix answers 303 with the same query', async () => {
-  const { url } = await request(client, federation.sp);
+  const { url } = await buildAuthorizationRequest(client, federation.sp);
   const page = await new Browser().step(url.replace('/api/v2/', '/api/v1/'));
   assert.equal(page.status, 303);
   assert.equal(page.location, url);
@@ -264,9 +264,9 @@ test('HEAD moves no login; wrong methods are 405 with Allow', async () => {
     assert.equal(answer.status, 405, address);
     assert.ok(answer.headers.get('allow'), address);
   }
-  assert.equal((await raw(`${federation.hub.issuer}/jwks`, { method: 'HEAD' })).status, 200);
-  assert.equal((await raw(`${federation.hub.issuer}/callback/real`, { method: 'POST', headers: FORM, body: 'a=b' })).status, 405);
-  const token = await raw(`${federation.hub.issuer}/token`);
+  assert.equal((await sendRawRequest(`${federation.hub.issuer}/jwks`, { method: 'HEAD' })).status, 200);
+  assert.equal((await sendRawRequest(`${federation.hub.issuer}/callback/real`, { method: 'POST', headers: FORM, body: 'a=b' })).status, 405);
+  const token = await sendRawRequest(`${federation.hub.issuer}/token`);
   assert.equal(token.status, 405);
   assert.equal(token.headers['content-type'], JSON_TYPE);
   const consent = await login.browser.open(callback);
@@ -276,33 +276,33 @@ test('HEAD moves no login; wrong methods are 405 with Allow', async () => {
 test('R150 R153: a malformed token request is 400 JSON that names the parameter', async () => {
   const { hub, sp } = federation;
   for (const name of ['grant_type', 'redirect_uri', 'code', 'client_secret', 'client_id']) {
-    const answer = await redeem(hub, sp, { code: random(), code_verifier: random(), [name]: undefined });
+    const answer = await redeemCode(hub, sp, { code: random(), code_verifier: random(), [name]: undefined });
     assert.equal(answer.status, 400, name);
     assert.equal(answer.body.error, 'invalid_request', name);
     assert.match(answer.body.error_description, new RegExp(name));
     assert.equal(answer.headers.get('content-type'), JSON_TYPE);
   }
   const form = new URLSearchParams({ grant_type: 'authorization_code', client_id: sp.id, client_secret: sp.secret, redirect_uri: sp.redirectUri, code: random() });
-  const twice = await raw(`${hub.issuer}/token`, { method: 'POST', headers: FORM, body: `${form}&code=again` });
+  const twice = await sendRawRequest(`${hub.issuer}/token`, { method: 'POST', headers: FORM, body: `${form}&code=again` });
   assert.equal(JSON.parse(twice.text).error, 'invalid_request');
-  const json = await raw(`${hub.issuer}/token`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(Object.fromEntries(form)) });
+  const json = await sendRawRequest(`${hub.issuer}/token`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(Object.fromEntries(form)) });
   assert.equal(json.status, 400);
   assert.equal(json.headers['content-type'], JSON_TYPE);
-  assert.equal((await redeem(hub, sp, { code: random(), grant_type: 'password' })).body.error, 'unsupported_grant_type');
-  assert.equal((await redeem(hub, sp, { code: random(), code_verifier: random() })).body.error, 'invalid_grant');
+  assert.equal((await redeemCode(hub, sp, { code: random(), grant_type: 'password' })).body.error, 'unsupported_grant_type');
+  assert.equal((await redeemCode(hub, sp, { code: random(), code_verifier: random() })).body.error, 'invalid_grant');
 });
 
 test('R162 R163: userinfo without a good token', async () => {
   const address = `${federation.hub.issuer}/userinfo`;
   for (const headers of [{}, { authorization: 'Basic eDp5' }, { authorization: 'Bearer' }, { authorization: 'Bearer a b' }]) {
-    const answer = await raw(address, { headers });
+    const answer = await sendRawRequest(address, { headers });
     assert.equal(answer.status, 400, JSON.stringify(headers));
     assert.equal(answer.headers['content-type'], JSON_TYPE);
     assert.match(answer.headers['www-authenticate'], /^Bearer .*error="invalid_request"/);
     assert.equal(JSON.parse(answer.text).error, 'invalid_request');
   }
-  assert.equal((await raw(`${address}?access_token=${random()}`)).status, 400);
-  const unknown = await raw(address, { headers: { authorization: `Bearer ${random()}` } });
+  assert.equal((await sendRawRequest(`${address}?access_token=${random()}`)).status, 400);
+  const unknown = await sendRawRequest(address, { headers: { authorization: `Bearer ${random()}` } });
   assert.equal(unknown.status, 401);
   assert.match(unknown.headers['www-authenticate'], /error="invalid_token"/);
 });

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as oidc from 'openid-client';
-import { SCOPE, discover, startFederation } from './federation.mjs';
-import { Browser, random, signIn, text } from './harness.mjs';
+import { SCOPE, discoverHub, startFederation } from './federation.mjs';
+import { Browser, random, signIn, tomlString } from './harness.mjs';
 
 let federation, signing, encryption;
 before(async () => {
@@ -13,7 +13,7 @@ before(async () => {
   encryption = await generateKeyPair('ECDH-ES', { extractable: true });
   const published = async ({ publicKey }, kid, use) => ({ ...await exportJWK(publicKey), kid, use });
   const keys = [await published(signing, 'signs', 'sig'), await published(encryption, 'opens', 'enc')];
-  const tables = keys.flatMap((key) => ['[[jwks.keys]]', ...Object.entries(key).map(([name, value]) => `${name} = ${text(value)}`)]).join('\n');
+  const tables = keys.flatMap((key) => ['[[jwks.keys]]', ...Object.entries(key).map(([name, value]) => `${name} = ${tomlString(value)}`)]).join('\n');
   federation = await startFederation('hub-authorization-requests', {
     pushing: { extra: 'require_pushed_authorization_requests = true' },
     signer: { extra: `request_object_signing_alg = "ES256"\nrequire_signed_request_object = true\n${tables}` },
@@ -42,16 +42,16 @@ async function parameters(sp, more = {}) {
 }
 
 async function completes(client, sp, url, checks, browser = new Browser()) {
-  const back = await signIn(browser, url.href, { stopAt: sp.redirectUri });
-  const tokens = await oidc.authorizationCodeGrant(client, new URL(back), checks);
+  const redirect = await signIn(browser, url.href, { stopAt: sp.redirectUri });
+  const tokens = await oidc.authorizationCodeGrant(client, new URL(redirect), checks);
   const person = await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub);
   assert.equal(person.family_name, 'DUBOIS');
-  return new URL(back);
+  return new URL(redirect);
 }
 
 test('RFC 9126: a pushed request is a whole login, once, and is demanded where that is registered', async () => {
   const sp = federation.pushing;
-  const client = await discover(federation.hub, sp);
+  const client = await discoverHub(federation.hub, sp);
   const { sent, checks } = await parameters(sp);
   const url = await oidc.buildAuthorizationUrlWithPAR(client, sent);
   assert.deepEqual([...url.searchParams.keys()].sort(), ['client_id', 'request_uri']);
@@ -65,7 +65,7 @@ test('RFC 9126: a pushed request is a whole login, once, and is demanded where t
 
 test('RFC 9101: a signed request is a whole login, in the address and pushed; an unsigned one is refused', async () => {
   const sp = federation.signer;
-  const client = await discover(federation.hub, sp);
+  const client = await discoverHub(federation.hub, sp);
   const first = await parameters(sp);
   const key = { key: signing.privateKey, kid: 'signs' };
   const url = await oidc.buildAuthorizationUrlWithJAR(client, first.sent, key);
@@ -81,7 +81,7 @@ test('RFC 9101: a signed request is a whole login, in the address and pushed; an
 
 test('JARM: a signed response is verified, and an encrypted one opened', async () => {
   for (const sp of [federation.listener, federation.sealed]) {
-    const client = await discover(federation.hub, sp);
+    const client = await discoverHub(federation.hub, sp);
     oidc.useJwtResponseMode(client);
     client.clientMetadata().authorization_signed_response_alg = 'ES256';
     if (sp === federation.sealed) oidc.enableDecryptingResponses(client, ['A256GCM'], { key: encryption.privateKey, kid: 'opens' });
@@ -96,7 +96,7 @@ test('JARM: a signed response is verified, and an encrypted one opened', async (
 });
 
 test('the hub pushes its own signed request, and its browser carries neither parameters nor a plain answer', async () => {
-  const client = await discover(federation.hub, federation.sp);
+  const client = await discoverHub(federation.hub, federation.sp);
   const { sent, checks } = await parameters(federation.sp);
   const browser = new Browser();
   const seen = [];

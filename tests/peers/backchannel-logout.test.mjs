@@ -3,22 +3,22 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import * as oidc from 'openid-client';
-import { discover, request, startFederation, userinfo } from './federation.mjs';
-import { Browser, random, serve, signIn, text } from './harness.mjs';
+import { discoverHub, buildAuthorizationRequest, startFederation, fetchUserinfo } from './federation.mjs';
+import { Browser, random, startServer, signIn, tomlString } from './harness.mjs';
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
 /** A service provider's endpoint: what it was sent, and the status that it answers with. */
 async function receive() {
   const receiver = { received: [], status: 200 };
-  const server = await serve(async (asked, response) => {
+  const server = await startServer(async (asked, response) => {
     const chunks = [];
     for await (const chunk of asked) chunks.push(chunk);
     const form = new URLSearchParams(Buffer.concat(chunks).toString());
     receiver.received.push({ path: asked.url, type: asked.headers['content-type'], names: [...form.keys()], token: form.get('logout_token') });
     response.writeHead(receiver.status, { 'cache-control': 'no-store' }).end();
   });
-  receiver.extra = (id) => `backchannel_logout_uri = ${text(`http://127.0.0.1:${server.port}/${id}`)}\ninternal_hosts = ["127.0.0.1"]`;
+  receiver.extra = (id) => `backchannel_logout_uri = ${tomlString(`http://127.0.0.1:${server.port}/${id}`)}\ninternal_hosts = ["127.0.0.1"]`;
   receiver.close = server.close;
   receiver.until = async (count, seconds = 30) => {
     for (const end = performance.now() + seconds * 1000; receiver.received.length < count;) {
@@ -35,7 +35,7 @@ before(async () => {
   const files = { alpha: { extra: receiver.extra('alpha') }, beta: { extra: receiver.extra('beta') } };
   const settings = `[store.memory]\nsnapshot = "store.snapshot"\nencryption_keys = [{ file = "snapshot.key" }]`;
   federation = await startFederation('hub-backchannel-logout', files, { backChannel: true, settings, files: { 'snapshot.key': random(48) } });
-  client = await discover(federation.hub, federation.sp);
+  client = await discoverHub(federation.hub, federation.sp);
 });
 after(async () => { await federation?.stop(); await receiver?.close(); });
 
@@ -47,9 +47,9 @@ async function tokensFor(metadata, url, asked) {
 async function signedIn() {
   const { sp } = federation;
   const browser = new Browser();
-  const asked = await request(client, sp);
-  const back = await signIn(browser, asked.url, { stopAt: sp.redirectUri });
-  return { browser, tokens: await tokensFor(client, back, asked) };
+  const authorization = await buildAuthorizationRequest(client, sp);
+  const redirect = await signIn(browser, authorization.url, { stopAt: sp.redirectUri });
+  return { browser, tokens: await tokensFor(client, redirect, authorization) };
 }
 const endSession = (tokens) => oidc.buildEndSessionUrl(client, {
   post_logout_redirect_uri: federation.sp.postLogoutUri, id_token_hint: tokens.id_token, state: random(),
@@ -66,9 +66,9 @@ test('a logout reaches every service provider, with the sub and sid of its ID to
   assert.equal(client.serverMetadata().backchannel_logout_supported, true);
   assert.equal(client.serverMetadata().backchannel_logout_session_supported, true);
   const { browser, tokens } = await signedIn();
-  const elsewhere = await discover(hub, other);
-  const asked = await request(elsewhere, other, { prompt: 'none' });
-  const theirs = await tokensFor(elsewhere, (await browser.step(asked.url)).location, asked);
+  const elsewhere = await discoverHub(hub, other);
+  const authorization = await buildAuthorizationRequest(elsewhere, other, { prompt: 'none' });
+  const theirs = await tokensFor(elsewhere, (await browser.step(authorization.url)).location, authorization);
   assert.notEqual(tokens.claims().sid, theirs.claims().sid);
 
   const before = receiver.received.length;
@@ -98,8 +98,8 @@ test('oidc-provider ends the session at the hub by its own logout, and the servi
   await receiver.until(before + 1);
   const { payload } = await verify(receiver.received.at(-1), sp);
   assert.deepEqual([payload.sub, payload.sid], [tokens.claims().sub, tokens.claims().sid]);
-  assert.equal((await userinfo(hub, tokens.access_token)).status, 401, 'the access token died with the session');
-  const silent = await browser.open((await request(client, sp, { prompt: 'none' })).url, { stopAt: sp.redirectUri });
+  assert.equal((await fetchUserinfo(hub, tokens.access_token)).status, 401, 'the access token died with the session');
+  const silent = await browser.open((await buildAuthorizationRequest(client, sp, { prompt: 'none' })).url, { stopAt: sp.redirectUri });
   assert.equal(new URL(silent.url).searchParams.get('error'), 'login_required');
   assert.deepEqual(idp.faults, []);
 });

@@ -6,9 +6,9 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
 import { chromium } from 'playwright-core';
-import { discover, request, startFederation, userinfo } from './federation.mjs';
-import { random, serve, startDemo } from './harness.mjs';
-import { byKeyboard, look } from './page-checks.mjs';
+import { discoverHub, buildAuthorizationRequest, startFederation, fetchUserinfo } from './federation.mjs';
+import { random, startServer, startDemo } from './harness.mjs';
+import { activateByKeyboard, checkPage } from './page-checks.mjs';
 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 const DESKTOP = { width: 1280, height: 900 };
@@ -77,14 +77,14 @@ const runs = [
   { name: 'fr-desktop', locale: 'fr-FR', viewport: DESKTOP, lang: 'fr', press: click },
   { name: 'en-phone', locale: 'en-GB', viewport: PHONE, lang: 'en', press: click },
   { name: 'fr-phone', locale: 'fr-FR', viewport: PHONE, lang: 'fr', press: click },
-  { name: 'en-desktop-keyboard', locale: 'en-GB', viewport: DESKTOP, lang: 'en', press: byKeyboard },
+  { name: 'en-desktop-keyboard', locale: 'en-GB', viewport: DESKTOP, lang: 'en', press: activateByKeyboard },
 ];
 for (const { name, locale, viewport, lang, press } of runs) {
   test(`R001: someone signs in through the demo: ${name}`, async () => {
     const { context, page } = await visit({ locale, viewport });
     const seen = async (step) => {
       assert.equal((await page.locator('html').getAttribute('lang')).slice(0, 2), lang, step);
-      await look(page, `${name}-${step}`);
+      await checkPage(page, `${name}-${step}`);
     };
     await toConsent(page, press, seen);
     await press(at.consent(page));
@@ -101,7 +101,7 @@ const highRuns = [
 for (const { name, locale, viewport, level, press } of highRuns) {
   test(`R001 R005 R007: someone signs in through the demo on the high platform: ${name}`, async () => {
     const { context, page } = await visit({ locale, viewport });
-    const seen = (step) => look(page, `${name}-${step}`);
+    const seen = (step) => checkPage(page, `${name}-${step}`);
     await toConsent(page, press, async (step) => {
       await seen(step);
       if (step === '3-sandbox') {
@@ -160,7 +160,7 @@ test('the choice page is accessible in each of its states, wide and narrow, ligh
     assert.ok(files.length > 15, `${files}`);
     for (const file of files) {
       await page.goto(`file://${path.join(gallery, lang, file)}`);
-      await look(page, `gallery-${name}-${file.slice(0, -'.html'.length)}`);
+      await checkPage(page, `gallery-${name}-${file.slice(0, -'.html'.length)}`);
     }
     await context.close();
   }
@@ -197,7 +197,7 @@ test('R117: a callback from another browser is refused, and its owner still fini
   const answer = await thief.page.goto(callback);
   assert.ok(answer.status() >= 400 && answer.status() < 500, String(answer.status()));
   assert.ok(!thief.page.url().startsWith(home()), 'the thief reached the service provider');
-  await look(thief.page, 'attack-other-browser');
+  await checkPage(thief.page, 'attack-other-browser');
   await owner.page.unroute(/\/api\/v2\/callback\//);
   if (!await at.consent(owner.page).isVisible()) await owner.page.goto(callback);
   await at.consent(owner.page).click();
@@ -218,7 +218,7 @@ test('a POST authorize from another site touches nothing the browser has', async
     const long = ['state', 'nonce'].includes(n) ? v.padEnd(40, 'x') : v;
     return `<input type="hidden" name="${n}" value="${long.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}">`;
   });
-  const attacker = await serve((_, response) => {
+  const attacker = await startServer((_, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });
     response.end(`<form method="post" action="${address}">${inputs.join('')}</form><script>document.forms[0].submit()</script>`);
   });
@@ -258,7 +258,7 @@ test('the back button leads somewhere that goes on', async () => {
   await toConsent(page, click);
   await page.goBack(); // the sandbox's page
   await page.goBack(); // the choice
-  await look(page, 'back-at-choice');
+  await checkPage(page, 'back-at-choice');
   // All is known about this login by now: the choice shows where it stands, which is the consent page.
   await at.consent(page).click();
   await assertSignedIn(page);
@@ -299,13 +299,13 @@ for (const { locale, viewport } of [{ locale: 'fr-FR', viewport: PHONE }, { loca
     await at.consent(page).click();
     await assertSignedIn(page);
     await page.goto(`${hub}/api/v2/session/end`);
-    await look(page, `log-out-${locale}`);
+    await checkPage(page, `log-out-${locale}`);
     await page.locator('form[action$="/session/end/confirm"] button').click();
     await page.waitForURL(/\/session\/end\/amandier\?state=/);
-    await look(page, `logged-out-${locale}`);
+    await checkPage(page, `logged-out-${locale}`);
     assert.deepEqual(await sessions(context), []);
     await page.goto(`${hub}/api/v2/session/end?post_logout_redirect_uri=https://evil.example/`);
-    await look(page, `log-out-refused-${locale}`);
+    await checkPage(page, `log-out-refused-${locale}`);
     assert.match(await page.locator('main').innerText(), /Y190101/);
     await page.locator('main a.main').click();
     assert.equal(page.url(), `${hub}/api/v2/session/end`);
@@ -316,7 +316,7 @@ for (const { locale, viewport } of [{ locale: 'fr-FR', viewport: PHONE }, { loca
 test('R170 R171 R172: a logout posted from another host name goes through a real provider and back', async () => {
   // `localhost` and `127.0.0.1` are two sites: the POST carries no cookie of the hub's.
   let leaving = '';
-  const far = await serve((asked, response) => {
+  const far = await startServer((asked, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });
     response.end(asked.url === '/leave' ? leaving : '<!doctype html><title>far</title><h1>far</h1>');
   });
@@ -324,16 +324,16 @@ test('R170 R171 R172: a logout posted from another host name goes through a real
   const federation = await startFederation('hub-two-hosts', { far: { redirectUri: at127('/callback'), postLogoutUri: at127('/out') } });
   const { context, page } = await visit();
   try {
-    const client = await discover(federation.hub, federation.far);
-    const asked = await request(client, federation.far);
-    await page.goto(asked.url);
+    const client = await discoverHub(federation.hub, federation.far);
+    const authorization = await buildAuthorizationRequest(client, federation.far);
+    await page.goto(authorization.url);
     await at.choice(page).click();
     await page.locator('input[name=login]').waitFor();
     await page.locator('button').click();
     await at.consent(page).click();
     await page.waitForURL(at127('/callback**'));
     const tokens = await oidc.authorizationCodeGrant(client, new URL(page.url()), {
-      pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce, idTokenExpected: true,
+      pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce, idTokenExpected: true,
     });
     const state = random();
     const fields = Object.entries({ id_token_hint: tokens.id_token, post_logout_redirect_uri: at127('/out'), state });
@@ -347,7 +347,7 @@ test('R170 R171 R172: a logout posted from another host name goes through a real
     assert.deepEqual([...new URL(page.url()).searchParams], [['state', state]]);
     assert.ok(seen.includes('POST /api/v2/session/end') && seen.includes('GET /api/v2/session/end pending'), seen.join('\n'));
     assert.deepEqual(await sessions(context), []);
-    assert.equal((await userinfo(federation.hub, tokens.access_token)).status, 401);
+    assert.equal((await fetchUserinfo(federation.hub, tokens.access_token)).status, 401);
     assert.deepEqual(federation.idp.faults, []);
   } finally {
     await context.close();

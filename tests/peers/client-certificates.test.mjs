@@ -8,8 +8,8 @@ import https from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { discover, request, startFederation } from './federation.mjs';
-import { Browser, freePorts, signIn, text } from './harness.mjs';
+import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
+import { Browser, freePorts, signIn, tomlString } from './harness.mjs';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-certificates-'));
 const at = (name) => path.join(folder, name);
@@ -43,7 +43,7 @@ before(async () => {
   const bound = 'tls_client_certificate_bound_access_tokens = true';
   federation = await startFederation('hub-certificates', {
     shop: { secret: undefined, extra: `token_endpoint_auth_method = "tls_client_auth"\ntls_client_auth_san_dns = "shop.example.org"\n${bound}` },
-    kiosk: { secret: undefined, extra: `token_endpoint_auth_method = "self_signed_tls_client_auth"\n${bound}\n[[jwks.keys]]\nkty = "EC"\ncrv = "P-256"\nx = ${text(x)}\ny = ${text(y)}\nx5c = [${text(der)}]` },
+    kiosk: { secret: undefined, extra: `token_endpoint_auth_method = "self_signed_tls_client_auth"\n${bound}\n[[jwks.keys]]\nkty = "EC"\ncrv = "P-256"\nx = ${tomlString(x)}\ny = ${tomlString(y)}\nx5c = [${tomlString(der)}]` },
   }, {
     publicListener: `trusted_proxies = ["127.0.0.1/32"]\nclient_certificates = { ca = "client-ca.pem", base_url = "https://localhost:${tlsPort}" }`,
     files: { 'client-ca.pem': readFileSync(at('ca.crt'), 'utf8') },
@@ -91,10 +91,10 @@ const call = (where, { identity = {}, form, headers = {} }) => new Promise((reso
 
 /** A code of a login, and the fields that redeem it. */
 async function formOf(sp) {
-  const client = await discover(federation.hub, sp, undefined);
-  const asked = await request(client, sp);
-  const back = new URL(await signIn(new Browser(), asked.url, { stopAt: sp.redirectUri }));
-  return { grant_type: 'authorization_code', client_id: sp.id, redirect_uri: sp.redirectUri, code: back.searchParams.get('code'), code_verifier: asked.verifier };
+  const client = await discoverHub(federation.hub, sp, undefined);
+  const authorization = await buildAuthorizationRequest(client, sp);
+  const redirect = new URL(await signIn(new Browser(), authorization.url, { stopAt: sp.redirectUri }));
+  return { grant_type: 'authorization_code', client_id: sp.id, redirect_uri: sp.redirectUri, code: redirect.searchParams.get('code'), code_verifier: authorization.verifier };
 }
 
 test('clients authenticate by a certificate of the authority and by one of their own, and their tokens are bound to it', async () => {

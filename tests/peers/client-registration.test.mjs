@@ -37,8 +37,8 @@ async function signsIn(client) {
     redirect_uri: redirectUri, scope: 'openid profile', state, nonce,
     code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256',
   });
-  const back = await signIn(new Browser(), url.href, { stopAt: redirectUri });
-  const tokens = await oidc.authorizationCodeGrant(client, new URL(back), {
+  const redirect = await signIn(new Browser(), url.href, { stopAt: redirectUri });
+  const tokens = await oidc.authorizationCodeGrant(client, new URL(redirect), {
     pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true,
   });
   return oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub);

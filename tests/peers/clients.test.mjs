@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { SignJWT, exportJWK, generateKeyPair } from 'jose';
 import * as oidc from 'openid-client';
-import { discover, request, startFederation } from './federation.mjs';
-import { Browser, random, serve, sha256, signIn } from './harness.mjs';
+import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
+import { Browser, random, startServer, sha256, signIn } from './harness.mjs';
 
 const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 /** Of characters that form-encoding changes: a library that leaves them as they are does not get in. */
@@ -20,7 +20,7 @@ before(async () => {
   };
   signers = { ec: await pair('ES256', 'ec-1'), rsa: await pair('RS256', 'rsa-1'), next: await pair('RS256', 'rsa-2') };
   const set = { keys: [signers.rsa.jwk] };
-  published = { set, server: await serve((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(set))) };
+  published = { set, server: await startServer((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(set))) };
   const key = Object.entries(signers.ec.jwk).map(([name, value]) => `${name} = "${value}"`).join('\n');
   const hash = (secret) => sha256(secret).toString('hex');
   const dates = (from, to) => `not_before = ${new Date(Date.now() + from * 1000).toISOString()}, not_after = ${new Date(Date.now() + to * 1000).toISOString()}`;
@@ -49,11 +49,11 @@ after(async () => { await federation?.stop(); await published?.server.close(); }
 
 /** A whole login by openid-client, verified by it. */
 async function logIn(sp, authentication) {
-  const client = await discover(federation.hub, sp, authentication);
-  const asked = await request(client, sp);
-  const back = new URL(await signIn(new Browser(), asked.url, { stopAt: sp.redirectUri }));
-  const checks = { pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce, idTokenExpected: true };
-  const tokens = await oidc.authorizationCodeGrant(client, back, checks);
+  const client = await discoverHub(federation.hub, sp, authentication);
+  const authorization = await buildAuthorizationRequest(client, sp);
+  const redirect = new URL(await signIn(new Browser(), authorization.url, { stopAt: sp.redirectUri }));
+  const checks = { pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce, idTokenExpected: true };
+  const tokens = await oidc.authorizationCodeGrant(client, redirect, checks);
   assert.equal(tokens.claims().aud, sp.id);
   const person = await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub);
   assert.equal(person.family_name, 'DUBOIS');

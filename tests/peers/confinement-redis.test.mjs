@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { discover, request, startFederation } from './federation.mjs';
+import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
 import { Browser, freePorts, random, signIn } from './harness.mjs';
 
 /** An authority, and a certificate of it for 127.0.0.1. */
@@ -68,10 +68,10 @@ for (const [name, options] of [['a server', {}], ['a server that a Sentinel name
       federation = await startFederation(`hub-confined-redis${options.tls ? '-tls' : ''}`, {}, redis);
       const { hub, sp } = federation;
       assert.match(readFileSync(`/proc/${hub.pid}/status`, 'utf8'), /^Seccomp:\t2$/m);
-      const client = await discover(hub, sp);
+      const client = await discoverHub(hub, sp);
       const login = async () => {
-        const back = await signIn(new Browser(), (await request(client, sp)).url, { stopAt: sp.redirectUri });
-        assert.match(back, /[?&]code=/);
+        const redirect = await signIn(new Browser(), (await buildAuthorizationRequest(client, sp)).url, { stopAt: sp.redirectUri });
+        assert.match(redirect, /[?&]code=/);
       };
       await login();
       await redis.end();

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { discover, request, startFederation } from './federation.mjs';
+import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
 import { Browser, program, random, signIn } from './harness.mjs';
 
 const SETTINGS = `[audit]
@@ -21,7 +21,7 @@ let confined, free, client;
 before(async () => {
   confined = await start('hub-confined', 'required');
   free = await start('hub-free', 'off');
-  client = await discover(confined.hub, confined.sp);
+  client = await discoverHub(confined.hub, confined.sp);
 });
 after(() => Promise.all([confined?.stop(), free?.stop()]));
 
@@ -29,8 +29,8 @@ const inFolder = ({ hub }, ...name) => path.join(hub.folder, ...name);
 const run = ({ hub }, ...args) => spawnSync(program, [...args, '--config', hub.folder], { encoding: 'utf8' });
 const threads = ({ hub }) => readdirSync(`/proc/${hub.pid}/task`).map((thread) => readFileSync(`/proc/${hub.pid}/task/${thread}/status`, 'utf8'));
 const login = async (browser = new Browser()) => {
-  const back = await signIn(browser, (await request(client, confined.sp)).url, { stopAt: confined.sp.redirectUri });
-  assert.match(back, /[?&]code=/);
+  const redirect = await signIn(browser, (await buildAuthorizationRequest(client, confined.sp)).url, { stopAt: confined.sp.redirectUri });
+  assert.match(redirect, /[?&]code=/);
 };
 
 test('every thread is confined, and a hub that need not be is not', async () => {
@@ -66,7 +66,7 @@ test('a confined hub leaves its sessions to the next process', async () => {
   const browser = new Browser();
   await login(browser);
   await confined.hub.restart('SIGTERM', () => assert.ok(existsSync(inFolder(confined, 'state/store.snapshot'))));
-  const { url } = await request(client, confined.sp, { prompt: 'none' });
+  const { url } = await buildAuthorizationRequest(client, confined.sp, { prompt: 'none' });
   assert.match((await browser.open(url, { stopAt: confined.sp.redirectUri })).url, /[?&]code=/);
 });
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
-import { Browser, IDP_CLIENT, IDP_SECRET, answerConsent, choose, freePorts, oidcConnector, random, signIn, startHub } from './harness.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, answerConsent, chooseProvider, freePorts, oidcConnector, random, signIn, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 const REFEDS = 'https://refeds.org/profile/mfa';
@@ -77,8 +77,8 @@ const urlOf = (more, by = client, { redirectUri } = sp) =>
   oidc.buildAuthorizationUrl(by, { redirect_uri: redirectUri, scope: 'openid agent', ...more }).href;
 
 async function logIn(more = {}, { login, acr, amr, by = client, at = sp } = {}) {
-  const back = new URL(await signIn(new Browser(), urlOf(more, by, at), { login, acr, amr, stopAt: at.redirectUri }));
-  return oidc.authorizationCodeGrant(by, back, { idTokenExpected: true });
+  const redirect = new URL(await signIn(new Browser(), urlOf(more, by, at), { login, acr, amr, stopAt: at.redirectUri }));
+  return oidc.authorizationCodeGrant(by, redirect, { idTokenExpected: true });
 }
 
 async function userinfo(login) {
@@ -129,12 +129,12 @@ test('an essential name that was not met fails the login', async () => {
   // `prompt=login`, for the identity provider would answer the second choice from its session.
   const more = { claims: claims(['eidas1-mfa']), prompt: 'login' };
   const browser = new Browser();
-  const upstream = await choose(browser, await browser.open(urlOf(more)), 'real', sp.redirectUri);
+  const upstream = await chooseProvider(browser, await browser.open(urlOf(more)), 'real', sp.redirectUri);
   const page = await browser.submit(upstream, { values: { login: 'angela', acr: 'eidas1', amr: 'pwd' }, stopAt: sp.redirectUri });
   assert.ok(!page.stopped, 'nothing reaches the service provider');
   assert.match(page.html, /Y100320/);
   // Back at the choice, the user can prove more.
-  const again = await choose(browser, page, 'real', sp.redirectUri);
+  const again = await chooseProvider(browser, page, 'real', sp.redirectUri);
   const proven = await browser.submit(again, { values: { login: 'angela', acr: 'eidas1', amr: 'pwd otp' }, stopAt: sp.redirectUri });
   const back = proven.stopped ? proven : await answerConsent(browser, proven, 'yes', sp.redirectUri);
   const tokens = await oidc.authorizationCodeGrant(client, new URL(back.url), { idTokenExpected: true });

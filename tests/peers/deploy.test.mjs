@@ -8,8 +8,8 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { SCOPE, discover, redeem, request, userinfo } from './federation.mjs';
-import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, freePorts, oidcConnector, program, random, root, serve, signIn, startHub } from './harness.mjs';
+import { SCOPE, discoverHub, redeemCode, buildAuthorizationRequest, fetchUserinfo } from './federation.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, freePorts, oidcConnector, program, random, root, startServer, signIn, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 const tools = process.env.DEPLOY_TOOLS ?? path.join(root, 'target/deploy-tools/bin');
@@ -221,11 +221,11 @@ for (const [name, configured] of Object.entries(PROXIES)) {
     const up = async () => (await fetch(`${base}/api/v2/jwks`)).status === 200;
     for (let tries = 0; !(await up()); tries += 1) assert.ok(tries < 200, `${name} finds no hub`);
 
-    const asked = await request(await discover(running, sp), sp);
-    const back = new URL(await signIn(new Browser(), asked.url, { stopAt: sp.redirectUri }));
-    const tokens = await redeem(running, sp, { code: back.searchParams.get('code'), code_verifier: asked.verifier });
+    const authorization = await buildAuthorizationRequest(await discoverHub(running, sp), sp);
+    const redirect = new URL(await signIn(new Browser(), authorization.url, { stopAt: sp.redirectUri }));
+    const tokens = await redeemCode(running, sp, { code: redirect.searchParams.get('code'), code_verifier: authorization.verifier });
     assert.equal(tokens.status, 200, JSON.stringify(tokens.body));
-    assert.equal((await userinfo(running, tokens.body.access_token)).status, 200);
+    assert.equal((await fetchUserinfo(running, tokens.body.access_token)).status, 200);
 
     const moved = await fetch(`http://127.0.0.1:${plain}/api/v2/jwks?x=1`, { redirect: 'manual' });
     assert.deepEqual([moved.status, moved.headers.get('location')], [308, `${base}/api/v2/jwks?x=1`]);
@@ -252,7 +252,7 @@ for (const [name, configured] of Object.entries(PROXIES)) {
 /** A hub that is ready, and breaks each connection once a whole request has come; `requests` counts them. */
 async function broken() {
   const state = { requests: 0 };
-  const server = await serve((request, response) => {
+  const server = await startServer((request, response) => {
     if (request.url === '/readyz') return response.end();
     request.resume().on('end', () => { state.requests += 1; request.socket.destroy(); });
   });

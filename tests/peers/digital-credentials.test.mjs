@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as jose from 'jose';
-import { redeem, userinfo } from './federation.mjs';
+import { redeemCode, fetchUserinfo } from './federation.mjs';
 import { Wallet } from './real-wallet.mjs';
 import { WalletHub } from './wallet-browser.mjs';
 import { CREDENTIALS } from './wallet-issuer.mjs';
@@ -45,8 +45,8 @@ for (const name of Object.keys(WALLETS)) {
     await page.locator('form[action$="/consent"] button[value=yes]').click();
     await page.waitForURL(`${hub.sp.redirectUri}**`);
     const code = new URL(page.url()).searchParams.get('code');
-    const { body } = await redeem(hub.hub, hub.sp, { code, code_verifier: asked.verifier });
-    const claims = jose.decodeJwt(await (await userinfo(hub.hub, body.access_token)).text());
+    const { body } = await redeemCode(hub.hub, hub.sp, { code, code_verifier: asked.verifier });
+    const claims = jose.decodeJwt(await (await fetchUserinfo(hub.hub, body.access_token)).text());
     assert.deepEqual([claims.family_name, claims.birthdate], ['DUBOIS', '1962-08-24']);
     await context.close();
   });

@@ -1,4 +1,4 @@
-// A real directory (OpenLDAP's slapd) on free ports of loopback, with a certificate of its own authority.
+// A real directory (OpenLDAP's slapd) on free ports of loopback. A test authority issues its certificate.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -8,7 +8,7 @@ import { freePorts } from './harness.mjs';
 
 export const BASE = 'dc=example,dc=org';
 export const ACCOUNT = { dn: `cn=hub,${BASE}`, password: 'the-account-of-the-hub' };
-/** A password with what breaks careless code. */
+/** A password with characters that need escaping. */
 export const PASSWORD = 'pässword "with" \\ & %41 +';
 
 const person = (uid, more = '') => `
@@ -54,8 +54,8 @@ pwdFailureCountInterval: 900
 `;
 
 /**
- * { port, tlsPort, ca, otherCa, stop }: ca and otherCa are PEM; only the first has signed the directory's certificate.
- * `lockAfter`: so many wrong passwords within 15 minutes lock an account (ppolicy).
+ * Returns { port, tlsPort, ca, otherCa, stop }. `ca` and `otherCa` are PEM; only `ca` signed the directory's certificate.
+ * `lockAfter`: the number of wrong passwords within 15 minutes that locks an account (ppolicy).
  */
 export async function startDirectory({ lockAfter } = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-slapd-'));

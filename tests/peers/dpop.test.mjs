@@ -6,9 +6,9 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { calculateJwkThumbprint, exportJWK } from 'jose';
 import * as oidc from 'openid-client';
-import { DATA_SECRET, dataProviders, discover, request, startFederation } from './federation.mjs';
-import { Browser, answerConsent, choose, freePorts, root, signIn } from './harness.mjs';
-import { cache, converse, find, folderOf, goEnv, springApplication, startProduct, succeed, withoutGo } from './recipes.mjs';
+import { DATA_PROVIDER_SECRET, dataProviderFiles, discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
+import { Browser, answerConsent, chooseProvider, freePorts, root, signIn } from './harness.mjs';
+import { productCache, startDialogue, findProgram, createFolder, goEnv, springApplication, startProduct, runSuccessfully, skipWithoutGo } from './recipes.mjs';
 
 const BOUND = 'dpop_bound_access_tokens = true\ndpop_nonce_required = true';
 const PLAIN = `rules = "openid"\nconsent = "required"\nrequire_pkce = true\n${BOUND}\nrefresh_tokens = {}`;
@@ -17,7 +17,7 @@ let federation, springPort;
 before(async () => {
   [springPort] = await freePorts(1);
   const scopes = ['openid', 'profile'];
-  const { 'data-providers/archive.toml': archive } = dataProviders({ archive: '' });
+  const { 'data-providers/archive.toml': archive } = dataProviderFiles({ archive: '' });
   federation = await startFederation('hub-dpop', {
     bound: { extra: BOUND },
     go: { scopes, extra: PLAIN },
@@ -32,11 +32,11 @@ const checksOf = (asked) => ({ pkceCodeVerifier: asked.verifier, expectedState: 
 for (const alg of ['ES256', 'PS256', 'RS256', 'EdDSA', 'Ed25519']) {
   test(`a token that is bound to a key of ${alg}, with the nonce that the hub asks for`, async () => {
     const { hub, bound } = federation;
-    const client = await discover(hub, bound);
+    const client = await discoverHub(hub, bound);
     assert.ok(client.serverMetadata().dpop_signing_alg_values_supported.includes(alg));
     const DPoP = oidc.getDPoPHandle(client, await oidc.randomDPoPKeyPair(alg));
-    const asked = await request(client, bound, { dpop_jkt: await DPoP.calculateThumbprint() });
-    const tokens = await oidc.authorizationCodeGrant(client, await logIn(asked, bound), checksOf(asked), undefined, { DPoP });
+    const authorization = await buildAuthorizationRequest(client, bound, { dpop_jkt: await DPoP.calculateThumbprint() });
+    const tokens = await oidc.authorizationCodeGrant(client, await logIn(authorization, bound), checksOf(authorization), undefined, { DPoP });
     assert.equal(tokens.token_type, 'dpop');
     const claims = await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub, { DPoP });
     assert.equal(claims.family_name, 'DUBOIS');
@@ -51,12 +51,12 @@ for (const alg of ['ES256', 'PS256', 'RS256', 'EdDSA', 'Ed25519']) {
 
 test('a code that is bound by dpop_jkt to one key is refused with another', async () => {
   const { hub, sp } = federation;
-  const client = await discover(hub, sp);
+  const client = await discoverHub(hub, sp);
   const keys = await oidc.randomDPoPKeyPair('ES256', { extractable: true });
-  const asked = await request(client, sp, { dpop_jkt: await calculateJwkThumbprint(await exportJWK(keys.publicKey)) });
+  const authorization = await buildAuthorizationRequest(client, sp, { dpop_jkt: await calculateJwkThumbprint(await exportJWK(keys.publicKey)) });
   const DPoP = oidc.getDPoPHandle(client, await oidc.randomDPoPKeyPair('ES256'));
   await assert.rejects(
-    oidc.authorizationCodeGrant(client, await logIn(asked, sp), checksOf(asked), undefined, { DPoP }),
+    oidc.authorizationCodeGrant(client, await logIn(authorization, sp), checksOf(authorization), undefined, { DPoP }),
     (error) => error.error === 'invalid_grant' && error.status === 400,
   );
 });
@@ -64,9 +64,9 @@ test('a code that is bound by dpop_jkt to one key is refused with another', asyn
 test('a client that sends no proof gets a bearer token as before, and none where its file demands proofs', async () => {
   const { hub, sp, bound } = federation;
   for (const [who, ending] of [[sp, 'bearer'], [bound, 'invalid_dpop_proof']]) {
-    const client = await discover(hub, who);
-    const asked = await request(client, who);
-    const answer = oidc.authorizationCodeGrant(client, await logIn(asked, who), checksOf(asked));
+    const client = await discoverHub(hub, who);
+    const authorization = await buildAuthorizationRequest(client, who);
+    const answer = oidc.authorizationCodeGrant(client, await logIn(authorization, who), checksOf(authorization));
     assert.equal(await answer.then((tokens) => tokens.token_type, (error) => error.error), ending);
   }
 });
@@ -77,7 +77,7 @@ async function assertUselessToThief(address, token, error) {
     const answer = await fetch(address, { headers: { authorization: `${scheme} ${token}` } });
     assert.equal(answer.status, 401, `${scheme} at ${address}`);
   }
-  const thief = await discover(federation.hub, federation.bound);
+  const thief = await discoverHub(federation.hub, federation.bound);
   const DPoP = oidc.getDPoPHandle(thief, await oidc.randomDPoPKeyPair('ES256'));
   await assert.rejects(
     oidc.fetchProtectedResource(thief, token, new URL(address), 'GET', undefined, undefined, { DPoP }),
@@ -85,12 +85,12 @@ async function assertUselessToThief(address, token, error) {
   );
 }
 
-test('Go signs in with DPoP, refreshes, and its tokens are of no use to a thief', { skip: withoutGo(), timeout: 300_000 }, async (t) => {
+test('Go signs in with DPoP, refreshes, and its tokens are of no use to a thief', { skip: skipWithoutGo(), timeout: 300_000 }, async (t) => {
   const { hub, go } = federation;
-  const binary = path.join(cache, 'go-dpop');
-  await succeed(find('go'), ['build', '-buildvcs=false', '-o', binary, '.'], { cwd: path.join(root, 'tests/peers/recipes/go-dpop'), env: goEnv });
+  const binary = path.join(productCache, 'go-dpop');
+  await runSuccessfully(findProgram('go'), ['build', '-buildvcs=false', '-o', binary, '.'], { cwd: path.join(root, 'tests/peers/recipes/go-dpop'), env: goEnv });
   const start = (mode) => {
-    const client = converse(binary, [hub.issuer, go.id, go.redirectUri, mode], { env: { ...process.env, CLIENT_SECRET: go.secret } });
+    const client = startDialogue(binary, [hub.issuer, go.id, go.redirectUri, mode], { env: { ...process.env, CLIENT_SECRET: go.secret } });
     t.after(client.stop);
     return client;
   };
@@ -113,8 +113,8 @@ const { skip, build } = springApplication('spring-dpop', { [interceptor]: readFi
 test('Spring Security signs in with DPoP, and as a data provider refuses a token without the key', { skip, timeout: 900_000 }, async (t) => {
   const { hub, spring } = federation;
   const app = `http://localhost:${springPort}`;
-  const { folder, remove } = folderOf({ 'application.yml': `server: { port: ${springPort}, address: 127.0.0.1 }
-data: { introspection-uri: "${hub.issuer}/checktoken", client-id: archive, client-secret: "${DATA_SECRET}" }
+  const { folder, remove } = createFolder({ 'application.yml': `server: { port: ${springPort}, address: 127.0.0.1 }
+data: { introspection-uri: "${hub.issuer}/checktoken", client-id: archive, client-secret: "${DATA_PROVIDER_SECRET}" }
 spring.security.oauth2.client:
   registration.hub: { client-id: ${spring.id}, client-secret: "${spring.secret}", scope: "openid,profile,offline_access", redirect-uri: "${spring.redirectUri}" }
   provider.hub: { issuer-uri: "${hub.issuer}", user-name-attribute: sub }
@@ -124,7 +124,7 @@ spring.security.oauth2.client:
   t.after(product.stop);
   const browser = new Browser();
   const json = { headers: { accept: 'application/json' } };
-  const upstream = await choose(browser, await browser.open(app), 'real');
+  const upstream = await chooseProvider(browser, await browser.open(app), 'real');
   await answerConsent(browser, await browser.submit(upstream, { values: { login: 'angela', password: 'any', acr: '' } }), 'yes');
   const home = await browser.open(`${app}/`, json);
   assert.equal(home.status, 200, `${browser.trail.join('\n')}\n${product.output()}`);

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
-import { artifacts, freePorts, random, root, startDemo, text } from './harness.mjs';
-import { cache, find, goEnv, replace, springApplication, startProduct, succeed, withoutGo } from './recipes.mjs';
+import { artifacts, freePorts, random, root, startDemo, tomlString } from './harness.mjs';
+import { productCache, findProgram, goEnv, replaceAll, springApplication, startProduct, runSuccessfully, skipWithoutGo } from './recipes.mjs';
 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
 const folderOf = (name) => path.join(root, 'examples', name);
@@ -26,10 +26,10 @@ const EXAMPLES = {
     command: (port) => [python, '-B', '-m', 'flask', 'run', '--port', String(port)],
   },
   'go-oidc': {
-    code: 'main.go', skip: withoutGo(),
+    code: 'main.go', skip: skipWithoutGo(),
     async command() {
-      const binary = path.join(cache, 'example-go-oidc');
-      await succeed(find('go'), ['build', '-buildvcs=false', '-o', binary, '.'], { cwd: folderOf('go-oidc'), env: goEnv });
+      const binary = path.join(productCache, 'example-go-oidc');
+      await runSuccessfully(findProgram('go'), ['build', '-buildvcs=false', '-o', binary, '.'], { cwd: folderOf('go-oidc'), env: goEnv });
       return [binary];
     },
   },
@@ -40,7 +40,7 @@ const EXAMPLES = {
       after(() => rmSync(folder, { recursive: true, force: true }));
       cpSync(folderOf('js-spa'), folder, { recursive: true });
       const file = path.join(folder, 'settings.json');
-      writeFileSync(file, replace(readFileSync(file, 'utf8'), { 'http://localhost:8080/api/v2': issuer }));
+      writeFileSync(file, replaceAll(readFileSync(file, 'utf8'), { 'http://localhost:8080/api/v2': issuer }));
       return ['python3', '-m', 'http.server', '--bind', '127.0.0.1', '--directory', folder, String(port)];
     },
   },
@@ -57,10 +57,10 @@ before(async () => {
   // The demo registers port 3000. Here each example has a free one, which the hub reads from the file within a second.
   const free = await freePorts(Object.keys(EXAMPLES).length);
   Object.keys(EXAMPLES).forEach((name, index) => { ports[name] = free[index]; });
-  const addresses = (route) => ({ [`["http://localhost:3000${route}"]`]: text(free.map((port) => `http://localhost:${port}${route}`)) });
+  const addresses = (route) => ({ [`["http://localhost:3000${route}"]`]: tomlString(free.map((port) => `http://localhost:${port}${route}`)) });
   const register = (name, routes) => {
     const file = path.join(folder, 'service-providers', name);
-    writeFileSync(file, replace(readFileSync(file, 'utf8'), Object.assign({}, ...routes.map(addresses))));
+    writeFileSync(file, replaceAll(readFileSync(file, 'utf8'), Object.assign({}, ...routes.map(addresses))));
   };
   register('example-spa.toml', ['/', '']);
   register('example.toml', ['/callback', '/signed-out']);

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as oidc from 'openid-client';
-import { SCOPE, discover, sealed, startFederation } from './federation.mjs';
-import { Browser, random, signIn, text } from './harness.mjs';
-import { converse, folderOf, springApplication } from './recipes.mjs';
+import { SCOPE, discoverHub, responseEncryption, startFederation } from './federation.mjs';
+import { Browser, random, signIn, tomlString } from './harness.mjs';
+import { startDialogue, createFolder, springApplication } from './recipes.mjs';
 
 let standard, high, signing, encryption;
 const others = {}; // keys of the other algorithms
@@ -18,13 +18,13 @@ before(async () => {
   signing = await generateKeyPair('ES256', { extractable: true });
   encryption = await generateKeyPair('ECDH-ES', { extractable: true });
   const keys = [await published(signing, 'signs', 'sig'), await published(encryption, 'opens', 'enc')];
-  const tablesOf = (set) => set.flatMap((key) => ['[[jwks.keys]]', ...Object.entries(key).map(([name, value]) => `${name} = ${text(value)}`)]).join('\n');
+  const tablesOf = (set) => set.flatMap((key) => ['[[jwks.keys]]', ...Object.entries(key).map(([name, value]) => `${name} = ${tomlString(value)}`)]).join('\n');
   const tables = tablesOf(keys);
   for (const alg of ['PS256', 'EdDSA']) others[alg] = await generateKeyPair(alg, { extractable: true, modulusLength: 2048 });
   const signsBy = async (alg) => ({ secret: undefined, extra: `profile = "fapi2-message-signing"\ntoken_endpoint_auth_method = "private_key_jwt"
 token_endpoint_auth_signing_alg = "${alg}"\nrequest_object_signing_alg = "${alg}"\n${tablesOf([await published(others[alg], 'signs', 'sig')])}` });
   const signs = 'token_endpoint_auth_method = "private_key_jwt"';
-  const file = (profile, more = '') => ({ secret: undefined, extra: `profile = ${text(profile)}\n${signs}\n${more}\n${tables}` });
+  const file = (profile, more = '') => ({ secret: undefined, extra: `profile = ${tomlString(profile)}\n${signs}\n${more}\n${tables}` });
   standard = await startFederation('hub-fapi', {
     bank: file('fapi2'),
     plain: { scopes: ['openid', 'profile'], ...file('fapi2', 'rules = "openid"\nconsent = "required"\nuserinfo_signed_response_alg = "ES256"') },
@@ -34,14 +34,14 @@ token_endpoint_auth_signing_alg = "${alg}"\nrequest_object_signing_alg = "${alg}
     keeping: file('fapi2', 'consent = "required"\nrefresh_tokens = {}'),
   }, { settings: 'pushed_authorization_requests = "accepted"' });
   high = await startFederation('hub-fapi-high', {
-    vault: { secret: undefined, extra: `${signs}\n${sealed('ECDH-ES', keys)}` },
+    vault: { secret: undefined, extra: `${signs}\n${responseEncryption('ECDH-ES', keys)}` },
   }, { platform: 'high', settings: 'pushed_authorization_requests = "required"\nprofile = "fapi2-message-signing"' });
 });
 after(async () => { await standard?.stop(); await high?.stop(); });
 
 /** openid-client as this service provider, with a DPoP key of its own. */
 async function clientOf({ hub }, sp, alg = 'ES256', key = keyOf()) {
-  const client = await discover(hub, sp, oidc.PrivateKeyJwt(key));
+  const client = await discoverHub(hub, sp, oidc.PrivateKeyJwt(key));
   return { client, DPoP: oidc.getDPoPHandle(client, await oidc.randomDPoPKeyPair(alg)) };
 }
 
@@ -99,7 +99,7 @@ test('FAPI 2.0 Security Profile: an attack has no way around the pushed request,
   delete sent.code_challenge_method;
   await assert.rejects(oidc.buildAuthorizationUrlWithPAR(own.client, sent), (error) => error.error === 'invalid_request');
   const stranger = await generateKeyPair('ES256');
-  const forging = await discover(standard.hub, sp, oidc.PrivateKeyJwt({ key: stranger.privateKey, kid: 'signs' }));
+  const forging = await discoverHub(standard.hub, sp, oidc.PrivateKeyJwt({ key: stranger.privateKey, kid: 'signs' }));
   await assert.rejects(oidc.buildAuthorizationUrlWithPAR(forging, (await parameters(sp)).sent), (error) => error.error === 'invalid_client');
   // A thief of the code who has the client's own key, and another DPoP key than that of the push; then one without any.
   for (const DPoP of [(await clientOf(standard, sp)).DPoP, undefined]) {
@@ -189,9 +189,9 @@ for (const [id, mode] of [['bank', 'plain'], ['notary', 'signed']]) {
   test(`FAPI 2.0 by the Nimbus SDK, Java, with ${mode} requests and responses`, { skip, timeout: 300_000 }, async (t) => {
     const jar = await build();
     const sp = standard[id];
-    const { folder, remove } = folderOf({ 'key.jwk': JSON.stringify({ ...await exportJWK(signing.privateKey), kid: 'signs' }) });
+    const { folder, remove } = createFolder({ 'key.jwk': JSON.stringify({ ...await exportJWK(signing.privateKey), kid: 'signs' }) });
     t.after(remove);
-    const client = converse('java', ['-jar', jar, standard.hub.issuer, sp.id, sp.redirectUri, path.join(folder, 'key.jwk'), mode]);
+    const client = startDialogue('java', ['-jar', jar, standard.hub.issuer, sp.id, sp.redirectUri, path.join(folder, 'key.jwk'), mode]);
     t.after(client.stop);
     const answered = await back(sp, new URL(await client.line()));
     client.say(answered.href);

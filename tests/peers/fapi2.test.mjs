@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import * as oidc from 'openid-client';
-import { discover, request, startFederation } from './federation.mjs';
-import { Browser, IDP_CLIENT, freePorts, program, signIn, text } from './harness.mjs';
+import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
+import { Browser, IDP_CLIENT, freePorts, program, signIn, tomlString } from './harness.mjs';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-fapi2-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -20,14 +20,14 @@ const FAPI = { fapi: { enabled: true, profile: '2.0' }, pushedAuthorizationReque
 /** Signs in at the hub and fetches userinfo; returns the addresses that the browser was led to. */
 async function login(federation) {
   const { hub, sp } = federation;
-  const client = await discover(hub, sp);
-  const { url, state, nonce, verifier } = await request(client, sp);
+  const client = await discoverHub(hub, sp);
+  const { url, state, nonce, verifier } = await buildAuthorizationRequest(client, sp);
   const browser = new Browser();
   const seen = [];
   const step = browser.step.bind(browser);
   browser.step = (address, options) => { seen.push(address); return step(address, options); };
-  const back = await signIn(browser, url, { stopAt: sp.redirectUri });
-  const tokens = await oidc.authorizationCodeGrant(client, new URL(back), { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce });
+  const redirect = await signIn(browser, url, { stopAt: sp.redirectUri });
+  const tokens = await oidc.authorizationCodeGrant(client, new URL(redirect), { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce });
   const person = await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub);
   assert.equal(person.family_name, 'DUBOIS');
   return seen;
@@ -82,10 +82,10 @@ authorization_encrypted_response_alg = "ECDH-ES"`,
     const key = (proof) => JSON.parse(Buffer.from(proof.split('.')[0], 'base64url')).jwk.x;
     assert.notEqual(key(again.dpop), key(token.dpop));
     // Two logins in one browser, of which the encrypted answer must find its own.
-    const client = await discover(hub, federation.sp);
+    const client = await discoverHub(hub, federation.sp);
     const browser = new Browser();
-    await browser.open((await request(client, federation.sp)).url);
-    const { url } = await request(client, federation.sp);
+    await browser.open((await buildAuthorizationRequest(client, federation.sp)).url);
+    const { url } = await buildAuthorizationRequest(client, federation.sp);
     assert.match(await signIn(browser, url, { stopAt: federation.sp.redirectUri }), /code=/);
     assert.match(await check(federation), /accepts the hub's client authentication/);
     assert.deepEqual(idp.faults.filter(({ error }) => error !== 'use_dpop_nonce'), []);
@@ -114,7 +114,7 @@ async function withCertificate(name, method, certificate, client) {
   const base = `https://localhost:${port}`;
   const federation = await startFederation(name, {}, {
     connectorSecret: 'client_certificate = { file = "secrets/connectors/real/hub.crt" }\nclient_key = { file = "secrets/connectors/real/hub.key" }',
-    connector: `${PROFILE}\ntoken_endpoint_auth_method = ${text(method)}\ntls_client_certificate_bound_access_tokens = "on"\nca = "idp-ca.pem"`,
+    connector: `${PROFILE}\ntoken_endpoint_auth_method = ${tomlString(method)}\ntls_client_certificate_bound_access_tokens = "on"\nca = "idp-ca.pem"`,
     files: {
       'idp-ca.pem': file('ca.crt'), 'secrets/connectors/real/hub.crt': file(`${certificate}.crt`), 'secrets/connectors/real/hub.key': file(`${certificate}.key`),
     },

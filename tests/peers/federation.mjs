@@ -1,20 +1,24 @@
 // A small federation for one test file: the hub, a real identity provider, and service providers.
 import * as oidc from 'openid-client';
-import { IDP_CLIENT, IDP_SECRET, freePorts, oidcConnector, random, sha256, startHub, text } from './harness.mjs';
+import { IDP_CLIENT, IDP_SECRET, freePorts, oidcConnector, random, sha256, startHub, tomlString } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 export const SCOPE = 'openid given_name family_name birthdate gender birthplace birthcountry email preferred_username';
 
-/** The levels that each platform knows. */
+/** The levels of each platform. */
 const LEVELS = { standard: ['eidas1'], high: ['eidas2', 'eidas3'] };
 
 /**
- * { hub, idp, sps, sp, other, …, stop }. Service providers are { id, secret, redirectUri, postLogoutUri }: on standard `sp` and `other`,
- * and on both platforms those of `more`, which gives { secret, scopes, extra } by name, `extra` being lines of the file. They are
- * in the answer by the same name, and all in `sps`. amr: the methods that the identity provider states. files: as for
- * `configure`, as are settings. firewall, features: as for `startIdp`, as is client, which may be a function of the hub's port.
- * idpOptions: more for `startIdp`. connectorSecret: the line of the connector's client secret, if not the usual one.
- * connector: lines more of the connector's file. backChannel: the identity provider informs the hub of its logouts.
+ * Starts a hub, an identity provider and service providers. Returns { hub, idp, sps, sp, other, …, stop }.
+ *
+ * A service provider is { id, secret, redirectUri, postLogoutUri }. On standard there are `sp` and `other`; `more` adds others on
+ * both platforms, as { name: { secret, scopes, extra } }, `extra` being further lines of the file. The result has each of them
+ * by its name, and all of them in `sps`.
+ *
+ * amr: the methods that the identity provider states. settings, files: as for `configure`. firewall, features: as for `startIdp`.
+ * client: as for `startIdp`, or a function of the hub's port. idpOptions: further options of `startIdp`. connectorSecret: the line
+ * of the connector's client secret, if it is not the default. connector: further lines of the connector's file. backChannel: the
+ * identity provider informs the hub of logouts.
  */
 export async function startFederation(name, more = {}, { platform = 'standard', amr, settings = '', publicListener = '', files: moreFiles = {}, firewall, client = {}, features, connector = '', connectorSecret, idpOptions = {}, backChannel = false } = {}) {
   const [port, privatePort, idpPort] = await freePorts(3);
@@ -30,7 +34,7 @@ export async function startFederation(name, more = {}, { platform = 'standard', 
       ...(typeof client === 'function' ? client(port) : client),
     },
     features: backChannel ? { ...features, backchannelLogout: { enabled: true } } : features,
-    // Its logout tokens name the account itself.
+    // The identity provider's logout tokens have the account id as `sub`.
     ...(backChannel && { subjectOf: (id) => id }),
     ...idpOptions,
   });
@@ -48,38 +52,38 @@ export async function startFederation(name, more = {}, { platform = 'standard', 
   }
 }
 
-/** The lines of a service provider's file by which its answers are sealed; its keys follow as tables, so they end the file. */
-export const sealed = (alg, keys) => [
-  `id_token_encrypted_response_alg = ${text(alg)}`,
-  `userinfo_encrypted_response_alg = ${text(alg)}`,
+/** The lines of a service provider's file that encrypt its responses. The keys are tables, so these lines end the file. */
+export const responseEncryption = (alg, keys) => [
+  `id_token_encrypted_response_alg = ${tomlString(alg)}`,
+  `userinfo_encrypted_response_alg = ${tomlString(alg)}`,
   ...(typeof keys === 'string'
-    ? [`jwks_uri = ${text(keys)}`, 'insecure_http = true', 'internal_hosts = ["localhost", "127.0.0.1"]']
-    : keys.flatMap((key) => ['[[jwks.keys]]', ...Object.entries(key).map(([name, value]) => `${name} = ${text(value)}`)])),
+    ? [`jwks_uri = ${tomlString(keys)}`, 'insecure_http = true', 'internal_hosts = ["localhost", "127.0.0.1"]']
+    : keys.flatMap((key) => ['[[jwks.keys]]', ...Object.entries(key).map(([name, value]) => `${name} = ${tomlString(value)}`)])),
 ].join('\n');
 
-/** Files of data providers, { id: lines more }, each answered in JSON unless they say otherwise; their common secret. */
-export const DATA_SECRET = random(32);
-export const dataProviders = (files) => Object.fromEntries(Object.entries(files).map(([id, extra]) => [`data-providers/${id}.toml`, `client_id = ${text(id)}
-name = { en = ${text(id)} }
+/** The files of data providers, from { id: further lines }. They share a secret. Without further lines the responses are JSON. */
+export const DATA_PROVIDER_SECRET = random(32);
+export const dataProviderFiles = (files) => Object.fromEntries(Object.entries(files).map(([id, extra]) => [`data-providers/${id}.toml`, `client_id = ${tomlString(id)}
+name = { en = ${tomlString(id)} }
 scopes = ["openid", "family_name", "birthdate"]
-secrets = [{ sha256 = ${text(sha256(DATA_SECRET).toString('hex'))} }]
+secrets = [{ sha256 = ${tomlString(sha256(DATA_PROVIDER_SECRET).toString('hex'))} }]
 ${extra}
 `]));
 
-/** The lines of a data provider's file by which its answers are encrypted; its keys follow as tables, so they end the file. */
-export const encrypted = (alg, keys) => [
-  `introspection_encrypted_response_alg = ${text(alg)}`,
-  ...keys.flatMap((key) => ['[[jwks.keys]]', ...Object.entries(key).map(([name, value]) => `${name} = ${text(value)}`)]),
+/** The lines of a data provider's file that encrypt its responses. The keys are tables, so these lines end the file. */
+export const introspectionEncryption = (alg, keys) => [
+  `introspection_encrypted_response_alg = ${tomlString(alg)}`,
+  ...keys.flatMap((key) => ['[[jwks.keys]]', ...Object.entries(key).map(([name, value]) => `${name} = ${tomlString(value)}`)]),
 ].join('\n');
 
-/** The service provider's own library, after discovery. */
-export const discover = (hub, sp, authentication = oidc.ClientSecretPost(sp.secret)) => oidc.discovery(
+/** Returns an openid-client configuration of the service provider, by discovery. */
+export const discoverHub = (hub, sp, authentication = oidc.ClientSecretPost(sp.secret)) => oidc.discovery(
   new URL(`${hub.issuer}/.well-known/openid-configuration`), sp.id, { id_token_signed_response_alg: 'ES256', userinfo_signed_response_alg: 'ES256' },
   authentication, { execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks] },
 );
 
-/** An authorization request by openid-client: { url, state, nonce, verifier }. */
-export async function request(client, sp, more = {}) {
+/** Returns an authorization request of openid-client: { url, state, nonce, verifier }. */
+export async function buildAuthorizationRequest(client, sp, more = {}) {
   const [state, nonce, verifier] = [random(32), random(32), oidc.randomPKCECodeVerifier()];
   const url = oidc.buildAuthorizationUrl(client, {
     redirect_uri: sp.redirectUri, scope: SCOPE, acr_values: 'eidas1', state, nonce,
@@ -88,12 +92,12 @@ export async function request(client, sp, more = {}) {
   return { url: url.href, state, nonce, verifier };
 }
 
-/** POST of a form to the token endpoint; `fields` over a correct request. */
-export async function redeem(hub, sp, fields) {
+/** Posts a form to the token endpoint. `fields` replace those of a correct request. */
+export async function redeemCode(hub, sp, fields) {
   const form = { grant_type: 'authorization_code', client_id: sp.id, client_secret: sp.secret, redirect_uri: sp.redirectUri, ...fields };
   const present = Object.entries(form).filter(([, value]) => value !== undefined);
   const response = await fetch(`${hub.issuer}/token`, { method: 'POST', body: new URLSearchParams(present) });
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
-export const userinfo = (hub, token) => fetch(`${hub.issuer}/userinfo`, { headers: { authorization: `Bearer ${token}` } });
+export const fetchUserinfo = (hub, token) => fetch(`${hub.issuer}/userinfo`, { headers: { authorization: `Bearer ${token}` } });

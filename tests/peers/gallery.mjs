@@ -62,8 +62,8 @@ async function draw(page, look, language, name) {
   }
 }
 
-/** Playwright writes no WebP, which takes a third of the size. */
-async function picture(page, file) {
+/** Takes a screenshot as WebP, a third of the size of PNG. Playwright can't write WebP. */
+async function takeScreenshot(page, file) {
   const cdp = await page.context().newCDPSession(page);
   const [width, height] = await page.evaluate(() => [document.documentElement.clientWidth, document.documentElement.scrollHeight]);
   const { data } = await cdp.send('Page.captureScreenshot', { format: 'webp', quality: 60, captureBeyondViewport: true, clip: { x: 0, y: 0, width, height, scale: 1 } });
@@ -74,19 +74,19 @@ async function picture(page, file) {
 for (const [look, { language, ...options }] of Object.entries(LOOKS)) {
   const context = await browser.newContext({ bypassCSP: true, ...options });
   const page = await context.newPage();
-  // Every language once: text that is too long shows on a phone first.
+  // Every language only on the phone: text that is too long appears there first.
   const languages = everything && look === 'phone' ? readdirSync(source) : [language];
   for (const tongue of languages) {
     const names = everything ? readdirSync(path.join(source, tongue)).map((file) => file.replace('.html', '')) : PAGES;
     for (const name of names) {
       // Error pages differ in their text only: one look is enough for all of them.
       if (/^error-Y/.test(name) && !(look === 'phone' && tongue === language)) continue;
-      // It sends its form at once.
+      // This page submits its form at once.
       if (name === 'form-post') continue;
       await draw(page, look, tongue, name);
       const kept = everything ? `${tongue}-${name}-${look}.webp` : `${name}-${look}.webp`;
       if (!everything || tongue === language) {
-        await picture(page, path.join(out, kept));
+        await takeScreenshot(page, path.join(out, kept));
       }
     }
   }

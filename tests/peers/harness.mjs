@@ -1,9 +1,9 @@
-// What every peer test stands on: free ports, a hub with a configuration of its own, and a browser without a screen.
+// The helpers of all peer tests: free ports, hubs with a generated configuration, and a browser made of fetch.
 //
 // HUB_BIN names the program (tests/run sets it); HUB_ARTIFACTS the folder for logs and screenshots.
 import { spawn, execFileSync } from 'node:child_process';
 import { createHash, randomBytes, randomInt } from 'node:crypto';
-import { cpSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, createWriteStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
 import { createServer as createSocket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -17,14 +17,14 @@ mkdirSync(artifacts, { recursive: true });
 
 /** Random bits as base64url: 32 bytes are 43 characters. */
 export const random = (bytes = 32) => randomBytes(bytes).toString('base64url');
-export const sha256 = (text) => createHash('sha256').update(text).digest();
+export const sha256 = (tomlString) => createHash('sha256').update(tomlString).digest();
 
 // Ports that freePorts() has returned are not returned again: their servers may start later.
 let nextPort = randomInt(11_000, 32_000);
 
 /**
  * Returns `count` different free ports of loopback. They are below the range from which outgoing
- * connections get theirs, so that none takes one before its server does.
+ * connections get theirs: no outgoing connection takes a port before its server listens.
  */
 export async function freePorts(count) {
   const sockets = [];
@@ -40,15 +40,15 @@ export async function freePorts(count) {
   return ports;
 }
 
-/** A server on a free port of loopback that answers every request with `answer(request, response)`. */
-export async function serve(answer, host = '127.0.0.1') {
+/** Starts a server on a free port of loopback that handles every request with `answer(request, response)`. */
+export async function startServer(answer, host = '127.0.0.1') {
   const server = createServer(answer);
   await new Promise((resolve) => server.listen(0, host, resolve));
   return { port: server.address().port, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) };
 }
 
-/** Starts the program, keeps its output in the artifacts, and stops it by its own id. */
-export function launch(name, args) {
+/** Starts the program and saves its output in the artifacts. */
+export function startProgram(name, args) {
   const log = createWriteStream(path.join(artifacts, `${name}.log`));
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1' } });
   const state = { output: '', ended: null };
@@ -63,7 +63,7 @@ export function launch(name, args) {
   process.once('exit', orphan);
   return {
     state,
-    /** Settles with the exit status, or with the name of the signal that ended it. */
+    /** Resolves to the exit status, or to the name of the signal that ended the program. */
     exited: exit,
     signal: (signal) => child.kill(signal),
     pid: child.pid,
@@ -89,21 +89,21 @@ export function launch(name, args) {
   };
 }
 
-export const text = (value) => JSON.stringify(value); // a TOML basic string for the values used here
-const list = (values) => `[${values.map(text).join(', ')}]`;
+export const tomlString = (value) => JSON.stringify(value); // a TOML basic string for the values used here
+const list = (values) => `[${values.map(tomlString).join(', ')}]`;
 
 export const REGISTER = `given_names,family_name,birthdate,gender,birthplace,birthcountry,status
 Angela Claire Louise,DUBOIS,1962-08-24,female,75107,99100,active
 `;
 
-/** Where identities come from; on high from the identity providers. */
+/** The register's table of each platform. On high, the identity providers supply the identities. */
 const REGISTERS = { standard: '[register.file]\npath = "register.csv"', high: '' };
 
 /**
- * A folder with a whole configuration.
- * sps: [{ id, secret, redirectUris, postLogoutUris, scopes, extra }], without `secret` for one that signs · connectors: { id: TOML text } ·
- * base: the public address, where a proxy stands before the hub · limits, publicListener: lines more of these tables ·
- * replace: [from, to] in passerelle.toml · register: its table, instead of register.csv's on standard and of none on high · files: { name: content }.
+ * Creates a folder with a complete configuration.
+ * sps: [{ id, secret, redirectUris, postLogoutUris, scopes, extra }], without `secret` for a client that authenticates by key · connectors: { id: TOML text } ·
+ * base: the public address, of a proxy in front of the hub · limits, publicListener: further lines of these tables ·
+ * replace: [from, to] in passerelle.toml · register: the register's table; the default is register.csv on standard and none on high · files: { name: content }.
  */
 export function configure({ port, privatePort, sps, connectors, settings = '', limits = '', publicListener = '', base = `http://localhost:${port}`, platform = 'standard', register = REGISTERS[platform], files = {}, replace = [] }) {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-peers-'));
@@ -111,8 +111,8 @@ export function configure({ port, privatePort, sps, connectors, settings = '', l
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     writeFileSync(path.join(folder, name), content, { mode });
   };
-  write('passerelle.toml', `platform = ${text(platform)}
-base_url = ${text(base)}
+  write('passerelle.toml', `platform = ${tomlString(platform)}
+base_url = ${tomlString(base)}
 subject_key = { file = "subject.key", derivation = 2 }
 keys = "keys"
 connectors = "connectors"
@@ -138,13 +138,13 @@ ${limits}
   write('register.csv', REGISTER);
   if (!files['scopes.toml']) cpSync(path.join(root, 'config/scopes.toml'), path.join(folder, 'scopes.toml'));
   for (const sp of sps) {
-    write(`service-providers/${sp.id}.toml`, `client_id = ${text(sp.id)}
-name = { fr = ${text(`Service ${sp.id}`)}, en = ${text(`Service ${sp.id}`)} }
+    write(`service-providers/${sp.id}.toml`, `client_id = ${tomlString(sp.id)}
+name = { fr = ${tomlString(`Service ${sp.id}`)}, en = ${tomlString(`Service ${sp.id}`)} }
 home_page = "http://localhost:${port}/home"
 redirect_uris = ${list(sp.redirectUris)}
 post_logout_redirect_uris = ${list(sp.postLogoutUris ?? [])}
 scopes = ${list(sp.scopes ?? ['openid', 'profile', 'birth', 'email', 'identite_pivot'])}
-${sp.secret ? `secrets = [{ sha256 = ${text(sha256(sp.secret).toString('hex'))} }]` : ''}
+${sp.secret ? `secrets = [{ sha256 = ${tomlString(sha256(sp.secret).toString('hex'))} }]` : ''}
 ${sp.extra ?? ''}
 `);
   }
@@ -155,31 +155,31 @@ ${sp.extra ?? ''}
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Writes a file of a connector, or another TOML file. In its text `idp.secret` stands for its own secret, ID.secret, for it may refer to no other. */
+/** Writes a connector's file, or another TOML file. Replaces `idp.secret` by ID.secret, because a connector may only refer to its own secret. */
 export function writeConnector(folder, id, content, file = `connectors/${id}.toml`) {
   mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
   if (content.includes('"idp.secret"')) writeFileSync(path.join(folder, `${id}.secret`), IDP_SECRET, { mode: 0o600 });
-  writeFileSync(path.join(folder, file), content.replaceAll('"idp.secret"', text(`${id}.secret`)), { mode: 0o600 });
+  writeFileSync(path.join(folder, file), content.replaceAll('"idp.secret"', tomlString(`${id}.secret`)), { mode: 0o600 });
 }
 
 export const IDP_SECRET = 'upstream-secret-of-forty-characters-0123';
 export const IDP_CLIENT = 'passerelle-hub';
 
-/** A connector file for an OpenID Provider on loopback, at the levels of one platform. */
+/** Returns the file of a connector for an OpenID Provider on loopback, with the levels of one platform. */
 export const oidcConnector = (issuer, extra = '', { secret = 'client_secret = { file = "idp.secret" }', levels = ['eidas1'] } = {}) => `name = { fr = "Fournisseur réel", en = "Real provider" }
 identity = "verified"
-levels = { lowest = ${text(levels[0])}, highest = ${text(levels.at(-1))} }
-acr = { ${levels.map((level) => `${level} = [${text(level)}]`).join(', ')} }
+levels = { lowest = ${tomlString(levels[0])}, highest = ${tomlString(levels.at(-1))} }
+acr = { ${levels.map((level) => `${level} = [${tomlString(level)}]`).join(', ')} }
 [kind.oidc]
-issuer = ${text(issuer)}
-client_id = ${text(IDP_CLIENT)}
+issuer = ${tomlString(issuer)}
+client_id = ${tomlString(IDP_CLIENT)}
 ${secret}
 insecure_http = true
 internal_hosts = ["localhost", "127.0.0.1"]
 ${extra}
 `;
 
-/** A hub that is ready; `options` as for `configure`, without the ports. */
+/** Starts a hub and waits until it is ready. `options` are those of `configure`. */
 export async function startHub(name, { port, privatePort, ...options }) {
   const config = configure({ port, privatePort, ...options });
   const base = options.base ?? `http://localhost:${port}`;
@@ -188,7 +188,7 @@ export async function startHub(name, { port, privatePort, ...options }) {
   const stop = async () => { await hub.stop(); config.remove(); };
   const start = async () => {
     starts += 1;
-    hub = launch(starts === 1 ? name : `${name}-${starts}`, ['serve', '--config', config.folder]);
+    hub = startProgram(starts === 1 ? name : `${name}-${starts}`, ['serve', '--config', config.folder]);
     try {
       await hub.until(ready, 'readiness');
     } catch (error) {
@@ -200,7 +200,7 @@ export async function startHub(name, { port, privatePort, ...options }) {
   return {
     folder: config.folder, base, issuer: `${base}/api/v2`, privateBase: `http://127.0.0.1:${privatePort}`, stop,
     log: () => hub.state.output, get pid() { return hub.pid; }, signal: (signal) => hub.signal(signal), get exited() { return hub.exited; },
-    /** Ends it by a signal, and starts it again in its folder; `between` runs while there is none. */
+    /** Stops the hub by a signal and starts it again in the same folder. `between` runs while it is stopped. */
     async restart(signal, between = () => {}) {
       hub.signal(signal);
       await hub.exited;
@@ -211,9 +211,9 @@ export async function startHub(name, { port, privatePort, ...options }) {
   };
 }
 
-/** The demo on free ports: `url` is the demo service provider's address. */
+/** Starts the demo on free ports. `url` is the address of the demo service provider. */
 export async function startDemo(name = 'demo') {
-  const demo = launch(name, ['demo', '--port', '0']);
+  const demo = startProgram(name, ['demo', '--port', '0']);
   try {
     const url = await demo.until(() => demo.state.output.match(/Open (http:\/\/\S+)/)?.[1], 'the line `Open http://…`');
     await demo.until(() => fetch(url).then((r) => r.ok, () => false), `an answer of ${url}`);
@@ -224,10 +224,8 @@ export async function startDemo(name = 'demo') {
   }
 }
 
-export const programExists = () => existsSync(program);
-
 const NAMED = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' };
-/** Character references of HTML, as far as pages of forms use them. */
+/** Decodes the character references of HTML that pages with forms use. */
 export const decodeHtml = (html) => html.replace(/&(#x[0-9a-f]+|#\d+|[a-z]+);/gi, (whole, name) => {
   if (/^#x/i.test(name)) return String.fromCodePoint(Number.parseInt(name.slice(2), 16));
   if (name.startsWith('#')) return String.fromCodePoint(Number(name.slice(1)));
@@ -242,8 +240,8 @@ function attributes(tag) {
   return found;
 }
 
-/** The forms of a page: where they go, what they carry, and their buttons. */
-export function formsOf(html, url) {
+/** Returns the forms of a page: action, method, fields and buttons. */
+export function parseForms(html, url) {
   return [...html.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/gi)].map(([, head, body]) => {
     const form = attributes(head);
     const tags = (name) => [...body.matchAll(new RegExp(`<${name}\\b([^>]*)>`, 'gi'))].map(([, tag]) => attributes(tag));
@@ -255,7 +253,7 @@ export function formsOf(html, url) {
   });
 }
 
-/** A browser made of fetch: keeps cookies by host name (ports don't part them), follows redirects by hand, submits forms. */
+/** A browser made of fetch: stores cookies by host name (regardless of the port), follows redirects itself, submits forms. */
 export class Browser {
   constructor({ language = 'en' } = {}) {
     this.language = language;
@@ -281,7 +279,7 @@ export class Browser {
     this.jar.set(hostname, jar);
   }
 
-  /** One request, no redirect followed. */
+  /** Sends one request and follows no redirect. */
   async step(url, { method = 'GET', body, headers = {} } = {}) {
     const cookie = [...this.cookies(url)].map(([name, value]) => `${name}=${value}`).join('; ');
     const response = await fetch(url, {
@@ -298,7 +296,7 @@ export class Browser {
     return page;
   }
 
-  /** Follows redirects until a page, or until an address beginning with `stopAt`, which is not asked for. */
+  /** Follows redirects to a page, or to an address that begins with `stopAt`, which it does not request. */
   async open(url, { stopAt, ...request } = {}) {
     let page = await this.step(url, request);
     for (let hops = 0; page.location && page.status >= 300 && page.status < 400; hops += 1) {
@@ -309,9 +307,9 @@ export class Browser {
     return page;
   }
 
-  /** Submits the first form that `pick(form)` accepts, with `values` over its fields. */
+  /** Submits the first form that `pick(form)` accepts. `values` replace its fields. */
   async submit(page, { pick = () => true, values = {}, stopAt } = {}) {
-    const form = formsOf(page.html, page.url).find(pick);
+    const form = parseForms(page.html, page.url).find(pick);
     if (!form) throw new Error(`no such form on ${page.url} (${page.status}):\n${page.html.slice(0, 3000)}\n${this.trail.join('\n')}`);
     const fields = new URLSearchParams(form.fields);
     for (const [name, value] of Object.entries(values)) fields.set(name, value);
@@ -322,21 +320,21 @@ export class Browser {
   }
 }
 
-const choosing = (form) => /\/provider$/.test(form.action);
-const consenting = (form) => /\/consent$/.test(form.action);
+const isChoiceForm = (form) => /\/provider$/.test(form.action);
+const isConsentForm = (form) => /\/consent$/.test(form.action);
 
-/** From the choice page to the upstream's first page. */
-export const choose = (browser, page, connector, stopAt) =>
-  browser.submit(page, { pick: (f) => choosing(f) && f.buttons.some((b) => b.value === connector), values: { provider: connector }, stopAt });
+/** Chooses an identity provider on the choice page. Returns that provider's first page. */
+export const chooseProvider = (browser, page, connector, stopAt) =>
+  browser.submit(page, { pick: (f) => isChoiceForm(f) && f.buttons.some((b) => b.value === connector), values: { provider: connector }, stopAt });
 
 export const answerConsent = (browser, page, answer, stopAt) =>
-  browser.submit(page, { pick: consenting, values: { answer }, stopAt });
+  browser.submit(page, { pick: isConsentForm, values: { answer }, stopAt });
 
-/** A whole login: authorization URL in, the redirect back to the service provider out. `acr`: what the provider proves. */
+/** Performs a login from the authorization URL. Returns the redirect to the service provider. `acr`: the level that the identity provider states. */
 export async function signIn(browser, authorizationUrl, { connector = 'real', login = 'angela', acr = '', amr, stopAt }) {
   const choice = await browser.open(authorizationUrl, { stopAt });
   if (choice.stopped) return choice.url;
-  const upstream = await choose(browser, choice, connector, stopAt);
+  const upstream = await chooseProvider(browser, choice, connector, stopAt);
   const consent = await browser.submit(upstream, { values: { login, password: 'any', acr, ...(amr && { amr }) }, stopAt });
   if (consent.stopped) return consent.url;
   const back = await answerConsent(browser, consent, 'yes', stopAt);
@@ -344,8 +342,8 @@ export async function signIn(browser, authorizationUrl, { connector = 'real', lo
   return back.url;
 }
 
-/** A raw request, for what fetch would not send: { status, headers, rawHeaders, text }. */
-export const raw = (address, { method = 'GET', headers = {}, body } = {}) => new Promise((resolve, reject) => {
+/** Sends a request that fetch would refuse or change. Returns { status, headers, rawHeaders, text }. */
+export const sendRawRequest = (address, { method = 'GET', headers = {}, body } = {}) => new Promise((resolve, reject) => {
   const url = new URL(address);
   const sent = httpRequest({ host: '127.0.0.1', port: url.port, path: url.pathname + url.search, method, headers: { host: url.host, ...headers } }, (response) => {
     const chunks = [];

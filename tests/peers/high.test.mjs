@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { compactDecrypt, createRemoteJWKSet, decodeProtectedHeader, exportJWK, generateKeyPair, jwtVerify } from 'jose';
 import * as oidc from 'openid-client';
-import { discover, redeem, request, sealed, startFederation, userinfo } from './federation.mjs';
-import { Browser, answerConsent, choose, freePorts, serve, signIn } from './harness.mjs';
+import { discoverHub, redeemCode, buildAuthorizationRequest, responseEncryption, startFederation, fetchUserinfo } from './federation.mjs';
+import { Browser, answerConsent, chooseProvider, freePorts, startServer, signIn } from './harness.mjs';
 
 const ALGS = ['ECDH-ES', 'RSA-OAEP-256', 'RSA-OAEP'];
 const AMR_ASKED = JSON.stringify({ id_token: { amr: { essential: true } } });
@@ -20,15 +20,15 @@ let federation, published, services;
 before(async () => {
   const pairs = await Promise.all(ALGS.flatMap((alg) => [sealingKey(alg, 'inline'), sealingKey(alg, 'uri')]));
   // Each service provider publishes its set under its own id.
-  published = await serve((asked, response) => {
+  published = await startServer((asked, response) => {
     const pair = pairs.find(({ id }) => asked.url === `/${id}`);
     response.writeHead(pair ? 200 : 404, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ keys: pair ? [pair.jwk] : [] }));
   });
   const [closed] = await freePorts(1);
   const files = pairs.map(({ id, alg, jwk }) => (
-    [id, { extra: sealed(alg, id.endsWith('-uri') ? `http://localhost:${published.port}/${id}` : [jwk]) }]));
-  const silent = { extra: sealed('ECDH-ES', `http://localhost:${closed}/jwks`) };
+    [id, { extra: responseEncryption(alg, id.endsWith('-uri') ? `http://localhost:${published.port}/${id}` : [jwk]) }]));
+  const silent = { extra: responseEncryption('ECDH-ES', `http://localhost:${closed}/jwks`) };
   federation = await startFederation('hub-high', { ...Object.fromEntries(files), silent }, { platform: 'high', amr: ['pwd', 'otp'] });
   services = pairs.map((pair) => ({ ...pair, ...federation.sps[pair.id] }));
 });
@@ -39,16 +39,16 @@ after(async () => {
 
 /** The library of a service provider; it opens what is sealed to `key`, its own unless said. */
 async function libraryOf(sp, key = sp) {
-  const client = await discover(federation.hub, sp);
+  const client = await discoverHub(federation.hub, sp);
   oidc.enableDecryptingResponses(client, ['A256GCM'], { key: key.privateKey, alg: key.alg, kid: sp.kid });
   return client;
 }
 
 /** A login up to the redirect back, in a fresh browser. */
 async function backFrom(client, sp, acr, { claims, ...more } = {}) {
-  const asked = await request(client, sp, { acr_values: acr, ...(claims && { claims }) });
-  const back = new URL(await signIn(new Browser(), asked.url, { stopAt: sp.redirectUri, ...more }));
-  return { ...asked, back };
+  const authorization = await buildAuthorizationRequest(client, sp, { acr_values: acr, ...(claims && { claims }) });
+  const redirect = new URL(await signIn(new Browser(), authorization.url, { stopAt: sp.redirectUri, ...more }));
+  return { ...authorization, back: redirect };
 }
 const tokensFor = (client, { back, verifier, state, nonce }) => oidc.authorizationCodeGrant(client, back, {
   pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true,
@@ -69,7 +69,7 @@ async function opened(token, sp) {
 }
 
 test('R003 R070: discovery of the high platform says its levels and encryptions', async () => {
-  const metadata = (await discover(federation.hub, services[0])).serverMetadata();
+  const metadata = (await discoverHub(federation.hub, services[0])).serverMetadata();
   assert.deepEqual(metadata.acr_values_supported, ['eidas2', 'eidas3']);
   for (const token of ['id_token', 'userinfo']) {
     assert.deepEqual([...metadata[`${token}_encryption_alg_values_supported`]].sort(), [...ALGS].sort(), token);
@@ -91,7 +91,7 @@ for (const alg of ALGS) {
         const person = await oidc.fetchUserInfo(client, tokens.access_token, claims.sub);
         assert.equal(person.family_name, 'DUBOIS');
         assert.deepEqual(person.given_name_array, ['Angela', 'Claire', 'Louise']);
-        const raw = await userinfo(federation.hub, tokens.access_token);
+        const raw = await fetchUserinfo(federation.hub, tokens.access_token);
         assert.equal(raw.headers.get('content-type'), 'application/jwt');
         // The two responses may be signed in different seconds.
         const timeless = ({ iat, exp, ...claims }) => claims;
@@ -117,8 +117,8 @@ test('a token encrypted to one service provider is decrypted by no other key', a
 
 test('R003: eidas1 is nothing that can be asked here', async () => {
   const sp = services[0];
-  const asked = await request(await libraryOf(sp), sp, { acr_values: 'eidas1' });
-  const { url, stopped } = await new Browser().open(asked.url, { stopAt: sp.redirectUri });
+  const authorization = await buildAuthorizationRequest(await libraryOf(sp), sp, { acr_values: 'eidas1' });
+  const { url, stopped } = await new Browser().open(authorization.url, { stopAt: sp.redirectUri });
   assert.ok(stopped);
   assert.equal(new URL(url).searchParams.get('error'), 'invalid_request');
   assert.match(new URL(url).searchParams.get('error_description'), /eidas2 and eidas3/);
@@ -129,15 +129,15 @@ test('a lower level than asked, or one that the provider is not registered for, 
   const client = await libraryOf(sp);
   for (const [asks, proves] of [['eidas3', 'eidas2'], ['eidas2', 'eidas1'], ['eidas2', 'silver']]) {
     const browser = new Browser();
-    const asked = await request(client, sp, { acr_values: asks });
-    const upstream = await choose(browser, await browser.open(asked.url), 'real');
+    const authorization = await buildAuthorizationRequest(client, sp, { acr_values: asks });
+    const upstream = await chooseProvider(browser, await browser.open(authorization.url), 'real');
     const banner = await browser.submit(upstream, { values: { login: 'angela', acr: proves }, stopAt: sp.redirectUri });
     assert.ok(!banner.stopped && banner.status === 200, `${asks} ${proves}: ${banner.status} ${banner.url}`);
     assert.match(banner.html, /Y1000\d\d/, `${asks} ${proves}`);
-    const again = await choose(browser, banner, 'real');
+    const again = await chooseProvider(browser, banner, 'real');
     const consent = await browser.submit(again, { values: { login: 'angela', acr: asks } });
     const back = await answerConsent(browser, consent, 'yes', sp.redirectUri);
-    const tokens = await tokensFor(client, { ...asked, back: new URL(back.url) });
+    const tokens = await tokensFor(client, { ...authorization, back: new URL(back.url) });
     assert.equal(tokens.claims().acr, asks);
   }
 });
@@ -146,11 +146,11 @@ test('a higher level than requested is released as achieved; eidas2 may be reuse
   const [sp, other] = services;
   const client = await libraryOf(sp);
   const browser = new Browser();
-  const asked = await request(client, sp, { acr_values: 'eidas2' });
-  const back = new URL(await signIn(browser, asked.url, { stopAt: sp.redirectUri, acr: 'eidas3' }));
-  assert.equal((await tokensFor(client, { ...asked, back })).claims().acr, 'eidas3'); // R038
+  const authorization = await buildAuthorizationRequest(client, sp, { acr_values: 'eidas2' });
+  const redirect = new URL(await signIn(browser, authorization.url, { stopAt: sp.redirectUri, acr: 'eidas3' }));
+  assert.equal((await tokensFor(client, { ...authorization, back: redirect })).claims().acr, 'eidas3'); // R038
 
-  const next = async (acr) => browser.open((await request(await libraryOf(other), other, { acr_values: acr, prompt: 'consent' })).url);
+  const next = async (acr) => browser.open((await buildAuthorizationRequest(await libraryOf(other), other, { acr_values: acr, prompt: 'consent' })).url);
   assert.match((await next('eidas2')).html, /\/consent"/);
   assert.match((await next('eidas3')).html, /\/provider"/);
 });
@@ -158,7 +158,7 @@ test('a higher level than requested is released as achieved; eidas2 may be reuse
 test('a service provider whose keys can not be read gets an error at once, and no one signs in for nothing', async () => {
   const { silent } = federation;
   const { url, stopped } = await new Browser().open(
-    (await request(await discover(federation.hub, silent), silent, { acr_values: 'eidas2' })).url, { stopAt: silent.redirectUri });
+    (await buildAuthorizationRequest(await discoverHub(federation.hub, silent), silent, { acr_values: 'eidas2' })).url, { stopAt: silent.redirectUri });
   assert.ok(stopped);
   assert.equal(new URL(url).searchParams.get('error'), 'temporarily_unavailable');
 });
@@ -166,7 +166,7 @@ test('a service provider whose keys can not be read gets an error at once, and n
 test('R021: on high too the access token is opaque, and the answer says what was granted', async () => {
   const sp = services[0];
   const { back, verifier } = await backFrom(await libraryOf(sp), sp, 'eidas2');
-  const { status, body } = await redeem(federation.hub, sp, { code: back.searchParams.get('code'), code_verifier: verifier });
+  const { status, body } = await redeemCode(federation.hub, sp, { code: back.searchParams.get('code'), code_verifier: verifier });
   assert.equal(status, 200, JSON.stringify(body));
   assert.ok(!body.access_token.includes('.'));
   assert.equal(body.id_token.split('.').length, 5);

@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
-import { discover, request, startFederation } from './federation.mjs';
-import { Browser, IDP_CLIENT, IDP_SECRET, choose, signIn } from './harness.mjs';
+import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, chooseProvider, signIn } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 let fed, client, idp;
 before(async () => {
   fed = await startFederation('hub-trouble');
   idp = fed.idp;
-  client = await discover(fed.hub, fed.sp);
+  client = await discoverHub(fed.hub, fed.sp);
 });
 after(async () => { await fed?.hub.stop(); await idp?.close(); });
 
@@ -21,16 +21,16 @@ const startAgain = () => startIdp({
   redirectUris: [`${fed.hub.issuer}/callback/real`],
 });
 async function logIn(browser = new Browser()) {
-  const asked = await request(client, fed.sp);
-  const back = await signIn(browser, asked.url, { stopAt: fed.sp.redirectUri });
-  return oidc.authorizationCodeGrant(client, new URL(back), { pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce });
+  const authorization = await buildAuthorizationRequest(client, fed.sp);
+  const redirect = await signIn(browser, authorization.url, { stopAt: fed.sp.redirectUri });
+  return oidc.authorizationCodeGrant(client, new URL(redirect), { pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce });
 }
 const keys = async () => (await (await fetch(`${fed.idp.issuer}/jwks`)).json()).keys;
 const circuit = async () => {
   const metrics = await (await fetch(`${fed.hub.privateBase}/metrics`)).text();
   return metrics.match(/passerelle_connector_circuit_state\{connector="real",state="(\w+)"\} 1/)?.[1];
 };
-const choicePage = async () => new Browser().open((await request(client, fed.sp)).url);
+const choicePage = async () => new Browser().open((await buildAuthorizationRequest(client, fed.sp)).url);
 async function until(condition, what) {
   for (let tries = 0; tries < 150; tries++) {
     if (await condition()) return;
@@ -58,7 +58,7 @@ test('one that is down is disabled, reported once, and found to be back without 
   const backs = [];
   for (let n = 0; n < 5; n += 1) {
     const browser = new Browser();
-    const away = await choose(browser, await browser.open((await request(client, fed.sp)).url), 'real', fed.idp.issuer);
+    const away = await chooseProvider(browser, await browser.open((await buildAuthorizationRequest(client, fed.sp)).url), 'real', fed.idp.issuer);
     const state = new URL(away.url).searchParams.get('state');
     backs.push([browser, `${fed.hub.issuer}/callback/real?${new URLSearchParams({ code: 'c', state, iss: fed.idp.issuer })}`]);
   }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import * as oidc from 'openid-client';
-import { discover, request } from './federation.mjs';
+import { discoverHub, buildAuthorizationRequest } from './federation.mjs';
 import { Browser, IDP_CLIENT, IDP_SECRET, freePorts, oidcConnector, random, signIn, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
@@ -99,12 +99,12 @@ test('a real identity provider seals its answers to the hub, and believes its pr
       assert.ok(!issuerKeys.includes(key.kid), 'a key of the issuer');
     }
 
-    const client = await discover(hub, sp);
+    const client = await discoverHub(hub, sp);
     for (const [id, { sealing, client: registered }] of Object.entries(SEALED)) {
-      const asked = await request(client, sp);
-      const back = await signIn(new Browser(), asked.url, { connector: id, stopAt: sp.redirectUri });
-      const tokens = await oidc.authorizationCodeGrant(client, new URL(back), {
-        pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce,
+      const authorization = await buildAuthorizationRequest(client, sp);
+      const redirect = await signIn(new Browser(), authorization.url, { connector: id, stopAt: sp.redirectUri });
+      const tokens = await oidc.authorizationCodeGrant(client, new URL(redirect), {
+        pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce,
       });
       const person = await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub);
       assert.equal(person.family_name, 'DUBOIS', id);

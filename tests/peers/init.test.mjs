@@ -7,8 +7,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { importJWK } from 'jose';
 import * as oidc from 'openid-client';
-import { discover, request } from './federation.mjs';
-import { Browser, answerConsent, choose, freePorts, launch, program } from './harness.mjs';
+import { discoverHub, buildAuthorizationRequest } from './federation.mjs';
+import { Browser, answerConsent, chooseProvider, freePorts, startProgram, program } from './harness.mjs';
 
 const LEVELS = { standard: 'eidas1', high: 'eidas2' };
 
@@ -21,12 +21,12 @@ for (const [platform, level] of Object.entries(LEVELS)) {
     const sp = { id: 'my-shop', redirectUri: `http://localhost:${application}/cb` };
     const printed = execFileSync(program, ['init', folder, '--platform', platform, '--port', port, '--private-port', privatePort,
       '--client-id', sp.id, '--redirect-uri', sp.redirectUri], { encoding: 'utf8' });
-    const hub = launch(`init-${platform}`, ['serve', '--config', folder]);
+    const hub = startProgram(`init-${platform}`, ['serve', '--config', folder]);
     t.after(hub.stop);
     await hub.until(() => fetch(`http://127.0.0.1:${privatePort}/readyz`).then((r) => r.ok, () => false), 'readiness');
 
     const signIn = async (browser, address) => {
-      const page = await choose(browser, await browser.open(address), 'sandbox', sp.redirectUri);
+      const page = await chooseProvider(browser, await browser.open(address), 'sandbox', sp.redirectUri);
       assert.match(page.html, /Angela Claire Louise DUBOIS/);
       const consent = await browser.submit(page, { values: { person: 'angela', level }, stopAt: sp.redirectUri });
       const back = consent.stopped ? consent : await answerConsent(browser, consent, 'yes', sp.redirectUri);
@@ -38,15 +38,15 @@ for (const [platform, level] of Object.entries(LEVELS)) {
 
     const issuer = printed.match(/issuer +(\S+)/)[1];
     sp.secret = readFileSync(printed.match(/its secret +(\S+)/)[1], 'utf8');
-    const client = await discover({ issuer }, sp);
+    const client = await discoverHub({ issuer }, sp);
     if (platform === 'high') {
       const jwk = JSON.parse(readFileSync(printed.match(/its key +(\S+)/)[1], 'utf8'));
       oidc.enableDecryptingResponses(client, ['A256GCM'], { key: await importJWK(jwk), alg: jwk.alg, kid: jwk.kid });
     }
     const browser = new Browser();
-    const asked = await request(client, sp, { acr_values: level });
-    const tokens = await oidc.authorizationCodeGrant(client, await signIn(browser, asked.url), {
-      pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce, idTokenExpected: true,
+    const authorization = await buildAuthorizationRequest(client, sp, { acr_values: level });
+    const tokens = await oidc.authorizationCodeGrant(client, await signIn(browser, authorization.url), {
+      pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce, idTokenExpected: true,
     });
     assert.equal(tokens.claims().acr, level);
     const person = await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub);

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as oidc from 'openid-client';
-import { DATA_SECRET, dataProviders, discover, encrypted, redeem, request, sealed, startFederation, userinfo } from './federation.mjs';
+import { DATA_PROVIDER_SECRET, dataProviderFiles, discoverHub, introspectionEncryption, redeemCode, buildAuthorizationRequest, responseEncryption, startFederation, fetchUserinfo } from './federation.mjs';
 import { Browser, signIn } from './harness.mjs';
 
 const SIGNED = 'introspection_signed_response_alg = "ES256"';
@@ -21,15 +21,15 @@ async function keyPair(alg, kid) {
 
 /** The data provider's library, after discovery. */
 const library = ({ hub }, id, metadata = {}) => oidc.discovery(
-  new URL(`${hub.issuer}/.well-known/openid-configuration`), id, metadata, oidc.ClientSecretPost(DATA_SECRET),
+  new URL(`${hub.issuer}/.well-known/openid-configuration`), id, metadata, oidc.ClientSecretPost(DATA_PROVIDER_SECRET),
   { execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks] },
 );
 
 /** An access token of this service provider, by a whole login. */
 async function accessToken({ hub }, sp, acr = 'eidas1') {
-  const asked = await request(await discover(hub, sp), sp, { acr_values: acr });
-  const back = new URL(await signIn(new Browser(), asked.url, { stopAt: sp.redirectUri, acr }));
-  const answer = await redeem(hub, sp, { code: back.searchParams.get('code'), code_verifier: asked.verifier });
+  const authorization = await buildAuthorizationRequest(await discoverHub(hub, sp), sp, { acr_values: acr });
+  const redirect = new URL(await signIn(new Browser(), authorization.url, { stopAt: sp.redirectUri, acr }));
+  const answer = await redeemCode(hub, sp, { code: redirect.searchParams.get('code'), code_verifier: authorization.verifier });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   return answer.body.access_token;
 }
@@ -47,7 +47,7 @@ function assertFacts(facts, { hub, id, sp, acr }) {
 
 test('R012 R180 R181 R184 R185 R206: on standard, a real library introspects in JSON and by signed JWTs', async (t) => {
   const sealing = await keyPair('ECDH-ES', 'court-1');
-  const files = dataProviders({ archive: '', notary: SIGNED, court: `${SIGNED}\n${encrypted('ECDH-ES', [sealing.jwk])}` });
+  const files = dataProviderFiles({ archive: '', notary: SIGNED, court: `${SIGNED}\n${introspectionEncryption('ECDH-ES', [sealing.jwk])}` });
   const federation = await startFederation('hub-introspection', {}, { files });
   t.after(() => federation.stop());
   const { hub, sp } = federation;
@@ -65,7 +65,7 @@ test('R012 R180 R181 R184 R185 R206: on standard, a real library introspects in 
   }
   assert.equal(new Set(subs).size, 3, 'each by a name of its own');
 
-  for (const [id, secret] of [['archive', 'wrong'], ['nobody', DATA_SECRET], [sp.id, sp.secret]]) {
+  for (const [id, secret] of [['archive', 'wrong'], ['nobody', DATA_PROVIDER_SECRET], [sp.id, sp.secret]]) {
     const form = new URLSearchParams({ client_id: id, client_secret: secret, token });
     const answer = await fetch(`${hub.issuer}/checktoken`, { method: 'POST', body: form });
     assert.equal(answer.status, 401);
@@ -75,25 +75,25 @@ test('R012 R180 R181 R184 R185 R206: on standard, a real library introspects in 
 });
 
 test('RFC 7009: a real library has a token revoked, and no one accepts it any more', async (t) => {
-  const federation = await startFederation('hub-revocation', {}, { files: dataProviders({ archive: '' }) });
+  const federation = await startFederation('hub-revocation', {}, { files: dataProviderFiles({ archive: '' }) });
   t.after(() => federation.stop());
   const { hub, sp, other } = federation;
   const [token, archive] = [await accessToken(federation, sp), await library(federation, 'archive')];
-  await oidc.tokenRevocation(await discover(hub, other), token);
+  await oidc.tokenRevocation(await discoverHub(hub, other), token);
   assert.equal((await oidc.tokenIntrospection(archive, token)).active, true, 'it is not theirs');
-  const client = await discover(hub, sp);
+  const client = await discoverHub(hub, sp);
   await oidc.tokenRevocation(client, token, { token_type_hint: 'access_token' });
   assert.deepEqual(await oidc.tokenIntrospection(archive, token), { active: false });
-  assert.equal((await userinfo(hub, token)).status, 401);
+  assert.equal((await fetchUserinfo(hub, token)).status, 401);
   await oidc.tokenRevocation(client, token);
-  const stranger = await discover(hub, { ...sp, secret: 'wrong' });
+  const stranger = await discoverHub(hub, { ...sp, secret: 'wrong' });
   await assert.rejects(oidc.tokenRevocation(stranger, token), { error: 'invalid_client', status: 401 });
 });
 
 test('R002 R012 R184 R185: on high, a real library hears the level obtained, and a token is revoked', async (t) => {
   const sealing = await keyPair('ECDH-ES', 'vault-1');
-  const federation = await startFederation('hub-introspection-high', { vault: { extra: sealed('ECDH-ES', [sealing.jwk]) } },
-    { platform: 'high', amr: ['pin', 'hwk'], files: dataProviders({ archive: '', notary: SIGNED }) });
+  const federation = await startFederation('hub-introspection-high', { vault: { extra: responseEncryption('ECDH-ES', [sealing.jwk]) } },
+    { platform: 'high', amr: ['pin', 'hwk'], files: dataProviderFiles({ archive: '', notary: SIGNED }) });
   t.after(() => federation.stop());
   const { hub } = federation;
   const sp = federation.sps.vault;
@@ -103,7 +103,7 @@ test('R002 R012 R184 R185: on high, a real library hears the level obtained, and
     const token = await accessToken(federation, sp, acr);
     assertFacts(await oidc.tokenIntrospection(archive, token), { hub, id: 'archive', sp, acr });
     assertFacts(await oidc.tokenIntrospection(notary, token), { hub, id: 'notary', sp, acr });
-    await oidc.tokenRevocation(await discover(hub, sp), token);
+    await oidc.tokenRevocation(await discoverHub(hub, sp), token);
     assert.deepEqual(await oidc.tokenIntrospection(notary, token), { active: false });
   }
 });
@@ -130,12 +130,12 @@ test('R012 R184 R185: Python verifies the signed answers of RFC 9701 and opens t
   const keys = path.join(folder, 'private.json');
   const made = await run('sp.py', ['keys', keys, 'RSA-OAEP-256']);
   assert.equal(made.status, 0, made.err);
-  const files = dataProviders({ notary: SIGNED, court: `${SIGNED}\n${encrypted('RSA-OAEP-256', JSON.parse(made.out).keys)}` });
+  const files = dataProviderFiles({ notary: SIGNED, court: `${SIGNED}\n${introspectionEncryption('RSA-OAEP-256', JSON.parse(made.out).keys)}` });
   const federation = await startFederation('hub-python-dp', {}, { files });
   t.after(() => federation.stop());
   const { hub, sp } = federation;
   const token = await accessToken(federation, sp);
-  const asked = (id, more) => run('dp.py', [], JSON.stringify({ issuer: hub.issuer, client_id: id, client_secret: DATA_SECRET, token, ...more }));
+  const asked = (id, more) => run('dp.py', [], JSON.stringify({ issuer: hub.issuer, client_id: id, client_secret: DATA_PROVIDER_SECRET, token, ...more }));
   for (const [id, more] of [['notary', {}], ['court', { encryption_alg: 'RSA-OAEP-256', keys }]]) {
     const live = await asked(id, more);
     assert.equal(live.status, 0, live.err);

@@ -6,13 +6,13 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import * as oidc from 'openid-client';
-import { discover, request, startFederation, userinfo } from './federation.mjs';
+import { discoverHub, buildAuthorizationRequest, startFederation, fetchUserinfo } from './federation.mjs';
 import { Browser, program, random, signIn } from './harness.mjs';
 
 let federation, client;
 before(async () => {
   federation = await startFederation('hub-keys');
-  client = await discover(federation.hub, federation.sp);
+  client = await discoverHub(federation.hub, federation.sp);
 });
 after(() => federation?.stop());
 
@@ -20,14 +20,14 @@ after(() => federation?.stop());
 async function signedIn({ secondsAgo = 0 } = {}) {
   const { sp } = federation;
   const browser = new Browser();
-  const asked = await request(client, sp);
-  const back = new URL(await signIn(browser, asked.url, { stopAt: sp.redirectUri }));
+  const authorization = await buildAuthorizationRequest(client, sp);
+  const redirect = new URL(await signIn(browser, authorization.url, { stopAt: sp.redirectUri }));
   // Only the client's clock is put back: it remembers when it fetched the keys, and asks for others once a minute at most.
   const now = Date.now;
   Date.now = () => now() - secondsAgo * 1000;
   try {
-    const tokens = await oidc.authorizationCodeGrant(client, back, {
-      pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce, idTokenExpected: true,
+    const tokens = await oidc.authorizationCodeGrant(client, redirect, {
+      pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce, idTokenExpected: true,
     });
     const person = await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub);
     assert.equal(person.family_name, 'DUBOIS');
@@ -80,5 +80,5 @@ test('R030 R031 R071: a client that keeps running verifies with the new key afte
   const left = await first.browser.step(out.href);
   assert.equal(left.status, 303);
   assert.equal(new URL(left.location).origin, federation.idp.issuer);
-  assert.equal((await userinfo(hub, third.tokens.access_token)).status, 200, 'another browser goes on');
+  assert.equal((await fetchUserinfo(hub, third.tokens.access_token)).status, 200, 'another browser goes on');
 });

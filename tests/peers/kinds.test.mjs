@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import * as oidc from 'openid-client';
 import { ACCOUNT, BASE, PASSWORD, startDirectory } from './directory.mjs';
-import { Browser, IDP_CLIENT, IDP_SECRET, choose, formsOf, freePorts, random, serve, startHub } from './harness.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, chooseProvider, parseForms, freePorts, random, startServer, startHub } from './harness.mjs';
 
 const SCOPES = ['openid', 'profile', 'email'];
 const HEAD = 'levels = { lowest = "eidas1", highest = "eidas1" }\nassumed_level = "eidas1"';
@@ -33,7 +33,7 @@ async function startHosting() {
   const asked = [];
   const codes = new Map();
   const user = { id: 4242, login: 'angela', name: 'Angela Dubois', email: 'angela@example.org', updated_at: '2026-01-01T00:00:00Z' };
-  const server = await serve(async (request, response) => {
+  const server = await startServer(async (request, response) => {
     const url = new URL(request.url, 'http://localhost');
     const json = (body, status = 200) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     if (url.pathname === '/authorize') {
@@ -108,7 +108,7 @@ after(async () => { await hub?.stop(); await directory?.stop(); await hosting?.c
 const authorize = () => oidc.buildAuthorizationUrl(client, {
   redirect_uri: sp.redirectUri, scope: SCOPES.join(' '), prompt: 'login', claims: '{"id_token":{"amr":{"essential":true}}}',
 }).href;
-const pageOf = async (browser, connector) => choose(browser, await browser.open(authorize()), connector, sp.redirectUri);
+const pageOf = async (browser, connector) => chooseProvider(browser, await browser.open(authorize()), connector, sp.redirectUri);
 const type = (browser, page, username, password) => browser.submit(page, { values: { username, password }, stopAt: sp.redirectUri });
 
 /** What the service provider learns from the redirect back to it. */
@@ -175,7 +175,7 @@ test('no one signs in by a wrong password, none, a pattern or a name that two ha
 test('a form without its protection, or of another browser, is refused before the directory is asked', async () => {
   const browser = new Browser();
   const page = await pageOf(browser, 'town');
-  const [form] = formsOf(page.html, page.url).filter(({ method }) => method === 'POST');
+  const [form] = parseForms(page.html, page.url).filter(({ method }) => method === 'POST');
   const send = (who, csrf) => who.open(form.action, {
     method: 'POST', stopAt: sp.redirectUri, headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams({ ...Object.fromEntries(form.fields), csrf, username: 'angela', password: PASSWORD }),
@@ -202,17 +202,17 @@ test('a certificate of another authority and an unavailable directory are report
   for (const [connector, code] of [['forged', 'Y020123'], ['dead', 'Y020003']]) {
     const browser = new Browser();
     const offered = await browser.open(authorize());
-    if (!formsOf(offered.html, offered.url).some((form) => form.buttons.some(({ value }) => value === connector))) {
+    if (!parseForms(offered.html, offered.url).some((form) => form.buttons.some(({ value }) => value === connector))) {
       // The hub's own probes were faster than this person: it is greyed, and the log says why.
       assert.match(offered.html, /Out of order at the moment/);
       assert.match(hub.log(), new RegExp(`circuit opened.*connector=${connector}\\b.*${code}`));
       continue;
     }
-    const page = await type(browser, await choose(browser, offered, connector, sp.redirectUri), 'angela', PASSWORD);
+    const page = await type(browser, await chooseProvider(browser, offered, connector, sp.redirectUri), 'angela', PASSWORD);
     assert.ok(page.status === 502 && page.html.includes(code), page.html);
     const back = page.html.match(/<a class="button plain" href="([^"]+)"/)[1];
     const choice = await browser.open(new URL(back, hub.base).href);
-    await learned(await type(browser, await choose(browser, choice, 'town'), 'angela', PASSWORD));
+    await learned(await type(browser, await chooseProvider(browser, choice, 'town'), 'angela', PASSWORD));
   }
 });
 

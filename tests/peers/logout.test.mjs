@@ -3,23 +3,23 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
-import { discover, request, startFederation, userinfo } from './federation.mjs';
-import { Browser, choose, formsOf, random, signIn } from './harness.mjs';
+import { discoverHub, buildAuthorizationRequest, startFederation, fetchUserinfo } from './federation.mjs';
+import { Browser, chooseProvider, parseForms, random, signIn } from './harness.mjs';
 
 let federation, client;
 before(async () => {
   federation = await startFederation('hub-logout');
-  client = await discover(federation.hub, federation.sp);
+  client = await discoverHub(federation.hub, federation.sp);
 });
 after(() => federation?.stop());
 
 async function signedIn() {
   const { sp } = federation;
   const browser = new Browser();
-  const asked = await request(client, sp);
-  const back = new URL(await signIn(browser, asked.url, { stopAt: sp.redirectUri }));
-  const tokens = await oidc.authorizationCodeGrant(client, back, {
-    pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce, idTokenExpected: true,
+  const authorization = await buildAuthorizationRequest(client, sp);
+  const redirect = new URL(await signIn(browser, authorization.url, { stopAt: sp.redirectUri }));
+  const tokens = await oidc.authorizationCodeGrant(client, redirect, {
+    pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce, idTokenExpected: true,
   });
   return { browser, tokens };
 }
@@ -36,7 +36,7 @@ test('R170 R171 R172 R173 R176: a logout ends both sessions, and comes back with
   assert.equal(left.status, 303);
   assert.equal(left.headers.get('content-type'), 'text/html;charset=UTF-8');
   assert.ok(![...browser.cookies(hub.base).keys()].some((name) => name.endsWith('-session') && name.startsWith('passerelle')), 'the session cookie is gone');
-  assert.equal((await userinfo(hub, tokens.access_token)).status, 401, 'the access token died with the session');
+  assert.equal((await fetchUserinfo(hub, tokens.access_token)).status, 401, 'the access token died with the session');
 
   const upstream = new URL(left.location);
   assert.equal(upstream.origin, idp.issuer);
@@ -59,11 +59,11 @@ test('R170 R171 R172 R173 R176: a logout ends both sessions, and comes back with
   assert.match(replayed.html, /You are signed out/);
 
   // The next authorize asks again, here and at the identity provider.
-  const silent = await browser.open((await request(client, sp, { prompt: 'none' })).url, { stopAt: sp.redirectUri });
+  const silent = await browser.open((await buildAuthorizationRequest(client, sp, { prompt: 'none' })).url, { stopAt: sp.redirectUri });
   assert.equal(new URL(silent.url).searchParams.get('error'), 'login_required');
-  const choice = await browser.open((await request(client, sp, { prompt: 'consent' })).url);
-  const login = await choose(browser, choice, 'real');
-  assert.ok(formsOf(login.html, login.url).some((form) => form.fields.some(([name]) => name === 'login')), login.html);
+  const choice = await browser.open((await buildAuthorizationRequest(client, sp, { prompt: 'consent' })).url);
+  const login = await chooseProvider(browser, choice, 'real');
+  assert.ok(parseForms(login.html, login.url).some((form) => form.fields.some(([name]) => name === 'login')), login.html);
   assert.deepEqual(idp.faults, []);
 });
 
@@ -79,10 +79,10 @@ test('a user who keeps the session at the identity provider comes back neverthel
 test('a logout whose answer got lost, or that was clicked twice, still reaches the identity provider, and comes back where it should', async () => {
   const { hub, sp, other } = federation;
   const { browser, tokens } = await signedIn();
-  const elsewhere = await discover(hub, other);
-  const asked = await request(elsewhere, other, { prompt: 'none' });
-  const theirs = await oidc.authorizationCodeGrant(elsewhere, new URL((await browser.step(asked.url)).location), {
-    pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce, idTokenExpected: true,
+  const elsewhere = await discoverHub(hub, other);
+  const authorization = await buildAuthorizationRequest(elsewhere, other, { prompt: 'none' });
+  const theirs = await oidc.authorizationCodeGrant(elsewhere, new URL((await browser.step(authorization.url)).location), {
+    pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce, idTokenExpected: true,
   });
   const held = new Map(browser.cookies(hub.base));
   const state = random();
@@ -114,7 +114,7 @@ test('R174 R178: an address one byte off, a short state or another hub\'s token 
     assert.match(page.html, /Y000400/);
     assert.match(page.html, /Y190\d{3}/);
   }
-  assert.equal((await userinfo(hub, tokens.access_token)).status, 200);
+  assert.equal((await fetchUserinfo(hub, tokens.access_token)).status, 200);
   assert.deepEqual(idp.faults, []);
 });
 
@@ -137,7 +137,7 @@ test('R177: an identity provider that is switched off is not asked, and the pers
     const state = random();
     const left = await browser.step(endSession(tokens, state));
     assert.equal(left.location, `${sp.postLogoutUri}?state=${state}`);
-    assert.equal((await userinfo(hub, tokens.access_token)).status, 401);
+    assert.equal((await fetchUserinfo(hub, tokens.access_token)).status, 401);
   } finally {
     await applied(on);
   }
@@ -146,8 +146,8 @@ test('R177: an identity provider that is switched off is not asked, and the pers
 test('“this is not me” ends the session at the identity provider, and comes back to the choice', async () => {
   const { hub, idp, sp } = federation;
   const browser = new Browser();
-  const asked = await request(client, sp);
-  const login = await choose(browser, await browser.open(asked.url), 'real');
+  const authorization = await buildAuthorizationRequest(client, sp);
+  const login = await chooseProvider(browser, await browser.open(authorization.url), 'real');
   const consent = await browser.submit(login, { values: { login: 'angela' } });
   assert.match(consent.url, /\/consent#?$/);
   const question = await browser.submit(consent, { pick: (form) => /\/not-me$/.test(form.action) });
@@ -155,7 +155,7 @@ test('“this is not me” ends the session at the identity provider, and comes 
   const choice = await browser.submit(question, { pick: confirming, values: { logout: 'yes' } });
   assert.equal(new URL(choice.url).origin, new URL(hub.base).origin);
   assert.match(choice.html, /You said that this was not you/);
-  const again = await choose(browser, choice, 'real');
-  assert.ok(formsOf(again.html, again.url).some((form) => form.fields.some(([name]) => name === 'login')), 'the other person is not signed in there any more');
+  const again = await chooseProvider(browser, choice, 'real');
+  assert.ok(parseForms(again.html, again.url).some((form) => form.fields.some(([name]) => name === 'login')), 'the other person is not signed in there any more');
   assert.deepEqual(idp.faults, []);
 });

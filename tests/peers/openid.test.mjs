@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as oidc from 'openid-client';
-import { Browser, IDP_CLIENT, IDP_SECRET, choose, formsOf, freePorts, random, signIn, startHub } from './harness.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, chooseProvider, parseForms, freePorts, random, signIn, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 const SCOPE = 'openid profile email address phone';
@@ -109,9 +109,9 @@ test('form_post', async () => {
   const browser = new Browser();
   const state = 'with <b>"markup"</b> & \u0027quotes\u0027';
   const choice = await browser.open(url({ state, response_mode: 'form_post' }));
-  const upstream = await choose(browser, choice, 'real');
+  const upstream = await chooseProvider(browser, choice, 'real');
   const page = await browser.submit(upstream, { values: { login: 'jane', password: 'any' } });
-  const form = formsOf(page.html, page.url).find(({ action }) => action === sp.redirectUri);
+  const form = parseForms(page.html, page.url).find(({ action }) => action === sp.redirectUri);
   assert.equal(form?.method, 'POST', page.html);
   const posted = new Request(sp.redirectUri, { method: 'POST', body: new URLSearchParams(form.fields) });
   const tokens = await oidc.authorizationCodeGrant(client, posted, { expectedState: state, idTokenExpected: true });

@@ -1,5 +1,5 @@
-// Three hubs behind one address, over one Redis or each with a store of its own: an operator asks any of them for a login, and the
-// night shift's tasks are done by the clock.
+// Three hubs behind one address, with a shared Redis or separate stores: an operator searches for a login at any of them, and
+// performs routine tasks within time limits.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { Browser, artifacts, choose, freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
+import { Browser, artifacts, chooseProvider, freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
 
 const run = promisify(execFile);
 const COUNT = 3;
@@ -20,7 +20,7 @@ levels = { lowest = "eidas1", highest = "eidas1" }
 `;
 const SHARED = { 'subject.key': random(48), 'store.key': random(32), 'peer.token': PEER_TOKEN, 'alice.token': ALICE, 'vera.token': VERA };
 
-/** A server before the hubs, which sends each request where `choose()` says. */
+/** A proxy in front of the hubs that forwards each request to the hub that `choose()` returns. */
 async function front(port, privateOf) {
   const server = createServer((incoming, outgoing) => {
     const target = privateOf();
@@ -120,7 +120,7 @@ ${redis}`],
     async function failedLogin() {
       const browser = new Browser();
       const choice = await browser.open(authorize());
-      const page = await choose(browser, choice, 'trial');
+      const page = await chooseProvider(browser, choice, 'trial');
       const failed = await browser.submit(page, { values: { failure: 'error' } });
       const id = failed.html.match(/>([0-9A-HJKMNP-TV-Z]{12})</)?.[1];
       assert.ok(id, failed.html.slice(0, 3000));
@@ -168,7 +168,7 @@ ${redis}`],
       fixed = 2;
       const browser = new Browser();
       const choice = await browser.open(authorize());
-      const page = await choose(browser, choice, 'trial');
+      const page = await chooseProvider(browser, choice, 'trial');
       let next = await browser.submit(page, { values: { person: 'angela' }, stopAt: redirectUri });
       for (let hops = 0; !next.stopped && hops < 3; hops += 1) {
         next = await browser.submit(next, { pick: (form) => /\/consent$/.test(form.action), values: { answer: 'yes' }, stopAt: redirectUri });

@@ -1,10 +1,10 @@
-// Reads ExportTraceServiceRequest of OTLP (protobuf, opentelemetry-proto 1.x) as its JSON form, as far as the tests look at it.
+// Reads ExportTraceServiceRequest of OTLP (protobuf, opentelemetry-proto 1.x) as its JSON form, limited to the fields that the tests use.
 
 const hex = (bytes) => Buffer.from(bytes).toString('hex');
 const text = (bytes) => Buffer.from(bytes).toString('utf8');
 const number = (value) => value;
 
-/** The fields of a message, by number: `[name, read, repeated]`. Others are left out. */
+/** The fields of a message, by number: `[name, read, repeated]`. Other fields are skipped. */
 const VALUE = { 1: ['stringValue', text], 3: ['intValue', String] };
 const ATTRIBUTE = { 1: ['key', text], 2: ['value', message(VALUE)] };
 const ATTRIBUTES = ['attributes', message(ATTRIBUTE), true];

@@ -1,4 +1,4 @@
-// What each page that a browser shows must be: accessible by axe-core, no wider than its window, usable without a mouse.
+// Checks of pages in a browser: accessibility by axe-core, no horizontal scrolling, usable by keyboard.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,8 +7,8 @@ import { artifacts } from './harness.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Keeps a picture of the page, and fails on a serious or critical violation. */
-export async function look(page, name) {
+/** Takes a screenshot of the page. Fails on a serious or critical violation. */
+export async function checkPage(page, name) {
   await page.screenshot({ path: path.join(artifacts, `${name}.png`), fullPage: true });
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
@@ -19,8 +19,8 @@ export async function look(page, name) {
   assert.ok(sideways <= 0, `${name}: scrolls sideways by ${sideways} px`);
 }
 
-/** Tab until the target has the focus, as a person without a mouse does, then Enter. */
-export async function byKeyboard(target) {
+/** Presses Tab until the target has the focus, then Enter. */
+export async function activateByKeyboard(target) {
   const page = target.page();
   for (let presses = 0; presses < 60; presses += 1) {
     if (await target.evaluate((element) => element === document.activeElement)) {

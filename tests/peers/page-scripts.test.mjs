@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
-import { serve } from './harness.mjs';
+import { startServer } from './harness.mjs';
 
 const script = (name) => readFileSync(new URL(`../../src/web/pages/templates/${name}`, import.meta.url), 'utf8');
 const WAIT = `<!doctype html><p id="retry" data-after="12" hidden><span>again</span> <button type="button">stop</button></p>
@@ -21,7 +21,7 @@ const PAGES = { wait: WAIT, password: PASSWORD, wallet: WALLET };
 let browser, site, visits, posted;
 before(async () => {
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
-  site = await serve((request, response) => {
+  site = await startServer((request, response) => {
     if (request.url.startsWith('/wait')) visits.push(request.url);
     if (request.method === 'POST') {
       let body = '';

@@ -1,7 +1,7 @@
-// Draws a dashboard with what a real Prometheus answers, for dashboards/README.md: our own charts on Grafana's grid, for
-// Grafana itself is not among the tools of this repository. Data, texts and the form of values are as there; looks are not.
+// Draws a dashboard from the answers of a real Prometheus, for dashboards/README.md. The tests don't install Grafana: this script
+// draws the charts on Grafana's grid. Data, texts and value formats are Grafana's; the appearance is not.
 //
-// Values are written by Grafana's own code. It is 130 MB with what it needs, so it is not among the packages of the tests:
+// Grafana's code formats the values. It is 130 MB with its dependencies, so the packages of the tests don't include it:
 //   npm install --no-save --legacy-peer-deps @grafana/data@13 react@18 react-dom@18 rxjs@7 esbuild
 import path from 'node:path';
 import { chromium } from 'playwright-core';
@@ -14,13 +14,13 @@ async function grafanaFormats() {
   return bundle.text;
 }
 
-/** A place for a value, which the page fills in. */
-const written = (value, unit = 'none', tag = 'span', attributes = '') => `<${tag} data-unit="${escape(unit)}" data-value="${value}" ${attributes}></${tag}>`;
+/** Returns an element whose value the page formats. */
+const valueElement = (value, unit = 'none', tag = 'span', attributes = '') => `<${tag} data-unit="${escape(unit)}" data-value="${value}" ${attributes}></${tag}>`;
 
 const COLOURS = ['#2f7ed8', '#3d9a50', '#d9822b', '#c23b3b', '#7e57c2', '#0097a7', '#8d6e63', '#5c6bc0', '#9e9d24', '#ad1457'];
 const [COLUMN, ROW] = [52, 28];
-/** Room below a chart for the times. */
-const TIMES = 16;
+/** Height of the time axis below a chart, in pixels. */
+const TIME_AXIS_HEIGHT = 16;
 const escape = (text) => String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 
 const legend = (target, metric) => target.legendFormat.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, label) => metric[label] ?? '');
@@ -42,11 +42,11 @@ function lines(panel, series, width, height, { start, end }) {
   const most = Math.max(...all);
   const top = max ?? (most > low ? most : low + 1);
   const x = (at) => 72 + ((at - start) / (end - start)) * (width - 82);
-  const y = (value) => 6 + (1 - (value - low) / (top - low || 1)) * (height - 14 - TIMES);
+  const y = (value) => 6 + (1 - (value - low) / (top - low || 1)) * (height - 14 - TIME_AXIS_HEIGHT);
   const ticks = [0, 0.5, 1].map((share) => low + (top - low) * share);
-  const grid = ticks.map((tick) => `<line x1="72" x2="${width - 8}" y1="${y(tick)}" y2="${y(tick)}" stroke="#e3e6ea"/>${written(tick, unit, 'text', `x="68" y="${y(tick) + 4}" text-anchor="end"`)}`);
+  const grid = ticks.map((tick) => `<line x1="72" x2="${width - 8}" y1="${y(tick)}" y2="${y(tick)}" stroke="#e3e6ea"/>${valueElement(tick, unit, 'text', `x="68" y="${y(tick) + 4}" text-anchor="end"`)}`);
   for (let at = Math.ceil(start / 900) * 900; at <= end; at += 900) {
-    grid.push(`<line x1="${x(at)}" x2="${x(at)}" y1="6" y2="${height - 8 - TIMES}" stroke="#eef0f2"/><text x="${x(at)}" y="${height - 4}" text-anchor="middle">${new Date(at * 1000).toISOString().slice(11, 16)}</text>`);
+    grid.push(`<line x1="${x(at)}" x2="${x(at)}" y1="6" y2="${height - 8 - TIME_AXIS_HEIGHT}" stroke="#eef0f2"/><text x="${x(at)}" y="${height - 4}" text-anchor="middle">${new Date(at * 1000).toISOString().slice(11, 16)}</text>`);
   }
   const fixed = new Map(panel.fieldConfig.overrides.map(({ matcher, properties }) => [matcher.options, properties.find(({ id }) => id === 'color')?.value.fixedColor]));
   const colourOf = (name, index) => fixed.get(name) ?? COLOURS[index % COLOURS.length];
@@ -61,15 +61,15 @@ function lines(panel, series, width, height, { start, end }) {
   return `<svg width="${width}" height="${height}">${grid.join('')}${drawn.join('')}</svg><div class="legend">${names.join('')}</div>`;
 }
 
-/** The text that a panel has for a value, such as "up" for 1. */
-function mapped(panel, value) {
+/** Returns the text that a panel maps a value to, such as "up" for 1. */
+function mappedText(panel, value) {
   const { mappings = [], thresholds } = panel.fieldConfig.defaults;
   const found = mappings.flatMap(({ options }) => Object.entries(options ?? {})).find(([from]) => Number(from) === value)?.[1].text;
   const colour = thresholds.steps.filter((step) => step.value === null || value >= step.value).at(-1)?.color ?? 'green';
   return found && `<b class="${colour}">${escape(found)}</b>`;
 }
 
-/** Rows named by their legends, as the transformations of the table leave them. */
+/** Returns the rows of a table by their legends. */
 const rows = (panel, series) => (series.length === 0
   ? `<p>${escape(panel.fieldConfig.defaults.noValue)}</p>`
   : `<ul>${series.map(({ name }) => `<li>${escape(name)}</li>`).join('')}</ul>`);
@@ -78,18 +78,18 @@ function numbers(panel, series) {
   const { unit, noValue, thresholds } = panel.fieldConfig.defaults;
   const colour = (value) => thresholds.steps.filter((step) => step.value === null || value >= step.value).at(-1)?.color ?? 'green';
   if (series.length === 0) return `<div class="stats"><b>${escape(noValue ?? 'no data')}</b></div>`;
-  return `<div class="stats">${series.map(({ name, values }) => `<div>${mapped(panel, values.at(-1)[1]) ?? written(values.at(-1)[1], unit, 'b', `class="${colour(values.at(-1)[1])}"`)}<small>${escape(name)}</small></div>`).join('')}</div>`;
+  return `<div class="stats">${series.map(({ name, values }) => `<div>${mappedText(panel, values.at(-1)[1]) ?? valueElement(values.at(-1)[1], unit, 'b', `class="${colour(values.at(-1)[1])}"`)}<small>${escape(name)}</small></div>`).join('')}</div>`;
 }
 
 function bars(panel, series) {
   const most = Math.max(...series.map(({ values }) => values.at(-1)[1]), 1);
   return series.map(({ name, values }) => {
     const value = values.at(-1)[1];
-    return `<div class="bar"><small>${escape(name)}</small><span style="width:${(60 * value) / most}%"></span>${written(value, panel.fieldConfig.defaults.unit, 'em')}</div>`;
+    return `<div class="bar"><small>${escape(name)}</small><span style="width:${(60 * value) / most}%"></span>${valueElement(value, panel.fieldConfig.defaults.unit, 'em')}</div>`;
   }).join('');
 }
 
-export async function draw(dashboard, { ask, filled, start, end, folder }) {
+export async function drawDashboard(dashboard, { ask, filled, start, end, folder }) {
   const cells = [];
   for (const panel of dashboard.panels) {
     const { x, y, w, h } = panel.gridPos;

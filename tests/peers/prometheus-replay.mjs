@@ -1,4 +1,4 @@
-// Records the metrics of hubs under load every 15 seconds for an hour, and gives the recording to a Prometheus of its own.
+// Records the metrics of hubs under load every 15 seconds for an hour, and starts a Prometheus that serves the recording.
 import { execFileSync, spawn } from 'node:child_process';
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ function openMetrics(scrapes) {
   return `${lines.join('\n').replaceAll('Infinity', 'Inf')}\n# EOF\n`;
 }
 
-export async function replay({ folder, targets, load, filled }) {
+export async function startReplay({ folder, targets, load, filled }) {
   const scrapes = await record(targets, load);
   const [start, end] = [scrapes[0][0], scrapes.at(-1)[0]];
   const file = path.join(folder, 'recorded.txt');

@@ -1,4 +1,4 @@
-// A real Prometheus scrapes a hub while logins succeed, fail and are given up; then every query of every panel and rule is asked.
+// A real Prometheus scrapes a hub while logins succeed, fail and are abandoned. Then the test sends every query of every panel and rule.
 //
 // PROMETHEUS_PICTURES names a folder: the dashboards are then drawn there, for dashboards/README.md.
 import assert from 'node:assert/strict';
@@ -7,8 +7,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { DATA_SECRET, dataProviders, discover, redeem, request, userinfo } from './federation.mjs';
-import { Browser, choose, decodeHtml, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, random, root, serve, sha256, signIn, startHub } from './harness.mjs';
+import { DATA_PROVIDER_SECRET, dataProviderFiles, discoverHub, redeemCode, buildAuthorizationRequest, fetchUserinfo } from './federation.mjs';
+import { Browser, chooseProvider, decodeHtml, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, random, root, startServer, sha256, signIn, startHub } from './harness.mjs';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as oidc from 'openid-client';
 import { startIdp } from './real-idp.mjs';
@@ -35,7 +35,7 @@ async function ask(kind, parameters) {
 }
 
 before(async () => {
-  // [limits] is the harness's own.
+  // The harness writes the table [limits].
   process.env.PASSERELLE_LIMITS__LOGINS = '120';
   folder = mkdtempSync(path.join(tmpdir(), 'passerelle-prometheus-'));
   const [port, privatePort, idpPort, deadPort, own, sharedPort, sharedPrivate, storePort] = await freePorts(8);
@@ -43,10 +43,10 @@ before(async () => {
   idps.push(await startIdp({ port: deadPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256', redirectUris: [`http://localhost:${port}/api/v2/callback/dying`] }));
   const { publicKey } = await generateKeyPair('ES256');
   const keys = [{ ...await exportJWK(publicKey), use: 'sig', alg: 'ES256', kid: 'one' }];
-  publisher = await serve((asked, response) => {
+  publisher = await startServer((asked, response) => {
     response.writeHead(asked.url === '/jwks' ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify({ keys }));
   });
-  collector = await serve((asked, response) => asked.resume().on('end', () => response.setHeader('content-type', 'application/json').end('{}')));
+  collector = await startServer((asked, response) => asked.resume().on('end', () => response.setHeader('content-type', 'application/json').end('{}')));
   const sp = (id, extra = '') => ({ id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback`, postLogoutUri: `http://localhost:${port}/sp/${id}/out`, extra });
   const informed = `backchannel_logout_uri = "http://127.0.0.1:${collector.port}/logout"\ninternal_hosts = ["127.0.0.1"]`;
   sps = { alpha: sp('alpha', informed), beta: sp('beta') };
@@ -61,7 +61,7 @@ before(async () => {
       { id: 'keyless', redirectUris: [`http://localhost:${port}/sp/keyless`], scopes: ['openid'], extra: signing('nothing') },
     ],
     files: {
-      ...dataProviders({ archive: '' }),
+      ...dataProviderFiles({ archive: '' }),
       ...walletCertificates(),
       pin: TOKEN_PIN,
       'service-providers/ending.toml': `client_id = "ending"\nname = { en = "Ending" }\nhome_page = "http://localhost:${port}/home"\nredirect_uris = ["http://localhost:${port}/sp/ending"]\nscopes = ["openid"]\nsecrets = [{ sha256 = "${sha256('x').toString('hex')}", not_after = "${ends}" }]\n`,
@@ -71,7 +71,7 @@ before(async () => {
     settings: `${keyDevice()}pushed_authorization_requests = "accepted"\nclient_registration = { requests_per_network = 1000 }\nlifetimes.login_seconds = 15\nclaims.office = { type = "number", label = { en = "Office", fr = "Bureau" } }\naudit.sink = "file"\naudit.path = ${JSON.stringify(path.join(folder, 'audit.jsonl'))}
 traces = { endpoint = "http://127.0.0.1:${collector.port}/v1/traces", insecure_http = true, internal_hosts = ["127.0.0.1"], sample_ratio = 1.0 }\n`,
   });
-  // A second hub, on a store that others could share, and that dies on the way; its register is asked over TLS.
+  // A second hub with a shared store, which is killed during the test. The hub queries its register over TLS.
   const pem = Object.fromEntries(['crt', 'key'].map((kind) => [kind, path.join(folder, `own.${kind}`)]));
   execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=own', '-days', '30', '-keyout', pem.key, '-out', pem.crt], { stdio: 'pipe' });
   store = spawn('redis-server', ['--port', storePort, '--bind', '127.0.0.1', '--save', '', '--dir', folder, '--maxmemory-policy', 'noeviction'].map(String), { stdio: 'ignore' });
@@ -96,7 +96,7 @@ scrape_configs: [{ job_name: passerelle, static_configs: [{ targets: ["127.0.0.1
   process.once('exit', () => prometheus.kill('SIGKILL'));
   await until(() => fetch(`${base}/-/ready`).then((answer) => answer.ok, () => false), 'a Prometheus that is ready');
   await until(async () => (await ask('query', { query: 'up == 1' })).result.length === 2, 'the first scrapes');
-  client = await discover(hub, sps.alpha);
+  client = await discoverHub(hub, sps.alpha);
 });
 after(async () => {
   delete process.env.PASSERELLE_LIMITS__LOGINS;
@@ -113,37 +113,37 @@ after(async () => {
   if (folder) rmSync(folder, { recursive: true, force: true });
 });
 
-/** From the authorization request to the choice. */
+/** Opens an authorization request up to the choice page. */
 async function choosing() {
   const browser = new Browser();
-  const asked = await request(client, sps.alpha);
-  return { browser, asked, page: await browser.open(asked.url, { stopAt: sps.alpha.redirectUri }) };
+  const authorization = await buildAuthorizationRequest(client, sps.alpha);
+  return { browser, asked: authorization, page: await browser.open(authorization.url, { stopAt: sps.alpha.redirectUri }) };
 }
 async function login({ connector = 'real' } = {}) {
   const browser = new Browser();
-  const asked = await request(client, sps.alpha);
-  const back = await signIn(browser, asked.url, { connector, stopAt: sps.alpha.redirectUri });
-  const code = new URL(back).searchParams.get('code');
-  const { body } = await redeem(hub, sps.alpha, { code, code_verifier: asked.verifier });
-  await userinfo(hub, body.access_token);
-  const form = { token: body.access_token, client_id: 'archive', client_secret: DATA_SECRET };
+  const authorization = await buildAuthorizationRequest(client, sps.alpha);
+  const redirect = await signIn(browser, authorization.url, { connector, stopAt: sps.alpha.redirectUri });
+  const code = new URL(redirect).searchParams.get('code');
+  const { body } = await redeemCode(hub, sps.alpha, { code, code_verifier: authorization.verifier });
+  await fetchUserinfo(hub, body.access_token);
+  const form = { token: body.access_token, client_id: 'archive', client_secret: DATA_PROVIDER_SECRET };
   await fetch(`${hub.issuer}/checktoken`, { method: 'POST', body: new URLSearchParams(form) });
-  return { browser, code, asked, ...body };
+  return { browser, code, asked: authorization, ...body };
 }
 
 /** A login whose access token is bound to a DPoP key, and its logout, of which the service provider is informed. */
 async function boundLogin() {
-  const asked = await request(client, sps.alpha);
+  const authorization = await buildAuthorizationRequest(client, sps.alpha);
   const browser = new Browser();
-  const back = await signIn(browser, asked.url, { connector: 'real', stopAt: sps.alpha.redirectUri });
+  const redirect = await signIn(browser, authorization.url, { connector: 'real', stopAt: sps.alpha.redirectUri });
   const DPoP = oidc.getDPoPHandle(client, await oidc.randomDPoPKeyPair());
-  const checks = { pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce };
-  const tokens = await oidc.authorizationCodeGrant(client, new URL(back), checks, undefined, { DPoP });
+  const checks = { pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce };
+  const tokens = await oidc.authorizationCodeGrant(client, new URL(redirect), checks, undefined, { DPoP });
   const ending = { id_token_hint: tokens.id_token, post_logout_redirect_uri: sps.alpha.postLogoutUri, state: random(32) };
   assert.equal((await browser.step(`${hub.issuer}/session/end?${new URLSearchParams(ending)}`)).status, 303);
 }
 
-/** Where distributions install SoftHSM. */
+/** Paths where distributions install SoftHSM. */
 const SOFTHSM = ['/usr/lib/softhsm/libsofthsm2.so', '/usr/lib64/pkcs11/libsofthsm2.so'].find(existsSync);
 const TOKEN_PIN = '73-correct-horse';
 
@@ -191,7 +191,7 @@ function walletCertificates() {
 /** A wallet whose user declines to present a credential. */
 async function declinedPresentation() {
   const { browser, page } = await choosing();
-  const walletPage = await choose(browser, page, 'wallet', 'openid4vp:');
+  const walletPage = await chooseProvider(browser, page, 'wallet', 'openid4vp:');
   const link = new URL(decodeHtml(walletPage.html.match(/href="(openid4vp:[^"]+)"/)[1]));
   const requestObject = await (await fetch(link.searchParams.get('request_uri'))).text();
   const asked = JSON.parse(Buffer.from(requestObject.split('.')[1], 'base64url'));
@@ -199,29 +199,29 @@ async function declinedPresentation() {
   await browser.open((await answer.json()).redirect_uri, { stopAt: sps.alpha.redirectUri });
 }
 
-/** What goes well, and every sort of what does not. */
+/** Performs successful logins and every kind of failure. */
 async function round() {
   await boundLogin();
   await declinedPresentation();
   const done = await login();
-  assert.equal((await redeem(hub, sps.alpha, { code: done.code, code_verifier: done.asked.verifier })).status, 400, 'a code twice');
-  await redeem(hub, { ...sps.alpha, secret: 'wrong' }, { code: 'x' });
+  assert.equal((await redeemCode(hub, sps.alpha, { code: done.code, code_verifier: done.asked.verifier })).status, 400, 'a code twice');
+  await redeemCode(hub, { ...sps.alpha, secret: 'wrong' }, { code: 'x' });
   await fetch(`${hub.issuer}/par`, { method: 'POST', body: new URLSearchParams({ client_id: 'alpha', client_secret: sps.alpha.secret }) });
   await fetch(`${hub.issuer}/token/revocation`, { method: 'POST', body: new URLSearchParams({ token: done.access_token ?? 'x', client_id: 'alpha', client_secret: sps.alpha.secret }) });
   await done.browser.open(`${hub.issuer}/session/end?${new URLSearchParams({ id_token_hint: done.id_token, state: random(32), post_logout_redirect_uri: 'http://localhost:9/' })}`);
-  // Somebody the register does not know: a page, and no code.
+  // A person who is not in the register: a page, and no code.
   const unknown = await choosing();
-  await unknown.browser.submit(await choose(unknown.browser, unknown.page, 'real'), { values: { login: 'nobody', password: 'any' } });
-  // Somebody who says no at the end: an error to the service provider.
+  await unknown.browser.submit(await chooseProvider(unknown.browser, unknown.page, 'real'), { values: { login: 'nobody', password: 'any' } });
+  // A user who refuses consent: an error to the service provider.
   const refusing = await choosing();
-  const upstream = await choose(refusing.browser, refusing.page, 'real');
+  const upstream = await chooseProvider(refusing.browser, refusing.page, 'real');
   await refusing.browser.submit(upstream, { values: { login: 'angela', password: 'any' } });
   const cancelled = await choosing();
   await cancelled.browser.submit(cancelled.page, { pick: (form) => /\/cancel$/.test(form.action), stopAt: sps.alpha.redirectUri });
-  // Who never comes back, from the choice and from the identity provider.
+  // Users who leave at the choice page and at the identity provider.
   await choosing();
   const away = await choosing();
-  await choose(away.browser, away.page, 'real', idps[0].issuer);
+  await chooseProvider(away.browser, away.page, 'real', idps[0].issuer);
   // A forged request, and a page that is not there.
   await fetch(`${hub.issuer}/authorize?client_id=nobody`);
   await fetch(`${hub.base}/nowhere`);
@@ -231,11 +231,11 @@ async function trouble() {
   const returns = [];
   for (let n = 0; n < 6; n += 1) {
     const { browser, page } = await choosing();
-    const left = await choose(browser, page, 'dying', idps[1].issuer);
+    const left = await chooseProvider(browser, page, 'dying', idps[1].issuer);
     returns.push([browser, new URL(left.url).searchParams.get('state')]);
   }
   store.kill('SIGKILL');
-  await fetch(`${shared.issuer}/authorize?${new URL((await request(client, sps.alpha)).url).searchParams}`, { redirect: 'manual' });
+  await fetch(`${shared.issuer}/authorize?${new URL((await buildAuthorizationRequest(client, sps.alpha)).url).searchParams}`, { redirect: 'manual' });
   await idps[1].close();
   for (const [browser, state] of returns) {
     await browser.open(`${hub.issuer}/callback/dying?${new URLSearchParams({ code: 'c', state, iss: idps[1].issuer })}`);
@@ -277,11 +277,11 @@ test('every query of every panel, variable and rule is answered by a real Promet
   await until(async () => (await ask('query', { query: 'passerelle_config_files_invalid > 0' })).result.length > 0, 'a bad file');
   for (let n = 0; n < 2; n += 1) await round();
   await until(async () => (await ask('query', { query: 'passerelle_connector_circuit_state{state="open"} == 1 or passerelle_connector_circuit_state{state="half_open"} == 1' })).result.length > 0, 'an open circuit');
-  // More logins than there is room for.
+  // More logins than the hub has capacity for.
   let full = false;
-  for (let n = 0; n < 120 && !full; n += 1) full = (await fetch((await request(client, sps.alpha)).url, { redirect: 'manual' })).status === 503;
+  for (let n = 0; n < 120 && !full; n += 1) full = (await fetch((await buildAuthorizationRequest(client, sps.alpha)).url, { redirect: 'manual' })).status === 503;
   assert.ok(full, 'the store takes more than its limit');
-  // Two scrapes more, so that the last round has its rates.
+  // Two more scrapes, so that rates include the last round.
   const scraped = async () => Number((await ask('query', { query: 'sum(passerelle_http_requests_total{endpoint="/metrics"})' })).result[0].value[1]);
   const now = await scraped();
   await until(async () => await scraped() > now + 3, 'two scrapes of both');
@@ -322,7 +322,7 @@ test('every query of every panel, variable and rule is answered by a real Promet
     await until(async () => await state(name) !== 'inactive', name, 5);
   }
   for (const name of ['PasserelleDown', 'PasserelleNoSuccessfulLogin', 'PasserelleAuditLogNotWriting']) assert.equal(await state(name), 'inactive', name);
-  // Nothing of a person is in any label.
+  // No label contains personal data.
   const metrics = await (await fetch(`${hub.privateBase}/metrics`)).text();
   for (const word of ['angela', 'DUBOIS', 'nobody', 'example.org']) assert.ok(!metrics.includes(word), `${word} is in the metrics`);
 });

@@ -7,8 +7,8 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
 import { chromium } from 'playwright-core';
-import { SCOPE, discover, request, startFederation } from './federation.mjs';
-import { Browser, artifacts, random, serve, signIn, text } from './harness.mjs';
+import { SCOPE, discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
+import { Browser, artifacts, random, startServer, signIn, tomlString } from './harness.mjs';
 
 const main = createRequire(import.meta.url).resolve('oidc-client-ts');
 const library = readFileSync(path.join(path.dirname(main), '../browser/oidc-client-ts.min.js'), 'utf8');
@@ -18,7 +18,7 @@ const REPORT = 'if (window !== window.parent) new oidc.UserManager({ authority: 
 const PAGE = `<!doctype html><html lang="en"><title>application</title><h1>application</h1><script src="/library.js"></script><script>${REPORT}</script>`;
 
 /** Pages of one origin: each is empty but for the library. */
-const pages = () => serve((incoming, response) => {
+const pages = () => startServer((incoming, response) => {
   const isScript = incoming.url === '/library.js';
   response.writeHead(200, { 'content-type': isScript ? 'text/javascript' : 'text/html' }).end(isScript ? library : PAGE);
 }, 'localhost');
@@ -29,7 +29,7 @@ before(async () => {
   const origin = `http://localhost:${app.port}`;
   federation = await startFederation('hub-public-clients', {
     native: { secret: undefined, redirectUri: 'http://127.0.0.1/callback', extra: PUBLIC },
-    spa: { secret: undefined, redirectUri: `${origin}/callback`, extra: `${PUBLIC}\ncors_origins = [${text(origin)}]` },
+    spa: { secret: undefined, redirectUri: `${origin}/callback`, extra: `${PUBLIC}\ncors_origins = [${tomlString(origin)}]` },
   });
   spa = { origin, settings: { authority: federation.hub.issuer, client_id: 'spa', redirect_uri: `${origin}/callback`, scope: SCOPE, loadUserInfo: true, extraQueryParams: { acr_values: 'eidas1' } } };
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'] });
@@ -44,20 +44,20 @@ after(async () => {
 async function nativeApplication() {
   let answered;
   const answer = new Promise((resolve) => { answered = resolve; });
-  const server = await serve((incoming, response) => { answered(incoming.url); response.end('You may close this window.'); });
+  const server = await startServer((incoming, response) => { answered(incoming.url); response.end('You may close this window.'); });
   const redirectUri = `http://127.0.0.1:${server.port}/callback`;
   return { redirectUri, answer: async () => new URL(await answer, redirectUri), close: server.close };
 }
 
 test('RFC 8252: a native application logs in on a free port of loopback, without a secret', async () => {
-  const client = await discover(federation.hub, federation.native, oidc.None());
+  const client = await discoverHub(federation.hub, federation.native, oidc.None());
   assert.ok(client.serverMetadata().token_endpoint_auth_methods_supported.includes('none'));
   for (const round of [1, 2]) {
     const native = await nativeApplication();
-    const asked = await request(client, { ...federation.native, redirectUri: native.redirectUri });
-    const back = await signIn(new Browser(), asked.url, { stopAt: native.redirectUri });
-    await fetch(back);
-    const checks = { pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce, idTokenExpected: true };
+    const authorization = await buildAuthorizationRequest(client, { ...federation.native, redirectUri: native.redirectUri });
+    const redirect = await signIn(new Browser(), authorization.url, { stopAt: native.redirectUri });
+    await fetch(redirect);
+    const checks = { pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce, idTokenExpected: true };
     const tokens = await oidc.authorizationCodeGrant(client, await native.answer(), checks);
     const person = await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub);
     assert.equal(person.family_name, 'DUBOIS', `round ${round}`);
@@ -68,17 +68,17 @@ test('RFC 8252: a native application logs in on a free port of loopback, without
 });
 
 test('code injection: another application has the code, and not the verifier or the port', async () => {
-  const client = await discover(federation.hub, federation.native, oidc.None());
+  const client = await discoverHub(federation.hub, federation.native, oidc.None());
   const native = await nativeApplication();
   const own = { ...federation.native, redirectUri: native.redirectUri };
   for (const stolen of [{ pkceCodeVerifier: oidc.randomPKCECodeVerifier() }, { pkceCodeVerifier: undefined }, { port: '1025' }]) {
-    const asked = await request(client, own);
-    const back = new URL(await signIn(new Browser(), asked.url, { stopAt: native.redirectUri }));
-    if (stolen.port) back.port = stolen.port;
-    const checks = { pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce, ...stolen };
-    await assert.rejects(oidc.authorizationCodeGrant(client, back, checks), (error) => error.error === 'invalid_grant', JSON.stringify(stolen));
+    const authorization = await buildAuthorizationRequest(client, own);
+    const redirect = new URL(await signIn(new Browser(), authorization.url, { stopAt: native.redirectUri }));
+    if (stolen.port) redirect.port = stolen.port;
+    const checks = { pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce, ...stolen };
+    await assert.rejects(oidc.authorizationCodeGrant(client, redirect, checks), (error) => error.error === 'invalid_grant', JSON.stringify(stolen));
   }
-  const page = await new Browser().open((await request(client, { ...own, redirectUri: native.redirectUri.replace('127.0.0.1', 'localhost') })).url);
+  const page = await new Browser().open((await buildAuthorizationRequest(client, { ...own, redirectUri: native.redirectUri.replace('127.0.0.1', 'localhost') })).url);
   assert.equal(page.status, 400);
   await native.close();
 });

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { sealed, startFederation } from './federation.mjs';
+import { responseEncryption, startFederation } from './federation.mjs';
 
 const python = process.env.PYTHON ?? 'python3';
 const program = path.join(path.dirname(fileURLToPath(import.meta.url)), 'python-sp/sp.py');
@@ -76,7 +76,7 @@ test('R005 R007 R038 R041 R042 R156: on high, Python opens both tokens with its 
   const keys = path.join(folder, 'private.json');
   const made = await run(['keys', keys, ...ALGS]);
   assert.equal(made.status, 0, made.err);
-  const files = ALGS.map((alg) => [alg.toLowerCase(), { extra: sealed(alg, JSON.parse(made.out).keys) }]);
+  const files = ALGS.map((alg) => [alg.toLowerCase(), { extra: responseEncryption(alg, JSON.parse(made.out).keys) }]);
   const federation = await startFederation('hub-python-high', Object.fromEntries(files), { platform: 'high', amr: ['pin', 'hwk'] });
   t.after(() => federation.stop());
   for (const encryption_alg of ALGS) {

@@ -1,4 +1,4 @@
-// A real OpenID Provider (npm oidc-provider) as the hub's upstream, with a login page of its own.
+// A real OpenID Provider (npm oidc-provider) as the hub's upstream, with a simple login page.
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { exportJWK, generateKeyPair } from 'jose';
@@ -17,7 +17,7 @@ const PERSONS = {
 for (const [login, name] of [['karan', 'करन'], ['kiran', 'किरन']]) {
   PERSONS[login] = { given_name: name, family_name: 'शर्मा', birthdate: '1990-05-17', gender: 'male', birthplace: '75107', birthcountry: '99100' };
 }
-/** What an ordinary identity provider knows: the standard claims, by their scopes (OpenID Connect Core 1.0, 5.1 and 5.4). */
+/** Accounts of an ordinary identity provider, with standard claims (OpenID Connect Core 1.0, 5.1 and 5.4). */
 const ORDINARY_PERSONS = {
   jane: {
     name: 'Jane Marie Doe', given_name: 'Jane', middle_name: 'Marie', family_name: 'Doe', nickname: 'JD', preferred_username: 'jane',
@@ -26,7 +26,7 @@ const ORDINARY_PERSONS = {
     email: 'jane@people.example', email_verified: true, address: { formatted: '1 Main Street\nOldtown', country: 'FR' },
     phone_number: '+33 1 23 45 67 89', phone_number_verified: false,
   },
-  // Of the wrong types, which an ordinary client would choke on.
+  // Claims of the wrong types.
   odd: { name: ['Odd'], picture: 'javascript:alert(1)', updated_at: 'yesterday', email: 'odd@people.example', email_verified: 'true' },
   bare: {},
 };
@@ -53,10 +53,10 @@ async function privateKeys() {
  * ordinary: an identity provider with the standard claims instead of a pivot identity, which states no level.
  * agent: each person's claims of a scope `agent`, by login.
  * subjectOf: the `sub` of a login.
- * firewall: sees each token request's form first, and may answer it with { status, type, body } instead of the provider.
- * client: more of the client's metadata, over the usual (an undefined member is taken out). features: more of the provider's.
- * configuration: more of the provider's own. mutualTls: { port, key, cert, ca } of a second server, which asks for client certificates.
- * The returned `answers` are what its token and userinfo endpoints were asked and said.
+ * firewall: receives the form of each token request first, and may answer it with { status, type, body } instead of the provider.
+ * client: further metadata of the client (an undefined member removes the default). features: further features of the provider.
+ * configuration: further configuration of the provider. mutualTls: { port, key, cert, ca } of a second server, which asks for client certificates.
+ * The returned `answers` are the requests to the token and userinfo endpoints, with their responses.
  */
 export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'], ordinary = false, agent, client = {}, subjectOf = (id) => `idp-${id}`, features = {}, firewall, configuration = {}, mutualTls }) {
   const issuer = `http://localhost:${port}`;
@@ -75,7 +75,7 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
     jwks: { keys: await privateKeys() },
     cookies: { keys: ['only-for-tests'] },
     clients: [Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined))],
-    // Its own guard forbids loopback, where a test's hub publishes its keys.
+    // The provider's default fetch forbids loopback, where the hub of a test publishes its keys.
     fetch: (url, { dispatcher, ...options }) => globalThis.fetch(url, options),
     scopes: Object.keys(claims),
     claims,
@@ -118,8 +118,8 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
     }
   });
 
-  /** The level that the hub asks for. */
-  const asked = async (request, response) => (await provider.interactionDetails(request, response)).params.acr_values?.split(' ')[0] ?? 'eidas1';
+  /** Returns the level that the hub requests. */
+  const requestedLevel = async (request, response) => (await provider.interactionDetails(request, response)).params.acr_values?.split(' ')[0] ?? 'eidas1';
 
   const answer = provider.callback();
   const server = createServer(async (request, response) => {
@@ -145,7 +145,7 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
       const form = new URLSearchParams(Buffer.concat(chunks).toString());
       const result = form.get('login') === 'abort'
         ? { error: 'access_denied', error_description: 'the user <b>went</b> away' }
-        : { login: { accountId: form.get('login'), ...(!ordinary && { acr: form.get('acr') || await asked(request, response), amr: form.get('amr')?.split(' ') ?? amr }), remember: false } };
+        : { login: { accountId: form.get('login'), ...(!ordinary && { acr: form.get('acr') || await requestedLevel(request, response), amr: form.get('amr')?.split(' ') ?? amr }), remember: false } };
       return await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
     } catch (error) {
       faults.push(error);
@@ -168,4 +168,4 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
 const LOGIN_PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Real provider</title></head><body>
 <main><h1>Real provider</h1><form method="post"><label>Login <input name="login" value="angela"></label>
 <label>Password <input name="password" type="password"></label>
-<label>Level, if not the one asked <input name="acr"></label><button>Sign in</button></form></main></body></html>`;
+<label>Level, if not the requested one <input name="acr"></label><button>Sign in</button></form></main></body></html>`;

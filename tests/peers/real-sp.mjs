@@ -1,4 +1,4 @@
-// A small service provider (npm openid-client) with pages: a button that signs in, who signed in, and what was answered by whom.
+// A small service provider (npm openid-client) with pages: they show the user's claims and which hub answered each request.
 import { createServer } from 'node:http';
 import * as oidc from 'openid-client';
 
@@ -12,33 +12,34 @@ const rows = (heads, lines) => `<table><tr>${heads.map((head) => `<th>${head}</t
 const BUTTON = '<p><a class="button" href="/sign-in">Sign in</a></p>';
 
 /**
- * Listens on `port` of loopback. `steps()` gives what the balancer passed on since it was last asked, each { what, by }.
+ * Listens on `port` of loopback. `readForwardedRequests()` returns what the balancer forwarded since its last call, each
+ * { request, hub }.
  */
-export async function startService({ port, issuer, id, secret, redirectUri, postLogoutUri, steps }) {
+export async function startService({ port, issuer, id, secret, redirectUri, postLogoutUri, readForwardedRequests }) {
   const client = await oidc.discovery(new URL(issuer), id, { id_token_signed_response_alg: 'ES256', userinfo_signed_response_alg: 'ES256' },
     oidc.ClientSecretPost(secret), { execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks] });
-  const begun = new Map();
+  const pending = new Map();
 
   async function signIn() {
     const [state, nonce, verifier] = [oidc.randomState(), oidc.randomNonce(), oidc.randomPKCECodeVerifier()];
-    begun.set(state, { nonce, verifier });
-    steps();
+    pending.set(state, { nonce, verifier });
+    readForwardedRequests();
     return oidc.buildAuthorizationUrl(client, {
       redirect_uri: redirectUri, scope: 'openid profile', acr_values: 'eidas1', state, nonce,
       code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256',
     }).href;
   }
 
-  async function signedIn(url) {
-    const { nonce, verifier } = begun.get(url.searchParams.get('state')) ?? {};
-    begun.delete(url.searchParams.get('state'));
+  async function completeLogin(url) {
+    const { nonce, verifier } = pending.get(url.searchParams.get('state')) ?? {};
+    pending.delete(url.searchParams.get('state'));
     const tokens = await oidc.authorizationCodeGrant(client, url, { pkceCodeVerifier: verifier, expectedNonce: nonce, expectedState: url.searchParams.get('state') });
-    const person = await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub);
-    const out = oidc.buildEndSessionUrl(client, { id_token_hint: tokens.id_token, post_logout_redirect_uri: postLogoutUri, state: oidc.randomState() }).href;
-    const shown = Object.entries(person).filter(([name]) => !['aud', 'exp', 'iat', 'iss'].includes(name));
-    return page('Signed in', `<h2>Who</h2>${rows(['claim', 'value'], shown)}
-<h2>Which hub answered</h2>${rows(['request', 'answered by'], steps().map(({ what, by }) => [what, by]))}
-${BUTTON}<p><a href="${escape(out)}">Sign out</a></p>`);
+    const claims = await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub);
+    const logoutUrl = oidc.buildEndSessionUrl(client, { id_token_hint: tokens.id_token, post_logout_redirect_uri: postLogoutUri, state: oidc.randomState() }).href;
+    const shown = Object.entries(claims).filter(([name]) => !['aud', 'exp', 'iat', 'iss'].includes(name));
+    return page('Signed in', `<h2>Claims</h2>${rows(['claim', 'value'], shown)}
+<h2>Which hub answered</h2>${rows(['request', 'answered by'], readForwardedRequests().map(({ request, hub }) => [request, hub]))}
+${BUTTON}<p><a href="${escape(logoutUrl)}">Sign out</a></p>`);
   }
 
   const server = createServer(async (request, response) => {
@@ -46,12 +47,12 @@ ${BUTTON}<p><a href="${escape(out)}">Sign out</a></p>`);
     const show = (status, html) => response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(html);
     try {
       if (url.pathname === '/sign-in') response.writeHead(303, { location: await signIn() }).end();
-      else if (url.pathname === new URL(redirectUri).pathname) show(200, await signedIn(url));
+      else if (url.pathname === new URL(redirectUri).pathname) show(200, await completeLogin(url));
       else if (url.pathname === new URL(postLogoutUri).pathname) show(200, page('Signed out', BUTTON));
       else if (url.pathname === '/') show(200, page('Town hall', BUTTON));
-      else show(404, page('Not here', '<p><a href="/">Back</a></p>'));
+      else show(404, page('Not found', '<p><a href="/">Back</a></p>'));
     } catch (error) {
-      show(502, page('That did not work', `<p>${escape(error.cause?.message ?? error.message)}</p>${BUTTON}`));
+      show(502, page('Sign-in failed', `<p>${escape(error.cause?.message ?? error.message)}</p>${BUTTON}`));
     }
   });
   await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));

@@ -10,7 +10,7 @@ import { SDJwtVcInstance } from '@sd-jwt/sd-jwt-vc';
 import { DcqlQuery } from 'dcql';
 import * as jose from 'jose';
 import jsQR from 'jsqr';
-import { decodeHtml, formsOf, random } from './harness.mjs';
+import { decodeHtml, parseForms, random } from './harness.mjs';
 import { DOC_TYPE, SD_JWT_CLAIMS, VCT, es256, hasher, mdocContext, mdocElements, newKey, privateJwk } from './wallet-issuer.mjs';
 
 // The hub under test is at http://localhost.
@@ -161,16 +161,16 @@ export class Wallet {
 }
 
 /** The link of a wallet page. */
-export const walletLink = (page) => {
+export const findWalletLink = (page) => {
   const link = page.html.match(/href="(openid4vp:[^"]+)"/)?.[1];
   if (!link) throw new Error(`no link on ${page.url} (${page.status}):\n${page.html.slice(0, 3000)}`);
   return decodeHtml(link);
 };
 
-export const codeForm = (page) => formsOf(page.html, page.url).find((form) => /\/other-device$/.test(form.action));
+export const findCodeForm = (page) => parseForms(page.html, page.url).find((form) => /\/other-device$/.test(form.action));
 
 /** The link in the QR code of a page, read from its modules as a camera does. */
-export function scan(html) {
+export function scanQrCode(html) {
   const [, size, path] = html.match(/<svg class="qr"[\s\S]*?viewBox="-4 -4 (\d+)[\s\S]*<path fill="#000" d="([^"]+)"/);
   const scale = 4, width = Number(size) * scale;
   const pixels = new Uint8ClampedArray(width * width * 4).fill(255);

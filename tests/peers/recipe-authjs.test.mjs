@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
 import { Browser, freePorts, random } from './harness.mjs';
-import { APP, HUB, JANE, folderOf, recipe, replace, startHubForSp, startProduct, throughHub } from './recipes.mjs';
+import { APP, HUB, JANE, createFolder, readRecipe, replaceAll, startHubForSp, startProduct, signInThroughHub } from './recipes.mjs';
 
-const page = recipe('sp-authjs');
+const page = readRecipe('sp-authjs');
 /** What the page shows, and the other way that it names: the claims in the ID token. */
 const WAYS = {
   'the files of its recipe': [page.file('config/service-providers/authjs.toml'), page.file('server.mjs')],
-  'the profile in the ID token': [`${page.file('config/service-providers/authjs.toml')}id_token_claims = true\n`, replace(page.file('server.mjs'), { '    idToken: false,\n': '' })],
+  'the profile in the ID token': [`${page.file('config/service-providers/authjs.toml')}id_token_claims = true\n`, replaceAll(page.file('server.mjs'), { '    idToken: false,\n': '' })],
 };
 
 for (const [way, [file, program]] of Object.entries(WAYS)) test(`Auth.js in Express signs in with ${way}`, async (t) => {
@@ -17,10 +17,10 @@ for (const [way, [file, program]] of Object.entries(WAYS)) test(`Auth.js in Expr
   const app = `http://localhost:${port}`;
   const secret = random(32);
   const hub = await startHubForSp('hub-recipe-authjs', {
-    files: { 'service-providers/authjs.toml': replace(file, { [APP]: app }), 'authjs.secret': secret },
+    files: { 'service-providers/authjs.toml': replaceAll(file, { [APP]: app }), 'authjs.secret': secret },
   });
   t.after(() => hub.stop());
-  const { folder, remove } = folderOf({ 'server.mjs': replace(program, { [HUB]: hub.base }) });
+  const { folder, remove } = createFolder({ 'server.mjs': replaceAll(program, { [HUB]: hub.base }) });
   t.after(remove);
   const server = await startProduct('authjs', process.execPath, [path.join(folder, 'server.mjs')], {
     ready: `http://127.0.0.1:${port}/`, env: { ...process.env, PORT: String(port), CLIENT_SECRET: secret, AUTH_SECRET: random(32) },
@@ -28,7 +28,7 @@ for (const [way, [file, program]] of Object.entries(WAYS)) test(`Auth.js in Expr
   t.after(server.stop);
   const browser = new Browser();
   const choice = await browser.submit(await browser.open(`${app}/`), { pick: (form) => form.action.endsWith('/auth/signin/passerelle') });
-  await throughHub(browser, choice);
+  await signInThroughHub(browser, choice);
   // Its cookie is set; the page after the login is the one that asked for it.
   const home = await browser.open(`${app}/`);
   assert.equal(home.status, 200, `${home.html}\n${server.output()}`);

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { Browser, IDP_SECRET, freePorts, random, serve } from './harness.mjs';
-import { HUB, find, folderOf, onLoopback, recipe, replace, startHubForIdp, startProduct, without } from './recipes.mjs';
+import { Browser, IDP_SECRET, freePorts, random, startServer } from './harness.mjs';
+import { HUB, findProgram, createFolder, allowLoopback, readRecipe, replaceAll, startHubForIdp, startProduct, skipWithout } from './recipes.mjs';
 
 /** Asks for a name, and accepts every consent and logout. */
 async function startLoginApplication(page, adminUrl) {
@@ -15,7 +15,7 @@ async function startLoginApplication(page, adminUrl) {
     assert.ok(response.ok, JSON.stringify(answer));
     return answer.redirect_to;
   };
-  const server = await serve(async (request, response) => {
+  const server = await startServer(async (request, response) => {
     const url = new URL(request.url, 'http://localhost');
     const what = url.pathname.slice(1);
     const challenge = url.searchParams.get(`${what}_challenge`);
@@ -28,15 +28,15 @@ async function startLoginApplication(page, adminUrl) {
   return { base: `http://localhost:${server.port}`, close: server.close };
 }
 
-test('a person of Hydra signs in and out with the files of its recipe', { skip: without('hydra', 'Build or take a release of Ory Hydra.') }, async (t) => {
-  const page = recipe('idp-hydra');
+test('a person of Hydra signs in and out with the files of its recipe', { skip: skipWithout('hydra', 'Build or take a release of Ory Hydra.') }, async (t) => {
+  const page = readRecipe('idp-hydra');
   const [port, privatePort, hydraPort, adminPort] = await freePorts(4);
   const issuer = `http://localhost:${hydraPort}`;
   const admin = `http://127.0.0.1:${adminPort}`;
   const secret = IDP_SECRET;
   const login = await startLoginApplication(page, () => admin);
   t.after(login.close);
-  const { folder, remove } = folderOf({
+  const { folder, remove } = createFolder({
     'hydra.yml': `dsn: memory
 serve:
   public: { host: 127.0.0.1, port: ${hydraPort} }
@@ -51,16 +51,16 @@ sqa: { opt_out: true }
 `,
   });
   t.after(remove);
-  const hydra = await startProduct('hydra', find('hydra'), ['serve', 'all', '--dev', '-c', path.join(folder, 'hydra.yml')], { ready: `${admin}/health/ready` });
+  const hydra = await startProduct('hydra', findProgram('hydra'), ['serve', 'all', '--dev', '-c', path.join(folder, 'hydra.yml')], { ready: `${admin}/health/ready` });
   t.after(hydra.stop);
   const registered = await fetch(`${admin}/admin/clients`, {
     method: 'POST', headers: { 'content-type': 'application/json' },
-    body: replace(page.file('passerelle-client.json'), { [HUB]: `http://localhost:${port}`, 'THE-SECRET': secret }),
+    body: replaceAll(page.file('passerelle-client.json'), { [HUB]: `http://localhost:${port}`, 'THE-SECRET': secret }),
   });
   assert.equal(registered.status, 201, await registered.text());
   const hub = await startHubForIdp('hub-recipe-hydra', {
     ports: [port, privatePort], files: { 'hydra.secret': secret },
-    connectors: { hydra: onLoopback(replace(page.file('connectors/hydra.toml'), { 'https://hydra.example.org': issuer })) },
+    connectors: { hydra: allowLoopback(replaceAll(page.file('connectors/hydra.toml'), { 'https://hydra.example.org': issuer })) },
   });
   t.after(hub.stop);
   const authenticate = (browser, form, stopAt) => browser.submit(form, { values: { user: 'jane' }, stopAt });

@@ -7,14 +7,14 @@ import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
 import { Browser, IDP_SECRET, freePorts, random } from './harness.mjs';
 import {
-  HUB, JANE, cache, everything, find, forgetHub, onLoopback, recipe, replace, startHubForIdp, startHubForSp, startProduct, succeed, throughHub,
+  HUB, JANE, productCache, includesSlowRecipes, findProgram, deleteHubCookies, allowLoopback, readRecipe, replaceAll, startHubForIdp, startHubForSp, startProduct, runSuccessfully, signInThroughHub,
 } from './recipes.mjs';
 
 const VERSION = '26.4.7';
 const ADMIN = { name: 'admin', password: random(16) };
-const there = find(`keycloak-${VERSION}/bin/kc.sh`);
-const skip = !find('java') ? 'java is not there: install a Java 17 runtime or later.'
-  : !there && !(everything && find('mvn')) ? `Keycloak ${VERSION} is not there: RECIPES=all and Maven bring it, or unpack it as keycloak-${VERSION} in the folder that RECIPE_PRODUCTS names.`
+const there = findProgram(`keycloak-${VERSION}/bin/kc.sh`);
+const skip = !findProgram('java') ? 'java is not there: install a Java 17 runtime or later.'
+  : !there && !(includesSlowRecipes && findProgram('mvn')) ? `Keycloak ${VERSION} is not there: RECIPES=all and Maven bring it, or unpack it as keycloak-${VERSION} in the folder that RECIPE_PRODUCTS names.`
     : false;
 
 let keycloak, base, hubPorts;
@@ -36,10 +36,10 @@ before(async () => {
   if (skip) return;
   if (!there) {
     const artifact = `org.keycloak:keycloak-quarkus-dist:${VERSION}:zip`;
-    await succeed('mvn', ['-q', '-ntp', 'dependency:get', `-Dartifact=${artifact}`, '-Dtransitive=false']);
-    await succeed('mvn', ['-q', '-ntp', 'dependency:unpack', `-Dartifact=${artifact}`, `-DoutputDirectory=${cache}`]);
+    await runSuccessfully('mvn', ['-q', '-ntp', 'dependency:get', `-Dartifact=${artifact}`, '-Dtransitive=false']);
+    await runSuccessfully('mvn', ['-q', '-ntp', 'dependency:unpack', `-Dartifact=${artifact}`, `-DoutputDirectory=${productCache}`]);
   }
-  const program = find(`keycloak-${VERSION}/bin/kc.sh`);
+  const program = findProgram(`keycloak-${VERSION}/bin/kc.sh`);
   assert.ok(program && existsSync(program));
   const [port, managementPort, ...rest] = await freePorts(4);
   hubPorts = rest;
@@ -54,10 +54,10 @@ before(async () => {
 after(() => keycloak?.stop());
 
 test('a person of Keycloak signs in and out with the files of its recipe', { skip }, async (t) => {
-  const page = recipe('idp-keycloak');
+  const page = readRecipe('idp-keycloak');
   const secret = IDP_SECRET;
   const [port, privatePort] = hubPorts;
-  const client = replace(page.file('passerelle-client.json'), { [HUB]: `http://localhost:${port}`, 'THE-SECRET': secret });
+  const client = replaceAll(page.file('passerelle-client.json'), { [HUB]: `http://localhost:${port}`, 'THE-SECRET': secret });
   await admin('POST', '', {
     realm: 'staff', enabled: true,
     users: [{ username: 'jane', enabled: true, email: 'jane@example.org', emailVerified: true, firstName: 'Jane', lastName: 'Doe', credentials: [{ type: 'password', value: 'the-password' }] }],
@@ -65,7 +65,7 @@ test('a person of Keycloak signs in and out with the files of its recipe', { ski
   await admin('POST', '/staff/clients', JSON.parse(client));
   const hub = await startHubForIdp('hub-recipe-keycloak', {
     ports: [port, privatePort], files: { 'keycloak.secret': secret },
-    connectors: { keycloak: onLoopback(replace(page.file('connectors/keycloak.toml'), { 'https://keycloak.example.org': base })) },
+    connectors: { keycloak: allowLoopback(replaceAll(page.file('connectors/keycloak.toml'), { 'https://keycloak.example.org': base })) },
   });
   t.after(hub.stop);
   const authenticate = (browser, login, stopAt) => browser.submit(login, { values: { username: 'jane', password: 'the-password' }, stopAt });
@@ -76,7 +76,7 @@ test('a person of Keycloak signs in and out with the files of its recipe', { ski
   const again = await hub.signIn('keycloak', authenticate, { browser, more: { prompt: 'login' } });
   assert.deepEqual([again.asked, again.claims.sub], [true, claims.sub]);
   // Keycloak's own session answers, with another acr.
-  forgetHub(browser);
+  deleteHubCookies(browser);
   const later = await hub.signIn('keycloak', authenticate, { browser });
   assert.deepEqual([later.asked, later.claims.sub, later.claims.auth_time], [false, claims.sub, again.claims.auth_time]);
   const out = await browser.open(hub.signOutUrl(idToken), { stopAt: hub.postLogoutUri });
@@ -113,7 +113,7 @@ test('Keycloak demands FAPI 2.0 with DPoP and message signing of the hub, by its
   const hub = await startHubForIdp('hub-keycloak-fapi2', {
     ports: [port, privatePort], files: {},
     connectors: {
-      keycloak: onLoopback(`name = { en = "Keycloak" }
+      keycloak: allowLoopback(`name = { en = "Keycloak" }
 identity = "verified"
 levels = { lowest = "eidas1", highest = "eidas1" }
 assumed_level = "eidas1"
@@ -146,25 +146,25 @@ userinfo_signed_response_alg = "ES256"
 });
 
 test('Keycloak as a broker signs a person in with the files of its recipe', { skip }, async (t) => {
-  const page = recipe('sp-keycloak');
+  const page = readRecipe('sp-keycloak');
   const secret = random(32);
   const hub = await startHubForSp('hub-recipe-keycloak-broker', {
     files: {
-      'service-providers/keycloak-broker.toml': replace(page.file('config/service-providers/keycloak-broker.toml'), { 'https://keycloak.example.org': base }),
+      'service-providers/keycloak-broker.toml': replaceAll(page.file('config/service-providers/keycloak-broker.toml'), { 'https://keycloak.example.org': base }),
       'keycloak-broker.secret': secret,
     },
   });
   t.after(hub.stop);
   const redirect_uri = 'http://localhost:1/callback';
   await admin('POST', '', { realm: 'portal', enabled: true, clients: [{ clientId: 'app', publicClient: true, redirectUris: [redirect_uri] }] });
-  await admin('POST', '/portal/identity-provider/instances', JSON.parse(replace(page.file('identity-provider.json'), { [HUB]: hub.base, 'THE-SECRET': secret })));
+  await admin('POST', '/portal/identity-provider/instances', JSON.parse(replaceAll(page.file('identity-provider.json'), { [HUB]: hub.base, 'THE-SECRET': secret })));
   const client = await oidc.discovery(new URL(`${base}/realms/portal`), 'app', undefined, oidc.None(), { execute: [oidc.allowInsecureRequests] });
   const verifier = oidc.randomPKCECodeVerifier();
   const url = oidc.buildAuthorizationUrl(client, {
     redirect_uri, scope: 'openid profile email', kc_idp_hint: 'passerelle', code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256',
   });
   const browser = new Browser();
-  const back = await throughHub(browser, await browser.open(url.href), redirect_uri);
+  const back = await signInThroughHub(browser, await browser.open(url.href), redirect_uri);
   assert.ok(back.stopped, `${back.status} ${back.url}\n${back.html}\n${keycloak.output()}`);
   const tokens = await oidc.authorizationCodeGrant(client, new URL(back.url), { pkceCodeVerifier: verifier });
   const person = tokens.claims();

@@ -4,25 +4,25 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import path from 'node:path';
 import { test } from 'node:test';
 import { Browser, freePorts, random } from './harness.mjs';
-import { APP, HUB, JANE, folderOf, outThroughHub, recipe, replace, startHubForSp, startProduct, throughHub } from './recipes.mjs';
+import { APP, HUB, JANE, createFolder, signOutThroughHub, readRecipe, replaceAll, startHubForSp, startProduct, signInThroughHub } from './recipes.mjs';
 
 const MODULES = '/usr/lib/apache2/modules';
 const skip = existsSync('/usr/sbin/apache2') && existsSync(`${MODULES}/mod_auth_openidc.so`)
   ? false : 'mod_auth_openidc is not there: apt-get install apache2 libapache2-mod-auth-openidc';
 
 test('mod_auth_openidc signs in and out with the files of its recipe', { skip }, async (t) => {
-  const page = recipe('sp-mod-auth-openidc');
+  const page = readRecipe('sp-mod-auth-openidc');
   const [port] = await freePorts(1);
   const app = `http://localhost:${port}`;
   const secret = random(32);
   const hub = await startHubForSp('hub-recipe-mod-auth-openidc', {
     files: {
-      'service-providers/mod-auth-openidc.toml': replace(page.file('config/service-providers/mod-auth-openidc.toml'), { [APP]: app }),
+      'service-providers/mod-auth-openidc.toml': replaceAll(page.file('config/service-providers/mod-auth-openidc.toml'), { [APP]: app }),
       'mod-auth-openidc.secret': secret,
     },
   });
   t.after(() => hub.stop());
-  const { folder, remove } = folderOf({ 'htdocs/signed-out.html': 'Signed out', 'htdocs/page.shtml': '<!--#printenv -->' });
+  const { folder, remove } = createFolder({ 'htdocs/signed-out.html': 'Signed out', 'htdocs/page.shtml': '<!--#printenv -->' });
   t.after(remove);
   const file = (name) => path.join(folder, name);
   mkdirSync(file('run'));
@@ -46,17 +46,17 @@ DocumentRoot "${file('htdocs')}"
   AddOutputFilter INCLUDES .shtml
 </Directory>
 ${process.getuid() === 0 ? 'User www-data\nGroup www-data' : ''}
-${replace(page.file('passerelle.conf'), { [HUB]: hub.base, [APP]: app })}`);
+${replaceAll(page.file('passerelle.conf'), { [HUB]: hub.base, [APP]: app })}`);
   
   const httpd = await startProduct('mod-auth-openidc', '/usr/sbin/apache2', ['-DFOREGROUND', '-f', file('httpd.conf')], {
     ready: `${app}/signed-out.html`, env: { ...process.env, CLIENT_SECRET: secret, SESSION_SECRET: random(32) },
   });
   t.after(httpd.stop);
   const browser = new Browser();
-  const back = await throughHub(browser, await browser.open(`${app}/page.shtml`));
+  const back = await signInThroughHub(browser, await browser.open(`${app}/page.shtml`));
   const said = () => `${httpd.output()}\n${readFileSync(file('error.log'), 'utf8')}`;
   assert.equal(back.status, 200, `${back.url}\n${back.html}\n${said()}`);
   for (const [name, value] of Object.entries(JANE)) assert.ok(back.html.includes(`OIDC_CLAIM_${name}=${value}`), `${back.html}\n${said()}`);
-  const out = await outThroughHub(browser, `${app}/oidc/callback?logout=${encodeURIComponent(`${app}/signed-out.html`)}`, `${app}/signed-out.html`);
+  const out = await signOutThroughHub(browser, `${app}/oidc/callback?logout=${encodeURIComponent(`${app}/signed-out.html`)}`, `${app}/signed-out.html`);
   assert.ok(out.url.startsWith(`${app}/signed-out.html`), out.url);
 });

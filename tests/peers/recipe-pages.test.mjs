@@ -4,7 +4,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { configure, freePorts, program, random, root } from './harness.mjs';
-import { recipe, run } from './recipes.mjs';
+import { readRecipe, runProgram } from './recipes.mjs';
 
 const folder = path.join(root, 'docs/recipes');
 const pages = readdirSync(folder).filter((name) => name !== 'README.md').map((name) => name.replace(/\.md$/, ''));
@@ -13,7 +13,7 @@ const tests = readdirSync(path.join(root, 'tests/peers'));
 /** The path of the hub's file that a page shows, and its id. */
 const hubsFile = (name) => {
   const [, file, id] = readFileSync(path.join(folder, `${name}.md`), 'utf8').match(/^`((?:connectors|config\/service-providers)\/([\w-]+)\.toml)`:$/m);
-  return { file, id, content: recipe(name).file(file) };
+  return { file, id, content: readRecipe(name).file(file) };
 };
 const [idps, sps] = ['idp-', 'sp-'].map((kind) => pages.filter((name) => name.startsWith(kind)));
 
@@ -43,15 +43,15 @@ test('every connector of a recipe passes the check, alone and in the hub that th
   });
   t.after(config.remove);
   // The settings are the index's own; only the folder of connectors is elsewhere.
-  writeFileSync(path.join(config.folder, 'passerelle.toml'), `connectors = "connectors"\n${recipe('README').file('passerelle.toml')}`);
+  writeFileSync(path.join(config.folder, 'passerelle.toml'), `connectors = "connectors"\n${readRecipe('README').file('passerelle.toml')}`);
   for (const { id } of connectors) {
-    const { status, out } = await run(program, ['check', 'connector', path.join(config.folder, `connectors/${id}.toml`), '--config', config.folder, '--json']);
+    const { status, out } = await runProgram(program, ['check', 'connector', path.join(config.folder, `connectors/${id}.toml`), '--config', config.folder, '--json']);
     assert.equal(status, 0, `${id}: ${out}`);
     assert.equal(JSON.parse(out).status, 'ok', id);
   }
-  const whole = await run(program, ['check', '--config', config.folder]);
+  const whole = await runProgram(program, ['check', '--config', config.folder]);
   assert.equal(whole.status, 0, whole.out + whole.err);
   // The check does look: a broken file is found.
-  writeFileSync(path.join(config.folder, 'connectors/google.toml'), recipe('idp-google').file('connectors/google.toml').replace('subject_claim', 'subject_clam'));
-  assert.equal((await run(program, ['check', 'connector', path.join(config.folder, 'connectors/google.toml'), '--config', config.folder])).status, 1);
+  writeFileSync(path.join(config.folder, 'connectors/google.toml'), readRecipe('idp-google').file('connectors/google.toml').replace('subject_claim', 'subject_clam'));
+  assert.equal((await runProgram(program, ['check', 'connector', path.join(config.folder, 'connectors/google.toml'), '--config', config.folder])).status, 1);
 });

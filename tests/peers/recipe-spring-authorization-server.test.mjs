@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
 import { Browser, IDP_SECRET, freePorts } from './harness.mjs';
-import { HUB, folderOf, onLoopback, recipe, replace, springApplication, startHubForIdp, startProduct } from './recipes.mjs';
+import { HUB, createFolder, allowLoopback, readRecipe, replaceAll, springApplication, startHubForIdp, startProduct } from './recipes.mjs';
 
-const page = recipe('idp-spring-authorization-server');
+const page = readRecipe('idp-spring-authorization-server');
 const { skip, build } = springApplication('spring-as', { 'src/main/java/app/Claims.java': page.file('Claims.java') });
 
 test('a person of Spring Authorization Server signs in and out with the files of its recipe', { skip, timeout: 900_000 }, async (t) => {
@@ -13,8 +13,8 @@ test('a person of Spring Authorization Server signs in and out with the files of
   const [port, privatePort, springPort] = await freePorts(3);
   const base = `http://localhost:${springPort}`;
   const secret = IDP_SECRET;
-  const { folder, remove } = folderOf({
-    'application.yml': replace(page.file('application.yml'), { 'https://id.example.org': base, [HUB]: `http://localhost:${port}` }),
+  const { folder, remove } = createFolder({
+    'application.yml': replaceAll(page.file('application.yml'), { 'https://id.example.org': base, [HUB]: `http://localhost:${port}` }),
   });
   t.after(remove);
   const spring = await startProduct('spring-as', 'java', [
@@ -24,7 +24,7 @@ test('a person of Spring Authorization Server signs in and out with the files of
   t.after(spring.stop);
   const hub = await startHubForIdp('hub-recipe-spring-as', {
     ports: [port, privatePort], files: { 'spring.secret': secret },
-    connectors: { spring: onLoopback(replace(page.file('connectors/spring.toml'), { 'https://id.example.org': base })) },
+    connectors: { spring: allowLoopback(replaceAll(page.file('connectors/spring.toml'), { 'https://id.example.org': base })) },
   });
   t.after(hub.stop);
   const authenticate = (browser, login, stopAt) => browser.submit(login, { values: { username: 'jane', password: 'the-password' }, stopAt });

@@ -1,5 +1,5 @@
-// What the tests of docs/recipes/ share. A test takes the files that a page shows, replaces addresses and secrets, and signs a
-// person in with the real product. Both ends are on loopback here, so that each connector's file gets `insecure_http` and `internal_hosts`.
+// Helpers of the tests of docs/recipes/. A test takes the files of a page, replaces addresses and secrets, and signs a user in with
+// the real product. Hub and product are on loopback, so each connector's file gets `insecure_http` and `internal_hosts`.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -7,21 +7,21 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import * as oidc from 'openid-client';
-import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, choose, freePorts, oidcConnector, random, root, sha256, startHub } from './harness.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, chooseProvider, freePorts, oidcConnector, random, root, sha256, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 /** The hub's and the service provider's addresses in every page. */
 export const HUB = 'https://login.example.org';
 export const APP = 'https://app.example.org';
 
-/** Builds and downloads that take minutes are part of a run only with RECIPES=all. */
-export const everything = process.env.RECIPES === 'all';
-/** Where products are looked for, and what is downloaded or built is kept. */
-export const cache = path.join(process.env.CARGO_TARGET_DIR ?? path.join(root, 'target'), 'recipes');
-const folders = [process.env.RECIPE_PRODUCTS, cache].filter(Boolean);
+/** Whether the run includes builds and downloads that take minutes: RECIPES=all. */
+export const includesSlowRecipes = process.env.RECIPES === 'all';
+/** The folder for downloaded and built products. */
+export const productCache = path.join(process.env.CARGO_TARGET_DIR ?? path.join(root, 'target'), 'recipes');
+const folders = [process.env.RECIPE_PRODUCTS, productCache].filter(Boolean);
 
 /** A page of docs/recipes/: `file(name)` is the fenced block under the line that holds only that name, as code, and a colon. */
-export function recipe(name) {
+export function readRecipe(name) {
   const page = readFileSync(path.join(root, `docs/recipes/${name}.md`), 'utf8');
   const blocks = new Map([...page.matchAll(/^`([^`\n]+)`:\n\n```\w*\n([\s\S]*?)^```$/gm)].map(([, title, body]) => [title, body]));
   return {
@@ -32,16 +32,16 @@ export function recipe(name) {
   };
 }
 
-/** `text` with each key of `pairs` replaced by its value; a key that does not occur is a fault of the page. */
-export function replace(text, pairs) {
+/** `text` with each key of `pairs` replaced by its value; fails if the page does not contain a key. */
+export function replaceAll(text, pairs) {
   return Object.entries(pairs).reduce((whole, [from, to]) => {
     assert.ok(whole.includes(from), `the page does not hold ${from}:\n${whole}`);
     return whole.replaceAll(from, to);
   }, text);
 }
 
-/** A connector's file as the page has it, for an identity provider on loopback. */
-export const onLoopback = (text) => {
+/** Adds the settings for an identity provider on loopback to a connector's file. */
+export const allowLoopback = (text) => {
   assert.match(text, /^\[kind\.oidc\]$/m);
   return text.replace(/^\[kind\.oidc\]$/m, '[kind.oidc]\ninsecure_http = true\ninternal_hosts = ["localhost", "127.0.0.1"]');
 };
@@ -50,7 +50,7 @@ const SETTINGS = 'identity_source = "provider"\nsubject = "provider"';
 const SERVICE = 'recipe-service';
 
 /**
- * A hub of ordinary identity providers, and a service provider (openid-client) to sign in with.
+ * Starts a hub for ordinary identity providers, with a service provider (openid-client).
  * ports: the hub's two · connectors: { id: text } · files: as for `configure`.
  */
 export async function startHubForIdp(name, { ports: [port, privatePort], connectors, files }) {
@@ -68,7 +68,7 @@ export async function startHubForIdp(name, { ports: [port, privatePort], connect
   return {
     ...hub,
     /**
-     * A whole login: `authenticate(browser, page)` fills in the identity provider's pages and returns the redirect back to the service.
+     * Performs a login: `authenticate(browser, page)` fills in the identity provider's pages and returns the redirect back to the service.
      * Returns { claims, person, idToken }, or { code } where `authenticate` never was asked for, because the browser came back at once.
      */
     async signIn(connector, authenticate, { browser = new Browser(), more = {} } = {}) {
@@ -78,7 +78,7 @@ export async function startHubForIdp(name, { ports: [port, privatePort], connect
         code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256', ...more,
       });
       let page = await browser.open(url.href, { stopAt: sp.redirectUri });
-      if (!page.stopped) page = await choose(browser, page, connector, sp.redirectUri);
+      if (!page.stopped) page = await chooseProvider(browser, page, connector, sp.redirectUri);
       const asked = !page.stopped;
       if (asked) page = await authenticate(browser, page, sp.redirectUri);
       assert.ok(page.stopped, `no return to the service: ${page.status} ${page.url}\n${page.html.slice(0, 4000)}\n${browser.trail.join('\n')}\n${hub.log().slice(-3000)}`);
@@ -91,7 +91,7 @@ export async function startHubForIdp(name, { ports: [port, privatePort], connect
   };
 }
 
-/** A hub with one service provider by the page's file, and a real identity provider; `files` holds the service provider's file. */
+/** Starts a hub with the service provider of a page, whose file is in `files`, and a real identity provider. */
 export async function startHubForSp(name, { files }) {
   const [port, privatePort, idpPort] = await freePorts(3);
   const idp = await startIdp({
@@ -109,26 +109,26 @@ export async function startHubForSp(name, { files }) {
   }
 }
 
-/** What that identity provider says of the person who signs in by `throughHub`. */
+/** Claims of the user who signs in by `throughHub`. */
 export const JANE = { name: 'Jane Marie Doe', email: 'jane@people.example', preferred_username: 'jane' };
 
-/** Ends the hub's session in a browser, and leaves all others: what an identity provider's own session does comes to light. */
-export function forgetHub(browser) {
+/** Deletes the hub's cookies in a browser. The session at the identity provider remains. */
+export function deleteHubCookies(browser) {
   for (const jar of browser.jar.values()) for (const name of jar.keys()) if (name.includes('passerelle')) jar.delete(name);
 }
 
-/** From the hub's choice page, as Jane, to the page that the service provider then shows, or to `stopAt`. */
-export async function throughHub(browser, choice, stopAt) {
-  const login = await choose(browser, choice, 'real', stopAt);
+/** Signs Jane in from the hub's choice page. Returns the page of the service provider, or the redirect to `stopAt`. */
+export async function signInThroughHub(browser, choice, stopAt) {
+  const login = await chooseProvider(browser, choice, 'real', stopAt);
   return browser.submit(login, { values: { login: 'jane', password: 'any' }, stopAt });
 }
 
-/** A logout from the service provider's address on, past that identity provider's own question. */
-export const outThroughHub = async (browser, address, stopAt) =>
+/** Signs out from the service provider's address, and confirms at the identity provider. */
+export const signOutThroughHub = async (browser, address, stopAt) =>
   browser.submit(await browser.open(address, { stopAt }), { pick: (form) => form.action.includes('/session/end'), values: { logout: 'yes' }, stopAt });
 
-/** A folder of its own for a product's configuration; programs of Node.js in it find the packages of the tests. */
-export function folderOf(files) {
+/** Creates a folder for a product's configuration. Node.js programs in it find the packages of the tests. */
+export function createFolder(files) {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-recipe-'));
   symlinkSync(path.join(root, 'tests/peers/node_modules'), path.join(folder, 'node_modules'));
   for (const [name, content] of Object.entries(files)) {
@@ -139,44 +139,44 @@ export function folderOf(files) {
 }
 
 /** The path of a program, or undefined: in RECIPE_PRODUCTS, the cache, or on the PATH. */
-export function find(program) {
+export function findProgram(program) {
   const places = [...folders, ...(process.env.PATH ?? '').split(path.delimiter), '/usr/sbin'];
   return places.map((place) => path.join(place, program)).find((file) => existsSync(file));
 }
 
-/** The reason to skip a test, or false: `program` is wanted, which `how` brings. */
-export const without = (program, how) => (find(program) ? false : `${program} is not there. ${how} Found on the PATH, or in the folder that RECIPE_PRODUCTS names.`);
+/** Returns the reason to skip a test that needs `program`, or false. `how` says how to install it. */
+export const skipWithout = (program, how) => (findProgram(program) ? false : `${program} is not there. ${how} Found on the PATH, or in the folder that RECIPE_PRODUCTS names.`);
 
-// The Go toolchain that is there, and no download of another one.
+// Uses the installed Go toolchain and downloads no other.
 export const goEnv = { ...process.env, GOTOOLCHAIN: 'local' };
-/** The reason to skip a test of a Go program, or false. */
-export function withoutGo() {
-  const version = find('go') && spawnSync(find('go'), ['env', 'GOVERSION'], { encoding: 'utf8', env: goEnv }).stdout.match(/^go1\.(\d+)/)?.[1];
-  return without('go', 'Install Go 1.26 or later.') || (Number(version) < 26 && `go is of version 1.${version}. Install Go 1.26 or later.`);
+/** Returns the reason to skip a test of a Go program, or false. */
+export function skipWithoutGo() {
+  const version = findProgram('go') && spawnSync(findProgram('go'), ['env', 'GOVERSION'], { encoding: 'utf8', env: goEnv }).stdout.match(/^go1\.(\d+)/)?.[1];
+  return skipWithout('go', 'Install Go 1.26 or later.') || (Number(version) < 26 && `go is of version 1.${version}. Install Go 1.26 or later.`);
 }
 
-/** Runs a program to its end, not synchronously: { status, out, err }. */
-export function run(program, args, { input = '', ...options } = {}) {
+/** Runs a program to its end. Returns { status, out, err }. */
+export function runProgram(program, args, { input = '', ...options } = {}) {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
-  const said = { out: '', err: '' };
-  child.stdout.on('data', (chunk) => { said.out += chunk; });
-  child.stderr.on('data', (chunk) => { said.err += chunk; });
+  const output = { out: '', err: '' };
+  child.stdout.on('data', (chunk) => { output.out += chunk; });
+  child.stderr.on('data', (chunk) => { output.err += chunk; });
   child.stdin.on('error', () => {});
   child.stdin.end(input);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (status) => resolve({ status, ...said }));
+    child.once('close', (status) => resolve({ status, ...output }));
   });
 }
 
-/** What a finished program printed; one that failed is the test's failure. */
-export async function succeed(program, args, options) {
-  const { status, out, err } = await run(program, args, options);
+/** Runs a program and returns its output. Fails if the program fails. */
+export async function runSuccessfully(program, args, options) {
+  const { status, out, err } = await runProgram(program, args, options);
   assert.equal(status, 0, `${program} ${args.join(' ')}\n${out.slice(-4000)}\n${err.slice(-4000)}`);
   return out;
 }
 
-/** Starts a product and waits until `ready` (an address) answers. Its output is in the artifacts; stop() ends it with its children. */
+/** Starts a product and waits until `ready` (an address) answers. Saves its output in the artifacts. stop() ends it and its children. */
 export async function startProduct(name, program, args, { ready, seconds = 60, ...options }) {
   const log = createWriteStream(path.join(artifacts, `recipe-${name}.log`));
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, ...options });
@@ -209,8 +209,8 @@ export async function startProduct(name, program, args, { ready, seconds = 60, .
   return { stop, output: () => output };
 }
 
-/** Starts a program that prints lines and reads answers: line() is its next line, say() answers, failure() is what it printed as it failed. */
-export function converse(program, args, options = {}) {
+/** Starts a program that prints lines and reads replies. line() returns its next line, say() sends a reply, failure() returns the errors of a program that failed. */
+export function startDialogue(program, args, options = {}) {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
   const stop = () => child.kill('SIGKILL');
   process.once('exit', stop);
@@ -237,14 +237,14 @@ export function converse(program, args, options = {}) {
  * A Spring Boot application of recipes/NAME/, or of the folder `from`, with `files` of a page beside its own. build() makes its jar by Maven,
  * which brings 60 MB the first time: where `mayBuild`, else only where that jar is in the cache already.
  */
-export function springApplication(name, files = {}, from = path.join(root, 'tests/peers/recipes', name), mayBuild = everything) {
+export function springApplication(name, files = {}, from = path.join(root, 'tests/peers/recipes', name), mayBuild = includesSlowRecipes) {
   const own = ['pom.xml', 'src/main/java/app/Application.java'].map((file) => [file, readFileSync(path.join(from, file), 'utf8')]);
   const sources = { ...Object.fromEntries(own), ...files };
-  // Other sources, another folder: a jar is never older than the page.
-  const folder = path.join(cache, `${name}-${sha256(JSON.stringify(sources)).toString('hex').slice(0, 12)}`);
+  // The folder's name depends on the sources, so a jar is never older than the page.
+  const folder = path.join(productCache, `${name}-${sha256(JSON.stringify(sources)).toString('hex').slice(0, 12)}`);
   const jar = path.join(folder, `target/${name}.jar`);
-  const skip = !find('java') ? 'java is not there: install a JDK 17 or later.'
-    : existsSync(jar) || (mayBuild && find('mvn')) ? false
+  const skip = !findProgram('java') ? 'java is not there: install a JDK 17 or later.'
+    : existsSync(jar) || (mayBuild && findProgram('mvn')) ? false
     : mayBuild ? 'mvn is not there: install Maven.' : `${name}.jar is not built: RECIPES=all, a JDK and Maven build it once.`;
   return {
     skip,
@@ -254,7 +254,7 @@ export function springApplication(name, files = {}, from = path.join(root, 'test
         mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
         writeFileSync(path.join(folder, file), content);
       }
-      await succeed('mvn', ['-q', '-ntp', '-DskipTests', 'package'], { cwd: folder });
+      await runSuccessfully('mvn', ['-q', '-ntp', '-DskipTests', 'package'], { cwd: folder });
       return jar;
     },
   };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
-import { SCOPE, discover, request, startFederation } from './federation.mjs';
+import { SCOPE, discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
 import { Browser, signIn } from './harness.mjs';
 
 let federation;
@@ -16,17 +16,17 @@ after(() => federation?.stop());
 
 /** The tokens of a login with offline_access. */
 async function tokensOf(client, sp, options) {
-  const asked = await request(client, sp, { scope: `${SCOPE} offline_access`, prompt: 'consent' });
-  const back = new URL(await signIn(new Browser(), asked.url, { stopAt: sp.redirectUri }));
-  const checks = { pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce };
-  return oidc.authorizationCodeGrant(client, back, checks, undefined, options);
+  const authorization = await buildAuthorizationRequest(client, sp, { scope: `${SCOPE} offline_access`, prompt: 'consent' });
+  const redirect = new URL(await signIn(new Browser(), authorization.url, { stopAt: sp.redirectUri }));
+  const checks = { pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce };
+  return oidc.authorizationCodeGrant(client, redirect, checks, undefined, options);
 }
 
 const isInvalidGrant = (error) => error.error === 'invalid_grant' && error.status === 400;
 
 test('a refresh token is replaced at each use, and a stolen one that is used again ends the grant', async () => {
   const { hub, offline } = federation;
-  const client = await discover(hub, offline);
+  const client = await discoverHub(hub, offline);
   assert.ok(client.serverMetadata().grant_types_supported.includes('refresh_token'));
   assert.ok(client.serverMetadata().scopes_supported.includes('offline_access'));
   const first = await tokensOf(client, offline);
@@ -41,7 +41,7 @@ test('a refresh token is replaced at each use, and a stolen one that is used aga
 
 test('a refresh token that its client revokes ends its access tokens', async () => {
   const { hub, offline } = federation;
-  const client = await discover(hub, offline);
+  const client = await discoverHub(hub, offline);
   const tokens = await tokensOf(client, offline);
   await oidc.tokenRevocation(client, tokens.refresh_token, { token_type_hint: 'refresh_token' });
   await assert.rejects(oidc.refreshTokenGrant(client, tokens.refresh_token), isInvalidGrant);
@@ -50,7 +50,7 @@ test('a refresh token that its client revokes ends its access tokens', async () 
 
 test('a public client keeps a refresh token that is bound to its DPoP key, and a thief without the key gets nothing', async () => {
   const { hub, native } = federation;
-  const client = await discover(hub, native, oidc.None());
+  const client = await discoverHub(hub, native, oidc.None());
   const DPoP = oidc.getDPoPHandle(client, await oidc.randomDPoPKeyPair());
   const tokens = await tokensOf(client, native, { DPoP });
   const thief = { DPoP: oidc.getDPoPHandle(client, await oidc.randomDPoPKeyPair()) };
@@ -67,7 +67,7 @@ test('a public client keeps a refresh token that is bound to its DPoP key, and a
 
 test('a service provider without refresh tokens gets none for offline_access', async () => {
   const { hub, sp } = federation;
-  const client = await discover(hub, sp);
+  const client = await discoverHub(hub, sp);
   const tokens = await tokensOf(client, sp);
   assert.equal(tokens.refresh_token, undefined);
   assert.equal(tokens.scope, SCOPE);

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import * as oidc from 'openid-client';
-import { SCOPE, discover, request } from './federation.mjs';
-import { Browser, IDP_CLIENT, IDP_SECRET, answerConsent, choose, freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
+import { SCOPE, discoverHub, buildAuthorizationRequest } from './federation.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, answerConsent, chooseProvider, freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 const TOKEN = random(24);
@@ -89,7 +89,7 @@ async function start(name, identity = 'ca-client', ca = 'ca') {
     sps: [{ id: sp.id, secret: sp.secret, redirectUris: [sp.redirectUri], scopes: SCOPE.split(' ') }],
     connectors: { real: oidcConnector(idp.issuer, 'userinfo_signed_response_alg = "ES256"') },
   });
-  client = await discover(hub, sp);
+  client = await discoverHub(hub, sp);
 }
 async function stop() {
   await hub?.stop();
@@ -107,9 +107,9 @@ after(async () => { await stop(); await register?.close(); pems?.remove(); });
 
 /** A login as far as the page after the register was asked. */
 async function identify() {
-  const attempt = await request(client, sp);
+  const attempt = await buildAuthorizationRequest(client, sp);
   const browser = new Browser();
-  const upstream = await choose(browser, await browser.open(attempt.url), 'real');
+  const upstream = await chooseProvider(browser, await browser.open(attempt.url), 'real');
   return { ...attempt, browser, page: await browser.submit(upstream, { values: { login: 'angela', password: 'any' } }) };
 }
 /** Ends on the error page with this code, and the page tells nothing of the register's inside. */

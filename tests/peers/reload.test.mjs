@@ -4,17 +4,17 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { discover, request, startFederation } from './federation.mjs';
-import { answerConsent, Browser, choose, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, root, startDemo, writeConnector } from './harness.mjs';
+import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
+import { answerConsent, Browser, chooseProvider, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, root, startDemo, writeConnector } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 let fed, client;
-before(async () => { fed = await startFederation('hub-reload'); client = await discover(fed.hub, fed.sp); });
+before(async () => { fed = await startFederation('hub-reload'); client = await discoverHub(fed.hub, fed.sp); });
 after(async () => fed?.stop());
 
 /** Names on a fresh choice page. */
 async function offered() {
-  const page = await new Browser().open((await request(client, fed.sp)).url);
+  const page = await new Browser().open((await buildAuthorizationRequest(client, fed.sp)).url);
   return [...page.html.matchAll(/name="provider" value="([^"]+)"/g)].map(([, id]) => id);
 }
 async function until(condition, what) {
@@ -42,7 +42,7 @@ test('a connector file dropped in adds an identity provider, and removed takes i
 /** Where a login as the identity provider's `login` gets to: the page after the register was asked. */
 async function identified(login) {
   const browser = new Browser();
-  const upstream = await choose(browser, await browser.open((await request(client, fed.sp)).url), 'real');
+  const upstream = await chooseProvider(browser, await browser.open((await buildAuthorizationRequest(client, fed.sp)).url), 'real');
   return (await browser.submit(upstream, { values: { login, password: 'any' } })).html;
 }
 const run = (args, input = '') => {
@@ -100,7 +100,7 @@ test('a newcomer copies the template while the demo runs, signs in with a provid
     writeFileSync(path.join(folder, 'connectors/mine.toml'), file);
     await until(offers, 'the new account at the choice');
     const browser = new Browser();
-    const upstream = await choose(browser, await begin(browser), 'mine');
+    const upstream = await chooseProvider(browser, await begin(browser), 'mine');
     assert.ok(upstream.url.startsWith(idp.issuer), upstream.url);
     const consent = await browser.submit(upstream, { values: { login: 'angela', password: 'any', acr: 'eidas1' } });
     const done = await answerConsent(browser, consent, 'yes');

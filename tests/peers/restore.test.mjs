@@ -1,11 +1,11 @@
-// The blocks of docs/backup.md, on a real hub: backed up while people sign in, deleted, restored.
+// Runs the commands of docs/backup.md on a real hub: it is backed up while users sign in, deleted and restored.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { discover, redeem, request, startFederation } from './federation.mjs';
+import { discoverHub, redeemCode, buildAuthorizationRequest, startFederation } from './federation.mjs';
 import { Browser, program, root, signIn } from './harness.mjs';
 
 const page = readFileSync(path.join(root, 'docs/backup.md'), 'utf8');
@@ -25,10 +25,10 @@ test('a hub that is restored from its backup knows the same people, keys, blocks
   };
   /** Signs the same person in, and returns its `sub`. */
   const subject = async () => {
-    const client = await discover(hub, sp);
-    const asked = await request(client, sp);
-    const back = await signIn(new Browser(), asked.url, { stopAt: sp.redirectUri });
-    const { body } = await redeem(hub, sp, { code: new URL(back).searchParams.get('code'), code_verifier: asked.verifier });
+    const client = await discoverHub(hub, sp);
+    const authorization = await buildAuthorizationRequest(client, sp);
+    const redirect = await signIn(new Browser(), authorization.url, { stopAt: sp.redirectUri });
+    const { body } = await redeemCode(hub, sp, { code: new URL(redirect).searchParams.get('code'), code_verifier: authorization.verifier });
     return JSON.parse(Buffer.from(body.id_token.split('.')[1], 'base64url')).sub;
   };
   const kids = async () => (await (await fetch(`${hub.issuer}/jwks`)).json()).keys.map(({ kid }) => kid).sort();

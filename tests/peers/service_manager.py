@@ -1,8 +1,8 @@
-"""A service manager as small as can be: it keeps two listening sockets, hands them to the program at each start, and hears
-what the program tells (sd_listen_fds(3), sd_notify(3)).
+"""A minimal service manager: it keeps listening sockets, passes them to the program at each start, and receives the program's
+notifications (sd_listen_fds(3), sd_notify(3)).
 
 Usage: service_manager.py NAMES PROGRAM ARGUMENT…, where NAMES are the sockets' names in their order (LISTEN_FDNAMES).
-Reads `start` or a signal's name from each line of its input; writes one JSON object a line. Ends with its input."""
+Reads lines from its input, each `start` or the name of a signal, and writes one JSON object a line. Exits at the end of its input."""
 
 import json
 import os
@@ -27,7 +27,7 @@ signal.set_wakeup_fd(wake)
 signal.signal(signal.SIGCHLD, lambda *_: None)
 
 
-def say(**event):
+def report(**event):
     print(json.dumps(event), flush=True)
 
 
@@ -36,7 +36,7 @@ def start():
     if child:
         return child
     try:
-        # Out of the way first: a number from 3 on may be one of ours.
+        # Moves the sockets to high numbers first: their current numbers may be 3 or higher.
         aside = [os.dup2(one.fileno(), 100 + index) for index, one in enumerate(sockets)]
         for index, number in enumerate(aside):
             os.dup2(number, 3 + index)
@@ -48,13 +48,13 @@ def start():
         os._exit(127)
 
 
-say(ports={name: one.getsockname()[1] for name, one in zip(names.split(":"), sockets)})
+report(ports={name: one.getsockname()[1] for name, one in zip(names.split(":"), sockets)})
 child, waiting = None, b""
 while True:
     for ready in select.select([0, notified, child_ended], [], [])[0]:
         if ready is notified:
             fields = dict(line.split("=", 1) for line in notified.recv(65536).decode().splitlines())
-            say(notified=fields)
+            report(notified=fields)
         elif ready == child_ended:
             os.read(child_ended, 64)
             while child:
@@ -62,7 +62,7 @@ while True:
                 if not ended:
                     break
                 child = None
-                say(exited=os.waitstatus_to_exitcode(status))
+                report(exited=os.waitstatus_to_exitcode(status))
         else:
             text = os.read(0, 4096)
             if not text:

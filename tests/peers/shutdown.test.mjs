@@ -1,4 +1,4 @@
-// Going down: not ready, no new connections, what is in flight finishes, then the process ends by itself.
+// Shutdown: the hub is not ready, accepts no new connections, completes the requests in flight, and then exits.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import net from 'node:net';
@@ -9,11 +9,11 @@ const [port, privatePort] = await freePorts(2);
 const hub = (more = {}) => startHub('hub-shutdown', {
   port, privatePort, ...more,
   sps: [{ id: 'alpha', secret: 'x'.repeat(40), redirectUris: [`http://localhost:${port}/sp/callback`] }],
-  // An identity provider that is not there: the hub starts all the same.
+  // The identity provider does not exist. The hub starts nevertheless.
   connectors: { nowhere: oidcConnector('http://localhost:9') },
 });
 
-/** A token request whose body stays away until `finish` is called. */
+/** A token request that sends its body when `finish` is called. */
 function slowRequest() {
   const body = 'grant_type=authorization_code';
   const socket = net.connect(port, '127.0.0.1');

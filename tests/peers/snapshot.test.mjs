@@ -1,12 +1,12 @@
-// One hub alone is restarted in the middle of everything, and only users who were signed out before notice.
+// A single hub restarts during logins. All logins, sessions and codes continue, and revocations remain.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
-import { discover, redeem, request, startFederation, userinfo } from './federation.mjs';
-import { Browser, answerConsent, choose, random, signIn } from './harness.mjs';
+import { discoverHub, redeemCode, buildAuthorizationRequest, startFederation, fetchUserinfo } from './federation.mjs';
+import { Browser, answerConsent, chooseProvider, random, signIn } from './harness.mjs';
 
 let federation, client;
 const where = (...more) => path.join(federation.hub.folder, 'state', ...more);
@@ -15,34 +15,34 @@ before(async () => {
     settings: '[store.memory]\nsnapshot = "state/store.snapshot"\nencryption_keys = [{ file = "store.key" }]\n',
     files: { 'store.key': random(32) },
   });
-  client = await discover(federation.hub, federation.sp);
+  client = await discoverHub(federation.hub, federation.sp);
 });
 after(() => federation?.stop());
 
-/** A login up to the redirect with the code. */
+/** Performs a login up to the redirect with the code. */
 async function codeFor(browser) {
-  const asked = await request(client, federation.sp);
-  const back = new URL(await signIn(browser, asked.url, { stopAt: federation.sp.redirectUri }));
-  return { ...asked, back };
+  const authorization = await buildAuthorizationRequest(client, federation.sp);
+  const redirect = new URL(await signIn(browser, authorization.url, { stopAt: federation.sp.redirectUri }));
+  return { ...authorization, back: redirect };
 }
 const tokensFor = ({ back, verifier, state, nonce }) => oidc.authorizationCodeGrant(client, back, {
   pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true,
 });
 const silently = async (browser) => {
-  const { url } = await request(client, federation.sp, { prompt: 'none' });
+  const { url } = await buildAuthorizationRequest(client, federation.sp, { prompt: 'none' });
   return new URL((await browser.open(url, { stopAt: federation.sp.redirectUri })).url).searchParams;
 };
 
 test('SIGTERM and the next start: logins go on, sessions and codes are there, what was ended stays ended', async () => {
   const { hub, sp } = federation;
-  // One stands before the choice, one before consent.
+  // One login is at the choice page, one at the consent page.
   const [choosing, consenting, signedIn, signedOut] = [new Browser(), new Browser(), new Browser(), new Browser()];
-  const chosen = await request(client, sp);
+  const chosen = await buildAuthorizationRequest(client, sp);
   const choice = await choosing.open(chosen.url);
-  const consented = await request(client, sp);
-  const login = await choose(consenting, await consenting.open(consented.url), 'real');
+  const consented = await buildAuthorizationRequest(client, sp);
+  const login = await chooseProvider(consenting, await consenting.open(consented.url), 'real');
   const consent = await consenting.submit(login, { values: { login: 'angela', password: 'any', acr: '' } });
-  // One has a session, a token, and a code that was spent.
+  // One has a session, a token and a redeemed code.
   const spent = await codeFor(signedIn);
   const tokens = await tokensFor(spent);
   // One has ended a session; its token died with it. A token of another session was revoked alone.
@@ -52,8 +52,8 @@ test('SIGTERM and the next start: logins go on, sessions and codes are there, wh
   }).href);
   const revoked = await tokensFor(await codeFor(new Browser()));
   await oidc.tokenRevocation(client, revoked.access_token);
-  for (const dead of [ended, revoked]) assert.equal((await userinfo(hub, dead.access_token)).status, 401, 'before the restart');
-  // And one code is on its way to its service provider.
+  for (const dead of [ended, revoked]) assert.equal((await fetchUserinfo(hub, dead.access_token)).status, 401, 'before the restart');
+  // One code is not redeemed yet.
   const unspent = await codeFor(new Browser());
 
   await hub.restart('SIGTERM', () => {
@@ -65,13 +65,13 @@ test('SIGTERM and the next start: logins go on, sessions and codes are there, wh
   assert.deepEqual(readdirSync(where()), [], 'it was taken up, and is gone');
   assert.match(hub.log(), /store restored from its snapshot.* records=\d+/);
 
-  assert.equal((await userinfo(hub, tokens.access_token)).status, 200);
-  assert.equal((await userinfo(hub, ended.access_token)).status, 401);
-  assert.equal((await userinfo(hub, revoked.access_token)).status, 401);
+  assert.equal((await fetchUserinfo(hub, tokens.access_token)).status, 200);
+  assert.equal((await fetchUserinfo(hub, ended.access_token)).status, 401);
+  assert.equal((await fetchUserinfo(hub, revoked.access_token)).status, 401);
   assert.ok((await silently(signedIn)).get('code'));
   assert.equal((await silently(signedOut)).get('error'), 'login_required');
 
-  const upstream = await choose(choosing, choice, 'real');
+  const upstream = await chooseProvider(choosing, choice, 'real');
   const asked = await choosing.submit(upstream, { values: { login: 'angela', password: 'any', acr: '' } });
   const first = await answerConsent(choosing, asked, 'yes', sp.redirectUri);
   assert.ok((await tokensFor({ ...chosen, back: new URL(first.url) })).access_token);
@@ -79,12 +79,12 @@ test('SIGTERM and the next start: logins go on, sessions and codes are there, wh
   assert.ok((await tokensFor({ ...consented, back: new URL(second.url) })).access_token);
 
   const late = { code: unspent.back.searchParams.get('code'), code_verifier: unspent.verifier };
-  assert.equal((await redeem(hub, sp, late)).status, 200);
-  assert.equal((await redeem(hub, sp, late)).body.error, 'invalid_grant', 'once');
+  assert.equal((await redeemCode(hub, sp, late)).status, 200);
+  assert.equal((await redeemCode(hub, sp, late)).body.error, 'invalid_grant', 'once');
   // The tombstone of a code that was spent before still says what it gave.
-  const again = await redeem(hub, sp, { code: spent.back.searchParams.get('code'), code_verifier: spent.verifier });
+  const again = await redeemCode(hub, sp, { code: spent.back.searchParams.get('code'), code_verifier: spent.verifier });
   assert.equal(again.body.error, 'invalid_grant');
-  assert.equal((await userinfo(hub, tokens.access_token)).status, 401, 'a replayed code ends what it gave');
+  assert.equal((await fetchUserinfo(hub, tokens.access_token)).status, 401, 'a replayed code ends what it gave');
 });
 
 test('a second signal hurries the end, and the snapshot is written all the same', async () => {
@@ -113,10 +113,10 @@ test('a code that was redeemed after the restart does not come back by a crash: 
   const unspent = await codeFor(browser);
   await hub.restart('SIGTERM');
   const fields = { code: unspent.back.searchParams.get('code'), code_verifier: unspent.verifier };
-  assert.equal((await redeem(hub, sp, fields)).status, 200);
+  assert.equal((await redeemCode(hub, sp, fields)).status, 200);
   await hub.restart('SIGKILL', () => assert.ok(!existsSync(where('store.snapshot'))));
   assert.match(hub.log(), /no snapshot of the store found/);
-  assert.equal((await redeem(hub, sp, fields)).body.error, 'invalid_grant');
+  assert.equal((await redeemCode(hub, sp, fields)).body.error, 'invalid_grant');
   assert.equal((await silently(browser)).get('error'), 'login_required');
 });
 

@@ -7,7 +7,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
-import { artifacts, configure, oidcConnector, program, root, serve } from './harness.mjs';
+import { artifacts, configure, oidcConnector, program, root, startServer } from './harness.mjs';
 
 /** What it said, and a way to wait for more: `next(wanted)` is the first event not yet taken that `wanted` accepts. */
 function startManager(names, args) {
@@ -53,7 +53,7 @@ const exited = (event) => 'exited' in event;
 let manager, config, ports, taken = [];
 before(async () => {
   // The configured addresses are taken: a hub that binds them instead of using the inherited sockets can't start.
-  taken = await Promise.all([serve(() => {}), serve(() => {})]);
+  taken = await Promise.all([startServer(() => {}), startServer(() => {})]);
   const [elsewhere, privatePort] = taken.map((server) => server.port);
   config = configure({
     port: elsewhere, privatePort, sps: [{ id: 'alpha', secret: 'x'.repeat(40), redirectUris: [`http://localhost:${elsewhere}/sp`] }],

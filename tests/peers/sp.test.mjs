@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import * as oidc from 'openid-client';
-import { discover, redeem, request, startFederation, userinfo, SCOPE } from './federation.mjs';
-import { Browser, answerConsent, choose, signIn } from './harness.mjs';
+import { discoverHub, redeemCode, buildAuthorizationRequest, startFederation, fetchUserinfo, SCOPE } from './federation.mjs';
+import { Browser, answerConsent, chooseProvider, signIn } from './harness.mjs';
 
 let federation, client;
 before(async () => {
   federation = await startFederation('hub-sp');
-  client = await discover(federation.hub, federation.sp);
+  client = await discoverHub(federation.hub, federation.sp);
 });
 after(() => federation?.stop());
 
@@ -17,9 +17,9 @@ const AMR_ASKED = JSON.stringify({ id_token: { amr: { essential: true } } });
 
 /** A login up to the redirect with the code, in a fresh browser. */
 async function codeFor(more = {}, options = {}) {
-  const asked = await request(client, federation.sp, more);
-  const back = new URL(await signIn(new Browser(), asked.url, { stopAt: federation.sp.redirectUri, ...options }));
-  return { ...asked, back, code: back.searchParams.get('code') };
+  const authorization = await buildAuthorizationRequest(client, federation.sp, more);
+  const redirect = new URL(await signIn(new Browser(), authorization.url, { stopAt: federation.sp.redirectUri, ...options }));
+  return { ...authorization, back: redirect, code: redirect.searchParams.get('code') };
 }
 const assertError = (answer, status, error) => {
   assert.equal(answer.status, status, JSON.stringify(answer.body));
@@ -88,7 +88,7 @@ test('R001 R004 R006 R020-R023 R030-R040 R050-R054 R066 R140 R160 R161: one whol
   assert.deepEqual(claims, expected);
   assert.ok(Number.isInteger(exp) && Number.isInteger(iat));
   assert.ok(Math.abs(exp - iat - tokens.expires_in) <= 2 && exp > iat, 'exp is the access token\'s end');
-  const raw = await userinfo(hub, tokens.access_token);
+  const raw = await fetchUserinfo(hub, tokens.access_token);
   assert.equal(raw.headers.get('content-type'), 'application/jwt');
   const jwt = await raw.text();
   assert.equal(decodeProtectedHeader(jwt).typ, 'JWT');
@@ -99,7 +99,7 @@ test('R001 R004 R006 R020-R023 R030-R040 R050-R054 R066 R140 R160 R161: one whol
 test('R039 R066: amr is absent unless asked for as essential', async () => {
   for (const claims of [undefined, JSON.stringify({ id_token: { amr: { essential: false } } }), JSON.stringify({ id_token: { amr: null } })]) {
     const asked = await codeFor(claims ? { claims } : {});
-    const answer = await redeem(federation.hub, federation.sp, { code: asked.code, code_verifier: asked.verifier });
+    const answer = await redeemCode(federation.hub, federation.sp, { code: asked.code, code_verifier: asked.verifier });
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     const payload = JSON.parse(Buffer.from(answer.body.id_token.split('.')[1], 'base64url'));
     assert.ok(!('amr' in payload), claims);
@@ -109,10 +109,10 @@ test('R039 R066: amr is absent unless asked for as essential', async () => {
 test('R037: two service providers know one person by two subjects, one service provider by one', async () => {
   const { hub, sp, other } = federation;
   const subject = async (who) => {
-    const its = await discover(hub, who);
-    const asked = await request(its, who);
-    const back = new URL(await signIn(new Browser(), asked.url, { stopAt: who.redirectUri }));
-    const tokens = await oidc.authorizationCodeGrant(its, back, { pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce });
+    const its = await discoverHub(hub, who);
+    const authorization = await buildAuthorizationRequest(its, who);
+    const redirect = new URL(await signIn(new Browser(), authorization.url, { stopAt: who.redirectUri }));
+    const tokens = await oidc.authorizationCodeGrant(its, redirect, { pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce });
     return tokens.claims().sub;
   };
   const first = await subject(sp);
@@ -122,11 +122,11 @@ test('R037: two service providers know one person by two subjects, one service p
 
 test('R023 R051: what was not asked is not given', async () => {
   const asked = await codeFor({ scope: 'openid family_name' });
-  const answer = await redeem(federation.hub, federation.sp, { code: asked.code, code_verifier: asked.verifier });
+  const answer = await redeemCode(federation.hub, federation.sp, { code: asked.code, code_verifier: asked.verifier });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   assert.deepEqual(answer.body.scope.split(' ').sort(), ['family_name', 'openid']);
   assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8'); // R152
-  const jwt = await (await userinfo(federation.hub, answer.body.access_token)).text();
+  const jwt = await (await fetchUserinfo(federation.hub, answer.body.access_token)).text();
   const payload = JSON.parse(Buffer.from(jwt.split('.')[1], 'base64url'));
   assert.deepEqual(Object.keys(payload).sort(), ['aud', 'exp', 'family_name', 'iat', 'iss', 'sub']);
 });
@@ -134,56 +134,56 @@ test('R023 R051: what was not asked is not given', async () => {
 test('R154: a reused code is refused, and what it issued is revoked', async () => {
   const { hub, sp } = federation;
   const asked = await codeFor();
-  const first = await redeem(hub, sp, { code: asked.code, code_verifier: asked.verifier });
+  const first = await redeemCode(hub, sp, { code: asked.code, code_verifier: asked.verifier });
   assert.equal(first.status, 200, JSON.stringify(first.body));
-  assert.equal((await userinfo(hub, first.body.access_token)).status, 200);
-  assertError(await redeem(hub, sp, { code: asked.code, code_verifier: asked.verifier }), 400, 'invalid_grant');
-  const revoked = await userinfo(hub, first.body.access_token);
+  assert.equal((await fetchUserinfo(hub, first.body.access_token)).status, 200);
+  assertError(await redeemCode(hub, sp, { code: asked.code, code_verifier: asked.verifier }), 400, 'invalid_grant');
+  const revoked = await fetchUserinfo(hub, first.body.access_token);
   assert.equal(revoked.status, 401); // R163
   assert.match(revoked.headers.get('www-authenticate'), /^Bearer .*error="invalid_token"/);
 });
 
 test('ten redemptions of one code at once: at most one gets tokens', async () => {
   const asked = await codeFor();
-  const answers = await Promise.all(Array.from({ length: 10 }, () => redeem(federation.hub, federation.sp, { code: asked.code, code_verifier: asked.verifier })));
+  const answers = await Promise.all(Array.from({ length: 10 }, () => redeemCode(federation.hub, federation.sp, { code: asked.code, code_verifier: asked.verifier })));
   assert.equal(answers.filter((a) => a.status === 200).length, 1);
 });
 
 test('R150 R151: a code of another service provider is refused, and burnt', async () => {
   const { hub, sp, other } = federation;
   const asked = await codeFor();
-  assertError(await redeem(hub, other, { code: asked.code, code_verifier: asked.verifier }), 400, 'invalid_grant');
-  assertError(await redeem(hub, sp, { code: asked.code, code_verifier: asked.verifier }), 400, 'invalid_grant');
+  assertError(await redeemCode(hub, other, { code: asked.code, code_verifier: asked.verifier }), 400, 'invalid_grant');
+  assertError(await redeemCode(hub, sp, { code: asked.code, code_verifier: asked.verifier }), 400, 'invalid_grant');
 });
 
 test('R151: a redirect_uri one byte off is refused at the token endpoint', async () => {
   const { hub, sp } = federation;
   const asked = await codeFor();
   const off = { code: asked.code, code_verifier: asked.verifier, redirect_uri: `${sp.redirectUri}/` };
-  assertError(await redeem(hub, sp, off), 400, 'invalid_grant');
+  assertError(await redeemCode(hub, sp, off), 400, 'invalid_grant');
 });
 
 test('RFC 7636: a missing, wrong or unasked PKCE verifier is refused', async () => {
   const { hub, sp } = federation;
   for (const code_verifier of [undefined, 'x'.repeat(43)]) {
-    assertError(await redeem(hub, sp, { code: (await codeFor()).code, code_verifier }), 400, 'invalid_grant');
+    assertError(await redeemCode(hub, sp, { code: (await codeFor()).code, code_verifier }), 400, 'invalid_grant');
   }
-  const plain = new URL((await request(client, sp)).url);
+  const plain = new URL((await buildAuthorizationRequest(client, sp)).url);
   for (const name of ['code_challenge', 'code_challenge_method']) plain.searchParams.delete(name);
-  const back = new URL(await signIn(new Browser(), plain.href, { stopAt: sp.redirectUri }));
-  assertError(await redeem(hub, sp, { code: back.searchParams.get('code'), code_verifier: 'x'.repeat(43) }), 400, 'invalid_grant');
+  const redirect = new URL(await signIn(new Browser(), plain.href, { stopAt: sp.redirectUri }));
+  assertError(await redeemCode(hub, sp, { code: redirect.searchParams.get('code'), code_verifier: 'x'.repeat(43) }), 400, 'invalid_grant');
 });
 
 test('R155 R206: a wrong secret and an unknown service provider look the same, and burn no code', async () => {
   const { hub, sp } = federation;
   const asked = await codeFor();
   const fields = { code: asked.code, code_verifier: asked.verifier };
-  const wrong = await redeem(hub, sp, { ...fields, client_secret: 'x'.repeat(43) });
-  const unknown = await redeem(hub, sp, { ...fields, client_id: 'nobody' });
+  const wrong = await redeemCode(hub, sp, { ...fields, client_secret: 'x'.repeat(43) });
+  const unknown = await redeemCode(hub, sp, { ...fields, client_id: 'nobody' });
   assertError(wrong, 401, 'invalid_client');
   assertError(unknown, 401, 'invalid_client');
   assert.deepEqual(wrong.body, unknown.body);
-  assert.equal((await redeem(hub, sp, fields)).status, 200);
+  assert.equal((await redeemCode(hub, sp, fields)).status, 200);
 });
 
 test('R131: cancelling, refusing, and a refusal at the identity provider', async () => {
@@ -197,37 +197,37 @@ test('R131: cancelling, refusing, and a refusal at the identity provider', async
     assert.ok(!query.has('code'));
   };
   const stopAt = sp.redirectUri;
-  let [browser, asked] = [new Browser(), await request(client, sp)];
-  denied(await browser.submit(await browser.open(asked.url), { pick: (f) => f.action.endsWith('/cancel'), stopAt }), asked);
+  let [browser, authorization] = [new Browser(), await buildAuthorizationRequest(client, sp)];
+  denied(await browser.submit(await browser.open(authorization.url), { pick: (f) => f.action.endsWith('/cancel'), stopAt }), authorization);
 
-  [browser, asked] = [new Browser(), await request(client, sp)];
-  const consent = await browser.submit(await choose(browser, await browser.open(asked.url), 'real'), { values: { login: 'angela' } });
-  denied(await answerConsent(browser, consent, 'no', stopAt), asked);
+  [browser, authorization] = [new Browser(), await buildAuthorizationRequest(client, sp)];
+  const consent = await browser.submit(await chooseProvider(browser, await browser.open(authorization.url), 'real'), { values: { login: 'angela' } });
+  denied(await answerConsent(browser, consent, 'no', stopAt), authorization);
 
   // The identity provider's own words are never shown; the person is back at the choice and may go on.
-  [browser, asked] = [new Browser(), await request(client, sp)];
-  const banner = await browser.submit(await choose(browser, await browser.open(asked.url), 'real'), { values: { login: 'abort' }, stopAt });
+  [browser, authorization] = [new Browser(), await buildAuthorizationRequest(client, sp)];
+  const banner = await browser.submit(await chooseProvider(browser, await browser.open(authorization.url), 'real'), { values: { login: 'abort' }, stopAt });
   assert.equal(banner.status, 200);
   assert.ok(!banner.html.includes('went'));
-  const again = await browser.submit(await choose(browser, banner, 'real'), { values: { login: 'angela' } });
+  const again = await browser.submit(await chooseProvider(browser, banner, 'real'), { values: { login: 'angela' } });
   assert.ok((await answerConsent(browser, again, 'yes', stopAt)).stopped);
 });
 
 test('R008: someone the register does not know ends on a page, with a way back', async () => {
   const { sp } = federation;
-  const [browser, asked] = [new Browser(), await request(client, sp)];
-  const page = await browser.submit(await choose(browser, await browser.open(asked.url), 'real'), { values: { login: 'nobody' }, stopAt: sp.redirectUri });
+  const [browser, authorization] = [new Browser(), await buildAuthorizationRequest(client, sp)];
+  const page = await browser.submit(await chooseProvider(browser, await browser.open(authorization.url), 'real'), { values: { login: 'nobody' }, stopAt: sp.redirectUri });
   assert.ok(!page.stopped);
   assert.match(page.html, /Y010/);
   assert.ok(!page.html.includes('INCONNUE'));
 });
 
 test('R120: the same login by POST', async () => {
-  const asked = await request(client, federation.sp);
-  const [address, query] = asked.url.split('?');
+  const authorization = await buildAuthorizationRequest(client, federation.sp);
+  const [address, query] = authorization.url.split('?');
   const browser = new Browser();
   const choice = await browser.open(address, { method: 'POST', body: query, headers: { 'content-type': 'application/x-www-form-urlencoded' } });
-  const consent = await browser.submit(await choose(browser, choice, 'real'), { values: { login: 'angela' } });
+  const consent = await browser.submit(await chooseProvider(browser, choice, 'real'), { values: { login: 'angela' } });
   assert.ok((await answerConsent(browser, consent, 'yes', federation.sp.redirectUri)).stopped);
 });
 

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
 import { chromium } from 'playwright-core';
-import { discover, request, startFederation } from './federation.mjs';
-import { artifacts, serve, startDemo } from './harness.mjs';
+import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
+import { artifacts, startServer, startDemo } from './harness.mjs';
 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
@@ -48,7 +48,7 @@ async function assertSignedIn(page) {
 }
 
 test('ten logins in one browser: eight finish, and two say why not', async () => {
-  const far = await serve((_, response) => {
+  const far = await startServer((_, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });
     response.end('<!doctype html><title>far</title><h1>far</h1>');
   });
@@ -56,14 +56,14 @@ test('ten logins in one browser: eight finish, and two say why not', async () =>
   const federation = await startFederation('hub-ten-tabs', { far: { redirectUri: callback } });
   const { context, page: first } = await visit();
   try {
-    const client = await discover(federation.hub, federation.far);
+    const client = await discoverHub(federation.hub, federation.far);
     const tabs = [];
     for (let n = 0; n < 10; n += 1) {
       const tab = n === 0 ? first : await context.newPage();
-      const asked = await request(client, federation.far);
-      await tab.goto(asked.url);
+      const authorization = await buildAuthorizationRequest(client, federation.far);
+      await tab.goto(authorization.url);
       await at.choice(tab).waitFor();
-      tabs.push({ tab, asked });
+      tabs.push({ tab, asked: authorization });
     }
     for (const { tab } of tabs.slice(0, 2)) {
       await at.choice(tab).click();

@@ -5,14 +5,14 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import * as oidc from 'openid-client';
-import { DATA_SECRET, dataProviders, discover, request, startFederation, userinfo } from './federation.mjs';
-import { Browser, IDP_SECRET, freePorts, serve, signIn } from './harness.mjs';
+import { DATA_PROVIDER_SECRET, dataProviderFiles, discoverHub, buildAuthorizationRequest, startFederation, fetchUserinfo } from './federation.mjs';
+import { Browser, IDP_SECRET, freePorts, startServer, signIn } from './harness.mjs';
 import { readTraces } from './otlp.mjs';
 
 /** A collector that takes everything, or answers with another status. */
 async function startCollector() {
   const state = { spans: [], bodies: [], headers: [], status: 200 };
-  const server = await serve(async (request, response) => {
+  const server = await startServer(async (request, response) => {
     const chunks = [];
     for await (const chunk of request) chunks.push(chunk);
     if (state.status === 200) {
@@ -43,23 +43,23 @@ ${more}
 `;
 
 const COLLECTOR_KEY = 'Bearer the-key-of-the-collector-0815';
-const files = { 'collector.key': COLLECTOR_KEY, ...dataProviders({ archive: '' }) };
+const files = { 'collector.key': COLLECTOR_KEY, ...dataProviderFiles({ archive: '' }) };
 
 /** A whole login by real libraries; returns the values that must never be seen elsewhere. */
 async function login(federation) {
   const { hub, sp, idp } = federation;
-  const client = await discover(hub, sp);
-  const asked = await request(client, sp);
-  const back = new URL(await signIn(new Browser(), asked.url, { stopAt: sp.redirectUri }));
-  const tokens = await oidc.authorizationCodeGrant(client, back, {
-    pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce, idTokenExpected: true,
+  const client = await discoverHub(hub, sp);
+  const authorization = await buildAuthorizationRequest(client, sp);
+  const redirect = new URL(await signIn(new Browser(), authorization.url, { stopAt: sp.redirectUri }));
+  const tokens = await oidc.authorizationCodeGrant(client, redirect, {
+    pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce, idTokenExpected: true,
   });
-  const info = await (await userinfo(hub, tokens.access_token)).text();
+  const info = await (await fetchUserinfo(hub, tokens.access_token)).text();
   const checked = await fetch(`${hub.issuer}/checktoken`, {
-    method: 'POST', body: new URLSearchParams({ client_id: 'archive', client_secret: DATA_SECRET, token: tokens.access_token }),
+    method: 'POST', body: new URLSearchParams({ client_id: 'archive', client_secret: DATA_PROVIDER_SECRET, token: tokens.access_token }),
   });
   const upstream = idp.answers.map(({ body }) => (typeof body === 'string' && body.startsWith('{') ? JSON.parse(body) : body));
-  return { asked, code: back.searchParams.get('code'), tokens, info, checked: checked.status, upstream: upstream.filter(Boolean) };
+  return { asked: authorization, code: redirect.searchParams.get('code'), tokens, info, checked: checked.status, upstream: upstream.filter(Boolean) };
 }
 
 const attribute = (span, key) => span.attributes.find((one) => one.key === key)?.value.stringValue;
@@ -131,7 +131,7 @@ test('one login is one tree, its parties are named as the settings say, and noth
     const secrets = {
       'our code': done.code, 'our access token': done.tokens.access_token, 'our ID token': done.tokens.id_token, userinfo: done.info,
       'the verifier': done.asked.verifier, state: done.asked.state, nonce: done.asked.nonce, 'the client secret': federation.sp.secret,
-      'the data provider’s secret': DATA_SECRET, 'our secret upstream': IDP_SECRET, 'the collector’s key': COLLECTOR_KEY,
+      'the data provider’s secret': DATA_PROVIDER_SECRET, 'our secret upstream': IDP_SECRET, 'the collector’s key': COLLECTOR_KEY,
       'the family name': 'DUBOIS', 'the e-mail': 'angela@example.org', 'the birthdate': '1962-08-24', 'the upstream sub': 'idp-angela',
       ...Object.fromEntries(tokens.map((token, index) => [`upstream token ${index}`, token])),
       'the upstream code': federation.idp.answers.find((answer) => answer.path === '/token').form.code,

@@ -1,13 +1,13 @@
 // A hub with a wallet connector, and browsers at its wallet page, whose Digital Credentials API is scripted.
 import { chromium } from 'playwright-core';
-import { discover, request } from './federation.mjs';
+import { discoverHub, buildAuthorizationRequest } from './federation.mjs';
 import { freePorts, random, startHub } from './harness.mjs';
 import { CertificateAuthority, PidIssuer, connectorFile } from './wallet-issuer.mjs';
 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
 
 export class WalletHub {
-  /** Starts the hub with a connector `wallet` for these credentials, its issuer, and Chromium. settings: more of the connector's file. */
+  /** Starts the hub with a connector `wallet` for these credentials, its issuer, and Chromium. settings: further lines of the connector's file. */
   static async start(name, credentials, settings) {
     const started = new WalletHub();
     try {
@@ -44,7 +44,7 @@ export class WalletHub {
   }
 
   /**
-   * A browser at the wallet page of a login. options: of its context. answer(compact, origin): what the browser's API returns
+   * Opens the wallet page of a login in a browser. options: of the browser's context. answer(compact, origin): what the browser's API returns
    * for a signed request, or null if its user closes the dialog; without it the browser has no API.
    */
   async openPage(options, answer) {
@@ -64,10 +64,10 @@ export class WalletHub {
         };
       });
     }
-    const asked = await request(await discover(this.hub, this.sp), this.sp, { scope: 'openid profile birth' });
-    await page.goto(asked.url);
+    const authorization = await buildAuthorizationRequest(await discoverHub(this.hub, this.sp), this.sp, { scope: 'openid profile birth' });
+    await page.goto(authorization.url);
     await page.locator('form[action$="/provider"] button[value=wallet]').click();
     await page.locator('a.button.main').first().waitFor();
-    return { context, page, asked };
+    return { context, page, asked: authorization };
   }
 }

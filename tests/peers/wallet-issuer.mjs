@@ -1,4 +1,4 @@
-// An issuer of PIDs with certificates of its own, by the libraries of others: @sd-jwt/sd-jwt-vc, @owf/mdoc, @auth0/mdl, and
+// An issuer of PIDs with a test authority, made of libraries: @sd-jwt/sd-jwt-vc, @owf/mdoc, @auth0/mdl, and
 // @sd-jwt/jwt-status-list for the list that says which of them are revoked.
 import { execFileSync } from 'node:child_process';
 import { X509Certificate, createHash, createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
@@ -9,7 +9,7 @@ import { Document } from '@auth0/mdl';
 import { CoseKey, DateOnly, DeviceKey, Issuer, SignatureAlgorithm } from '@owf/mdoc';
 import { StatusList, createHeaderAndPayload } from '@sd-jwt/jwt-status-list';
 import { SDJwtVcInstance } from '@sd-jwt/sd-jwt-vc';
-import { serve } from './harness.mjs';
+import { startServer } from './harness.mjs';
 
 export const VCT = 'urn:eudi:pid:1';
 export const DOC_TYPE = 'eu.europa.ec.eudi.pid.1';
@@ -28,7 +28,7 @@ const compactJws = (header, payload, key) => {
   return `${message}.${base64url(es256(key, message))}`;
 };
 
-/** What @owf/mdoc asks its caller for. */
+/** The cryptographic functions that @owf/mdoc requires. */
 export const mdocContext = {
   crypto: {
     random: (length) => new Uint8Array(randomBytes(length)),
@@ -92,7 +92,7 @@ export class PidIssuer {
   static async start() {
     const issuer = new PidIssuer();
     issuer.statuses = new StatusList(new Array(64).fill(0), 2);
-    issuer.server = await serve((request, response) => {
+    issuer.server = await startServer((request, response) => {
       issuer.fetches += 1;
       response.setHeader('content-type', 'application/statuslist+jwt').end(issuer.statusListToken());
     });

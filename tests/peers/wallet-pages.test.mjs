@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startDemo } from './harness.mjs';
-import { byKeyboard, look } from './page-checks.mjs';
-import { Wallet, scan } from './real-wallet.mjs';
+import { activateByKeyboard, checkPage } from './page-checks.mjs';
+import { Wallet, scanQrCode } from './real-wallet.mjs';
 import { WalletHub } from './wallet-browser.mjs';
 import { CREDENTIALS } from './wallet-issuer.mjs';
 
@@ -39,7 +39,7 @@ async function apiAnswer(agrees, compact, origin) {
 /** Scans the QR code of a page with a phone whose user agrees. Returns the address that the phone opens. */
 async function answerOnPhone(page) {
   const wallet = new Wallet(hub.access.pem);
-  const opened = await wallet.open(scan(await page.content()), 'post');
+  const opened = await wallet.open(scanQrCode(await page.content()), 'post');
   const [id, presentation] = await presentTo(wallet, opened);
   const { status, body } = await wallet.respond(opened.request, id, presentation);
   assert.equal(status, 200, JSON.stringify(body));
@@ -62,13 +62,13 @@ for (const sight of SIGHTS) {
     const { context, page, answers } = await atWalletPage({ ...sight, agrees: false });
     const button = page.locator('#digital-credential button');
     await button.waitFor();
-    await look(page, `wallet-api-${sight.name}`);
+    await checkPage(page, `wallet-api-${sight.name}`);
     // The user closes the dialog, and tries again: by keyboard alone.
-    await byKeyboard(button);
+    await activateByKeyboard(button);
     await page.locator('#digital-credential .note').waitFor();
-    await look(page, `wallet-api-closed-${sight.name}`);
+    await checkPage(page, `wallet-api-closed-${sight.name}`);
     answers.agrees = true;
-    await byKeyboard(button);
+    await activateByKeyboard(button);
     await consent(page).waitFor();
     await context.close();
   });
@@ -76,10 +76,10 @@ for (const sight of SIGHTS) {
   test(`the page with the QR code, the phone's code, and wrong codes: ${sight.name}`, async () => {
     const { context, page } = await atWalletPage(sight);
     assert.ok(await page.locator('#digital-credential').isHidden(), 'without the API there is no button');
-    await look(page, `wallet-links-${sight.name}`);
-    await byKeyboard(page.locator('a[href*="/other-device"]'));
+    await checkPage(page, `wallet-links-${sight.name}`);
+    await activateByKeyboard(page.locator('a[href*="/other-device"]'));
     await codeField(page).waitFor();
-    await look(page, `wallet-qr-${sight.name}`);
+    await checkPage(page, `wallet-qr-${sight.name}`);
     const typed = async (code) => {
       const field = codeField(page);
       for (let presses = 0; !(await field.evaluate((element) => element === document.activeElement)); presses += 1) {
@@ -90,16 +90,16 @@ for (const sight of SIGHTS) {
       await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
     };
     await typed('000000');
-    await look(page, `wallet-waiting-${sight.name}`);
+    await checkPage(page, `wallet-waiting-${sight.name}`);
     const phone = await context.newPage();
     await phone.goto(await answerOnPhone(page));
-    await look(phone, `wallet-code-${sight.name}`);
+    await checkPage(phone, `wallet-code-${sight.name}`);
     const code = (await phone.locator('.digits').innerText()).replace(/\D/g, '');
     assert.match(code, /^\d{6}$/);
     await page.bringToFront();
     await typed(code.replace(/\d/g, (digit) => (Number(digit) + 1) % 10));
     assert.equal(await codeField(page).getAttribute('aria-invalid'), 'true');
-    await look(page, `wallet-wrong-code-${sight.name}`);
+    await checkPage(page, `wallet-wrong-code-${sight.name}`);
     await typed(`${code.slice(0, 3)} ${code.slice(3)}`);
     await consent(page).waitFor();
     await context.close();
@@ -119,8 +119,8 @@ test('after five wrong codes the page leads back to the choice', async () => {
     await Promise.all([page.waitForNavigation(), page.locator('button.main').click()]);
   }
   assert.equal(await codeField(page).count(), 0);
-  await look(page, 'wallet-exhausted');
-  await byKeyboard(page.locator('main a.main'));
+  await checkPage(page, 'wallet-exhausted');
+  await activateByKeyboard(page.locator('main a.main'));
   await page.locator('form[action$="/provider"] button[value=wallet]').waitFor();
   await context.close();
 });
@@ -146,7 +146,7 @@ test('without script the page has its links, the QR code its form, and nothing r
 });
 
 for (const { name, press, ...sight } of [
-  { name: 'wide-keyboard', locale: 'en-GB', viewport: { width: 1280, height: 900 }, press: byKeyboard },
+  { name: 'wide-keyboard', locale: 'en-GB', viewport: { width: 1280, height: 900 }, press: activateByKeyboard },
   { name: 'phone', locale: 'fr-FR', viewport: { width: 375, height: 667 }, press: (target) => target.click() },
   { name: 'no-script', locale: 'en-GB', viewport: { width: 320, height: 640 }, javaScriptEnabled: false, press: (target) => target.click() },
 ]) {
@@ -155,7 +155,7 @@ for (const { name, press, ...sight } of [
     const context = await hub.browser.newContext({ bypassCSP: true, ...sight });
     context.setDefaultTimeout(15_000);
     const page = await context.newPage();
-    const sees = (step) => (sight.javaScriptEnabled === false ? undefined : look(page, `demo-wallet-${name}-${step}`));
+    const sees = (step) => (sight.javaScriptEnabled === false ? undefined : checkPage(page, `demo-wallet-${name}-${step}`));
     try {
       await page.goto(demo.url);
       await page.locator('form[action="/login"]:has(input[value=eidas1]) button').first().click();

@@ -6,9 +6,9 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as oidc from 'openid-client';
-import { SCOPE, discover, request as authorization } from './federation.mjs';
-import { Browser, answerConsent, choose, decodeHtml, freePorts, random, startHub } from './harness.mjs';
-import { Wallet, codeForm, scan, walletLink } from './real-wallet.mjs';
+import { SCOPE, discoverHub, buildAuthorizationRequest } from './federation.mjs';
+import { Browser, answerConsent, chooseProvider, decodeHtml, freePorts, random, startHub } from './harness.mjs';
+import { Wallet, findCodeForm, scanQrCode, findWalletLink } from './real-wallet.mjs';
 import { CREDENTIALS, CertificateAuthority, PidIssuer, SD_JWT_CLAIMS, connectorFile, mdocElements } from './wallet-issuer.mjs';
 
 let hub, sp, client, issuer, access;
@@ -29,15 +29,15 @@ before(async () => {
       ...Object.fromEntries(Object.keys(ids).map((id) => [`secrets/connectors/${id}/access.key`, relyingParty.keyPem])),
     },
   });
-  client = await discover(hub, sp);
+  client = await discoverHub(hub, sp);
 });
 after(async () => { await hub?.stop(); await issuer?.stop(); access?.remove(); });
 
 /** A browser on the wallet page of a connector. */
 async function walletPage(connector) {
   const browser = new Browser();
-  const login = await authorization(client, sp);
-  const page = await choose(browser, await browser.open(login.url), connector);
+  const login = await buildAuthorizationRequest(client, sp);
+  const page = await chooseProvider(browser, await browser.open(login.url), connector);
   assert.match(page.url, /\/wallet\?state=/, page.html);
   return { browser, login, page };
 }
@@ -77,7 +77,7 @@ for (const [credential, connector, method, enc] of [
   test(`${credential[0]} in the same device: connector ${connector}, request by ${method}, response with ${enc}`, async () => {
     const login = await walletPage(connector);
     const wallet = new Wallet(access.pem, { enc });
-    const opened = await wallet.open(walletLink(login.page), method);
+    const opened = await wallet.open(findWalletLink(login.page), method);
     assert.equal(opened.version >= 28, true, 'OpenID4VP 1.0');
     assert.equal(opened.client.prefix, connector === 'named' ? 'x509_san_dns' : 'x509_hash');
     const answer = await present(wallet, opened, credential);
@@ -90,7 +90,7 @@ for (const [credential, connector, method, enc] of [
 test('the wallet discloses what is asked for, and nothing else', async () => {
   const login = await walletPage('wallet');
   const wallet = new Wallet(access.pem);
-  const opened = await wallet.open(walletLink(login.page));
+  const opened = await wallet.open(findWalletLink(login.page));
   const { presentation } = await present(wallet, opened, sdJwt);
   const names = presentation.split('~').slice(1, -1).map((one) => JSON.parse(Buffer.from(one, 'base64url'))).map((one) => (one.length === 3 ? one[1] : '[]'));
   assert.deepEqual(names.sort(), ['[]', '[]', 'birth_family_name', 'birthdate', 'country', 'given_name', 'issuing_country', 'locality', 'nationalities', 'personal_administrative_number', 'sex']);
@@ -102,15 +102,15 @@ for (const credential of [sdJwt, owf, auth0]) {
     const link = decodeHtml(login.page.html.match(/href="([^"]+other-device[^"]*)"/)[1]);
     const qr = await login.browser.open(new URL(link, hub.base).href);
     const wallet = new Wallet(access.pem);
-    const opened = await wallet.open(scan(qr.html), 'post');
+    const opened = await wallet.open(scanQrCode(qr.html), 'post');
     const answer = await present(wallet, opened, credential);
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     const phone = await new Browser().open(answer.body.redirect_uri);
     assert.match(phone.html, /Service alpha|alpha/);
     const [code] = phone.html.match(/\d{3}[\s\u00a0]?\d{3}(?=<)/);
-    const isCodeForm = (form) => form.action === codeForm(qr).action;
+    const isCodeForm = (form) => form.action === findCodeForm(qr).action;
     const wrong = await login.browser.submit(qr, { pick: isCodeForm, values: { code: code.replace(/\d/g, (digit) => (Number(digit) + 1) % 10) } });
-    assert.ok(codeForm(wrong), 'a wrong code lets the user type again');
+    assert.ok(findCodeForm(wrong), 'a wrong code lets the user type again');
     assertAngela(await identity(login, await login.browser.submit(wrong, { pick: isCodeForm, values: { code } })));
   });
 }
@@ -120,7 +120,7 @@ for (const [status, code] of [['revoked', 'Y020513'], ['suspended', 'Y020513'], 
     const login = await walletPage('wallet');
     const wallet = new Wallet(access.pem);
     const fetches = issuer.fetches;
-    const answer = await present(wallet, await wallet.open(walletLink(login.page)), sdJwt, { status });
+    const answer = await present(wallet, await wallet.open(findWalletLink(login.page)), sdJwt, { status });
     const page = await login.browser.open(answer.body.redirect_uri);
     assert.equal(issuer.fetches, fetches + 1, 'a list with a ttl of 0 is fetched again');
     if (code) assert.ok(page.html.includes(code), page.html);
@@ -155,7 +155,7 @@ for (const [format, library, connector, enc, status, code] of [
     const login = await walletPage(connector);
     const { portrait, ...elements } = mdocElements((text) => text);
     const answer = await pythonWallet({
-      link: walletLink(login.page), format, enc, status: issuer.entry(status).status_list, access_authority: access.pem,
+      link: findWalletLink(login.page), format, enc, status: issuer.entry(status).status_list, access_authority: access.pem,
       issuer_certificate: issuer.pem, issuer_key: issuer.keyPem, x5c: issuer.x5c, claims: format === 'mso_mdoc' ? elements : SD_JWT_CLAIMS,
     });
     if (answer.missing) return t.skip(`PYTHON has not the packages of python-sp/requirements.txt: ${answer.missing}`);
@@ -168,11 +168,11 @@ for (const [format, library, connector, enc, status, code] of [
 
 test('a wallet refuses a request whose certificate is not that of client_id', async () => {
   const { page } = await walletPage('wallet');
-  const link = new URL(walletLink(page));
+  const link = new URL(findWalletLink(page));
   link.searchParams.set('client_id', `x509_hash:${random(32)}`);
   await assert.rejects(new Wallet(access.pem).open(link.href), /client_id/);
   const stranger = new CertificateAuthority('Stranger');
-  await assert.rejects(new Wallet(stranger.pem).open(walletLink(page)));
+  await assert.rejects(new Wallet(stranger.pem).open(findWalletLink(page)));
   stranger.remove();
 });
 

@@ -1,4 +1,4 @@
-"""A browser without a screen: cookies, redirects and forms from the standard library, nothing else."""
+"""A browser made of the standard library: cookies, redirects and forms."""
 
 import http.cookiejar
 import urllib.error
@@ -16,7 +16,7 @@ class Page:
 
 
 class _Forms(HTMLParser):
-    """Each form: where it goes, how, its fields, and the values of its buttons."""
+    """Collects the forms of a page: action, method, fields and buttons."""
 
     def __init__(self):
         super().__init__()
@@ -42,7 +42,7 @@ class _Forms(HTMLParser):
 
 
 class _Arrived(Exception):
-    """A redirect to the address at which the browser shall stop, which is not asked for."""
+    """Raised at a redirect to the address where the browser stops. The browser does not request it."""
 
     def __init__(self, url):
         super().__init__(url)
@@ -60,7 +60,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 class Browser:
-    """Stops at `stop_at`, as a browser that has come back to its service provider."""
+    """Follows redirects until `stop_at`, the redirect URI of the service provider."""
 
     def __init__(self, stop_at):
         jar = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
@@ -69,7 +69,7 @@ class Browser:
         self.opener.addheaders = [("Accept", "text/html"), ("Accept-Language", "en")]
 
     def open(self, url, form=None):
-        """A page; or the address that it was sent back to, as a text."""
+        """Returns a page, or the URL of the redirect to the service provider as a string."""
         body = None if form is None else urllib.parse.urlencode(form).encode()
         try:
             with self.opener.open(url, body, timeout=20) as answer:
@@ -80,7 +80,7 @@ class Browser:
             raise SystemExit(f"{error.code} at {url.split('?')[0]}: {error.read().decode()[:2000]}") from error
 
     def submit(self, page, ending="", **values):
-        """Sends the first form whose address ends so, with `values` over its fields."""
+        """Submits the first form whose action has this ending. `values` replace its fields."""
         for form in page.forms:
             address = urllib.parse.urljoin(page.url, form["action"] or page.url)
             if address.endswith(ending):

@@ -1,9 +1,9 @@
-"""A service provider that shares no line with the hub: Python, its standard library and jwcrypto.
+"""A service provider that shares no code with the hub: Python, its standard library and jwcrypto.
 
     sp.py keys FILE ALG…   makes a key for each ALG, keeps the private ones in FILE, prints the public JWK Set
     sp.py login            reads its registration as JSON from standard input, signs a user in, prints what it read
 
-It believes nothing that it has not checked: OpenID Connect Core 1.0, 3.1.3.7 and 5.3.2; RFC 7516, RFC 7519, RFC 9207.
+It verifies every value: OpenID Connect Core 1.0, 3.1.3.7 and 5.3.2; RFC 7516, RFC 7519, RFC 9207.
 """
 
 import base64
@@ -23,17 +23,17 @@ SCOPE = "openid given_name family_name birthdate gender birthplace birthcountry 
 TOLERANCE = 60
 
 
-class Refused(Exception):
-    """The answer broke a rule; nothing of it may be used."""
+class VerificationError(Exception):
+    """Raised when a response violates a rule. Nothing of the response may be used."""
 
 
-def demand(holds, rule):
+def require(holds, rule):
     if not holds:
-        raise Refused(rule)
+        raise VerificationError(rule)
 
 
 def make_keys(path, algs):
-    """RFC 7517: EC P-256 for ECDH-ES, RSA for the others; each named after its algorithm."""
+    """Creates keys (RFC 7517): EC P-256 for ECDH-ES, RSA for the others. The kid contains the algorithm."""
     keys = jwk.JWKSet()
     for alg in algs:
         kind = {"kty": "EC", "crv": "P-256"} if alg == "ECDH-ES" else {"kty": "RSA", "size": 2048}
@@ -44,7 +44,7 @@ def make_keys(path, algs):
 
 
 def call(url, form=None, bearer=None):
-    """The media type and the bytes of a 200."""
+    """Sends a request. Returns the media type and the bytes of a 200."""
     body = None if form is None else urllib.parse.urlencode(form).encode()
     request = urllib.request.Request(url, body)
     if bearer is not None:
@@ -56,60 +56,60 @@ def call(url, form=None, bearer=None):
 
 def discover(issuer):
     media_type, body = call(f"{issuer}/.well-known/openid-configuration")
-    demand(media_type == "application/json", "discovery is JSON")
+    require(media_type == "application/json", "discovery is JSON")
     metadata = json.loads(body)
-    demand(metadata["issuer"] == issuer, "discovery names the issuer")
+    require(metadata["issuer"] == issuer, "discovery names the issuer")
     media_type, body = call(metadata["jwks_uri"])
-    demand(media_type == "application/json", "the key set is JSON")
+    require(media_type == "application/json", "the key set is JSON")
     return metadata, json.loads(body)
 
 
-def unsealed(token, registered):
-    """RFC 7516: the JWS inside, after checking that the JWE is as registered; the header for the reader."""
-    demand(token.count(".") == 4, "the token is encrypted")
+def decrypt_token(token, registered):
+    """Checks that the JWE (RFC 7516) is as registered, and decrypts it. Returns the JWS inside and the header of the JWE."""
+    require(token.count(".") == 4, "the token is encrypted")
     alg = registered["encryption_alg"]
     sealed = jwe.JWE(algs=[alg, "A256GCM"])
     sealed.deserialize(token)
     header = json.loads(sealed.objects["protected"])
-    demand(header.get("alg") == alg, "the JWE has the registered alg")
-    demand(header.get("enc") == "A256GCM", "the JWE has the enc A256GCM")
-    demand(header.get("cty") == "JWT", "the JWE says that a JWT is inside (RFC 7519, 5.2)")
-    demand("zip" not in header and "crit" not in header, "the JWE is neither compressed nor extended")
+    require(header.get("alg") == alg, "the JWE has the registered alg")
+    require(header.get("enc") == "A256GCM", "the JWE has the enc A256GCM")
+    require(header.get("cty") == "JWT", "the JWE says that a JWT is inside (RFC 7519, 5.2)")
+    require("zip" not in header and "crit" not in header, "the JWE is neither compressed nor extended")
     with open(registered["keys"], encoding="utf-8") as file:
         own = jwk.JWKSet.from_json(file.read())
     key = own.get_key(header.get("kid"))
-    demand(key is not None, "the JWE names a key of ours")
+    require(key is not None, "the JWE names a key of ours")
     sealed.decrypt(key)
     return sealed.payload.decode(), header
 
 
-def proven(token, published, registered):
-    """A token's claims and headers, after its signature, issuer, audience and times."""
+def verify_token(token, published, registered):
+    """Verifies signature, issuer, audience and times of a token. Returns its claims and headers."""
     sealed = None
     if registered.get("encryption_alg"):
-        token, sealed = unsealed(token, registered)
-    demand(token.count(".") == 2, "there is exactly one JWS inside")
+        token, sealed = decrypt_token(token, registered)
+    require(token.count(".") == 2, "there is exactly one JWS inside")
     alg = registered.get("signing_alg", "ES256")
     signed = jws.JWS()
     signed.allowed_algs = [alg]
     signed.deserialize(token)
     header = signed.jose_header
-    demand(header.get("alg") == alg and header.get("typ") == "JWT", "the JWS has the registered alg and is a JWT")
+    require(header.get("alg") == alg and header.get("typ") == "JWT", "the JWS has the registered alg and is a JWT")
     fitting = [key for key in published["keys"] if key.get("kid") == header.get("kid")]
-    demand(len(fitting) == 1, "kid names one published key")
-    demand(fitting[0]["use"] == "sig" and fitting[0]["alg"] == alg, "that key is for such signatures")
+    require(len(fitting) == 1, "kid names one published key")
+    require(fitting[0]["use"] == "sig" and fitting[0]["alg"] == alg, "that key is for such signatures")
     signed.verify(jwk.JWK(**fitting[0]), alg=alg)
     claims = json.loads(signed.payload)
     now = time.time()
-    demand(claims.get("iss") == registered["issuer"], "iss is the issuer")
-    demand(claims.get("aud") == registered["client_id"], "aud is ours, and a string")
-    demand(isinstance(claims.get("exp"), int) and claims["exp"] > now - TOLERANCE, "exp lies ahead")
-    demand(isinstance(claims.get("iat"), int) and claims["iat"] < now + TOLERANCE, "iat lies behind")
+    require(claims.get("iss") == registered["issuer"], "iss is the issuer")
+    require(claims.get("aud") == registered["client_id"], "aud is ours, and a string")
+    require(isinstance(claims.get("exp"), int) and claims["exp"] > now - TOLERANCE, "exp lies ahead")
+    require(isinstance(claims.get("iat"), int) and claims["iat"] < now + TOLERANCE, "iat lies behind")
     return {"sealed": sealed, "header": header, "claims": claims}
 
 
 def sign_in(registered, metadata, asked):
-    """The code, by the authorization endpoint, the hub's pages and the identity provider's."""
+    """Signs in through the pages of the hub and the identity provider. Returns the code."""
     challenge = base64.urlsafe_b64encode(hashlib.sha256(asked["verifier"].encode()).digest()).rstrip(b"=").decode()
     query = urllib.parse.urlencode({
         "response_type": "code", "client_id": registered["client_id"], "redirect_uri": registered["redirect_uri"],
@@ -121,11 +121,11 @@ def sign_in(registered, metadata, asked):
     upstream = browser.submit(choice, "/provider", provider=registered["provider"])
     consent = browser.submit(upstream, login=registered["login"], password="any")
     back = browser.submit(consent, "/consent", answer="yes")
-    demand(isinstance(back, str), "the browser comes back")
+    require(isinstance(back, str), "the browser comes back")
     answer = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(back).query, strict_parsing=True))
-    demand(answer.get("state") == asked["state"], "state comes back as sent")
-    demand(answer.get("iss") == registered["issuer"], "the answer is this hub's (RFC 9207)")
-    demand("code" in answer, f"there is a code: {answer}")
+    require(answer.get("state") == asked["state"], "state comes back as sent")
+    require(answer.get("iss") == registered["issuer"], "the answer is this hub's (RFC 9207)")
+    require("code" in answer, f"there is a code: {answer}")
     return answer["code"]
 
 
@@ -137,17 +137,17 @@ def log_in(registered):
         "grant_type": "authorization_code", "client_id": registered["client_id"], "client_secret": registered["client_secret"],
         "redirect_uri": registered["redirect_uri"], "code": code, "code_verifier": asked["verifier"],
     })
-    demand(media_type == "application/json", "the token answer is JSON")
+    require(media_type == "application/json", "the token answer is JSON")
     tokens = json.loads(body)
-    demand(tokens["token_type"].lower() == "bearer", "the access token is a bearer token")
-    id_token = proven(tokens["id_token"], published, registered)
-    demand(id_token["claims"].get("nonce") == asked["nonce"], "nonce is that of this sign-in")
-    demand(id_token["claims"].get("acr") in metadata["acr_values_supported"], "acr is one of this platform")
-    demand(id_token["claims"]["acr"] >= registered["acr"], "acr is not lower than asked")
+    require(tokens["token_type"].lower() == "bearer", "the access token is a bearer token")
+    id_token = verify_token(tokens["id_token"], published, registered)
+    require(id_token["claims"].get("nonce") == asked["nonce"], "nonce is that of this sign-in")
+    require(id_token["claims"].get("acr") in metadata["acr_values_supported"], "acr is one of this platform")
+    require(id_token["claims"]["acr"] >= registered["acr"], "acr is not lower than asked")
     media_type, body = call(metadata["userinfo_endpoint"], bearer=tokens["access_token"])
-    demand(media_type == "application/jwt", "userinfo is a JWT")
-    userinfo = proven(body.decode(), published, registered)
-    demand(userinfo["claims"].get("sub") == id_token["claims"].get("sub"), "userinfo is about the ID token's subject")
+    require(media_type == "application/jwt", "userinfo is a JWT")
+    userinfo = verify_token(body.decode(), published, registered)
+    require(userinfo["claims"].get("sub") == id_token["claims"].get("sub"), "userinfo is about the ID token's subject")
     return {"id_token": id_token, "userinfo": userinfo}
 
 
@@ -163,5 +163,5 @@ def main(arguments):
 if __name__ == "__main__":
     try:
         main(sys.argv[1:])
-    except Refused as refusal:
+    except VerificationError as refusal:
         sys.exit(f"refused: {refusal}")

@@ -1,16 +1,16 @@
-// Who plays in the chaos run: a Redis with replicas and Sentinels, a load balancer, a real identity provider, and hubs that
-// share all they know.
+// The participants of the chaos run: hubs that share a store, a Redis with replicas and Sentinels, a load balancer and a real
+// identity provider.
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { configure, freePorts, oidcConnector, program, random, text } from '../peers/harness.mjs';
-import { Actor, until } from './actor.mjs';
+import { configure, freePorts, oidcConnector, program, random, tomlString } from '../peers/harness.mjs';
+import { ManagedProcess, waitUntil } from './managed-process.mjs';
 import { startRedis } from './redis.mjs';
 
-/** The balancer: no stickiness, health by /readyz, and nothing is sent twice but what never left. */
+/** Starts HAProxy: no sticky sessions, health checks by /readyz. It retries only requests that it has not sent. */
 async function startBalancer(folder, [port, statistics], hubs) {
   const file = path.join(folder, 'haproxy.cfg');
-  // The path alone: what follows it carries codes and states.
+  // The log format has the path alone: the query contains codes and states.
   writeFileSync(file, `global
   maxconn 4000
   log stdout format raw local0
@@ -40,28 +40,31 @@ backend hubs
   default-server inter 200ms fall 1 rise 1
 ${hubs.map((hub) => `  server ${hub.name} 127.0.0.1:${hub.port} check port ${hub.privatePort}`).join('\n')}
 `);
-  const actor = new Actor('haproxy', 'haproxy', ['-db', '-f', file]).start();
-  await until('the balancer', () => fetch(`http://127.0.0.1:${port}/`).then(() => true, () => false));
-  return actor;
+  const balancer = new ManagedProcess('haproxy', 'haproxy', ['-db', '-f', file]).start();
+  await waitUntil('the balancer', () => fetch(`http://127.0.0.1:${port}/`).then(() => true, () => false));
+  return balancer;
 }
 
-export const SANDBOX = `name = { en = "Sandbox", fr = "Bac à sable" }
+const SANDBOX = `name = { en = "Sandbox", fr = "Bac à sable" }
 levels = { lowest = "eidas1", highest = "eidas1" }
 [kind.persona]
 `;
 
-async function startProvider(port, base) {
+async function startIdentityProvider(port, base) {
   const script = path.join(path.dirname(fileURLToPath(import.meta.url)), 'idp.mjs');
-  const actor = new Actor('provider', process.execPath, [script, port, `${base}/api/v2/callback/real`, `${base}/api/v2/session/end/real`]).start();
-  await until('the identity provider', () => fetch(`http://localhost:${port}/.well-known/openid-configuration`).then((answer) => answer.ok, () => false));
-  return actor;
+  const provider = new ManagedProcess('provider', process.execPath, [script, port, `${base}/api/v2/callback/real`, `${base}/api/v2/session/end/real`]).start();
+  await waitUntil('the identity provider', () => fetch(`http://localhost:${port}/.well-known/openid-configuration`).then((response) => response.ok, () => false));
+  return provider;
 }
 
 /**
- * The whole cast, ready. `programs`: what a hub may be started as; the first one begins, an upgrade goes on to the next.
- * `service`: its redirect and logout addresses, on which nothing has to listen. `extra`: more lines of its file.
+ * Starts all participants and waits until they are ready.
+ *
+ * `programs`: the programs of the hubs; they start with the first one, and an upgrade changes to the next. `settings`: further
+ * lines of passerelle.toml. `service`: the redirect and logout addresses of the service provider; no server has to listen
+ * there. `extra`: further lines of the service provider's file.
  */
-export async function startCast({ nodes = 3, programs = [program], settings = '', service, extra = '' } = {}) {
+export async function startCluster({ nodes = 3, programs = [program], settings = '', service, extra = '' } = {}) {
   const [port, statistics, providerPort, ...rest] = await freePorts(3 + 2 * nodes);
   const base = `http://localhost:${port}`;
   const sp = { id: 'town-hall', secret: random(32), redirectUri: `${base}/sp/callback`, postLogoutUri: `${base}/sp/out`, ...service };
@@ -72,42 +75,42 @@ export async function startCast({ nodes = 3, programs = [program], settings = ''
     settings: `sandbox = true\n${settings}`,
     files: { 'store.key': random(48) },
   });
-  // What a node keeps for itself is in a folder of its own: the same files are given to all of them.
+  // Each hub has its own copy of the configuration, because it also writes files of its own.
   const folders = Array.from({ length: nodes }, (_, index) => `${config.folder}-hub-${index + 1}`);
-  // After the processes, which are ended first.
+  // The listeners of ManagedProcess run before this one: the processes end first.
   process.once('exit', () => [config.folder, ...folders].forEach((folder) => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })));
   const store = await startRedis(config.folder);
-  const provider = await startProvider(providerPort, base);
+  const provider = await startIdentityProvider(providerPort, base);
   const main = path.join(config.folder, 'passerelle.toml');
   writeFileSync(main, `${readFileSync(main, 'utf8')}
 [store.redis]
 mode = "sentinel"
-primary = ${text(store.name)}
-nodes = [${store.sentinels.map((at) => text(`127.0.0.1:${at}`)).join(', ')}]
+primary = ${tomlString(store.name)}
+nodes = [${store.sentinelPorts.map((sentinelPort) => tomlString(`127.0.0.1:${sentinelPort}`)).join(', ')}]
 encryption_keys = [{ file = "store.key" }]
 `);
   const hubs = folders.map((folder, index) => {
-    cpSync(config.folder, folder, { recursive: true, filter: (from) => !/redis-|sentinel-|way-|haproxy/.test(path.basename(from)) });
+    cpSync(config.folder, folder, { recursive: true, filter: (from) => !/redis-|sentinel-|proxy-|haproxy/.test(path.basename(from)) });
     const [listen, privatePort] = rest.slice(2 * index, 2 * index + 2);
-    const actor = new Actor(`hub-${index + 1}`, programs[0], ['serve', '--config', folder], {
+    const hub = new ManagedProcess(`hub-${index + 1}`, programs[0], ['serve', '--config', folder], {
       PASSERELLE_PUBLIC__LISTEN: `127.0.0.1:${listen}`, PASSERELLE_PRIVATE__LISTEN: `127.0.0.1:${privatePort}`, NO_COLOR: '1',
     });
-    const isReady = () => fetch(`http://127.0.0.1:${privatePort}/readyz`).then((answer) => answer.ok, () => false);
-    return Object.assign(actor, {
-      port: listen, privatePort, turn: 0, isReady,
-      ready: () => until(`${actor.name} ready`, isReady, 120),
-      /** From now on started as the next program. */
-      upgrade() { this.turn += 1; this.command = programs[this.turn % programs.length]; },
+    const isReady = () => fetch(`http://127.0.0.1:${privatePort}/readyz`).then((response) => response.ok, () => false);
+    return Object.assign(hub, {
+      port: listen, privatePort, programIndex: 0,
+      waitUntilReady: () => waitUntil(`${hub.name} ready`, isReady, 120),
+      /** Makes the next `start` use the next program. */
+      switchProgram() { this.programIndex += 1; this.command = programs[this.programIndex % programs.length]; },
     });
   });
   hubs.forEach((hub) => hub.start());
-  await Promise.all(hubs.map((hub) => hub.ready()));
+  await Promise.all(hubs.map((hub) => hub.waitUntilReady()));
   const balancer = await startBalancer(config.folder, [port, statistics], hubs);
   return {
     base, sp, hubs, store, balancer, provider,
     providerBase: `http://localhost:${providerPort}`, statistics: `http://localhost:${statistics}`,
     async stop() {
-      await Promise.all([balancer.end('SIGKILL'), provider.end('SIGKILL'), ...hubs.map((hub) => hub.end())]);
+      await Promise.all([balancer.stop('SIGKILL'), provider.stop('SIGKILL'), ...hubs.map((hub) => hub.stop())]);
       await store.stop();
     },
   };

@@ -1,4 +1,4 @@
-// A process that is started, ended in any way, and started again; its output is appended to one log.
+// A process that the run starts, stops by any signal and starts again. All its output is appended to one log.
 import { spawn } from 'node:child_process';
 import { openSync, closeSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { artifacts } from '../peers/harness.mjs';
 
 process.setMaxListeners(50);
 
-export class Actor {
+export class ManagedProcess {
   constructor(name, command, args, env = {}) {
     Object.assign(this, { name, command, args: args.map(String), env, child: null });
     this.log = path.join(artifacts, `chaos-${name}.log`);
@@ -23,26 +23,30 @@ export class Actor {
     this.exited = new Promise((resolve) => {
       child.once('error', (error) => resolve(String(error)));
       child.once('exit', (code, signal) => resolve(signal ?? code));
-    }).then((how) => { if (this.child === child) this.child = null; return how; });
+    }).then((exit) => { if (this.child === child) this.child = null; return exit; });
     return this;
   }
 
-  /** Holds it in the middle of whatever it does; `release` lets it go on. */
-  hold() { this.child.kill('SIGSTOP'); }
-  release() { this.child?.kill('SIGCONT'); }
+  /** Suspends the process by SIGSTOP until `resume`. */
+  suspend() { this.child.kill('SIGSTOP'); }
+  resume() { this.child?.kill('SIGCONT'); }
 
-  /** Ends it, and says how it ended. */
-  async end(signal = 'SIGTERM', patience = 60) {
+  /**
+   * Sends `signal`, and SIGKILL after `timeoutSeconds`. Returns the exit code or the name of the signal, `null` if the process
+   * does not run.
+   */
+  async stop(signal = 'SIGTERM', timeoutSeconds = 60) {
     if (!this.child) return null;
     this.child.kill(signal);
-    const late = setTimeout(() => this.child?.kill('SIGKILL'), patience * 1000);
-    const how = await this.exited;
-    clearTimeout(late);
-    return how;
+    const timer = setTimeout(() => this.child?.kill('SIGKILL'), timeoutSeconds * 1000);
+    const exit = await this.exited;
+    clearTimeout(timer);
+    return exit;
   }
 }
 
-export async function until(what, condition, seconds = 60) {
+/** Waits until `condition()` is true. `what` names the condition in the error. */
+export async function waitUntil(what, condition, seconds = 60) {
   for (const end = performance.now() + seconds * 1000; performance.now() < end; await sleep(50)) {
     if (await condition()) return;
   }
