@@ -76,7 +76,7 @@ impl Completed {
 
     /// Ends the login with an error for the service provider.
     pub(super) fn finish_with_error(mut context: Box<LoginContext>, code: ErrorCode) -> Step {
-        context.request.discard_details();
+        context.discard_request_details();
         let state = Self::Refused(code);
         let answer = state.answer(&context);
         Step::save_and_answer(context, LoginState::Completed(state), answer)

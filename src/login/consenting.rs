@@ -192,7 +192,7 @@ impl Consenting {
         let pending_grant = (inputs.nodes == Nodes::Many).then(|| Box::new(pending.clone()));
         let effect = Effect::Grant(Box::new(pending.into_grant(&code, &context)));
         if pending_grant.is_none() {
-            context.request.discard_details();
+            context.discard_request_details();
         }
         let state = Completed::Granted { code, session, connector, pending_grant };
         // The login is stored as completed before the code exists: of two submissions at two nodes,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::env::Timestamp;
 use crate::ids::{InteractionHash, Subject, SupportId};
-use crate::protocol::authorize::{AuthorizationRequest, is_default};
+use crate::protocol::authorize::{AuthorizationRequest, RequestedClaims, is_default};
 use crate::protocol::trace_context::TraceContext;
 
 /// The data of a login that does not depend on its state.
@@ -61,3 +61,16 @@ pub struct TimeBreakdown {
 }
 
 silent!(LoginContext);
+
+impl LoginContext {
+    /// Removes what only an unanswered request needs: its scopes and claims, the nonce, the
+    /// challenges, and the hints about the user.
+    pub(super) fn discard_request_details(&mut self) {
+        let request = &mut self.request;
+        request.scopes = Vec::new();
+        request.nonce = None;
+        request.claims = RequestedClaims::default();
+        (request.code_challenge, request.dpop_jkt) = (None, None);
+        (request.login_hint, request.id_token_hint, request.idp_hint) = (None, None, None);
+    }
+}

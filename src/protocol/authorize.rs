@@ -103,16 +103,6 @@ impl AuthorizationRequest {
         }
     }
 
-    /// Removes what only an unanswered request needs: its scopes and claims, the nonce, the
-    /// challenges, and the hints about the user.
-    pub fn discard_details(&mut self) {
-        self.scopes = Vec::new();
-        self.nonce = None;
-        self.claims = RequestedClaims::default();
-        (self.code_challenge, self.dpop_jkt) = (None, None);
-        (self.login_hint, self.id_token_hint, self.idp_hint) = (None, None, None);
-    }
-
     /// Returns true if an authentication of this level can satisfy the request's essential `acr`
     /// claim, if any.
     #[must_use]
