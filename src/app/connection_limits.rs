@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptors_are_left_for_the_private_listener_whatever_is_configured() {
+    fn file_descriptors_are_reserved_for_the_private_listener() {
         for (configured, descriptors, workers, expected) in [
             (None, 1024, 1, 664),
             (None, 1024, 8, 496),

@@ -154,7 +154,7 @@ mod tests {
 
     // R003, R010, R038
     #[test]
-    fn what_a_level_counts_as_by_table() {
+    fn the_released_and_reusable_level_of_each_obtained_level() {
         for (obtained, platform, released, reusable) in [
             (Eidas1, Platform::Standard, Eidas1, Eidas1),
             (Eidas2, Platform::Standard, Eidas1, Eidas1),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn upstream_gets_the_higher_of_asked_and_lowest_in_its_own_words() {
+    fn the_identity_provider_gets_the_higher_of_requested_and_lowest_level_in_its_own_values() {
         let values = table();
         let policy = AcrPolicy { values, ..policy_for_range(Eidas2, Eidas3, None) };
         assert_eq!(
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_worth_what_is_agreed_and_never_rounded() {
+    fn an_acr_has_the_agreed_level_and_is_never_rounded() {
         let range = policy_for_range;
         let wide = || range(Eidas1, Eidas3, None);
         for (policy, returned, needed, expected) in [

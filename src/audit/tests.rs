@@ -176,7 +176,7 @@ fn a_full_disk_stops_new_logins_and_loses_nothing() {
 }
 
 #[test]
-fn a_disk_that_stays_full_costs_events_and_the_log_says_how_many() {
+fn events_lost_on_a_full_disk_are_counted_in_the_log() {
     let world = Fixture::new();
     let (audit, memory) = world.in_memory(WhenFull::GoOn);
     audit.flush();

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_table_says_how_to_fix_it() {
+    fn an_invalid_table_is_reported_with_its_fix() {
         for (rows, word) in [
             (&[("openid", "sub"), ("x", "shoe_size")][..], "shoe_size"),
             (&[("email", "email")], "openid"),

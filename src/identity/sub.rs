@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_key_version_leaves_the_older_subs_as_they_are() {
+    fn a_new_key_version_does_not_change_the_subs_of_older_ones() {
         let old = SubjectKeys::new([(1, key(0..32, Derivation::V1))], "99100").unwrap();
         let before = old.derive(1, "sp", &angela()).unwrap();
         assert_eq!(keys().derive(1, "sp", &angela()).unwrap(), before);
@@ -385,7 +385,7 @@ mod tests {
         }
 
         #[test]
-        fn moving_a_field_boundary_makes_another_sub(text in "[A-Z]{3,16}", one in 1usize..15, other in 1usize..15) {
+        fn moving_a_field_boundary_changes_the_sub(text in "[A-Z]{3,16}", one in 1usize..15, other in 1usize..15) {
             let (one, other) = (one.min(text.len() - 1), other.min(text.len() - 1));
             prop_assume!(one != other);
             let names_cut_at = |at: usize| {

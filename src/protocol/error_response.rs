@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unauthenticated_client_reads_the_same_whatever_was_wrong() {
+    fn an_unauthenticated_client_gets_the_same_error_for_every_cause() {
         for code in [
             ErrorCode::ClientHeaderMalformed,
             ErrorCode::ClientUnknown,

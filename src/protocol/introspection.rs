@@ -155,7 +155,7 @@ mod tests {
 
     // R182, R206
     #[test]
-    fn whatever_is_wrong_with_the_credentials_is_invalid_client_in_the_same_words() {
+    fn every_failed_client_authentication_has_the_same_invalid_client_response() {
         let body =
             crate::protocol::error_response::ErrorResponse::from(ErrorCode::DataProviderUnknown);
         for (sent, headers, code) in [

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_malformed_is_as_if_it_had_not_come() {
+    fn malformed_values_are_ignored() {
         let later = GOOD.replacen("00-", "cc-", 1);
         for text in [
             String::new(),

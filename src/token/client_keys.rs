@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_serves_what_its_use_says_and_both_without() {
+    fn a_key_is_used_for_its_use_and_for_both_without_one() {
         for (purpose, expected) in
             [(Some("sig"), (1, true)), (Some("enc"), (0, false)), (None, (1, false))]
         {

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_typ_is_written_as_asked() {
+    async fn a_configured_typ_is_written() {
         let token =
             RING.sign(SigningAlg::ES256, "token-introspection+jwt", b"{}", T0).await.unwrap();
         verify(&token);

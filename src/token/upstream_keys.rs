@@ -191,7 +191,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn key_set_says_what_each_key_is_for_and_names_each_once() {
+    fn the_key_set_has_the_use_of_each_key_and_each_kid_once() {
         let set = set(&KEYS, T0);
         let uses: Vec<_> = set
             .iter()

@@ -22,7 +22,7 @@ fn a_hub_that_can_start_passes() {
 }
 
 #[test]
-fn whatever_would_stop_serve_is_reported_with_its_fix() {
+fn every_error_that_stops_serve_is_reported_with_its_fix() {
     type Spoil = fn(&Path);
     let table: [(&str, Spoil, &str); 7] = [
         (

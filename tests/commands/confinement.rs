@@ -176,9 +176,9 @@ fn become_a_hub_without_landlock() {
 }
 
 #[test]
-fn a_hub_on_a_kernel_without_landlock_says_so_and_is_degraded() {
+fn a_hub_on_a_kernel_without_landlock_reports_it_and_is_degraded() {
     become_a_hub_without_landlock();
-    let name = "confinement::a_hub_on_a_kernel_without_landlock_says_so_and_is_degraded";
+    let name = "confinement::a_hub_on_a_kernel_without_landlock_reports_it_and_is_degraded";
     let (_folder, mut hub) = serve_without_landlock(name, "best-effort");
     let mut lines = BufReader::new(hub.stderr.take().unwrap()).lines().map(Result::unwrap);
     let warning = lines.find(|line| line.contains("not fully confined")).unwrap();

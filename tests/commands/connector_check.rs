@@ -140,7 +140,7 @@ fn exit_codes_tell_faults_from_warnings() {
 }
 
 #[test]
-fn a_configuration_folder_says_where_the_hub_is_and_what_it_asks() {
+fn a_connector_is_checked_with_the_settings_of_its_configuration_folder() {
     let hub = good();
     fs::write(hub.path().join("idp.toml"), CONNECTOR).unwrap();
     // Another connector that is broken does not matter here.

@@ -174,7 +174,7 @@ fn a_hub_serves_on_when_the_reader_of_its_log_has_died() {
 }
 
 #[test]
-fn a_block_whose_connector_is_gone_is_lifted_by_its_name() {
+fn a_block_of_a_removed_connector_is_lifted_by_its_name() {
     let folder = administered();
     let (file, aside) = (folder.path().join("connectors/other.toml"), folder.path().join("other"));
     fs::copy(folder.path().join("connectors/persons.toml"), &file).unwrap();

@@ -38,7 +38,7 @@ const ROOM: Capacities = Capacities {
 
 /// Twice restarted in a row, and no session may be gone.
 #[test]
-fn a_hub_that_gets_a_stop_signal_while_it_starts_leaves_what_it_has_taken_up() {
+fn a_hub_stopped_during_its_start_keeps_the_snapshot_that_it_restored() {
     let folder = good();
     let memory = "[store.memory]\nsnapshot = \"store.snapshot\"\nencryption_keys = [{ env = \"SEAL_KEY\" }]\n";
     fs::write(folder.path().join("passerelle.toml"), format!("{SETTINGS}\n{memory}")).unwrap();

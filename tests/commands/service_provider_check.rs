@@ -230,7 +230,7 @@ fn the_request_of_another_client_or_to_another_hub_is_named() {
 }
 
 #[test]
-fn what_is_no_request_is_an_error_that_says_what_to_paste() {
+fn text_that_is_no_request_is_an_error_that_names_what_to_paste() {
     let folder = folder(FILE);
     let huge = format!("{}&x={}", good_request(), "x".repeat(20_000));
     for (url, message) in [

@@ -104,7 +104,7 @@ async fn a_presentation_is_verified_and_mapped() {
 }
 
 #[actix_web::test]
-async fn what_the_sample_says_of_its_request_is_compared() {
+async fn the_request_in_a_sample_is_compared() {
     let folder = Folder::new();
     let presentation = folder.sd_jwt().present();
     let good = json!({ "presentation": presentation, "nonce": NONCE, "client_id": CLIENT_ID });

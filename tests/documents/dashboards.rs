@@ -140,7 +140,7 @@ fn panels_lie_side_by_side() {
 }
 
 #[test]
-fn each_dashboard_has_an_address_of_its_own_and_leads_to_the_others() {
+fn each_dashboard_has_its_own_uid_and_links_to_the_others() {
     let dashboards = read_dashboards();
     let uids: BTreeSet<String> =
         dashboards.iter().map(|dashboard| format!("/d/{}", dashboard.uid)).collect();

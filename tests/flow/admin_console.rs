@@ -116,7 +116,7 @@ async fn a_granted_login_is_shown_up_to_its_token_and_without_personal_data() {
 }
 
 #[actix_web::test]
-async fn a_request_that_never_became_a_login_is_found_too() {
+async fn a_rejected_request_is_found_too() {
     let hub = TestHub::start().await;
     for (request, code) in [
         (Authorize::by("bakery").with("client_id", "unknown"), "Y030103"),

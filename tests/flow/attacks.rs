@@ -50,7 +50,7 @@ async fn login_csrf_does_not_sign_the_victim_in_as_the_attacker() {
 }
 
 #[actix_web::test]
-async fn a_forged_callback_leaves_the_real_one_alone() {
+async fn a_forged_callback_does_not_disturb_the_real_one() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
@@ -103,7 +103,7 @@ async fn an_injected_code_of_the_attackers_is_refused() {
 }
 
 #[actix_web::test]
-async fn a_replayed_callback_is_no_second_login() {
+async fn a_replayed_callback_completes_no_second_login() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let callback = callback_of(&browser, "amandier", "angela").await;
@@ -140,7 +140,7 @@ async fn another_browsers_login_can_not_be_stepped_in() {
 }
 
 #[actix_web::test]
-async fn an_open_redirect_is_nowhere_to_be_had() {
+async fn no_endpoint_is_an_open_redirect() {
     let hub = TestHub::start().await;
     let good = redirect_uri("bakery");
     let mut wrong: Vec<String> =
@@ -188,7 +188,7 @@ async fn an_open_redirect_is_nowhere_to_be_had() {
 }
 
 #[actix_web::test]
-async fn a_code_used_twice_revokes_what_it_gave() {
+async fn a_code_used_twice_revokes_its_tokens() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
@@ -199,7 +199,7 @@ async fn a_code_used_twice_revokes_what_it_gave() {
 }
 
 #[actix_web::test]
-async fn a_stolen_code_is_burnt_by_another_services_try() {
+async fn a_stolen_code_is_used_up_by_the_attempt_of_another_client() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
@@ -295,7 +295,7 @@ async fn an_unusable_answer_says_whose_fault_it_is_and_leads_back_to_the_live_lo
 }
 
 #[actix_web::test]
-async fn a_service_that_wanted_another_user_hears_so() {
+async fn a_service_provider_that_required_another_user_gets_an_error() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;

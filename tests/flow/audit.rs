@@ -1,7 +1,7 @@
 //! The audit log of whole logins: exactly which lines, in which order, and nothing in them that is
 //! private.
 
-mod endings;
+mod outcomes;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -134,7 +134,7 @@ async fn a_whole_login_is_recorded_line_by_line() {
 }
 
 #[actix_web::test]
-async fn a_login_by_a_reused_session_is_recorded_as_such() {
+async fn a_login_with_a_reused_session_is_recorded_with_that_fact() {
     let hub = hub().await;
     let browser = hub.browser();
     browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
@@ -188,7 +188,7 @@ async fn blocks_and_files_are_recorded() {
 /// Whatever a person is, and whatever opens anything, drives through the hub and is not in the log;
 /// and the log is whole.
 #[actix_web::test]
-async fn nothing_of_a_person_and_no_secret_is_in_the_log() {
+async fn the_log_contains_no_personal_data_and_no_secret() {
     let hub = hub().await;
     let mut secrets: Vec<String> = vec![SECRET.into(), ADMIN_TOKEN.into()];
     for person in ["angela", "jean"] {

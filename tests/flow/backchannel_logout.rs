@@ -137,7 +137,7 @@ async fn a_logout_request_forged_by_another_site_informs_no_service_provider() {
 }
 
 #[actix_web::test]
-async fn a_receiver_that_never_answers_delays_neither_the_person_nor_another_receiver() {
+async fn a_receiver_that_never_responds_delays_neither_the_user_nor_another_receiver() {
     let receiver = Receiver::start().await;
     let (_listener, silent) = silent_receiver().await;
     let hub = TestHub::edited(|folder| {
@@ -157,7 +157,7 @@ async fn a_receiver_that_never_answers_delays_neither_the_person_nor_another_rec
 }
 
 #[actix_web::test]
-async fn a_receiver_in_trouble_gets_the_token_later_and_with_a_new_jti() {
+async fn a_failing_receiver_gets_the_token_later_with_a_new_jti() {
     let receiver = Receiver::start().await;
     receiver.answer_with(503);
     let hub = hub_with(&receiver).await;
@@ -184,7 +184,7 @@ async fn a_receiver_in_trouble_gets_the_token_later_and_with_a_new_jti() {
 }
 
 #[actix_web::test]
-async fn a_receiver_that_stays_away_is_given_up_and_the_timeline_says_so() {
+async fn delivery_to_an_unavailable_receiver_ends_and_the_timeline_shows_it() {
     let receiver = Receiver::start().await;
     receiver.answer_with(500);
     let hub = hub_with(&receiver).await;
@@ -253,7 +253,7 @@ async fn a_hub_that_stops_leaves_its_tokens_to_another_hub() {
     let server = Server::start(&[]);
     let receiver = Receiver::start().await;
     receiver.answer_with(503);
-    let store = super::shared::on(&server);
+    let store = super::shared_store::on(&server);
     let (hub, counted) = TestHub::several_edited(2, &store, |folder| {
         register(folder, "bakery", &receiver.uri("bakery"));
     })

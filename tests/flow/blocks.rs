@@ -24,7 +24,7 @@ fn blocked_file(folder: &Path, tables: &str) {
 }
 
 #[actix_web::test]
-async fn a_blocked_provider_is_greyed_with_the_operators_word_and_refused_by_hand() {
+async fn a_blocked_provider_is_greyed_with_the_operators_message_and_a_forged_choice_is_refused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let open = browser.authorize(&Authorize::by("bakery")).await;
@@ -44,7 +44,7 @@ async fn a_blocked_provider_is_greyed_with_the_operators_word_and_refused_by_han
 }
 
 #[actix_web::test]
-async fn a_running_login_stops_at_the_callback_and_goes_on_elsewhere() {
+async fn a_login_in_progress_stops_at_the_callback_and_continues_at_another_provider() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
@@ -65,7 +65,7 @@ async fn a_running_login_stops_at_the_callback_and_goes_on_elsewhere() {
 }
 
 #[actix_web::test]
-async fn a_running_login_stops_at_the_consent_page_and_at_the_yes() {
+async fn a_login_in_progress_stops_at_the_consent_page_and_at_its_submission() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let at_consent = async || {
@@ -88,7 +88,7 @@ async fn a_running_login_stops_at_the_consent_page_and_at_the_yes() {
 }
 
 #[actix_web::test]
-async fn a_code_of_a_blocked_provider_is_burnt_and_its_session_not_reused() {
+async fn a_code_of_a_blocked_provider_is_used_up_and_its_session_not_reused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let (first, second) = (
@@ -114,7 +114,7 @@ async fn a_code_of_a_blocked_provider_is_burnt_and_its_session_not_reused() {
 }
 
 #[actix_web::test]
-async fn a_block_for_one_service_provider_leaves_the_others_alone() {
+async fn a_block_for_one_service_provider_does_not_affect_the_others() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let mine = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
@@ -132,7 +132,7 @@ async fn a_block_for_one_service_provider_leaves_the_others_alone() {
 }
 
 #[actix_web::test]
-async fn a_files_block_begins_and_ends_by_the_clock() {
+async fn a_block_in_a_file_begins_and_ends_at_its_times() {
     let rfc3339 = |at: Timestamp| passerelle::config::format_rfc3339(at);
     let now = passerelle::env::Env::system().now() + Duration::from_secs(24 * 3600);
     let (from, until) =
@@ -163,7 +163,7 @@ async fn a_files_block_begins_and_ends_by_the_clock() {
 }
 
 #[actix_web::test]
-async fn a_script_in_the_operators_word_runs_nowhere() {
+async fn a_script_in_the_operators_message_is_never_run() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
@@ -248,7 +248,7 @@ async fn without_a_token_there_is_no_administration() {
 }
 
 #[actix_web::test]
-async fn what_is_no_block_changes_nothing_and_each_reason_has_its_error() {
+async fn an_invalid_block_changes_nothing_and_each_reason_has_its_error() {
     let hub = TestHub::start().await;
     let with = |key: &str, value: Value| {
         let mut block = amandier();
@@ -338,7 +338,7 @@ async fn what_is_no_block_changes_nothing_and_each_reason_has_its_error() {
 }
 
 #[actix_web::test]
-async fn a_restart_does_not_open_what_was_blocked() {
+async fn a_restart_lifts_no_block() {
     let hub = TestHub::start().await;
     hub.block(amandier()).await;
     let lifted = hub.block(json!({ "connector": "belvedere", "reason": "tried" })).await;

@@ -83,7 +83,7 @@ async fn a_connector_that_the_rules_leave_out_is_refused_at_each_step() {
 }
 
 #[actix_web::test]
-async fn a_service_has_its_own_order_over_the_hubs() {
+async fn the_order_of_a_service_provider_overrides_that_of_the_hub() {
     for (rules, expected) in [
         ("", ["amandier", "belvedere"]),
         ("order = [\"belvedere\"]", ["belvedere", "amandier"]),
@@ -103,7 +103,7 @@ async fn a_service_has_its_own_order_over_the_hubs() {
 }
 
 #[actix_web::test]
-async fn a_hint_that_is_not_permitted_is_as_if_it_were_not_there() {
+async fn a_hint_that_is_not_permitted_is_ignored() {
     for (rules, is_followed) in [
         ("", true),
         ("idp_hint = \"any\"", true),
@@ -227,7 +227,7 @@ async fn the_last_choice_is_kept_once_a_login_has_finished_and_only_if_the_opera
 }
 
 #[actix_web::test]
-async fn a_forged_last_choice_shows_nothing_that_may_not_be_chosen() {
+async fn a_forged_last_choice_cookie_shows_no_provider_that_can_not_be_chosen() {
     let hub = TestHub::with(REMEMBERING).await;
     for (service, planted) in [
         ("bakery", "\"><script>alert(1)</script>"),
@@ -263,7 +263,7 @@ async fn remembered_choices_are_removed_when_the_operator_disables_them() {
 }
 
 #[actix_web::test]
-async fn the_last_choice_is_forgotten_by_the_person_and_by_no_other_site() {
+async fn the_last_choice_is_removed_by_the_user_and_by_no_other_site() {
     let hub = TestHub::with(REMEMBERING).await;
     let browser = hub.browser();
     browser.plant(LAST, "belvedere");

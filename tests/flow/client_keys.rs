@@ -9,7 +9,7 @@ use super::hub::TestHub;
 const ADDRESS: &str = "/api/v2/client/jwks";
 
 #[actix_web::test]
-async fn identity_providers_read_what_to_seal_to_and_nothing_private() {
+async fn the_client_key_set_has_public_keys_only() {
     let hub = TestHub::start().await;
     for request in
         [TestRequest::get(), TestRequest::with_uri(ADDRESS).method(actix_web::http::Method::HEAD)]

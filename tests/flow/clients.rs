@@ -244,7 +244,7 @@ async fn each_service_provider_redeems_by_its_registered_method() {
 
 /// R153: the malformed parameter is named.
 #[actix_web::test]
-async fn a_request_that_says_not_clearly_who_asks_is_malformed() {
+async fn a_request_with_ambiguous_client_authentication_is_malformed() {
     let hub = hub().await;
     let jwt = signed(&NOTARY, &header(), &claims(&hub, "a"));
     let of = Redeem::of;
@@ -326,7 +326,7 @@ async fn ids_and_methods_can_not_be_guessed_by_the_answer() {
 }
 
 #[actix_web::test]
-async fn a_client_that_fails_to_authenticate_uses_up_no_code() {
+async fn a_failed_client_authentication_does_not_use_the_code() {
     let hub = hub().await;
     let code = code(&hub, "chemist").await;
     let request = Redeem::of("chemist").with("code", &code);
@@ -343,7 +343,7 @@ async fn a_client_that_fails_to_authenticate_uses_up_no_code() {
 /// Both count from half past one to half past two after the start, and no restart is needed in
 /// between.
 #[actix_web::test]
-async fn a_secret_is_changed_for_another_without_an_appointment() {
+async fn a_client_secret_is_replaced_while_both_are_valid() {
     let hub = production_hub().await;
     let half_an_hour = HOUR / 2;
     for (old, new) in [(400, 401), (400, 401), (400, 400), (401, 400)] {

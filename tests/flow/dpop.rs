@@ -10,7 +10,7 @@ use super::federation::{BASE, SECRET, redirect_uri};
 use super::hub::{Answer, TestHub};
 use super::redis_server::Server;
 use super::service::Authorize;
-use super::shared::on;
+use super::shared_store::on;
 
 const ALGS: &str = r#"algs="ES256 PS256 RS256 EdDSA Ed25519""#;
 
@@ -115,7 +115,7 @@ async fn a_stolen_bound_token_gets_a_dpop_challenge() {
 }
 
 #[actix_web::test]
-async fn a_bad_proof_at_the_token_endpoint_is_a_400_and_leaves_the_code() {
+async fn an_invalid_proof_at_the_token_endpoint_is_a_400_and_does_not_use_the_code() {
     let (hub, client) = (TestHub::start().await, DpopClient::default());
     let code = code(&hub, &Authorize::by("bakery")).await;
     let own = || proof(&hub, &client, "POST", "token", json!({}));
@@ -215,7 +215,7 @@ async fn a_nonce_of_one_hub_is_accepted_by_another_and_a_proof_by_one_of_them_on
 }
 
 #[actix_web::test]
-async fn a_service_provider_that_binds_its_tokens_gets_no_other_and_learns_its_nonce() {
+async fn a_service_provider_with_bound_tokens_gets_no_bearer_tokens_and_receives_a_nonce() {
     let more = "dpop_bound_access_tokens = true\ndpop_nonce_required = true\n";
     let hub = TestHub::edited(|folder| {
         let file = folder.join("service-providers/bakery.toml");
@@ -242,7 +242,7 @@ async fn a_service_provider_that_binds_its_tokens_gets_no_other_and_learns_its_n
 }
 
 #[actix_web::test]
-async fn a_data_provider_learns_the_key_that_it_must_check() {
+async fn introspection_shows_a_data_provider_the_key_of_a_bound_token() {
     let (hub, client) = (super::introspection::hub().await, DpopClient::default());
     let token = bound_token(&hub, &client).await;
     let ask = [("client_id", "archive"), ("client_secret", SECRET), ("token", token.as_str())];

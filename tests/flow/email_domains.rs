@@ -144,7 +144,7 @@ async fn listing_of_addresses_by_the_answers_is_stopped() {
 }
 
 #[actix_web::test]
-async fn an_address_is_neither_stored_nor_shown() {
+async fn an_email_address_is_neither_stored_nor_shown() {
     let hub = hub("choice.ask_email = true\naudit.sink = \"file\"").await;
     for address in [ADDRESS, "zoe.petit@elsewhere.example", "zoe.petit@shared.example"] {
         let browser = hub.browser();

@@ -68,7 +68,7 @@ async fn a_request_that_the_browser_could_change_is_refused() {
 
 /// RFC 9126 §2; FAPI 2.0 Security Profile §5.3.2.2
 #[actix_web::test]
-async fn a_push_in_the_name_of_another_is_refused() {
+async fn a_pushed_request_with_the_client_id_of_another_is_refused() {
     let (hub, client) = hub().await;
     let request = client.request();
     let push = async |credentials: &[(&str, &str)]| {
@@ -144,7 +144,7 @@ async fn a_push_without_pkce_or_redirect_uri_or_with_another_flow_is_refused() {
 }
 
 #[actix_web::test]
-async fn a_stolen_code_is_worth_nothing_without_the_verifier_and_the_keys() {
+async fn a_stolen_code_is_useless_without_the_verifier_and_the_keys() {
     let (hub, client) = hub().await;
     let thief = FapiClient::new("bank");
     let code = async || client.sign_in(&hub, &client.request()).await.code().to_owned();
@@ -187,7 +187,7 @@ async fn a_token_that_a_thief_could_use_is_never_issued_or_accepted() {
 }
 
 #[actix_web::test]
-async fn a_code_that_is_used_twice_ends_what_it_issued_and_an_old_one_is_refused() {
+async fn a_code_used_twice_revokes_its_tokens_and_an_expired_one_is_refused() {
     let settings = format!("{ACCEPTED}\nlifetimes.code_seconds = 60");
     let (hub, client) = hub_with(&settings, "").await;
     let received = client.sign_in(&hub, &client.request()).await;
@@ -255,8 +255,7 @@ async fn an_assertion_of_a_clock_that_is_ahead_is_accepted_for_ten_seconds_and_n
 }
 
 #[actix_web::test]
-async fn a_proof_of_a_clock_that_differs_by_ten_seconds_is_accepted_and_one_of_another_minute_not()
-{
+async fn a_proof_ten_seconds_off_is_accepted_and_one_a_minute_off_is_refused() {
     let (hub, client) = hub().await;
     hub.advance(Duration::from_secs(120)); // beyond the start of its store
     let received = client.sign_in(&hub, &client.request()).await;
@@ -317,7 +316,7 @@ async fn the_browser_is_redirected_by_303_and_to_registered_addresses_alone() {
 }
 
 #[actix_web::test]
-async fn a_hub_with_the_profile_publishes_nothing_weaker_and_serves_nothing_weaker() {
+async fn a_hub_with_the_profile_publishes_and_accepts_nothing_weaker() {
     let client = FapiClient::new("bank");
     let (name, text) = client.file("", "");
     let settings = "pushed_authorization_requests = \"required\"\nprofile = \"fapi2\"";

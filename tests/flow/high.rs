@@ -149,7 +149,7 @@ async fn a_whole_login_is_read_by_its_service_provider_alone_at_each_level_and_a
 }
 
 #[actix_web::test]
-async fn the_sandbox_picks_the_level_asked_and_says_what_becomes_of_less() {
+async fn the_sandbox_selects_the_requested_level_and_explains_a_lower_one() {
     let hub = vault().await;
     for (asked, lower) in [("eidas2", 0), ("eidas3", 1)] {
         let browser = hub.browser();
@@ -255,7 +255,7 @@ async fn what_is_registered_on_one_platform_is_unknown_on_the_other() {
 /// R009: one that was left in the settings is warned of at the start. That no server answers there is
 /// no fault of the hub's.
 #[actix_web::test]
-async fn a_register_that_is_never_asked_is_not_looked_at_by_check_online() {
+async fn an_unused_register_is_not_called_by_check_online() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let left_over = |folder: &Path| {
         let settings = folder.join("passerelle.toml");
@@ -311,7 +311,7 @@ async fn a_session_lasts_ten_minutes_from_the_authentication_and_eidas3_is_never
 }
 
 #[actix_web::test]
-async fn discovery_tells_what_the_high_platform_does() {
+async fn discovery_describes_the_high_platform() {
     let hub = vault().await;
     let answer = hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await;
     let document: Value = serde_json::from_str(&answer.body).unwrap();

@@ -1,7 +1,7 @@
 //! Data providers at checktoken, on both platforms: what they hear of a token, what no other
 //! hears, and the attacks on it (R012, R180 to R185, R204, R206; RFC 7662, RFC 9701).
 
-mod mistakes;
+mod failed_authentication;
 
 use std::time::Duration;
 
@@ -97,7 +97,7 @@ fn inactive(answer: &Answer) {
 }
 
 #[actix_web::test]
-async fn a_data_provider_receives_what_it_may_know_of_a_live_token() {
+async fn introspection_of_an_active_token_returns_the_permitted_claims() {
     let hub = hub().await;
     let (access_token, sub_at_bakery) = token(&hub).await;
     hub.advance(Duration::from_secs(10));
@@ -123,7 +123,7 @@ async fn a_data_provider_receives_what_it_may_know_of_a_live_token() {
 }
 
 #[actix_web::test]
-async fn a_signed_answer_can_not_pass_for_another_token() {
+async fn a_signed_introspection_response_is_accepted_as_no_other_token() {
     let hub = hub().await;
     let (access_token, _) = token(&hub).await;
     for (token, active) in [(access_token.as_str(), true), ("guess", false)] {

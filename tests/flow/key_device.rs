@@ -44,13 +44,13 @@ async fn a_login_is_signed_in_the_token() {
 }
 
 #[actix_web::test]
-async fn while_the_token_is_away_no_login_begins_and_no_code_is_spent() {
+async fn while_the_token_is_missing_no_login_begins_and_no_code_is_spent() {
     let Some((hsm, hub)) = start().await else { return };
     check_outage(&hub, || hsm.set_fault("removed"), || hsm.set_fault("none")).await;
 }
 
 #[actix_web::test]
-async fn a_hub_starts_while_the_token_is_away_and_serves_when_it_is_back() {
+async fn a_hub_starts_while_the_token_is_missing_and_serves_when_it_returns() {
     let Some(hsm) = SoftHsm::start() else { return };
     let hub = TestHub::edited(|folder| {
         move_keys(folder, &hsm);

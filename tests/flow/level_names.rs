@@ -73,7 +73,7 @@ async fn the_answer_is_the_first_requested_name_that_was_met_else_the_level() {
 
 // R010: whatever the methods, the level of the standard platform.
 #[actix_web::test]
-async fn a_service_provider_that_lists_no_name_never_sees_one() {
+async fn a_service_provider_without_level_names_receives_none() {
     let hub = hub().await;
     let request = Authorize::by("library").with("acr_values", "eidas1-mfa eidas1");
     assert_eq!(acr(&hub, &request, "library", &["pin", "otp"]).await, "eidas1");
@@ -187,7 +187,7 @@ async fn discovery_and_the_explanation_name_them() {
 }
 
 #[actix_web::test]
-async fn a_changed_list_takes_effect_at_once_and_an_undeclared_name_never() {
+async fn a_changed_list_takes_effect_at_once_and_an_undeclared_name_is_refused() {
     let hub = hub().await;
     let file = "service-providers/library.toml";
     let text = hub.read_file(file);

@@ -46,7 +46,7 @@ type Tally = (usize, usize);
 
 // R003, R010, R038
 #[actix_web::test]
-async fn what_is_explained_is_what_a_login_does() {
+async fn the_explanation_of_a_request_agrees_with_its_login() {
     let hub = TestHub::edited(with_connectors).await;
     let acr = async |service: &str, received: &Received| {
         hub.tokens(service, received).await.id_token["acr"].clone()
@@ -65,7 +65,7 @@ async fn what_is_explained_is_what_a_login_does() {
 
 // R003, R010, R038
 #[actix_web::test]
-async fn what_is_explained_is_what_a_login_does_on_high_too() {
+async fn the_explanation_of_a_request_agrees_with_its_login_on_high() {
     let keys = inline("ECDH-ES", &EC);
     let services = [
         ("vault", keys.clone()),
@@ -176,7 +176,7 @@ async fn an_unknown_name_is_reported_with_the_known_ones() {
 
 // R037
 #[actix_web::test]
-async fn a_new_subject_key_gives_a_new_sub_to_those_only_who_do_not_keep_the_old() {
+async fn a_new_subject_key_changes_sub_only_for_service_providers_that_do_not_pin_the_old_one() {
     let sub_at = async |hub: &TestHub, service: &str, connector: &str| {
         let browser = hub.browser();
         let page = browser

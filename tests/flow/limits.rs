@@ -104,7 +104,7 @@ async fn a_service_provider_that_begins_too_many_logins_harms_no_other() {
 }
 
 #[actix_web::test]
-async fn a_network_that_asks_too_often_harms_no_other() {
+async fn a_network_that_exceeds_its_quota_affects_no_other() {
     for (header, write) in [
         ("x-forwarded-for", (|client: &str| client.to_owned()) as fn(&str) -> String),
         ("forwarded", |client: &str| format!("for=\"{client}\"")),
@@ -137,7 +137,7 @@ async fn a_network_that_asks_too_often_harms_no_other() {
 }
 
 #[actix_web::test]
-async fn a_forged_address_escapes_no_limit_and_blames_no_one() {
+async fn a_forged_address_evades_no_limit_and_is_attributed_to_no_other_network() {
     let hub = behind_proxies("x-forwarded-for", "[quotas]\nrequests_per_network = 2").await;
     let ask = async |peer: &str, value: &str| {
         hub.send(from(peer, ("x-forwarded-for", value))).await.status
@@ -173,7 +173,7 @@ async fn without_trusted_proxies_forwarded_headers_count_for_nothing() {
 }
 
 #[actix_web::test]
-async fn a_weak_identity_provider_gets_no_more_people_than_it_bears() {
+async fn the_redirects_to_a_rate_limited_identity_provider_are_bounded() {
     let hub = TestHub::edited(|folder| {
         add(folder, "connectors/amandier.toml", "limits.redirects_per_minute = 1")
     })
@@ -196,7 +196,7 @@ async fn a_weak_identity_provider_gets_no_more_people_than_it_bears() {
 }
 
 #[actix_web::test]
-async fn trying_one_client_after_the_other_is_slowed_and_right_secrets_pass() {
+async fn guessing_secrets_of_many_clients_is_limited_and_correct_secrets_are_accepted() {
     let hub = TestHub::with("[quotas]\nfailed_authentications_per_network = 4").await;
     let received =
         hub.browser().authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
@@ -244,7 +244,7 @@ async fn trying_one_client_after_the_other_is_slowed_and_right_secrets_pass() {
 
 #[cfg(feature = "redis")]
 #[actix_web::test]
-async fn going_to_another_hub_gives_no_second_share() {
+async fn a_quota_is_shared_by_all_hubs() {
     let server = Server::start(&[]);
     let store = format!(
         "quotas.logins_per_service_provider = 6\n[store.redis]\nnodes = [\"unix:{}\"]\npassword = {{ env = \"REDIS_PASSWORD\" }}\n\

@@ -1,6 +1,6 @@
 //! Logout: every way to end a session, and what must not come of it (spec 4.9).
 
-mod questions;
+mod confirmation;
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ fn assert_logged_out_page(page: &Page<'_>) {
 
 // R170, R172, R173, R176, R177
 #[actix_web::test]
-async fn its_user_is_signed_out_and_comes_back_with_the_state() {
+async fn the_user_is_signed_out_and_returns_with_the_state() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let tokens = sign_in(&browser, "bakery", "angela").await;
@@ -93,7 +93,7 @@ async fn its_user_is_signed_out_and_comes_back_with_the_state() {
 }
 
 #[actix_web::test]
-async fn a_stolen_cookie_and_every_code_and_token_die_with_the_session() {
+async fn a_stolen_cookie_and_every_code_and_token_end_with_the_session() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let first = sign_in(&browser, "library", "angela").await;
@@ -120,7 +120,7 @@ async fn a_stolen_cookie_and_every_code_and_token_die_with_the_session() {
 }
 
 #[actix_web::test]
-async fn a_session_that_ends_by_time_leaves_its_tokens_their_seconds() {
+async fn tokens_outlive_a_session_that_expires() {
     let hub = TestHub::with("lifetimes = { access_token_seconds = 3600 }").await;
     let browser = hub.browser();
     let tokens = sign_in(&browser, "bakery", "angela").await;
@@ -244,7 +244,7 @@ async fn a_post_from_another_site_is_saved_and_finds_its_cookies_by_get() {
 }
 
 #[actix_web::test]
-async fn a_flood_of_posts_with_one_hint_keeps_no_one_from_signing_out() {
+async fn a_flood_of_posts_with_one_hint_prevents_no_logout() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let tokens = sign_in(&browser, "bakery", "angela").await;
@@ -263,7 +263,7 @@ async fn a_flood_of_posts_with_one_hint_keeps_no_one_from_signing_out() {
 
 // R171, R172
 #[actix_web::test]
-async fn the_way_back_from_an_identity_provider_is_taken_once_and_by_that_one() {
+async fn a_callback_is_accepted_once_and_from_its_identity_provider_only() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let tokens = sign_in(&browser, "bakery", "angela").await;

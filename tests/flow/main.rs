@@ -10,10 +10,11 @@
     reason = "a test fails by panicking"
 )]
 
-mod addresses;
 mod admin_console;
+mod admission;
 mod attacks;
 mod audit;
+mod authentication_requirements;
 mod authorization_requests;
 mod backchannel_logout;
 mod blocks;
@@ -22,12 +23,12 @@ mod client_certificates;
 mod client_keys;
 mod client_registration;
 mod clients;
-mod clock;
 mod declared_claims;
-mod demands;
 mod diagnostics;
 mod dpop;
 mod email_domains;
+mod failing_identity_provider;
+mod failure_logs;
 mod fapi;
 mod high;
 mod introspection;
@@ -37,30 +38,29 @@ mod keys_in_device;
 mod languages;
 mod level_names;
 mod levels;
+mod lifetimes;
 mod limits;
+mod login_flow;
 mod logout;
+mod malformed_paths;
 mod openid;
 mod pages;
-mod policy;
 mod public_clients;
+mod random_walks;
 mod refresh_tokens;
 mod reload;
 mod revocation;
 mod sandbox;
 mod sessions;
-mod shared;
+mod shared_store;
 #[cfg(feature = "ldap")]
 mod sign_in;
 mod store_calls;
 mod tabs;
-mod trouble;
 mod vault_transit;
-mod walks;
 #[cfg(feature = "openid4vp")]
 mod wallet;
-mod watched;
-mod whole;
-mod withdrawn;
+mod withdrawn_registration;
 
 use passerelle::testing::harness::{browser, federation, hub, markup, service};
 use passerelle::testing::{fake_server, redis_server};

@@ -128,7 +128,7 @@ async fn refused(hub: &TestHub, request: &Authorize) -> (String, Option<String>)
 }
 
 #[actix_web::test]
-async fn the_least_request_is_a_whole_login_and_gets_no_more_than_it_sent() {
+async fn the_smallest_request_completes_a_login() {
     let hub = hub().await;
     let received = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "angela").await;
     assert_eq!(received.to, redirect_uri("kiosk"));
@@ -228,7 +228,7 @@ async fn claims_are_released_where_they_were_requested_and_shown_before() {
 }
 
 #[actix_web::test]
-async fn a_token_in_the_body_is_for_these_rules_alone_and_never_beside_another() {
+async fn a_token_in_the_body_is_accepted_under_openid_rules_only_and_never_with_a_second_token() {
     let hub = hub().await;
     let received = hub.browser();
     let received = received.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;

@@ -9,7 +9,7 @@ use super::federation::{SCOPES, SECRET, put};
 use super::hub::{Answer, TestHub};
 use super::redis_server::Server;
 use super::service::Authorize;
-use super::shared::on;
+use super::shared_store::on;
 
 const TABLE: &str = "\n[refresh_tokens]\n";
 pub const AUDITED: &str = "\n[audit]\nsink = \"file\"\n";
@@ -134,7 +134,7 @@ async fn discovery_names_refresh_tokens_only_where_there_are_any() {
 }
 
 #[actix_web::test]
-async fn a_data_provider_learns_nothing_of_a_refresh_token() {
+async fn a_refresh_token_is_inactive_for_a_data_provider() {
     let hub = TestHub::edited(|folder| {
         with_refresh_tokens(folder);
         let file = "client_id = \"archive\"\nname = { en = \"Archive\" }\nscopes = [\"openid\", \"family_name\"]\nsecrets = [{ env = \"CLIENT_SECRET\" }]\n";

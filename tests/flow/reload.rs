@@ -121,7 +121,7 @@ async fn a_bad_file_keeps_its_last_good_version_and_is_reported_until_it_is_fixe
 }
 
 #[actix_web::test]
-async fn a_login_under_way_is_stopped_by_a_connector_that_is_blocked_meanwhile() {
+async fn a_login_in_progress_is_stopped_when_its_connector_is_blocked() {
     let hub = TestHub::start().await;
     let (chosen, returned) = (hub.browser(), hub.browser());
     let choice = chosen.authorize(&Authorize::by("bakery")).await;
@@ -147,7 +147,7 @@ async fn a_login_under_way_is_stopped_by_a_connector_that_is_blocked_meanwhile()
 }
 
 #[actix_web::test]
-async fn a_denial_while_the_browser_is_away_or_between_code_and_token_still_counts() {
+async fn a_block_set_during_a_login_or_between_code_and_token_takes_effect() {
     let hub = TestHub::start().await;
     let (away, done) = (hub.browser(), hub.browser());
     let sandbox = away.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
@@ -178,7 +178,7 @@ async fn a_denial_while_the_browser_is_away_or_between_code_and_token_still_coun
 }
 
 #[actix_web::test]
-async fn a_service_provider_that_is_removed_takes_its_logins_and_tokens_along() {
+async fn the_logins_and_tokens_of_a_removed_service_provider_end() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let consent = browser
@@ -217,7 +217,7 @@ async fn a_service_provider_that_is_removed_takes_its_logins_and_tokens_along() 
 }
 
 #[actix_web::test]
-async fn a_connector_that_turns_to_another_ones_secret_keeps_its_last_good_version() {
+async fn a_connector_that_references_the_secret_of_another_keeps_its_last_good_version() {
     let hub = TestHub::start().await;
     let provider = |secret: &str| {
         format!(
@@ -301,7 +301,7 @@ async fn authenticates(hub: &TestHub, secret: &str) -> bool {
 }
 
 #[actix_web::test]
-async fn a_client_secret_that_is_written_again_counts_without_a_restart() {
+async fn a_rewritten_client_secret_takes_effect_without_a_restart() {
     let hub = TestHub::start().await;
     assert!(authenticates(&hub, SECRET).await && !authenticates(&hub, NEW_SECRET).await);
     fs::write(hub.folder().join(SECRET_FILE), NEW_SECRET).unwrap();
@@ -311,7 +311,7 @@ async fn a_client_secret_that_is_written_again_counts_without_a_restart() {
 
 /// The agent writes a file beside the old one and renames it.
 #[actix_web::test]
-async fn a_client_secret_that_vault_agent_renders_counts_without_a_restart() {
+async fn a_client_secret_rendered_by_vault_agent_takes_effect_without_a_restart() {
     let hub = TestHub::start().await;
     let render = |secret: &str| {
         let (file, next) = (hub.folder().join(SECRET_FILE), hub.folder().join("rendering"));

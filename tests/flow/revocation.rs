@@ -39,7 +39,7 @@ async fn token(hub: &TestHub) -> String {
 }
 
 #[actix_web::test]
-async fn a_revoked_token_is_dead_everywhere_and_can_not_be_replayed() {
+async fn a_revoked_token_is_inactive_at_every_endpoint() {
     let hub = TestHub::start().await;
     let (gone, kept) = (token(&hub).await, token(&hub).await);
     done(&revoked_by(&hub, "bakery", &gone).await);

@@ -54,7 +54,7 @@ async fn the_sandboxs_page_speaks_one_language() {
 }
 
 #[actix_web::test]
-async fn with_idp_hint_the_service_hears_of_a_failure_at_once() {
+async fn with_idp_hint_a_failure_is_returned_to_the_service_provider_at_once() {
     let hub = TestHub::start().await;
     for (failure, _) in UPSTREAM {
         let browser = hub.browser();
@@ -67,7 +67,7 @@ async fn with_idp_hint_the_service_hears_of_a_failure_at_once() {
 }
 
 #[actix_web::test]
-async fn a_person_who_chose_another_provider_than_hinted_is_shown_its_failure() {
+async fn a_user_who_chose_another_provider_than_the_hinted_one_sees_its_failure() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let request = Authorize::by("bakery").with("idp_hint", "amandier");
@@ -79,7 +79,7 @@ async fn a_person_who_chose_another_provider_than_hinted_is_shown_its_failure() 
 }
 
 #[actix_web::test]
-async fn what_can_not_be_fixed_here_is_a_page_that_waits_for_the_person() {
+async fn a_failed_identification_is_an_error_page_until_the_user_cancels() {
     let hub = TestHub::start().await;
     for (person, failure, code) in [
         ("angela", "missing-claim", "Y010010"),

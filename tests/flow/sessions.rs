@@ -62,7 +62,7 @@ async fn the_second_login_asks_no_identity_provider() {
 }
 
 #[actix_web::test]
-async fn by_default_everybody_authenticates_again() {
+async fn by_default_every_login_authenticates_again() {
     let hub = TestHub::start().await;
     let browser = signed_in(&hub, "angela").await;
     for request in [Authorize::by("bakery"), Authorize::by("bakery").with("prompt", "login")] {
@@ -136,7 +136,7 @@ async fn without_a_session_prompt_none_gets_login_required() {
 /// A client that asks every few seconds must not fill the browser with cookies that no address
 /// belongs to.
 #[actix_web::test]
-async fn an_answer_in_one_step_leaves_no_login_cookie_behind() {
+async fn a_login_answered_in_one_step_leaves_no_login_cookie() {
     let hub = TestHub::start().await;
     let browser = signed_in(&hub, "angela").await;
     hub.advance(2 * MINUTE);
@@ -164,7 +164,7 @@ async fn with_a_session_prompt_none_gets_a_code_at_once() {
 }
 
 #[actix_web::test]
-async fn a_yes_is_remembered_for_the_same_claims_and_no_more() {
+async fn consent_is_remembered_for_the_same_claims_only() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let names = Authorize::by("clinic").with("scope", "openid given_name family_name");
@@ -189,7 +189,7 @@ async fn a_yes_is_remembered_for_the_same_claims_and_no_more() {
 }
 
 #[actix_web::test]
-async fn before_a_yes_prompt_none_gets_consent_required() {
+async fn prompt_none_without_consent_gets_consent_required() {
     let hub = TestHub::start().await;
     let browser = signed_in(&hub, "angela").await;
     assert_eq!(
@@ -201,7 +201,7 @@ async fn before_a_yes_prompt_none_gets_consent_required() {
 }
 
 #[actix_web::test]
-async fn one_persons_yes_is_not_that_of_another() {
+async fn consent_of_one_user_is_not_consent_of_another() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     browser.authorize(&Authorize::by("clinic")).await.finish_as("angela").await.code();
@@ -215,7 +215,7 @@ async fn one_persons_yes_is_not_that_of_another() {
 }
 
 #[actix_web::test]
-async fn the_same_persons_yes_outlives_a_new_authentication() {
+async fn consent_of_the_same_user_outlives_a_new_authentication() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     browser.authorize(&Authorize::by("clinic")).await.finish_as("angela").await.code();
@@ -300,7 +300,7 @@ async fn two_persons_in_two_tabs_never_mix() {
 }
 
 #[actix_web::test]
-async fn session_fixation_finds_nothing_to_fix() {
+async fn session_fixation_is_impossible_because_each_authentication_changes_the_cookie() {
     let hub = TestHub::start().await;
     let victim = hub.browser();
     let planted = "A".repeat(43);
@@ -322,7 +322,7 @@ async fn session_fixation_finds_nothing_to_fix() {
 }
 
 #[actix_web::test]
-async fn no_session_comes_to_be_before_a_login_has_finished() {
+async fn no_session_exists_before_a_login_has_completed() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let page = browser

@@ -137,7 +137,7 @@ async fn a_password_form_of_another_site_login_or_attempt_is_refused() {
 }
 
 #[actix_web::test]
-async fn a_login_that_is_over_asks_for_no_password() {
+async fn an_expired_login_shows_no_password_form() {
     let hub = hub().await;
     let browser = hub.browser();
     let choice = browser.authorize(&Authorize::by("bakery")).await;

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use super::hub::TestHub;
 use super::redis_server::{PASSWORD, Server};
 use super::service::Authorize;
-use super::shared::on;
+use super::shared_store::on;
 
 /// What hubs ask for without a login: the health check, and the records and counters that they
 /// exchange.

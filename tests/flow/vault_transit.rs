@@ -33,7 +33,7 @@ fn move_keys(folder: &Path, vault: &FakeVault, purposes: &[KeyPurpose]) {
 }
 
 #[actix_web::test]
-async fn while_the_vault_server_is_away_no_login_begins_and_no_code_is_spent() {
+async fn while_the_vault_server_is_unreachable_no_login_begins_and_no_code_is_spent() {
     let vault = FakeVault::start();
     let hub = TestHub::edited(|folder| move_keys(folder, &vault, &ALL_PURPOSES)).await;
     let set = |fault| vault.set_fault(fault);
@@ -42,7 +42,7 @@ async fn while_the_vault_server_is_away_no_login_begins_and_no_code_is_spent() {
 }
 
 #[actix_web::test]
-async fn a_device_without_keys_that_sign_tokens_is_probed_by_an_assertion_key_and_closes_no_hub() {
+async fn a_device_with_assertion_keys_alone_is_probed_and_its_failure_keeps_the_hub_ready() {
     let vault = FakeVault::start();
     let hub = TestHub::edited(|folder| {
         move_keys(folder, &vault, &[KeyPurpose::Assertion]);

@@ -8,7 +8,7 @@ mod identities;
 mod mdoc;
 mod other_device;
 mod responses;
-pub mod scripted;
+pub mod scripted_wallet;
 mod settings;
 mod several_hubs;
 mod stored_records;
@@ -20,7 +20,7 @@ use serde_json::json;
 
 use super::hub::TestHub;
 use super::service::Authorize;
-use scripted::{Wallet, WalletRequest, wallet_page};
+use scripted_wallet::{Wallet, WalletRequest, wallet_page};
 
 #[actix_web::test]
 async fn a_wallet_on_the_same_device_signs_its_user_in() {

@@ -181,7 +181,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, may: impl Fn(&[u8]) -> bool) {
 }
 
 #[tokio::test]
-async fn a_call_that_was_carried_out_and_not_answered_is_repeated_without_harm() {
+async fn a_call_without_a_response_can_be_repeated_safely() {
     let server = Server::start(&[]);
     let way = Lossy::to(server.port);
     let (store, metrics) = store(&config(RedisMode::Single, &[way.port]), &credentials(PASSWORD));

@@ -204,7 +204,7 @@ pub async fn pass(clock: &ManualClock, seconds: u64) {
 }
 
 #[actix::test]
-async fn a_dead_identity_provider_is_disabled_and_a_recovered_one_offered_in_time() {
+async fn a_failed_identity_provider_is_disabled_and_a_recovered_one_offered_in_time() {
     tokio::time::pause();
     // In use, and not.
     for (mode, is_used, limit) in [

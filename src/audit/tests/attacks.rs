@@ -93,7 +93,7 @@ fn a_line_that_was_put_in_twice_is_found_and_named() {
 }
 
 #[test]
-fn a_first_line_that_was_taken_away_is_found() {
+fn a_removed_first_line_is_found() {
     assert_eq!(
         finding_kinds(&verify(&lines()[2..].concat())),
         [FindingKind::Removed { from: 1, to: 2 }]

@@ -35,7 +35,7 @@ fn a_full_device_stops_new_logins() {
 }
 
 #[test]
-fn a_disk_that_is_full_for_minutes_leaves_an_honest_log_that_verifies() {
+fn after_minutes_of_a_full_disk_the_log_verifies_and_reports_the_loss() {
     let world = Fixture::new();
     let (audit, memory) = world.in_memory(WhenFull::GoOn);
     audit.flush();

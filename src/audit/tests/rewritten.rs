@@ -68,7 +68,7 @@ fn forged_starts_do_not_hide_missing_checkpoints() {
 }
 
 #[test]
-fn a_machine_that_slept_leaves_no_line_behind_an_old_checkpoint() {
+fn after_suspension_of_the_machine_a_checkpoint_covers_the_new_lines() {
     let world = Fixture::new();
     let (audit, memory) = world.in_memory(WhenFull::Stop);
     received(&audit, 1);

@@ -135,7 +135,7 @@ fn a_connector_whose_users_may_edit_themselves_is_refused_for_pivot_identities()
 }
 
 #[test]
-fn a_connector_that_takes_the_callbacks_time_says_whether_it_reauthenticates() {
+fn a_connector_with_the_callbacks_time_must_set_reauthenticates() {
     let with = |lines: &str| {
         Folder::good().edit("connectors/idp.toml", "client_id", &format!("{lines}\nclient_id"))
     };

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_belongs_to_it_and_the_end_does_not() {
+    fn the_start_of_a_period_is_included_and_its_end_is_not() {
         let validity = validity_between(Some(10), Some(20));
         let just_before = |seconds: u64| Timestamp::from_millis(seconds * 1000 - 1);
         for (now, standing) in [

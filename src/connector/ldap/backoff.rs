@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_on_all_networks_lock_no_account_and_leave_the_user_an_attempt() {
+    fn attackers_on_all_networks_lock_no_account_and_leave_the_user_an_attempt() {
         for lockout_after in [3, 5, 10, 50] {
             let backoff = backoff(lockout_after);
             assert!(signs_in(&backoff, "ada", 0, NOW));

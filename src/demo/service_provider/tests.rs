@@ -294,7 +294,7 @@ async fn encrypted_tokens_are_decrypted_and_shown_with_their_headers() {
 }
 
 #[actix_web::test]
-async fn form_with_no_level_or_an_unknown_one_begins_nothing() {
+async fn a_form_without_a_known_level_starts_no_login() {
     let this = service_provider("http://127.0.0.1:9");
     for form in [
         "",

@@ -76,7 +76,7 @@ async fn one_of_two_hubs_claims_a_notice_until_its_lease_ends() {
 }
 
 #[tokio::test]
-async fn a_settled_notice_is_gone_and_a_retry_is_due_later() {
+async fn a_delivered_notice_is_removed_and_a_retry_is_due_later() {
     let store = store();
     let queue = NoticeQueue::new(store.clone(), 320);
     let both = vec![queued("sp", "a", at(0)), queued("sp", "b", at(0))];

@@ -193,7 +193,7 @@ async fn a_set_that_lacks_a_key_is_fetched_ahead_of_time_once_a_minute() {
 }
 
 #[tokio::test]
-async fn a_probe_says_whether_the_service_provider_could_be_answered() {
+async fn a_probe_reports_whether_the_service_provider_can_get_a_response() {
     let scene = ClientKeysFixture::with(FakeResponse::json(&set("one"))).await;
     let mut signs = set("two");
     (signs["keys"][0]["use"], signs["keys"][0]["alg"]) = ("sig".into(), "ES256".into());
@@ -211,7 +211,7 @@ async fn a_probe_says_whether_the_service_provider_could_be_answered() {
 }
 
 #[test]
-fn one_that_is_switched_off_is_asked_nothing() {
+fn the_keys_of_an_inactive_service_provider_are_not_fetched() {
     let address = JwksUri {
         uri: "https://127.0.0.1/jwks".parse().unwrap(),
         schemes: AllowedSchemes::HttpsOnly,

@@ -154,7 +154,7 @@ async fn one_client_that_floods_the_store_with_assertions_does_not_keep_the_othe
 }
 
 #[tokio::test]
-async fn a_stranger_fills_no_place_in_the_store() {
+async fn an_assertion_with_a_forged_signature_is_not_stored() {
     let hub = Hub::with_signers(
         AMPLE_CAPACITIES,
         vec![signing("a", SigningAlg::ES256, inline_keys(&[(&EC, "ec")]))],
@@ -169,7 +169,7 @@ async fn a_stranger_fills_no_place_in_the_store() {
 /// Key rotation needs no coordination or restart: an unknown `kid` causes a fetch, at most once a
 /// minute.
 #[tokio::test]
-async fn a_new_key_counts_at_once_and_unknown_ones_do_not_make_the_hub_call_at_will() {
+async fn a_new_key_is_fetched_at_once_and_unknown_kids_cause_a_bounded_number_of_calls() {
     let answer = Arc::new(Mutex::new(FakeResponse::status(503)));
     let response = Arc::clone(&answer);
     let server = FakeServer::start(move |_| response.lock().unwrap().clone()).await;

@@ -83,7 +83,7 @@ async fn a_confidential_client_without_its_secret_is_no_public_client() {
 }
 
 #[tokio::test]
-async fn a_stranger_learns_nothing_and_burns_nothing() {
+async fn a_failed_client_authentication_reveals_nothing_and_uses_no_code() {
     for (attack, client_id, secret, logged) in [
         ("wrong secret", "sp", "guess", ErrorCode::ClientAuthentication),
         ("empty secret", "sp", "", ErrorCode::ClientAuthentication),
@@ -135,7 +135,7 @@ async fn a_stranger_can_not_revoke_by_replaying() {
 }
 
 #[tokio::test]
-async fn only_the_registered_method_counts_though_the_secret_is_right() {
+async fn only_the_registered_method_is_accepted_even_with_the_correct_secret() {
     let hub = Hub::new();
     let answer = async |credentials: &Credentials| hub.authenticated(credentials).await.err();
     assert_eq!(answer(&by_basic("headed", "headed's secret")).await, None);
@@ -157,7 +157,7 @@ async fn either_secret_works_while_one_replaces_the_other() {
 
 /// The old secret ends an hour after the new one begins: rotation needs no coordination.
 #[tokio::test]
-async fn a_secret_counts_from_its_first_moment_to_the_one_before_its_last() {
+async fn a_secret_is_valid_from_not_before_and_before_not_after() {
     let begins = OPENED + HOUR;
     let ends = begins + HOUR;
     let old = dated("old", Validity { not_before: None, not_after: Some(ends) });
@@ -189,7 +189,7 @@ async fn a_secret_counts_from_its_first_moment_to_the_one_before_its_last() {
 }
 
 #[tokio::test]
-async fn a_secret_listed_twice_counts_in_both_its_spans() {
+async fn a_secret_listed_twice_is_valid_in_both_periods() {
     let first = dated("same", Validity { not_before: None, not_after: Some(OPENED) });
     let again = dated("same", Validity { not_before: Some(OPENED), not_after: None });
     for secrets in [vec![first.clone(), again.clone()], vec![again, first]] {

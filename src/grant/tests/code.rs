@@ -102,7 +102,7 @@ async fn a_tombstone_of_the_previous_release_still_revokes() {
 }
 
 #[tokio::test]
-async fn replay_revokes_for_as_long_as_the_token_lives() {
+async fn a_replayed_code_revokes_until_the_token_expires() {
     let hub = Hub::new();
     let (token, _) = hub.tokens("code", &[]).await;
     hub.clock.advance(super::TOKEN_LIFE - MILLISECOND);
@@ -196,7 +196,7 @@ async fn closed_gate_invalidates_the_code() {
 }
 
 #[tokio::test]
-async fn a_code_is_dead_at_its_expiry() {
+async fn a_code_is_invalid_at_its_expiry() {
     let hub = Hub::new();
     hub.issue("in time", &[]).await;
     hub.issue("too late", &[]).await;
@@ -290,7 +290,7 @@ fn one_of_concurrent_redemptions_succeeds_and_its_tokens_are_revoked() {
 }
 
 #[tokio::test]
-async fn nothing_is_redeemable_where_something_could_not_be_kept() {
+async fn no_code_is_redeemable_if_a_record_could_not_be_stored() {
     let no_sessions = Hub::with(Capacities { sessions: 0, ..AMPLE_CAPACITIES });
     assert_eq!(
         no_sessions.grants.issue_code(&no_sessions.grant("code", &[])).await,

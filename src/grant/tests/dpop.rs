@@ -95,7 +95,7 @@ async fn a_token_is_bound_to_the_key_of_the_proof() {
 }
 
 #[tokio::test]
-async fn a_stolen_bound_token_is_worth_nothing_without_its_key() {
+async fn a_stolen_bound_token_is_useless_without_its_key() {
     let (hub, client, thief) = (Hub::new(), DpopClient::default(), DpopClient::default());
     let token = bound_token(&hub, &client, "code").await;
     let none = SenderEvidence::default;
@@ -215,7 +215,7 @@ async fn a_proof_may_be_replayed_neither_while_it_is_fresh_nor_after() {
 }
 
 #[tokio::test]
-async fn proofs_of_strangers_take_no_room_in_the_store() {
+async fn proofs_of_unauthenticated_clients_are_not_stored() {
     let (hub, stranger) = (Hub::new(), DpopClient::default());
     let count = || hub.grants.store.count(crate::store::RecordKind::Assertion);
     for code in ["guess", "another guess"] {
@@ -244,7 +244,7 @@ async fn a_client_that_floods_the_hub_with_proofs_leaves_room_for_others() {
 }
 
 #[tokio::test]
-async fn a_stolen_code_is_worth_nothing_without_the_key_that_dpop_jkt_names() {
+async fn a_stolen_code_is_useless_without_the_key_of_dpop_jkt() {
     let (client, thief) = (DpopClient::default(), DpopClient::default());
     let jkt = client.thumbprint();
     for (who, expected) in [(None, true), (Some(&thief), true), (Some(&client), false)] {

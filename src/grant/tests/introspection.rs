@@ -207,7 +207,7 @@ async fn the_store_keeps_pseudonyms_of_those_data_providers_alone_that_may_learn
 
 // R185
 #[tokio::test]
-async fn a_token_that_is_dead_or_none_of_theirs_is_inactive_and_nothing_else() {
+async fn an_expired_or_foreign_token_is_inactive_without_further_members() {
     let hub = hub();
     let inactive = Ok(json!({ "active": false }));
     let token = hub.token_with_scopes("code", "openid family_name").await;
@@ -234,7 +234,7 @@ async fn a_token_that_is_dead_or_none_of_theirs_is_inactive_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_service_provider_that_is_taken_out_takes_its_tokens_along() {
+async fn the_tokens_of_a_removed_service_provider_are_invalid() {
     let mut hub = hub();
     let token = hub.token_with_scopes("code", "openid family_name").await;
     let providers = hub
@@ -282,7 +282,7 @@ async fn a_token_is_revoked_by_its_own_service_provider_and_by_no_other() {
 }
 
 #[tokio::test]
-async fn a_token_of_one_family_leaves_the_others_alone() {
+async fn revoking_one_family_does_not_affect_the_others() {
     let hub = hub();
     let (first, second) = (
         hub.token_with_scopes("first", "openid family_name").await,

@@ -174,7 +174,7 @@ async fn no_refresh_token_without_the_scope_the_consent_and_the_clients_file() {
 }
 
 #[tokio::test]
-async fn a_logout_ends_the_refresh_tokens_of_the_session_where_the_file_says_so() {
+async fn a_logout_revokes_the_refresh_tokens_of_the_session_if_the_file_is_so_configured() {
     for ends_with_session in [true, false] {
         let hub = Hub::new();
         let rules = RefreshTokenRules { ends_with_session, ..RULES };
@@ -270,7 +270,7 @@ fn evidence(hub: &Hub, client: &DpopClient) -> SenderEvidence {
 }
 
 #[tokio::test]
-async fn a_stolen_refresh_token_of_a_public_client_is_worth_nothing_without_its_key() {
+async fn a_stolen_refresh_token_of_a_public_client_is_useless_without_its_key() {
     let (hub, client, thief) = (Hub::new(), DpopClient::default(), DpopClient::default());
     register(&hub, RULES, ClientType::Public);
     let mut grant = offline_grant(&hub, "code");

@@ -83,7 +83,7 @@ async fn the_same_person_keeps_what_the_session_knew_and_another_does_not() {
 
 /// `subject = "provider"`: only the `sub` of both is known, and it differs.
 #[tokio::test]
-async fn the_consent_of_one_pseudonym_is_not_anothers() {
+async fn the_consent_of_one_pseudonym_is_not_that_of_another() {
     let no_identity = || {
         Identity::from_claims(
             &Map::new(),

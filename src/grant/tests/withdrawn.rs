@@ -62,7 +62,7 @@ async fn a_code_is_not_redeemed_once_its_redirect_uri_or_a_scope_was_withdrawn()
 }
 
 #[tokio::test]
-async fn a_token_is_dead_while_its_redirect_uri_or_a_scope_is_withdrawn() {
+async fn a_token_is_inactive_while_its_redirect_uri_or_a_scope_is_withdrawn() {
     for (what, change) in CHANGES {
         let hub = Hub::new();
         let (token, _) = hub.tokens("code", &[]).await;
@@ -93,7 +93,7 @@ async fn a_token_with_a_withdrawn_scope_can_still_be_revoked() {
 }
 
 #[tokio::test]
-async fn a_code_issued_after_the_withdrawal_holds_nothing_of_the_scope() {
+async fn a_code_issued_after_the_withdrawal_has_no_claim_of_the_scope() {
     let hub = Hub::new();
     hub.reregister(without_email);
     hub.issue("code", &[]).await;

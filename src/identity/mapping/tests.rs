@@ -135,7 +135,7 @@ fn rules_by_table() {
 }
 
 #[test]
-fn the_providers_own_claim_never_stands_in_for_a_mapped_one() {
+fn an_unmapped_claim_of_the_provider_never_replaces_a_mapped_one() {
     let claims = json!({ "birthdate": "1900-01-01", "family_name": "X", "shoe_size": 42 });
     let rules = [(Claim::Birthdate.into(), from("dob", Transform::Unchanged))];
     let pass = Mapping { rules: rules.clone().into(), unmapped: UnmappedClaims::Pass };
@@ -149,7 +149,7 @@ fn the_providers_own_claim_never_stands_in_for_a_mapped_one() {
 }
 
 #[test]
-fn an_address_that_a_rule_made_is_not_verified_by_a_word_on_another() {
+fn a_mapped_address_is_not_verified_by_email_verified_of_another() {
     let claims = json!({ "mail": "a@evil.example", "email": "b@example.org", "email_verified": true, "phone_number_verified": true });
     let mapping = Mapping {
         rules: [(Claim::Email.into(), from("mail", Transform::Unchanged))].into(),

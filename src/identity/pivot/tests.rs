@@ -224,7 +224,7 @@ proptest! {
 }
 
 #[test]
-fn a_missing_field_makes_no_pivot_rather_than_an_empty_one() {
+fn a_missing_field_gives_no_pivot_instead_of_an_empty_field() {
     let whole = angela();
     assert!(Pivot::from_identity(&whole, "99100", V2).is_some());
     let missing: [fn(&mut Identity); 5] = [
@@ -242,7 +242,7 @@ fn a_missing_field_makes_no_pivot_rather_than_an_empty_one() {
 }
 
 #[test]
-fn birthplace_counts_at_home_only() {
+fn birthplace_is_part_of_the_pivot_only_for_births_in_the_country() {
     let elsewhere = Identity { birthplace: Some("33063".into()), ..angela() };
     assert_ne!(
         Pivot::from_identity(&elsewhere, "99100", V2),

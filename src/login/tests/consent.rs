@@ -221,7 +221,7 @@ fn a_refusal_reaches_the_service_provider_and_is_final() {
 }
 
 #[test]
-fn the_page_is_shown_when_its_policy_says_so() {
+fn the_consent_page_is_shown_as_its_policy_requires() {
     use ConsentPolicy::{Information, Required};
     for (policy, prompt, consented, page) in [
         (Information, "login", false, false),

@@ -109,7 +109,7 @@ fn forged_state_and_mix_up_leave_the_attempt_open() {
 /// RFC 6749 Appendix A.11. An identity provider's database or firewall answers such codes with 500,
 /// 413 or 403.
 #[test]
-fn a_code_that_no_server_issues_reaches_no_identity_provider_and_the_login_goes_on() {
+fn a_code_that_no_server_issues_reaches_no_identity_provider_and_the_login_continues() {
     let refused = BrowserView::ErrorPage(ErrorCode::IdpCodeMalformed, NextAction::ChooseIdp);
     for code in [
         "\0abc".to_owned(),

@@ -101,7 +101,7 @@ async fn a_batch_whose_answer_is_lost_is_sent_again_and_counted_once() {
 }
 
 #[tokio::test]
-async fn while_the_store_is_unavailable_each_hub_counts_alone_and_warns() {
+async fn while_the_store_is_unavailable_each_hub_counts_locally_and_warns() {
     let ([one, two], counters, _) = hubs();
     counters.loses.store(u32::MAX, Ordering::Relaxed);
     for hub in [&one, &two] {
@@ -128,7 +128,7 @@ async fn a_warning_is_withdrawn_without_a_request() {
 }
 
 #[tokio::test]
-async fn a_hub_that_counts_nothing_makes_no_call() {
+async fn a_hub_without_counts_makes_no_call() {
     let ([one, _], counters, clock) = hubs();
     one.sync.sync_once().await;
     one.takes(1);

@@ -274,7 +274,7 @@ async fn revocation_applies_to_a_record_whose_life_was_extended() {
 
 /// Clocks differ: a record that is expired for the revoking hub may be live for another.
 #[tokio::test]
-async fn a_hub_whose_clock_is_ahead_leaves_no_token_alive_for_one_that_is_behind() {
+async fn a_token_revoked_by_a_hub_with_a_fast_clock_is_inactive_at_one_with_a_slow_clock() {
     let (server, prefix) = (shared_server(), fresh_prefix());
     let store: Arc<dyn Store> = Arc::new(store_at(server, &prefix, &["key"], AMPLE_CAPACITIES));
     let token = key(RecordKind::Token, "a");

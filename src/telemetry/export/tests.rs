@@ -75,7 +75,7 @@ async fn waiting_spans_are_sent_in_one_body_after_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_a_dead_collector_spans_beyond_the_queue_are_dropped_and_counted() {
+async fn without_a_collector_spans_beyond_the_queue_are_dropped_and_counted() {
     let collector = Collector::default();
     collector
         .answers
@@ -100,7 +100,7 @@ async fn with_a_dead_collector_spans_beyond_the_queue_are_dropped_and_counted() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dead_collector_does_not_delay_the_shutdown() {
+async fn an_unreachable_collector_does_not_delay_the_shutdown() {
     let collector = Collector::default();
     collector
         .answers

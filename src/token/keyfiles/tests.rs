@@ -218,7 +218,7 @@ fn retired_encryption_key_is_kept_for_thirty_days() {
 }
 
 #[test]
-fn lost_key_is_made_again_without_touching_the_other() {
+fn a_lost_key_is_replaced_without_changing_the_other() {
     let folder = Folder::with_keys();
     let [ec, rsa] = folder.files().try_into().unwrap();
     fs::remove_file(&rsa).unwrap();
@@ -302,7 +302,7 @@ fn copy_of_a_key_is_refused_rather_than_published_twice() {
 }
 
 #[test]
-fn subject_key_is_made_once_and_never_replaced() {
+fn a_subject_key_is_created_once_and_never_replaced() {
     let folder = Folder::empty();
     let path = folder.dir.join("subject.key");
     assert_eq!(create_subject_key(&path, &folder.env).unwrap(), SubjectKeyOutcome::Created);
@@ -334,7 +334,7 @@ fn with_passphrase<'a>(folder: &'a Folder, passphrase: &str) -> KeyFolder<'a> {
 const PASSPHRASE: &str = "correct horse battery staple";
 
 #[test]
-fn a_copied_key_folder_is_worth_nothing_without_the_passphrase() {
+fn a_copied_key_folder_is_useless_without_the_passphrase() {
     let folder = Folder::empty();
     let source = with_passphrase(&folder, PASSPHRASE);
     create_keys(source.clone(), &folder.env).unwrap();

@@ -285,7 +285,7 @@ async fn without_its_pin_file_a_token_is_opened_by_the_pin_of_the_start() {
 }
 
 #[tokio::test]
-async fn a_slow_token_holds_no_web_worker_and_no_call_longer_than_the_time_limit() {
+async fn a_slow_token_blocks_no_web_worker_and_its_calls_end_at_the_time_limit() {
     let Some(fixture) = Fixture::start(&[KeyPurpose::Tokens]) else { return };
     let ring = fixture.ring();
     fixture.hsm.set_fault("slow:2000");

@@ -211,7 +211,7 @@ async fn what_no_vault_server_answers_is_a_failure_and_is_not_repeated_to_the_op
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_answer_holds_no_call_longer_than_the_time_limit() {
+async fn a_call_of_an_unresponsive_server_ends_at_the_time_limit() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let vault = FakeVault::start();
     let fixture = Fixture::start(&vault, fixed(TOKEN));

@@ -254,7 +254,7 @@ mod tests {
 
     /// Attack: a hub that was taken over sends markup, control characters and endless ids.
     #[test]
-    fn what_a_lying_peer_sends_is_dropped_or_made_printable() {
+    fn invalid_data_of_a_peer_is_dropped_or_made_printable() {
         let good = line("2026-11-21T10:15:00Z");
         let checked = |mut line: LoginLine| check_foreign_line(&mut line).then_some(line);
         assert!(checked(good.clone()).is_some());

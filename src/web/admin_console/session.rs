@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_of_the_same_site_opens_the_console_and_nothing_else_of_it_reads_it() {
+    fn a_same_site_link_opens_the_console_and_a_same_site_script_can_not_read_it() {
         let (sessions, _) = sessions();
         let cookie = format!("{COOKIE_NAME}={}", sessions.issue_cookie(&operator()).value());
         for (site, mode, dest, admitted) in [

@@ -55,7 +55,7 @@ fn the_last_address_that_is_not_a_proxy_is_the_client() {
 }
 
 #[test]
-fn a_forged_header_of_a_stranger_is_not_read() {
+fn a_forged_header_of_an_untrusted_peer_is_ignored() {
     for header in [AddressHeader::XForwardedFor, AddressHeader::Forwarded] {
         for lines in [&["192.0.2.7"][..], &["for=192.0.2.7"], &["10.0.0.1"], &["for=10.0.0.1"]] {
             assert_eq!(client(header, "203.0.113.9", lines), "203.0.113.9");

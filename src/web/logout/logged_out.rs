@@ -114,7 +114,7 @@ mod tests {
     use crate::web::form::parse_query;
 
     #[test]
-    fn the_address_of_the_page_holds_what_it_shows() {
+    fn the_url_of_the_page_has_its_whole_state() {
         let destination = LogoutDestination {
             service_provider: Some("bakery & co".into()),
             participants: vec!["post".into(), "bank".into()],

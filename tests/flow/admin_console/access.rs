@@ -25,7 +25,7 @@ async fn the_public_listener_serves_no_admin_console() {
 }
 
 #[actix_web::test]
-async fn a_support_id_is_worth_nothing_without_the_token() {
+async fn a_support_id_is_useless_without_the_admin_token() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let page = browser.open(&Authorize::by("bakery").with("client_id", "unknown").url()).await;

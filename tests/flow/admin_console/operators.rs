@@ -288,7 +288,7 @@ async fn a_login_that_the_memory_has_forgotten_is_found_in_the_audit_log() {
 }
 
 #[actix_web::test]
-async fn a_peer_with_a_wrong_token_or_an_operators_learns_nothing() {
+async fn a_peer_with_a_wrong_or_an_operators_token_gets_no_data() {
     let hub = staffed().await;
     hub.browser().authorize(&Authorize::by("bakery")).await;
     let support_id = hub.last_support_id();

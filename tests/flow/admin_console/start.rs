@@ -42,7 +42,7 @@ async fn a_restart_with_a_bad_file_of_each_kind_is_ready_and_degraded_and_heals_
 
 /// Attack: a typing error in the block of an identity provider, and a restart.
 #[actix_web::test]
-async fn a_block_with_a_typing_error_is_not_lifted_by_a_restart() {
+async fn a_block_with_a_syntax_error_stays_in_force_after_a_restart() {
     let hub = TestHub::start().await;
     let path = hub.folder().join("connectors/amandier.toml");
     let text = std::fs::read_to_string(&path).unwrap();

@@ -41,7 +41,7 @@ async fn a_form_without_its_token_or_with_anothers_is_refused() {
 }
 
 #[actix_web::test]
-async fn a_yes_to_another_page_does_not_count() {
+async fn consent_to_another_page_is_refused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let little = Authorize::by("clinic").with("scope", "openid family_name");
@@ -112,7 +112,7 @@ async fn a_link_scanners_head_has_no_effect() {
 }
 
 #[actix_web::test]
-async fn a_get_can_not_do_what_a_form_does() {
+async fn a_get_request_has_no_effect_of_a_form() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let choice = browser.authorize(&Authorize::by("bakery")).await;

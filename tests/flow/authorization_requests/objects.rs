@@ -175,7 +175,7 @@ async fn parameters_beside_a_signed_object_change_nothing() {
 }
 
 #[actix_web::test]
-async fn a_signature_that_is_stripped_is_noticed() {
+async fn a_stripped_signature_is_detected() {
     let hub = hub().await;
     let stripped = hub.browser().authorize(&Authorize::by("registrar")).await.received();
     assert_eq!(stripped.error_at("registrar"), "invalid_request");

@@ -60,7 +60,7 @@ async fn a_replayed_request_uri_starts_no_second_login() {
 }
 
 #[actix_web::test]
-async fn a_user_who_reloads_or_goes_back_is_redirected_to_the_login() {
+async fn a_user_who_reloads_or_goes_back_is_redirected_to_the_current_step() {
     let hub = hub().await;
     let uri = pushed(&hub, "bakery", &Authorize::by("bakery")).await;
     let address = address("bakery", "request_uri", &uri);
@@ -209,7 +209,7 @@ async fn only_a_form_of_bounded_size_is_read() {
 }
 
 #[actix_web::test]
-async fn a_client_that_must_push_can_not_be_made_to_send_its_request_by_the_browser() {
+async fn a_client_that_must_push_can_not_be_downgraded_to_a_request_by_the_browser() {
     let hub = hub().await;
     let direct = hub.browser().authorize(&Authorize::by("archive")).await.received();
     assert_eq!(direct.error_at("archive"), "invalid_request");

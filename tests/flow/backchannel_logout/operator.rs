@@ -60,7 +60,7 @@ async fn an_operator_ends_the_sessions_of_a_stolen_account_in_every_browser_with
 }
 
 #[actix_web::test]
-async fn a_new_login_in_the_same_browser_stays_within_an_operator_s_reach() {
+async fn an_operator_can_end_a_new_login_in_the_same_browser() {
     let receiver = Receiver::start().await;
     let hub = hub_with(&receiver, "index_sessions_by_sub = true").await;
     let browser = hub.browser();

@@ -257,7 +257,7 @@ async fn a_forged_a_foreign_and_a_confused_logout_token_end_nothing() {
 }
 
 #[actix_web::test]
-async fn a_connector_that_does_not_say_so_accepts_no_logout_token() {
+async fn a_connector_without_the_setting_accepts_no_logout_token() {
     let (idp, hub) = start("").await;
     let browser = hub.browser();
     let tokens = idp.sign_in(&browser, "bakery", "sid-1").await;
@@ -274,7 +274,7 @@ async fn a_connector_that_does_not_say_so_accepts_no_logout_token() {
 
 /// The person was on the last page when the identity provider ended the session.
 #[actix_web::test]
-async fn a_login_on_its_way_begins_no_session_after_an_upstream_logout() {
+async fn a_login_in_progress_creates_no_session_after_an_upstream_logout() {
     let (idp, hub) = start(ON).await;
     let browser = hub.browser();
     let page = idp.reach_consent(&browser, "bakery", "sid-1").await;

@@ -283,7 +283,7 @@ async fn every_address_is_on_a_host_of_the_token() {
 
 /// Attack: characters that turn or hide text make the operator or the user read something else.
 #[actix_web::test]
-async fn no_member_has_characters_that_deceive() {
+async fn no_member_contains_deceptive_characters() {
     let hub = TestHub::with(&format!("{OPEN}{PATIENT}")).await;
     for hidden in ['\u{202e}', '\u{200b}', '\u{2066}', '\u{feff}'] {
         let text = format!("gro.{hidden}elpmaxe");

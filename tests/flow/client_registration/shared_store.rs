@@ -9,7 +9,7 @@ use super::operators::{listed, remove};
 use super::{OPEN, TestClient, code, metadata, other_metadata, register};
 use crate::hub::TestHub;
 use crate::redis_server::Server;
-use crate::shared::on;
+use crate::shared_store::on;
 
 #[actix_web::test]
 async fn every_hub_knows_a_registration_at_once() {

@@ -159,7 +159,7 @@ async fn under_federation_rules_the_refused_audience_names_the_setting_that_allo
 
 /// The memory of used assertions is gone with the process; their signatures still hold.
 #[actix_web::test]
-async fn an_overheard_assertion_does_not_count_again_after_a_restart_without_a_snapshot() {
+async fn a_replayed_client_assertion_is_refused_after_a_restart_without_a_snapshot() {
     let hub = hub().await;
     let now = hub.now().seconds();
     let issued =
@@ -190,7 +190,7 @@ async fn an_overheard_assertion_does_not_count_again_after_a_restart_without_a_s
 }
 
 #[actix_web::test]
-async fn an_overheard_assertion_can_not_be_used_again() {
+async fn a_replayed_client_assertion_is_refused() {
     let hub = hub().await;
     let assertion = signed(&NOTARY, &header(), &claims(&hub, "once"));
     let request =
@@ -218,7 +218,7 @@ async fn an_overheard_assertion_can_not_be_used_again() {
 }
 
 #[actix_web::test]
-async fn an_assertion_sent_many_times_at_once_is_accepted_once() {
+async fn an_assertion_sent_concurrently_is_accepted_once() {
     let hub = hub().await;
     let request =
         Redeem::of("notary").assertion(&signed(&NOTARY, &header(), &claims(&hub, "raced")));

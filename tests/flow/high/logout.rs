@@ -146,7 +146,7 @@ async fn an_encrypted_hint_sent_by_post_finds_its_session_by_get() {
 }
 
 #[actix_web::test]
-async fn a_logout_without_its_state_says_on_the_page_what_is_missing() {
+async fn a_logout_without_its_state_shows_what_is_missing() {
     let hub = vault().await;
     let browser = hub.browser();
     let tokens = redeemed(

@@ -3,7 +3,7 @@
 use super::*;
 
 #[actix_web::test]
-async fn a_login_that_no_one_looks_at_ends_after_two_minutes_and_one_that_was_seen_goes_on() {
+async fn a_login_whose_page_was_not_fetched_ends_after_two_minutes_and_another_continues() {
     let hub = TestHub::start().await;
     let (seen, unseen) = (hub.browser(), hub.browser());
     let begun = async |browser: &Browser<'_>| {
@@ -75,7 +75,7 @@ async fn a_flood_of_unseen_logins_is_refused_before_the_newcomers_of_other_netwo
 }
 
 #[actix_web::test]
-async fn a_flood_that_fetches_its_pages_is_refused_and_shuts_out_no_other_network() {
+async fn a_flood_that_fetches_its_pages_is_refused_and_excludes_no_other_network() {
     let hub =
         behind_proxies("x-forwarded-for", "limits.logins = 100\nquotas.requests_per_network = 0")
             .await;

@@ -34,7 +34,7 @@ async fn ordinary_identity_providers_have_accounts_and_no_pivot_identity() {
 /// nOAuth, CVE-2022-31107, CVE-2023-3128: an attacker gives an account at another identity provider
 /// the victim's e-mail address and name.
 #[actix_web::test]
-async fn an_account_with_the_victims_email_and_name_takes_over_nothing() {
+async fn an_account_with_the_victims_email_and_name_gets_another_sub() {
     let hub = hub_with(ORDINARY).await;
     let kiosk = Authorize::least("kiosk", "openid profile email");
     let mut users = Vec::new();

@@ -4,7 +4,7 @@ use super::*;
 
 /// Point 9 of the rules; the rest of a logout is `logout.rs`'s.
 #[actix_web::test]
-async fn a_logout_needs_neither_an_address_nor_a_state_and_only_state_says_nothing() {
+async fn a_logout_needs_neither_redirect_uri_nor_state() {
     let hub = hub().await;
     let browser = hub.browser();
     let uri = post_logout_redirect_uri("kiosk");
@@ -84,7 +84,7 @@ async fn a_bad_logout_of_an_ordinary_client_is_a_page_and_no_redirect() {
 }
 
 #[actix_web::test]
-async fn a_logout_with_nothing_or_a_state_alone_asks_and_then_says_signed_out() {
+async fn a_logout_without_parameters_or_with_state_alone_asks_and_then_confirms() {
     let hub = hub().await;
     for query in ["", "?state=alone"] {
         let browser = hub.browser();

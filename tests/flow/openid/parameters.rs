@@ -136,7 +136,7 @@ async fn the_order_of_scopes_and_of_parameters_does_not_matter() {
 }
 
 #[actix_web::test]
-async fn a_post_is_read_as_a_get_is() {
+async fn a_post_request_has_the_same_parameters_as_a_get_request() {
     let hub = hub().await;
     let browser = hub.browser();
     let request = Authorize::least("kiosk", "openid").with("state", "s");
@@ -184,7 +184,7 @@ async fn two_persons_in_two_tabs_never_mix_under_these_rules_either() {
 
 /// What the Config OP plan reads.
 #[actix_web::test]
-async fn discovery_says_what_an_ordinary_client_looks_for() {
+async fn discovery_has_the_metadata_that_client_libraries_read() {
     let hub = hub().await;
     let document =
         hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await;

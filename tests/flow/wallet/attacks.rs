@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::scripted::{Wallet, WalletRequest, wallet_page};
+use super::scripted_wallet::{Wallet, WalletRequest, wallet_page};
 use super::several_hubs::hubs;
 use crate::redis_server::Server;
 

@@ -4,7 +4,7 @@
 use passerelle::testing::wallet_credentials::mdoc::digital_credentials_transcript;
 use serde_json::{Value, json};
 
-use super::scripted::{MDOC_CREDENTIAL, Wallet, WalletRequest, wallet_page};
+use super::scripted_wallet::{MDOC_CREDENTIAL, Wallet, WalletRequest, wallet_page};
 use crate::browser::{Browser, Page};
 use crate::hub::TestHub;
 use crate::markup::Form;

@@ -12,9 +12,9 @@ use passerelle::testing::wallet_credentials::{TestAuthority, TestSigner};
 use serde_json::Value;
 use tracing::Level;
 
-use super::scripted::{MDOC_CREDENTIAL, Wallet, WalletRequest, wallet_page};
+use super::scripted_wallet::{MDOC_CREDENTIAL, Wallet, WalletRequest, wallet_page};
+use crate::failure_logs::Log;
 use crate::hub::TestHub;
-use crate::watched::Log;
 
 /// What a lie is made of.
 pub struct WalletFixture {

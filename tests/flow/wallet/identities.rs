@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
 
-use super::scripted::{Wallet, WalletRequest, wallet_page};
+use super::scripted_wallet::{Wallet, WalletRequest, wallet_page};
 use crate::fake_server::{FakeResponse, FakeServer};
 use crate::federation;
 use crate::high::{EC, acr_at, inline};

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::scripted::{MDOC_CREDENTIAL, Wallet, WalletRequest, wallet_page};
+use super::scripted_wallet::{MDOC_CREDENTIAL, Wallet, WalletRequest, wallet_page};
 use crate::hub::TestHub;
 
 #[actix_web::test]

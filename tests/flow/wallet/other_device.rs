@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::scripted::{Wallet, WalletRequest, wallet_page};
+use super::scripted_wallet::{Wallet, WalletRequest, wallet_page};
 use crate::browser::{Browser, Page};
 use crate::hub::TestHub;
 
@@ -58,7 +58,7 @@ async fn the_code_of_the_phone_lets_the_first_browser_continue() {
 
 /// The key binding is as old as the answer, however long its user takes to type the code.
 #[actix_web::test]
-async fn the_code_can_be_typed_as_long_as_the_request_lives() {
+async fn the_code_can_be_typed_until_the_request_expires() {
     let wallet = Wallet::new();
     let hub = wallet.hub("cross_device = true\nrequest_minutes = 10").await;
     let (desktop, phone) = (hub.browser(), hub.browser());
@@ -70,7 +70,7 @@ async fn the_code_can_be_typed_as_long_as_the_request_lives() {
 }
 
 #[actix_web::test]
-async fn a_relayed_qr_code_is_of_no_use_without_the_victims_code() {
+async fn a_relayed_qr_code_is_useless_without_the_victims_code() {
     let wallet = Wallet::new();
     let hub = wallet.hub("cross_device = true").await;
     let attacker = hub.browser();

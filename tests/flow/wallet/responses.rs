@@ -6,7 +6,7 @@ use passerelle::digest;
 use serde_json::{Value, json};
 
 use super::forged_presentations::assert_documented;
-use super::scripted::{Wallet, WalletRequest, wallet_page};
+use super::scripted_wallet::{Wallet, WalletRequest, wallet_page};
 
 /// Encrypts a response with any header.
 fn encrypt(request: &WalletRequest, alg: &str, header: Value, content: &str) -> String {
@@ -28,7 +28,7 @@ fn with_header(jwe: &str, change: impl FnOnce(&mut Value)) -> String {
 }
 
 #[actix_web::test]
-async fn a_response_of_another_form_is_refused_and_uses_nothing_up() {
+async fn a_response_in_another_format_is_refused_and_does_not_use_the_request() {
     let wallet = Wallet::new();
     let hub = wallet.hub("").await;
     let browser = hub.browser();

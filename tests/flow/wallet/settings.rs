@@ -4,7 +4,7 @@ use passerelle::digest;
 use qrcodegen::{QrCode, QrCodeEcc};
 use url::form_urlencoded::Serializer;
 
-use super::scripted::{Wallet, WalletRequest, wallet_page};
+use super::scripted_wallet::{Wallet, WalletRequest, wallet_page};
 
 #[actix_web::test]
 async fn an_issuer_is_not_blamed_for_a_trust_list_that_cannot_be_used() {

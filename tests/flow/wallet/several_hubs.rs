@@ -2,17 +2,17 @@
 
 use passerelle::testing::harness::federation;
 
-use super::scripted::{MDOC_CREDENTIAL, Wallet, WalletRequest, wallet_page};
+use super::scripted_wallet::{MDOC_CREDENTIAL, Wallet, WalletRequest, wallet_page};
 use crate::hub::TestHub;
 use crate::redis_server::Server;
-use crate::shared;
+use crate::shared_store;
 
 pub async fn hubs(count: u64, server: &Server, wallet: &Wallet, more: &str) -> TestHub {
     let files = wallet.files(more, MDOC_CREDENTIAL);
     let put = |folder: &std::path::Path| {
         files.iter().for_each(|(name, text)| federation::put(folder, name, text.as_bytes()));
     };
-    let (hub, _) = TestHub::several_edited(count, &shared::on(server), put).await;
+    let (hub, _) = TestHub::several_edited(count, &shared_store::on(server), put).await;
     hub
 }
 

@@ -2,7 +2,7 @@
 //! presentation.
 
 use super::other_device::{ACTION as CODE_ACTION, answer_on_phone, qr_page, shown_code};
-use super::scripted::{Wallet, WalletRequest, wallet_page};
+use super::scripted_wallet::{Wallet, WalletRequest, wallet_page};
 use super::several_hubs::hubs;
 use crate::hub::TestHub;
 use crate::redis_server::Server;

@@ -131,7 +131,7 @@ fn two_refused_connections_or_three_slow_answers_open_the_circuit() {
 }
 
 #[test]
-fn an_identity_provider_that_limits_the_hub_is_neither_dead_nor_alive() {
+fn a_rate_limit_of_an_identity_provider_is_neither_a_failure_nor_a_success() {
     let harness = Harness::new();
     for _ in 0..10 {
         harness.documents(ProbeOutcome::Inconclusive);

@@ -38,7 +38,7 @@ async fn the_last_one_that_dies_days_after_the_others_is_disabled() {
 }
 
 #[actix::test]
-async fn a_long_dead_one_stays_disabled_during_and_after_a_network_outage() {
+async fn an_identity_provider_that_failed_before_a_network_outage_stays_disabled_after_it() {
     tokio::time::pause();
     let hub = hub_with_a_long_dead_one(3).await;
     (1..3).for_each(|number| hub.idps[number].set(Mode::Refuses));

@@ -189,7 +189,7 @@ fn a_service_provider_left_without_a_connector_stays_registered() {
 }
 
 #[test]
-fn a_hub_without_a_usable_file_of_a_kind_starts_and_says_so() {
+fn a_hub_without_a_valid_file_of_a_kind_starts_and_reports_it() {
     let folder = Folder::good().with("connectors/idp.toml", "x");
     let kinds = usable(&folder).unwrap().files.unusable_kinds();
     assert_eq!(kinds.len(), 1, "{kinds:?}");

@@ -103,7 +103,7 @@ fn the_error_does_not_reveal_whether_another_file_exists() {
 }
 
 #[test]
-fn a_link_from_the_connectors_own_folder_leads_nowhere_else() {
+fn a_link_in_the_connectors_folder_is_not_followed_elsewhere() {
     for (link, target) in [
         ("secrets/connectors/idp/key", "../../../subject.key"),
         ("secrets/connectors/idp/key", "../other/client.secret"),

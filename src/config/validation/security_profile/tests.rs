@@ -64,7 +64,7 @@ fn the_profile_of_the_hub_holds_for_every_service_provider_and_a_file_can_only_a
 }
 
 #[test]
-fn a_hub_that_can_not_hold_its_profile_is_refused() {
+fn a_hub_whose_settings_contradict_its_profile_is_refused() {
     for (settings, key, words) in [
         ("profile = \"fapi2\"", "pushed_authorization_requests", "\"required\""),
         (

@@ -4,7 +4,7 @@ use super::*;
 
 /// The directory locks an account after five wrong passwords, like slapd with pwdMaxFailure.
 #[tokio::test]
-async fn strangers_neither_lock_an_account_nor_lock_out_its_user() {
+async fn attackers_neither_lock_an_account_nor_lock_out_its_user() {
     let fixture = Fixture::new().await;
     let from = async |address: [u8; 4], password: &str| {
         let state = fixture.connector.env.entropy().token();
@@ -50,7 +50,7 @@ async fn one_attacker_can_not_get_the_hub_banned_at_a_directory() {
 /// Strangers behind the same proxy use up the limit of the network. Only users who are new there
 /// wait.
 #[tokio::test]
-async fn wrong_passwords_of_strangers_do_not_lock_out_users_who_signed_in_from_their_network() {
+async fn wrong_passwords_of_attackers_do_not_lock_out_users_who_signed_in_from_their_network() {
     let fixture = Fixture::new().await;
     let ada = fixture.directory.script.lock().unwrap().entries.clone();
     accepted(fixture.sign_in("ada", "right").await);

@@ -108,7 +108,7 @@ async fn without_a_signing_key_the_hub_sends_no_code() {
 }
 
 #[tokio::test]
-async fn while_the_key_device_is_away_the_hub_sends_no_code() {
+async fn while_the_key_device_is_unavailable_the_hub_sends_no_code() {
     let fixture = OidcFixture::with("token_endpoint_auth_method = \"private_key_jwt\"").await;
     fixture.keys.store(Arc::new(in_absent_device()));
     assert_eq!(fixture.complete_login().await.err(), Some(ErrorCode::KeyDeviceUnavailable));

@@ -51,7 +51,7 @@ fn opened(fixture: &OidcFixture, object: &str) -> (Value, Value) {
 }
 
 #[tokio::test]
-async fn nothing_is_pushed_unless_the_file_says_so() {
+async fn pushed_requests_are_sent_only_if_the_file_enables_them() {
     let fixture = fixture_announcing("").await;
     assert!(address(&fixture).await.contains_key("nonce"));
     let silent = OidcFixture::with("pushed_authorization_requests = \"auto\"").await;

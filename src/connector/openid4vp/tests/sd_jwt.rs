@@ -145,7 +145,7 @@ fn a_payload_altered_after_signing_is_refused() {
 }
 
 #[test]
-fn a_key_that_the_token_brings_along_is_not_used() {
+fn a_key_in_the_header_of_the_token_is_not_used() {
     let key = new_key();
     assert_lie(IssuerSignature, |p| {
         p.header["jwk"] = public_jwk(&key);

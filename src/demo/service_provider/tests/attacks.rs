@@ -142,7 +142,7 @@ async fn injected_script_finds_no_nonce_to_run_under() {
 }
 
 #[actix_web::test]
-async fn login_csrf_by_a_link_begins_nothing() {
+async fn login_csrf_by_a_link_starts_no_login() {
     let this = service_provider("http://127.0.0.1:9");
     for uri in ["/login", "/logout"] {
         let answer = call(&this, test::TestRequest::get().uri(uri), &[]).await;

@@ -35,7 +35,7 @@ const HUB_ENDED: &str = "The hub: its session has ended.";
 const HUB_UNKNOWN: &str = "The hub: not known.";
 
 #[actix_web::test]
-async fn signed_out_page_says_what_the_service_knows_to_have_ended() {
+async fn the_signed_out_page_shows_what_has_ended() {
     let (hub, handle) = start_hub("ada");
     let this = service_provider(&hub.issuer);
     let (sent, cookies) = sign_out(&this, &hub).await;

@@ -41,7 +41,7 @@ async fn unauthenticated_data_providers_get_one_error_and_no_token_is_looked_up(
 }
 
 #[tokio::test]
-async fn a_secret_counts_in_its_time_alone() {
+async fn a_secret_is_valid_only_between_its_dates() {
     let later = OPENED + TOKEN_LIFE;
     let mut archive = data_provider("archive", &["family_name"], IntrospectionResponseFormat::Json);
     archive.secrets = vec![
@@ -61,7 +61,7 @@ async fn a_secret_counts_in_its_time_alone() {
 }
 
 #[tokio::test]
-async fn correct_requests_always_pass_however_many_failures_were_made_in_their_name() {
+async fn correct_requests_are_accepted_despite_failures_in_their_name() {
     let hub = hub();
     let token = hub.token_with_scopes("code", "openid family_name").await;
     for (claimed, unproven) in

@@ -155,7 +155,7 @@ fn a_name_that_the_identity_provider_returned_is_met_without_methods() {
 
 // R003, R010
 #[test]
-fn a_name_counts_for_no_service_provider_that_does_not_list_it() {
+fn a_level_name_is_unknown_to_service_providers_that_do_not_list_it() {
     let none = AcrRegistration::default();
     let refused = request(none.clone(), Platform::Standard, MFA, "").unwrap_err();
     assert!(matches!(refused, AuthorizationError::Redirect(_, ErrorCode::AcrValuesStandard)));

@@ -161,7 +161,7 @@ fn hints_are_taken_or_ignored_but_never_refused() {
 }
 
 #[test]
-fn a_hint_counts_only_where_the_service_providers_file_permits_it() {
+fn a_hint_is_used_only_where_the_service_providers_file_permits_it() {
     for (client_id, hint, followed) in [
         ("sp", "la-poste", true),
         ("sp", "impots", true),

@@ -151,7 +151,7 @@ async fn a_code_spent_before_a_restart_stays_spent_and_names_its_tokens() {
 }
 
 #[tokio::test]
-async fn a_token_revoked_before_a_restart_stays_dead_and_its_family_closed() {
+async fn a_token_revoked_before_a_restart_stays_revoked_with_its_family() {
     let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
     let token = |name: &str| key(RecordKind::Token, name);
     store.insert(token("dead"), new_record_in_family("1", at(60), "ended"), at(0)).await.unwrap();
@@ -179,7 +179,7 @@ async fn a_token_revoked_before_a_restart_stays_dead_and_its_family_closed() {
 }
 
 #[tokio::test]
-async fn a_snapshot_loads_only_once_so_that_no_spent_code_comes_back() {
+async fn a_snapshot_loads_only_once_so_that_no_used_code_is_valid_again() {
     let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
     store.insert(code("a"), new_record("1", at(90)), at(0)).await.unwrap();
     machine.save(&store, 10);

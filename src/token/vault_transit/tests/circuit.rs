@@ -6,7 +6,7 @@ use super::*;
 const MANY_CALLS: usize = 20;
 
 #[tokio::test]
-async fn a_server_that_is_away_opens_the_circuit_and_is_used_again_when_it_is_back() {
+async fn an_unreachable_server_opens_the_circuit_and_is_used_again_when_it_returns() {
     let vault = FakeVault::start();
     let fixture = Fixture::start(&vault, fixed(TOKEN));
     vault.set_fault(VaultFault::Away);
@@ -34,7 +34,7 @@ async fn ciphertexts_that_do_not_decrypt_never_open_the_circuit() {
 }
 
 #[tokio::test]
-async fn load_that_strangers_cause_never_opens_the_circuit() {
+async fn load_caused_by_attackers_never_opens_the_circuit() {
     let vault = FakeVault::start();
     let fixture = Fixture::start(&vault, fixed(TOKEN));
     vault.set_fault(VaultFault::RateLimited);

@@ -12,7 +12,7 @@ use passerelle::testing::wallet_credentials::{
     CertificateSpec, TestAuthority, TestSigner, new_key, new_key_on,
 };
 
-use super::super::scripted::certificate_spec;
+use super::super::scripted_wallet::certificate_spec;
 use super::{LyingWallet, WalletFixture};
 
 /// Attack, reason of the refusal, and what changes a true presentation.

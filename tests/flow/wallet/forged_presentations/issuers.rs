@@ -7,7 +7,7 @@ use passerelle::testing::wallet_credentials::{
 };
 use serde_json::json;
 
-use super::super::scripted::certificate_spec;
+use super::super::scripted_wallet::certificate_spec;
 use super::{LyingWallet, SdJwtLie, remove};
 
 fn sign_by(pid: &mut SdJwtPresentation, signer: TestSigner) {

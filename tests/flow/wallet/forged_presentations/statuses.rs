@@ -7,7 +7,7 @@ use passerelle::testing::wallet_credentials::lists::{UnsignedList, compressed};
 use passerelle::testing::wallet_credentials::{TestAuthority, new_key, sign_jws};
 use serde_json::json;
 
-use super::super::scripted::certificate_spec;
+use super::super::scripted_wallet::certificate_spec;
 use super::{LyingWallet, WalletFixture};
 
 const MORE: &str = "insecure_http = true\ninternal_hosts = [\"127.0.0.1\"]";

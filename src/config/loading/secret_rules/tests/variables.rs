@@ -37,7 +37,7 @@ fn a_connector_that_names_a_variable_of_the_settings_or_of_another_is_refused() 
 }
 
 #[test]
-fn no_prefix_begins_another_ones_variables() {
+fn no_prefix_of_one_file_is_the_prefix_of_another() {
     let rules = SecretRules::default();
     let ids = [
         "a",

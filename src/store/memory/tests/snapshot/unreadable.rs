@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_snapshot_that_can_not_be_taken_away_is_not_loaded() {
+async fn a_snapshot_that_can_not_be_removed_is_not_loaded() {
     let (machine, store) = (Machine::new(), MemoryStore::new(AMPLE_CAPACITIES));
     store.insert(code("a"), new_record("1", at(90)), at(0)).await.unwrap();
     machine.save(&store, 10);
@@ -92,7 +92,7 @@ async fn one_with_another_key_or_too_large_is_set_aside_too() {
 }
 
 #[tokio::test]
-async fn a_snapshot_that_can_not_be_written_leaves_nothing_and_one_half_written_is_written_over() {
+async fn an_unwritable_snapshot_leaves_no_file_and_a_partial_one_is_overwritten() {
     let machine = Machine::new();
     fs::write(machine.folder.path().join("state"), "a file").unwrap();
     let snapshots = machine.snapshots(&["key"]);

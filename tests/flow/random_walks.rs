@@ -43,7 +43,7 @@ impl Dice {
 }
 
 #[actix_web::test]
-async fn no_order_of_steps_gives_a_login_two_answers_or_anothers_identity() {
+async fn no_order_of_steps_gives_a_login_two_answers_or_the_identity_of_another() {
     let hub = TestHub::start().await;
     let mut codes = 0;
     for seed in 0..WALKS {

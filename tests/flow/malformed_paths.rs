@@ -5,7 +5,7 @@ use actix_web::test::TestRequest;
 use super::hub::TestHub;
 
 #[actix_web::test]
-async fn a_segment_that_can_not_be_read_is_nothing_here() {
+async fn an_undecodable_path_segment_is_not_found() {
     let hub = TestHub::start().await;
     let hash = "a".repeat(42);
     for address in [

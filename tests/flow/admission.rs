@@ -7,7 +7,7 @@ use super::hub::TestHub;
 use super::service::Authorize;
 
 #[actix_web::test]
-async fn beyond_the_limit_a_new_login_gets_an_honest_error() {
+async fn beyond_the_limit_a_new_login_gets_an_error_that_names_the_reason() {
     let hub = TestHub::with("limits.logins = 3").await;
     let browsers: Vec<_> = (0..3).map(|_| hub.browser()).collect();
     let mut open = Vec::new();
@@ -30,7 +30,7 @@ async fn beyond_the_limit_a_new_login_gets_an_honest_error() {
 }
 
 #[actix_web::test]
-async fn a_login_that_is_over_makes_room_for_another() {
+async fn an_ended_login_makes_room_for_another() {
     let hub = TestHub::with("limits.logins = 3").await;
     let browser = hub.browser();
     for _ in 0..3 {
@@ -44,7 +44,7 @@ async fn a_login_that_is_over_makes_room_for_another() {
 }
 
 #[actix_web::test]
-async fn where_no_code_can_be_kept_the_service_hears_of_it() {
+async fn a_full_code_store_is_an_error_for_the_service_provider() {
     let hub = TestHub::with("limits.grants = 1").await;
     let (first, second) = (hub.browser(), hub.browser());
     first.authorize(&Authorize::by("bakery")).await.finish_as("angela").await.code();
@@ -67,7 +67,7 @@ async fn where_no_code_can_be_kept_the_service_hears_of_it() {
 }
 
 #[actix_web::test]
-async fn a_connector_that_is_off_is_greyed_and_refused_by_hand() {
+async fn a_disabled_connector_is_greyed_and_a_forged_choice_of_it_is_refused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let page = browser.authorize(&Authorize::by("bakery")).await;
@@ -82,7 +82,7 @@ async fn a_connector_that_is_off_is_greyed_and_refused_by_hand() {
 }
 
 #[actix_web::test]
-async fn a_blocked_connector_is_refused_to_this_service_alone() {
+async fn a_connector_blocked_for_one_service_provider_is_refused_only_there() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let page = browser.authorize(&Authorize::by("cautious")).await;

@@ -14,7 +14,7 @@ const ACCESS_TOKEN: Duration = Duration::from_secs(60);
 const AFTERLIFE: Duration = Duration::from_secs(60);
 
 #[actix_web::test]
-async fn a_login_is_over_at_exactly_its_life() {
+async fn a_login_expires_exactly_at_its_lifetime() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let choice = browser.authorize(&Authorize::by("bakery")).await;
@@ -68,7 +68,7 @@ async fn a_late_callback_is_refused() {
 }
 
 #[actix_web::test]
-async fn a_code_is_worth_nothing_at_thirty_seconds() {
+async fn a_code_expires_after_thirty_seconds() {
     let hub = TestHub::start().await;
     let (early, late) = (hub.browser(), hub.browser());
     let early = early.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
@@ -86,7 +86,7 @@ async fn a_code_is_worth_nothing_at_thirty_seconds() {
 }
 
 #[actix_web::test]
-async fn an_access_token_is_worth_nothing_at_sixty_seconds() {
+async fn an_access_token_expires_after_sixty_seconds() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
@@ -121,7 +121,7 @@ async fn the_login_cookie_outlives_the_login_by_a_minute() {
 }
 
 #[actix_web::test]
-async fn a_finished_login_is_known_for_a_minute_more() {
+async fn a_completed_login_is_answered_for_one_more_minute() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let choice = browser.authorize(&Authorize::by("bakery")).await;
@@ -142,7 +142,7 @@ async fn a_finished_login_is_known_for_a_minute_more() {
 }
 
 #[actix_web::test]
-async fn an_expired_login_is_known_for_a_minute_more() {
+async fn an_expired_login_is_answered_for_one_more_minute() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let address = browser.authorize(&Authorize::by("bakery")).await.url;

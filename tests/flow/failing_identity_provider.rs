@@ -130,7 +130,7 @@ fn way_back(away: Page<'_>) -> String {
 }
 
 #[actix_web::test]
-async fn one_that_hangs_takes_no_place_from_logins_through_another() {
+async fn a_hanging_identity_provider_takes_no_capacity_from_another() {
     let sick = Sick::default();
     sick.0.hangs.store(true, Ordering::SeqCst);
     let file = sick.start("limits = { calls = 3, queue = 0 }").await;
@@ -204,7 +204,7 @@ async fn one_that_hangs_takes_no_place_from_logins_through_another() {
 }
 
 #[actix_web::test]
-async fn one_that_fails_is_greyed_and_last_and_offered_again_after_a_pause() {
+async fn a_failing_identity_provider_is_greyed_and_last_and_offered_again_after_a_pause() {
     let sick = Sick::default();
     let file = sick.start("").await;
     let order = "choice.order = [\"sick\", \"amandier\", \"belvedere\", \"closed\"]";

@@ -63,7 +63,7 @@ async fn a_redirect_uri_withdrawn_mid_login_gets_a_page_and_never_a_redirect() {
 }
 
 #[actix_web::test]
-async fn a_code_and_a_token_of_a_withdrawn_redirect_uri_are_dead() {
+async fn a_code_and_a_token_of_a_withdrawn_redirect_uri_are_invalid() {
     let hub = TestHub::start().await;
     let first = hub.browser().authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let tokens = hub.tokens("bakery", &first).await;

@@ -91,7 +91,7 @@ async fn a_code_that_is_redeemed_at_every_hub_is_redeemed_once() {
 /// A primary that may not write alone: as one that is cut off from its replicas, or is being
 /// replaced.
 #[actix_web::test]
-async fn while_the_store_is_away_people_get_an_error_and_go_on_afterwards() {
+async fn while_the_store_is_unavailable_users_get_an_error_and_continue_afterwards() {
     let server = Server::start(&[]);
     let (hub, _) = TestHub::several(2, &on(&server)).await;
     let (browser, newcomer) = (hub.browser(), hub.browser());
@@ -126,7 +126,7 @@ async fn while_the_store_is_away_people_get_an_error_and_go_on_afterwards() {
 
 /// CVE-2020-15223: a revocation was confirmed although the store had failed.
 #[actix_web::test]
-async fn a_revocation_that_the_store_did_not_make_is_never_confirmed() {
+async fn a_revocation_that_the_store_did_not_apply_is_never_confirmed() {
     let server = Server::start(&[]);
     let (hub, _) = TestHub::several(2, &on(&server)).await;
     let browser = hub.browser();
@@ -146,7 +146,7 @@ async fn a_revocation_that_the_store_did_not_make_is_never_confirmed() {
 }
 
 #[actix_web::test]
-async fn a_waiting_login_takes_little_room_and_a_step_few_round_trips() {
+async fn the_calls_to_the_store_and_the_bytes_of_each_step_are_bounded() {
     let server = Server::start(&[]);
     let (hub, counted) = TestHub::several(2, &on(&server)).await;
     let largest = |kind: char| {
@@ -276,7 +276,7 @@ async fn a_block_set_at_one_hub_holds_at_all_of_them_and_outlives_them() {
 }
 
 #[actix_web::test]
-async fn while_the_store_is_away_blocks_hold_and_none_is_set_by_halves() {
+async fn while_the_store_is_unavailable_blocks_stay_in_force_and_none_is_set_partly() {
     let mut server = Server::start(&[]);
     let (hub, _) = TestHub::several(3, &on(&server)).await;
     assert_eq!(block(&hub, 0, "amandier").await.status, 201);
@@ -332,7 +332,7 @@ async fn a_callback_sent_to_every_hub_at_once_is_one_login_and_no_hub_reports_an
 /// A hub that died when it had stored the code, before it came to the session that the new one
 /// takes the place of.
 #[actix_web::test]
-async fn a_login_that_was_cut_short_at_its_last_write_leaves_no_former_session_alive() {
+async fn a_login_interrupted_at_its_last_write_leaves_no_former_session() {
     let server = Server::start(&[]);
     let (hub, _) = TestHub::several(2, &on(&server)).await;
     let browser = hub.browser();

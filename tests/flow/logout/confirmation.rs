@@ -56,7 +56,7 @@ async fn logout_csrf_by_a_cross_site_request_without_a_hint_asks_first() {
 
 // RP-Initiated Logout, 2: a user without a hint is asked, also where nothing is left to end.
 #[actix_web::test]
-async fn without_hint_address_and_session_it_asks_first_too() {
+async fn a_logout_without_hint_and_session_asks_first_too() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     // Without a cookie, and with one of a session that is over.
@@ -78,7 +78,7 @@ async fn without_hint_address_and_session_it_asks_first_too() {
 }
 
 #[actix_web::test]
-async fn a_question_of_one_session_does_not_end_the_next() {
+async fn a_logout_confirmation_of_one_session_does_not_end_the_next() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     sign_in(&browser, "bakery", "angela").await;

@@ -10,7 +10,7 @@ use super::hub::TestHub;
 use super::service::Authorize;
 
 #[actix_web::test]
-async fn what_the_page_shows_is_what_the_service_gets() {
+async fn the_service_provider_gets_what_the_consent_page_shows() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let choice = browser.authorize(&Authorize::by("bakery")).await;
@@ -71,7 +71,7 @@ async fn a_completed_login_keeps_no_actor() {
 }
 
 #[actix_web::test]
-async fn a_service_that_asks_less_shows_and_gets_less() {
+async fn a_service_provider_that_requests_less_shows_and_gets_less() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let request = Authorize::by("bakery").with("scope", "openid family_name");
@@ -171,7 +171,7 @@ async fn form_post_carries_the_answer_in_a_form() {
 }
 
 #[actix_web::test]
-async fn ui_locales_go_before_the_browsers_language() {
+async fn ui_locales_take_precedence_over_the_browsers_language() {
     let hub = TestHub::start().await;
     let request = Authorize::by("bakery");
     for (languages, ui_locales, spoken) in [

@@ -2,7 +2,7 @@
 
 use super::*;
 #[cfg(feature = "openid4vp")]
-use crate::wallet::scripted::Wallet;
+use crate::wallet::scripted_wallet::Wallet;
 
 #[actix_web::test]
 async fn each_login_ends_once_and_says_why() {
@@ -216,7 +216,7 @@ async fn a_percent_encoded_address_leads_nowhere() {
 }
 
 #[actix_web::test]
-async fn a_page_that_showed_another_person_is_recorded() {
+async fn a_consent_page_that_showed_another_user_is_recorded() {
     let hub = hub().await;
     let browser = hub.browser();
     let request = Authorize::by("clinic").with("prompt", "consent");

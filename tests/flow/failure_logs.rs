@@ -60,7 +60,7 @@ impl Log {
 }
 
 #[actix_web::test]
-async fn a_client_that_is_not_believed_is_one_line_with_its_id_and_the_reason() {
+async fn a_failed_client_authentication_is_one_line_with_the_client_id_and_the_reason() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let page = browser
@@ -126,7 +126,7 @@ async fn a_client_that_is_not_believed_is_one_line_with_its_id_and_the_reason() 
 }
 
 #[actix_web::test]
-async fn so_is_a_client_rejected_at_introspection_and_revocation() {
+async fn a_client_rejected_at_introspection_or_revocation_is_one_line_too() {
     let hub = super::introspection::hub().await;
     let log = Log::begin();
     for (path, client_id, code) in
