@@ -246,7 +246,7 @@ fn every_attack_of_rfc_9700_has_its_test_and_a_forged_page_is_found_out() {
         &[
             ["| 4.12 |", "| 4.11 |", "4.12 is not there once"],
             ["| A5 |", "| A6 |", "A5 is not there once"],
-            ["an_open_redirect_is", "no_open_redirect_is", "there is no test or file"],
+            ["no_endpoint_is_an_open", "every_endpoint_is_an_open", "there is no test or file"],
         ],
     );
 }
@@ -257,7 +257,7 @@ fn every_incident_of_others_has_its_test_and_a_forged_page_is_found_out() {
         incident_faults,
         &page("security/incidents.md"),
         &[
-            ["an_open_redirect_is", "no_open_redirect_is", "there is no test or file"],
+            ["no_endpoint_is_an_open", "every_endpoint_is_an_open", "there is no test or file"],
             ["::mix_of_loopback_ports_and_hosts_is_stopped", "", "names no test"],
             [" rows; it is not", "0 rows; it is not", "the page does not say"],
             ["| incident | product, year", "| thing | product, year", "the page does not say"],
@@ -271,7 +271,7 @@ fn every_resource_of_a_stranger_has_its_bound_and_a_forged_page_is_found_out() {
         |page| table_faults(page, "resource"),
         &page("limits.md"),
         &[
-            ["floods.rs::a_login_that_no_one", "floods.rs::a_login_that_one", "there is no test"],
+            ["floods.rs::a_login_whose_page", "floods.rs::a_login_with_a_page", "there is no test"],
             ["| resource | bound |", "| thing | bound |", "no table"],
         ],
     );
