@@ -98,7 +98,7 @@ test('the time of an error is in the person’s zone with script, in UTC without
     await begin(page);
     await provider(page).waitFor();
     await page.goto(`${new URL(page.url()).origin}/api/v2/nothing`);
-    assert.match(await page.locator('time').getAttribute('datetime'), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    assert.match(await page.locator('time').getAttribute('datetime'), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/);
     times.push(await page.locator('time').innerText());
     await context.close();
   }
