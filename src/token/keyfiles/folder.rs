@@ -60,12 +60,12 @@ pub enum KeyFileError {
     #[error("the new decryption key can't be used: {0}")]
     Trial(DecryptionTrialError),
     #[error(
-        "{error}; no key file was written, and nothing uses these new keys in the device: {}",
+        "{error}; the new keys were discarded, so remove them from the device: {}",
         list_with_removal(uris)
     )]
     Orphaned { error: Box<Self>, uris: Vec<DeviceKeyUri> },
     #[error(
-        "{error}; some of the new keys have a file that can't be removed; check that nothing uses them, and remove: {}",
+        "{error}; the new keys were discarded, but these files of them can't be removed, so remove them: {}",
         paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     )]
     NotRemoved { error: Box<Self>, paths: Vec<PathBuf> },
