@@ -1,8 +1,8 @@
 //! Makes every outgoing call of the hub safe (docs/design/upstream-verification.md).
 //!
 //! Responsible for the addresses that may be called, the limits of a call in time and size, the
-//! caching of fetched documents, and circuit breakers. Does not depend on what is requested, or
-//! from whom.
+//! caching of fetched documents, and circuit breakers. Does not depend on what is requested, or on
+//! the recipient.
 
 mod address_rules;
 pub mod ca_bundle;
