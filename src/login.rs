@@ -64,7 +64,7 @@ pub use verifying::Verifying;
 
 use crate::assurance::AcrCheck;
 use crate::env::{Entropy, Timestamp};
-use crate::ids::{ConnectorId, Secret};
+use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ClientType;
@@ -209,6 +209,16 @@ impl Login {
     #[must_use]
     pub fn new(context: LoginContext) -> Self {
         Self { context: Box::new(context), state: LoginState::Choosing(Choosing::default()) }
+    }
+
+    /// Parses the value of the record `hash`.
+    ///
+    /// # Errors
+    /// The value is not the JSON of a login.
+    pub fn from_record(hash: &InteractionHash, value: &[u8]) -> serde_json::Result<Self> {
+        let mut login: Self = serde_json::from_slice(value)?;
+        login.context.hash = hash.clone();
+        Ok(login)
     }
 
     /// Returns how the login ended: with a code, or with this error. `None` while it has not.

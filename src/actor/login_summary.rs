@@ -2,7 +2,7 @@
 //! the login.
 
 use crate::env::Timestamp;
-use crate::ids::{ClientId, ConnectorId, SupportId};
+use crate::ids::{ClientId, ConnectorId, InteractionHash, SupportId};
 use crate::login::{Completed, Login, LoginAnswer, LoginState};
 use crate::protocol::acr::AuthenticationRequirement;
 use crate::protocol::catalogue::ErrorCode;
@@ -74,12 +74,12 @@ impl LoginSummary {
 pub struct StoredLogin(Login);
 
 impl StoredLogin {
-    /// Parses a login's record.
+    /// Parses the record of the login `hash`.
     ///
     /// # Errors
     /// `Internal` if the record is not JSON of a login.
-    pub(super) fn parse(record: &Record) -> Result<Self, ErrorCode> {
-        serde_json::from_slice(&record.value).map(Self).map_err(|_| ErrorCode::Internal)
+    pub(super) fn parse(hash: &InteractionHash, record: &Record) -> Result<Self, ErrorCode> {
+        Login::from_record(hash, &record.value).map(Self).map_err(|_| ErrorCode::Internal)
     }
 
     /// Returns the summary of the login.

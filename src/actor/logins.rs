@@ -205,7 +205,8 @@ impl Logins {
     pub async fn peek(&self, hash: &InteractionHash) -> Result<Option<LoginSummary>, ErrorCode> {
         let found =
             self.services.store.load(&steps::login_key(hash), self.services.core.env.now()).await?;
-        Ok(found.as_ref().map(StoredLogin::parse).transpose()?.map(|login| login.summary()))
+        let login = found.map(|record| StoredLogin::parse(hash, &record)).transpose()?;
+        Ok(login.map(|login| login.summary()))
     }
 
     /// Loads several logins in one store call, in the order of `hashes`; `None` for one that is
@@ -219,7 +220,8 @@ impl Logins {
     ) -> Result<Vec<Option<StoredLogin>>, ErrorCode> {
         let keys: Vec<_> = hashes.iter().map(steps::login_key).collect();
         let found = self.services.store.load_many(&keys, self.services.core.env.now()).await?;
-        Ok(found.into_iter().map(|record| StoredLogin::parse(&record?).ok()).collect())
+        let records = hashes.iter().zip(found);
+        Ok(records.map(|(hash, record)| StoredLogin::parse(hash, &record?).ok()).collect())
     }
 
     async fn send_step(

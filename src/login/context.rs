@@ -11,6 +11,9 @@ use crate::protocol::trace_context::TraceContext;
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Serialize, Deserialize)]
 pub struct LoginContext {
+    /// Name of the login and of its record, which doesn't repeat it. Empty if the login was not
+    /// parsed by [`Login::from_record`](super::Login::from_record).
+    #[serde(skip, default = "empty_hash")]
     pub hash: InteractionHash,
     pub support_id: SupportId,
     pub request: AuthorizationRequest,
@@ -61,6 +64,10 @@ pub struct TimeBreakdown {
 }
 
 silent!(LoginContext);
+
+fn empty_hash() -> InteractionHash {
+    InteractionHash::new("")
+}
 
 impl LoginContext {
     /// Removes what only an unanswered request needs: its scopes and claims, the nonce, the

@@ -81,7 +81,7 @@ async fn load(
     let Some(LoadedRecord { record, was_unread: is_first }) = found else {
         return Ok(None);
     };
-    let login: Login = serde_json::from_slice(&record.value).map_err(|_| ErrorCode::Internal)?;
+    let login = Login::from_record(hash, &record.value).map_err(|_| ErrorCode::Internal)?;
     services.unauthenticated.update(hash, record.version, record.expires_at);
     if is_first {
         let ends = (unseen_expiry(&login.context), login.context.expires_at);

@@ -191,8 +191,7 @@ impl TwoLogins {
     fn begin_step(&mut self, node: usize, browser: usize, request: LoginRequest) {
         let key = login_key(COOKIES[browser]);
         let Some(record) = now_or_never(self.store.load(&key, self.now)).unwrap() else { return };
-        let login: Login = serde_json::from_slice(&record.value).unwrap();
-        assert_eq!(login.context.hash.as_str(), &*key.name, "the login of another browser");
+        let login = Login::from_record(&key.name.as_ref().into(), &record.value).unwrap();
         let step = self.decide(|inputs| on_request(login, request, inputs));
         self.apply_step(node, browser, step, record.version);
     }
