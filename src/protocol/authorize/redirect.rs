@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::is_default;
 use crate::ids::{ClientId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::Registration;
@@ -23,6 +24,7 @@ pub struct ProvenRedirect {
     /// Absent only if none was sent, or none that a response can carry.
     #[serde(default, with = "crate::ids::stored_secret")]
     state: Option<Secret<String>>,
+    #[serde(default, skip_serializing_if = "is_default")]
     mode: ResponseMode,
     issuer: String,
     /// The recipient of a signed response; absent in the other modes.
