@@ -31,11 +31,12 @@ struct Call {
 /// How often the pool looks whether its threads have ended.
 const END_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// The queue to the session threads, which end when it is closed.
+/// The queue to the session threads, which end when it is closed or dropped.
 pub struct SessionPool {
     /// `None` after [`Self::close`].
     calls: Mutex<Option<SyncSender<Call>>>,
-    threads: Vec<JoinHandle<()>>,
+    /// Empty after [`Self::close`].
+    threads: Mutex<Vec<JoinHandle<()>>>,
     queue_limit: Duration,
     /// Number of calls that have ended.
     ended: Arc<AtomicU64>,
@@ -62,7 +63,8 @@ impl SessionPool {
                 .map_err(Pkcs11ModuleError::Threads)
         };
         let threads = (0..sessions).map(start).collect::<Result<_, _>>()?;
-        Ok(Self { calls: Mutex::new(Some(calls)), threads, queue_limit, ended })
+        let (calls, threads) = (Mutex::new(Some(calls)), Mutex::new(threads));
+        Ok(Self { calls, threads, queue_limit, ended })
     }
 
     /// Returns the number of calls that have ended.
@@ -80,9 +82,15 @@ impl SessionPool {
     /// module that does not return is left after the limit. Blocks.
     pub(super) fn close(&self, limit: Duration) {
         drop(self.calls.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         let began = Instant::now();
-        while !self.threads.iter().all(JoinHandle::is_finished) && began.elapsed() < limit {
+        while !threads.iter().all(JoinHandle::is_finished) && began.elapsed() < limit {
             thread::sleep(END_POLL_INTERVAL);
+        }
+        for ended in threads.into_iter().filter(JoinHandle::is_finished) {
+            // The module may have destructors for each thread, which still run.
+            let _panicked = ended.join();
         }
     }
 
@@ -105,6 +113,13 @@ impl SessionPool {
                 Err(KeyDeviceError::Unavailable("its threads have ended".to_owned()))
             }
         }
+    }
+}
+
+impl Drop for SessionPool {
+    /// Closes the pool, for commands that end as soon as they no longer need the token.
+    fn drop(&mut self) {
+        self.close(self.queue_limit);
     }
 }
 
