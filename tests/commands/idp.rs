@@ -217,6 +217,20 @@ fn the_list_tells_which_identity_provider_fails() {
 }
 
 #[test]
+fn a_value_that_the_hub_drew_may_begin_with_a_hyphen() {
+    let folder = administered();
+    let person = ["--sub", "-GrL_3VcKZI", "--reason", "a test"];
+    for (command, arguments) in [
+        ("login", [&["list"], &person[..]].concat()),
+        ("person", [&["end-sessions"], &person[..]].concat()),
+        ("person", [&["revoke-grants", "--id", "-x7K"], &person[..]].concat()),
+    ] {
+        let (code, output) = run(command, &arguments, folder.path());
+        assert!(code == 3 && output.contains("fix: start it"), "{command}: {code} {output}");
+    }
+}
+
+#[test]
 fn errors_have_an_exit_code_and_a_fix() {
     let folder = administered();
     let put = |file: &str, content: &str| fs::write(folder.path().join(file), content).unwrap();

@@ -22,7 +22,7 @@ pub enum LoginCommand {
     /// List a person's recent logins. The audit log records who searched, and why.
     List {
         /// The person's sub, as the service provider knows it; - reads it from standard input.
-        #[arg(long)]
+        #[arg(long, allow_hyphen_values = true)]
         sub: String,
         /// Why: for example the number of the ticket.
         #[arg(long)]

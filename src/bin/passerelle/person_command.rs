@@ -35,7 +35,7 @@ pub enum PersonCommand {
         #[command(flatten)]
         person: NamedPersonOptions,
         /// Only this one of the list.
-        #[arg(long)]
+        #[arg(long, allow_hyphen_values = true)]
         id: Option<String>,
         #[command(flatten)]
         hub: HubOptions,
@@ -46,7 +46,7 @@ pub enum PersonCommand {
 #[derive(Args)]
 pub struct NamedPersonOptions {
     /// The person's sub, as the service provider knows it; - reads it from standard input.
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     sub: String,
     /// Why: for example the number of the ticket.
     #[arg(long)]
