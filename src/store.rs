@@ -16,6 +16,7 @@ use crate::env::Timestamp;
 mod by_kind;
 mod capacities;
 mod compact_name;
+pub(crate) mod compression;
 pub mod counters;
 pub(crate) mod encryption;
 mod encryption_rules;
@@ -120,6 +121,11 @@ impl RecordKind {
     /// Returns whether hubs read records of this kind continuously. Snapshots leave them out.
     const fn is_polled(self) -> bool {
         matches!(self, Self::Blocks | Self::Probes)
+    }
+
+    /// Returns whether records of this kind outlive the login that made them by far.
+    const fn is_long_lived(self) -> bool {
+        matches!(self, Self::Session | Self::RefreshGrant)
     }
 
     fn from_letter(letter: u8) -> Option<Self> {

@@ -27,3 +27,14 @@ pub enum InsertPairError {
     #[error("the second record: {0}")]
     Second(StoreError),
 }
+
+/// Error returned when a stored record can't be parsed.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecordFormatError {
+    /// The format is newer than this release.
+    #[error("a record is written in the format of a newer release")]
+    Newer,
+    /// The bytes are not a record.
+    #[error("a record is malformed")]
+    Corrupted,
+}

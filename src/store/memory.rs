@@ -153,7 +153,7 @@ impl Store for MemoryStore {
         let slot = CachedRecord {
             version: RecordVersion(1),
             state: RecordState::Live,
-            value: draft.value.into(),
+            value: cache.pack(draft.value),
             expires_at: draft.expires_at,
             unread_expiry,
             seconds_to_live,
@@ -182,9 +182,10 @@ impl Store for MemoryStore {
     }
 
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Option<Record>, StoreError> {
-        let slot = self.caches.get(key.kind).records.get(&CompactName::from(key));
+        let cache = self.caches.get(key.kind);
+        let slot = cache.records.get(&CompactName::from(key));
         let live = slot.filter(|slot| slot.state == RecordState::Live && !self.is_dead(slot, now));
-        Ok(live.map(CachedRecord::into_record))
+        live.map(|slot| cache.record(slot)).transpose()
     }
 
     async fn load_and_extend(
@@ -200,14 +201,15 @@ impl Store for MemoryStore {
             return Ok(None);
         };
         if !slot.is_unread() {
-            return Ok(Some(LoadedRecord { record: slot.into_record(), was_unread: false }));
+            let record = cache.record(slot)?;
+            return Ok(Some(LoadedRecord { record, was_unread: false }));
         }
         let _open = self.begin_write()?;
-        let mut loaded = None;
+        let mut extended = None;
         cache.compute(&name, |found| match found {
             Some(old) if old.state == RecordState::Live && !self.is_dead(&old, now) => {
                 let was_unread = old.is_unread();
-                loaded = Some(LoadedRecord { record: old.clone().into_record(), was_unread });
+                extended = Some((old.clone(), was_unread));
                 if !was_unread {
                     return Op::Nop;
                 }
@@ -220,7 +222,9 @@ impl Store for MemoryStore {
             }
             _ => Op::Nop,
         });
-        Ok(loaded)
+        extended
+            .map(|(slot, was_unread)| Ok(LoadedRecord { record: cache.record(slot)?, was_unread }))
+            .transpose()
     }
 
     async fn replace(
@@ -233,6 +237,7 @@ impl Store for MemoryStore {
     ) -> Result<ReplaceOutcome, StoreError> {
         let _open = self.begin_write()?;
         let cache = self.caches.get(key.kind);
+        let value = cache.pack(value);
         self.revocations.extend_latest_expiry(expires_at);
         let mut answer = ReplaceOutcome::Gone;
         cache.compute(&key.into(), |found| match found {
@@ -246,7 +251,7 @@ impl Store for MemoryStore {
                 cache.reserve_for_update(value.len());
                 Op::Put(CachedRecord {
                     version,
-                    value: value.into(),
+                    value,
                     expires_at,
                     unread_expiry: expires_at,
                     seconds_to_live: seconds_to_live(expires_at, now),
@@ -267,34 +272,35 @@ impl Store for MemoryStore {
     ) -> Result<TakeOutcome, StoreError> {
         let _open = self.begin_write()?;
         let cache = self.caches.get(key.kind);
-        let mut answer = TakeOutcome::Gone;
+        let mut taken = None;
         // One computation, not a load and a removal: a code must be redeemed at most once
         // (RFC 6749 §4.1.2). Not moka's `remove`, which also returns expired values.
-        cache.compute(&key.into(), |found| match found {
-            Some(old) if !self.is_dead(&old, now) => match old.state {
-                RecordState::Tombstone => {
-                    answer = TakeOutcome::AlreadyTaken(old.value);
-                    Op::Nop
-                }
-                RecordState::Live => {
-                    let tombstone = CachedRecord {
-                        state: RecordState::Tombstone,
-                        value: tombstone.into(),
-                        expires_at: tombstone_until,
-                        unread_expiry: tombstone_until,
-                        seconds_to_live: seconds_to_live(tombstone_until, now),
-                        // No revocation applies to a tombstone.
-                        families: Arc::default(),
-                        ..old.clone()
-                    };
-                    answer = TakeOutcome::Taken(old.into_record());
-                    cache.reserve_for_update(tombstone.value.len());
-                    Op::Put(tombstone)
-                }
-            },
-            _ => Op::Nop,
+        cache.compute(&key.into(), |found| {
+            let Some(old) = found.filter(|slot| !self.is_dead(slot, now)) else { return Op::Nop };
+            taken = Some(old.clone());
+            if old.state == RecordState::Tombstone {
+                return Op::Nop;
+            }
+            let value = cache.pack(tombstone);
+            cache.reserve_for_update(value.len());
+            Op::Put(CachedRecord {
+                state: RecordState::Tombstone,
+                value,
+                expires_at: tombstone_until,
+                unread_expiry: tombstone_until,
+                seconds_to_live: seconds_to_live(tombstone_until, now),
+                // No revocation applies to a tombstone.
+                families: Arc::default(),
+                ..old
+            })
         });
-        Ok(answer)
+        Ok(match taken {
+            None => TakeOutcome::Gone,
+            Some(slot) if slot.state == RecordState::Tombstone => {
+                TakeOutcome::AlreadyTaken(cache.unpack(slot.value)?)
+            }
+            Some(slot) => TakeOutcome::Taken(cache.record(slot)?),
+        })
     }
 
     async fn remove(&self, key: &RecordKey) -> Result<(), StoreError> {

@@ -13,7 +13,6 @@
 mod call_error;
 mod capacity;
 mod client;
-pub(crate) mod compression;
 mod connection_manager;
 mod counters;
 pub(crate) mod family_members;
@@ -39,12 +38,14 @@ use self::capacity::CapacityTracker;
 use self::client::RedisClient;
 use self::connection_manager::ConnectionManager;
 use self::insertion::JoinOutcome;
-use self::record::{FAMILY_HASH_BYTES, InsertionId, RecordFormatError, RecordHeader, StoredState};
+use self::record::{FAMILY_HASH_BYTES, InsertionId, RecordHeader, StoredState};
 use self::scripts::Scripts;
 use self::server_info::DeploymentInfo;
 use crate::digest;
 use crate::env::{Env, Timestamp};
+use crate::store::compression;
 use crate::store::encryption::{EncryptionError, StoreEncryptionKeys};
+use crate::store::error::RecordFormatError;
 use crate::store::{Capacities, Record, RecordKey, RecordKind, RecordVersion, StoreError};
 use crate::telemetry::Metrics;
 

@@ -13,8 +13,9 @@ use moka::sync::Cache;
 use crate::env::Timestamp;
 use crate::store::by_kind::ByKind;
 use crate::store::compact_name::CompactName;
+use crate::store::compression;
 use crate::store::revocations::AdmissionSeq;
-use crate::store::{Capacities, Record, RecordKind, RecordVersion, Usage};
+use crate::store::{Capacities, Record, RecordKind, RecordVersion, StoreError, Usage};
 
 /// Time that memory outlives its record, because the clocks of callers differ. Unread records get
 /// none.
@@ -33,6 +34,7 @@ pub enum RecordState {
 #[derive(Clone)]
 pub struct CachedRecord {
     pub version: RecordVersion,
+    /// As [`KindCache::pack`] returns it.
     pub value: Arc<[u8]>,
     pub expires_at: Timestamp,
     /// Earlier expiry until the record is loaded and extended, or replaced; then `expires_at`.
@@ -47,12 +49,6 @@ impl CachedRecord {
     /// Returns whether the record was neither loaded and extended, nor replaced.
     pub fn is_unread(&self) -> bool {
         self.unread_expiry < self.expires_at
-    }
-
-    /// Converts the cache entry to the record that callers see.
-    pub fn into_record(self) -> Record {
-        let Self { version, value, expires_at, .. } = self;
-        Record { version, value, expires_at, has_outdated_key: false }
     }
 }
 
@@ -145,6 +141,36 @@ impl KindCache {
             })
             .build();
         Self { kind, records, pool: Arc::clone(pool), used }
+    }
+
+    /// Returns a value as this cache keeps it: compressed if its records live long.
+    pub fn pack(&self, value: impl AsRef<[u8]> + Into<Arc<[u8]>>) -> Arc<[u8]> {
+        if self.kind.is_long_lived() {
+            compression::compress(value.as_ref()).into()
+        } else {
+            value.into()
+        }
+    }
+
+    /// Returns a value as callers see it.
+    ///
+    /// # Errors
+    /// `Unavailable` if [`Self::pack`] did not make it.
+    pub fn unpack(&self, packed: Arc<[u8]>) -> Result<Arc<[u8]>, StoreError> {
+        if !self.kind.is_long_lived() {
+            return Ok(packed);
+        }
+        let value = compression::decompress(&packed);
+        value.map(Arc::from).map_err(|error| StoreError::Unavailable(error.to_string()))
+    }
+
+    /// Returns a cached record as callers see it.
+    ///
+    /// # Errors
+    /// As [`Self::unpack`].
+    pub fn record(&self, cached: CachedRecord) -> Result<Record, StoreError> {
+        let CachedRecord { version, value, expires_at, .. } = cached;
+        Ok(Record { version, value: self.unpack(value)?, expires_at, has_outdated_key: false })
     }
 
     /// Runs `decide` on the entry `name`, atomically with respect to other computations on it.

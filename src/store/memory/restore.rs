@@ -30,13 +30,15 @@ impl MemoryStore {
             // Recent writes may still be invisible to iteration.
             cache.records.run_pending_tasks();
             let live = cache.records.iter().filter(move |(_, slot)| !self.is_dead(slot, now));
-            live.map(|(name, slot)| SnapshotEntry::Record {
-                key: RecordKey { kind: cache.kind, name: name.to_text().into() },
-                state: slot.state,
-                version: slot.version,
-                value: slot.value,
-                expires_at: slot.expires_at,
-                families: slot.families.iter().map(family_from).collect(),
+            live.filter_map(|(name, slot)| {
+                Some(SnapshotEntry::Record {
+                    key: RecordKey { kind: cache.kind, name: name.to_text().into() },
+                    state: slot.state,
+                    version: slot.version,
+                    value: cache.unpack(slot.value).ok()?,
+                    expires_at: slot.expires_at,
+                    families: slot.families.iter().map(family_from).collect(),
+                })
             })
         });
         revoked.chain(records)
@@ -63,6 +65,7 @@ impl MemoryStore {
                     };
                     let Some(admission_seq) = admission_seq else { continue };
                     let cache = self.caches.get(key.kind);
+                    let value = cache.pack(value);
                     if protects_from_replay(key.kind, state) {
                         cache.reserve_for_update(value.len());
                     } else if !cache.try_reserve(value.len()) {

@@ -87,3 +87,23 @@ async fn capacity_is_freed_when_moka_expired_the_record_first() {
     store.insert(key, draft, Timestamp::from_seconds(1)).await.unwrap();
     assert_eq!(store.count(RecordKind::Login), 1);
 }
+
+#[tokio::test]
+async fn a_long_lived_record_is_compressed_in_memory_and_returned_unchanged() {
+    let store: Arc<dyn Store> = memory(store_conformance::AMPLE_CAPACITIES).await;
+    let (key, at) = (store_conformance::key(RecordKind::Session, "a"), store_conformance::at);
+    let (first, second, tombstone) = ("1".repeat(1000), "2".repeat(1000), "3".repeat(1000));
+    let draft = store_conformance::new_record(&first, at(100));
+    let version = store.insert(key.clone(), draft, at(0)).await.unwrap();
+    assert!(store.usage(RecordKind::Session).bytes < 100);
+    assert_eq!(*store.load(&key, at(1)).await.unwrap().unwrap().value, *first.as_bytes());
+    store.replace(&key, version, second.clone().into(), at(100), at(2)).await.unwrap();
+    let extended = store.load_and_extend(&key, at(3)).await.unwrap().unwrap();
+    assert_eq!(*extended.record.value, *second.as_bytes());
+    let take = || store.take(&key, tombstone.clone().into(), at(100), at(4));
+    let TakeOutcome::Taken(taken) = take().await.unwrap() else { panic!("not taken") };
+    assert_eq!(*taken.value, *second.as_bytes());
+    let TakeOutcome::AlreadyTaken(value) = take().await.unwrap() else { panic!("taken twice") };
+    assert_eq!(*value, *tombstone.as_bytes());
+    assert!(store.usage(RecordKind::Session).bytes < 100);
+}

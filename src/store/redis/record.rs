@@ -16,10 +16,11 @@
 //! previous format, and write it until every node reads the new one. Values are JSON objects: a
 //! field unknown to an older release is ignored, and a missing one takes its default. A positional
 //! encoding (postcard, bincode) would have to be versioned field by field, and is no smaller than
-//! JSON deflated with a dictionary ([`super::compression`]).
+//! JSON compressed with a dictionary ([`crate::store::compression`]).
 
 use crate::env::Timestamp;
 use crate::store::RecordVersion;
+use crate::store::error::RecordFormatError;
 
 /// Format that this release writes.
 pub const FORMAT: u8 = 1;
@@ -60,17 +61,6 @@ pub struct RecordHeader {
     pub version: RecordVersion,
     pub expires_at: Timestamp,
     pub insertion_id: InsertionId,
-}
-
-/// Error returned when a stored record can't be parsed.
-#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RecordFormatError {
-    /// The format is newer than this release.
-    #[error("a record is written in the format of a newer release")]
-    Newer,
-    /// The bytes are not record.
-    #[error("a record is malformed")]
-    Corrupted,
 }
 
 /// Encodes the authenticated part of a header.

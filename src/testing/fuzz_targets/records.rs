@@ -14,7 +14,7 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
     #[cfg(feature = "redis")]
     target(
         "redis_record",
-        &["store/redis/record.rs", "store/redis/compression.rs", "store/redis/family_members.rs"],
+        &["store/redis/record.rs", "store/compression.rs", "store/redis/family_members.rs"],
         redis_record,
     ),
     target("stored_login", &["login.rs", "login/context.rs"], stored_login),
@@ -28,7 +28,7 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
 
 #[cfg(feature = "redis")]
 fn redis_record() -> FuzzFunction {
-    use crate::store::redis::compression::{compress, decompress};
+    use crate::store::compression::{compress, decompress};
     use crate::store::redis::family_members::FamilyMember;
     use crate::store::redis::record::{RecordHeader, encrypted_value};
 

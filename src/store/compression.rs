@@ -1,7 +1,7 @@
-//! Compresses values before encryption: LZ4 with a preset dictionary.
+//! Compresses the values of records: LZ4 with a preset dictionary.
 //!
 //! Records are short and alike, and most of their bytes are names and defaults: the dictionary cuts
-//! a waiting login to three eighths. The compressed length leaks nothing: no attacker can choose a part
+//! a waiting login to three eighths. In the shared store this happens before the encryption. The compressed length leaks nothing: no attacker can choose a part
 //! of another user's record and observe its length (unlike CRIME).
 
 use std::cell::RefCell;
@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use flate2::{Decompress, FlushDecompress, Status};
 use lz4_flex::block;
 
-use super::record::RecordFormatError;
+use super::error::RecordFormatError;
 
 /// Preset dictionary; the most frequent strings stand last. It is part of the format: a new one
 /// gets a new number, and this one stays as long as records compressed with it live.
