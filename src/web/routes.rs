@@ -41,7 +41,7 @@ pub struct Endpoint {
 #[must_use]
 pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
     let mut endpoints: Vec<Endpoint> =
-        [client_endpoints(), logins(), wallets(), logouts(), documents()]
+        [logins(), client_endpoints(), wallets(), logouts(), documents()]
             .into_iter()
             .flatten()
             .collect();
@@ -130,13 +130,13 @@ fn logins() -> Vec<Endpoint> {
             step,
             vec![get(login::show_consent), post(login::answer_consent)],
         ),
-        at(
-            "/api/v2/interaction/{hash}/not-me",
-            "POST",
-            step,
-            vec![post(wrong_user::report_wrong_user)],
-        ),
         at("/api/v2/interaction/{hash}/provider", "POST", step, vec![post(login::choose_provider)]),
+        at(
+            "/api/v2/callback/{connector}",
+            "GET",
+            Some(EventKind::CallbackRefused),
+            vec![get(login::handle_callback)],
+        ),
         at(
             "/api/v2/interaction/{hash}/email",
             "POST",
@@ -144,10 +144,10 @@ fn logins() -> Vec<Endpoint> {
             vec![post(email_discovery::find_by_email)],
         ),
         at(
-            "/api/v2/callback/{connector}",
-            "GET",
-            Some(EventKind::CallbackRefused),
-            vec![get(login::handle_callback)],
+            "/api/v2/interaction/{hash}/not-me",
+            "POST",
+            step,
+            vec![post(wrong_user::report_wrong_user)],
         ),
         at(
             "/api/v2/interaction/{hash}/forget",
