@@ -185,7 +185,7 @@ impl Store for MemoryStore {
         let cache = self.caches.get(key.kind);
         let slot = cache.records.get(&CompactName::from(key));
         let live = slot.filter(|slot| slot.state == RecordState::Live && !self.is_dead(slot, now));
-        live.map(|slot| cache.record(slot)).transpose()
+        live.map(|slot| cache.unpack_record(slot)).transpose()
     }
 
     async fn load_and_extend(
@@ -201,7 +201,7 @@ impl Store for MemoryStore {
             return Ok(None);
         };
         if !slot.is_unread() {
-            let record = cache.record(slot)?;
+            let record = cache.unpack_record(slot)?;
             return Ok(Some(LoadedRecord { record, was_unread: false }));
         }
         let _open = self.begin_write()?;
@@ -223,7 +223,9 @@ impl Store for MemoryStore {
             _ => Op::Nop,
         });
         extended
-            .map(|(slot, was_unread)| Ok(LoadedRecord { record: cache.record(slot)?, was_unread }))
+            .map(|(slot, was_unread)| {
+                Ok(LoadedRecord { record: cache.unpack_record(slot)?, was_unread })
+            })
             .transpose()
     }
 
@@ -299,7 +301,7 @@ impl Store for MemoryStore {
             Some(slot) if slot.state == RecordState::Tombstone => {
                 TakeOutcome::AlreadyTaken(cache.unpack(slot.value)?)
             }
-            Some(slot) => TakeOutcome::Taken(cache.record(slot)?),
+            Some(slot) => TakeOutcome::Taken(cache.unpack_record(slot)?),
         })
     }
 

@@ -168,7 +168,7 @@ impl KindCache {
     ///
     /// # Errors
     /// As [`Self::unpack`].
-    pub fn record(&self, cached: CachedRecord) -> Result<Record, StoreError> {
+    pub fn unpack_record(&self, cached: CachedRecord) -> Result<Record, StoreError> {
         let CachedRecord { version, value, expires_at, .. } = cached;
         Ok(Record { version, value: self.unpack(value)?, expires_at, has_outdated_key: false })
     }
