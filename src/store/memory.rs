@@ -274,12 +274,12 @@ impl Store for MemoryStore {
     ) -> Result<TakeOutcome, StoreError> {
         let _open = self.begin_write()?;
         let cache = self.caches.get(key.kind);
-        let mut taken = None;
+        let mut present = None;
         // One computation, not a load and a removal: a code must be redeemed at most once
         // (RFC 6749 §4.1.2). Not moka's `remove`, which also returns expired values.
         cache.compute(&key.into(), |found| {
             let Some(old) = found.filter(|slot| !self.is_dead(slot, now)) else { return Op::Nop };
-            taken = Some(old.clone());
+            present = Some(old.clone());
             if old.state == RecordState::Tombstone {
                 return Op::Nop;
             }
@@ -296,7 +296,7 @@ impl Store for MemoryStore {
                 ..old
             })
         });
-        Ok(match taken {
+        Ok(match present {
             None => TakeOutcome::Gone,
             Some(slot) if slot.state == RecordState::Tombstone => {
                 TakeOutcome::AlreadyTaken(cache.unpack(slot.value)?)

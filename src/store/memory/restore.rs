@@ -31,11 +31,14 @@ impl MemoryStore {
             cache.records.run_pending_tasks();
             let live = cache.records.iter().filter(move |(_, slot)| !self.is_dead(slot, now));
             live.filter_map(|(name, slot)| {
+                let value = cache.unpack(slot.value).inspect_err(
+                    |error| tracing::error!(kind = ?cache.kind, %error, "record is missing in the snapshot"),
+                );
                 Some(SnapshotEntry::Record {
                     key: RecordKey { kind: cache.kind, name: name.to_text().into() },
                     state: slot.state,
                     version: slot.version,
-                    value: cache.unpack(slot.value).ok()?,
+                    value: value.ok()?,
                     expires_at: slot.expires_at,
                     families: slot.families.iter().map(family_from).collect(),
                 })
