@@ -346,18 +346,14 @@ fn extract_at<T: DeserializeOwned>(
     file: &Figment,
     table: &[&str],
 ) -> Result<T, Box<figment::Error>> {
-    if table.is_empty() {
-        return file.extract().map_err(Box::new);
+    let values = file.find_value(&table.join("."))?;
+    if !matches!(values, Value::Dict(..)) {
+        let error = Fault::InvalidType(values.to_actual(), "a table".into());
+        return Err(Box::new(error.into()));
     }
-    match file.find_value(&table.join("."))? {
-        Value::Dict(_, values) => {
-            Figment::new().merge(DictProvider(&values)).extract().map_err(Box::new)
-        }
-        other => {
-            let error = Fault::InvalidType(other.to_actual(), "a table".into());
-            Err(Box::new(error.into()))
-        }
-    }
+    // `Figment::extract` deserializes by a type that compiles each struct six times, for paths and tags
+    // that no file has.
+    T::deserialize(&values).map_err(Box::new)
 }
 
 /// Reads a file of `folder`. Rejects a link out of the folder.
