@@ -25,7 +25,7 @@ use moka::ops::compute::Op;
 use crate::env::Timestamp;
 use crate::store::by_kind::ByKind;
 use crate::store::compact_name::CompactName;
-use crate::store::revocations::Revocations;
+use crate::store::revocations::{Membership, Revocations};
 use crate::store::{
     Capacities, Family, LoadedRecord, NewRecord, Record, RecordKey, RecordKind, RecordVersion,
     ReplaceOutcome, Store, StoreError, StoreScope, TakeOutcome, Usage,
@@ -110,15 +110,8 @@ impl MemoryStore {
     }
 
     fn is_revoked(&self, slot: &CachedRecord) -> bool {
-        self.revocations.is_revoked(&slot.families, slot.admission_seq)
+        self.revocations.is_revoked(&slot.membership)
     }
-}
-
-fn compact_families(families: &[Family]) -> Arc<[CompactName]> {
-    if families.is_empty() {
-        return Arc::default(); // without an allocation
-    }
-    families.iter().map(CompactName::from).collect()
 }
 
 impl fmt::Debug for MemoryStore {
@@ -139,9 +132,10 @@ impl Store for MemoryStore {
     ) -> Result<RecordVersion, StoreError> {
         let _open = self.begin_write()?;
         let (cache, name) = (self.caches.get(key.kind), CompactName::from(&key));
-        let families = compact_families(&draft.families);
-        let admission_seq =
-            self.revocations.admit(&families, draft.expires_at, now).ok_or(StoreError::Revoked)?;
+        let membership = self
+            .revocations
+            .admit(&draft.families, draft.expires_at, now)
+            .ok_or(StoreError::Revoked)?;
         let unread_expiry = draft.earliest_expiry();
         let seconds_to_live = if unread_expiry < draft.expires_at {
             // No grace: memory counts against the login capacity, and a flood's logins end this
@@ -157,8 +151,7 @@ impl Store for MemoryStore {
             expires_at: draft.expires_at,
             unread_expiry,
             seconds_to_live,
-            families,
-            admission_seq,
+            membership,
         };
         let attempt = || {
             let mut answer = Ok(RecordVersion(1));
@@ -292,7 +285,7 @@ impl Store for MemoryStore {
                 unread_expiry: tombstone_until,
                 seconds_to_live: seconds_to_live(tombstone_until, now),
                 // No revocation applies to a tombstone.
-                families: Arc::default(),
+                membership: Membership::default(),
                 ..old
             })
         });

@@ -6,18 +6,36 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::env::Timestamp;
+use crate::store::Family;
 use crate::store::compact_name::CompactName;
 
 /// Number of revocations above which expired ones are pruned. After pruning, the next threshold is
 /// twice the number that remained.
 const MIN_REVOCATIONS_TO_PRUNE: usize = 1024;
 
-/// Position of a record in the order of admissions and revocations.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct AdmissionSeq(u64);
+/// Position in the order of admissions and revocations.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct SequenceNumber(u64);
+
+/// The families of a record, if it has any. Eight bytes, because there can be a million waiting
+/// logins, which have none.
+#[derive(Clone, Default)]
+pub struct Membership(Option<Arc<JoinedFamilies>>);
+
+struct JoinedFamilies {
+    families: Box<[CompactName]>,
+    admitted_at: SequenceNumber,
+}
+
+impl Membership {
+    /// Returns the families, without an order.
+    pub fn families(&self) -> &[CompactName] {
+        self.0.as_ref().map_or(&[], |joined| &joined.families)
+    }
+}
 
 /// Revoked families, and the order of admissions and revocations.
 #[derive(Default)]
@@ -35,7 +53,7 @@ struct RevocationTable {
 }
 
 struct Revocation {
-    seq: AdmissionSeq,
+    revoked_at: SequenceNumber,
     /// Until then the family admits no record.
     until: Timestamp,
     /// Latest expiry of any record that this revocation applies to.
@@ -43,25 +61,27 @@ struct Revocation {
 }
 
 impl Revocations {
-    /// Returns the position of a record that joins these families now, or `None` if one is revoked.
+    /// Lets a record join families now. Returns `None` if one of them is revoked.
     pub fn admit(
         &self,
-        families: &[CompactName],
+        families: &[Family],
         expires_at: Timestamp,
         now: Timestamp,
-    ) -> Option<AdmissionSeq> {
+    ) -> Option<Membership> {
         if families.is_empty() {
-            return Some(AdmissionSeq::default());
+            return Some(Membership::default());
         }
         // Drawn first: a revocation between here and the insertion of the record still applies to
         // it.
-        let born = self.draw_seq();
+        let admitted_at = self.draw_sequence_number();
         self.extend_latest_expiry(expires_at);
-        let ledger = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        let closed = |family: &CompactName| {
-            ledger.revocations.get(family).is_some_and(|mark| now < mark.until)
+        let families: Box<[_]> = families.iter().map(CompactName::from).collect();
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        let is_closed = |family: &CompactName| {
+            table.revocations.get(family).is_some_and(|revocation| now < revocation.until)
         };
-        (!families.iter().any(closed)).then_some(born)
+        let admitted = !families.iter().any(is_closed);
+        admitted.then(|| Membership(Some(Arc::new(JoinedFamilies { families, admitted_at }))))
     }
 
     /// Records that some record may live until `expires_at`.
@@ -69,52 +89,51 @@ impl Revocations {
         self.latest_expiry.fetch_max(expires_at.millis(), Ordering::SeqCst);
     }
 
-    /// Returns whether one of the families was revoked after that position.
-    pub fn is_revoked(&self, families: &[CompactName], born: AdmissionSeq) -> bool {
-        if families.is_empty() {
-            return false;
-        }
-        let ledger = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        families
-            .iter()
-            .any(|family| ledger.revocations.get(family).is_some_and(|mark| born < mark.seq))
+    /// Returns whether one of the families was revoked after the record joined it.
+    pub fn is_revoked(&self, membership: &Membership) -> bool {
+        let Some(joined) = &membership.0 else { return false };
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        joined.families.iter().any(|family| {
+            let revocation = table.revocations.get(family);
+            revocation.is_some_and(|revocation| joined.admitted_at < revocation.revoked_at)
+        })
     }
 
     /// Revokes a family; it admits no record until `until`.
     pub fn revoke(&self, family: CompactName, until: Timestamp, now: Timestamp) {
-        let mut ledger = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        let remember_until =
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let keep_until =
             until.max(Timestamp::from_millis(self.latest_expiry.load(Ordering::SeqCst)));
-        let mark = Revocation { seq: self.draw_seq(), until, keep_until: remember_until };
-        let mark = match ledger.revocations.remove(&family) {
+        let revoked_at = self.draw_sequence_number();
+        let revocation = match table.revocations.remove(&family) {
             Some(old) => Revocation {
+                revoked_at,
                 until: old.until.max(until),
-                keep_until: old.keep_until.max(remember_until),
-                ..mark
+                keep_until: old.keep_until.max(keep_until),
             },
-            None => mark,
+            None => Revocation { revoked_at, until, keep_until },
         };
-        ledger.revocations.insert(family, mark);
-        ledger.prune(now);
+        table.revocations.insert(family, revocation);
+        table.prune(now);
     }
 
     /// Returns the families that admit no record at `now`, and until when. A snapshot needs no
     /// positions: it does not contain the revoked records.
     pub fn closed_families(&self, now: Timestamp) -> Vec<(CompactName, Timestamp)> {
-        let ledger = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        let closed = ledger.revocations.iter().filter(|(_, mark)| now < mark.until);
-        closed.map(|(family, mark)| (family.clone(), mark.until)).collect()
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        let closed = table.revocations.iter().filter(|(_, revocation)| now < revocation.until);
+        closed.map(|(family, revocation)| (family.clone(), revocation.until)).collect()
     }
 
-    fn draw_seq(&self) -> AdmissionSeq {
-        AdmissionSeq(self.next_seq.fetch_add(1, Ordering::SeqCst))
+    fn draw_sequence_number(&self) -> SequenceNumber {
+        SequenceNumber(self.next_seq.fetch_add(1, Ordering::SeqCst))
     }
 }
 
 impl RevocationTable {
     fn prune(&mut self, now: Timestamp) {
         if self.revocations.len() > self.prune_above.max(MIN_REVOCATIONS_TO_PRUNE) {
-            self.revocations.retain(|_, mark| now < mark.keep_until);
+            self.revocations.retain(|_, revocation| now < revocation.keep_until);
             self.prune_above = self.revocations.len().saturating_mul(2);
         }
     }
@@ -131,15 +150,15 @@ mod tests {
     #[test]
     fn old_revocations_are_forgotten_and_young_ones_are_not() {
         let revocations = Revocations::default();
-        let family = |n: u64| CompactName::from(n.to_string().as_str());
+        let family = |n: u64| Family(n.to_string().into());
         let record = revocations.admit(&[family(0)], at(500), at(1)).unwrap();
         for n in 0..=1024 {
-            revocations.revoke(family(n), at(10), at(1));
+            revocations.revoke((&family(n)).into(), at(10), at(1));
         }
-        revocations.revoke(family(0), at(10), at(499));
-        assert!(revocations.is_revoked(&[family(0)], record), "its record lives until 500");
+        revocations.revoke((&family(0)).into(), at(10), at(499));
+        assert!(revocations.is_revoked(&record), "its record lives until 500");
         for n in 2000..=4100 {
-            revocations.revoke(family(n), at(10), at(500));
+            revocations.revoke((&family(n)).into(), at(10), at(500));
         }
         assert!(revocations.table.read().unwrap().revocations.len() < 1100);
     }

@@ -14,7 +14,7 @@ use crate::env::Timestamp;
 use crate::store::by_kind::ByKind;
 use crate::store::compact_name::CompactName;
 use crate::store::compression;
-use crate::store::revocations::AdmissionSeq;
+use crate::store::revocations::Membership;
 use crate::store::{Capacities, Record, RecordKind, RecordVersion, StoreError, Usage};
 
 /// Time that memory outlives its record, because the clocks of callers differ. Unread records get
@@ -40,8 +40,7 @@ pub struct CachedRecord {
     /// Earlier expiry until the record is loaded and extended, or replaced; then `expires_at`.
     pub unread_expiry: Timestamp,
     pub seconds_to_live: u32,
-    pub families: Arc<[CompactName]>,
-    pub admission_seq: AdmissionSeq,
+    pub membership: Membership,
     pub state: RecordState,
 }
 

@@ -1,11 +1,11 @@
 //! Lists the contents of the store for a snapshot, and restores them into a new store.
 
+use super::MemoryStore;
 use super::kind_cache::{CachedRecord, RecordState, seconds_to_live};
 use super::snapshot::SnapshotEntry;
-use super::{MemoryStore, compact_families};
 use crate::env::Timestamp;
 use crate::store::compact_name::CompactName;
-use crate::store::revocations::AdmissionSeq;
+use crate::store::revocations::Membership;
 use crate::store::{Family, RecordKey, RecordKind};
 
 /// Numbers of records that a restore kept and dropped.
@@ -40,7 +40,7 @@ impl MemoryStore {
                     version: slot.version,
                     value: value.ok()?,
                     expires_at: slot.expires_at,
-                    families: slot.families.iter().map(family_from).collect(),
+                    families: slot.membership.families().iter().map(family_from).collect(),
                 })
             })
         });
@@ -60,13 +60,12 @@ impl MemoryStore {
                     restored.expired += 1;
                 }
                 SnapshotEntry::Record { key, state, version, value, expires_at, families } => {
-                    let families = compact_families(&families);
-                    let admission_seq = match state {
+                    let membership = match state {
                         // A revoked family admits nothing, whatever the snapshot says.
                         RecordState::Live => self.revocations.admit(&families, expires_at, now),
-                        RecordState::Tombstone => Some(AdmissionSeq::default()),
+                        RecordState::Tombstone => Some(Membership::default()),
                     };
-                    let Some(admission_seq) = admission_seq else { continue };
+                    let Some(membership) = membership else { continue };
                     let cache = self.caches.get(key.kind);
                     let value = cache.pack(value);
                     if protects_from_replay(key.kind, state) {
@@ -81,8 +80,7 @@ impl MemoryStore {
                         expires_at,
                         unread_expiry: expires_at,
                         seconds_to_live: seconds_to_live(expires_at, now),
-                        families,
-                        admission_seq,
+                        membership,
                         state,
                     };
                     cache.records.insert((&key).into(), slot);

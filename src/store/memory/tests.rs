@@ -3,7 +3,7 @@
 mod restarting;
 mod snapshot;
 use super::*;
-use crate::store::revocations::AdmissionSeq;
+use crate::store::revocations::Membership;
 use crate::testing::store_conformance::{self, conformance};
 
 async fn memory(capacities: Capacities) -> Arc<dyn Store> {
@@ -74,8 +74,7 @@ async fn capacity_is_freed_when_moka_expired_the_record_first() {
         expires_at: Timestamp::from_seconds(9),
         unread_expiry: Timestamp::from_seconds(9),
         seconds_to_live: 0,
-        families: Arc::default(),
-        admission_seq: AdmissionSeq::default(),
+        membership: Membership::default(),
     };
     assert!(cache.try_reserve(0));
     let key = RecordKey { kind: RecordKind::Login, name: "a".into() };
