@@ -351,8 +351,8 @@ fn extract_at<T: DeserializeOwned>(
         let error = Fault::InvalidType(values.to_actual(), "a table".into());
         return Err(Box::new(error.into()));
     }
-    // `Figment::extract` deserializes by a type that compiles each struct six times, for paths and tags
-    // that no file has.
+    // Not `Figment::extract`: it supports figment's own types (`RelativePathBuf`, `Tagged`), and for these
+    // each structure is compiled six times.
     T::deserialize(&values).map_err(Box::new)
 }
 
