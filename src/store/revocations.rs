@@ -31,7 +31,7 @@ struct JoinedFamilies {
 }
 
 impl Membership {
-    /// Returns the families, without an order.
+    /// Returns the families.
     pub fn families(&self) -> &[CompactName] {
         self.0.as_ref().map_or(&[], |joined| &joined.families)
     }

@@ -341,7 +341,7 @@ impl SourceFile {
     }
 }
 
-/// Extracts the table at a path. Paths in errors are relative to the table.
+/// Deserializes the table at a path. Paths in errors are relative to the table.
 fn extract_at<T: DeserializeOwned>(
     file: &Figment,
     table: &[&str],
@@ -351,8 +351,8 @@ fn extract_at<T: DeserializeOwned>(
         let error = Fault::InvalidType(values.to_actual(), "a table".into());
         return Err(Box::new(error.into()));
     }
-    // Not `Figment::extract`: it supports figment's own types (`RelativePathBuf`, `Tagged`), and for these
-    // each structure is compiled six times.
+    // Not `Figment::extract`: to support types of figment that the hub doesn't use, it makes the compiler
+    // generate the code of each structure six times.
     T::deserialize(&values).map_err(Box::new)
 }
 
