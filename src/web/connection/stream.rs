@@ -35,6 +35,8 @@ pub(super) struct GuardedStream {
     /// Deadline for the peer to read what is written; set while it does not.
     write_until: Option<Instant>,
     linger: Option<Linger>,
+    /// A response is not yet sent completely.
+    is_writing: bool,
     rejections: Arc<RejectionCounter>,
 }
 
@@ -65,6 +67,7 @@ impl GuardedStream {
             alarm,
             write_until: None,
             linger: None,
+            is_writing: false,
             rejections,
         }
     }
@@ -280,9 +283,8 @@ impl AsyncRead for GuardedStream {
             ExchangePhase::Closing => Poll::Ready(Ok(())),
             ExchangePhase::Decoding { .. } | ExchangePhase::Answering => stream.poll_deferred(cx),
             // No further request is served to a peer that does not read its response.
-            ExchangePhase::Idle(_) | ExchangePhase::Head { .. } if stream.write_until.is_some() => {
-                stream.exchange.defer_read();
-                stream.poll_wait(cx)
+            ExchangePhase::Idle(_) | ExchangePhase::Head { .. } if stream.is_writing => {
+                stream.poll_deferred(cx)
             }
             ExchangePhase::Idle(_) | ExchangePhase::Head { .. } => stream.poll_head(cx, buf),
         }
@@ -296,10 +298,19 @@ impl AsyncWrite for GuardedStream {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let stream = self.get_mut();
+        if !std::mem::replace(&mut stream.is_writing, true) {
+            // Waits for the other tasks that are ready: then the responses of all are sent one
+            // after the other, while the processor has the code for it in its caches.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         match Pin::new(&mut stream.socket).poll_write(cx, bytes) {
             Poll::Ready(Ok(written)) => {
-                if written == bytes.len() && stream.write_until.take().is_some() {
-                    stream.permit.slot.set_write_blocked(false);
+                if written == bytes.len() {
+                    stream.is_writing = false;
+                    if stream.write_until.take().is_some() {
+                        stream.permit.slot.set_write_blocked(false);
+                    }
                     stream.exchange.resume_deferred_read();
                 }
                 Poll::Ready(Ok(written))

@@ -255,6 +255,19 @@ async fn an_unread_chunked_body_closes_the_connection_after_the_response() {
 }
 
 #[actix_web::test]
+async fn an_invalid_pipelined_head_is_answered_after_the_request_before_it() {
+    let server = TestServer::start(long_timeouts(), 100);
+    let mut stream = server.connect().await;
+    let long_name = "a".repeat(70_000);
+    stream.write_all(format!("{GET}GET / HTTP/1.1\r\n{long_name}").as_bytes()).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let answers = read_rest(&mut stream).await;
+    let positions = ["HTTP/1.1 200 ", "HTTP/1.1 431 "].map(|status| answers.find(status));
+    assert!(matches!(positions, [Some(0), Some(PAGE..)]), "{positions:?}");
+    server.handle.stop(false).await;
+}
+
+#[actix_web::test]
 async fn reading_continues_after_the_response_to_an_oversized_head_so_that_no_reset_discards_it() {
     let server = TestServer::start(ConnectionTimeouts { linger: LONG, ..long_timeouts() }, 100);
     let mut stream = server.connect().await;
