@@ -298,7 +298,11 @@ impl AsyncWrite for GuardedStream {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let stream = self.get_mut();
-        if !std::mem::replace(&mut stream.is_writing, true) {
+        let begins = !std::mem::replace(&mut stream.is_writing, true);
+        // In no other phase: actix-http loses the error of a request that it rejects if it has to
+        // wait for the write.
+        let is_answered = matches!(stream.exchange.phase(), ExchangePhase::Idle(_));
+        if begins && is_answered {
             // Waits for the other tasks that are ready: then the responses of all are sent one
             // after the other, while the processor has the code for it in its caches.
             cx.waker().wake_by_ref();
