@@ -211,9 +211,10 @@ impl GuardedStream {
         if self.is_late(cx) { self.poll_late() } else { Poll::Pending }
     }
 
-    /// Waits and, if bytes are available, defers their read until the handler has finished.
+    /// Waits and, if there is something to read, defers that until the response is sent.
     fn poll_deferred(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if !self.read_ahead.is_empty() || self.socket.poll_read_ready(cx).is_ready() {
+        let has_bytes = !self.read_ahead.is_empty() || self.socket.poll_read_ready(cx).is_ready();
+        if has_bytes || self.permit.slot.is_evicted() {
             self.exchange.defer_read();
         }
         self.poll_wait(cx)
@@ -275,7 +276,9 @@ impl AsyncRead for GuardedStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let stream = self.get_mut();
-        if stream.permit.slot.is_evicted() {
+        // A response that is ready is sent before an evicted connection is closed.
+        let has_response = stream.is_writing && stream.write_until.is_none();
+        if stream.permit.slot.is_evicted() && !has_response {
             return Poll::Ready(Err(stream.abort(ConnectionRejection::Evicted)));
         }
         match stream.exchange.phase() {
@@ -298,13 +301,12 @@ impl AsyncWrite for GuardedStream {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let stream = self.get_mut();
-        let begins = !std::mem::replace(&mut stream.is_writing, true);
-        // In no other phase: actix-http loses the error of a request that it rejects if it has to
-        // wait for the write.
-        let is_answered = matches!(stream.exchange.phase(), ExchangePhase::Idle(_));
-        if begins && is_answered {
-            // Waits for the other tasks that are ready: then the responses of all are sent one
-            // after the other, while the processor has the code for it in its caches.
+        let is_first = !std::mem::replace(&mut stream.is_writing, true);
+        // Only if a handler has responded: actix-http loses the error of a request that it rejects
+        // if that response has to wait.
+        if is_first && matches!(stream.exchange.phase(), ExchangePhase::Idle(_)) {
+            // The other tasks that are ready run first. Then their responses are sent one after the
+            // other, while the processor has the code for it in its caches.
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }

@@ -1,19 +1,24 @@
 //! Tests a limited listener on loopback against misbehaving clients.
 
 use std::net::{SocketAddr, TcpListener};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use actix_web::body::BoxBody;
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{App, HttpResponse, web};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpSocket, TcpStream};
 
 use super::admission::{ConnectionLimiter, ConnectionLimits};
+use super::rejections::RejectionCounter;
+use super::stream::GuardedStream;
 use super::*;
-use crate::telemetry::{Listener, Metrics};
+use crate::telemetry::log_format::tests::Lines;
+use crate::telemetry::{LineFormat, Listener, Metrics, log_dispatch};
 
 const SHORT: Duration = Duration::from_millis(200);
 /// Timeout that passes only if the hub never closes a connection.
@@ -31,15 +36,7 @@ impl TestServer {
     fn start(timeouts: ConnectionTimeouts, total: usize) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
-        let (per_peer, per_network) = (None, None);
-        let limits = ConnectionLimits {
-            total,
-            per_peer,
-            per_network,
-            counts_local_peers: false,
-            trusted_proxies: Vec::new(),
-        };
-        let admission = ConnectionLimiter::new(limits, 8);
+        let admission = ConnectionLimiter::new(limits(total), 8);
         let served = Arc::new(AtomicUsize::new(0));
         let config = ServerConfig {
             listener: Listener::Public,
@@ -73,6 +70,12 @@ impl TestServer {
     async fn connect(&self) -> TcpStream {
         TcpStream::connect(self.address).await.unwrap()
     }
+}
+
+fn limits(total: usize) -> ConnectionLimits {
+    let (per_peer, per_network) = (None, None);
+    let (counts_local_peers, trusted_proxies) = (false, Vec::new());
+    ConnectionLimits { total, per_peer, per_network, counts_local_peers, trusted_proxies }
 }
 
 fn long_timeouts() -> ConnectionTimeouts {
@@ -251,6 +254,45 @@ async fn an_unread_chunked_body_closes_the_connection_after_the_response() {
         assert!(taken < 64 << 20, "{taken} bytes were taken");
     }
     wait_until(|| server.admission.open_count() == 0).await;
+    server.handle.stop(false).await;
+}
+
+#[actix_web::test]
+async fn an_eviction_does_not_discard_a_response_that_waits_for_other_tasks() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let (socket, peer) = listener.accept().await.unwrap();
+    let admission = ConnectionLimiter::new(limits(1), 8);
+    let rejections = RejectionCounter::new(Listener::Public, &Arc::new(Metrics::new().unwrap()));
+    let permit = admission.admit(peer).unwrap();
+    let mut stream = GuardedStream::new(socket, permit, long_timeouts(), rejections);
+
+    let waker = Waker::noop();
+    let mut context = Context::from_waker(waker);
+    let mut stream = Pin::new(&mut stream);
+    assert!(stream.as_mut().poll_write(&mut context, b"response").is_pending());
+    let _newcomer = admission.admit(peer).unwrap();
+    let mut bytes = [0; 8];
+    let mut input = ReadBuf::new(&mut bytes);
+    assert!(stream.as_mut().poll_read(&mut context, &mut input).is_pending());
+    let written = stream.as_mut().poll_write(&mut context, b"response");
+    assert!(matches!(written, Poll::Ready(Ok(8))), "{written:?}");
+    client.read_exact(&mut [0; 8]).await.unwrap();
+    let read = stream.as_mut().poll_read(&mut context, &mut input);
+    assert!(matches!(read, Poll::Ready(Err(_))), "{read:?}");
+}
+
+#[actix_web::test]
+async fn a_request_that_actix_http_rejects_is_counted() {
+    let lines = Lines::default();
+    let written = lines.clone();
+    let dispatch = log_dispatch(move || written.clone(), LineFormat::Json, "info").unwrap();
+    let _guard = tracing::dispatcher::set_default(&dispatch);
+    let server = TestServer::start(long_timeouts(), 100);
+    let mut stream = server.connect().await;
+    stream.write_all(b"NOT / HTTP AT ALL\r\n\r\n").await.unwrap();
+    assert!(read_rest(&mut stream).await.starts_with("HTTP/1.1 400 "));
+    wait_until(|| lines.text().contains("Y500340")).await;
     server.handle.stop(false).await;
 }
 
