@@ -74,12 +74,10 @@ impl Schedule {
         }
     }
 
-    /// Schedules a probe for the next round.
+    /// Schedules a probe for the next round, or for a later one if the last began just now.
     pub fn probe_soon(&mut self, id: &ConnectorId, now: Timestamp) {
-        if let Some(entry) = self.entries.get_mut(id)
-            && now.since(entry.begun_at) >= CONFIRM_AFTER
-        {
-            entry.early_at = Some(now);
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.early_at = Some(now.max(entry.begun_at + CONFIRM_AFTER));
         }
     }
 
@@ -153,6 +151,16 @@ fn next_slot(begun_at: Timestamp, interval: Duration, rank: usize, count: usize)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failure_right_after_the_start_is_probed_within_a_second() {
+        let (mut schedule, id) = (Schedule::default(), ConnectorId::from("idp"));
+        let start = Timestamp::from_seconds(1_700_000_000);
+        schedule.sync_entries(std::slice::from_ref(&id), start);
+        schedule.probe_soon(&id, start);
+        assert!(!schedule.begin_documents(&id, false, start));
+        assert!(schedule.begin_documents(&id, false, start + CONFIRM_AFTER));
+    }
 
     #[test]
     fn no_retry_after_delays_a_probe_by_more_than_five_minutes() {
