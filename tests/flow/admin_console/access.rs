@@ -69,7 +69,8 @@ async fn a_cross_site_request_can_not_use_an_operators_cookie() {
             [("accept", "text/html"), ("cookie", cookie.as_str()), ("sec-fetch-site", site)];
         assert_eq!(hub.get_admin("/admin/", &headers).await.status, 401, "{site}");
     }
-    // The cookie allows reading only, wherever the request comes from.
+    // Outside the console's own forms the cookie allows reading only, wherever the request comes
+    // from.
     let block = r#"{"connector":"amandier","reason":"by a forged request"}"#;
     let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", "same-origin")];
     let forged =
