@@ -24,13 +24,13 @@ use crate::telemetry::Metrics;
 /// Lifetime of a login whose page was never fetched.
 pub const UNSEEN_LOGIN_LIFETIME: Duration = Duration::from_secs(120);
 
-/// Room is short when less than one part in this many is free.
+/// Capacity is scarce when less than 1/`RESERVE_FRACTION` of it is free.
 const RESERVE_FRACTION: usize = 10;
 
-/// Most logins that a new one replaces: a large request may need the room of several small ones.
+/// Most logins that a new one replaces: a large request may need the capacity of several small ones.
 const MAX_DISPLACED: usize = 8;
 
-/// Time after which a store has freed the room of an ended login.
+/// Time after which a store has freed the capacity of an ended login.
 const FREEING_TIME: Duration = Duration::from_secs(65);
 
 /// Most logins that one admission forgets, so that the lock is short.
@@ -49,7 +49,7 @@ pub struct UnauthenticatedLogins {
 /// A login that a new one replaces, and the version of its record.
 pub type DisplacedLogin = (InteractionHash, RecordVersion);
 
-/// Error returned while room is short, for a new login whose network holds more logins without an
+/// Error returned while capacity is scarce, for a new login whose network holds more logins without an
 /// authentication than any other.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 #[error("the network holds too many logins without an authentication")]
@@ -88,7 +88,7 @@ pub fn unseen_expiry(context: &LoginContext) -> Timestamp {
 }
 
 impl UnauthenticatedLogins {
-    /// Creates the count. `capacity`: the room for all logins.
+    /// Creates the count. `capacity`: that of the store, for all logins.
     #[must_use]
     pub fn new(capacity: Usage, metrics: &Arc<Metrics>) -> Self {
         metrics.record_rate_limited(LIMIT_LABEL, 0);
@@ -99,7 +99,7 @@ impl UnauthenticatedLogins {
     /// removes them from the store.
     ///
     /// # Errors
-    /// `NetworkCrowdedError` if room is short and no network holds more than this one; nothing is
+    /// `NetworkCrowdedError` if capacity is scarce and no network holds more than this one; nothing is
     /// counted.
     pub fn admit(
         &self,
@@ -112,11 +112,11 @@ impl UnauthenticatedLogins {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.remove_freed(now);
         let mut displaced = DisplacementPlan { logins: Vec::new(), needed: weight };
-        if self.is_short(used) {
+        if self.is_capacity_scarce(used) {
             held.displace_ended(now, &mut displaced);
             let own = held.by_network.get(&network).map_or(0, |holding| holding.weight);
             held.displace_heavier_than(own + weight, &mut displaced);
-            // The last room is for networks that hold nothing yet.
+            // The last capacity is for networks that hold nothing yet.
             if displaced.logins.is_empty() && own > 0 {
                 drop(held);
                 self.metrics.record_rate_limited(LIMIT_LABEL, 1);
@@ -138,14 +138,14 @@ impl UnauthenticatedLogins {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(hash);
     }
 
-    fn is_short(&self, used: Usage) -> bool {
-        let is_short = |used: usize, capacity: usize| {
+    fn is_capacity_scarce(&self, used: Usage) -> bool {
+        let is_scarce = |used: usize, capacity: usize| {
             capacity.saturating_sub(used) < capacity.div_ceil(RESERVE_FRACTION)
         };
-        is_short(used.records, self.capacity.records) || is_short(used.bytes, self.capacity.bytes)
+        is_scarce(used.records, self.capacity.records) || is_scarce(used.bytes, self.capacity.bytes)
     }
 
-    /// Returns the share of the room that a login takes: its part of the records and its part of
+    /// Returns the share of the capacity that a login takes: its part of the records and its part of
     /// the bytes, over one denominator.
     const fn login_weight(&self, bytes: usize) -> u128 {
         self.capacity.bytes as u128 + bytes as u128 * self.capacity.records as u128
@@ -234,7 +234,7 @@ impl HeldLogins {
         displaced.logins.push((hash, login.version));
     }
 
-    /// Removes logins that have ended, but whose room the store may not have freed.
+    /// Removes logins that have ended, but whose capacity the store may not have freed.
     fn displace_ended(&mut self, now: Timestamp, displaced: &mut DisplacementPlan) {
         while !displaced.is_enough()
             && let Some(hash) = self.first_ended(now)
