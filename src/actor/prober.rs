@@ -49,7 +49,7 @@ impl OutboundNetwork {
     pub fn warning(&self) -> Option<CheckFinding> {
         self.is_down().then(|| {
             CheckFinding::new(
-                "every identity provider fails at once, so the error is this hub's network; none is disabled for it",
+                "every identity provider fails at once: this hub's network is at fault, so no identity provider is disabled",
                 "check this machine's network, DNS and firewall (docs/identity-provider-health.md)",
             )
         })
@@ -194,7 +194,7 @@ impl Prober {
         match (was_down, all_fail) {
             (false, true) => tracing::error!(
                 identity_providers = comparable.len(),
-                "every identity provider fails at once: the hub's own network is at error, and none is disabled"
+                "every identity provider fails at once: this hub's network is at fault, so no identity provider is disabled"
             ),
             (true, false) => tracing::info!("the hub reaches identity providers again"),
             _ => {}
