@@ -287,12 +287,12 @@ logged-out-unreached = “{ $provider }” could not be informed. To be safe, si
 
 sandbox-ribbon = Sandbox: nothing here is real
 sandbox-title = Who do you want to be?
-sandbox-lead = “{ $provider }” is a trial account. Choose a person, and what shall happen.
+sandbox-lead = “{ $provider }” is a trial account. Choose a person and what should happen.
 sandbox-person = Person
 sandbox-level = Safety of the sign-in
 sandbox-level-too-low = Lower than asked: it will be refused
 sandbox-methods = Means used
-sandbox-failure = What shall happen?
+sandbox-failure = What should happen?
 sandbox-go = Sign in
 
 ## Demonstration service
@@ -359,7 +359,7 @@ demo-next-out = sign in again: you choose account and person again, because no s
 demo-next-error = if a page showed a support number, look it up in the operator console. Every error code is in { $page }
 demo-console-standard = Operator console, standard
 demo-console-high = Operator console, high
-sandbox-next = under “What shall happen?”, choose a failure, and see what the person and the service get. More in { $page }
+sandbox-next = under “What should happen?”, choose a failure, and see what the person and the service get. More in { $page }
 method-pwd = Password
 method-pin = PIN
 method-kba = Personal questions
