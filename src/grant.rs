@@ -89,14 +89,15 @@ pub struct GrantLifetimes {
     pub openid_id_token: Duration,
 }
 
-/// Decides whether a service provider may use a connector (`docs/design/authorization-checks.md`).
+/// Decides whether a service provider may use a connector (`docs/design/login.md`, "The gate").
 /// A login asks it on every step.
 pub trait Gate: Send + Sync {
     /// Checks that this service provider may use this connector at this level, now.
     ///
     /// # Errors
-    /// Why not: `GateClosed`, `IdpOff`, `IdpBlocked`, `IdpBlockedForService`, `IdpUnknown`,
-    /// `AcrTooLow`.
+    /// The first reason that applies: `GateClosed` if the service provider is inactive, `IdpUnknown`,
+    /// `IdpOff`, `IdpBlocked`, `GateClosed` if its file excludes the connector,
+    /// `IdpBlockedForService`, `AcrTooLow`, `IdpReauthenticationUnproven`.
     fn check_access(
         &self,
         client_id: &ClientId,

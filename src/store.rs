@@ -50,7 +50,8 @@ pub enum RecordKind {
     Session,
     Code,
     Token,
-    /// The redirect of a logout whose browser is still at its identity provider.
+    /// Where the browser goes after a logout at its identity provider; and the redirect that a
+    /// repeated logout request gets again.
     LogoutRedirect,
     /// A cross-site POST logout request, until the browser repeats it with its cookies.
     PendingLogout,
@@ -146,8 +147,8 @@ impl fmt::Debug for RecordKey {
     }
 }
 
-/// Name of a set of records that are revoked together: the codes and tokens of one session or
-/// grant.
+/// Name of the records that the hub revokes together: everything issued in a session, or everything
+/// issued for one code.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Family(pub Arc<str>);
 

@@ -1,25 +1,32 @@
 //! The HTTP layer, built on actix-web.
 //!
 //! Responsible for endpoints, cookies, forms, pages and the outer middleware. Does not access a
-//! store, a connector or the login state machine; it calls the typed handles of `actor`, and
-//! `grant`.
+//! store, a connector or the login state machine; it calls the typed handles of `actor`,
+//! `grant` and `quota`.
 //!
 //! | file | endpoints |
 //! |---|---|
 //! | [`metadata`] | discovery, keys |
 //! | [`authorize`] | authorize, by GET and POST, and its v1 path |
 //! | [`login`] | interaction, provider, cancel, callback, consent |
+//! | [`wrong_user`] | interaction/{hash}/not-me |
 //! | [`email_discovery`] | finds the identity provider by an e-mail address |
 //! | [`last_choice`] | forgets the remembered identity provider |
-//! | [`assets`] | logos |
+//! | `language_choice` | stores the language that a user chooses |
+//! | [`landing`] | `/`, the page that says what this site is |
+//! | [`assets`] | logos, the favicon |
 //! | [`logout`] | session/end, its confirmation, the return from an identity provider |
+//! | `backchannel_logout` | logout tokens of identity providers |
 //! | [`token`] | token, userinfo |
 //! | [`pushed_request`] | par |
 //! | `client_registration` | register, and below it the configuration of each registered client |
 //! | [`introspection`] | checktoken, token/revocation |
 //! | [`sign_in`] | the password form of a connector |
 //! | [`sandbox`] | the sandbox identity provider's page |
-//! | [`admin`] | admin/blocks, admin/connectors, on the private listener |
+//! | [`wallet`] | a connector's pages for wallets, and the endpoints that wallets call |
+//! | [`oauth_errors`] | errors/{error}, the pages that `error_uri` names |
+//! | [`diagnostics`] | diagnostics, on a sandbox hub (causes: [`token_diagnostics`]) |
+//! | [`admin`] | the admin API, admin/…, on the private listener |
 //! | [`admin_console`] | admin/, admin/status, admin/config, admin/logins, on the private listener |
 //! | [`private_listener`] | livez, readyz, metrics, on the private listener |
 //! | [`mod@connection`] | none: limits on the TCP connections |

@@ -1,5 +1,5 @@
-//! Circuit breaker for the register and the store: after several consecutive failures, calls fail
-//! at once for a while. Identity providers have breakers of their own.
+//! Circuit breaker for the register, the Redis store and key devices: after several consecutive
+//! failures, calls fail at once for a while. Identity providers have breakers of their own.
 //!
 //! Does no I/O and reads no clock: the time is passed in.
 

@@ -1,5 +1,5 @@
-//! The admin API, `/admin/…` on the private listener: lists the identity providers and their
-//! blocks, sets and lifts blocks, reloads keys.
+//! The admin API, `/admin/…` on the private listener: blocks, logins, sessions, refresh grants,
+//! registered clients, and operations on this hub (reload, key rotation, drain).
 //!
 //! Responsible for authentication (bearer tokens, RFC 6750; `access` for browsers), the operators'
 //! roles, the limit on wrong tokens, and the JSON bodies. Does not depend on what a block does,
@@ -72,7 +72,7 @@ pub trait KeyReloader: Send + Sync {
     /// Reloads the keys and returns the `kid`s of all keys in use.
     ///
     /// # Errors
-    /// The reason reason the folder can't be read. The previous keys stay in use.
+    /// Returns why the folder can't be read. The previous keys stay in use.
     async fn reload(&self) -> Result<Vec<String>, String>;
 }
 

@@ -42,7 +42,8 @@ pub enum CallKind {
 }
 
 impl CallKind {
-    /// Returns whether only a user's login shows that it works.
+    /// Returns whether the call completes a user's login (a callback or a password), so that its
+    /// outcome counts as a success or failure of logins.
     pub(super) const fn is_login(self) -> bool {
         matches!(self, Self::CompleteLogin | Self::SignIn)
     }

@@ -8,7 +8,7 @@ use crate::env::Timestamp;
 use crate::protocol::catalogue::ErrorCode;
 
 /// Points of failures that open the circuit: two refused connections in a row, or three other
-/// failures (see [`weight`]).
+/// failures (see [`failure_points`]).
 const POINTS_TO_OPEN: u32 = 6;
 
 /// Outcome of one probe.
