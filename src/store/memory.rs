@@ -83,7 +83,7 @@ impl MemoryStore {
 
     /// Frees some records of a full pool that are dead at `now`. Returns whether there may be room.
     fn sweep(&self, pool: &CapacityPool, now: Timestamp) -> bool {
-        // Concurrent callers are rejected: waiting would block a web worker.
+        // Concurrent callers are rejected: waiting would block an arbiter.
         let Ok(mut last_exhausted) = pool.last_full_sweep.try_lock() else { return false };
         if now.since(*last_exhausted) < MIN_SWEEP_INTERVAL {
             return false;

@@ -65,7 +65,7 @@ pub enum SubjectKeyOutcome {
     AlreadyExists,
 }
 
-/// Reads the keys that sign tokens. Blocks; not for web workers.
+/// Reads the keys that sign tokens. Blocks; don't call it on an arbiter.
 ///
 /// # Errors
 /// Any error of a file, and `NoCurrent` unless an EC and an RSA key can sign at `now`.
@@ -89,7 +89,7 @@ fn load_ring_of(
     })
 }
 
-/// Reads the hub's keys as a client of identity providers. Blocks; not for web workers.
+/// Reads the hub's keys as a client of identity providers. Blocks; don't call it on an arbiter.
 ///
 /// # Errors
 /// As [`load_keyring`], and `NoDecryption` unless there is an EC and an RSA key.

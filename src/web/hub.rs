@@ -1,4 +1,4 @@
-//! The state that the endpoints share: one value per process, used by all web workers.
+//! The state that the endpoints share: one value per process, used by all arbiters.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -293,7 +293,7 @@ async fn a_slow_token_blocks_no_web_worker_and_its_calls_end_at_the_time_limit()
     let mut others = 0;
     let signature = async { fixture.sign(&ring).await };
     tokio::pin!(signature);
-    // This runtime has one thread, as a web worker.
+    // This runtime has one thread, as an arbiter.
     let outcome = loop {
         tokio::select! {
             outcome = &mut signature => break outcome,
