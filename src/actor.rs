@@ -3,7 +3,7 @@
 //!
 //! Responsible for what runs when: admission, passivation, time limits. Does not depend on HTTP,
 //! pages, or which store, register or connector kind is in use. [`crate::login`] decides, the
-//! actors execute, and the store has the truth.
+//! actors execute, and the store's record is authoritative.
 //!
 //! ```text
 //! web ─▶ Logins (handle: admits, finds, activates) ─▶ LoginActor (queue, cache) ─▶ run_browser_step

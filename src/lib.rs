@@ -47,7 +47,8 @@
 //!
 //! 1. [`login`]: the state machine. `(state, request, inputs) → (state, effect or answer)`, one
 //!    file per state.
-//! 2. [`actor`]: runs it. An actor is a queue and a cache; the [`store`] has the truth.
+//! 2. [`actor`]: runs it. An actor is a queue and a cache; the [`store`]'s record is
+//!    authoritative.
 //! 3. [`protocol::authorize`]: the checks of an authorization request, as one ordered table.
 //! 4. [`connector::oidc`]: every check of an identity provider's answer. Other kinds have the same
 //!    shape (`docs/adding-a-kind.md`).

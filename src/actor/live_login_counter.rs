@@ -1,10 +1,10 @@
 //! Counts logins without an outcome: how many are in each state, and how many were abandoned.
 //!
-//! Does not store logins. It counts logins by state and by the second in which they expire;
-//! what is left of a past second was abandoned. So the count needs no scan of the store, and a
-//! login that ends in time is never counted twice. A login that moves between processes is counted
-//! below zero in one and above zero in the other: the sum over all processes is right. A process
-//! offsets its deficits before it reports abandoned logins.
+//! Does not store logins. It counts logins by state and by the second in which they expire. A login
+//! that is still counted after the second in which it expires was abandoned. So the count needs no
+//! scan of the store, and a login that ends in time is never counted twice. If a login moves to
+//! another process, this process's count is one too high and the other's one too low; only the sum
+//! over all processes is exact. A process offsets its deficits before it reports abandoned logins.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};

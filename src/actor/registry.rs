@@ -253,9 +253,10 @@ pub struct RegistryDeps {
     pub blocks: Blocks,
     /// Default number of concurrent calls to one identity provider.
     pub calls: usize,
-    /// Where hubs that share it agree on the prober.
+    /// Store in which the hubs that share it elect the one that probes.
     pub store: Arc<dyn Store>,
-    /// Arbiters of the connector actors; they must not be web workers.
+    /// Arbiters of the connector actors. They also serve the connections of the public listener
+    /// (`docs/design/adr/0021-connections-on-the-arbiters-of-the-actors.md`).
     pub arbiters: Vec<ArbiterHandle>,
 }
 

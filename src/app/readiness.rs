@@ -1,6 +1,7 @@
 //! Defines the checks behind `/readyz` (docs/operating.md).
 //!
-//! A hub is not ready only for what another node may do better: no signing key, no store, shutdown.
+//! A hub is not ready only for reasons that another hub may not have: no signing key, no store,
+//! shutdown.
 //! Everything else is "degraded": logins in progress continue, and the hub's own error page says
 //! more than a load balancer's.
 

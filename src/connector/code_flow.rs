@@ -160,8 +160,8 @@ async fn request_tokens(
     })
 }
 
-/// Checks the type of a token. A bearer token where a bound one is demanded is refused: it is worth
-/// as much to who steals it (RFC 9449 §5).
+/// Checks the type of a token. Refuses a bearer token where a bound one is demanded: a thief could
+/// use it (RFC 9449 §5).
 fn check_token_type(token_type: &CoreTokenType, is_bound: bool) -> Result<(), ConnectorError> {
     let is_dpop = token_type.as_ref().eq_ignore_ascii_case("DPoP");
     match (is_bound, token_type) {

@@ -130,8 +130,8 @@ pub trait Connector: Send + Sync {
         None
     }
 
-    /// Returns when what the operator must renew expires, each with a constant name: certificates, and
-    /// the earliest `NextUpdate` of lists of issuers.
+    /// Returns the expiry times of what the operator must renew, each with a constant name:
+    /// certificates, and the earliest `NextUpdate` of the trust lists.
     fn certificate_expiries(&self) -> Vec<(&'static str, Timestamp)> {
         Vec::new()
     }

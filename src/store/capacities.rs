@@ -15,7 +15,8 @@ pub struct Capacities {
     pub pending_logouts: usize,
     pub assertions: usize,
     pub login_page_codes: usize,
-    /// Total bytes of the values behind all codes: a presentation of a wallet takes up to 48 KiB.
+    /// Maximum total size of the values of all login page codes, in bytes; a wallet's presentation
+    /// takes up to 48 KiB.
     pub login_page_code_bytes: usize,
     pub pushed_requests: usize,
     pub blocks: usize,

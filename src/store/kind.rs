@@ -57,8 +57,8 @@ pub struct OpenStoreError(pub String);
 /// Checked settings of a store, with their secrets.
 #[async_trait]
 pub trait StoreSettings: Any + Send + Sync {
-    /// Opens the store. Shared servers that do not answer are not error: the hub becomes ready when
-    /// they do.
+    /// Opens the store. A shared server that does not answer is not an error: the hub becomes ready
+    /// when it does.
     ///
     /// # Errors
     /// Returns an error if the store must not be used as it is configured.
@@ -100,12 +100,12 @@ pub fn store_settings(
     kind.configured(table, Box::new(settings) as Box<dyn StoreSettings>)
 }
 
-/// Records at the start.
+/// Whether the store began with records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StoreOrigin {
-    /// Those of the previous process.
+    /// The records of the previous process were restored from a snapshot.
     Restored,
-    /// None.
+    /// The store began empty.
     Empty,
 }
 

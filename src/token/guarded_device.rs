@@ -50,7 +50,7 @@ pub trait DeviceBackend: Send + Sync {
     /// Any [`KeyDeviceError`] but `TimedOut` and `WrongSignature`.
     async fn run(&self, operation: DeviceOperation) -> Result<Secret<Vec<u8>>, KeyDeviceError>;
 
-    /// Ends what would still run at the end of the process. Blocks, no longer than the limit.
+    /// Stops the calls that are still running. Blocks for at most `limit`.
     fn close(&self, limit: Duration);
 
     /// Returns what the operator has to fix although calls succeed. Known from memory.
@@ -116,8 +116,8 @@ impl<B: DeviceBackend> GuardedKeyDevice<B> {
         if is_signature {
             self.signs.store(true, Ordering::Relaxed);
         }
-        // Anyone can have something decrypted. So where there are signatures, a decryption neither
-        // takes the trial of a half-open circuit, nor shows that the device works.
+        // Anyone can send a ciphertext. So on a device that also signs, a decryption never uses the
+        // trial permit of a half-open circuit, and its success does not close the circuit.
         let shows_success = is_signature || !self.signs.load(Ordering::Relaxed);
         let permit =
             (shows_success || self.is_available()).then(|| self.breaker.try_acquire(began));
@@ -138,8 +138,8 @@ impl<B: DeviceBackend> GuardedKeyDevice<B> {
             Err(KeyDeviceError::WrongSignature) => "wrong_signature",
         };
         match &outcome {
-            // Nothing was learned about the device: also a server that is broken answers, and anyone
-            // can send what doesn't decrypt.
+            // The outcome says nothing about the device: a broken server answers too, and anyone can
+            // send a ciphertext that doesn't decrypt.
             Err(KeyDeviceError::Busy) => drop(permit),
             Err(KeyDeviceError::Rejected(_)) if !is_signature => drop(permit),
             Err(error) if is_failure(error, is_signature) => {

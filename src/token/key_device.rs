@@ -71,8 +71,9 @@ pub enum KeyDeviceError {
 /// A device that holds private keys.
 #[async_trait]
 pub trait KeyDevice: Send + Sync {
-    /// Returns the JWS signature (RFC 7518 §3.3, §3.4) over `message`, which the key has verified: a
-    /// wrong object or a defective session fails here, and not at every service provider.
+    /// Returns the JWS signature (RFC 7518 §3.3, §3.4) over `message`. The hub verifies it with the
+    /// public key first, so that a wrong key object or a defective session fails here and not at
+    /// service providers.
     ///
     /// # Errors
     /// Any [`KeyDeviceError`].
@@ -104,7 +105,7 @@ pub trait KeyDevice: Send + Sync {
     /// than a call may take.
     fn close(&self);
 
-    /// Returns which keys it holds.
+    /// Returns where its private keys are.
     fn location(&self) -> KeyLocation;
 
     /// Returns false while calls fail immediately, because the device has failed. Known from
@@ -170,7 +171,7 @@ pub trait DeviceKeyGenerator: Send + Sync {
     /// Returns true if the device has the operation that such a key is for.
     fn supports(&self, usage: DeviceKeyUsage, family: SigningAlg) -> bool;
 
-    /// Generates a key that never leaves the device. Blocks; not for web workers.
+    /// Generates a key that never leaves the device. Blocks; don't call it on an arbiter.
     ///
     /// # Errors
     /// Returns an error that names the key if the device has it all the same.

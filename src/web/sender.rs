@@ -13,8 +13,9 @@ pub(super) const DPOP_NONCE: &str = "dpop-nonce";
 
 /// Reads the request's proof of possession of a key.
 ///
-/// # Errors `DpopProofRepeated` for two headers, because a proxy and the hub could use different
-/// ones; `DpopProofMalformed` for a header that can't be a proof; `ClientCertificateMalformed`.
+/// # Errors
+/// `DpopProofRepeated` for two headers, because a proxy and the hub could use different ones;
+/// `DpopProofMalformed` for a header that can't be a proof; `ClientCertificateMalformed`.
 pub(super) fn read_evidence(context: &RequestContext) -> Result<SenderEvidence, ErrorCode> {
     let request = &context.request;
     let mut headers = request.headers().get_all(DPOP);

@@ -78,7 +78,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<OperatorBlock>, BlocksFileError> {
     let damaged = |what: String| BlocksFileError::Damaged { path: path.into(), what };
     let object =
         parse_object(&bytes).map_err(|_| damaged("it is not one whole JSON object".into()))?;
-    // Checked first: members of another version are not error of the file.
+    // Checked first: unknown members of another version are not an error of the file.
     if object.get("version") != Some(&Value::from(FORMAT_VERSION)) {
         return Err(damaged(format!("its version is not {FORMAT_VERSION}")));
     }

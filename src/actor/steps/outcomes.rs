@@ -54,7 +54,7 @@ pub(super) fn record_outcome(
         (Some(Err(code)), _) => {
             metrics.record_login_end(LoginOutcome::Refused(code), sp, chosen, 1);
         }
-        // Counted as abandoned once its second is past.
+        // `count_abandoned_logins` counts it later.
         (None, _) if LoginPosition::is_expired(login) => {}
         (None, LoginAnswer::ErrorPage(problem)) if after == FAILED => {
             metrics.record_login_end(LoginOutcome::Failed(problem.code), sp, chosen, 1);
