@@ -43,9 +43,9 @@ pub enum AdminClientError {
     #[error("{0} is not the address of a private listener; fix: write it as http://127.0.0.1:9090")]
     Address(String),
     #[error(
-        "the hub does not answer at {address}: {fault}; fix: start it, or give its private listener with --private URL"
+        "the hub does not answer at {address}: {error}; fix: start it, or give its private listener with --private URL"
     )]
-    Unreachable { address: String, fault: EgressError },
+    Unreachable { address: String, error: EgressError },
     #[error(
         "the hub at {address} rejects the token of private.admin_token; fix: use the token that the hub was started with"
     )]
@@ -101,7 +101,7 @@ impl AdminClient {
         };
         // The operator chose this host, so any address is allowed, loopback included.
         let guard = SafeHttpClient::new(AllowedSchemes::HttpAndHttps, &[host.to_owned()], LIMITS)
-            .map_err(|fault| AdminClientError::Unreachable { address: text, fault })?;
+            .map_err(|error| AdminClientError::Unreachable { address: text, error })?;
         Ok(Self { base, token, guard })
     }
 
@@ -315,7 +315,7 @@ impl AdminClient {
         let request = request.body(body).map_err(|_| AdminClientError::Address(address.clone()))?;
         let answer = self.guard.send(request).await;
         let answer = answer
-            .map_err(|fault| AdminClientError::Unreachable { address: address.clone(), fault })?;
+            .map_err(|error| AdminClientError::Unreachable { address: address.clone(), error })?;
         let status = answer.status().as_u16();
         if answer.status().is_success() {
             return serde_json::from_slice(answer.body()).map_err(|_| stranger(status));

@@ -186,7 +186,7 @@ impl SharedCheckpoint {
             return match self.store.insert(self.key.clone(), draft, now).await {
                 Ok(_) => Ok(true),
                 Err(StoreError::Exists) => Ok(false),
-                Err(fault) => Err(io::Error::other(fault)),
+                Err(error) => Err(io::Error::other(error)),
             };
         };
         let replaced = self

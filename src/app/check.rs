@@ -80,7 +80,7 @@ pub async fn probe_providers(loaded: &LoadedConfig, env: &Env) -> Result<ProbeRe
         let plan = connector_spec(configured, fields, &context)?;
         findings.push((
             plan.id.to_string(),
-            plan.connector.preload().await.map_err(|fault| fault.to_string()),
+            plan.connector.preload().await.map_err(|error| error.to_string()),
         ));
     }
     // R009: the high platform never queries the register, so its health is irrelevant.
@@ -91,7 +91,7 @@ pub async fn probe_providers(loaded: &LoadedConfig, env: &Env) -> Result<ProbeRe
     {
         let metrics = Arc::new(Metrics::new()?);
         if let Some(register) = register::open_register(loaded, &metrics, env.now())? {
-            let found = register.probe().await.map_err(|fault| fault.to_string());
+            let found = register.probe().await.map_err(|error| error.to_string());
             findings.push(("register".to_owned(), found));
         }
     }

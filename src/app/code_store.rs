@@ -75,7 +75,7 @@ impl WalletRequestStore for StoreBackedCodes {
         let draft = NewRecord::new(value, expires_at);
         match self.store()?.insert(request_key(id), draft, now).await {
             Ok(_) | Err(StoreError::Exists) => Ok(()),
-            Err(fault) => Err(code_error(fault)),
+            Err(error) => Err(code_error(error)),
         }
     }
 
@@ -121,12 +121,12 @@ fn key(name: &str) -> RecordKey {
     RecordKey { kind: RecordKind::LoginPageCode, name: name.into() }
 }
 
-fn code_error(fault: StoreError) -> CodeStoreError {
-    match fault {
+fn code_error(error: StoreError) -> CodeStoreError {
+    match error {
         StoreError::Full => CodeStoreError::Full,
         StoreError::Unavailable(why) => CodeStoreError::Unavailable(why),
         // Names are hashes of 256 fresh bits.
-        StoreError::Exists | StoreError::Revoked => CodeStoreError::Unavailable(fault.to_string()),
+        StoreError::Exists | StoreError::Revoked => CodeStoreError::Unavailable(error.to_string()),
     }
 }
 

@@ -287,9 +287,9 @@ impl LevelFlow {
                     let seen = seen.as_str();
                     writeln!(f, "- {returned} is accepted: {sees} {seen}")?;
                 }
-                Err(fault) => {
-                    let code = fault.code().entry().code;
-                    writeln!(f, "- {returned} is rejected ({code}): {}", describe_error(*fault))?;
+                Err(error) => {
+                    let code = error.code().entry().code;
+                    writeln!(f, "- {returned} is rejected ({code}): {}", describe_error(*error))?;
                 }
             }
         }
@@ -328,8 +328,8 @@ impl fmt::Display for ReturnedAcr {
     }
 }
 
-fn describe_error(fault: LevelError) -> String {
-    match fault {
+fn describe_error(error: LevelError) -> String {
+    match error {
         LevelError::Unlisted => {
             "the connector's file does not list it within its levels".to_owned()
         }

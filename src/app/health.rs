@@ -27,9 +27,9 @@ impl HealthProbe {
 #[derive(thiserror::Error, Debug)]
 pub enum HealthError {
     #[error(
-        "no hub answers at http://{address}{path} ({fault}): start it, or name its private listener: --address HOST:PORT"
+        "no hub answers at http://{address}{path} ({error}): start it, or name its private listener: --address HOST:PORT"
     )]
-    Unreachable { address: SocketAddr, path: &'static str, fault: EgressError },
+    Unreachable { address: SocketAddr, path: &'static str, error: EgressError },
     #[error("{0}")]
     Unhealthy(String),
 }
@@ -42,7 +42,7 @@ pub async fn probe_hub(address: SocketAddr, probe: HealthProbe) -> Result<String
     let (address, path) = (local_address(address), probe.path());
     let answer = get_from_hub(address, path, CallLimits::DEFAULT)
         .await
-        .map_err(|fault| HealthError::Unreachable { address, path, fault })?;
+        .map_err(|error| HealthError::Unreachable { address, path, error })?;
     let said = String::from_utf8_lossy(answer.body()).into_owned();
     if answer.status().is_success() { Ok(said) } else { Err(HealthError::Unhealthy(said)) }
 }

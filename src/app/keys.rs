@@ -183,16 +183,16 @@ async fn reload_loop(
                 let before = std::mem::replace(&mut turns, shared.signing_states(env.now()));
                 audit_log::record_key_changes(&audit, &before, &turns);
             }
-            Ok(Err(fault)) => {
-                tracing::error!(%fault, "the key folder can't be read; the last good keys stay in use");
+            Ok(Err(error)) => {
+                tracing::error!(%error, "the key folder can't be read; the last good keys stay in use");
                 let finding = CheckFinding::new(
                     "the key folder can't be read, and the last good keys stay in use",
-                    fault.to_string(),
+                    error.to_string(),
                 );
                 shared.last_error.store(Some(Arc::new(finding)));
             }
-            Err(fault) => {
-                tracing::error!(%fault, "reading the key folder failed; the last good keys stay in use");
+            Err(error) => {
+                tracing::error!(%error, "reading the key folder failed; the last good keys stay in use");
                 let finding = CheckFinding::without_fix(
                     "reading the key folder failed, and the last good keys stay in use".to_owned(),
                 );

@@ -20,9 +20,9 @@ const LIMITS: CallLimits = CallLimits { max_body_bytes: 64 * 1024 * 1024, ..Call
 #[derive(thiserror::Error, Debug)]
 pub enum ActiveConfigError {
     #[error(
-        "no hub answers at http://{address}{CONFIG_DIGEST_PATH} ({fault}): start it, or give a folder to compare with: --against DIR"
+        "no hub answers at http://{address}{CONFIG_DIGEST_PATH} ({error}): start it, or give a folder to compare with: --against DIR"
     )]
-    Unreachable { address: SocketAddr, fault: EgressError },
+    Unreachable { address: SocketAddr, error: EgressError },
     #[error(
         "the server at http://{0}{CONFIG_DIGEST_PATH} is not a hub of this version: upgrade it, or use --against DIR"
     )]
@@ -35,7 +35,7 @@ pub enum ActiveConfigError {
 /// Returns an error if no hub answers.
 pub async fn fetch_active_digest(listen: SocketAddr) -> Result<ConfigDigest, ActiveConfigError> {
     let address = local_address(listen);
-    let silent = |fault| ActiveConfigError::Unreachable { address, fault };
+    let silent = |error| ActiveConfigError::Unreachable { address, error };
     let answer = get_from_hub(listen, CONFIG_DIGEST_PATH, LIMITS).await.map_err(silent)?;
     match answer.status().as_u16() {
         200 => {

@@ -218,9 +218,9 @@ impl ReloadLoop {
         });
         let result = match scan.await {
             Ok(result) => result,
-            Err(fault) => {
+            Err(error) => {
                 self.core.metrics.record_config_reload("failed", self.core.env.now());
-                tracing::error!(%fault, "reading the configuration failed; the active configuration stays in use");
+                tracing::error!(%error, "reading the configuration failed; the active configuration stays in use");
                 return ScanOutcome::Complete;
             }
         };
@@ -249,9 +249,9 @@ impl ReloadLoop {
             None => "unchanged",
             Some(next) => match self.apply(next, &result.digest).await {
                 Ok(()) => "changed",
-                Err(fault) => {
+                Err(error) => {
                     tracing::error!(
-                        fault,
+                        error,
                         "the new configuration can't be applied; the active configuration stays in use"
                     );
                     "failed"
@@ -274,8 +274,8 @@ impl ReloadLoop {
         next: Result<Candidate, BuildError>,
         digest: &ConfigDigest,
     ) -> Result<(), String> {
-        let Candidate { connector_specs, federation } = next.map_err(|fault| fault.to_string())?;
-        self.client_keys.prepare(&federation).map_err(|fault| fault.to_string())?;
+        let Candidate { connector_specs, federation } = next.map_err(|error| error.to_string())?;
+        self.client_keys.prepare(&federation).map_err(|error| error.to_string())?;
         let connectors = federation.connectors().clone();
         let applied = federation.clone();
         for spec in &connector_specs {
@@ -285,7 +285,7 @@ impl ReloadLoop {
         self.registry
             .apply(ApplyConfig { specs: connector_specs, federation })
             .await
-            .map_err(|fault| fault.to_string())?;
+            .map_err(|error| error.to_string())?;
         self.client_keys.retain(&self.core.federation.load());
         self.label_policy.apply(&applied, &self.core.metrics);
         let (directory, env) = (Arc::clone(&self.client_keys), self.core.env.clone());
@@ -305,14 +305,14 @@ impl ReloadLoop {
         for (file, diagnostics) in
             now.iter().filter(|(file, diagnostics)| self.reported.get(*file) != Some(*diagnostics))
         {
-            let fault = diagnostics
+            let error = diagnostics
                 .iter()
                 .map(Diagnostic::to_single_line)
                 .collect::<Vec<_>>()
                 .join("; and ");
             tracing::error!(
                 file,
-                fault,
+                error,
                 "a configuration file is invalid; its last good version stays in use, if it had one"
             );
             self.core.audit.record(|| Event::new(EventKind::ConfigRejected).file(file));
@@ -342,10 +342,10 @@ pub(super) fn check_build(
 ) -> Result<(), FieldDiagnostic> {
     match connector_spec(configured, &Arc::default(), context) {
         Ok(_) => Ok(()),
-        Err(BuildError::Connector { error: fault, .. }) => {
-            Err(FieldDiagnostic::new(fault.key, UNBUILDABLE, fault.message))
+        Err(BuildError::Connector { error, .. }) => {
+            Err(FieldDiagnostic::new(error.key, UNBUILDABLE, error.message))
         }
-        Err(fault) => Err(FieldDiagnostic::new("", UNBUILDABLE, fault.to_string())),
+        Err(error) => Err(FieldDiagnostic::new("", UNBUILDABLE, error.to_string())),
     }
 }
 

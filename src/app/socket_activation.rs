@@ -69,7 +69,7 @@ impl InheritedSockets {
         {
             let socket = sockets
                 .take_tcp_listener(index)
-                .map_err(|fault| SocketActivationError::NotListening(place.name(), fault))?;
+                .map_err(|error| SocketActivationError::NotListening(place.name(), error))?;
             let Some(socket) = socket else { continue };
             let slot = match place {
                 SocketRole::Public => &mut handed.public,
@@ -148,8 +148,8 @@ mod tests {
             (2, Some("public:admin"), "`admin`"),
             (2, Some("public:public"), "two sockets named `public`"),
         ] {
-            let fault = socket_roles(count, names).unwrap_err().to_string();
-            assert!(fault.contains(message), "{fault}");
+            let error = socket_roles(count, names).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
         }
     }
 

@@ -83,7 +83,7 @@ async fn record(this: web::Data<DemoDataProvider>, request: HttpRequest) -> Http
             HttpResponse::Ok().insert_header((header::CACHE_CONTROL, "no-store")).json(response)
         }
         Ok(_) => challenge("Bearer error=\"invalid_token\""),
-        Err(fault) => HttpResponse::BadGateway().body(fault.to_string()),
+        Err(error) => HttpResponse::BadGateway().body(error.to_string()),
     }
 }
 

@@ -92,15 +92,16 @@ pub fn validate_filter(filter: &str) -> Result<(), TelemetryError> {
 const MALFORMED_HTTP_TARGET: &str = "actix_http::h1::dispatcher";
 
 fn parse_filter(filter: &str) -> Result<EnvFilter, TelemetryError> {
-    let fault = |reason: String| TelemetryError::Filter { filter: filter.to_owned(), reason };
-    let parsed = EnvFilter::try_new(filter).map_err(|error| fault(error.to_string()))?;
+    let filter_error =
+        |reason: String| TelemetryError::Filter { filter: filter.to_owned(), reason };
+    let parsed = EnvFilter::try_new(filter).map_err(|error| filter_error(error.to_string()))?;
     if filter.contains("actix_http") {
         // The operator configured these lines explicitly.
         return Ok(parsed);
     }
     let off = format!("{MALFORMED_HTTP_TARGET}=off")
         .parse()
-        .map_err(|error: ParseError| fault(error.to_string()))?;
+        .map_err(|error: ParseError| filter_error(error.to_string()))?;
     Ok(parsed.add_directive(off))
 }
 
@@ -176,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_bad_filter_is_named() {
-        let fault = init_logging(LineFormat::Human, "passerelle=loud").unwrap_err();
-        assert!(fault.to_string().contains("`passerelle=loud`"), "{fault}");
+        let error = init_logging(LineFormat::Human, "passerelle=loud").unwrap_err();
+        assert!(error.to_string().contains("`passerelle=loud`"), "{error}");
     }
 }

@@ -167,7 +167,7 @@ async fn a_bad_file_is_one_line_when_it_turns_bad_and_one_when_it_is_fixed() {
             (&line["level"], &line["file"]),
             (&Value::from("ERROR"), &Value::from(file.display().to_string()))
         );
-        assert!(line["fault"].as_str().unwrap().contains(expected), "{line}");
+        assert!(line["error"].as_str().unwrap().contains(expected), "{line}");
         assert_eq!(read().await, [] as [Value; 0]);
     }
     std::fs::write(&file, good).unwrap();

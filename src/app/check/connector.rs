@@ -94,7 +94,7 @@ async fn verify_sample(
         Ok(connector) => connector.verify_sample(sample, is_online).await,
         // Claims need no connector.
         Err(_) if json::parse_object(sample).is_ok() => None,
-        Err(fault) => Some(SampleVerification::rejected(fault)),
+        Err(error) => Some(SampleVerification::rejected(error)),
     }
 }
 
@@ -139,7 +139,7 @@ async fn diagnose_online(
             let required_claims = required_claims(configured, context);
             connector.diagnose(&DiagnosisContext { redirect_uri, required_claims }).await
         }
-        Err(fault) => vec![fault],
+        Err(error) => vec![error],
     }
 }
 
@@ -184,11 +184,11 @@ fn build_connector(
         Some(folder) => {
             let passphrase = context.key_passphrase.clone().map(KeyPassphrase::new).map(Arc::new);
             let opened = KeyFolder { passphrase, ..KeyFolder::from(folder.as_path()) };
-            keyfiles::load_upstream_keys(opened, env.now()).map_err(|fault| {
+            keyfiles::load_upstream_keys(opened, env.now()).map_err(|error| {
                 let fix = format!("create them: passerelle keys new --dir {}", folder.display());
                 CheckDiagnostic::error(
                     "own-keys",
-                    format!("the hub's own keys can't be read: {fault}"),
+                    format!("the hub's own keys can't be read: {error}"),
                     fix,
                 )
             })?
@@ -203,11 +203,11 @@ fn build_connector(
         code_store: Arc::new(NoCodeStore),
         wallet_requests: Arc::new(NoCodeStore),
     };
-    connector::build(configured, connector_context).map_err(|fault| {
+    connector::build(configured, connector_context).map_err(|error| {
         CheckDiagnostic::error(
             "file",
-            format!("{} prevents the connector from working", fault.key),
-            fault.message,
+            format!("{} prevents the connector from working", error.key),
+            error.message,
         )
     })
 }

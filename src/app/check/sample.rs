@@ -145,23 +145,23 @@ fn find_rule_violations(
     rules: &IdentityRules,
 ) -> Vec<CheckDiagnostic> {
     let (mut claims, mut reported, mut findings) = (claims.clone(), BTreeSet::new(), Vec::new());
-    while let Err(fault) = Identity::from_claims(&claims, rules) {
+    while let Err(error) = Identity::from_claims(&claims, rules) {
         // A valid value replaces it, so that the next violation shows.
-        match placeholder_value(fault.claim) {
-            Some(value) => claims.insert(fault.claim.as_str().to_owned(), value.into()),
-            None => claims.remove(fault.claim.as_str()),
+        match placeholder_value(error.claim) {
+            Some(value) => claims.insert(error.claim.as_str().to_owned(), value.into()),
+            None => claims.remove(error.claim.as_str()),
         };
-        if !reported.insert(fault.claim) {
+        if !reported.insert(error.claim) {
             break;
         }
         let fix = format!(
             "make the identity provider send it as the identity rules require, or map it: [mapping] {} = {{ … }}",
-            fault.claim
+            error.claim
         );
-        let code = fault.code().entry().code;
+        let code = error.code().entry().code;
         findings.push(CheckDiagnostic::error(
             "identity",
-            format!("{fault} (a login would end with {code})"),
+            format!("{error} (a login would end with {code})"),
             fix,
         ));
     }

@@ -60,8 +60,8 @@ impl FolderWatcher {
         self.is_lost = Arc::default();
         match start_watcher(&places, self.hint.clone(), Arc::clone(&self.is_lost)) {
             Ok(watcher) => self.watcher = Some(watcher),
-            Err(fault) => {
-                tracing::warn!(%fault, "the configuration folders can't be watched; they are read at intervals only");
+            Err(error) => {
+                tracing::warn!(%error, "the configuration folders can't be watched; they are read at intervals only");
             }
         }
         self.watched = places;
@@ -112,8 +112,8 @@ fn start_watcher(
     let above: BTreeSet<PathBuf> =
         places.iter().filter_map(|(folder, _)| Some(parent_folder(folder)?.to_owned())).collect();
     for above in above.iter().filter(|above| places.iter().all(|(folder, _)| folder != *above)) {
-        if let Err(fault) = watcher.watch(above, RecursiveMode::NonRecursive) {
-            tracing::debug!(%fault, "a parent folder can't be watched; a folder that reappears in it is found at the next interval");
+        if let Err(error) = watcher.watch(above, RecursiveMode::NonRecursive) {
+            tracing::debug!(%error, "a parent folder can't be watched; a folder that reappears in it is found at the next interval");
         }
     }
     Ok(watcher)

@@ -150,8 +150,8 @@ fn load_verification_keys(sets: &[PathBuf], folder: &Path) -> Result<Verificatio
         let now = Env::system().now();
         let config = config_folder(None, Some(folder));
         let folder = open_listed_keys(config.as_deref(), folder)?;
-        let ring = keyfiles::load_keyring(folder, now).map_err(|fault| {
-            format!("{fault}\nThe hub's keys are needed: give its key folder with --keys, or saved key sets with --jwks")
+        let ring = keyfiles::load_keyring(folder, now).map_err(|error| {
+            format!("{error}\nThe hub's keys are needed: give its key folder with --keys, or saved key sets with --jwks")
         })?;
         all.extend(
             ring.states(now)
@@ -160,7 +160,7 @@ fn load_verification_keys(sets: &[PathBuf], folder: &Path) -> Result<Verificatio
         );
     }
     let set = json!({ "keys": all }).to_string();
-    VerificationKeys::from_jwks(set.as_bytes()).map_err(|fault| fault.to_string())
+    VerificationKeys::from_jwks(set.as_bytes()).map_err(|error| error.to_string())
 }
 
 fn verify_files(

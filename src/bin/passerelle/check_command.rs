@@ -91,18 +91,18 @@ pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
     if let (Ok(loaded), false) = (&mut loaded, without_secrets) {
         loaded.warnings.extend(app::check::plaintext_keys_warning(loaded));
     }
-    let faults: Vec<String> = match &loaded {
+    let start_errors: Vec<String> = match &loaded {
         Ok(loaded) if without_secrets => to_texts(&app::plan::find_connector_errors(loaded, &env)),
         Ok(loaded) => to_texts(&app::find_startup_errors(loaded, &env)),
         Err(_) => Vec::new(),
     };
     if json {
         let report = config::ConfigReport::new(&loaded, env.now());
-        let is_valid = report.valid && faults.is_empty();
+        let is_valid = report.valid && start_errors.is_empty();
         let mut value = serde_json::to_value(&report)?;
         if let serde_json::Value::Object(members) = &mut value {
             members.insert("valid".to_owned(), is_valid.into());
-            members.insert("start_errors".to_owned(), faults.into());
+            members.insert("start_errors".to_owned(), start_errors.into());
         }
         print_json(&value)?;
         return Ok(exit_code(is_valid));
@@ -112,13 +112,13 @@ pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
         print_report(&report);
         return Ok(ExitCode::FAILURE);
     };
-    if !faults.is_empty() {
+    if !start_errors.is_empty() {
         outln!(
             "{}",
             paint("The files are well formed, but the hub would not start:", TextColour::Red)
         );
-        for fault in faults {
-            outln!("  {}", printable(fault));
+        for error in start_errors {
+            outln!("  {}", printable(error));
         }
         return Ok(ExitCode::FAILURE);
     }
@@ -133,8 +133,8 @@ pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
     probe_config(&loaded, &env, is_valid)
 }
 
-fn to_texts(faults: &[impl std::fmt::Display]) -> Vec<String> {
-    faults.iter().map(ToString::to_string).collect()
+fn to_texts(errors: &[impl std::fmt::Display]) -> Vec<String> {
+    errors.iter().map(ToString::to_string).collect()
 }
 
 /// Calls everything that the configuration names.
@@ -153,7 +153,7 @@ fn probe_config(loaded: &LoadedConfig, env: &Env, is_valid: bool) -> CommandResu
         ))
     })?;
     if let Some(outcome) = store {
-        print("store", outcome.map_err(|fault| fault.clone()));
+        print("store", outcome.map_err(|error| error.clone()));
     }
     for (provider, outcome) in providers {
         print(&provider, outcome.map(|()| "ok".to_owned()));
@@ -163,7 +163,7 @@ fn probe_config(loaded: &LoadedConfig, env: &Env, is_valid: bool) -> CommandResu
             &format!("service provider {client_id}"),
             outcome
                 .map(|()| "the keys at its jwks_uri are valid".to_owned())
-                .map_err(|fault| format!("its jwks_uri: {fault}")),
+                .map_err(|error| format!("its jwks_uri: {error}")),
         );
     }
     Ok(exit_code(all_ok))
@@ -268,15 +268,15 @@ fn describe_problems(problems: &[Diagnostic]) -> String {
 }
 
 fn read_sample(path: &Path) -> Result<Vec<u8>, String> {
-    let fault =
+    let read_error =
         |error: std::io::Error| format!("the sample {} can not be read: {error}", path.display());
     let mut bytes = Vec::new();
     if path == Path::new("-") {
-        std::io::stdin().take(MAX_SAMPLE_BYTES + 1).read_to_end(&mut bytes).map_err(fault)?;
+        std::io::stdin().take(MAX_SAMPLE_BYTES + 1).read_to_end(&mut bytes).map_err(read_error)?;
     } else {
         std::fs::File::open(path)
             .and_then(|file| file.take(MAX_SAMPLE_BYTES + 1).read_to_end(&mut bytes))
-            .map_err(fault)?;
+            .map_err(read_error)?;
     }
     if bytes.len() as u64 > MAX_SAMPLE_BYTES {
         Err("the sample is larger than 1 MiB".into())

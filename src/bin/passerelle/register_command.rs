@@ -104,7 +104,7 @@ fn look_up_person(config: &std::path::Path, person: PersonOptions) -> CommandRes
         required: RequiredClaims::Pivot,
     };
     let pivot = Identity::from_claims(&claims, &rules)
-        .map_err(|fault| format!("invalid person: {}", describe_error(&fault)))?;
+        .map_err(|error| format!("invalid person: {}", describe_error(&error)))?;
     let answer = block_on(app::query_register(&loaded, &Env::system(), &pivot))?;
     let (text, code) = match answer {
         Ok(RegisterAnswer::Found(_)) => {
@@ -119,7 +119,7 @@ fn look_up_person(config: &std::path::Path, person: PersonOptions) -> CommandRes
             return Ok(ExitCode::SUCCESS);
         }
         Ok(no) => (no.label().to_owned(), no.into_identity().err()),
-        Err(fault) => (format!("{}: {fault}", fault.label()), Some(fault.code())),
+        Err(error) => (format!("{}: {error}", error.label()), Some(error.code())),
     };
     match code {
         Some(code) => outln!("{text}\na login of this person ends with {}", code.entry().code),
@@ -151,8 +151,8 @@ impl PersonOptions {
             .read_to_end(&mut text)
             .map_err(|error| format!("standard input can not be read: {error}"))?;
         let form = r#"{"given_names": ["…"], "family_name": "…", "birthdate": "…", "gender": "…", "birthplace": "…", "birthcountry": "…"}"#;
-        let mut claims = parse_object(&text).map_err(|fault| {
-            format!("standard input: {fault}; give options, or one object {form}")
+        let mut claims = parse_object(&text).map_err(|error| {
+            format!("standard input: {error}; give options, or one object {form}")
         })?;
         if let Some(names) = claims.remove("given_names") {
             let claim = if names.is_array() { Claim::GivenNameArray } else { Claim::GivenName };
@@ -163,10 +163,10 @@ impl PersonOptions {
 }
 
 /// Describes an error with the names of this command.
-fn describe_error(fault: &passerelle::identity::rules::IdentityError) -> String {
-    match fault.claim {
-        Claim::GivenName | Claim::GivenNameArray => format!("given_names: {}", fault.rule),
-        _ => fault.to_string(),
+fn describe_error(error: &passerelle::identity::rules::IdentityError) -> String {
+    match error.claim {
+        Claim::GivenName | Claim::GivenNameArray => format!("given_names: {}", error.rule),
+        _ => error.to_string(),
     }
 }
 

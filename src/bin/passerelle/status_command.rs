@@ -133,9 +133,9 @@ async fn watch(hub: &AdminClient, first: EndedLoginsSample) -> CommandResult<()>
                 frame
             }
             // The hub may be restarting: keep trying.
-            Err(fault) => {
+            Err(error) => {
                 readings.clear();
-                format!("{fault}\n\nRetrying each second; press Ctrl+C to stop.\n")
+                format!("{error}\n\nRetrying each second; press Ctrl+C to stop.\n")
             }
         };
         out!("\x1b[H{}\x1b[J", frame.replace('\n', "\x1b[K\r\n"));

@@ -254,7 +254,7 @@ fn parse_inline_keys(
             return Err(source.diagnostic("jwks", "contains both a file and keys", fix));
         }
     };
-    ClientKeys::from_jwks(&bytes).map_err(|fault| source.diagnostic(key, fault.to_string(), fix))
+    ClientKeys::from_jwks(&bytes).map_err(|error| source.diagnostic(key, error.to_string(), fix))
 }
 
 /// Parses `jwks_uri`. Allows http only with `insecure_http`, also on loopback.
@@ -270,9 +270,9 @@ fn parse_jwks_uri(
     };
     let uri = address::parse_absolute_url(uri, http)
         .map_err(|(message, fix)| source.diagnostic("jwks_uri", message, fix))?;
-    safe_http_client::check_url(schemes, given.internal_hosts, &uri).map_err(|fault| {
+    safe_http_client::check_url(schemes, given.internal_hosts, &uri).map_err(|error| {
         let fix = "publish the keys at a public address, or add the host to internal_hosts";
-        source.diagnostic("jwks_uri", format!("can't be called: {fault}"), fix)
+        source.diagnostic("jwks_uri", format!("can't be called: {error}"), fix)
     })?;
     Ok(JwksUri { uri, schemes, internal_hosts: given.internal_hosts.to_vec() })
 }

@@ -42,7 +42,7 @@ pub fn parse_mapping(
             Ok((claim, rule)) => {
                 rules.insert(claim, rule);
             }
-            Err(fault) => refused.push(*fault),
+            Err(error) => refused.push(*error),
         }
     }
     if file.mapping.is_empty() && file.unmapped_claims == UnmappedClaims::Drop {
@@ -172,7 +172,7 @@ impl RuleParser<'_> {
     fn parse_path(&self, key: &str, written: &str) -> Result<ClaimPath, Box<FieldDiagnostic>> {
         let fix = "write the name of the identity provider's claim, or a path, for example \"/address/country\" or \"/names/0\"";
         let path =
-            ClaimPath::parse(written).or_else(|fault| self.reject(key, fault.to_string(), fix))?;
+            ClaimPath::parse(written).or_else(|error| self.reject(key, error.to_string(), fix))?;
         if self.protocol_claims.contains(&path.claim()) {
             let message = "is a protocol claim, which is verified and not passed on";
             return self.reject(key, message, "name a claim about the user");
@@ -239,7 +239,7 @@ impl RuleParser<'_> {
             let fix = "write YYYY with MM and DD (or M and D, if they may have one digit), for example \"DD/MM/YYYY\"";
             return DatePattern::parse(pattern)
                 .map(Transform::Date)
-                .or_else(|fault| self.reject("date", fault.to_string(), fix));
+                .or_else(|error| self.reject("date", error.to_string(), fix));
         }
         if let Some(rows) = map {
             return self.parse_table(rows, otherwise.as_ref());

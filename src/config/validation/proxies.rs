@@ -85,8 +85,8 @@ pub(in crate::config) fn check_public_listener(
     problems: &mut Vec<Diagnostic>,
 ) {
     for (index, text) in public.trusted_proxies.iter().enumerate() {
-        if let Err(fault) = text.parse::<Network>() {
-            let fix = match fault {
+        if let Err(error) = text.parse::<Network>() {
+            let fix = match error {
                 NetworkError::Malformed => {
                     "write an address and a prefix length, for example 10.0.0.0/8, fd00::/8 or 192.0.2.7"
                 }
@@ -97,7 +97,7 @@ pub(in crate::config) fn check_public_listener(
             };
             problems.push(source.diagnostic(
                 &format!("public.trusted_proxies[{index}]"),
-                fault.to_string(),
+                error.to_string(),
                 fix,
             ));
         }
@@ -157,7 +157,7 @@ mod tests {
         ] {
             assert_eq!(contains(network, address), is_in, "{address} in {network}");
         }
-        for (text, fault) in [
+        for (text, error) in [
             ("10.0.0.1/8", NetworkError::HostBits),
             ("fd00::1/64", NetworkError::HostBits),
             ("0.0.0.0/0", NetworkError::AllAddresses),
@@ -170,7 +170,7 @@ mod tests {
             ("balancer.example", NetworkError::Malformed),
             ("", NetworkError::Malformed),
         ] {
-            assert_eq!(text.parse::<Network>(), Err(fault), "{text}");
+            assert_eq!(text.parse::<Network>(), Err(error), "{text}");
         }
     }
 }

@@ -32,7 +32,7 @@ pub async fn open_console(
     };
     match this.hub.sign_in_to_console(&console.origin, &console.token).await {
         Ok(cookie) => redirect_to(&format!("{}/admin/", console.origin), vec![cookie]),
-        Err(fault) => this.error_page(StatusCode::BAD_GATEWAY, &locale, &fault.to_string()),
+        Err(error) => this.error_page(StatusCode::BAD_GATEWAY, &locale, &error.to_string()),
     }
 }
 

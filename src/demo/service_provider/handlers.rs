@@ -53,7 +53,7 @@ pub async fn log_in(
     };
     let metadata = match this.hub.discover(&this.settings.registration_for(sign_in).issuer).await {
         Ok(metadata) => metadata,
-        Err(fault) => return this.error_page(StatusCode::BAD_GATEWAY, &locale, &fault.to_string()),
+        Err(error) => return this.error_page(StatusCode::BAD_GATEWAY, &locale, &error.to_string()),
     };
     let entropy = this.env.entropy();
     let (state, binding) = (entropy.token(), entropy.token());
@@ -98,8 +98,8 @@ pub async fn callback(this: ServiceProviderData, request: HttpRequest) -> HttpRe
             "The response belongs to no sign-in of this browser (its state is unknown).",
         );
     };
-    let outcome = this.finish_login(&pending, &answer).await.unwrap_or_else(|fault| {
-        LoginResult::Failed(DemoError::Refused { reason: fault.to_string() })
+    let outcome = this.finish_login(&pending, &answer).await.unwrap_or_else(|error| {
+        LoginResult::Failed(DemoError::Refused { reason: error.to_string() })
     });
     // A new session id for each result, against session fixation.
     let session = this.env.entropy().token();

@@ -176,7 +176,7 @@ impl OpClient {
         let request = self.client.get(data_provider?).bearer_auth(access_token.reveal());
         let response = self.send(WHAT, request, Some("application/json")).await;
         let response = response.and_then(|body| parse_json::<Value>(WHAT, &body));
-        Some(response.map_or_else(|fault| fault.to_string(), |response| format!("{response:#}")))
+        Some(response.map_or_else(|error| error.to_string(), |response| format!("{response:#}")))
     }
 
     /// Signs in to the admin console of a hub, and returns the cookie of the console.

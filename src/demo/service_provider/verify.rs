@@ -133,16 +133,16 @@ async fn decrypt_and_verify(
     let decrypted = match expected.encryption {
         None => None,
         Some((encryption, own)) => {
-            Some(decrypt_jwe(token, encryption, own, now).await.map_err(|fault| match fault {
+            Some(decrypt_jwe(token, encryption, own, now).await.map_err(|error| match error {
                 JweDecryptError::UnknownKey => TokenError::OtherKey(kind),
-                fault => TokenError::Jwe(kind, fault),
+                error => TokenError::Jwe(kind, error),
             })?)
         }
     };
     // Anyone can encrypt to the public key: only the signature inside proves the sender.
     let signed = decrypted.as_ref().map_or(token, |jws| jws.reveal().as_str());
     let jws =
-        verify_jws(signed, expected.alg, keys).map_err(|fault| TokenError::Jws(kind, fault))?;
+        verify_jws(signed, expected.alg, keys).map_err(|error| TokenError::Jws(kind, error))?;
     let compact = Secret::new(signed.to_owned());
     let verified =
         VerifiedToken { jwe_header: decrypted.as_ref().and_then(|_| header(token)), compact, jws };
@@ -154,7 +154,7 @@ async fn decrypt_and_verify(
         return Err(TokenError::Audience(kind)); // Core §3.1.3.7 (3)
     }
     check_time_claims(&verified.jws.claims, Expiry::Required, now, TOLERANCE)
-        .map_err(|fault| TokenError::Times(kind, fault))?;
+        .map_err(|error| TokenError::Times(kind, error))?;
     Ok(verified)
 }
 

@@ -297,7 +297,7 @@ impl ClientRegistrations {
     }
 
     fn record_decision(&self, kind: EventKind, client_id: &str, (operator, reason): (&str, &str)) {
-        tracing::warn!(client_id, who = operator, event = kind.as_str(), "operator's request");
+        tracing::warn!(client_id, operator, event = kind.as_str(), "operator's request");
         self.services.audit.record(|| {
             Event::new(kind).sp(&ClientId::from(client_id)).operator(operator).reason(reason)
         });

@@ -73,16 +73,16 @@ impl WatchedRegister {
                 self.current.store(Arc::new(register));
                 self.last_error.store(None);
             }
-            Ok((Err(fault), _)) => {
-                tracing::error!(%fault, "the register file is invalid; the last good one stays in use");
+            Ok((Err(error), _)) => {
+                tracing::error!(%error, "the register file is invalid; the last good one stays in use");
                 let finding = CheckFinding::new(
                     "the register file is invalid, and the last good one stays in use",
-                    fault.to_string(),
+                    error.to_string(),
                 );
                 self.last_error.store(Some(Arc::new(finding)));
             }
-            Err(fault) => {
-                tracing::error!(%fault, "reading the register file failed; the last good one stays in use");
+            Err(error) => {
+                tracing::error!(%error, "reading the register file failed; the last good one stays in use");
             }
         }
         // Also after an error, so that it is logged once.

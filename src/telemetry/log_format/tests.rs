@@ -126,11 +126,11 @@ async fn the_text_format_carries_the_same_fields() {
 
 #[test]
 fn a_line_can_not_be_forged_by_what_it_repeats() {
-    for (format, escaped) in [(LineFormat::Json, r"x\n{"), (LineFormat::Human, r"fault=x\n{")] {
+    for (format, escaped) in [(LineFormat::Json, r"x\n{"), (LineFormat::Human, r"error=x\n{")] {
         let lines = Lines::default();
         tracing::dispatcher::with_default(&lines.formatted(format), || {
-            tracing::warn!(fault = %"x\n{\"level\":\"ERROR\"}\r\n", "one line");
-            tracing::warn!(fault = "x\n", "as text");
+            tracing::warn!(error = %"x\n{\"level\":\"ERROR\"}\r\n", "one line");
+            tracing::warn!(error = "x\n", "as text");
             tracing::warn!("{}", "in the message\n\u{1b}[2J");
         });
         let text = lines.text();

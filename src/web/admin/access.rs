@@ -107,7 +107,7 @@ pub(super) async fn sign_in(
         .and_then(|()| admin.verify_token(field("token").as_deref()));
     match verified {
         Ok(operator) => {
-            tracing::info!(who = operator.name, "an operator signed in to the admin console");
+            tracing::info!(operator = operator.name, "an operator signed in to the admin console");
             let signed_in = EventKind::OperatorSignedIn;
             admin.audit.record(|| Event::new(signed_in).operator(&operator.name));
             redirect_with_cookie(next, &sessions.issue_cookie(&operator))

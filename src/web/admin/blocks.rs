@@ -197,7 +197,7 @@ fn log_block_change(
         .as_ref()
         .map(|some| some.iter().map(ToString::to_string).collect::<Vec<_>>());
     tracing::warn!(
-        who = by.operator.name,
+        operator = by.operator.name,
         peer,
         block = row.id,
         connector = %row.connector,

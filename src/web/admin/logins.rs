@@ -125,7 +125,7 @@ pub(super) fn record_search(
     if console.audit_log.is_none() || !admin.audit.record_required(event) {
         return Err(ErrorCode::LoginSearchUnrecorded.into());
     }
-    tracing::warn!(who = operator, reason, "the recent logins of a person are searched");
+    tracing::warn!(operator, reason, "the recent logins of a person are searched");
     Ok((subject, reason.to_owned()))
 }
 

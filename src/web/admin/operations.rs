@@ -94,7 +94,11 @@ impl AdminApi {
     }
 
     fn record_operation(&self, kind: EventKind, by: &AdminRequester) {
-        tracing::warn!(who = by.operator.name, operation = kind.as_str(), "operator's request");
+        tracing::warn!(
+            operator = by.operator.name,
+            operation = kind.as_str(),
+            "operator's request"
+        );
         self.audit.record(|| Event::new(kind).operator(&by.operator.name));
     }
 }

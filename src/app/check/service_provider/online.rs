@@ -57,9 +57,9 @@ async fn diagnose_keys(
     }
     Some(match fetch_keys(federation).await {
         Ok(None) => CheckDiagnostic::ok(NAME, "the keys at jwks_uri are valid"),
-        Ok(Some(fault)) => CheckDiagnostic::error(
+        Ok(Some(error)) => CheckDiagnostic::error(
             NAME,
-            format!("the keys at jwks_uri can't be used: {fault}"),
+            format!("the keys at jwks_uri can't be used: {error}"),
             "check the address, whether its server is reachable from the hub, and the key set; an internal host must be in internal_hosts",
         ),
         Err(error) => {
@@ -72,7 +72,7 @@ async fn diagnose_keys(
 async fn fetch_keys(federation: &Federation) -> Result<Option<String>, BuildError> {
     let metrics = Arc::new(Metrics::new()?);
     let results = KeyDirectory::new(federation, &metrics)?.check_published_keys(federation).await;
-    Ok(results.into_iter().find_map(|(_, outcome)| outcome.err()).map(|fault| fault.to_string()))
+    Ok(results.into_iter().find_map(|(_, outcome)| outcome.err()).map(|error| error.to_string()))
 }
 
 /// Returns the https servers of the redirect URIs, each once, without paths: a call must not look

@@ -134,7 +134,7 @@ impl ScopesEntry {
     ) -> Result<Self, Diagnostic> {
         let table = |key: &str, names| {
             ScopeTable::from_names(names, claims)
-                .map_err(|fault| source.diagnostic(key, "is unusable", fault.to_string()))
+                .map_err(|error| source.diagnostic(key, "is unusable", error.to_string()))
         };
         let (scopes, openid) = (table("scopes", &tables.scopes)?, table("openid", &tables.openid)?);
         Ok(Self { tables, scopes, openid })
