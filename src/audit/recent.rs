@@ -72,7 +72,7 @@ impl LoginStage {
             Self::Granted => "granted",
             Self::Refused => "refused",
             Self::Failed => "failed",
-            Self::NoLogin => "no login",
+            Self::NoLogin => "no_login",
         }
     }
 

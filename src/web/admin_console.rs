@@ -154,14 +154,14 @@ fn pending_registrations(federation: &Federation) -> Vec<PendingRegistrationRow>
     rows.collect()
 }
 
-/// Sorts the identity providers that need attention before those that are well, each by id.
+/// Sorts the identity providers that need attention before those that are healthy, each by id.
 fn worst_first(mut rows: Vec<ConnectorRow>) -> Vec<ConnectorRow> {
     rows.sort_by_key(|row| match row.condition() {
         ConnectorCondition::Down => 0,
         ConnectorCondition::Failing => 1,
         ConnectorCondition::Recovering => 2,
         ConnectorCondition::Blocked => 3,
-        ConnectorCondition::Well => 4,
+        ConnectorCondition::Healthy => 4,
         ConnectorCondition::Off => 5,
     });
     rows

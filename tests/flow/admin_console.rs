@@ -127,7 +127,7 @@ async fn a_rejected_request_is_found_too() {
         let login = hub.login_view(&page.support_id()).await;
         assert_eq!(
             (login.state.as_str(), events(&login)),
-            ("no login", vec!["authorization_refused"])
+            ("no_login", vec!["authorization_refused"])
         );
         assert_eq!(login.refusal.map(|refusal| refusal.code).as_deref(), Some(code));
     }

@@ -61,7 +61,7 @@ async fn a_full_server_lets_those_who_are_there_go_on_and_sign_out() {
 async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_nothing() {
     let server = Server::start(&[]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
-    until("the store is well", || store.last_error().is_none().then_some(()));
+    until("the store answers", || store.last_error().is_none().then_some(()));
     for (alone, again) in [
         (
             &["CONFIG", "SET", "min-replicas-to-write", "1"][..],
@@ -91,7 +91,7 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
         assert!(matches!(asked, Err(StoreError::Unavailable(_))), "a code lost: {asked:?}");
         until("the store complains", || store.last_error().map(drop));
         assert_eq!(server.cli_text(again), "OK");
-        until("the store is well again", || store.last_error().is_none().then_some(()));
+        until("the store answers again", || store.last_error().is_none().then_some(()));
     }
     assert!(server.keys().is_empty(), "looking leaves nothing");
 }
@@ -117,7 +117,7 @@ async fn a_server_that_dies_is_reported_at_once_and_used_again_when_it_is_back()
     server.restart();
     // No request asks, and it is known all the same: a hub that is not ready gets no requests that
     // could find out.
-    until("the store is well again", || store.last_error().is_none().then_some(()));
+    until("the store answers again", || store.last_error().is_none().then_some(()));
     whole_life(&store, "b").await;
 }
 
@@ -252,7 +252,7 @@ async fn a_user_that_may_not_write_is_reported_although_the_server_answers() {
 async fn a_server_that_can_not_save_is_reported_and_used_again_when_it_can() {
     let server = Server::start(&[]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
-    until("the store is well", || store.last_error().is_none().then_some(()));
+    until("the store answers", || store.last_error().is_none().then_some(()));
     let in_the_way = server.folder.path().join("dump.rdb");
     std::fs::create_dir(&in_the_way).unwrap();
     let saved = |status: &str| {
@@ -271,6 +271,6 @@ async fn a_server_that_can_not_save_is_reported_and_used_again_when_it_can() {
     until("the store complains", || store.last_error().map(drop));
     std::fs::remove_dir(&in_the_way).unwrap();
     saved("ok");
-    until("the store is well again", || store.last_error().is_none().then_some(()));
+    until("the store answers again", || store.last_error().is_none().then_some(()));
     store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await.unwrap();
 }

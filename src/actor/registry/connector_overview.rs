@@ -74,7 +74,7 @@ pub enum ConnectorState {
 /// Condition of a connector, in one word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConnectorCondition {
-    Well,
+    Healthy,
     /// It may be chosen, and at least half of its calls fail.
     Failing,
     Down,
@@ -89,10 +89,10 @@ impl ConnectorCondition {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Well => "well",
+            Self::Healthy => "healthy",
             Self::Failing => "failing",
             Self::Down => "down",
-            Self::Recovering => "being tried",
+            Self::Recovering => "recovering",
             Self::Off => "off",
             Self::Blocked => "blocked",
         }
@@ -106,7 +106,7 @@ impl ConnectorRow {
         match (self.state, &self.health) {
             (ConnectorState::Off, _) => ConnectorCondition::Off,
             (ConnectorState::Blocked, _) => ConnectorCondition::Blocked,
-            (ConnectorState::On, None) => ConnectorCondition::Well,
+            (ConnectorState::On, None) => ConnectorCondition::Healthy,
             (ConnectorState::On, Some(health)) => match health.circuit {
                 CircuitState::Open => ConnectorCondition::Down,
                 CircuitState::HalfOpen => ConnectorCondition::Recovering,
@@ -117,7 +117,7 @@ impl ConnectorRow {
                     ConnectorCondition::Failing
                 }
                 CircuitState::Closed if health.unreachable.is_some() => ConnectorCondition::Failing,
-                CircuitState::Closed => ConnectorCondition::Well,
+                CircuitState::Closed => ConnectorCondition::Healthy,
             },
         }
     }

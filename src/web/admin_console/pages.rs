@@ -174,7 +174,7 @@ impl OverviewTemplate<'_> {
 impl OverviewTemplate<'_> {
     fn state_class(&self, row: &ConnectorRow) -> &'static str {
         match row.condition() {
-            ConnectorCondition::Well => "",
+            ConnectorCondition::Healthy => "",
             ConnectorCondition::Down => " error",
             ConnectorCondition::Failing
             | ConnectorCondition::Recovering
@@ -311,7 +311,7 @@ impl LoginTemplate<'_> {
 
     fn state_class(&self) -> &'static str {
         match self.login.state.as_str() {
-            "refused" | "failed" | "no login" => " error",
+            "refused" | "failed" | "no_login" => " error",
             "granted" => "",
             _ if self.login.refusal.is_some() || self.login.state == "expired" => " warning",
             _ => "",

@@ -150,7 +150,7 @@ pub struct LoginView {
     pub support_id: SupportId,
     pub platform: Platform,
     /// `choosing`, `awaiting_callback`, `identifying`, `consenting`, `granted`, `refused`,
-    /// `failed`; `expired` if its lifetime passed before it ended, `no login` for a request that
+    /// `failed`; `expired` if its lifetime passed before it ended, `no_login` for a request that
     /// started none.
     pub state: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]

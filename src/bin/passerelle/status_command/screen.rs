@@ -73,7 +73,7 @@ fn write_connectors(text: &mut String, view: &StatusView) -> std::fmt::Result {
         "Identity provider", "state", "logins/s", "failed", "calls failed", "p99"
     )?;
     let mut rows: Vec<&ConnectorRow> = view.status.connectors.iter().collect();
-    rows.sort_by_key(|row| (row.condition() == ConnectorCondition::Well, row.id.clone()));
+    rows.sort_by_key(|row| (row.condition() == ConnectorCondition::Healthy, row.id.clone()));
     for row in rows.iter().take(MAX_CONNECTORS) {
         let health = row.health.as_ref();
         let calls_failed = health
