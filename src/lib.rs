@@ -50,7 +50,7 @@
 //! 2. [`actor`]: runs it. An actor is a queue and a cache; the [`store`]'s record is
 //!    authoritative.
 //! 3. [`protocol::authorize`]: the checks of an authorization request, as one ordered table.
-//! 4. [`connector::oidc`]: every check of an identity provider's answer. Other kinds have the same
+//! 4. [`connector::oidc`]: every check of an identity provider's response. Other kinds have the same
 //!    shape (`docs/adding-a-kind.md`).
 //! 5. [`grant`]: codes and tokens, and why a code can't be used twice.
 //! 6. [`protocol::catalogue`]: every error of the hub.

@@ -75,9 +75,9 @@ events! {
     PasswordRefused "password_refused" [sp idp login support_id]
         "A password that was entered on the hub's own page was wrong, or exceeded a limit.";
     CallbackAccepted "callback_accepted" [sp idp level login support_id]
-        "The identity provider's answer passed every check; `level` is what it proved.";
+        "The identity provider's response passed every check; `level` is what it proved.";
     CallbackRefused "callback_refused" [sp idp level code login support_id]
-        "An answer of an identity provider was refused.";
+        "A response of an identity provider was refused.";
     RegisterQueried "register_queried" [sp idp login support_id]
         "The hub is about to query the register about the person.";
     RegisterAnswered "register_answered" [sp idp code login support_id]

@@ -76,7 +76,7 @@ fn inside(jwe: &str, alg: &str, private: &Jwk) -> (Value, String) {
     (Value::Object(header.as_ref().clone()), String::from_utf8(jws).unwrap())
 }
 
-/// The token answer of a code.
+/// The token response of a code.
 async fn redeemed(hub: &TestHub, service: &str, received: &Received) -> Map<String, Value> {
     let answer = hub.redeem(service, received.code()).await;
     assert_eq!(answer.status, 200, "{}", answer.body);

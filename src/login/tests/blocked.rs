@@ -23,7 +23,7 @@ const WALKS: [(&str, Walk); 4] = [
         harness.gate = gate;
         harness.view_after(callback(&attempt))
     }),
-    ("the identity provider's answer", |harness, gate| {
+    ("the identity provider's response", |harness, gate| {
         harness.reach_verifying();
         harness.gate = gate;
         browser_view(harness.report_authentication(Level::Eidas1))

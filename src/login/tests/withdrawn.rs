@@ -27,12 +27,12 @@ const WALKS: [(&str, Walk); 8] = [
         harness.registered = now;
         harness.view_after(callback(&attempt))
     }),
-    ("the identity provider's answer", |harness, now| {
+    ("the identity provider's response", |harness, now| {
         harness.reach_verifying();
         harness.registered = now;
         browser_view(harness.report_authentication(Level::Eidas1))
     }),
-    ("the register's answer", |harness, now| {
+    ("the register's response", |harness, now| {
         harness.reach_identifying();
         harness.registered = now;
         browser_view(harness.report_identification(identified_user("idp", Level::Eidas1)))
@@ -62,7 +62,7 @@ fn a_withdrawn_redirect_uri_receives_neither_code_nor_error_at_any_step() {
         let mut harness = Harness::new(&[]);
         assert_eq!(walk(&mut harness, Err(ErrorCode::RedirectUriWithdrawn)), PAGE, "{step}");
         // A discarded outcome closes its attempt.
-        let saved = if step.ends_with("answer") { Save::Yes } else { Save::No };
+        let saved = if step.ends_with("response") { Save::Yes } else { Save::No };
         assert_eq!((harness.saved, harness.code()), (saved, None), "{step}");
         for request in [
             LoginRequest::Cancel,
@@ -102,7 +102,7 @@ fn a_redirect_uri_that_is_registered_again_lets_the_login_continue() {
 
 #[test]
 fn an_attempt_whose_outcome_was_discarded_is_closed_and_the_user_chooses_again() {
-    for (step, walk) in WALKS.into_iter().filter(|(step, _)| step.ends_with("answer")) {
+    for (step, walk) in WALKS.into_iter().filter(|(step, _)| step.ends_with("response")) {
         let mut harness = Harness::new(&[]);
         assert_eq!(walk(&mut harness, Err(ErrorCode::RedirectUriWithdrawn)), PAGE, "{step}");
         harness.crash();

@@ -85,7 +85,7 @@ catalogue! {
     RegisterDeceased = "Y010003" 403 "access_denied" Warn Policy Operator "error-register" "The identity could not be confirmed by the national register.";
     RegisterRefused = "Y010004" 403 "access_denied" Warn Policy Operator "error-register" "The identity could not be confirmed by the national register.";
     RegisterUnavailable = "Y010005" 503 "temporarily_unavailable" Error Upstream Operator "error-register-unavailable" "The national register does not answer.";
-    RegisterContract = "Y010006" 503 "temporarily_unavailable" Error Upstream Operator "error-register-unavailable" "The national register gave an answer that breaks its contract.";
+    RegisterContract = "Y010006" 503 "temporarily_unavailable" Error Upstream Operator "error-register-unavailable" "The national register gave a response that breaks its contract.";
     RegisterBusy = "Y010007" 503 "temporarily_unavailable" Warn Upstream Operator "error-register-unavailable" "Too many logins wait for the national register.";
     RegisterIdentity = "Y010008" 502 "server_error" Error Upstream Operator "error-register" "The national register gave an identity that breaks the rules.";
     IdentityIncomplete = "Y010010" 403 "access_denied" Warn Upstream IdentityProvider "error-identity-incomplete" "The identity provider sent an identity that lacks a required claim.";
@@ -97,7 +97,7 @@ catalogue! {
     IdpUnreachable = "Y020003" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider can not be reached.";
     IdpTimeout = "Y020004" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not answer in time.";
     IdpStatus = "Y020005" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider answered with an unexpected status.";
-    IdpTooLarge = "Y020006" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is too large.";
+    IdpTooLarge = "Y020006" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is too large.";
     IdpAddressForbidden = "Y020007" 502 "temporarily_unavailable" Error Upstream Operator "error-idp-trouble" "The identity provider's address is one that the hub must not call.";
     IdpDiscovery = "Y020008" 502 "temporarily_unavailable" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's configuration document is unusable.";
     IdpIssuerMismatch = "Y020009" 502 "temporarily_unavailable" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's configuration document names another issuer.";
@@ -106,11 +106,11 @@ catalogue! {
     IdpLimited = "Y020012" 503 "temporarily_unavailable" Warn Policy Operator "error-idp-busy" "The identity provider's limit of logins per minute is reached.";
     IdpDenied = "Y020020" 403 "access_denied" Info User User "error-idp-denied" "The authentication was aborted at the identity provider.";
     IdpError = "Y020021" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider answered with an error.";
-    IdpCallbackMalformed = "Y020022" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is malformed.";
-    IdpIssMissing = "Y020023" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer lacks the iss parameter that it announces.";
-    IdpIssWrong = "Y020024" 400 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer names another issuer.";
+    IdpCallbackMalformed = "Y020022" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's authorization response is malformed.";
+    IdpIssMissing = "Y020023" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's authorization response lacks the iss parameter that it announces.";
+    IdpIssWrong = "Y020024" 400 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's authorization response names another issuer.";
     IdpCodeRefused = "Y020030" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider refused its own authorization code.";
-    IdpTokenAnswer = "Y020031" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's token answer is malformed.";
+    IdpTokenAnswer = "Y020031" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's token response is malformed.";
     IdTokenMissing = "Y020032" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider sent no ID token.";
     IdTokenMalformed = "Y020033" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token is malformed.";
     IdTokenAlgorithm = "Y020034" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token is signed with another algorithm than registered.";
@@ -138,7 +138,7 @@ catalogue! {
     IdpInTrouble = "Y020100" 503 "temporarily_unavailable" Info Upstream IdentityProvider "error-idp-trouble" "The identity provider has failed several times; the hub does not call it for a moment.";
     IdpKeysTooMany = "Y020101" 502 "temporarily_unavailable" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's key set holds too many keys.";
     // Token responses, and userinfo without an ID token.
-    IdpAccessTokenMissing = "Y020120" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's token answer has no access token.";
+    IdpAccessTokenMissing = "Y020120" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's token response has no access token.";
     IdpTokenType = "Y020121" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's access token is of a type that the hub does not know.";
     UserinfoSubjectMissing = "Y020122" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The identity provider's user information lacks the claim that names its subject.";
     // LDAP directories.
@@ -147,16 +147,16 @@ catalogue! {
     LdapAnswer = "Y020125" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The directory answered with an error.";
     LdapSubject = "Y020126" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The directory's entry lacks the attribute that names its subject.";
     // Encrypted responses, both ID tokens and user information; the log line says which.
-    JweMissing "SealMissing" = "Y020140" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is only signed, and encryption is registered.";
-    JweMalformed "SealMalformed" = "Y020141" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer is malformed.";
-    JweAlgorithm "SealAlgorithm" = "Y020142" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is encrypted with another alg than registered.";
-    JweContentEncryption "SealContentEncryption" = "Y020143" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is encrypted with another enc than registered.";
-    JweCompressed "SealCompressed" = "Y020144" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer is compressed.";
-    JweExtension "SealExtension" = "Y020145" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer demands an extension that the hub does not know.";
-    JweKey "SealKey" = "Y020146" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is encrypted to a key that is not, or no longer, the hub's.";
-    JweDecryption "SealBroken" = "Y020147" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer can not be decrypted with the hub's key.";
-    JweUnsigned "SealUnsigned" = "Y020148" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer contains unsigned claims.";
-    JweNested "SealNested" = "Y020149" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer contains another encrypted one.";
+    JweMissing "SealMissing" = "Y020140" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is only signed, and encryption is registered.";
+    JweMalformed "SealMalformed" = "Y020141" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response is malformed.";
+    JweAlgorithm "SealAlgorithm" = "Y020142" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is encrypted with another alg than registered.";
+    JweContentEncryption "SealContentEncryption" = "Y020143" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is encrypted with another enc than registered.";
+    JweCompressed "SealCompressed" = "Y020144" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response is compressed.";
+    JweExtension "SealExtension" = "Y020145" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response demands an extension that the hub does not know.";
+    JweKey "SealKey" = "Y020146" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is encrypted to a key that is not, or no longer, the hub's.";
+    JweDecryption "SealBroken" = "Y020147" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response can not be decrypted with the hub's key.";
+    JweUnsigned "SealUnsigned" = "Y020148" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response contains unsigned claims.";
+    JweNested "SealNested" = "Y020149" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response contains another encrypted one.";
     // Blocks.
     IdpBlocked = "Y020150" 403 "access_denied" Info Policy User "error-idp-blocked" "This identity provider is blocked at the moment.";
     IdpBlockedForService = "Y020151" 403 "access_denied" Info Policy User "error-idp-blocked-for-service" "This identity provider is blocked for this client_id at the moment.";
@@ -166,7 +166,7 @@ catalogue! {
     IdpCodeMalformed = "Y020310" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's code is longer than 4096 characters, or has characters other than printable ASCII.";
     IdpThrottled = "Y020311" 503 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider rejects the hub's requests because of a rate limit.";
     IdpPushRefused = "Y020312" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider refused the hub's pushed authorization request.";
-    IdpPushAnswer = "Y020313" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer to the hub's pushed authorization request is malformed.";
+    IdpPushAnswer = "Y020313" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's response to the hub's pushed authorization request is malformed.";
     IdpResponseKey = "Y020314" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "No published key of the identity provider fits its signed authorization response.";
     IdpResponseUnproven = "Y020315" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's authorization response is not signed as registered.";
     IdpResponseClaims = "Y020316" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's signed authorization response has another iss, aud or state, or has expired.";
@@ -174,7 +174,7 @@ catalogue! {
     IdpTokenUnbound = "Y020318" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider issued a bearer token where a token that is bound to the hub's key is demanded.";
     IdpResponseEncryption = "Y020319" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's authorization response is not encrypted as registered.";
     IdpReauthenticationUnproven = "Y020320" 403 "access_denied" Info Policy User "error-idp-reauthentication" "This identity provider can not prove that the user has authenticated again, as the request demands.";
-    IdpStateUnusable = "Y020330" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's answer carries no usable state: it is missing, empty or repeated.";
+    IdpStateUnusable = "Y020330" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's authorization response carries no usable state: it is missing, empty or repeated.";
     PromptLoginIgnored = "Y020370" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not authenticate the user again although prompt=login asked it to.";
     // Wallets.
     WalletRequestUnknown = "Y020500" 400 "invalid_request" Info User User "error-wallet-request" "The wallet's request is unknown, has expired, or was answered already.";
@@ -305,7 +305,7 @@ catalogue! {
     BearerInBody = "Y043008" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent in the Authorization header, not in the body.";
     AccessTokenInvalid = "Y043010" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "The access token is unknown, expired or revoked.";
 
-    // Y045: client registration (RFC 7591, RFC 7592). The answers of the first three name the member.
+    // Y045: client registration (RFC 7591, RFC 7592). The responses of the first three name the member.
     RegistrationMetadata = "Y045001" 400 "invalid_client_metadata" Info Client ServiceProvider "error-bad-request" "A member of the client metadata is not valid.";
     RegistrationRedirectUri = "Y045002" 400 "invalid_redirect_uri" Info Client ServiceProvider "error-bad-request" "A redirect URI of the client metadata is not valid.";
     RegistrationStatement = "Y045003" 400 "invalid_software_statement" Info Client ServiceProvider "error-bad-request" "Software statements are not supported; register without software_statement.";
@@ -333,7 +333,7 @@ catalogue! {
     DpopProofJti = "Y046011" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The DPoP proof must have a jti of 1 to 255 characters.";
     DpopProofReplayed = "Y046012" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The DPoP proof was used before; each request needs one of its own.";
     DpopProofAccessToken = "Y046013" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The ath of the DPoP proof must be the SHA-256 of the access token in base64url.";
-    DpopNonceRequired = "Y046014" 400 "use_dpop_nonce" Info Client ServiceProvider "error-bad-request" "The DPoP proof must have the nonce of the DPoP-Nonce header of this answer.";
+    DpopNonceRequired = "Y046014" 400 "use_dpop_nonce" Info Client ServiceProvider "error-bad-request" "The DPoP proof must have the nonce of the DPoP-Nonce header of this response.";
     DpopProofProfile = "Y046015" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The alg of the DPoP proof must be PS256, ES256, EdDSA or Ed25519: this client_id has a FAPI 2.0 profile.";
     DpopKeyMismatch = "Y046020" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The access token is bound to another key than the one of the DPoP proof.";
     BoundTokenAsBearer = "Y046021" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The access token is bound to a key; send it with the scheme DPoP and a proof.";
@@ -387,12 +387,12 @@ catalogue! {
     DataProviderSecretNotYet = "Y330005" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";
     DataProviderSecretExpired = "Y330006" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";
     DataProviderIsServiceProvider = "Y330007" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";
-    DataProviderKeysMissing = "Y330020" 503 "temporarily_unavailable" Warn Client Operator "error-unavailable" "The hub has no key of this data provider to encrypt its answers with: its jwks_uri could not be read yet, or has no key for its registered algorithm.";
+    DataProviderKeysMissing = "Y330020" 503 "temporarily_unavailable" Warn Client Operator "error-unavailable" "The hub has no key of this data provider to encrypt its responses with: its jwks_uri could not be read yet, or has no key for its registered algorithm.";
 
     // Y42: login steps.
     LoginUnknown = "Y420001" 404 "access_denied" Info User User "error-login-unknown" "This login is not known, or has expired.";
     LoginOtherBrowser = "Y420002" 403 "access_denied" Warn User User "error-login-other-browser" "This login was started in another browser.";
-    StateUnknown = "Y420003" 400 "access_denied" Warn User IdentityProvider "error-idp-answer" "The identity provider's answer does not belong to the open attempt of this login.";
+    StateUnknown = "Y420003" 400 "access_denied" Warn User IdentityProvider "error-idp-answer" "The identity provider's authorization response does not belong to the open attempt of this login.";
     StepOutOfOrder = "Y420004" 409 "access_denied" Info User User "error-login-order" "This step does not match the state of the login.";
     AlreadyDone = "Y420005" 409 "access_denied" Info User User "error-login-done" "This login is already finished.";
     LoginExpired = "Y420006" 410 "access_denied" Info User User "error-login-expired" "This login took too long and has expired.";
@@ -416,12 +416,12 @@ catalogue! {
     StoreUnavailable = "Y500001" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub's store does not answer.";
     StoreFull = "Y500002" 503 "temporarily_unavailable" Error Hub Operator "error-busy" "The hub has reached the number of logins that it can hold.";
     Busy = "Y500003" 503 "temporarily_unavailable" Warn Hub Operator "error-busy" "The hub is too busy to take the request now.";
-    SigningFailed = "Y500004" 500 "server_error" Error Hub Operator "error-internal" "The hub could not sign its answer.";
+    SigningFailed = "Y500004" 500 "server_error" Error Hub Operator "error-internal" "The hub could not sign its response.";
     ShuttingDown = "Y500005" 503 "temporarily_unavailable" Info Hub User "error-unavailable" "The hub is restarting; try again shortly.";
     NetworkLimited = "Y500006" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins were started from this network in a minute; try again after the time in Retry-After.";
     ServiceLimited = "Y500007" 429 "temporarily_unavailable" Warn Policy ServiceProvider "error-service-limited" "This service provider has exceeded its limit of logins per minute; try again after the time in Retry-After.";
-    ClientKeysMissing = "Y500030" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The hub has no key of this service provider to encrypt its answers with: its jwks_uri could not be read yet, or has no key for its registered algorithm.";
-    EncryptionFailed "SealingFailed" = "Y500031" 500 "server_error" Error Hub Operator "error-internal" "The hub could not encrypt its answer.";
+    ClientKeysMissing = "Y500030" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The hub has no key of this service provider to encrypt its responses with: its jwks_uri could not be read yet, or has no key for its registered algorithm.";
+    EncryptionFailed "SealingFailed" = "Y500031" 500 "server_error" Error Hub Operator "error-internal" "The hub could not encrypt its response.";
     KeyDeviceUnavailable = "Y500040" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The device that holds the hub's keys does not answer; try again shortly.";
     // The admin console on the private listener; no user's browser sees these.
     AdminOff = "Y500090" 404 "invalid_request" Info Client Operator "error-not-found" "The administration is off: set private.admin_token in passerelle.toml and restart the hub.";

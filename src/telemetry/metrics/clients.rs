@@ -36,7 +36,7 @@ metric_table! {
         revocations: IntCounterVec("revocations_total", ["outcome"])
             "Revocation requests by outcome: revoked, not_found.";
         pushed_requests: IntCounterVec("pushed_authorization_requests_total", ["outcome"])
-            "Pushed authorization requests by outcome: accepted, or the error of the answer, for example invalid_client, invalid_request or invalid_request_object.";
+            "Pushed authorization requests by outcome: accepted, or the error of the response, for example invalid_client, invalid_request or invalid_request_object.";
         key_fetches: IntCounterVec("client_key_fetches_total", ["client", "outcome"])
             "Fetches of the keys at a client's jwks_uri.";
         keys_fetched: GaugeVec("client_keys_last_fetch_timestamp_seconds", ["client"])

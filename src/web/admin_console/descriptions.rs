@@ -16,7 +16,7 @@ pub(super) const fn describe_event(event: EventKind) -> &'static str {
         EventKind::IdpChosen => "The person chose this identity provider.",
         EventKind::PasswordRefused => "A password typed on the hub's own page was refused.",
         EventKind::CallbackAccepted => "The identity provider confirmed the person.",
-        EventKind::CallbackRefused => "The identity provider's answer was refused.",
+        EventKind::CallbackRefused => "The identity provider's response was refused.",
         EventKind::RegisterQueried => "The hub asked the register about the person.",
         EventKind::RegisterAnswered => "The register answered.",
         EventKind::ConsentShown => "The person was asked for consent.",

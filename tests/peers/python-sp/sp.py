@@ -137,7 +137,7 @@ def log_in(registered):
         "grant_type": "authorization_code", "client_id": registered["client_id"], "client_secret": registered["client_secret"],
         "redirect_uri": registered["redirect_uri"], "code": code, "code_verifier": asked["verifier"],
     })
-    require(media_type == "application/json", "the token answer is JSON")
+    require(media_type == "application/json", "the token response is JSON")
     tokens = json.loads(body)
     require(tokens["token_type"].lower() == "bearer", "the access token is a bearer token")
     id_token = verify_token(tokens["id_token"], published, registered)
