@@ -55,8 +55,9 @@ pub enum RecordKind {
     LogoutRedirect,
     /// A cross-site POST logout request, until the browser repeats it with its cookies.
     PendingLogout,
-    /// The `jti` of a client assertion that was used (RFC 7523 §3).
-    Assertion,
+    /// A used `jti`: of a client assertion (RFC 7523 §3), a request object (RFC 9101) or a DPoP proof
+    /// (RFC 9449 §11.1).
+    UsedJti,
     /// The user verified by a login page of the hub, until its callback.
     LoginPageCode,
     /// A pushed authorization request, until a login starts with it (RFC 9126 §4).
@@ -84,7 +85,7 @@ const RECORD_KINDS: [RecordKind; 16] = [
     RecordKind::Token,
     RecordKind::LogoutRedirect,
     RecordKind::PendingLogout,
-    RecordKind::Assertion,
+    RecordKind::UsedJti,
     RecordKind::LoginPageCode,
     RecordKind::PushedRequest,
     RecordKind::Blocks,
@@ -106,7 +107,7 @@ impl RecordKind {
             Self::Token => b't',
             Self::LogoutRedirect => b'o',
             Self::PendingLogout => b'p',
-            Self::Assertion => b'a',
+            Self::UsedJti => b'a',
             Self::LoginPageCode => b'i',
             Self::PushedRequest => b'r',
             Self::Blocks => b'b',

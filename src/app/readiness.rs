@@ -57,7 +57,7 @@ pub(super) struct StoreCapacities {
     logins: usize,
     login_bytes: usize,
     sessions: usize,
-    grants: usize,
+    codes_and_tokens: usize,
 }
 
 impl StoreCapacities {
@@ -68,7 +68,7 @@ impl StoreCapacities {
             logins: limits.logins,
             login_bytes: limits.login_bytes(),
             sessions: limits.sessions,
-            grants: limits.grants,
+            codes_and_tokens: limits.codes_and_tokens,
         }
     }
 
@@ -86,7 +86,7 @@ impl StoreCapacities {
                 capacity: self.login_bytes,
             },
             row("sessions", &[RecordKind::Session], self.sessions),
-            row("codes and tokens", &[RecordKind::Code, RecordKind::Token], self.grants),
+            row("codes and tokens", &[RecordKind::Code, RecordKind::Token], self.codes_and_tokens),
         ]
     }
 }
@@ -181,7 +181,7 @@ fn find_nearly_full(row: &StoreUsage) -> Option<CheckFinding> {
         "logins" => "limits.logins",
         "bytes of logins" => "limits.login_bytes",
         "sessions" => "limits.sessions",
-        _ => "limits.grants",
+        _ => "limits.codes_and_tokens",
     };
     (row.percent_used() >= NEARLY_FULL_PERCENT).then(|| {
         let StoreUsage { records, used, capacity } = row;

@@ -136,15 +136,15 @@ fn capacities(settings: &Settings) -> Capacities {
         logins: limits.logins,
         login_bytes: limits.login_bytes(),
         sessions: limits.sessions,
-        grants: limits.grants,
+        codes_and_tokens: limits.codes_and_tokens,
         logout_redirects: MAX_LOGOUTS,
         pending_logouts: MAX_PENDING_LOGOUTS,
-        // At most one assertion for each code; both are remembered for minutes.
-        assertions: limits.grants,
+        // About one used `jti` for each code; both are remembered for minutes.
+        used_jtis: limits.codes_and_tokens,
         login_page_codes: MAX_OWN_CODES,
         login_page_code_bytes: MAX_OWN_CODE_BYTES,
         // At most one for each code; each is remembered for minutes.
-        pushed_requests: limits.grants,
+        pushed_requests: limits.codes_and_tokens,
         blocks: MAX_BLOCK_RECORDS,
         probes: MAX_PROBE_RECORDS,
         refresh_grants: limits.refresh_grants,

@@ -26,7 +26,7 @@ const WINDOW_SECONDS: u32 = 60;
 #[derive(Clone, Copy, Debug)]
 pub struct FailureLimits {
     pub failed_authentications: NonZeroU32,
-    pub inactive_answers: NonZeroU32,
+    pub inactive_introspections: NonZeroU32,
 }
 
 /// Counts failures per client.
@@ -90,14 +90,16 @@ impl AuthFailureLimiter {
     /// # Errors
     /// The exceeded limit.
     pub fn count_inactive(&self, data_provider: &ClientId) -> Result<(), RateLimitError> {
-        self.inactive.take(LimitKey::from_id(data_provider.as_str()), self.allowed.inactive_answers)
+        self.inactive
+            .take(LimitKey::from_id(data_provider.as_str()), self.allowed.inactive_introspections)
     }
 
     /// Returns the seconds after which one more failure is allowed when no other node counts: a
     /// lower bound for `Retry-After`.
     #[must_use]
     pub fn retry_after(&self) -> u32 {
-        let lower_limit = self.allowed.failed_authentications.min(self.allowed.inactive_answers);
+        let lower_limit =
+            self.allowed.failed_authentications.min(self.allowed.inactive_introspections);
         WINDOW_SECONDS.div_ceil(lower_limit.get())
     }
 }
@@ -122,7 +124,7 @@ mod tests {
             AuthFailureLimiter::new(
                 FailureLimits {
                     failed_authentications: count(failed),
-                    inactive_answers: count(inactive),
+                    inactive_introspections: count(inactive),
                 },
                 &env,
             ),
@@ -194,7 +196,10 @@ mod tests {
             let env = Env::new(clock as _, Arc::new(SeededEntropy::new(seed)));
             let count = |count| NonZeroU32::new(count).unwrap();
             let mistakes = AuthFailureLimiter::new(
-                FailureLimits { failed_authentications: count(60), inactive_answers: count(600) },
+                FailureLimits {
+                    failed_authentications: count(60),
+                    inactive_introspections: count(600),
+                },
                 &env,
             );
             let exchange =

@@ -134,7 +134,7 @@ pub(super) fn pushed_request_key(client_id: &ClientId, reference: &str) -> Recor
 
 /// Returns the key of a used request object, beside the used assertions.
 pub(super) fn request_object_key(client_id: &ClientId, jti: &str) -> RecordKey {
-    hashed_key(RecordKind::Assertion, &format!("request\n{client_id}\n{jti}"))
+    hashed_key(RecordKind::UsedJti, &format!("request\n{client_id}\n{jti}"))
 }
 
 /// Returns the key of the session that the cookie identifies.
@@ -160,12 +160,12 @@ pub(super) fn subject_sessions_key(subject: &Subject) -> RecordKey {
 /// Returns the key of a used assertion. Ids hold no line break, so two different pairs never share
 /// a key.
 pub(super) fn assertion_key(client_id: &ClientId, jti: &str) -> RecordKey {
-    hashed_key(RecordKind::Assertion, &format!("{client_id}\n{jti}"))
+    hashed_key(RecordKind::UsedJti, &format!("{client_id}\n{jti}"))
 }
 
 /// Returns the key of a used DPoP proof. No client_id is empty, so it is not an assertion's key.
 pub(super) fn dpop_proof_key(thumbprint: &str, jti: &str) -> RecordKey {
-    hashed_key(RecordKind::Assertion, &format!("\ndpop\n{thumbprint}\n{jti}"))
+    hashed_key(RecordKind::UsedJti, &format!("\ndpop\n{thumbprint}\n{jti}"))
 }
 
 fn hashed_key(kind: RecordKind, secret: &str) -> RecordKey {

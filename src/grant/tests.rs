@@ -67,7 +67,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 /// Few enough to be exceeded by a test, enough for all others.
 const ALLOWED: FailureLimits = FailureLimits {
     failed_authentications: NonZeroU32::new(40).unwrap(),
-    inactive_answers: NonZeroU32::new(40).unwrap(),
+    inactive_introspections: NonZeroU32::new(40).unwrap(),
 };
 
 fn subject_keys() -> SubjectKeys {
@@ -202,7 +202,7 @@ impl Hub {
             client_keys: Arc::new(
                 KeyDirectory::new(&core.federation.load(), &core.metrics).unwrap(),
             ),
-            single_use_quota: super::SingleUseQuota::with_store_capacity(capacities.assertions),
+            single_use_quota: super::SingleUseQuota::with_store_capacity(capacities.used_jtis),
             pushed_request_quota: super::SingleUseQuota::with_store_capacity(
                 capacities.pushed_requests,
             ),

@@ -10,10 +10,10 @@ pub struct Capacities {
     pub login_bytes: usize,
     pub sessions: usize,
     /// Codes and tokens share this capacity.
-    pub grants: usize,
+    pub codes_and_tokens: usize,
     pub logout_redirects: usize,
     pub pending_logouts: usize,
-    pub assertions: usize,
+    pub used_jtis: usize,
     pub login_page_codes: usize,
     /// Maximum total size of the values of all login page codes, in bytes; a wallet's presentation
     /// takes up to 48 KiB.
@@ -44,10 +44,10 @@ impl Capacities {
                 return Usage { records: self.wallet_requests, bytes: self.wallet_request_bytes };
             }
             RecordKind::Session => self.sessions,
-            RecordKind::Code | RecordKind::Token => self.grants,
+            RecordKind::Code | RecordKind::Token => self.codes_and_tokens,
             RecordKind::LogoutRedirect => self.logout_redirects,
             RecordKind::PendingLogout => self.pending_logouts,
-            RecordKind::Assertion => self.assertions,
+            RecordKind::UsedJti => self.used_jtis,
             RecordKind::PushedRequest => self.pushed_requests,
             RecordKind::Blocks => self.blocks,
             RecordKind::Probes => self.probes,

@@ -60,10 +60,14 @@ pub fn report_records(store: &dyn Store, capacities: &Capacities, metrics: &Metr
     let pools = [
         ("logins", count(RecordKind::Login), capacities.logins),
         ("sessions", count(RecordKind::Session), capacities.sessions),
-        ("grants", count(RecordKind::Code) + count(RecordKind::Token), capacities.grants),
+        (
+            "codes_and_tokens",
+            count(RecordKind::Code) + count(RecordKind::Token),
+            capacities.codes_and_tokens,
+        ),
         ("logout_redirects", count(RecordKind::LogoutRedirect), capacities.logout_redirects),
         ("pending_logouts", count(RecordKind::PendingLogout), capacities.pending_logouts),
-        ("assertions", count(RecordKind::Assertion), capacities.assertions),
+        ("used_jtis", count(RecordKind::UsedJti), capacities.used_jtis),
         ("login_page_codes", count(RecordKind::LoginPageCode), capacities.login_page_codes),
         ("pushed_requests", count(RecordKind::PushedRequest), capacities.pushed_requests),
         ("refresh_grants", count(RecordKind::RefreshGrant), capacities.refresh_grants),
@@ -241,7 +245,7 @@ const fn kind_label(kind: RecordKind) -> &'static str {
         RecordKind::Token => "token",
         RecordKind::LogoutRedirect => "logout_redirect",
         RecordKind::PendingLogout => "pending_logout",
-        RecordKind::Assertion => "assertion",
+        RecordKind::UsedJti => "used_jti",
         RecordKind::LoginPageCode => "login_page_code",
         RecordKind::PushedRequest => "pushed_request",
         RecordKind::Blocks => "blocks",
@@ -270,7 +274,7 @@ mod tests {
     #[tokio::test]
     async fn operations_errors_and_records_are_counted() {
         let metrics = Metrics::new().unwrap();
-        let capacities = Capacities { grants: 1, ..AMPLE_CAPACITIES };
+        let capacities = Capacities { codes_and_tokens: 1, ..AMPLE_CAPACITIES };
         let store = MeteredStore::new(Arc::new(MemoryStore::new(capacities)), &metrics);
         store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
         store.insert(code("b"), new_record("1", at(10)), at(0)).await.unwrap_err();
@@ -290,8 +294,8 @@ mod tests {
             r#"passerelle_store_operations_total{kind="code",operation="insert"} 2"#,
             r#"passerelle_store_errors_total{error="full",kind="code",operation="insert"} 1"#,
             r#"passerelle_store_records{kind="code"} 1"#,
-            r#"passerelle_store_pool_records{pool="grants"} 1"#,
-            r#"passerelle_store_pool_capacity_records{pool="grants"} 1"#,
+            r#"passerelle_store_pool_records{pool="codes_and_tokens"} 1"#,
+            r#"passerelle_store_pool_capacity_records{pool="codes_and_tokens"} 1"#,
             r#"passerelle_store_conflicts_total{kind="code",operation="replace"} 1"#,
             r#"passerelle_store_conflicts_total{kind="code",operation="take"} 1"#,
             r#"passerelle_store_operation_duration_seconds_count{operation="insert"} 2"#,

@@ -115,7 +115,7 @@ impl AdminApi {
     pub fn new(connectors: Connectors, tokens: AdminCredentials, env: &Env) -> Self {
         let allowed = FailureLimits {
             failed_authentications: MAX_WRONG_TOKENS_PER_MINUTE,
-            inactive_answers: MAX_WRONG_TOKENS_PER_MINUTE,
+            inactive_introspections: MAX_WRONG_TOKENS_PER_MINUTE,
         };
         let sessions = (!tokens.is_empty()).then(|| AdminSessions::new(env));
         let (auth_failures, audit, env) =

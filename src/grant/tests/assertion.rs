@@ -127,7 +127,7 @@ async fn each_client_signs_with_its_registered_algorithm() {
 async fn an_assertion_that_can_not_be_remembered_does_not_count() {
     let ec = (&*EC, "ec");
     let services = ["a", "b"].map(|id| signing(id, SigningAlg::ES256, inline_keys(&[ec]))).to_vec();
-    let hub = Hub::with_signers(Capacities { assertions: 1, ..AMPLE_CAPACITIES }, services);
+    let hub = Hub::with_signers(Capacities { used_jtis: 1, ..AMPLE_CAPACITIES }, services);
     hub.assert_as("b", SigningAlg::ES256, ec, "1").await.unwrap();
     assert_eq!(hub.assert_as("a", SigningAlg::ES256, ec, "1").await, Err(ErrorCode::StoreFull));
     hub.clock.advance(Duration::from_secs(120));
@@ -138,7 +138,7 @@ async fn an_assertion_that_can_not_be_remembered_does_not_count() {
 async fn one_client_that_floods_the_store_with_assertions_does_not_keep_the_others_out() {
     let ec = (&*EC, "ec");
     let services = ["a", "b"].map(|id| signing(id, SigningAlg::ES256, inline_keys(&[ec]))).to_vec();
-    let hub = Hub::with_signers(Capacities { assertions: 4, ..AMPLE_CAPACITIES }, services);
+    let hub = Hub::with_signers(Capacities { used_jtis: 4, ..AMPLE_CAPACITIES }, services);
     for jti in ["1", "2"] {
         hub.assert_as("a", SigningAlg::ES256, ec, jti).await.unwrap();
         // Replaying an intercepted assertion does not use up the client's quota.
@@ -163,7 +163,7 @@ async fn an_assertion_with_a_forged_signature_is_not_stored() {
         hub.assert_as("a", SigningAlg::ES256, (&NEXT_EC, "ec"), "1").await,
         Err(ErrorCode::AssertionUnproven)
     );
-    assert_eq!(hub.grants.store.count(RecordKind::Assertion), 0);
+    assert_eq!(hub.grants.store.count(RecordKind::UsedJti), 0);
 }
 
 /// Key rotation needs no coordination or restart: an unknown `kid` causes a fetch, at most once a

@@ -297,7 +297,7 @@ async fn no_code_is_redeemable_if_a_record_could_not_be_stored() {
         Err(ErrorCode::StoreFull)
     );
     assert_eq!(no_sessions.redeem("code").await, Err(ErrorCode::CodeUnknown));
-    let no_codes = Hub::with(Capacities { grants: 0, ..AMPLE_CAPACITIES });
+    let no_codes = Hub::with(Capacities { codes_and_tokens: 0, ..AMPLE_CAPACITIES });
     assert_eq!(
         no_codes.grants.issue_code(&no_codes.grant("code", &[])).await,
         Err(ErrorCode::StoreFull)

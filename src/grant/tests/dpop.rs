@@ -217,7 +217,7 @@ async fn a_proof_may_be_replayed_neither_while_it_is_fresh_nor_after() {
 #[tokio::test]
 async fn proofs_of_unauthenticated_clients_are_not_stored() {
     let (hub, stranger) = (Hub::new(), DpopClient::default());
-    let count = || hub.grants.store.count(crate::store::RecordKind::Assertion);
+    let count = || hub.grants.store.count(crate::store::RecordKind::UsedJti);
     for code in ["guess", "another guess"] {
         let proof = stranger.proof(&claims(&hub, json!({})));
         assert_eq!(redeem(&hub, &with_proof(code, proof)).await, Err(ErrorCode::CodeUnknown));
@@ -230,7 +230,7 @@ async fn proofs_of_unauthenticated_clients_are_not_stored() {
 #[tokio::test]
 async fn a_client_that_floods_the_hub_with_proofs_leaves_room_for_others() {
     let capacities = crate::store::Capacities {
-        assertions: 6,
+        used_jtis: 6,
         ..crate::testing::store_conformance::AMPLE_CAPACITIES
     };
     let (hub, client) = (Hub::with(capacities), DpopClient::default());

@@ -120,5 +120,5 @@ fn sessions_codes_tokens_and_logouts_of_the_last_release_are_read() {
     for sample in released_samples(RecordKind::PendingLogout) {
         assert_eq!(read::<Vec<(String, String)>>(&sample).len(), 2);
     }
-    assert!(released_samples(RecordKind::Assertion).iter().all(|sample| sample.bytes().is_empty()));
+    assert!(released_samples(RecordKind::UsedJti).iter().all(|sample| sample.bytes().is_empty()));
 }

@@ -99,5 +99,5 @@ fn family_from(name: &CompactName) -> Family {
 /// Returns whether losing the record would allow a replay. Such records are restored even over
 /// capacity; they expire within minutes.
 fn protects_from_replay(kind: RecordKind, state: RecordState) -> bool {
-    state == RecordState::Tombstone || kind == RecordKind::Assertion
+    state == RecordState::Tombstone || kind == RecordKind::UsedJti
 }

@@ -292,7 +292,7 @@ async fn a_family_of_thousands_is_revoked_whole() {
         server,
         &prefix,
         &["key"],
-        Capacities { grants: 10_000, ..AMPLE_CAPACITIES },
+        Capacities { codes_and_tokens: 10_000, ..AMPLE_CAPACITIES },
     ));
     let tokens: Vec<_> =
         (0..5000).map(|number| key(RecordKind::Token, &number.to_string())).collect();

@@ -137,7 +137,7 @@ pub async fn what_wallets_send_is_limited_in_bytes<F: Future<Output = Arc<dyn St
 pub async fn codes_and_tokens_share_a_capacity<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(Capacities { grants: 2, ..AMPLE_CAPACITIES }).await;
+    let store = make(Capacities { codes_and_tokens: 2, ..AMPLE_CAPACITIES }).await;
     store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
     store.insert(key(RecordKind::Token, "a"), new_record("1", at(20)), at(0)).await.unwrap();
     for kind in [RecordKind::Code, RecordKind::Token] {
@@ -157,8 +157,8 @@ pub async fn codes_and_tokens_share_a_capacity<F: Future<Output = Arc<dyn Store>
 pub async fn used_assertions_have_a_capacity_of_their_own<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(Capacities { assertions: 1, ..AMPLE_CAPACITIES }).await;
-    let used = |name: &str| key(RecordKind::Assertion, name);
+    let store = make(Capacities { used_jtis: 1, ..AMPLE_CAPACITIES }).await;
+    let used = |name: &str| key(RecordKind::UsedJti, name);
     store.insert(used("a"), new_record("", at(10)), at(0)).await.unwrap();
     assert_eq!(
         store.insert(used("b"), new_record("", at(20)), at(9)).await,

@@ -61,7 +61,7 @@ pub async fn a_pair_needs_room_for_each_record<F: Future<Output = Arc<dyn Store>
     );
     assert_eq!(value(&store, &code("b"), at(1)).await, None, "without its session");
 
-    let store = make(Capacities { grants: 1, ..AMPLE_CAPACITIES }).await;
+    let store = make(Capacities { codes_and_tokens: 1, ..AMPLE_CAPACITIES }).await;
     assert_eq!(insert_pair(&store, &session("a"), &code("a"), at(0)).await, Ok(()));
     assert_eq!(
         insert_pair(&store, &session("b"), &code("b"), at(1)).await,

@@ -62,7 +62,7 @@ pub async fn many_use_one_assertion_and_one_is_first<F: Future<Output = Arc<dyn 
 ) {
     let store = make(AMPLE_CAPACITIES).await;
     for round in 0..300 {
-        let name = key(RecordKind::Assertion, &round.to_string());
+        let name = key(RecordKind::UsedJti, &round.to_string());
         let using = Arc::clone(&store);
         let answers = race(move |_| {
             let (store, name) = (Arc::clone(&using), name.clone());
@@ -73,7 +73,7 @@ pub async fn many_use_one_assertion_and_one_is_first<F: Future<Output = Arc<dyn 
         let late = answers.iter().filter(|answer| **answer == Err(StoreError::Exists)).count();
         assert_eq!((first, late), (1, THREADS - 1), "round {round}: {answers:?}");
         // Make room for the ids of the next round.
-        store.remove(&key(RecordKind::Assertion, &round.to_string())).await.unwrap();
+        store.remove(&key(RecordKind::UsedJti, &round.to_string())).await.unwrap();
     }
 }
 

@@ -254,7 +254,7 @@ pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(
         RecordKind::Token,
         RecordKind::LogoutRedirect,
         RecordKind::PendingLogout,
-        RecordKind::Assertion,
+        RecordKind::UsedJti,
         RecordKind::LoginPageCode,
         RecordKind::PushedRequest,
         RecordKind::Blocks,

@@ -84,8 +84,8 @@ async fn correct_requests_are_accepted_despite_failures_in_their_name() {
         }
     }
     assert_eq!(hub.introspect("archive", &token).await.unwrap()["active"], true);
-    for round in 0..ALLOWED.inactive_answers.get() + 5 {
-        let expected = if round < ALLOWED.inactive_answers.get() {
+    for round in 0..ALLOWED.inactive_introspections.get() + 5 {
+        let expected = if round < ALLOWED.inactive_introspections.get() {
             Ok(json!({ "active": false }))
         } else {
             Err(ErrorCode::TooManyFailures)

@@ -239,7 +239,7 @@ async fn a_smaller_store_keeps_what_it_can_and_forgets_nothing_that_was_used() {
             .await
             .unwrap();
         store
-            .insert(key(RecordKind::Assertion, &n.to_string()), new_record("", at(90)), at(0))
+            .insert(key(RecordKind::UsedJti, &n.to_string()), new_record("", at(90)), at(0))
             .await
             .unwrap();
         store.insert(code(&n.to_string()), new_record("1", at(90)), at(0)).await.unwrap();
@@ -248,16 +248,16 @@ async fn a_smaller_store_keeps_what_it_can_and_forgets_nothing_that_was_used() {
         store.take(&code(&n.to_string()), "t".into(), at(95), at(1)).await.unwrap();
     }
     machine.save(&store, 10);
-    let small = Capacities { sessions: 5, assertions: 5, grants: 12, ..AMPLE_CAPACITIES };
+    let small = Capacities { sessions: 5, used_jtis: 5, codes_and_tokens: 12, ..AMPLE_CAPACITIES };
     let (store, found) = machine.load(small, 11);
     let restored = restored(&found);
     assert_eq!(
         (restored.records, restored.over_capacity),
         (60 - restored.over_capacity, 60 - restored.records)
     );
-    assert_eq!((store.count(RecordKind::Session), store.count(RecordKind::Assertion)), (5, 20));
+    assert_eq!((store.count(RecordKind::Session), store.count(RecordKind::UsedJti)), (5, 20));
     for n in 0..20 {
-        let used = key(RecordKind::Assertion, &n.to_string());
+        let used = key(RecordKind::UsedJti, &n.to_string());
         assert_eq!(
             store.insert(used, new_record("", at(90)), at(12)).await,
             Err(StoreError::Exists),
