@@ -165,13 +165,19 @@ impl Grants {
         let client = self.authenticate(&request.credentials).await?;
         let client_id = &client.registration.client_id;
         let stored = async {
-            let params = self.pushed_params(&client, request).await?;
+            let (params, used) = self.pushed_params(&client, request).await?;
             let (params, proof) = self.bind_to_dpop_key(&client, params, request.dpop.as_ref())?;
             self.check_pushed_params(&params)?;
+            let record = self.new_pushed_request(client_id, &params)?;
+            // A client repeats the request with the same object if the hub asks for a nonce, or is
+            // busy. So the object is used only when nothing else can be wrong.
             if let Some(proof) = proof {
                 self.use_dpop_proof(client_id, &proof).await?;
             }
-            self.store_pushed_request(client_id, &params).await
+            if let Some(used) = used {
+                self.use_request_object(client_id, used).await?;
+            }
+            self.store_pushed_request(client_id, record).await
         };
         let reference = stored.await.map_err(|code| GrantError::for_client(client_id, code))?;
         Ok(PushedResponse::new(&reference, PUSHED_REQUEST_LIFETIME.as_secs()))
@@ -181,26 +187,32 @@ impl Grants {
         &self,
         client: &ServiceProvider,
         request: &PushedRequest,
-    ) -> Result<Params, ErrorCode> {
+    ) -> Result<(Params, Option<UsedObject>), ErrorCode> {
         let registration = &client.registration;
         let params = request.authorization_params(&registration.client_id);
         match ParameterSource::find_in_push(&params, registration.protection)? {
-            ParameterSource::Request | ParameterSource::Pushed(_) => Ok(params),
+            ParameterSource::Request | ParameterSource::Pushed(_) => Ok((params, None)),
             ParameterSource::Object(object, alg) => {
                 let ValidRequestObject { params, used } =
                     self.validate_request_object(client, (object, alg), &params).await?;
-                if let Some(UsedObject { key, until }) = used {
-                    let record = NewRecord::new(Vec::new(), until);
-                    self.store.insert(key, record, self.core.env.now()).await.map_err(|error| {
-                        match error {
-                            StoreError::Exists => ErrorCode::RequestObjectReplayed,
-                            error => error.into(),
-                        }
-                    })?;
-                    self.single_use_quota.reserve(&registration.client_id, until);
-                }
-                Ok(params)
+                Ok((params, used))
             }
+        }
+    }
+
+    async fn use_request_object(
+        &self,
+        client_id: &ClientId,
+        UsedObject { key, until }: UsedObject,
+    ) -> Result<(), ErrorCode> {
+        let record = NewRecord::new(Vec::new(), until);
+        match self.store.insert(key, record, self.core.env.now()).await {
+            Ok(_) => {
+                self.single_use_quota.reserve(client_id, until);
+                Ok(())
+            }
+            Err(StoreError::Exists) => Err(ErrorCode::RequestObjectReplayed),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -243,14 +255,13 @@ impl Grants {
         self.check_request_keys(&request)
     }
 
-    async fn store_pushed_request(
+    fn new_pushed_request(
         &self,
         client_id: &ClientId,
         params: &Params,
-    ) -> Result<String, ErrorCode> {
+    ) -> Result<NewRecord, ErrorCode> {
         let now = self.core.env.now();
-        let expires_at = now + PUSHED_REQUEST_LIFETIME;
-        let record = new_record(&params.pairs(), expires_at)?;
+        let record = new_record(&params.pairs(), now + PUSHED_REQUEST_LIFETIME)?;
         if record.value.len() > MAX_PUSHED_REQUEST_BYTES {
             return Err(ErrorCode::PushedRequestTooLarge);
         }
@@ -258,6 +269,15 @@ impl Grants {
         if !self.pushed_request_quota.has_capacity(client_id, now) {
             return Err(ErrorCode::TooManyPushedRequests);
         }
+        Ok(record)
+    }
+
+    async fn store_pushed_request(
+        &self,
+        client_id: &ClientId,
+        record: NewRecord,
+    ) -> Result<String, ErrorCode> {
+        let (now, expires_at) = (self.core.env.now(), record.expires_at);
         let reference = self.core.env.entropy().token();
         self.store.insert(pushed_request_key(client_id, &reference), record, now).await?;
         self.pushed_request_quota.reserve(client_id, expires_at);

@@ -112,6 +112,14 @@ jwks = {{ keys = [{sig}, {enc}] }}
         self.dpop.proof(&claims)
     }
 
+    /// A proof for a POST to an endpoint, with a nonce of the hub.
+    pub fn proof_with_nonce(&self, hub: &TestHub, path: &str, nonce: Option<&str>) -> String {
+        self.dpop.proof(&json!({
+            "htm": "POST", "htu": format!("{BASE}/api/v2/{path}"), "iat": hub.now().seconds(),
+            "jti": format!("{}-proof-{}", self.id, self.number()), "nonce": nonce,
+        }))
+    }
+
     /// The usual request, with PKCE.
     pub fn request(&self) -> Authorize {
         let challenge = digest::fingerprint(VERIFIER);

@@ -94,6 +94,23 @@ async fn a_request_that_its_client_can_deny_is_refused() {
 }
 
 #[actix_web::test]
+async fn a_push_that_must_be_repeated_does_not_use_up_its_request_object() {
+    let nonce = "dpop_bound_access_tokens = true\ndpop_nonce_required = true\n";
+    let (hub, client) = hub_with(nonce).await;
+    let object = client.object(&hub, &request(&client), json!({ "jti": "once" }));
+    let push = async |nonce: Option<&str>| {
+        let proof = client.proof_with_nonce(&hub, "par", nonce);
+        client.post(&hub, "par", &[("request", object.as_str())], Some(&proof)).await
+    };
+    let answer = push(None).await;
+    assert_eq!(refusal(&answer), (400, "use_dpop_nonce".into()));
+    let nonce = answer.header("dpop-nonce").to_owned();
+    assert_eq!(push(Some(&nonce)).await.status, 201);
+    let replayed = push(Some(&nonce)).await;
+    assert_eq!(refusal(&replayed), (400, "invalid_request_object".into()));
+}
+
+#[actix_web::test]
 async fn a_response_that_the_browser_could_forge_is_never_sent() {
     let (hub, client) = hub_with("").await;
     for mode in ["", "query", "form_post", "fragment", "fragment.jwt"] {
