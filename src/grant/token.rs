@@ -153,7 +153,10 @@ impl Grants {
     ) -> Result<CodeRecord, ErrorCode> {
         let issued = code_family(code);
         // One atomic operation decides who redeems (RFC 6749 §4.1.2).
-        let tombstone_until = now + self.lifetimes.access_token + self.lifetimes.access_token;
+        // The tombstone outlives the time in which the code is accepted (see `issue_code`), and the
+        // tokens.
+        let tombstone_until = now
+            + self.lifetimes.code.max(self.lifetimes.access_token + self.lifetimes.access_token);
         let tombstone = client_id.as_str().as_bytes();
         let taken =
             self.store.take(&code_key(code), tombstone.to_vec(), tombstone_until, now).await?;

@@ -2,6 +2,7 @@
 //! §4.1.2; RFC 9700 §2.1.1).
 
 use std::sync::{Arc, Barrier};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::Notify;
@@ -113,6 +114,18 @@ async fn a_replayed_code_revokes_until_the_token_expires() {
         "the code itself would be long dead"
     );
     assert_eq!(hub.validate(&token).await, Err(ErrorCode::AccessTokenInvalid));
+}
+
+#[tokio::test]
+async fn a_code_that_outlives_its_tokens_is_not_issued_again_and_its_replay_is_detected() {
+    let mut hub = Hub::new();
+    hub.grants.lifetimes.access_token = Duration::from_secs(5);
+    let grant = hub.grant("code", &[]);
+    hub.grants.issue_code(&grant).await.unwrap();
+    hub.redeem("code").await.unwrap();
+    hub.clock.advance(CODE_LIFE - MILLISECOND);
+    assert_eq!(hub.grants.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
+    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
 }
 
 #[tokio::test]
