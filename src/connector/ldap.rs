@@ -24,7 +24,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use url::form_urlencoded::Serializer;
 
 use self::backoff::{Backoff, CountedBind};
-use self::directory::{DirectoryEntry, LdapDirectory};
+use self::directory::{BindOutcome, DirectoryEntry, LdapDirectory};
 use self::password_attempts::PasswordAttempts;
 use self::settings::LdapKind;
 use super::code_flow;
@@ -149,15 +149,32 @@ impl LdapConnector {
             // The same calls as for an existing user, so that the duration reveals nothing (user
             // enumeration).
             let dn = self.directory.nonexistent_dn(&self.env.entropy().token());
-            self.directory.verify_password(&dn, &credentials.password).await?;
+            self.verify_password(&dn, credentials, counted).await?;
             return Ok(None);
         };
         // Counted by entry too, as a directory accepts many spellings of a username.
         self.backoff
             .count_user(&entry_key(&entry), network, now, &mut counted.bind)
             .map_err(limited)?;
-        let is_correct = self.directory.verify_password(&entry.dn, &credentials.password).await?;
+        let is_correct = self.verify_password(&entry.dn, credentials, counted).await?;
         Ok(is_correct.then_some(entry))
+    }
+
+    async fn verify_password(
+        &self,
+        dn: &str,
+        credentials: &PasswordCredentials,
+        counted: &mut CountedAttempt<'_>,
+    ) -> Result<bool, ConnectorError> {
+        let connection = self.directory.connect().await?;
+        counted.is_unanswered = true;
+        let outcome = self.directory.verify_password(connection, dn, &credentials.password).await?;
+        counted.is_unanswered = false;
+        match outcome {
+            BindOutcome::Accepted => Ok(true),
+            BindOutcome::Rejected => Ok(false),
+            BindOutcome::Failed(error) => Err(error),
+        }
     }
 
     fn verified_bind(&self, entry: &DirectoryEntry) -> Result<VerifiedBind, ConnectorError> {
@@ -193,6 +210,7 @@ impl LdapConnector {
             at: self.env.now(),
             attempts: Vec::new(),
             bind: CountedBind::default(),
+            is_unanswered: false,
         };
         let outcome = tokio::time::timeout(
             CallLimits::DEFAULT.total_timeout,
@@ -223,8 +241,11 @@ impl LdapConnector {
                 Ok(PasswordOutcome::RateLimited(wait))
             }
             Err(SignInError::Connector(error)) => {
-                counted.refund();
-                self.backoff.refund(&counted.bind);
+                // The directory may have counted a bind that it did not answer.
+                if !counted.is_unanswered {
+                    counted.refund();
+                    self.backoff.refund(&counted.bind);
+                }
                 Err(error)
             }
         }
@@ -252,6 +273,8 @@ struct CountedAttempt<'t> {
     at: Timestamp,
     attempts: Vec<(&'t PasswordAttempts, String)>,
     bind: CountedBind,
+    /// The user's bind was sent, and has no response.
+    is_unanswered: bool,
 }
 
 impl<'t> CountedAttempt<'t> {

@@ -46,6 +46,8 @@ pub struct DirectoryScript {
     pub search_result: Option<u8>,
     /// The entries have no list of attributes, which RFC 4511 §4.5.2 requires.
     pub entries_are_malformed: bool,
+    /// Closes the connection instead of rejecting a user's bind.
+    pub closes_at_rejected_binds: bool,
     /// Bytes sent in place of every response.
     pub raw_response: Option<Vec<u8>>,
     pub log: Vec<LdapRequest>,
@@ -96,6 +98,7 @@ async fn serve(mut stream: TcpStream, script: Arc<Mutex<DirectoryScript>>) {
         while let Ok((rest, message)) = parse_tag(&bytes) {
             let (rest, responses) = (rest.to_vec(), respond(message, &mut script.lock().unwrap()));
             bytes = rest;
+            let Some(responses) = responses else { return };
             if stream.write_all(&responses).await.is_err() {
                 return;
             }
@@ -103,16 +106,17 @@ async fn serve(mut stream: TcpStream, script: Arc<Mutex<DirectoryScript>>) {
     }
 }
 
-fn respond(message: StructureTag, script: &mut DirectoryScript) -> Vec<u8> {
+/// Returns the responses; `None` to close the connection.
+fn respond(message: StructureTag, script: &mut DirectoryScript) -> Option<Vec<u8>> {
     let mut parts = message.expect_constructed().unwrap().into_iter();
     let (id, operation) = (parts.next().unwrap(), parts.next().unwrap());
     let responses = match operation.id {
-        0 => vec![respond_to_bind(operation, script)],
+        0 => vec![respond_to_bind(operation, script)?],
         3 => respond_to_search(operation, script),
         _ => vec![],
     };
     if let Some(bytes) = &script.raw_response {
-        return bytes.clone();
+        return Some(bytes.clone());
     }
     let mut buffer = BytesMut::new();
     for response in responses {
@@ -122,10 +126,10 @@ fn respond(message: StructureTag, script: &mut DirectoryScript) -> Vec<u8> {
         )
         .unwrap();
     }
-    buffer.to_vec()
+    Some(buffer.to_vec())
 }
 
-fn respond_to_bind(request: StructureTag, script: &mut DirectoryScript) -> StructureTag {
+fn respond_to_bind(request: StructureTag, script: &mut DirectoryScript) -> Option<StructureTag> {
     let parts = request.expect_constructed().unwrap();
     let (dn, password) = (text(&parts[1]), text(&parts[2]));
     let known = dn == "cn=hub" && password == "hub's own"
@@ -135,8 +139,9 @@ fn respond_to_bind(request: StructureTag, script: &mut DirectoryScript) -> Struc
     let normal = if accepted { 0 } else { 49 };
     let forced = if dn == "cn=hub" { script.account_bind_result } else { script.bind_result };
     let code = forced.unwrap_or(normal);
+    let closes = code != 0 && dn != "cn=hub" && script.closes_at_rejected_binds;
     script.log.push(LdapRequest::Bind { dn, password });
-    result(1, code)
+    (!closes).then(|| result(1, code))
 }
 
 fn respond_to_search(request: StructureTag, script: &mut DirectoryScript) -> Vec<StructureTag> {

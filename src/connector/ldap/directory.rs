@@ -82,6 +82,16 @@ pub struct DirectoryEntry {
     pub values: BTreeMap<String, Vec<String>>,
 }
 
+/// Response of a directory to a user's bind.
+#[derive(PartialEq, Eq, Debug)]
+pub enum BindOutcome {
+    Accepted,
+    /// The password is wrong, or the account is locked.
+    Rejected,
+    /// The directory did not verify the password.
+    Failed(ConnectorError),
+}
+
 impl LdapDirectory {
     /// Returns a client. Calls nothing.
     ///
@@ -140,29 +150,38 @@ impl LdapDirectory {
         run_in_task(async move { directory.search(&filter).await }).await
     }
 
-    /// Returns whether the password of an entry is correct, by a bind on a new connection.
+    /// Opens a connection for [`Self::verify_password`], which closes when it is dropped.
     ///
     /// # Errors
-    /// Returns an error if the bind fails for another reason than a wrong password.
+    /// Returns an error if the directory can't be reached.
+    pub async fn connect(self: &Arc<Self>) -> Result<Ldap, ConnectorError> {
+        let directory = Arc::clone(self);
+        run_in_task(async move { directory.open_client().await }).await
+    }
+
+    /// Verifies the password of an entry by a bind on a new connection.
+    ///
+    /// # Errors
+    /// Returns an error if the directory does not answer.
     pub async fn verify_password(
         self: &Arc<Self>,
+        mut connection: Ldap,
         dn: &str,
         password: &Secret<String>,
-    ) -> Result<bool, ConnectorError> {
+    ) -> Result<BindOutcome, ConnectorError> {
         // RFC 4513 §5.1.1, §5.1.2: a bind without a name or a password succeeds and proves nothing.
         if dn.is_empty() || password.reveal().is_empty() {
-            return Ok(false);
+            return Ok(BindOutcome::Rejected);
         }
         let (directory, dn, password) = (Arc::clone(self), dn.to_owned(), password.clone());
         run_in_task(async move {
-            let mut ldap = directory.connect().await?;
-            match ldap
+            match connection
                 .simple_bind(&dn, password.reveal())
                 .await
                 .map_err(|error| ldap_error(&error))?
                 .rc
             {
-                result_code::SUCCESS => Ok(true),
+                result_code::SUCCESS => Ok(BindOutcome::Accepted),
                 rejected if result_code::BIND_REJECTED.contains(&rejected) => {
                     if let Some(meaning) = result_code::describe(rejected) {
                         let directory = directory.url.host_str().unwrap_or_default();
@@ -173,9 +192,9 @@ impl LdapDirectory {
                             "directory rejected a bind regardless of the password"
                         );
                     }
-                    Ok(false)
+                    Ok(BindOutcome::Rejected)
                 }
-                other => Err(unexpected_result("a bind", other)),
+                other => Ok(BindOutcome::Failed(unexpected_result("a bind", other))),
             }
         })
         .await
@@ -242,7 +261,7 @@ impl LdapDirectory {
     }
 
     async fn bind_as_account(&self) -> Result<Ldap, ConnectorError> {
-        let mut ldap = self.connect().await?;
+        let mut ldap = self.open_client().await?;
         let (dn, password) = &self.account;
         match ldap.simple_bind(dn, password.reveal()).await.map_err(|error| ldap_error(&error))?.rc
         {
@@ -259,8 +278,7 @@ impl LdapDirectory {
         }
     }
 
-    /// Opens a connection, which closes when the client is dropped.
-    async fn connect(&self) -> Result<Ldap, ConnectorError> {
+    async fn open_client(&self) -> Result<Ldap, ConnectorError> {
         Ok(self.open_connection().await?.client)
     }
 

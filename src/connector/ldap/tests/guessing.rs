@@ -77,3 +77,17 @@ async fn neither_success_nor_a_broken_directory_uses_up_attempts() {
     fixture.directory.script.lock().unwrap().bind_result = None;
     accepted(fixture.sign_in("ada", "right").await);
 }
+
+#[tokio::test]
+async fn a_directory_that_does_not_answer_wrong_passwords_allows_no_more_guesses() {
+    let fixture = Fixture::new().await;
+    fixture.directory.script.lock().unwrap().closes_at_rejected_binds = true;
+    for _ in 0..2 {
+        let outcome = fixture.sign_in("ada", "wrong").await;
+        assert!(matches!(outcome, Err(ErrorCode::LdapAnswer | ErrorCode::IdpUnreachable)));
+    }
+    fixture.directory.take_requests();
+    let outcome = fixture.sign_in("ada", "right").await;
+    assert!(matches!(outcome, Ok(PasswordOutcome::RateLimited(_))), "{outcome:?}");
+    assert_eq!(fixture.directory.take_requests(), []);
+}
