@@ -167,7 +167,10 @@ fn parse_value(text: &str) -> Option<(String, Option<&str>)> {
             '\\' => {
                 trailing_spaces = 0;
                 let (at, escaped) = chars.next()?;
-                match text.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+                let hex = text.get(at..at + 2);
+                // `from_str_radix` accepts a sign.
+                let hex = hex.filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+                match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
                     Some(byte) => {
                         chars.next()?;
                         value.push(byte);

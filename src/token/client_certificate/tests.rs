@@ -83,6 +83,12 @@ fn a_name_is_compared_whole() {
 }
 
 #[test]
+fn an_escaped_plus_sign_before_a_digit_is_no_hexadecimal_number() {
+    let DistinguishedName(attributes) = DistinguishedName::parse("CN=a\\+1\\+f\\2b").unwrap();
+    assert_eq!(attributes[0].value, "a+1+f+");
+}
+
+#[test]
 fn a_distinguished_name_that_can_not_be_compared_is_refused() {
     for text in [
         "",
