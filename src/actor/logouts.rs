@@ -143,6 +143,7 @@ impl Logouts {
             return self.repeat_redirect(cookie, destination).await;
         };
         self.notifier.deliver(notices);
+        self.notify_late_participants(session, &ended).await;
         grants.core.audit.record(|| {
             let done =
                 Event::new(EventKind::LogoutCompleted).idp(connector).session(&ended.lineage);

@@ -21,6 +21,15 @@ impl Logouts {
             .collect()
     }
 
+    /// Notifies the service providers that joined the session after it was `loaded`, and before it
+    /// `ended`.
+    pub(super) async fn notify_late_participants(&self, loaded: &Session, ended: &Session) {
+        let late = ended.participants().filter(|client_id| !loaded.has_participant(client_id));
+        let notices = late.filter_map(|client_id| self.logout_notice(ended, client_id)).collect();
+        let notices = self.notifier().store(notices).await;
+        self.notifier().deliver(notices);
+    }
+
     fn logout_notice(&self, session: &Session, client_id: &ClientId) -> Option<LogoutNotice> {
         let services = self.services();
         let federation = services.core.federation.load();
@@ -118,11 +127,12 @@ impl Logouts {
         let mut ended = 0;
         for (key, session) in sessions {
             let notices = self.notifier().store(self.logout_notices(&session)).await;
-            if grants.end_session_record(&key, &session).await?.is_none() {
+            let Some(ended_session) = grants.end_session_record(&key, &session).await? else {
                 self.notifier().discard(notices).await;
                 continue;
-            }
+            };
             self.notifier().deliver(notices);
+            self.notify_late_participants(&session, &ended_session).await;
             grants.core.metrics.record_logout(outcome);
             grants.core.audit.record(|| event(&session));
             ended += 1;

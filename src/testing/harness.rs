@@ -14,6 +14,7 @@
 pub mod admin;
 pub mod audit_log;
 pub mod browser;
+pub mod concurrent_logout;
 pub mod config_files;
 pub mod federation;
 pub mod hub;

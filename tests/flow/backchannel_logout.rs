@@ -61,6 +61,20 @@ fn outcome(hub: &TestHub, service: &str, outcome: &str) -> bool {
 }
 
 #[actix_web::test]
+async fn a_service_provider_that_joins_the_session_during_the_logout_is_informed_too() {
+    let receiver = Receiver::start().await;
+    let hub = hub_with(&receiver).await;
+    let browser = hub.browser();
+    sign_in(&browser, "bakery").await;
+    let cookie = browser.session().unwrap();
+    hub.log_out_during(&cookie, async { drop(sign_in(&browser, "library").await) }).await;
+    receiver.wait_for(2).await;
+    for service in ["bakery", "library"] {
+        assert_eq!(receiver.sent_to(service).len(), 1, "{service}");
+    }
+}
+
+#[actix_web::test]
 async fn a_logout_informs_each_service_provider_of_the_session_by_its_own_sid_and_sub() {
     let receiver = Receiver::start().await;
     let hub = hub_with(&receiver).await;

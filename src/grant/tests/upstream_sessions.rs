@@ -9,6 +9,7 @@ use super::Hub;
 use crate::config::{ConnectorMetadata, CurrentFederation, Federation};
 use crate::digest;
 use crate::ids::{ConnectorId, Secret};
+use crate::login::Grant;
 use crate::login::upstream::UpstreamLogout;
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::{Capacities, RecordKind};
@@ -28,13 +29,18 @@ fn hub(capacities: Capacities, backchannel_logout: bool) -> Hub {
     hub
 }
 
-/// Begins a session by an ID token with this `sid`, issued now.
-async fn begin_session(hub: &Hub, code: &str, sid: &str) -> Result<(), ErrorCode> {
+/// Returns a grant by an ID token with this `sid`, issued now.
+fn grant_by(hub: &Hub, code: &str, sid: &str) -> Grant {
     let mut grant = hub.grant(code, &[]);
     let payload = json!({ "sid": sid, "iat": hub.now().seconds() }).to_string();
     let id_token = format!("e30.{}.c2ln", digest::base64url(payload.as_bytes()));
     grant.user.authentication.id_token = Some(Secret::new(id_token));
-    hub.grants.issue_code(&grant).await
+    grant
+}
+
+/// Begins a session by an ID token with this `sid`, issued now.
+async fn begin_session(hub: &Hub, code: &str, sid: &str) -> Result<(), ErrorCode> {
+    hub.grants.issue_code(&grant_by(hub, code, sid)).await
 }
 
 fn logout(hub: &Hub, sid: Option<&str>, subject: Option<&str>) -> UpstreamLogout {
@@ -108,4 +114,19 @@ async fn an_id_token_from_before_the_logout_begins_no_session() {
     };
     found(&hub, "idp", &before).await;
     assert_eq!(begin_session(&hub, "three", "sid-1").await, Err(ErrorCode::LoginRequired));
+}
+
+#[tokio::test]
+async fn a_logout_that_comes_before_the_session_is_stored_ends_the_session() {
+    let hub = hub(AMPLE_CAPACITIES, true);
+    let grant = grant_by(&hub, "code", "sid-1");
+    hub.clock.advance(Duration::from_secs(5));
+    hub.grants.issue_code(&grant).await.unwrap();
+    assert_eq!(hub.grants.end_if_ended_upstream(&grant).await, Ok(()));
+    // The logout was recorded, and found no session.
+    found(&hub, "idp", &logout(&hub, Some("sid-1"), None)).await;
+    assert_eq!(hub.grants.end_if_ended_upstream(&grant).await, Err(ErrorCode::LoginRequired));
+    let cookie = Secret::new("code's session".to_owned());
+    assert!(hub.grants.session(&cookie).await.unwrap().is_none());
+    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeUnknown));
 }

@@ -58,7 +58,7 @@ pub struct TestHub {
     /// What it was built from.
     pub loaded: LoadedConfig,
     pub metrics: Arc<Metrics>,
-    hub: Data<Hub>,
+    pub(super) hub: Data<Hub>,
     /// Those that share a store with it, and answer in its stead.
     others: Vec<Data<Hub>>,
     reload: Reload,
