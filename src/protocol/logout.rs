@@ -62,6 +62,14 @@ impl ProvenPostLogoutRedirect {
         let state = self.state.iter().map(|state| ("state", state.reveal().clone()));
         append_params(&self.uri, &state.collect::<Vec<_>>())
     }
+
+    /// Returns whether the URI is still registered.
+    #[must_use]
+    pub fn is_registered(&self, registration: &Registration) -> bool {
+        let uris = &registration.post_logout_redirect_uris;
+        registration.active
+            && match_redirect_uri(uris, &self.uri, registration.client_type).is_some()
+    }
 }
 
 /// Validates a logout request. `verify_hint` verifies a hint: an ID token of this hub, expired or

@@ -154,7 +154,7 @@ pub async fn return_from_idp(
         Ok(None) | Err(RepeatedParamError) => Ok(None),
     };
     let locale = context.locale(&[]);
-    let Some(destination) = stored.map_err(Rejection::OutsideLogin)? else {
+    let Some(mut destination) = stored.map_err(Rejection::OutsideLogin)? else {
         return Ok(logged_out_response(hub, &locale, &LogoutDestination::default(), None));
     };
     hub.core.metrics.record_logout("returned");
@@ -165,6 +165,13 @@ pub async fn return_from_idp(
     if let Some(login) = &destination.login {
         return Ok(see_other(&format!("{}#", interaction_path(login))));
     }
+    // The registration may have changed while the browser was at the identity provider.
+    let federation = hub.core.federation.load();
+    let service = destination.service_provider.as_ref();
+    let service = service.and_then(|client_id| federation.active_service_provider(client_id));
+    destination.return_to.take_if(|return_to| {
+        !service.is_some_and(|service| return_to.is_registered(&service.registration))
+    });
     // The `#` stops the browser from inheriting a fragment of the identity provider's URL.
     let back = destination.return_to.as_ref();
     let back = back.map(|return_to| see_other(&format!("{}#", return_to.location())));

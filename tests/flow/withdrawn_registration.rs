@@ -1,7 +1,7 @@
 //! A redirect URI or a scope that is taken out of a service provider's file while people are
 //! signing in to it, or hold its tokens.
 
-use super::federation::{home_page, redirect_uri};
+use super::federation::{home_page, post_logout_redirect_uri, redirect_uri};
 use super::hub::TestHub;
 use super::service::Authorize;
 
@@ -116,4 +116,30 @@ async fn a_scope_withdrawn_mid_login_releases_nothing_more() {
         .await;
     let tokens = hub.tokens("bakery", &received).await;
     assert!(!hub.userinfo(&tokens.access_token).await.contains_key("email"));
+}
+
+#[actix_web::test]
+async fn a_post_logout_redirect_uri_withdrawn_during_the_logout_is_not_redirected_to() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let hint = hub.tokens("bakery", &received).await.raw_id_token;
+    let uri = post_logout_redirect_uri("bakery");
+    let request = [
+        ("id_token_hint", hint.as_str()),
+        ("post_logout_redirect_uri", &uri),
+        ("state", "a state for the logout, of 40 characters"),
+    ];
+    let states = ["b".repeat(43), "c".repeat(43)];
+    for state in &states {
+        hub.keep_logout("amandier", state, &request).await;
+    }
+    let back = |state: &str| format!("/api/v2/session/end/amandier?state={state}");
+    withdraw(&hub, &uri, "https://bakery.example/elsewhere").await;
+    let page = browser.open(&back(&states[0])).await;
+    assert_eq!((page.answer.status, page.heading().as_str()), (200, "You are signed out"));
+    assert!(!page.answer.body.contains(&uri), "{}", page.answer.body);
+    withdraw(&hub, "https://bakery.example/elsewhere", &uri).await;
+    let answer = browser.get(&back(&states[1])).await;
+    assert!(answer.header("location").starts_with(&uri), "{}", answer.body);
 }
