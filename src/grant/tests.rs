@@ -180,7 +180,7 @@ fn federation_with(services: impl IntoIterator<Item = ServiceProvider>) -> Curre
     CurrentFederation::new(Federation::new(
         services,
         ScopeTable::default(),
-        UnavailableDisplay::Greyed,
+        UnavailableDisplay::Disabled,
     ))
 }
 

@@ -24,7 +24,8 @@ fn blocked_file(folder: &Path, tables: &str) {
 }
 
 #[actix_web::test]
-async fn a_blocked_provider_is_greyed_with_the_operators_message_and_a_forged_choice_is_refused() {
+async fn a_blocked_provider_is_disabled_with_the_operators_message_and_a_forged_choice_is_refused()
+{
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let open = browser.authorize(&Authorize::by("bakery")).await;

@@ -79,7 +79,7 @@ async fn present(
 fn require(hub: &Hub, token_binding: TokenBinding) {
     let sp = service("sp", true, SigningAlg::ES256);
     let sp = crate::config::ServiceProvider { token_binding, ..sp };
-    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Greyed);
+    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
     hub.grants.core.federation.replace(Federation::new([sp], table, unavailable));
 }
 

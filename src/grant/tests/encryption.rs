@@ -41,7 +41,7 @@ impl Hub {
     fn set_encryption(&mut self, keys: KeySource, encryption: Option<ResponseEncryptionAlgs>) {
         let service = ServiceProvider { encryption, ..service_with("sp", keys) };
         self.core_mut().federation =
-            Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed).into();
+            Federation::new([service], ScopeTable::default(), UnavailableDisplay::Disabled).into();
         self.grants.client_keys = Arc::new(
             KeyDirectory::new(&self.grants.core.federation.load(), &self.grants.core.metrics)
                 .unwrap(),

@@ -39,7 +39,7 @@ fn register(hub: &Hub, rules: RefreshTokenRules, client_type: ClientType) {
         ServiceProvider { refresh_tokens: Some(rules), ..sp }
     };
     let services = [named("sp"), named("other")];
-    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Greyed);
+    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
     hub.grants.core.federation.replace(Federation::new(services, table, unavailable));
 }
 
@@ -167,7 +167,7 @@ async fn no_refresh_token_without_the_scope_the_consent_and_the_clients_file() {
     let (token, _) = first_tokens(&hub, "code").await;
     let mut without = service("sp", true, SigningAlg::ES256);
     without.registration.granted_scopes.push(Scope::from("offline_access"));
-    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Greyed);
+    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
     hub.grants.core.federation.replace(Federation::new([without], table, unavailable));
     let refused = refresh(&hub, &request(&token)).await;
     assert_eq!(refused, Err(ErrorCode::TokenGrantTypeUnsupported));
@@ -219,7 +219,7 @@ async fn what_is_withdrawn_from_the_client_is_withdrawn_from_its_refresh_tokens(
     let mut sp = service("sp", true, SigningAlg::ES256);
     sp.registration.granted_scopes = vec![Scope::from("openid")];
     sp.refresh_tokens = Some(RULES);
-    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Greyed);
+    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
     hub.grants.core.federation.replace(Federation::new([sp], table, unavailable));
     let refused = refresh(&hub, &request(&token)).await;
     assert_eq!(refused, Err(ErrorCode::CodeRegistrationWithdrawn));

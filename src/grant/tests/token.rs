@@ -176,7 +176,7 @@ fn under_openid_rules(hub: &Hub, id_token_claims: bool) {
     hub.grants.core.federation.replace(Federation::new(
         [sp],
         ScopeTable::default(),
-        UnavailableDisplay::Greyed,
+        UnavailableDisplay::Disabled,
     ));
 }
 

@@ -17,7 +17,7 @@ impl Hub {
         self.grants.core.federation.replace(Federation::new(
             [sp],
             ScopeTable::default(),
-            UnavailableDisplay::Greyed,
+            UnavailableDisplay::Disabled,
         ));
     }
 
