@@ -119,7 +119,7 @@ async fn fail(hub: &TestHub, number: u8) {
     let browser = hub.browser();
     let back = leave(&browser).await;
     let peer = format!("198.51.{number}.1:40000").parse().unwrap();
-    let answer = browser.ask(TestRequest::get().uri(&back).peer_addr(peer)).await;
+    let answer = browser.send(TestRequest::get().uri(&back).peer_addr(peer)).await;
     assert_eq!(answer.status, 303, "{}", answer.body);
 }
 
@@ -264,7 +264,7 @@ async fn a_failing_identity_provider_is_disabled_and_last_and_offered_again_afte
     let page = hinted.authorize(&Authorize::by("bakery").with("idp_hint", "sick")).await;
     assert_eq!(page.received().error_at("bakery"), "temporarily_unavailable");
 
-    // Its documents are fine, and the made-up code tells nothing of an endpoint that always answers
+    // Its documents are fine, and the random code tells nothing of an endpoint that always answers
     // 500.
     for _ in 0..600 {
         hub.advance(Duration::from_secs(5));
