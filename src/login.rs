@@ -177,7 +177,7 @@ pub struct StepInputs<'a> {
     pub callback_base: &'a str,
     /// The session cookie of this request. A completed login replaces that session.
     pub session: Option<&'a Secret<String>>,
-    pub nodes: Nodes,
+    pub hub_count: HubCount,
 }
 
 impl std::fmt::Debug for StepInputs<'_> {
@@ -188,9 +188,9 @@ impl std::fmt::Debug for StepInputs<'_> {
 
 /// Whether other processes share the store, and may continue a login whose process dies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Nodes {
-    One,
-    Many,
+pub enum HubCount {
+    Single,
+    Several,
 }
 
 /// When the consent page is shown (docs/design/login.md).
@@ -296,7 +296,7 @@ pub fn on_request(login: Login, request: LoginRequest, inputs: &StepInputs<'_>) 
         LoginState::Consenting(state) => state.on_request(context, request, inputs),
         LoginState::Completed(state) => state.on_request(context, request),
         LoginState::Failed(state) => state.on_request(context, request),
-        // Steps of one login run one after the other, on all nodes. A browser meets these states
+        // Steps of one login run one after the other, on all hubs. A browser meets these states
         // only after the process that worked on them has died. The attempt is closed, and the user
         // chooses again.
         LoginState::PreparingRedirect(_)

@@ -23,7 +23,7 @@ use crate::env::Timestamp;
 use crate::grant::Gate as _;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret};
 use crate::login::{
-    self, ConsentPolicy, Effect, EffectOutcome, Login, LoginAnswer, LoginRequest, Nodes, Save,
+    self, ConsentPolicy, Effect, EffectOutcome, HubCount, Login, LoginAnswer, LoginRequest, Save,
     Step, StepInputs, StepOutput,
 };
 use crate::protocol::authorize::AuthorizationRequest;
@@ -32,7 +32,7 @@ use crate::protocol::registration::{ClientType, ConsentRequirement};
 use crate::store::{RecordVersion, StoreScope};
 use crate::telemetry::trace::{self, Span, TraceScope};
 
-/// Most attempts at a step that loses races against other nodes.
+/// Most attempts at a step that loses races against other hubs.
 const MAX_STEP_ATTEMPTS: usize = 4;
 
 /// A request of the browser, and the session cookie that came with it.
@@ -85,7 +85,7 @@ enum LoadedFrom {
 }
 
 /// Returns whether the step may start from the cache. Opening the page usually changes nothing:
-/// where other nodes may have changed the login, it is loaded.
+/// where other hubs may have changed the login, it is loaded.
 fn may_use_cache(services: &LoginServices, request: &LoginRequest) -> bool {
     services.store.scope() == StoreScope::Process
         || !matches!(request, LoginRequest::OpenPage { .. })
@@ -150,7 +150,11 @@ async fn run_step(
         client_type,
         callback_base: &callback_base,
         session: browser.session.as_ref(),
-        nodes: if services.store.scope() == StoreScope::Shared { Nodes::Many } else { Nodes::One },
+        hub_count: if services.store.scope() == StoreScope::Shared {
+            HubCount::Several
+        } else {
+            HubCount::Single
+        },
     };
     let timer = StepTimer::start(&mut login, services.core.env.now());
     let request = add_reusable_user(services, &login, browser).await;
@@ -185,11 +189,11 @@ async fn run_step(
     }
 }
 
-/// Returns whether a step that started from this node's copy of a shared login may continue. A
+/// Returns whether a step that started from this hub's copy of a shared login may continue. A
 /// stored result proves by its version that it started from the current state, and what prepares a
 /// redirect is stored before the browser gets it. An unsaved answer proves nothing: an outdated
-/// copy must not refuse a login that another node has advanced. Only the consent page that this
-/// node has just sent the browser to is shown as it is: its form is checked against the version.
+/// copy must not refuse a login that another hub has advanced. Only the consent page that this
+/// hub has just sent the browser to is shown as it is: its form is checked against the version.
 fn is_proven_current(step: &Step, shows_consent_next: bool) -> bool {
     match (&step.output, step.save) {
         (_, Save::Yes) => true,

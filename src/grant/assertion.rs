@@ -177,7 +177,7 @@ impl Grants {
         self.own_keys.load().verify_dummy(verify::claimed_alg(assertion).unwrap_or_default());
     }
 
-    /// Records the `jti`, so that an intercepted assertion can't be replayed on any node (RFC 7523
+    /// Records the `jti`, so that an intercepted assertion can't be replayed on any hub (RFC 7523
     /// §3, point 7).
     async fn record_jti(
         &self,

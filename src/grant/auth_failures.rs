@@ -60,7 +60,7 @@ impl AuthFailureLimiter {
         }
     }
 
-    /// Returns both limiters, for exchanging counts with other nodes.
+    /// Returns both limiters, for exchanging counts with other hubs.
     #[must_use]
     pub fn limits(&self) -> [Arc<KeyedRateLimiter>; 2] {
         [Arc::clone(&self.authentications), Arc::clone(&self.inactive)]
@@ -93,7 +93,7 @@ impl AuthFailureLimiter {
         self.inactive.take(LimitKey::from_id(data_provider.as_str()), self.allowed.inactive_answers)
     }
 
-    /// Returns the seconds after which one more failure is allowed when no other node counts: a
+    /// Returns the seconds after which one more failure is allowed when no other hub counts: a
     /// lower bound for `Retry-After`.
     #[must_use]
     pub fn retry_after(&self) -> u32 {
@@ -187,7 +187,7 @@ mod tests {
 
     /// A client that retries after one second would be rejected again and again.
     #[tokio::test]
-    async fn counts_of_other_nodes_last_until_the_end_of_the_minute() {
+    async fn counts_of_other_hubs_last_until_the_end_of_the_minute() {
         let counters: Arc<dyn Counters> = Arc::new(MemoryCounters::default());
         let hub = |seed| {
             let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_800_000_015)));

@@ -118,7 +118,7 @@ impl Grants {
         }
     }
 
-    /// Marks a request as used by this login. At most one login gets it, on any node.
+    /// Marks a request as used by this login. At most one login gets it, on any hub.
     ///
     /// # Errors
     /// `Used` if another login was faster; `StoreFull`, `StoreUnavailable`.

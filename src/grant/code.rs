@@ -46,7 +46,7 @@ impl Grants {
         }
         match inserted {
             Ok(()) => {}
-            // Another node or an earlier attempt stored the code first.
+            // Another hub or an earlier attempt stored the code first.
             Err(InsertPairError::Second(StoreError::Exists)) => {
                 return self.finish_earlier_issue(grant, origin).await;
             }

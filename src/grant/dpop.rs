@@ -94,7 +94,7 @@ impl Grants {
         Ok(AcceptedProof { thumbprint, jti, until })
     }
 
-    /// Records the `jti` of a proof, so that an intercepted proof can't be replayed on any node
+    /// Records the `jti` of a proof, so that an intercepted proof can't be replayed on any hub
     /// (RFC 9449 §11.1).
     ///
     /// # Errors

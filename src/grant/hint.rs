@@ -14,7 +14,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::logout::LogoutHint;
 use crate::token::verify::{JwsError, names_audience, numeric_date, verify_jws};
 
-/// Accepted clock difference between nodes of the hub.
+/// Accepted clock difference between hubs.
 const CLOCK_SKEW_TOLERANCE: Duration = Duration::from_secs(60);
 
 /// Why a text is not an ID token of this hub.

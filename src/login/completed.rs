@@ -22,8 +22,8 @@ pub enum Completed {
         session: Option<Secret<String>>,
         /// The connector through which the user authenticated.
         connector: ConnectorId,
-        /// What the code stands for. With several nodes it is part of the stored record, so that
-        /// another node can store the grant if this process dies or the store is unavailable.
+        /// What the code stands for. With several hubs it is part of the stored record, so that
+        /// another hub can store the grant if this process dies or the store is unavailable.
         #[serde(default, rename = "kept", skip_serializing_if = "Option::is_none")]
         pending_grant: Option<Box<PendingGrant>>,
     },

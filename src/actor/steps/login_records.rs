@@ -18,7 +18,7 @@ use crate::store::{
 /// How long the record outlives the login, so that a repeated request can still be answered.
 const RECORD_RETENTION: Duration = Duration::from_secs(60);
 
-/// Poll interval while another node processes the callback.
+/// Poll interval while another hub processes the callback.
 const CALLBACK_POLL_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_CALLBACK_POLLS: usize = 80;
 
@@ -39,13 +39,13 @@ pub(in crate::actor) fn login_key(hash: &InteractionHash) -> RecordKey {
 
 /// Error of one attempt at a step.
 pub(super) enum AttemptError {
-    /// Another node has changed the login, or may have.
+    /// Another hub has changed the login, or may have.
     Stale,
     Gone,
     Hub(ErrorCode),
 }
 
-/// Loads the login. While another node verifies the callback, it waits: a browser that repeats the
+/// Loads the login. While another hub verifies the callback, it waits: a browser that repeats the
 /// callback or reloads the page gets the outcome.
 ///
 /// # Errors

@@ -6,8 +6,8 @@ use crate::login::tests::harness::{
     BrowserView, Harness, browser_view, choice_with_banner, error_page, grant,
 };
 use crate::login::{
-    ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect, EffectOutcome, IdentifiedUser, Login,
-    LoginRequest, NextAction, Nodes, Save, SessionUse,
+    ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect, EffectOutcome, HubCount,
+    IdentifiedUser, Login, LoginRequest, NextAction, Save, SessionUse,
 };
 use crate::protocol::catalogue::ErrorCode;
 use crate::testing::samples::{identified_user, user_of_reused_session};
@@ -19,7 +19,7 @@ fn consent_grants_what_was_shown_once() {
     harness.reach_consenting();
     let yes = harness.yes();
     let grant = grant(harness.send(yes.clone()));
-    assert_eq!(harness.saved, Save::Yes, "two submissions at two nodes would both get a code");
+    assert_eq!(harness.saved, Save::Yes, "two submissions at two hubs would both get a code");
     assert_eq!(
         serde_json::to_value(&grant.user).unwrap(),
         serde_json::to_value(identified_user("idp", Level::Eidas1)).unwrap()
@@ -48,7 +48,7 @@ fn consent_grants_what_was_shown_once() {
         browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Ok(false)))),
         error_page(ErrorCode::AlreadyDone, NextAction::HomePage)
     );
-    // At another node: the store knows the code, and accepts it no second time.
+    // At another hub: the store knows the code, and accepts it no second time.
     harness.crash();
     assert!(matches!(harness.effect_of(yes), Effect::CheckCode(_)));
     assert_eq!(
@@ -66,18 +66,18 @@ fn consent_grants_what_was_shown_once() {
     assert_eq!(harness.code(), Some(code.reveal().as_str()));
 }
 
-/// Where no other node can continue after a crash, the record need not hold personal data.
+/// Where no other hub can continue after a crash, the record need not hold personal data.
 #[test]
-fn with_one_node_a_completed_login_keeps_no_identity() {
-    for (nodes, holds) in [(Nodes::One, false), (Nodes::Many, true)] {
+fn with_one_hub_a_completed_login_keeps_no_identity() {
+    for (hub_count, holds) in [(HubCount::Single, false), (HubCount::Several, true)] {
         let mut harness = Harness::new(&[]);
-        harness.nodes = nodes;
+        harness.hub_count = hub_count;
         harness.reach_consenting();
         let yes = harness.yes();
         let granted = grant(harness.send(yes.clone()));
         let name = granted.user.identity.family_name.clone().unwrap();
         let holds_it = |login: &Login| serde_json::to_string(login).unwrap().contains(&name);
-        assert_eq!(holds_it(&harness.stored), holds, "{nodes:?}");
+        assert_eq!(holds_it(&harness.stored), holds, "{hub_count:?}");
         let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
         assert!(!holds_it(&harness.login), "a stored grant still holds personal data");
         assert!(matches!(harness.effect_of(yes), Effect::CheckCode(_)));
@@ -377,7 +377,7 @@ fn an_answered_login_keeps_no_hint_and_no_nonce() {
     let stored = |harness: &Harness| serde_json::to_string(&harness.stored).unwrap();
 
     let mut granted = Harness::new(&hints);
-    granted.nodes = Nodes::One;
+    granted.hub_count = HubCount::Single;
     assert!(texts.iter().all(|text| stored(&granted).contains(text)));
     granted.reach_granted();
     let mut refused = Harness::new(&hints);

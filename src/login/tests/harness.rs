@@ -10,8 +10,8 @@ use crate::ids::{ConnectorId, Secret, Subject};
 use crate::login::upstream::{CallbackParams, LoginAttempt};
 use crate::login::{
     Callback, ChoiceBanner, Completed, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect,
-    EffectOutcome, Grant, IdentifiedUser, Login, LoginAnswer, LoginErrorPage, LoginRequest,
-    LoginState, NextAction, Nodes, Save, Step, StepInputs, StepOutput, on_effect_outcome,
+    EffectOutcome, Grant, HubCount, IdentifiedUser, Login, LoginAnswer, LoginErrorPage,
+    LoginRequest, LoginState, NextAction, Save, Step, StepInputs, StepOutput, on_effect_outcome,
     on_request,
 };
 use crate::protocol::authorize::AuthorizationResponse;
@@ -41,7 +41,7 @@ pub(super) struct Harness {
     pub client_type: ClientType,
     /// The session cookie that comes with each request.
     pub session: Option<Secret<String>>,
-    pub nodes: Nodes,
+    pub hub_count: HubCount,
     /// Whether the last step was saved.
     pub saved: Save,
     /// What the store holds: all that survives a crash.
@@ -75,7 +75,7 @@ impl Harness {
             consent: ConsentPolicy::Information,
             client_type: ClientType::Confidential,
             session: None,
-            nodes: Nodes::Many,
+            hub_count: HubCount::Several,
             saved: Save::No,
             entropy: SeededEntropy::new(7),
         }
@@ -134,7 +134,7 @@ impl Harness {
             client_type: self.client_type,
             callback_base: "https://hub.example/api/v2/callback/",
             session: self.session.as_ref(),
-            nodes: self.nodes,
+            hub_count: self.hub_count,
         };
         let step = take(loaded, &inputs);
         self.login = step.login;
@@ -179,7 +179,7 @@ impl Harness {
             ),
             BrowserView::RedirectToIdp(authorization_redirect().url)
         );
-        assert_eq!(self.saved, Save::Yes, "an attempt that no other node would know");
+        assert_eq!(self.saved, Save::Yes, "an attempt that no other hub would know");
         let LoginState::AwaitingCallback(away) = &self.login.state else {
             panic!("{}", self.login.state.name())
         };
@@ -190,7 +190,7 @@ impl Harness {
     pub(super) fn reach_verifying(&mut self) -> LoginAttempt {
         let attempt = self.begin_at("idp");
         assert!(matches!(self.effect_of(callback(&attempt)), Effect::CompleteLogin(..)));
-        assert_eq!(self.saved, Save::Yes, "an attempt that another node would find open");
+        assert_eq!(self.saved, Save::Yes, "an attempt that another hub would find open");
         attempt
     }
 

@@ -233,7 +233,7 @@ fn an_interrupted_login_starts_over_and_completes() {
         reach(&mut harness);
         let stored = harness.stored.clone();
         let began = OPENED;
-        assert!(stored.is_being_verified(began), "other nodes wait for the outcome");
+        assert!(stored.is_being_verified(began), "other hubs wait for the outcome");
         assert!(!stored.is_being_verified(began + Duration::from_secs(8)), "and not for ever");
         assert_eq!(harness.open_page(), interrupted);
         harness.reach_granted();

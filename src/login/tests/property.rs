@@ -249,7 +249,7 @@ impl ObservedLogin {
                 assert_eq!(
                     self.harness.saved,
                     Save::Yes,
-                    "an attempt that another node would find open"
+                    "an attempt that another hub would find open"
                 );
                 let youngest = self.attempts.last().unwrap();
                 assert_eq!(attempt.request.state, youngest.request.state, "an older attempt");
@@ -275,7 +275,7 @@ impl ObservedLogin {
             Effect::Grant(grant) => {
                 let again = self.codes.contains(grant.code.reveal());
                 assert!(!ended || again, "a grant of an ended login");
-                assert!(self.harness.saved == Save::Yes || again, "two nodes could grant");
+                assert!(self.harness.saved == Save::Yes || again, "two hubs could grant");
                 match &grant.session {
                     SessionUse::New { .. } => {
                         assert!(self.authenticated && self.identified, "no user was identified");

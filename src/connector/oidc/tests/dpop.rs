@@ -63,7 +63,7 @@ async fn a_pushed_request_has_the_key_and_the_browser_sees_nothing_of_it() {
     let key = attempt.redirect.dpop_key.clone().unwrap();
     let stored = serde_json::to_string(&attempt).unwrap();
     let read: LoginAttempt = serde_json::from_str(&stored).unwrap();
-    assert_eq!(read.redirect.dpop_key.unwrap().reveal(), key.reveal(), "for any node");
+    assert_eq!(read.redirect.dpop_key.unwrap().reveal(), key.reveal(), "for any hub");
     let script = fixture.script();
     let push = script.log.iter().find(|request| request.target == "/par").unwrap();
     let form: std::collections::BTreeMap<_, _> =
