@@ -18,7 +18,7 @@
 
 /// Implements a `Debug` that prints only the type's name: these types hold states, codes, tokens or
 /// personal data, which must not reach a log.
-macro_rules! silent {
+macro_rules! redacted_debug {
     ($($name:ident),*) => {$(
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -350,8 +350,8 @@ pub fn on_effect_outcome(login: Login, report: EffectOutcome, inputs: &StepInput
 }
 
 impl LoginAnswer {
-    const fn error_page(code: ErrorCode, way: NextAction) -> Self {
-        Self::ErrorPage(LoginErrorPage { code, claim: None, next_action: way })
+    const fn error_page(code: ErrorCode, next_action: NextAction) -> Self {
+        Self::ErrorPage(LoginErrorPage { code, claim: None, next_action })
     }
 }
 

@@ -84,7 +84,7 @@ impl Logins {
     pub async fn admit(
         &self,
         mut request: AuthorizationRequest,
-        wanted: Vec<Subject>,
+        required_subjects: Vec<Subject>,
         network: Option<ClientNetwork>,
     ) -> Result<OpenedLogin, LoginAdmissionError> {
         let services = &self.services;
@@ -100,7 +100,7 @@ impl Logins {
             hash: hash.clone(),
             support_id,
             request,
-            required_subjects: wanted,
+            required_subjects,
             opened_at: now,
             expires_at: now + services.login_lifetime,
             hint_followed: false,

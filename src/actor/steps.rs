@@ -32,7 +32,7 @@ use crate::protocol::registration::{ClientType, ConsentRequirement};
 use crate::store::{RecordVersion, StoreScope};
 use crate::telemetry::trace::{self, Span, TraceScope};
 
-/// Most attempts at a step that loses races against other hubs.
+/// Most attempts at a step that loses races against other nodes.
 const MAX_STEP_ATTEMPTS: usize = 4;
 
 /// A request of the browser, and the session cookie that came with it.

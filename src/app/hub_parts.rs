@@ -227,7 +227,7 @@ impl HubParts<'_> {
     ) -> web::Data<Hub> {
         let (settings, loaded) = (self.settings(), self.loaded);
         let grants = self.grants(&connectors, subject_keys);
-        let exchange = start_counter_sync(counters, &grants);
+        let counter_sync = start_counter_sync(counters, &grants);
         let services = self.login_services(&connectors, &grants);
         let limits = login_limits(&settings.limits);
         let notifier =
@@ -239,7 +239,7 @@ impl HubParts<'_> {
             logins: Logins::new(services, limits),
             connectors,
             grants,
-            exchange,
+            counter_sync,
             proxies: TrustedProxies::from_config(&settings.public),
             cookies: Cookies::new(&settings.cookie_prefix, loaded.base_url.scheme() == "https"),
             theme: PageTheme::from(&loaded.theme),
@@ -275,7 +275,7 @@ impl HubParts<'_> {
             blocks: self.blocks.clone(),
             register: self.register.clone(),
             reload,
-            counter_sync: hub.exchange.clone(),
+            counter_sync: hub.counter_sync.clone(),
         }))
     }
 
@@ -334,7 +334,7 @@ impl HubParts<'_> {
     }
 }
 
-/// Starts the exchange of rate limit counters between hubs that share a store; returns `None`
+/// Starts synchronizing rate limit counters between hubs that share a store; returns `None`
 /// without one.
 fn start_counter_sync(
     counters: Option<Arc<dyn Counters>>,
@@ -343,7 +343,7 @@ fn start_counter_sync(
     let own = grants.core.rate_limits.limiters().into_iter();
     let registrations = grants.core.registrations.iter().map(|registered| registered.limiter());
     let limits = own.chain(grants.auth_failures.limits()).chain(registrations).collect();
-    let exchange = Arc::new(CounterSync::new(limits, counters?, &grants.core.env));
-    actix::spawn(Arc::clone(&exchange).run());
-    Some(exchange)
+    let counter_sync = Arc::new(CounterSync::new(limits, counters?, &grants.core.env));
+    actix::spawn(Arc::clone(&counter_sync).run());
+    Some(counter_sync)
 }

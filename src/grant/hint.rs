@@ -34,12 +34,12 @@ impl Grants {
         &self,
         request: &AuthorizationRequest,
     ) -> Result<Vec<Subject>, ErrorCode> {
-        let mut wanted = Vec::new();
+        let mut required = Vec::new();
         if let Some(hint) = &request.id_token_hint {
-            wanted.push(self.hinted_subject(hint.reveal(), &request.client_id)?);
+            required.push(self.hinted_subject(hint.reveal(), &request.client_id)?);
         }
-        wanted.extend(request.claims.sub.as_ref().map(|sub| Subject::new(sub.reveal().as_str())));
-        Ok(wanted)
+        required.extend(request.claims.sub.as_ref().map(|sub| Subject::new(sub.reveal().as_str())));
+        Ok(required)
     }
 
     /// Returns the user of a logout hint and the service provider that the ID token was issued to.

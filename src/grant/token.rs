@@ -95,7 +95,7 @@ impl Grants {
     ) -> Result<TokenResponse, ErrorCode> {
         // Checked before the code is taken: a service provider whose keys are briefly unavailable
         // does not lose its code.
-        let envelope = self.response_encryption(client, ResponseKind::IdToken)?;
+        let encryption = self.response_encryption(client, ResponseKind::IdToken)?;
         // Likewise while the device that holds the hub's keys has failed.
         self.check_signing_keys()?;
         // Likewise a client whose proof needs a nonce, which it learns from the answer.
@@ -113,7 +113,7 @@ impl Grants {
 
         let id_token = self.mint_id_token(&record, client, now).await?;
         let mark = record.hint_key.as_ref().map(|key| JweMark { key, audience: client_id });
-        let id_token = envelope.encrypt_marked(id_token, mark)?;
+        let id_token = encryption.encrypt_marked(id_token, mark)?;
         let access_token = self.core.env.entropy().token();
         record.token.issued_at = now;
         record.token.redirect_uri = Some(record.redirect_uri.clone());
@@ -310,7 +310,7 @@ impl Grants {
         valid: &ValidToken,
     ) -> Result<UserinfoResponse, ErrorCode> {
         let (client, now) = (&valid.client, self.core.env.now());
-        let envelope = self.response_encryption(client, ResponseKind::Userinfo)?;
+        let encryption = self.response_encryption(client, ResponseKind::Userinfo)?;
         let Some(alg) = client.userinfo_signed_response_alg else {
             let claims =
                 PlainUserinfo { sub: valid.token.subject.as_str(), identity: &valid.token.claims };
@@ -328,6 +328,6 @@ impl Grants {
         };
         let signing = mint_jwt(self.signer.as_ref(), alg, &claims, now);
         let signed = signed_response("userinfo response", signing).await?;
-        envelope.encrypt(signed).map(UserinfoResponse::Jwt)
+        encryption.encrypt(signed).map(UserinfoResponse::Jwt)
     }
 }

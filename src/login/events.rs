@@ -251,4 +251,4 @@ pub enum NextAction {
     HomePage,
 }
 
-silent!(Callback, IdentifiedUser, Grant, LoginAnswer, WrongUser);
+redacted_debug!(Callback, IdentifiedUser, Grant, LoginAnswer, WrongUser);

@@ -26,7 +26,7 @@ pub struct Hub {
     pub connectors: Connectors,
     pub grants: Arc<Grants>,
     /// Rate limit counters exchanged between hubs that share a store.
-    pub exchange: Option<Arc<CounterSync>>,
+    pub counter_sync: Option<Arc<CounterSync>>,
     /// Proxies whose forwarded client address is trusted.
     pub proxies: TrustedProxies,
     pub cookies: Cookies,

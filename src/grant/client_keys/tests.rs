@@ -252,16 +252,18 @@ async fn keys_of_an_unchanged_source_survive_another_federation_and_those_of_a_f
     let KeySource::Uri(address) = scene.source() else { panic!() };
     let elsewhere =
         JwksUri { uri: format!("{}/elsewhere", scene.server.base()).parse().unwrap(), ..address };
-    let of =
+    let federation_with =
         |service| Federation::new([service], ScopeTable::default(), UnavailableDisplay::Disabled);
 
-    let same =
-        of(ServiceProvider { sector: "another".into(), ..service_with("sp", scene.source()) });
+    let same = federation_with(ServiceProvider {
+        sector: "another".into(),
+        ..service_with("sp", scene.source())
+    });
     scene.directory.prepare(&same).unwrap();
     scene.directory.retain(&same);
     assert_eq!((scene.kid().as_deref(), scene.server.request_count()), (Some("one"), 1));
 
-    let moved = of(service_with("sp", KeySource::Uri(elsewhere.clone())));
+    let moved = federation_with(service_with("sp", KeySource::Uri(elsewhere.clone())));
     scene.directory.prepare(&moved).unwrap();
     assert_eq!(
         scene.kid().as_deref(),

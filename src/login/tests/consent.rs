@@ -37,12 +37,12 @@ fn consent_grants_what_was_shown_once() {
     assert_eq!(answer, BrowserView::ServiceProvider(expected, Some(cookie.reveal().clone())));
 
     // A double click.
-    let Effect::CheckCode(code) = harness.effect_of(yes.clone()) else {
+    let Effect::CheckCode(code) = harness.effect_after(yes.clone()) else {
         panic!("two codes for one consent")
     };
     assert_eq!(code, grant.code);
     assert_eq!(browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Ok(true)))), answer);
-    assert!(matches!(harness.effect_of(yes.clone()), Effect::CheckCode(_)));
+    assert!(matches!(harness.effect_after(yes.clone()), Effect::CheckCode(_)));
     // Used or expired.
     assert_eq!(
         browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Ok(false)))),
@@ -50,7 +50,7 @@ fn consent_grants_what_was_shown_once() {
     );
     // At another hub: the store knows the code, and accepts it no second time.
     harness.crash();
-    assert!(matches!(harness.effect_of(yes), Effect::CheckCode(_)));
+    assert!(matches!(harness.effect_after(yes), Effect::CheckCode(_)));
     assert_eq!(
         crate::login::tests::harness::grant(
             harness.report_outcome(EffectOutcome::CodeChecked(Ok(false)))
@@ -80,7 +80,7 @@ fn with_one_hub_a_completed_login_keeps_no_identity() {
         assert_eq!(holds_it(&harness.stored), holds, "{hub_count:?}");
         let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
         assert!(!holds_it(&harness.login), "a stored grant still holds personal data");
-        assert!(matches!(harness.effect_of(yes), Effect::CheckCode(_)));
+        assert!(matches!(harness.effect_after(yes), Effect::CheckCode(_)));
         assert_eq!(
             browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Ok(true)))),
             answer
@@ -110,7 +110,7 @@ fn an_interrupted_grant_is_completed_by_a_repeated_request() {
     harness.crash();
     for _ in 0..2 {
         assert!(
-            matches!(harness.effect_of(yes.clone()), Effect::CheckCode(code) if code == first.code)
+            matches!(harness.effect_after(yes.clone()), Effect::CheckCode(code) if code == first.code)
         );
         let again = grant(harness.report_outcome(EffectOutcome::CodeChecked(Ok(false))));
         assert_eq!(
@@ -127,7 +127,7 @@ fn an_interrupted_grant_is_completed_by_a_repeated_request() {
             page
         );
         assert_eq!(harness.saved, Save::No);
-        assert!(matches!(harness.effect_of(yes.clone()), Effect::CheckCode(_)));
+        assert!(matches!(harness.effect_after(yes.clone()), Effect::CheckCode(_)));
         assert_eq!(
             browser_view(
                 harness
@@ -138,7 +138,7 @@ fn an_interrupted_grant_is_completed_by_a_repeated_request() {
         );
         assert_eq!(harness.saved, Save::No);
     }
-    assert!(matches!(harness.effect_of(yes), Effect::CheckCode(_)));
+    assert!(matches!(harness.effect_after(yes), Effect::CheckCode(_)));
     grant(harness.report_outcome(EffectOutcome::CodeChecked(Ok(false))));
     let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
     let expected = harness.login.context.request.redirect.code_response(first.code.reveal());

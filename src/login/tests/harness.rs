@@ -154,7 +154,7 @@ impl Harness {
         browser_view(self.send(request))
     }
 
-    pub(super) fn effect_of(&mut self, request: LoginRequest) -> Effect {
+    pub(super) fn effect_after(&mut self, request: LoginRequest) -> Effect {
         effect(self.send(request))
     }
 
@@ -166,7 +166,7 @@ impl Harness {
     /// Chooses this connector, up to the redirect.
     pub(super) fn begin_at(&mut self, connector: &str) -> LoginAttempt {
         assert!(matches!(
-            self.effect_of(LoginRequest::Choose(connector.into())),
+            self.effect_after(LoginRequest::Choose(connector.into())),
             Effect::BeginLogin(..)
         ));
         self.redirect()
@@ -189,7 +189,7 @@ impl Harness {
     /// Goes to `idp` and back; the callback is to be verified.
     pub(super) fn reach_verifying(&mut self) -> LoginAttempt {
         let attempt = self.begin_at("idp");
-        assert!(matches!(self.effect_of(callback(&attempt)), Effect::CompleteLogin(..)));
+        assert!(matches!(self.effect_after(callback(&attempt)), Effect::CompleteLogin(..)));
         assert_eq!(self.saved, Save::Yes, "an attempt that another hub would find open");
         attempt
     }
@@ -308,8 +308,8 @@ pub(super) fn seen(answer: LoginAnswer) -> BrowserView {
             BrowserView::ServiceProvider(answer, session.map(Secret::into_inner))
         }
         LoginAnswer::BlockedPage(banner) => BrowserView::BlockedPage(banner),
-        LoginAnswer::ErrorPage(LoginErrorPage { code, next_action: way, .. }) => {
-            BrowserView::ErrorPage(code, way)
+        LoginAnswer::ErrorPage(LoginErrorPage { code, next_action, .. }) => {
+            BrowserView::ErrorPage(code, next_action)
         }
     }
 }
@@ -335,6 +335,6 @@ pub(super) fn choice_with_banner(connector: Option<&str>, code: ErrorCode) -> Br
     }))
 }
 
-pub(super) const fn error_page(code: ErrorCode, way: NextAction) -> BrowserView {
-    BrowserView::ErrorPage(code, way)
+pub(super) const fn error_page(code: ErrorCode, next_action: NextAction) -> BrowserView {
+    BrowserView::ErrorPage(code, next_action)
 }

@@ -20,7 +20,7 @@ const NOT_IDP: Gate =
 fn idp_hint_is_followed_once() {
     let mut harness = Harness::new(&[("idp_hint", "idp")]);
     let Effect::BeginLogin(connector, _) =
-        harness.effect_of(LoginRequest::OpenPage { reuse: None })
+        harness.effect_after(LoginRequest::OpenPage { reuse: None })
     else {
         panic!()
     };
@@ -103,7 +103,7 @@ fn the_service_provider_that_named_the_idp_gets_its_error_at_once() {
     assert_eq!(harness.view_after(forged), seen, "the same answer again");
 
     let mut harness = hinted();
-    harness.effect_of(LoginRequest::Choose("other".into()));
+    harness.effect_after(LoginRequest::Choose("other".into()));
     let seen = browser_view(
         harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpUnreachable))),
     );
@@ -123,7 +123,7 @@ fn an_address_in_login_hint_leads_to_the_idp_of_its_domain_once() {
         harness
     };
     let chosen = |harness: &mut Harness| {
-        let effect = harness.effect_of(LoginRequest::OpenPage { reuse: None });
+        let effect = harness.effect_after(LoginRequest::OpenPage { reuse: None });
         let Effect::BeginLogin(connector, _) = effect else { panic!() };
         connector.to_string()
     };

@@ -137,7 +137,7 @@ pub(super) fn in_state(name: &str) -> (Harness, LoginRequest) {
         }
         "leaving" => {
             assert!(matches!(
-                harness.effect_of(LoginRequest::Choose("idp".into())),
+                harness.effect_after(LoginRequest::Choose("idp".into())),
                 Effect::BeginLogin(..)
             ))
         }
@@ -148,7 +148,7 @@ pub(super) fn in_state(name: &str) -> (Harness, LoginRequest) {
         "granted" => {
             repeat = callback(&harness.reach_consenting());
             let yes = harness.yes();
-            assert!(matches!(harness.effect_of(yes), Effect::Grant(_)));
+            assert!(matches!(harness.effect_after(yes), Effect::Grant(_)));
         }
         "refused" => {
             repeat = callback(&harness.reach_verifying());
@@ -228,13 +228,13 @@ fn outcome(harness: &Harness, then: StepOutput) -> String {
             );
             format!("error {code:?}")
         }
-        BrowserView::ErrorPage(code, way) => {
-            let way = match way {
+        BrowserView::ErrorPage(code, next_action) => {
+            let next_action = match next_action {
                 NextAction::ChooseIdp => "choose",
                 NextAction::ReturnToServiceProvider => "back",
                 NextAction::HomePage => "home",
             };
-            format!("{code:?}, {way}")
+            format!("{code:?}, {next_action}")
         }
     }
 }

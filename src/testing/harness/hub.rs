@@ -320,7 +320,7 @@ impl TestHub {
     /// Synchronizes the rate limit counters of all hubs, as they do each second.
     pub async fn sync_counters(&self) {
         for hub in &self.others {
-            if let Some(counter_sync) = &hub.exchange {
+            if let Some(counter_sync) = &hub.counter_sync {
                 counter_sync.sync_once().await;
             }
         }

@@ -49,13 +49,13 @@ async fn a_secret_is_valid_only_between_its_dates() {
         dated("archive's secret", Validity { not_before: Some(later), not_after: None }),
     ];
     let hub = with([archive]);
-    let of = |secret| introspection_request("archive", secret, "guess");
+    let request_with = |secret| introspection_request("archive", secret, "guess");
     assert_eq!(hub.introspect("archive", "guess").await, Err(ErrorCode::DataProviderSecretNotYet));
-    assert!(hub.grants.introspect(&of("archive's old secret")).await.is_ok());
+    assert!(hub.grants.introspect(&request_with("archive's old secret")).await.is_ok());
     hub.clock.advance(TOKEN_LIFE);
     assert!(hub.introspect("archive", "guess").await.is_ok());
     assert_eq!(
-        hub.grants.introspect(&of("archive's old secret")).await.unwrap_err().code,
+        hub.grants.introspect(&request_with("archive's old secret")).await.unwrap_err().code,
         ErrorCode::DataProviderSecretExpired
     );
 }
