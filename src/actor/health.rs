@@ -66,9 +66,9 @@ struct State {
     login_failures: LoginFailures,
     documents: ProbeRecord,
     login_probe: ProbeRecord,
-    /// Whether the token endpoint has answered a made-up code as RFC 6749 §5.2 requires, so that
+    /// Whether the token endpoint has answered a random code as RFC 6749 §5.2 requires, so that
     /// another answer is a failure.
-    answers_made_up_codes: bool,
+    answers_random_codes: bool,
     /// Whether logins have failed since the last login probe.
     logins_suspected: bool,
     circuit: Circuit,
@@ -199,7 +199,7 @@ impl Health {
             None if state.login_probe.failing.is_some() => !is_recent(CONFIRM_LOGIN_PROBE_INTERVAL),
             None if state.logins_suspected => !is_recent(SUSPICION_LOGIN_PROBE_INTERVAL),
             None => {
-                !state.answers_made_up_codes
+                !state.answers_random_codes
                     && state.login_failures.has_succeeded()
                     && !is_recent(BASELINE_LOGIN_PROBE_INTERVAL)
             }
@@ -294,7 +294,7 @@ impl Health {
             state.logins_suspected = false;
             let outcome = match outcome {
                 ProbeOutcome::Failed(code)
-                    if !state.answers_made_up_codes && !is_no_answer(code) =>
+                    if !state.answers_random_codes && !is_no_answer(code) =>
                 {
                     ProbeOutcome::Inconclusive
                 }
@@ -303,7 +303,7 @@ impl Health {
             state.login_probe.record(outcome, false, now);
             match outcome {
                 ProbeOutcome::Succeeded => {
-                    state.answers_made_up_codes = true;
+                    state.answers_random_codes = true;
                     state.close_circuit_opened_by(OpenCause::LoginProbe);
                     state.circuit.half_open_after_login_probe(now);
                 }
