@@ -11,7 +11,7 @@ use super::login::{self, ResponseOrigin};
 use super::rejection::{AuthorizationRejection, Rejection};
 use super::request_context::RequestContext;
 use super::responses::{add_cookie, interaction_path, see_other};
-use crate::actor::{LoginAdmissionError, UNSEEN_LOGIN_LIFETIME};
+use crate::actor::{LoginAdmissionError, UNREAD_LOGIN_LIFETIME};
 use crate::client_network::{self, ClientNetwork};
 use crate::grant::authorization_request::{ParameterSourceError, SingleUse};
 use crate::ids::ClientId;
@@ -205,7 +205,7 @@ async fn start_login(
         // The hub shows a page: a service provider that received the error would send the user
         // again.
         ErrorCode::NetworkCrowded => {
-            rate_limited(code, RateLimitError { retry_after: UNSEEN_LOGIN_LIFETIME })
+            rate_limited(code, RateLimitError { retry_after: UNREAD_LOGIN_LIFETIME })
         }
         code => Rejection::NotAdmitted(code, client_id.clone()),
     })?;

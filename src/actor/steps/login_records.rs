@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::actor::live_login_counter::LoginPosition;
 use crate::actor::login_services::LoginServices;
 use crate::actor::step_admission::StepPermit;
-use crate::actor::unauthenticated_logins::unseen_expiry;
+use crate::actor::unauthenticated_logins::unread_expiry;
 use crate::env::Timestamp;
 use crate::ids::InteractionHash;
 use crate::login::Login;
@@ -84,7 +84,7 @@ async fn load(
     let login = Login::from_record(hash, &record.value).map_err(|_| ErrorCode::Internal)?;
     services.unauthenticated.update(hash, record.version, record.expires_at);
     if is_first {
-        let ends = (unseen_expiry(&login.context), login.context.expires_at);
+        let ends = (unread_expiry(&login.context), login.context.expires_at);
         services.live_logins.move_expiry(ends, LoginPosition::from_login(&login));
     }
     let (version, expires_at) = (record.version, record.expires_at);

@@ -86,7 +86,7 @@ fn fetching_pages_takes_no_login_of_a_flood_out_of_the_count() {
         }
     }
     assert!(!room.begin(1, 12_700), "the flood is refused");
-    room.now = room.now + UNSEEN_LOGIN_LIFETIME + FREEING_TIME;
+    room.now = room.now + UNREAD_LOGIN_LIFETIME + FREEING_TIME;
     assert!((2..100).all(|network| room.begin(network, 1300)), "a newcomer is refused");
     assert!(
         (2..100).all(|network| room.begin(network, 1300)),
@@ -99,7 +99,7 @@ fn logins_that_have_ended_give_way_before_a_network_is_refused() {
     let mut room = Room::new();
     assert!((0..950).any(|_| !room.begin(1, 100)));
     assert!(room.begin(2, 100));
-    room.now = room.now + UNSEEN_LOGIN_LIFETIME - Duration::from_secs(1);
+    room.now = room.now + UNREAD_LOGIN_LIFETIME - Duration::from_secs(1);
     assert!(room.begin(3, 100));
     room.now = room.now + Duration::from_secs(1);
     // The store has not given the room back yet.
@@ -119,7 +119,7 @@ fn logins_with_an_authentication_and_ended_ones_count_no_longer() {
     }
     assert!(room.begin(1, 100), "logins with an authentication count no longer");
     assert!(!room.begin(1, 100), "but room is still short");
-    room.now = room.now + UNSEEN_LOGIN_LIFETIME + FREEING_TIME;
+    room.now = room.now + UNREAD_LOGIN_LIFETIME + FREEING_TIME;
     assert!(room.begin(1, 100));
     let held = room.logins.held.lock().unwrap();
     let sizes = (

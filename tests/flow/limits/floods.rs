@@ -32,7 +32,7 @@ async fn a_login_whose_page_was_not_fetched_ends_after_two_minutes_and_another_c
 }
 
 #[actix_web::test]
-async fn a_flood_of_unseen_logins_is_refused_before_the_newcomers_of_other_networks() {
+async fn a_flood_of_unread_logins_is_refused_before_the_newcomers_of_other_networks() {
     let off = "limits.logins = 100\nquotas.requests_per_network = 0";
     for (what, limits, state) in [
         ("small requests", off.to_owned(), "s".repeat(32)),
