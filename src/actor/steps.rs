@@ -6,8 +6,8 @@ mod timer;
 
 use std::sync::Arc;
 
-use self::login_records::{AttemptError, load_after_verification, save_login};
 pub(super) use self::login_records::{CachedLogin, login_key, stored_until};
+use self::login_records::{RunStepError, load_after_verification, save_login};
 use self::outcomes::{displayed_detail, log_answer, log_connector_error, record_outcome};
 use self::timer::{StepTimer, TimeOwner};
 use super::connector::ConnectorHandle;
@@ -32,8 +32,8 @@ use crate::protocol::registration::{ClientType, ConsentRequirement};
 use crate::store::{RecordVersion, StoreScope};
 use crate::telemetry::trace::{self, Span, TraceScope};
 
-/// Most attempts at a step that loses races against other nodes.
-const MAX_STEP_ATTEMPTS: usize = 4;
+/// Maximum number of runs of a step that loses races against other hubs.
+const MAX_STEP_RUNS: usize = 4;
 
 /// A request of the browser, and the session cookie that came with it.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub(super) async fn run_browser_step(
     mut cached: Option<CachedLogin>,
     step: BrowserStep,
 ) -> (Option<CachedLogin>, Result<Reply, StepError>) {
-    for _ in 0..MAX_STEP_ATTEMPTS {
+    for _ in 0..MAX_STEP_RUNS {
         let (current, loaded_from) = match cached
             .take()
             .filter(|cached| services.core.env.now() < cached.expires_at)
@@ -64,14 +64,14 @@ pub(super) async fn run_browser_step(
                 Err(code) => return (None, Err(StepError::Hub(code))),
             },
         };
-        match attempt_step(services, current, loaded_from, &step).await {
+        match run_step_in_span(services, current, loaded_from, &step).await {
             Ok((current, answer)) => {
                 let summary = LoginSummary::from_login(&current.login);
                 return (Some(current), Ok(Reply { answer, summary }));
             }
-            Err(AttemptError::Stale) => {}
-            Err(AttemptError::Gone) => return (None, Err(StepError::Unknown)),
-            Err(AttemptError::Hub(code)) => return (None, Err(StepError::Hub(code))),
+            Err(RunStepError::Stale) => {}
+            Err(RunStepError::Gone) => return (None, Err(StepError::Unknown)),
+            Err(RunStepError::Hub(code)) => return (None, Err(StepError::Hub(code))),
         }
     }
     (None, Err(StepError::Hub(ErrorCode::Busy)))
@@ -91,12 +91,12 @@ fn may_use_cache(services: &LoginServices, request: &LoginRequest) -> bool {
         || !matches!(request, LoginRequest::OpenPage { .. })
 }
 
-async fn attempt_step(
+async fn run_step_in_span(
     services: &LoginServices,
     current: CachedLogin,
     loaded_from: LoadedFrom,
     browser: &BrowserStep,
-) -> Result<(CachedLogin, LoginAnswer), AttemptError> {
+) -> Result<(CachedLogin, LoginAnswer), RunStepError> {
     let context = &current.login.context;
     trace::attach_login(&context.support_id, context.trace.as_ref());
     let mut span = trace::start_span("login step");
@@ -107,7 +107,7 @@ async fn attempt_step(
 }
 
 /// Records the result of a step in its span.
-fn record_span(span: &mut Span, result: &Result<(CachedLogin, LoginAnswer), AttemptError>) {
+fn record_span(span: &mut Span, result: &Result<(CachedLogin, LoginAnswer), RunStepError>) {
     match result {
         Ok((cached, answer)) => {
             span.set_login_state(cached.login.state.name());
@@ -117,9 +117,9 @@ fn record_span(span: &mut Span, result: &Result<(CachedLogin, LoginAnswer), Atte
                 _ => {}
             }
         }
-        Err(AttemptError::Hub(code)) => span.fail_with_code(*code),
-        Err(AttemptError::Stale) => span.set_outcome("stale"),
-        Err(AttemptError::Gone) => span.set_outcome("gone"),
+        Err(RunStepError::Hub(code)) => span.fail_with_code(*code),
+        Err(RunStepError::Stale) => span.set_outcome("stale"),
+        Err(RunStepError::Gone) => span.set_outcome("gone"),
     }
 }
 
@@ -128,7 +128,7 @@ async fn run_step(
     current: CachedLogin,
     loaded_from: LoadedFrom,
     browser: &BrowserStep,
-) -> Result<(CachedLogin, LoginAnswer), AttemptError> {
+) -> Result<(CachedLogin, LoginAnswer), RunStepError> {
     let CachedLogin { mut login, version, expires_at, shows_consent_next } = current;
     let sp = login.context.request.client_id.clone();
     services.core.ensure_client_known(sp.as_str()).await;
@@ -174,7 +174,7 @@ async fn run_step(
         && services.store.scope() == StoreScope::Shared
         && !is_proven_current(&step, shows_consent_next)
     {
-        return Err(AttemptError::Stale);
+        return Err(RunStepError::Stale);
     }
     loop {
         let Step { mut login, save, output } = step;
@@ -248,7 +248,7 @@ struct RunningStep<'a> {
 
 impl RunningStep<'_> {
     /// Records what the state machine decided, and stores the login if it changed.
-    async fn record_decision(&mut self, login: &mut Login, save: Save) -> Result<(), AttemptError> {
+    async fn record_decision(&mut self, login: &mut Login, save: Save) -> Result<(), RunStepError> {
         self.timer.record(login);
         self.chosen = login.state.connector().cloned().or(self.chosen.take());
         if save == Save::No {

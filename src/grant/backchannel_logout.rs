@@ -17,7 +17,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 
-use self::delivery::{Attempt, DeliveryClient};
+use self::delivery::{DeliveryClient, DeliveryOutcome};
 pub use self::notice::{LogoutNotice, derive_sid};
 use self::queue::{NoticeQueue, QueuedNotice, Settlement};
 use self::slots::{DeliverySlot, DeliverySlots};
@@ -124,12 +124,12 @@ impl LogoutNotifier {
             };
             let notifier = Arc::clone(self);
             tokio::spawn(async move {
-                match notifier.attempt(&entry, slot).await {
-                    Attempt::Retry(reason) => {
+                match notifier.send_once(&entry, slot).await {
+                    DeliveryOutcome::Retry(reason) => {
                         log_failure(&entry, &reason, "not stored, so not retried");
                         notifier.record(&entry, "dropped", Some(ErrorCode::LogoutTokenUndelivered));
                     }
-                    attempt => drop(notifier.conclude(&entry, attempt)),
+                    outcome => drop(notifier.conclude(&entry, outcome)),
                 }
             });
         }
@@ -177,15 +177,15 @@ impl LogoutNotifier {
         claimed: Vec<(QueuedNotice, DeliverySlot)>,
     ) {
         let count = claimed.len();
-        let attempts = claimed.into_iter().map(|(entry, slot)| {
+        let deliveries = claimed.into_iter().map(|(entry, slot)| {
             let notifier = &self;
             async move {
-                let attempt = notifier.attempt(&entry, slot).await;
-                let settlement = notifier.conclude(&entry, attempt);
+                let outcome = notifier.send_once(&entry, slot).await;
+                let settlement = notifier.conclude(&entry, outcome);
                 (entry.id, settlement)
             }
         });
-        let mut done = stream::iter(attempts).buffer_unordered(count).ready_chunks(count);
+        let mut done = stream::iter(deliveries).buffer_unordered(count).ready_chunks(count);
         while let Some(settled) = done.next().await {
             self.store_settlements(bucket, settled).await;
         }
@@ -197,22 +197,22 @@ impl LogoutNotifier {
         }
     }
 
-    async fn attempt(&self, entry: &QueuedNotice, slot: DeliverySlot) -> Attempt {
-        let attempt = self.client.send_logout_token(&self.grants, &entry.notice).await;
+    async fn send_once(&self, entry: &QueuedNotice, slot: DeliverySlot) -> DeliveryOutcome {
+        let outcome = self.client.send_logout_token(&self.grants, &entry.notice).await;
         drop(slot);
-        attempt
+        outcome
     }
 
-    /// Records the result of an attempt, and decides what follows.
-    fn conclude(&self, entry: &QueuedNotice, attempt: Attempt) -> Settlement {
-        match attempt {
-            Attempt::Delivered => self.record(entry, "delivered", None),
-            Attempt::Withdrawn => self.record(entry, "withdrawn", None),
-            Attempt::Rejected(status) => {
+    /// Records the outcome of a delivery, and decides what follows.
+    fn conclude(&self, entry: &QueuedNotice, outcome: DeliveryOutcome) -> Settlement {
+        match outcome {
+            DeliveryOutcome::Delivered => self.record(entry, "delivered", None),
+            DeliveryOutcome::Withdrawn => self.record(entry, "withdrawn", None),
+            DeliveryOutcome::Rejected(status) => {
                 log_failure(entry, &format!("the response has status {status}"), "not retried");
                 self.record(entry, "rejected", Some(ErrorCode::LogoutTokenRejected));
             }
-            Attempt::Retry(reason) => {
+            DeliveryOutcome::Retry(reason) => {
                 let now = self.env().now();
                 let next = now + self.jitter(retry_delay(entry.attempts));
                 if next.since(entry.created_at) < GIVE_UP_AFTER {

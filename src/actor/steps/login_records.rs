@@ -37,8 +37,8 @@ pub(in crate::actor) fn login_key(hash: &InteractionHash) -> RecordKey {
     RecordKey { kind: RecordKind::Login, name: Arc::from(hash.as_str()) }
 }
 
-/// Error of one attempt at a step.
-pub(super) enum AttemptError {
+/// Error of one run of a step.
+pub(super) enum RunStepError {
     /// Another hub has changed the login, or may have.
     Stale,
     Gone,
@@ -100,8 +100,8 @@ pub(super) async fn save_login(
     services: &LoginServices,
     login: &Login,
     version: RecordVersion,
-) -> Result<(RecordVersion, Timestamp), AttemptError> {
-    let value = serde_json::to_vec(login).map_err(|_| AttemptError::Hub(ErrorCode::Internal))?;
+) -> Result<(RecordVersion, Timestamp), RunStepError> {
+    let value = serde_json::to_vec(login).map_err(|_| RunStepError::Hub(ErrorCode::Internal))?;
     let now = services.core.env.now();
     let until = stored_until(login, now);
     match services.store.replace(&login_key(&login.context.hash), version, value, until, now).await
@@ -110,9 +110,9 @@ pub(super) async fn save_login(
             services.unauthenticated.update(&login.context.hash, version, until);
             Ok((version, until))
         }
-        Ok(ReplaceOutcome::Stale) => Err(AttemptError::Stale),
-        Ok(ReplaceOutcome::Gone) => Err(AttemptError::Gone),
-        Err(error) => Err(AttemptError::Hub(error.into())),
+        Ok(ReplaceOutcome::Stale) => Err(RunStepError::Stale),
+        Ok(ReplaceOutcome::Gone) => Err(RunStepError::Gone),
+        Err(error) => Err(RunStepError::Hub(error.into())),
     }
 }
 
