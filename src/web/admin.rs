@@ -254,8 +254,8 @@ async fn authenticate(
         AccessDecision::Allow => return next.call(request).await,
         AccessDecision::SignInForm(form) => return Ok(request.into_response(form)),
         AccessDecision::Session(requester) => Ok(requester),
-        AccessDecision::PeerTokenDecides => admin.check_peer_token(request.headers()),
-        AccessDecision::BearerTokenDecides => admin.check_bearer_token(request.headers()),
+        AccessDecision::RequirePeerToken => admin.check_peer_token(request.headers()),
+        AccessDecision::RequireBearerToken => admin.check_bearer_token(request.headers()),
     };
     let rejected = match requester {
         Ok(requester)
