@@ -23,7 +23,7 @@ use crate::protocol::userinfo::{BearerLocation, PresentedToken};
 use crate::store::{Family, NewRecord, StoreError, TakeOutcome};
 use crate::telemetry::trace;
 use crate::token::encrypt::JweMark;
-use crate::token::mint::{IdTokenClaims, UserinfoClaims, mint_jwt};
+use crate::token::jwt_signer::{IdTokenClaims, UserinfoClaims, sign_jwt};
 
 /// A userinfo response, by media type.
 #[derive(Clone, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl Grants {
         let dpop_jkt = record.dpop_jkt.as_deref();
         record.token.cnf = self.bind_to_sender(client_id, dpop_jkt, sender).await?;
 
-        let id_token = self.mint_id_token(&record, client, now).await?;
+        let id_token = self.sign_id_token(&record, client, now).await?;
         let mark = record.hint_key.as_ref().map(|key| JweMark { key, audience: client_id });
         let id_token = encryption.encrypt_marked(id_token, mark)?;
         let access_token = self.core.env.entropy().token();
@@ -209,7 +209,7 @@ impl Grants {
             .map_err(|_| ErrorCode::CodeGateClosed)
     }
 
-    async fn mint_id_token(
+    async fn sign_id_token(
         &self,
         record: &CodeRecord,
         client: &ServiceProvider,
@@ -238,7 +238,7 @@ impl Grants {
             identity: Some(&record.claims).filter(|claims| !claims.is_empty()),
         };
         let alg = client.id_token_signed_response_alg;
-        signed_response("ID token", mint_jwt(self.signer.as_ref(), alg, &claims, now)).await
+        signed_response("ID token", sign_jwt(self.signer.as_ref(), alg, &claims, now)).await
     }
 
     /// Validates an access token. All endpoints that accept access tokens use this function.
@@ -326,7 +326,7 @@ impl Grants {
             iat: now,
             identity: &valid.token.claims,
         };
-        let signing = mint_jwt(self.signer.as_ref(), alg, &claims, now);
+        let signing = sign_jwt(self.signer.as_ref(), alg, &claims, now);
         let signed = signed_response("userinfo response", signing).await?;
         encryption.encrypt(signed).map(UserinfoResponse::Jwt)
     }

@@ -12,8 +12,8 @@ use crate::egress::safe_http_client::CallLimits;
 use crate::grant::Grants;
 use crate::grant::encryption::{ResponseKind, signed_response};
 use crate::protocol::catalogue::ErrorCode;
+use crate::token::jwt_signer::sign_jwt_with_typ;
 use crate::token::logout_token::{LOGOUT_TOKEN_TYP, LogoutEvents, LogoutTokenClaims};
-use crate::token::mint::sign_claims;
 
 /// Lifetime of a logout token, which is signed again for each delivery (§2.4: at most two
 /// minutes).
@@ -56,7 +56,7 @@ impl DeliveryClient {
         else {
             return DeliveryOutcome::Withdrawn;
         };
-        match grants.mint_logout_token(client, notice).await {
+        match grants.sign_logout_token(client, notice).await {
             Ok(token) => self.post(endpoint, &token).await,
             Err(code) => DeliveryOutcome::Retry(code.entry().description.to_owned()),
         }
@@ -93,7 +93,7 @@ impl Grants {
     ///
     /// # Errors
     /// `ClientKeysMissing`, or the hub's own failures.
-    async fn mint_logout_token(
+    async fn sign_logout_token(
         &self,
         client: &ServiceProvider,
         notice: &LogoutNotice,
@@ -111,7 +111,8 @@ impl Grants {
             events: LogoutEvents::default(),
         };
         let alg = client.id_token_signed_response_alg;
-        let signing = sign_claims(self.signer.as_ref(), (alg, LOGOUT_TOKEN_TYP), &claims, now);
+        let signing =
+            sign_jwt_with_typ(self.signer.as_ref(), (alg, LOGOUT_TOKEN_TYP), &claims, now);
         let signed = signed_response("logout token", signing).await?;
         encryption.encrypt_for_issuer(signed, &self.core.issuer)
     }
