@@ -52,7 +52,7 @@ pub use completed::{Completed, PendingGrant};
 pub use consenting::Consenting;
 pub use context::{LoginContext, TimeBreakdown};
 pub use events::{
-    Callback, ClaimsSource, ConsentAnswer, ConsentSubmission, Effect, EffectOutcome, Grant,
+    Callback, ClaimsSource, CodeGrant, ConsentAnswer, ConsentSubmission, Effect, EffectOutcome,
     IdentificationError, IdentifiedUser, LoginAnswer, LoginErrorPage, LoginRequest, NextAction,
     SessionUse, WrongUser,
 };
@@ -325,8 +325,8 @@ pub fn on_effect_outcome(login: Login, report: EffectOutcome, inputs: &StepInput
         (LoginState::Identifying(state), EffectOutcome::Identified(result)) => {
             state.on_identification(context, result, inputs)
         }
-        (LoginState::Completed(state), EffectOutcome::Granted(result)) => {
-            state.on_grant(context, result)
+        (LoginState::Completed(state), EffectOutcome::CodeIssued(result)) => {
+            state.on_code_issued(context, result)
         }
         (LoginState::Completed(state), EffectOutcome::CodeChecked(lives)) => {
             state.on_code_checked(context, lives)
@@ -343,7 +343,7 @@ pub fn on_effect_outcome(login: Login, report: EffectOutcome, inputs: &StepInput
             EffectOutcome::RedirectPrepared(_)
             | EffectOutcome::Authenticated(_)
             | EffectOutcome::Identified(_)
-            | EffectOutcome::Granted(_)
+            | EffectOutcome::CodeIssued(_)
             | EffectOutcome::CodeChecked(_),
         ) => Step::show_error(context, state, ErrorCode::StepOutOfOrder, NextAction::ChooseIdp),
     }

@@ -64,10 +64,10 @@ impl Logouts {
             tracing::warn!(%connector, %error, "logout token of the identity provider rejected");
             error.code
         })?;
-        services.grants.use_logout_token(connector, &logout).await?;
+        services.token_service.use_logout_token(connector, &logout).await?;
         let ended = self.end_named_sessions(connector, &logout).await;
         if ended.is_err() {
-            services.grants.forget_logout_token(connector, &logout).await;
+            services.token_service.forget_logout_token(connector, &logout).await;
         }
         ended
     }
@@ -77,7 +77,8 @@ impl Logouts {
         connector: &ConnectorId,
         logout: &UpstreamLogout,
     ) -> Result<usize, ErrorCode> {
-        let sessions = self.services().grants.find_upstream_sessions(connector, logout).await?;
+        let sessions =
+            self.services().token_service.find_upstream_sessions(connector, logout).await?;
         self.end_sessions(sessions, "upstream", |session| {
             let event = Event::new(EventKind::UpstreamLogoutReceived).idp(connector);
             event.session(&session.lineage)
@@ -95,11 +96,11 @@ impl Logouts {
         operator: &str,
         reason: &str,
     ) -> Result<usize, ErrorCode> {
-        let grants = &self.services().grants;
-        if !grants.indexes_sessions {
+        let token_service = &self.services().token_service;
+        if !token_service.indexes_sessions {
             return Err(ErrorCode::SessionsNotIndexed);
         }
-        let sessions = grants.find_subject_sessions(subject).await?;
+        let sessions = token_service.find_subject_sessions(subject).await?;
         self.end_sessions(sessions, "operator", |session| {
             let event = Event::new(EventKind::SessionEndedByOperator).subject(subject);
             event.session(&session.lineage).operator(operator).reason(reason)
@@ -114,17 +115,17 @@ impl Logouts {
         outcome: &'static str,
         event: impl Fn(&Session) -> Event,
     ) -> Result<usize, ErrorCode> {
-        let grants = &self.services().grants;
+        let token_service = &self.services().token_service;
         let mut ended = 0;
         for (key, session) in sessions {
             let notices = self.notifier().store(self.logout_notices(&session)).await;
-            if grants.end_session_record(&key, &session).await?.is_none() {
+            if token_service.end_session_record(&key, &session).await?.is_none() {
                 self.notifier().discard(notices).await;
                 continue;
             }
             self.notifier().deliver(notices);
-            grants.core.metrics.record_logout(outcome);
-            grants.core.audit.record(|| event(&session));
+            token_service.core.metrics.record_logout(outcome);
+            token_service.core.audit.record(|| event(&session));
             ended += 1;
         }
         Ok(ended)

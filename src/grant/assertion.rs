@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::Grants;
+use super::TokenService;
 use super::client::ClientAuthError;
 use super::records::assertion_key;
 use crate::config::ServiceProvider;
@@ -99,7 +99,7 @@ impl AssertionError {
     }
 }
 
-impl Grants {
+impl TokenService {
     /// Authenticates the service provider that signed this assertion; `claimed` is its unverified
     /// issuer.
     ///

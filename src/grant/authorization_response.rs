@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::ser::SerializeMap as _;
 
-use super::Grants;
+use super::TokenService;
 use super::encryption::signed_response;
 use crate::env::Timestamp;
 use crate::protocol::authorize::{AuthorizationResponse, UnsignedResponse};
@@ -37,7 +37,7 @@ impl Serialize for ResponseClaims<'_> {
     }
 }
 
-impl Grants {
+impl TokenService {
     /// Returns the response as a JWT for its service provider.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ use self::delivery::{DeliveryClient, DeliveryOutcome};
 pub use self::notice::{LogoutNotice, derive_sid};
 use self::queue::{NoticeQueue, QueuedNotice, Settlement};
 use self::slots::{DeliverySlot, DeliverySlots};
-use super::Grants;
+use super::TokenService;
 use crate::audit::{Event, EventKind};
 use crate::env::Env;
 use crate::ids::ClientId;
@@ -47,7 +47,7 @@ pub struct StoredNotices {
 
 /// Queue and delivery of logout tokens; one per process.
 pub struct LogoutNotifier {
-    grants: Arc<Grants>,
+    token_service: Arc<TokenService>,
     queue: NoticeQueue,
     client: DeliveryClient,
     slots: Arc<DeliverySlots>,
@@ -56,17 +56,17 @@ pub struct LogoutNotifier {
 impl LogoutNotifier {
     /// Creates the notifier; `capacity` notices may wait.
     #[must_use]
-    pub fn new(grants: Arc<Grants>, capacity: usize) -> Self {
+    pub fn new(token_service: Arc<TokenService>, capacity: usize) -> Self {
         Self {
-            queue: NoticeQueue::new(Arc::clone(&grants.store), capacity),
-            grants,
+            queue: NoticeQueue::new(Arc::clone(&token_service.store), capacity),
+            token_service,
             client: DeliveryClient::default(),
             slots: Arc::default(),
         }
     }
 
     fn env(&self) -> &Env {
-        &self.grants.core.env
+        &self.token_service.core.env
     }
 
     /// Stores the notices of a session that is about to end. [`Self::deliver`] sends them; if this
@@ -140,7 +140,7 @@ impl LogoutNotifier {
     pub async fn run(self: Arc<Self>) {
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
-            if self.grants.core.federation.load().sends_logout_tokens() {
+            if self.token_service.core.federation.load().sends_logout_tokens() {
                 self.start_due().await;
             }
         }
@@ -157,7 +157,7 @@ impl LogoutNotifier {
             }
         };
         let waiting = buckets.iter().map(|bucket| bucket.entries.len()).sum();
-        self.grants.core.metrics.set_waiting_logout_tokens(waiting);
+        self.token_service.core.metrics.set_waiting_logout_tokens(waiting);
         for bucket in buckets {
             let index = bucket.index;
             let reserve = |client_id: &ClientId| self.slots.reserve(client_id);
@@ -198,7 +198,7 @@ impl LogoutNotifier {
     }
 
     async fn send_once(&self, entry: &QueuedNotice, slot: DeliverySlot) -> DeliveryOutcome {
-        let outcome = self.client.send_logout_token(&self.grants, &entry.notice).await;
+        let outcome = self.client.send_logout_token(&self.token_service, &entry.notice).await;
         drop(slot);
         outcome
     }
@@ -217,7 +217,10 @@ impl LogoutNotifier {
                 let next = now + self.jitter(retry_delay(entry.attempts));
                 if next.since(entry.created_at) < GIVE_UP_AFTER {
                     log_failure(entry, &reason, "retried");
-                    self.grants.core.metrics.record_logout_token(&entry.notice.client_id, "failed");
+                    self.token_service
+                        .core
+                        .metrics
+                        .record_logout_token(&entry.notice.client_id, "failed");
                     return Settlement::RetryAt(next);
                 }
                 log_failure(entry, &reason, "given up");
@@ -230,7 +233,7 @@ impl LogoutNotifier {
     /// Counts the last result of a notice, and records it in the audit log and the login's
     /// timeline.
     fn record(&self, entry: &QueuedNotice, outcome: &'static str, code: Option<ErrorCode>) {
-        let core = &self.grants.core;
+        let core = &self.token_service.core;
         let LogoutNotice { client_id, support_id, .. } = &entry.notice;
         core.metrics.record_logout_token(client_id, outcome);
         if outcome == "withdrawn" {

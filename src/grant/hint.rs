@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::Grants;
+use super::TokenService;
 use crate::digest;
 use crate::ids::{ClientId, Subject};
 use crate::protocol::alg::SigningAlg;
@@ -24,7 +24,7 @@ enum HintError {
     Invalid,
 }
 
-impl Grants {
+impl TokenService {
     /// Returns the users that a request asks for: the subject of `id_token_hint`, and the value of
     /// a requested `sub`.
     ///

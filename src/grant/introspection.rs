@@ -2,13 +2,13 @@
 //! `docs/design/introspection.md`) and revokes access tokens for service providers (RFC 7009).
 //!
 //! Responsible for authenticating data providers, for limiting a response to what they may learn,
-//! and for its format. [`Grants::validate_access_token`] decides whether a token is live.
+//! and for its format. [`TokenService::validate_access_token`] decides whether a token is live.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::Grants;
+use super::TokenService;
 use super::client::{ClientAuthError, check_secret};
 use super::encryption::{ResponseEncryption, signed_response};
 use super::error::GrantError;
@@ -37,7 +37,7 @@ pub enum IntrospectionResponse {
     Jwt(String),
 }
 
-impl Grants {
+impl TokenService {
     /// Answers an introspection request.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl Grants {
     /// with the same response.
     ///
     /// # Errors
-    /// Those of [`Grants::authenticate`]; the hub's own failures.
+    /// Those of [`TokenService::authenticate`]; the hub's own failures.
     pub async fn revoke_token(&self, request: &RevocationRequest) -> Result<(), GrantError> {
         let client = self.authenticate(&request.credentials).await?;
         self.revoke_own_token(&client, request.token.reveal())

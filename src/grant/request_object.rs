@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::Grants;
+use super::TokenService;
 use super::assertion::{AssertionError, CLOCK_SKEW_TOLERANCE, has_typ, read_jti};
 use super::records::request_object_key;
 use crate::config::ServiceProvider;
@@ -45,7 +45,7 @@ pub(super) struct UsedObject {
     pub until: Timestamp,
 }
 
-impl Grants {
+impl TokenService {
     /// Validates a request object of this client. `outer` are the parameters beside it.
     ///
     /// # Errors

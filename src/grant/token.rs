@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Grants;
+use super::TokenService;
 use super::backchannel_logout::derive_sid;
 use super::encryption::{ResponseKind, signed_response};
 use super::error::GrantError;
@@ -71,12 +71,12 @@ pub struct ValidToken {
     pub client: Arc<ServiceProvider>,
 }
 
-impl Grants {
+impl TokenService {
     /// Exchanges a code for an access token and an ID token.
     ///
     /// # Errors
-    /// Those of [`Grants::authenticate`], `ClientKeysMissing` and `KeyDeviceUnavailable`, before the
-    /// code is touched (the last also afterwards, if the device fails just then); an
+    /// Those of [`TokenService::authenticate`], `ClientKeysMissing` and `KeyDeviceUnavailable`,
+    /// before the code is touched (the last also afterwards, if the device fails just then); an
     /// `invalid_grant` code for every defect of the code, which is consumed; the hub's own
     /// failures.
     pub async fn redeem_code(&self, request: &TokenRequest) -> Result<TokenResponse, GrantError> {

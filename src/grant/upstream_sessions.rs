@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Grants;
+use super::TokenService;
 use super::records::{
     decode_record, encode_record, new_record, subject_sessions_key, upstream_session_key,
 };
@@ -43,7 +43,7 @@ struct SessionIndex {
     ended_at: Option<Timestamp>,
 }
 
-impl Grants {
+impl TokenService {
     /// Adds a session that is about to be stored under this key to the index, if its connector
     /// accepts logout tokens.
     ///

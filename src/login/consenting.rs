@@ -191,7 +191,7 @@ impl Consenting {
         let session = pending.session.new_cookie();
         let pending_grant =
             (inputs.hub_count == HubCount::Several).then(|| Box::new(pending.clone()));
-        let effect = Effect::Grant(Box::new(pending.into_grant(&code, &context)));
+        let effect = Effect::IssueCode(Box::new(pending.into_grant(&code, &context)));
         if pending_grant.is_none() {
             context.discard_request_details();
         }

@@ -9,7 +9,7 @@ use super::notice::LogoutNotice;
 use crate::config::{LogoutEndpoint, ServiceProvider};
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::egress::safe_http_client::CallLimits;
-use crate::grant::Grants;
+use crate::grant::TokenService;
 use crate::grant::encryption::{ResponseKind, signed_response};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::jwt_signer::sign_jwt_with_typ;
@@ -46,17 +46,21 @@ impl DeliveryClient {
     /// Sends the logout token of a notice to the service provider as registered now.
     pub async fn send_logout_token(
         &self,
-        grants: &Grants,
+        token_service: &TokenService,
         notice: &LogoutNotice,
     ) -> DeliveryOutcome {
-        let client =
-            grants.core.federation.load().active_service_provider(&notice.client_id).cloned();
+        let client = token_service
+            .core
+            .federation
+            .load()
+            .active_service_provider(&notice.client_id)
+            .cloned();
         let Some((client, endpoint)) =
             client.as_ref().and_then(|client| Some((client, client.logout_endpoint.as_ref()?)))
         else {
             return DeliveryOutcome::Withdrawn;
         };
-        match grants.sign_logout_token(client, notice).await {
+        match token_service.sign_logout_token(client, notice).await {
             Ok(token) => self.post(endpoint, &token).await,
             Err(code) => DeliveryOutcome::Retry(code.entry().description.to_owned()),
         }
@@ -88,7 +92,7 @@ impl DeliveryClient {
     }
 }
 
-impl Grants {
+impl TokenService {
     /// Signs a logout token, with the keys and algorithms of the service provider's ID tokens.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ fn hub(capacities: Capacities, backchannel_logout: bool) -> Hub {
         backchannel_logout,
         ..ConnectorMetadata::from_connector(&any_connector("idp", "Idp"))
     };
-    let federation = Federation::clone(&hub.grants.core.federation.load())
+    let federation = Federation::clone(&hub.token_service.core.federation.load())
         .with_connectors([("idp".into(), Arc::new(metadata))]);
     hub.core_mut().federation = CurrentFederation::new(federation);
     hub
@@ -34,7 +34,7 @@ async fn begin_session(hub: &Hub, code: &str, sid: &str) -> Result<(), ErrorCode
     let payload = json!({ "sid": sid, "iat": hub.now().seconds() }).to_string();
     let id_token = format!("e30.{}.c2ln", digest::base64url(payload.as_bytes()));
     grant.user.authentication.id_token = Some(Secret::new(id_token));
-    hub.grants.issue_code(&grant).await
+    hub.token_service.issue_code(&grant).await
 }
 
 fn logout(hub: &Hub, sid: Option<&str>, subject: Option<&str>) -> UpstreamLogout {
@@ -50,7 +50,7 @@ fn logout(hub: &Hub, sid: Option<&str>, subject: Option<&str>) -> UpstreamLogout
 
 async fn found(hub: &Hub, connector: &str, logout: &UpstreamLogout) -> usize {
     let connector = ConnectorId::from(connector);
-    hub.grants.find_upstream_sessions(&connector, logout).await.unwrap().len()
+    hub.token_service.find_upstream_sessions(&connector, logout).await.unwrap().len()
 }
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn a_user_with_many_sessions_takes_bounded_room() {
         begin_session(&hub, &number.to_string(), "sid-1").await.unwrap();
     }
     assert_eq!(found(&hub, "idp", &logout(&hub, Some("sid-1"), None)).await, 32);
-    assert_eq!(hub.grants.store.count(RecordKind::UpstreamSession), 2);
+    assert_eq!(hub.token_service.store.count(RecordKind::UpstreamSession), 2);
 }
 
 #[tokio::test]
@@ -82,14 +82,14 @@ async fn without_room_for_the_index_a_login_succeeds() {
     begin_session(&hub, "one", "sid-1").await.unwrap();
     // The logout itself passes, too; it finds nothing.
     let logout = logout(&hub, Some("sid-1"), None);
-    hub.grants.use_logout_token(&"idp".into(), &logout).await.unwrap();
+    hub.token_service.use_logout_token(&"idp".into(), &logout).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_connector_without_logout_tokens_has_no_index() {
     let hub = hub(AMPLE_CAPACITIES, false);
     begin_session(&hub, "one", "sid-1").await.unwrap();
-    assert_eq!(hub.grants.store.count(RecordKind::UpstreamSession), 0);
+    assert_eq!(hub.token_service.store.count(RecordKind::UpstreamSession), 0);
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ fn consent_grants_what_was_shown_once() {
     assert_eq!(replaced.unwrap().reveal(), "former");
     assert_ne!(cookie.reveal(), "former");
 
-    let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
+    let answer = browser_view(harness.report_outcome(EffectOutcome::CodeIssued(Ok(()))));
     let expected = harness.login.context.request.redirect.code_response(grant.code.reveal());
     assert_eq!(answer, BrowserView::ServiceProvider(expected, Some(cookie.reveal().clone())));
 
@@ -60,7 +60,9 @@ fn consent_grants_what_was_shown_once() {
     );
     assert_eq!(harness.saved, Save::No);
     assert_eq!(
-        browser_view(harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::AlreadyDone)))),
+        browser_view(
+            harness.report_outcome(EffectOutcome::CodeIssued(Err(ErrorCode::AlreadyDone)))
+        ),
         error_page(ErrorCode::AlreadyDone, NextAction::HomePage)
     );
     assert_eq!(harness.code(), Some(code.reveal().as_str()));
@@ -78,7 +80,7 @@ fn with_one_hub_a_completed_login_keeps_no_identity() {
         let name = granted.user.identity.family_name.clone().unwrap();
         let holds_it = |login: &Login| serde_json::to_string(login).unwrap().contains(&name);
         assert_eq!(holds_it(&harness.stored), holds, "{hub_count:?}");
-        let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
+        let answer = browser_view(harness.report_outcome(EffectOutcome::CodeIssued(Ok(()))));
         assert!(!holds_it(&harness.login), "a stored grant still holds personal data");
         assert!(matches!(harness.effect_after(yes), Effect::CheckCode(_)));
         assert_eq!(
@@ -122,7 +124,7 @@ fn an_interrupted_grant_is_completed_by_a_repeated_request() {
         let page = error_page(ErrorCode::StoreUnavailable, NextAction::ChooseIdp);
         assert_eq!(
             browser_view(
-                harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::StoreUnavailable)))
+                harness.report_outcome(EffectOutcome::CodeIssued(Err(ErrorCode::StoreUnavailable)))
             ),
             page
         );
@@ -140,7 +142,7 @@ fn an_interrupted_grant_is_completed_by_a_repeated_request() {
     }
     assert!(matches!(harness.effect_after(yes), Effect::CheckCode(_)));
     grant(harness.report_outcome(EffectOutcome::CodeChecked(Ok(false))));
-    let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
+    let answer = browser_view(harness.report_outcome(EffectOutcome::CodeIssued(Ok(()))));
     let expected = harness.login.context.request.redirect.code_response(first.code.reveal());
     assert_eq!(
         answer,
@@ -159,7 +161,7 @@ fn a_grant_that_could_not_be_stored_fails() {
     grant(harness.send(yes.clone()));
     let page = error_page(ErrorCode::StoreFull, NextAction::ReturnToServiceProvider);
     assert_eq!(
-        browser_view(harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::StoreFull)))),
+        browser_view(harness.report_outcome(EffectOutcome::CodeIssued(Err(ErrorCode::StoreFull)))),
         page
     );
     assert_eq!(harness.saved, Save::Yes);
@@ -303,7 +305,7 @@ fn a_reused_session_keeps_its_cookie_and_needs_no_page() {
     assert_eq!(cookie.reveal(), "session");
     assert!(grant.user.session.is_none());
     let BrowserView::ServiceProvider(_, cookie) =
-        browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))))
+        browser_view(harness.report_outcome(EffectOutcome::CodeIssued(Ok(()))))
     else {
         panic!()
     };

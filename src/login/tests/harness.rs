@@ -9,8 +9,8 @@ use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Secret, Subject};
 use crate::login::upstream::{CallbackParams, LoginAttempt};
 use crate::login::{
-    Callback, ChoiceBanner, Completed, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect,
-    EffectOutcome, Grant, HubCount, IdentifiedUser, Login, LoginAnswer, LoginErrorPage,
+    Callback, ChoiceBanner, CodeGrant, Completed, ConsentAnswer, ConsentPolicy, ConsentSubmission,
+    Effect, EffectOutcome, HubCount, IdentifiedUser, Login, LoginAnswer, LoginErrorPage,
     LoginRequest, LoginState, NextAction, Save, Step, StepInputs, StepOutput, on_effect_outcome,
     on_request,
 };
@@ -226,7 +226,7 @@ impl Harness {
         self.reach_consenting();
         let yes = self.yes();
         grant(self.send(yes));
-        browser_view(self.report_outcome(EffectOutcome::Granted(Ok(()))))
+        browser_view(self.report_outcome(EffectOutcome::CodeIssued(Ok(()))))
     }
 
     /// Returns the submission of the current consent page.
@@ -321,9 +321,9 @@ pub(super) fn effect(then: StepOutput) -> Effect {
     }
 }
 
-pub(super) fn grant(then: StepOutput) -> Grant {
+pub(super) fn grant(then: StepOutput) -> CodeGrant {
     match effect(then) {
-        Effect::Grant(grant) => *grant,
+        Effect::IssueCode(grant) => *grant,
         other => panic!("{other:?}"),
     }
 }

@@ -169,8 +169,9 @@ fn prompt_none_shows_no_page_when_the_session_ended_meanwhile() {
             reuse: Some(Box::new(user_of_reused_session("session"))),
         }),
     );
-    let seen =
-        browser_view(harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::LoginRequired))));
+    let seen = browser_view(
+        harness.report_outcome(EffectOutcome::CodeIssued(Err(ErrorCode::LoginRequired))),
+    );
     assert!(harness.ended_with_error(&seen, ErrorCode::LoginRequired));
     assert!(harness.code().is_none());
 }

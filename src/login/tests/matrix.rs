@@ -148,7 +148,7 @@ pub(super) fn in_state(name: &str) -> (Harness, LoginRequest) {
         "granted" => {
             repeat = callback(&harness.reach_consenting());
             let yes = harness.yes();
-            assert!(matches!(harness.effect_after(yes), Effect::Grant(_)));
+            assert!(matches!(harness.effect_after(yes), Effect::IssueCode(_)));
         }
         "refused" => {
             repeat = callback(&harness.reach_verifying());
@@ -207,7 +207,7 @@ fn outcome(harness: &Harness, then: StepOutput) -> String {
             Effect::BeginLogin(..) => "begin",
             Effect::CompleteLogin(..) => "complete",
             Effect::Identify(_) => "identify",
-            Effect::Grant(_) => "grant",
+            Effect::IssueCode(_) => "grant",
             Effect::CheckCode(_) => "look for code",
         }
         .into();
@@ -316,7 +316,8 @@ fn an_unexpected_outcome_changes_nothing() {
         }
         if !matches!(state, "granted" | "refused") {
             let (mut harness, _) = in_state(state);
-            for report in [EffectOutcome::Granted(Ok(())), EffectOutcome::CodeChecked(Ok(true))] {
+            for report in [EffectOutcome::CodeIssued(Ok(())), EffectOutcome::CodeChecked(Ok(true))]
+            {
                 let then = harness.report_outcome(report);
                 assert_eq!(outcome(&harness, then), "StepOutOfOrder, choose", "{state}");
             }

@@ -232,7 +232,7 @@ impl ObservedLogin {
                     good.then_some(ok).ok_or(ErrorCode::RegisterNotFound.into()),
                 ))
             }
-            Effect::Grant(_) => self.harness.report_outcome(EffectOutcome::Granted(
+            Effect::IssueCode(_) => self.harness.report_outcome(EffectOutcome::CodeIssued(
                 good.then_some(()).ok_or(ErrorCode::StoreFull),
             )),
             Effect::CheckCode(_) => {
@@ -272,7 +272,7 @@ impl ObservedLogin {
                     "a level below the request"
                 );
             }
-            Effect::Grant(grant) => {
+            Effect::IssueCode(grant) => {
                 let again = self.codes.contains(grant.code.reveal());
                 assert!(!ended || again, "a grant of an ended login");
                 assert!(self.harness.saved == Save::Yes || again, "two hubs could grant");

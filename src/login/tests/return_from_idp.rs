@@ -193,7 +193,7 @@ fn replayed_callback_gets_the_same_answer_and_no_second_token_call() {
     }
     let yes = harness.yes();
     grant(harness.send(yes));
-    let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
+    let answer = browser_view(harness.report_outcome(EffectOutcome::CodeIssued(Ok(()))));
     assert!(matches!(harness.effect_after(callback(&attempt)), Effect::CheckCode(_)));
     assert_eq!(browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Ok(true)))), answer);
 

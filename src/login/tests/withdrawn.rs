@@ -81,7 +81,7 @@ fn a_code_that_was_issued_is_not_sent_to_a_redirect_uri_withdrawn_meanwhile() {
     let yes = harness.yes();
     grant(harness.send(yes));
     harness.registered = Err(ErrorCode::RedirectUriWithdrawn);
-    assert_eq!(browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(())))), PAGE);
+    assert_eq!(browser_view(harness.report_outcome(EffectOutcome::CodeIssued(Ok(())))), PAGE);
     assert_eq!(
         harness.view_after(LoginRequest::OpenPage { reuse: None }),
         PAGE,

@@ -17,7 +17,7 @@ use crate::env::Timestamp;
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::upstream::{CallbackParams, UpstreamAuthorizationRequest};
 use crate::login::{
-    Callback, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect, EffectOutcome, Grant,
+    Callback, CodeGrant, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect, EffectOutcome,
     HubCount, IdentifiedUser, Login, LoginAnswer, LoginRequest, LoginState, Save, SessionUse, Step,
     StepInputs, StepOutput, on_effect_outcome, on_request,
 };
@@ -269,7 +269,9 @@ impl TwoLogins {
                 let user = is_good.then(|| Box::new(user));
                 EffectOutcome::Identified(user.ok_or(ErrorCode::RegisterNotFound.into()))
             }
-            Effect::Grant(grant) => EffectOutcome::Granted(self.issue(browser, &grant, is_good)),
+            Effect::IssueCode(grant) => {
+                EffectOutcome::CodeIssued(self.issue(browser, &grant, is_good))
+            }
             Effect::CheckCode(code) => {
                 let live = now_or_never(self.store.load(&code_key(&code), self.now)).unwrap();
                 EffectOutcome::CodeChecked(Ok(live.is_some()))
@@ -279,8 +281,8 @@ impl TwoLogins {
         self.apply_step(hub, browser, step, version);
     }
 
-    /// Stores the code as `Grants::issue_code` does: before it expires, and only once.
-    fn issue(&mut self, browser: usize, grant: &Grant, is_good: bool) -> Result<(), ErrorCode> {
+    /// Stores the code as `TokenService::issue_code` does: before it expires, and only once.
+    fn issue(&mut self, browser: usize, grant: &CodeGrant, is_good: bool) -> Result<(), ErrorCode> {
         if grant.granted_at + CODE_LIFE <= self.now {
             return Err(ErrorCode::AlreadyDone);
         }
@@ -344,12 +346,12 @@ impl ObservedEvents {
                 assert!(!self.completed.is_empty(), "a user without a callback");
                 assert!(user.level >= login.context.request.level, "a level below the request");
             }
-            Effect::Grant(grant) => self.check_grant(grant, login),
+            Effect::IssueCode(grant) => self.check_grant(grant, login),
             Effect::CheckCode(_) => assert!(matches!(login.state, LoginState::Completed(_))),
         }
     }
 
-    fn check_grant(&self, grant: &Grant, login: &Login) {
+    fn check_grant(&self, grant: &CodeGrant, login: &Login) {
         assert!(self.failed.is_none(), "a grant after a failure");
         assert_eq!(grant.login, login.context.hash);
         match &grant.session {

@@ -283,7 +283,7 @@ impl TestHub {
 
     /// Refreshes the published keys of clients, as the hub does every few seconds.
     pub async fn refresh_client_keys(&self) {
-        self.hub.grants.client_keys.refresh(&self.hub.core.env).await;
+        self.hub.token_service.client_keys.refresh(&self.hub.core.env).await;
     }
 
     /// Delivers the logout tokens that are due, as each hub does every two seconds.

@@ -21,7 +21,7 @@ impl TestHub {
         let validated = logout::validate_request(
             &Params::new(pairs),
             hub.core.federation.load().as_ref(),
-            |hint| hub.grants.verify_logout_hint(hint),
+            |hint| hub.token_service.verify_logout_hint(hint),
         );
         let LogoutRequest::Named { hint, return_to } = validated.unwrap() else {
             panic!("the request names no service provider")
@@ -31,11 +31,14 @@ impl TestHub {
             return_to,
             ..LogoutDestination::default()
         };
-        hub.grants.save_logout_destination(&connector.into(), state, &destination).await.unwrap();
+        hub.token_service
+            .save_logout_destination(&connector.into(), state, &destination)
+            .await
+            .unwrap();
     }
 
     /// Fills the capacity for pending logout requests.
     pub async fn fill_pending_logouts(&self) {
-        while self.hub.grants.save_logout_request(&[]).await.is_ok() {}
+        while self.hub.token_service.save_logout_request(&[]).await.is_ok() {}
     }
 }
