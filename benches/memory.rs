@@ -67,7 +67,7 @@ async fn log_in(hub: &TestHub) {
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let answer = hub.redeem("bakery", received.code()).await;
     let body: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
-    hub.ask_userinfo(body.get("access_token").unwrap().as_str().unwrap()).await;
+    hub.get_userinfo(body.get("access_token").unwrap().as_str().unwrap()).await;
 }
 
 fn report(logins: u64, what: &str, now: u64, before: u64) {

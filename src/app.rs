@@ -163,7 +163,7 @@ impl HubServer {
         let readiness = parts.readiness(&hub, reload.clone(), opened.check, process_findings);
         let admin = parts.admin(&hub, &readiness, reload.clone())?;
         // Last: restoring consumes the snapshot, which a later start error would lose.
-        store::restore_snapshot(opened.snapshot.as_deref(), &hub.grants)?;
+        store::restore_snapshot(opened.snapshot.as_deref(), &hub.token_service)?;
         Ok(Self {
             hub,
             outer_middleware: prepared.outer_middleware,

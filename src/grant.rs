@@ -51,8 +51,8 @@ pub use refresh::RefreshGrantSummary;
 use subjects::SubjectDeriver;
 pub use token::UserinfoResponse;
 
-/// Dependencies and settings of all token operations; one instance per process.
-pub struct Grants {
+/// Issues, validates and revokes codes, tokens and sessions; one instance per process.
+pub struct TokenService {
     pub core: Arc<HubCore>,
     pub store: Arc<dyn Store>,
     pub signer: Arc<dyn Signer>,
@@ -106,9 +106,9 @@ pub trait Gate: Send + Sync {
     ) -> Result<(), ErrorCode>;
 }
 
-impl std::fmt::Debug for Grants {
+impl std::fmt::Debug for TokenService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Grants").field("core", &self.core).finish_non_exhaustive()
+        f.debug_struct("TokenService").field("core", &self.core).finish_non_exhaustive()
     }
 }
 

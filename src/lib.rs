@@ -34,7 +34,7 @@
 //! browser ── choose ──▶ … ─▶ Effect::BeginLogin ─▶ connector actor ─▶ 303 to the identity provider
 //! IdP ── callback ────▶ … ─▶ attempt closed and stored ─▶ Effect::CompleteLogin (token, userinfo, all checks)
 //!                           ─▶ Effect::Identify (rules, register, sub, claims) ─▶ 303 to the consent page
-//! browser ── consent ─▶ … ─▶ login stored as completed ─▶ Effect::Grant (session, code) ─▶ 303 to the SP
+//! browser ── consent ─▶ … ─▶ login stored as completed ─▶ Effect::IssueCode (session, code) ─▶ 303 to the SP
 //! SP ── token ────────▶ web::token ─▶ grant: takes the code once ─▶ token: signs
 //! SP ── userinfo ─────▶ grant: validates the access token, signs the claims
 //! DP ── checktoken ───▶ web::introspection ─▶ grant: validates the token, answers

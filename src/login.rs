@@ -18,7 +18,7 @@
 
 /// Implements a `Debug` that prints only the type's name: these types hold states, codes, tokens or
 /// personal data, which must not reach a log.
-macro_rules! silent {
+macro_rules! redacted_debug {
     ($($name:ident),*) => {$(
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -52,7 +52,7 @@ pub use completed::{Completed, PendingGrant};
 pub use consenting::Consenting;
 pub use context::{LoginContext, TimeBreakdown};
 pub use events::{
-    Callback, ClaimsSource, ConsentAnswer, ConsentSubmission, Effect, EffectOutcome, Grant,
+    Callback, ClaimsSource, CodeGrant, ConsentAnswer, ConsentSubmission, Effect, EffectOutcome,
     IdentificationError, IdentifiedUser, LoginAnswer, LoginErrorPage, LoginRequest, NextAction,
     SessionUse, WrongUser,
 };
@@ -177,7 +177,7 @@ pub struct StepInputs<'a> {
     pub callback_base: &'a str,
     /// The session cookie of this request. A completed login replaces that session.
     pub session: Option<&'a Secret<String>>,
-    pub nodes: Nodes,
+    pub hub_count: HubCount,
 }
 
 impl std::fmt::Debug for StepInputs<'_> {
@@ -188,9 +188,9 @@ impl std::fmt::Debug for StepInputs<'_> {
 
 /// Whether other processes share the store, and may continue a login whose process dies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Nodes {
-    One,
-    Many,
+pub enum HubCount {
+    Single,
+    Several,
 }
 
 /// When the consent page is shown (docs/design/login.md).
@@ -296,7 +296,7 @@ pub fn on_request(login: Login, request: LoginRequest, inputs: &StepInputs<'_>) 
         LoginState::Consenting(state) => state.on_request(context, request, inputs),
         LoginState::Completed(state) => state.on_request(context, request),
         LoginState::Failed(state) => state.on_request(context, request),
-        // Steps of one login run one after the other, on all nodes. A browser meets these states
+        // Steps of one login run one after the other, on all hubs. A browser meets these states
         // only after the process that worked on them has died. The attempt is closed, and the user
         // chooses again.
         LoginState::PreparingRedirect(_)
@@ -325,8 +325,8 @@ pub fn on_effect_outcome(login: Login, report: EffectOutcome, inputs: &StepInput
         (LoginState::Identifying(state), EffectOutcome::Identified(result)) => {
             state.on_identification(context, result, inputs)
         }
-        (LoginState::Completed(state), EffectOutcome::Granted(result)) => {
-            state.on_grant(context, result)
+        (LoginState::Completed(state), EffectOutcome::CodeIssued(result)) => {
+            state.on_code_issued(context, result)
         }
         (LoginState::Completed(state), EffectOutcome::CodeChecked(lives)) => {
             state.on_code_checked(context, lives)
@@ -343,15 +343,15 @@ pub fn on_effect_outcome(login: Login, report: EffectOutcome, inputs: &StepInput
             EffectOutcome::RedirectPrepared(_)
             | EffectOutcome::Authenticated(_)
             | EffectOutcome::Identified(_)
-            | EffectOutcome::Granted(_)
+            | EffectOutcome::CodeIssued(_)
             | EffectOutcome::CodeChecked(_),
         ) => Step::show_error(context, state, ErrorCode::StepOutOfOrder, NextAction::ChooseIdp),
     }
 }
 
 impl LoginAnswer {
-    const fn error_page(code: ErrorCode, way: NextAction) -> Self {
-        Self::ErrorPage(LoginErrorPage { code, claim: None, next_action: way })
+    const fn error_page(code: ErrorCode, next_action: NextAction) -> Self {
+        Self::ErrorPage(LoginErrorPage { code, claim: None, next_action })
     }
 }
 

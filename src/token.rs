@@ -17,12 +17,12 @@ pub mod dpop_proof;
 pub mod encrypt;
 pub mod guarded_device;
 mod jwe;
+pub mod jwt_signer;
 pub mod key_device;
 pub mod key_passphrase;
 pub mod keyfiles;
 pub mod keyring;
 pub mod logout_token;
-pub mod mint;
 #[cfg(feature = "pkcs11")]
 pub mod pkcs11;
 pub mod pkcs11_uri;
@@ -34,7 +34,7 @@ pub mod vault_transit;
 pub mod verify;
 
 pub use client_keys::ClientKeys;
+pub use jwt_signer::{Signer, SigningError};
 pub use keyring::{KeyState, Keyring, KeyringError};
-pub use mint::{Signer, SigningError};
 pub use signing_key::{KeyError, PrivateJwk, SignatureError, SigningKey, generate_ephemeral};
 pub use upstream_keys::UpstreamKeys;

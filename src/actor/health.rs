@@ -33,8 +33,8 @@ use crate::egress::circuit_breaker::CircuitState;
 use crate::env::Timestamp;
 use crate::protocol::catalogue::ErrorCode;
 
-/// Most oddities of one identity provider that are logged; further ones are only counted.
-const MAX_REPORTED_ODDITIES: usize = 32;
+/// Maximum number of anomalies of one identity provider that are logged; more are only counted.
+const MAX_LOGGED_ANOMALIES: usize = 32;
 
 /// How long a connector counts as in use after a login used it.
 pub const IN_USE_PERIOD: Duration = Duration::from_secs(300);
@@ -57,7 +57,7 @@ pub struct Health {
     /// Whether a login's call failed for lack of documents, so that they are probed at once.
     documents_suspected: AtomicBool,
     /// Anomalies that have been logged.
-    reported_oddities: Mutex<BTreeSet<String>>,
+    logged_anomalies: Mutex<BTreeSet<String>>,
 }
 
 #[derive(Default)]
@@ -66,9 +66,9 @@ struct State {
     login_failures: LoginFailures,
     documents: ProbeRecord,
     login_probe: ProbeRecord,
-    /// Whether the token endpoint has answered a made-up code as RFC 6749 §5.2 requires, so that
+    /// Whether the token endpoint has answered a random code as RFC 6749 §5.2 requires, so that
     /// another answer is a failure.
-    answers_made_up_codes: bool,
+    answers_random_codes: bool,
     /// Whether logins have failed since the last login probe.
     logins_suspected: bool,
     circuit: Circuit,
@@ -157,8 +157,8 @@ impl Health {
     /// Returns whether `what` is reported for the first time. Bounded, because strangers choose the
     /// values.
     pub fn is_first_report(&self, what: &str) -> bool {
-        let mut reported = self.reported_oddities.lock().unwrap_or_else(PoisonError::into_inner);
-        reported.len() < MAX_REPORTED_ODDITIES && reported.insert(what.to_owned())
+        let mut reported = self.logged_anomalies.lock().unwrap_or_else(PoisonError::into_inner);
+        reported.len() < MAX_LOGGED_ANOMALIES && reported.insert(what.to_owned())
     }
 
     /// Records that a login uses, or wants to use, the connector.
@@ -199,7 +199,7 @@ impl Health {
             None if state.login_probe.failing.is_some() => !is_recent(CONFIRM_LOGIN_PROBE_INTERVAL),
             None if state.logins_suspected => !is_recent(SUSPICION_LOGIN_PROBE_INTERVAL),
             None => {
-                !state.answers_made_up_codes
+                !state.answers_random_codes
                     && state.login_failures.has_succeeded()
                     && !is_recent(BASELINE_LOGIN_PROBE_INTERVAL)
             }
@@ -211,7 +211,7 @@ impl Health {
     pub fn evidence(&self, now: Timestamp) -> HealthEvidence {
         let state = self.state();
         let State { documents, login_probe, .. } = *state;
-        let condemning = |record: ProbeRecord, cause| {
+        let reached_threshold = |record: ProbeRecord, cause| {
             record
                 .failing
                 .filter(ProbeFailures::reaches_threshold)
@@ -226,8 +226,8 @@ impl Health {
             failing_since: documents.failing.map(|failing| failing.since),
             alive_at: documents.succeeded_at.max(state.login_failures.succeeded_at()),
             documents_at: documents.succeeded_at,
-            open_cause: condemning(documents, OpenCause::Documents)
-                .or_else(|| condemning(login_probe, OpenCause::LoginProbe))
+            open_cause: reached_threshold(documents, OpenCause::Documents)
+                .or_else(|| reached_threshold(login_probe, OpenCause::LoginProbe))
                 .or_else(|| {
                     state
                         .login_failures
@@ -294,7 +294,7 @@ impl Health {
             state.logins_suspected = false;
             let outcome = match outcome {
                 ProbeOutcome::Failed(code)
-                    if !state.answers_made_up_codes && !is_no_answer(code) =>
+                    if !state.answers_random_codes && !is_no_answer(code) =>
                 {
                     ProbeOutcome::Inconclusive
                 }
@@ -303,7 +303,7 @@ impl Health {
             state.login_probe.record(outcome, false, now);
             match outcome {
                 ProbeOutcome::Succeeded => {
-                    state.answers_made_up_codes = true;
+                    state.answers_random_codes = true;
                     state.close_circuit_opened_by(OpenCause::LoginProbe);
                     state.circuit.half_open_after_login_probe(now);
                 }

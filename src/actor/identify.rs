@@ -107,7 +107,7 @@ fn gather_evidence(
         support_id,
         %connector,
         amr = evidence
-            .amr_values(&services.grants.amr_marker)
+            .amr_values(&services.token_service.amr_marker)
             .iter()
             .map(ToString::to_string)
             .collect::<Vec<_>>()
@@ -152,7 +152,7 @@ async fn confirm_with_register(
 ) -> Result<Identity, ErrorCode> {
     let (support_id, connector) = (&login.context.support_id, &authentication.connector);
     services
-        .grants
+        .token_service
         .core
         .audit
         .record(|| step_audit::login_event(EventKind::RegisterQueried, login).idp(connector));
@@ -220,7 +220,7 @@ pub(super) fn subject_for(
 ) -> Result<Subject, ErrorCode> {
     let federation = services.core.federation.load();
     let service = federation.active_service_provider(client_id).ok_or(ErrorCode::GateClosed)?;
-    services.grants.subjects.derive(
+    services.token_service.subjects.derive(
         service.subject_key_version,
         &service.sector,
         (&authentication.connector, &authentication.upstream_subject),

@@ -243,7 +243,7 @@ mod tests {
             client_type: crate::protocol::registration::ClientType::Confidential,
             callback_base: "",
             session: None,
-            nodes: crate::login::Nodes::One,
+            hub_count: crate::login::HubCount::Single,
         };
         let step = crate::login::on_request(login, LoginRequest::Cancel, &inputs);
         assert!(LoginPosition::is_expired(&step.login));

@@ -7,7 +7,7 @@ use super::live_login_counter::LiveLoginCounter;
 use super::registry::Connectors;
 use super::unauthenticated_logins::UnauthenticatedLogins;
 use crate::config::model::IdentitySource;
-use crate::grant::{Grants, HubCore};
+use crate::grant::{HubCore, TokenService};
 use crate::identity::rules::IdentityRules;
 use crate::register::Register;
 use crate::store::Store;
@@ -19,7 +19,7 @@ pub struct LoginServices {
     pub connectors: Connectors,
     /// Present if identities come from the register.
     pub register: Option<Arc<dyn Register>>,
-    pub grants: Arc<Grants>,
+    pub token_service: Arc<TokenService>,
     /// Counter of logins without an outcome.
     pub live_logins: Arc<LiveLoginCounter>,
     /// Logins in which no user has authenticated yet.

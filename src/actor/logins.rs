@@ -17,7 +17,7 @@ use super::login_summary::{LoginSummary, Reply, StepError, StoredLogin};
 use super::step_admission::StepAdmission;
 use super::step_audit;
 use super::steps::{self, BrowserStep};
-use super::unauthenticated_logins::unseen_expiry;
+use super::unauthenticated_logins::unread_expiry;
 use crate::audit::EventKind;
 use crate::client_network::ClientNetwork;
 use crate::env::Timestamp;
@@ -84,7 +84,7 @@ impl Logins {
     pub async fn admit(
         &self,
         mut request: AuthorizationRequest,
-        wanted: Vec<Subject>,
+        required_subjects: Vec<Subject>,
         network: Option<ClientNetwork>,
     ) -> Result<OpenedLogin, LoginAdmissionError> {
         let services = &self.services;
@@ -100,7 +100,7 @@ impl Logins {
             hash: hash.clone(),
             support_id,
             request,
-            required_subjects: wanted,
+            required_subjects,
             opened_at: now,
             expires_at: now + services.login_lifetime,
             hint_followed: false,
@@ -111,7 +111,7 @@ impl Logins {
         services.core.metrics.record_login_transition(login.state.name());
         services.live_logins.count_abandoned_logins(now, &services.core.metrics);
         services.live_logins.record_move(
-            unseen_expiry(&login.context),
+            unread_expiry(&login.context),
             None,
             LoginPosition::from_login(&login),
         );
@@ -150,7 +150,7 @@ impl Logins {
             value,
             expires_at: steps::stored_until(login, now),
             // Browsers fetch the page at once: a login whose page is not fetched expires early.
-            expires_unread_at: Some(unseen_expiry(&login.context)),
+            expires_unread_at: Some(unread_expiry(&login.context)),
             families: Arc::default(),
         };
         if let Err(error) = services.store.insert(steps::login_key(hash), draft, now).await {

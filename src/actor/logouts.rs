@@ -71,7 +71,7 @@ impl Logouts {
     ) -> Result<(LogoutDecision, Option<Session>), ErrorCode> {
         let services = &self.services;
         let session = match cookie {
-            Some(cookie) => services.grants.session(cookie).await?,
+            Some(cookie) => services.token_service.session(cookie).await?,
             None => None,
         };
         let subject = session.as_ref().zip(hint).and_then(|(session, hint)| {
@@ -99,7 +99,9 @@ impl Logouts {
         hint: &str,
         cookie: &Secret<String>,
     ) -> Result<Option<LogoutHint>, ErrorCode> {
-        let Some(session) = self.services.grants.session(cookie).await? else { return Ok(None) };
+        let Some(session) = self.services.token_service.session(cookie).await? else {
+            return Ok(None);
+        };
         let Some(key) = &session.hint_key else { return Ok(None) };
         let audience =
             session.participants().find(|audience| JweMark { key, audience }.matches(hint));
@@ -125,7 +127,7 @@ impl Logouts {
         session: &Session,
         destination: &LogoutDestination,
     ) -> Result<LogoutOutcome, ErrorCode> {
-        let grants = &self.services.grants;
+        let token_service = &self.services.token_service;
         let connector = &session.login.connector;
         let state = self.services.core.env.entropy().token();
         let others = |id: &&ClientId| Some(*id) != destination.service_provider.as_ref();
@@ -137,21 +139,21 @@ impl Logouts {
             && self.save_destination(connector, &state, &stored).await;
         // Stored before the session ends, so that a restart in between loses no notice.
         let notices = self.notifier.store(self.logout_notices(session)).await;
-        let Some(ended) = grants.end_session(cookie).await? else {
+        let Some(ended) = token_service.end_session(cookie).await? else {
             self.notifier.discard(notices).await;
             self.remove_destination(connector, &state).await;
             return self.repeat_redirect(cookie, destination).await;
         };
         self.notifier.deliver(notices);
         self.notify_late_participants(session, &ended).await;
-        grants.core.audit.record(|| {
+        token_service.core.audit.record(|| {
             let done =
                 Event::new(EventKind::LogoutCompleted).idp(connector).session(&ended.lineage);
             destination.service_provider.iter().fold(done, Event::sp)
         });
         let id_token = ended.login.id_token.filter(|_| is_saved);
         if let Some(url) = self.idp_logout_url(connector, id_token, &state).await {
-            if let Err(code) = grants
+            if let Err(code) = token_service
                 .remember_logout_redirect(
                     cookie,
                     RepeatableLogout::Destination(destination),
@@ -186,7 +188,7 @@ impl Logouts {
         let reused = cookie.filter(|cookie| rejected.is_of_session(cookie));
         let WrongUser { connector, id_token, .. } = rejected;
         if let Some(cookie) = reused
-            && let Some(session) = self.services.grants.session(cookie).await?
+            && let Some(session) = self.services.token_service.session(cookie).await?
         {
             return Ok(match self.log_out(cookie, &session, &destination).await? {
                 LogoutOutcome::RedirectToIdp(url) => Some(url),
@@ -217,7 +219,7 @@ impl Logouts {
     ) -> Result<LogoutOutcome, ErrorCode> {
         let earlier = self
             .services
-            .grants
+            .token_service
             .logout_redirect(cookie, RepeatableLogout::Destination(destination))
             .await?;
         Ok(earlier
@@ -249,8 +251,11 @@ impl Logouts {
         state: &str,
         destination: &LogoutDestination,
     ) -> bool {
-        let saved =
-            self.services.grants.save_logout_destination(connector, state, destination).await;
+        let saved = self
+            .services
+            .token_service
+            .save_logout_destination(connector, state, destination)
+            .await;
         let log = |code: &ErrorCode| {
             let code = code.entry().code;
             tracing::warn!(%connector, code, "logout destination not stored: the identity provider is not notified");
@@ -259,7 +264,7 @@ impl Logouts {
     }
 
     async fn remove_destination(&self, connector: &ConnectorId, state: &str) {
-        if self.services.grants.take_logout_destination(connector, state).await.is_err() {
+        if self.services.token_service.take_logout_destination(connector, state).await.is_err() {
             tracing::warn!(%connector, "unused logout destination not removed; it expires");
         }
     }

@@ -27,7 +27,7 @@ pub(super) async fn find_reusable_user(
     let prompt = &login.context.request.prompt;
     let cookie =
         cookie.filter(|_| !prompt.login && !prompt.select_account && choosing.banner.is_none())?;
-    let session = services.grants.session(cookie).await.ok()??;
+    let session = services.token_service.session(cookie).await.ok()??;
     let request = &login.context.request;
     let authentication = session_authentication(&session);
     let subject = identify::subject_for(

@@ -97,8 +97,8 @@ impl<'m> StepAudit<'m> {
                 });
             }
             // A repeated grant: its events were recorded the first time.
-            Effect::Grant(_) if self.state_before == COMPLETED => {}
-            Effect::Grant(grant) => {
+            Effect::IssueCode(_) if self.state_before == COMPLETED => {}
+            Effect::IssueCode(grant) => {
                 self.record_session_reuse(login);
                 let name = match (&self.kind, grant.consented) {
                     (StepKind::ConsentYes, true) => EventKind::ConsentGiven,
@@ -128,7 +128,7 @@ impl<'m> StepAudit<'m> {
             }
             EffectOutcome::Authenticated(Err(_))
             | EffectOutcome::Identified(_)
-            | EffectOutcome::Granted(_)
+            | EffectOutcome::CodeIssued(_)
             | EffectOutcome::CodeChecked(_) => {}
         }
     }

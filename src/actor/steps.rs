@@ -6,8 +6,8 @@ mod timer;
 
 use std::sync::Arc;
 
-use self::login_records::{AttemptError, load_after_verification, save_login};
 pub(super) use self::login_records::{CachedLogin, login_key, stored_until};
+use self::login_records::{RunStepError, load_after_verification, save_login};
 use self::outcomes::{displayed_detail, log_answer, log_connector_error, record_outcome};
 use self::timer::{StepTimer, TimeOwner};
 use super::connector::ConnectorHandle;
@@ -23,7 +23,7 @@ use crate::env::Timestamp;
 use crate::grant::Gate as _;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret};
 use crate::login::{
-    self, ConsentPolicy, Effect, EffectOutcome, Login, LoginAnswer, LoginRequest, Nodes, Save,
+    self, ConsentPolicy, Effect, EffectOutcome, HubCount, Login, LoginAnswer, LoginRequest, Save,
     Step, StepInputs, StepOutput,
 };
 use crate::protocol::authorize::AuthorizationRequest;
@@ -32,8 +32,8 @@ use crate::protocol::registration::{ClientType, ConsentRequirement};
 use crate::store::{RecordVersion, StoreScope};
 use crate::telemetry::trace::{self, Span, TraceScope};
 
-/// Most attempts at a step that loses races against other nodes.
-const MAX_STEP_ATTEMPTS: usize = 4;
+/// Maximum number of runs of a step that loses races against other hubs.
+const MAX_STEP_RUNS: usize = 4;
 
 /// A request of the browser, and the session cookie that came with it.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub(super) async fn run_browser_step(
     mut cached: Option<CachedLogin>,
     step: BrowserStep,
 ) -> (Option<CachedLogin>, Result<Reply, StepError>) {
-    for _ in 0..MAX_STEP_ATTEMPTS {
+    for _ in 0..MAX_STEP_RUNS {
         let (current, loaded_from) = match cached
             .take()
             .filter(|cached| services.core.env.now() < cached.expires_at)
@@ -64,14 +64,14 @@ pub(super) async fn run_browser_step(
                 Err(code) => return (None, Err(StepError::Hub(code))),
             },
         };
-        match attempt_step(services, current, loaded_from, &step).await {
+        match run_step_in_span(services, current, loaded_from, &step).await {
             Ok((current, answer)) => {
                 let summary = LoginSummary::from_login(&current.login);
                 return (Some(current), Ok(Reply { answer, summary }));
             }
-            Err(AttemptError::Stale) => {}
-            Err(AttemptError::Gone) => return (None, Err(StepError::Unknown)),
-            Err(AttemptError::Hub(code)) => return (None, Err(StepError::Hub(code))),
+            Err(RunStepError::Stale) => {}
+            Err(RunStepError::Gone) => return (None, Err(StepError::Unknown)),
+            Err(RunStepError::Hub(code)) => return (None, Err(StepError::Hub(code))),
         }
     }
     (None, Err(StepError::Hub(ErrorCode::Busy)))
@@ -85,18 +85,18 @@ enum LoadedFrom {
 }
 
 /// Returns whether the step may start from the cache. Opening the page usually changes nothing:
-/// where other nodes may have changed the login, it is loaded.
+/// where other hubs may have changed the login, it is loaded.
 fn may_use_cache(services: &LoginServices, request: &LoginRequest) -> bool {
     services.store.scope() == StoreScope::Process
         || !matches!(request, LoginRequest::OpenPage { .. })
 }
 
-async fn attempt_step(
+async fn run_step_in_span(
     services: &LoginServices,
     current: CachedLogin,
     loaded_from: LoadedFrom,
     browser: &BrowserStep,
-) -> Result<(CachedLogin, LoginAnswer), AttemptError> {
+) -> Result<(CachedLogin, LoginAnswer), RunStepError> {
     let context = &current.login.context;
     trace::attach_login(&context.support_id, context.trace.as_ref());
     let mut span = trace::start_span("login step");
@@ -107,7 +107,7 @@ async fn attempt_step(
 }
 
 /// Records the result of a step in its span.
-fn record_span(span: &mut Span, result: &Result<(CachedLogin, LoginAnswer), AttemptError>) {
+fn record_span(span: &mut Span, result: &Result<(CachedLogin, LoginAnswer), RunStepError>) {
     match result {
         Ok((cached, answer)) => {
             span.set_login_state(cached.login.state.name());
@@ -117,9 +117,9 @@ fn record_span(span: &mut Span, result: &Result<(CachedLogin, LoginAnswer), Atte
                 _ => {}
             }
         }
-        Err(AttemptError::Hub(code)) => span.fail_with_code(*code),
-        Err(AttemptError::Stale) => span.set_outcome("stale"),
-        Err(AttemptError::Gone) => span.set_outcome("gone"),
+        Err(RunStepError::Hub(code)) => span.fail_with_code(*code),
+        Err(RunStepError::Stale) => span.set_outcome("stale"),
+        Err(RunStepError::Gone) => span.set_outcome("gone"),
     }
 }
 
@@ -128,7 +128,7 @@ async fn run_step(
     current: CachedLogin,
     loaded_from: LoadedFrom,
     browser: &BrowserStep,
-) -> Result<(CachedLogin, LoginAnswer), AttemptError> {
+) -> Result<(CachedLogin, LoginAnswer), RunStepError> {
     let CachedLogin { mut login, version, expires_at, shows_consent_next } = current;
     let sp = login.context.request.client_id.clone();
     services.core.ensure_client_known(sp.as_str()).await;
@@ -150,7 +150,11 @@ async fn run_step(
         client_type,
         callback_base: &callback_base,
         session: browser.session.as_ref(),
-        nodes: if services.store.scope() == StoreScope::Shared { Nodes::Many } else { Nodes::One },
+        hub_count: if services.store.scope() == StoreScope::Shared {
+            HubCount::Several
+        } else {
+            HubCount::Single
+        },
     };
     let timer = StepTimer::start(&mut login, services.core.env.now());
     let request = add_reusable_user(services, &login, browser).await;
@@ -170,7 +174,7 @@ async fn run_step(
         && services.store.scope() == StoreScope::Shared
         && !is_proven_current(&step, shows_consent_next)
     {
-        return Err(AttemptError::Stale);
+        return Err(RunStepError::Stale);
     }
     loop {
         let Step { mut login, save, output } = step;
@@ -185,11 +189,11 @@ async fn run_step(
     }
 }
 
-/// Returns whether a step that started from this node's copy of a shared login may continue. A
+/// Returns whether a step that started from this hub's copy of a shared login may continue. A
 /// stored result proves by its version that it started from the current state, and what prepares a
 /// redirect is stored before the browser gets it. An unsaved answer proves nothing: an outdated
-/// copy must not refuse a login that another node has advanced. Only the consent page that this
-/// node has just sent the browser to is shown as it is: its form is checked against the version.
+/// copy must not refuse a login that another hub has advanced. Only the consent page that this
+/// hub has just sent the browser to is shown as it is: its form is checked against the version.
 fn is_proven_current(step: &Step, shows_consent_next: bool) -> bool {
     match (&step.output, step.save) {
         (_, Save::Yes) => true,
@@ -244,7 +248,7 @@ struct RunningStep<'a> {
 
 impl RunningStep<'_> {
     /// Records what the state machine decided, and stores the login if it changed.
-    async fn record_decision(&mut self, login: &mut Login, save: Save) -> Result<(), AttemptError> {
+    async fn record_decision(&mut self, login: &mut Login, save: Save) -> Result<(), RunStepError> {
         self.timer.record(login);
         self.chosen = login.state.connector().cloned().or(self.chosen.take());
         if save == Save::No {
@@ -331,12 +335,14 @@ async fn perform_effect(
         Effect::Identify(authentication) => EffectOutcome::Identified(
             identify::identify_user(services, login, *authentication).await.map(Box::new),
         ),
-        Effect::Grant(grant) => EffectOutcome::Granted(services.grants.issue_code(&grant).await),
+        Effect::IssueCode(grant) => {
+            EffectOutcome::CodeIssued(services.token_service.issue_code(&grant).await)
+        }
         Effect::CheckCode(code) => {
-            let is_live = services.grants.is_code_live(code.reveal()).await;
+            let is_live = services.token_service.is_code_live(code.reveal()).await;
             // The process that stored the code may have died before it ended the former session.
             if let (Ok(true), Some(former)) = (&is_live, login.replaced_session()) {
-                services.grants.remove_session(former).await;
+                services.token_service.remove_session(former).await;
             }
             EffectOutcome::CodeChecked(is_live)
         }

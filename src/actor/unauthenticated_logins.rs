@@ -22,7 +22,7 @@ use crate::store::{RecordVersion, Usage};
 use crate::telemetry::Metrics;
 
 /// Lifetime of a login whose page was never fetched.
-pub const UNSEEN_LOGIN_LIFETIME: Duration = Duration::from_secs(120);
+pub const UNREAD_LOGIN_LIFETIME: Duration = Duration::from_secs(120);
 
 /// Capacity is scarce when less than 1/`RESERVE_FRACTION` of it is free.
 const RESERVE_FRACTION: usize = 10;
@@ -83,8 +83,8 @@ struct NetworkLogins {
 }
 
 /// Returns when a login expires whose page is never fetched.
-pub fn unseen_expiry(context: &LoginContext) -> Timestamp {
-    (context.opened_at + UNSEEN_LOGIN_LIFETIME).min(context.expires_at)
+pub fn unread_expiry(context: &LoginContext) -> Timestamp {
+    (context.opened_at + UNREAD_LOGIN_LIFETIME).min(context.expires_at)
 }
 
 impl UnauthenticatedLogins {
@@ -123,7 +123,7 @@ impl UnauthenticatedLogins {
                 return Err(NetworkCrowdedError);
             }
         }
-        held.insert(hash, (network, weight), now + UNSEEN_LOGIN_LIFETIME);
+        held.insert(hash, (network, weight), now + UNREAD_LOGIN_LIFETIME);
         Ok(displaced.logins)
     }
 

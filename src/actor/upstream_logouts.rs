@@ -73,10 +73,10 @@ impl Logouts {
             tracing::warn!(%connector, %error, "logout token of the identity provider rejected");
             error.code
         })?;
-        services.grants.use_logout_token(connector, &logout).await?;
+        services.token_service.use_logout_token(connector, &logout).await?;
         let ended = self.end_named_sessions(connector, &logout).await;
         if ended.is_err() {
-            services.grants.forget_logout_token(connector, &logout).await;
+            services.token_service.forget_logout_token(connector, &logout).await;
         }
         ended
     }
@@ -86,7 +86,8 @@ impl Logouts {
         connector: &ConnectorId,
         logout: &UpstreamLogout,
     ) -> Result<usize, ErrorCode> {
-        let sessions = self.services().grants.find_upstream_sessions(connector, logout).await?;
+        let sessions =
+            self.services().token_service.find_upstream_sessions(connector, logout).await?;
         self.end_sessions(sessions, "upstream", |session| {
             let event = Event::new(EventKind::UpstreamLogoutReceived).idp(connector);
             event.session(&session.lineage)
@@ -104,11 +105,11 @@ impl Logouts {
         operator: &str,
         reason: &str,
     ) -> Result<usize, ErrorCode> {
-        let grants = &self.services().grants;
-        if !grants.indexes_sessions {
+        let token_service = &self.services().token_service;
+        if !token_service.indexes_sessions {
             return Err(ErrorCode::SessionsNotIndexed);
         }
-        let sessions = grants.find_subject_sessions(subject).await?;
+        let sessions = token_service.find_subject_sessions(subject).await?;
         self.end_sessions(sessions, "operator", |session| {
             let event = Event::new(EventKind::SessionEndedByOperator).subject(subject);
             event.session(&session.lineage).operator(operator).reason(reason)
@@ -123,18 +124,19 @@ impl Logouts {
         outcome: &'static str,
         event: impl Fn(&Session) -> Event,
     ) -> Result<usize, ErrorCode> {
-        let grants = &self.services().grants;
+        let token_service = &self.services().token_service;
         let mut ended = 0;
         for (key, session) in sessions {
             let notices = self.notifier().store(self.logout_notices(&session)).await;
-            let Some(ended_session) = grants.end_session_record(&key, &session).await? else {
+            let Some(ended_session) = token_service.end_session_record(&key, &session).await?
+            else {
                 self.notifier().discard(notices).await;
                 continue;
             };
             self.notifier().deliver(notices);
             self.notify_late_participants(&session, &ended_session).await;
-            grants.core.metrics.record_logout(outcome);
-            grants.core.audit.record(|| event(&session));
+            token_service.core.metrics.record_logout(outcome);
+            token_service.core.audit.record(|| event(&session));
             ended += 1;
         }
         Ok(ended)

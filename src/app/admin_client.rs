@@ -70,7 +70,7 @@ pub enum AdminClientError {
 pub struct AdminClient {
     base: Url,
     token: Secret<String>,
-    guard: SafeHttpClient,
+    http: SafeHttpClient,
 }
 
 impl std::fmt::Debug for AdminClient {
@@ -100,9 +100,9 @@ impl AdminClient {
             return Err(AdminClientError::Address(text));
         };
         // The operator chose this host, so any address is allowed, loopback included.
-        let guard = SafeHttpClient::new(AllowedSchemes::HttpAndHttps, &[host.to_owned()], LIMITS)
+        let http = SafeHttpClient::new(AllowedSchemes::HttpAndHttps, &[host.to_owned()], LIMITS)
             .map_err(|error| AdminClientError::Unreachable { address: text, error })?;
-        Ok(Self { base, token, guard })
+        Ok(Self { base, token, http })
     }
 
     /// Lists every connector with its state and its blocks.
@@ -313,7 +313,7 @@ impl AdminClient {
             .uri(format!("{address}/{path}"))
             .header(AUTHORIZATION, bearer);
         let request = request.body(body).map_err(|_| AdminClientError::Address(address.clone()))?;
-        let answer = self.guard.send(request).await;
+        let answer = self.http.send(request).await;
         let answer = answer
             .map_err(|error| AdminClientError::Unreachable { address: address.clone(), error })?;
         let status = answer.status().as_u16();

@@ -23,13 +23,13 @@ use crate::store::{
 };
 use crate::telemetry::CheckFinding;
 
-/// Lifetime of the record from the last checkpoint of any node.
+/// Lifetime of the record from the last checkpoint of any hub.
 const RECORD_LIFETIME: Duration = Duration::from_secs(366 * 24 * 3600);
 /// Limit for one store call; the state folder has the checkpoint as well.
 const STORE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum of logs in the record. Beyond it the one saved longest ago is removed.
 const MAX_LOGS: usize = 200;
-/// Maximum of attempts to save while other nodes change the record.
+/// Maximum of attempts to save while other hubs change the record.
 const MAX_SAVE_ATTEMPTS: usize = 64;
 
 /// Result of comparing a log with its saved checkpoint.
@@ -111,11 +111,11 @@ fn describe(check: CheckpointCheck, checkpoint_seq: Option<u64>, end: u64) -> Op
     ))
 }
 
-/// Copy of the checkpoint in a shared store: one record, with an entry for each log of each node.
+/// Copy of the checkpoint in a shared store: one record, with an entry for each log of each hub.
 struct SharedCheckpoint {
     store: Arc<dyn Store>,
     key: RecordKey,
-    /// Key of this node's log in the record.
+    /// Key of this hub's log in the record.
     entry: String,
     env: Env,
     runtime: Option<Runtime>,
@@ -160,7 +160,7 @@ impl SharedCheckpoint {
             .transpose()
     }
 
-    /// Tries to save once; returns false if another node has changed the record meanwhile.
+    /// Tries to save once; returns false if another hub has changed the record meanwhile.
     async fn try_save(&self, checkpoint: &LastCheckpoint, now: Timestamp) -> io::Result<bool> {
         let (mut entries, version) = match self.entries(now).await? {
             Some((entries, version)) => (entries, Some(version)),
@@ -218,7 +218,7 @@ impl CheckpointStore for SharedCheckpoint {
                     return Ok(());
                 }
             }
-            Err(io::Error::other("other nodes keep changing the record"))
+            Err(io::Error::other("other hubs keep changing the record"))
         })
     }
 }
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shared_copy_is_replaced_and_belongs_to_one_log_of_one_node() {
+    fn the_shared_copy_is_replaced_and_belongs_to_one_log_of_one_hub() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(AMPLE_CAPACITIES));
         let env = Env::system();
         let place = |node: &str, log: &str| SharedCheckpoint::new(&store, &env, node, log);

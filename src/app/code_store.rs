@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_code_presented_to_two_nodes_at_once_is_used_at_one() {
+    async fn a_code_presented_to_two_hubs_at_once_is_used_at_one() {
         let codes = opened(1000);
         for round in 0..500 {
             let name = round.to_string();

@@ -130,18 +130,18 @@ pub fn explain_levels(
         &registration.unwrap_or_default(),
         platform,
     );
-    let mut verdict = evaluate_levels(platform, asked, &facts, &connector::acr_policy(configured));
-    if let (LevelDecision::Allowed(way), true) = (&mut verdict, configured.kind.is_sandbox()) {
-        way.sent = SentLevel::SandboxLevel(way.required.as_str().to_owned());
+    let mut decision = evaluate_levels(platform, asked, &facts, &connector::acr_policy(configured));
+    if let (LevelDecision::Allowed(flow), true) = (&mut decision, configured.kind.is_sandbox()) {
+        flow.sent = SentLevel::SandboxLevel(flow.required.as_str().to_owned());
         // Its page offers nothing else.
-        way.answers.retain(|(returned, _)| matches!(returned, ReturnedAcr::Listed(_)));
+        flow.answers.retain(|(returned, _)| matches!(returned, ReturnedAcr::Listed(_)));
     }
     Ok(Explanation {
         platform,
         service_provider: client_id,
         connector: id,
         acr_values: acr_values.to_owned(),
-        decision: verdict,
+        decision,
     })
 }
 
@@ -234,7 +234,7 @@ impl fmt::Display for Explanation {
             LevelDecision::Unavailable(closed) => {
                 writeln!(f, "- {closed}: {}", consequence(*closed))
             }
-            LevelDecision::Allowed(way) => way.write(f),
+            LevelDecision::Allowed(flow) => flow.write(f),
         }
     }
 }

@@ -34,9 +34,9 @@ pub(super) fn identity_rules(loaded: &LoadedConfig) -> IdentityRules {
 /// Returns the limits of login steps.
 pub(super) fn login_limits(configured: &LimitsConfig) -> logins::LoginLimits {
     // The hub's own page must be ready before the request deadline ends the request.
-    let patience =
+    let response_timeout =
         Duration::from_secs(configured.request_seconds).saturating_sub(Duration::from_secs(1));
-    logins::LoginLimits { steps_in_flight: configured.steps_in_flight, response_timeout: patience }
+    logins::LoginLimits { steps_in_flight: configured.steps_in_flight, response_timeout }
 }
 
 /// Returns the capacity for all logins.

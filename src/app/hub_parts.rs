@@ -33,7 +33,7 @@ use crate::grant::backchannel_logout::LogoutNotifier;
 use crate::grant::client_keys::KeyDirectory;
 use crate::grant::client_registration::ClientRegistrations;
 use crate::grant::subjects::SubjectDeriver;
-use crate::grant::{DpopNonces, Gate, GrantLifetimes, Grants, HubCore, SingleUseQuota};
+use crate::grant::{DpopNonces, Gate, GrantLifetimes, HubCore, SingleUseQuota, TokenService};
 use crate::identity::sub::SubjectKeys;
 use crate::quota::RateLimits;
 use crate::quota::counter_sync::CounterSync;
@@ -151,10 +151,14 @@ impl HubParts<'_> {
         .start()
     }
 
-    fn grants(&self, connectors: &Connectors, subject_keys: SubjectKeys) -> Arc<Grants> {
+    fn token_service(
+        &self,
+        connectors: &Connectors,
+        subject_keys: SubjectKeys,
+    ) -> Arc<TokenService> {
         let (settings, core) = (self.settings(), &self.core);
         let failure_limits = auth_failure_limits(&settings.limits);
-        Arc::new(Grants {
+        Arc::new(TokenService {
             core: Arc::clone(core),
             store: Arc::clone(&self.store),
             signer: Arc::clone(&self.keys.ring) as Arc<_>,
@@ -203,7 +207,11 @@ impl HubParts<'_> {
         })
     }
 
-    fn login_services(&self, connectors: &Connectors, grants: &Arc<Grants>) -> Arc<LoginServices> {
+    fn login_services(
+        &self,
+        connectors: &Connectors,
+        token_service: &Arc<TokenService>,
+    ) -> Arc<LoginServices> {
         let settings = self.settings();
         let capacity = login_capacity(&settings.limits);
         Arc::new(LoginServices {
@@ -211,7 +219,7 @@ impl HubParts<'_> {
             store: Arc::clone(&self.store),
             connectors: connectors.clone(),
             register: self.register.clone(),
-            grants: Arc::clone(grants),
+            token_service: Arc::clone(token_service),
             live_logins: Arc::clone(&self.live_logins),
             unauthenticated: UnauthenticatedLogins::new(capacity, &self.core.metrics),
             identity_source: identity_source(self.loaded),
@@ -228,20 +236,22 @@ impl HubParts<'_> {
         counters: Option<Arc<dyn Counters>>,
     ) -> web::Data<Hub> {
         let (settings, loaded) = (self.settings(), self.loaded);
-        let grants = self.grants(&connectors, subject_keys);
-        let exchange = start_counter_sync(counters, &grants);
-        let services = self.login_services(&connectors, &grants);
+        let token_service = self.token_service(&connectors, subject_keys);
+        let counter_sync = start_counter_sync(counters, &token_service);
+        let services = self.login_services(&connectors, &token_service);
         let limits = login_limits(&settings.limits);
-        let notifier =
-            Arc::new(LogoutNotifier::new(Arc::clone(&grants), settings.limits.logout_tokens));
+        let notifier = Arc::new(LogoutNotifier::new(
+            Arc::clone(&token_service),
+            settings.limits.logout_tokens,
+        ));
         actix::spawn(Arc::clone(&notifier).run());
         web::Data::new(Hub {
             core: Arc::clone(&self.core),
             logouts: Logouts::new(Arc::clone(&services), notifier),
             logins: Logins::new(services, limits),
             connectors,
-            grants,
-            exchange,
+            token_service,
+            counter_sync,
             proxies: TrustedProxies::from_config(&settings.public),
             cookies: Cookies::new(&settings.cookie_prefix, loaded.base_url.scheme() == "https"),
             theme: PageTheme::from(&loaded.theme),
@@ -277,7 +287,7 @@ impl HubParts<'_> {
             blocks: self.blocks.clone(),
             register: self.register.clone(),
             reload,
-            counter_sync: hub.exchange.clone(),
+            counter_sync: hub.counter_sync.clone(),
         }))
     }
 
@@ -302,7 +312,7 @@ impl HubParts<'_> {
         let tokens = AdminCredentials::new(self.loaded.admin_token.as_ref(), access);
         let admin = AdminApi::new(hub.connectors.clone(), tokens, &self.core.env)
             .with_audit(&self.core.audit)
-            .with_grants(&hub.grants)
+            .with_token_service(&hub.token_service)
             .with_logouts(&hub.logouts)
             .with_key_reloader(Arc::new(self.keys.clone()))
             .with_operations(Arc::new(operations), readiness)
@@ -336,16 +346,17 @@ impl HubParts<'_> {
     }
 }
 
-/// Starts the exchange of rate limit counters between hubs that share a store; returns `None`
+/// Starts synchronizing rate limit counters between hubs that share a store; returns `None`
 /// without one.
 fn start_counter_sync(
     counters: Option<Arc<dyn Counters>>,
-    grants: &Grants,
+    token_service: &TokenService,
 ) -> Option<Arc<CounterSync>> {
-    let own = grants.core.rate_limits.limiters().into_iter();
-    let registrations = grants.core.registrations.iter().map(|registered| registered.limiter());
-    let limits = own.chain(grants.auth_failures.limits()).chain(registrations).collect();
-    let exchange = Arc::new(CounterSync::new(limits, counters?, &grants.core.env));
-    actix::spawn(Arc::clone(&exchange).run());
-    Some(exchange)
+    let own = token_service.core.rate_limits.limiters().into_iter();
+    let registrations =
+        token_service.core.registrations.iter().map(|registered| registered.limiter());
+    let limits = own.chain(token_service.auth_failures.limits()).chain(registrations).collect();
+    let counter_sync = Arc::new(CounterSync::new(limits, counters?, &token_service.core.env));
+    actix::spawn(Arc::clone(&counter_sync).run());
+    Some(counter_sync)
 }

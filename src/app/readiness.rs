@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn one_skewed_clock_is_its_owners_and_a_majority_means_our_own() {
-        let of = |skews: &[i64]| -> Vec<CheckFinding> {
+        let findings = |skews: &[i64]| -> Vec<CheckFinding> {
             let ids = ["a", "b", "c", "d"];
             find_clock_skew(
                 &ids.iter()
@@ -337,19 +337,19 @@ mod tests {
                     .collect::<Vec<_>>(),
             )
         };
-        assert_eq!(of(&[0, 30, -30]), []);
+        assert_eq!(findings(&[0, 30, -30]), []);
         assert!(
-            of(&[0, 31, 0])[0]
+            findings(&[0, 31, 0])[0]
                 .message
                 .starts_with("the clock of b differs from this machine's by +31 s")
         );
         assert!(
-            of(&[-300])[0]
+            findings(&[-300])[0]
                 .message
                 .starts_with("the clock of a differs from this machine's by -300 s")
         );
-        assert!(of(&[90, 91, 0])[0].message.starts_with("the clocks of 2 of 3"));
-        assert_eq!(of(&[90, -90, 0, 0]).len(), 2);
+        assert!(findings(&[90, 91, 0])[0].message.starts_with("the clocks of 2 of 3"));
+        assert_eq!(findings(&[90, -90, 0, 0]).len(), 2);
     }
 
     #[test]

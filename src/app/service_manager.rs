@@ -136,14 +136,14 @@ async fn ping_watchdog(within: Duration, heartbeat: Heartbeat) {
 
 impl MonitoredHub {
     fn status(&self) -> String {
-        let complaints = self.readiness.not_ready_reasons();
-        let complaints: Vec<_> =
-            complaints.into_iter().map(|(name, reason)| format!("{name}: {reason}")).collect();
-        if complaints.is_empty() {
+        let reasons = self.readiness.not_ready_reasons();
+        let reasons: Vec<_> =
+            reasons.into_iter().map(|(name, reason)| format!("{name}: {reason}")).collect();
+        if reasons.is_empty() {
             format!("serving on {}", self.address)
         } else {
             // A line break would begin another assignment.
-            format!("not ready: {}", complaints.join("; ")).replace(['\n', '\r'], " ")
+            format!("not ready: {}", reasons.join("; ")).replace(['\n', '\r'], " ")
         }
     }
 }

@@ -63,24 +63,24 @@ impl InheritedSockets {
     /// Returns an error if the sockets are not the listeners of a hub.
     pub fn take(environment: &Environment) -> Result<Self, SocketActivationError> {
         let mut sockets = ListenFd::from_env();
-        let mut handed = Self::default();
-        for (index, place) in
+        let mut inherited = Self::default();
+        for (index, role) in
             socket_roles(sockets.len(), environment.var("LISTEN_FDNAMES"))?.into_iter().enumerate()
         {
             let socket = sockets
                 .take_tcp_listener(index)
-                .map_err(|error| SocketActivationError::NotListening(place.name(), error))?;
+                .map_err(|error| SocketActivationError::NotListening(role.name(), error))?;
             let Some(socket) = socket else { continue };
-            let slot = match place {
-                SocketRole::Public => &mut handed.public,
-                SocketRole::Private => &mut handed.private,
+            let slot = match role {
+                SocketRole::Public => &mut inherited.public,
+                SocketRole::Private => &mut inherited.private,
             };
             *slot = Some(
                 require_listener(socket)
-                    .map_err(|()| SocketActivationError::Connection(place.name()))?,
+                    .map_err(|()| SocketActivationError::Connection(role.name()))?,
             );
         }
-        Ok(handed)
+        Ok(inherited)
     }
 }
 
@@ -97,19 +97,19 @@ fn socket_roles(
         .map(|names| names.split(':').collect())
         .unwrap_or_default();
     let known = |name: &str| {
-        [SocketRole::Public, SocketRole::Private].into_iter().find(|place| place.name() == name)
+        [SocketRole::Public, SocketRole::Private].into_iter().find(|role| role.name() == name)
     };
     // A unit without FileDescriptorName= gives each socket its own name.
     if names.len() != count || !names.iter().any(|name| known(name).is_some()) {
         return Ok([SocketRole::Public, SocketRole::Private].into_iter().take(count).collect());
     }
-    let places = names.iter().map(|name| {
+    let roles = names.iter().map(|name| {
         known(name).ok_or_else(|| SocketActivationError::UnknownName((*name).to_owned()))
     });
-    let places = places.collect::<Result<Vec<_>, _>>()?;
-    match places.as_slice() {
+    let roles = roles.collect::<Result<Vec<_>, _>>()?;
+    match roles.as_slice() {
         [one, other] if one == other => Err(SocketActivationError::Duplicate(one.name())),
-        _ => Ok(places),
+        _ => Ok(roles),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::actor::blocks::Blocks;
 use crate::config::LoadedConfig;
 use crate::config::model::Settings;
 use crate::env::Env;
-use crate::grant::Grants;
+use crate::grant::TokenService;
 use crate::store::kind::{
     OpenStoreError, OpenedStore, StoreContext, StoreOrigin, StoreSettings, StoreSnapshot,
 };
@@ -100,11 +100,11 @@ pub async fn probe_store(
 /// Returns an error if the snapshot might be restored again by a later start.
 pub(super) fn restore_snapshot(
     snapshot: Option<&dyn StoreSnapshot>,
-    grants: &Grants,
+    token_service: &TokenService,
 ) -> Result<(), BuildError> {
     let origin = snapshot.map_or(Ok(StoreOrigin::Empty), StoreSnapshot::restore)?;
-    if grants.store.scope() == StoreScope::Process && origin == StoreOrigin::Empty {
-        grants.single_use_quota.set_known_since(grants.core.env.now());
+    if token_service.store.scope() == StoreScope::Process && origin == StoreOrigin::Empty {
+        token_service.single_use_quota.set_known_since(token_service.core.env.now());
     }
     Ok(())
 }

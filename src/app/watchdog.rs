@@ -91,15 +91,15 @@ mod tests {
                 hanging.recv().unwrap();
             });
             does_hang.await.unwrap();
-            let patience = Duration::from_millis(1);
+            let timeout = Duration::from_millis(1);
             assert!(
-                tokio::time::timeout(patience, heartbeat.all_responsive()).await.is_err(),
+                tokio::time::timeout(timeout, heartbeat.all_responsive()).await.is_err(),
                 "the blocked thread has not answered yet"
             );
             assert!(!heartbeat.all_responsive().await, "the previous ping is unanswered");
 
             go_on.send(()).unwrap();
-            while !tokio::time::timeout(patience, heartbeat.all_responsive()).await.unwrap_or(false)
+            while !tokio::time::timeout(timeout, heartbeat.all_responsive()).await.unwrap_or(false)
             {
             }
             for arbiter in arbiters {

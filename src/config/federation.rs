@@ -78,8 +78,8 @@ pub struct Federation {
 /// How the choice page displays connectors that can't be chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UnavailableDisplay {
-    /// Greyed out.
-    Greyed,
+    /// Shown, but disabled.
+    Disabled,
     /// Not shown.
     Hidden,
 }
@@ -131,7 +131,7 @@ impl Federation {
             (configured.id.clone(), Arc::new(ConnectorMetadata::from_connector(configured)))
         });
         let federation =
-            Self::new([service], table(&context.scopes.scopes)?, UnavailableDisplay::Greyed);
+            Self::new([service], table(&context.scopes.scopes)?, UnavailableDisplay::Disabled);
         Ok(Self { openid_scopes: table(&context.scopes.openid)?, ..federation }
             .with_connectors(metadata))
     }

@@ -101,15 +101,9 @@ impl KindTables {
         context: &SecretContext<'_>,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
-        let mut load = |envelope, kinds: &[TableKind]| {
-            let kind = chosen_kind(source, envelope, kinds, problems)?;
-            (kind.load)(&mut KindTable::new(
-                source,
-                [envelope, kind.name],
-                schema,
-                *context,
-                problems,
-            ))
+        let mut load = |table, kinds: &[TableKind]| {
+            let kind = chosen_kind(source, table, kinds, problems)?;
+            (kind.load)(&mut KindTable::new(source, [table, kind.name], schema, *context, problems))
         };
         Self { store: load("store", kinds.stores), register: load("register", kinds.registers) }
     }
@@ -118,11 +112,11 @@ impl KindTables {
 /// Returns the kind whose table is in the file. Reports unknown kinds, and a second one.
 fn chosen_kind(
     source: &SourceFile,
-    envelope: &str,
+    table: &str,
     kinds: &[TableKind],
     problems: &mut Vec<Diagnostic>,
 ) -> Option<TableKind> {
-    let keys = source.keys_of_table(envelope)?;
+    let keys = source.keys_of_table(table)?;
     let mut chosen = Vec::new();
     for key in &keys {
         if let Some(kind) = kinds.iter().find(|kind| kind.name == key) {
@@ -130,29 +124,29 @@ fn chosen_kind(
         } else {
             let known: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
             problems.push(source.diagnostic(
-                &format!("{envelope}.{key}"),
+                &format!("{table}.{key}"),
                 "is not one of the allowed words",
                 format!("write one of: {}", known.join(", ")),
             ));
         }
     }
     if keys.len() > 1 {
-        let message = format!("contains two {envelope}s");
+        let message = format!("contains two {table}s");
         problems.push(source.diagnostic(
-            envelope,
+            table,
             message,
-            format!("keep one: {}", list_tables(envelope, kinds)),
+            format!("keep one: {}", list_tables(table, kinds)),
         ));
     }
     if keys.is_empty() {
-        let fix = format!("add {}", list_tables(envelope, kinds));
-        problems.push(source.diagnostic(envelope, "is empty", fix));
+        let fix = format!("add {}", list_tables(table, kinds));
+        problems.push(source.diagnostic(table, "is empty", fix));
     }
     chosen.first().copied()
 }
 
 /// Returns the names of the tables: `[store.memory] or [store.redis]`.
-pub(super) fn list_tables(envelope: &str, kinds: &[TableKind]) -> String {
-    let tables: Vec<_> = kinds.iter().map(|kind| format!("[{envelope}.{}]", kind.name)).collect();
+pub(super) fn list_tables(table: &str, kinds: &[TableKind]) -> String {
+    let tables: Vec<_> = kinds.iter().map(|kind| format!("[{table}.{}]", kind.name)).collect();
     tables.join(" or ")
 }

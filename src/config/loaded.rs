@@ -33,7 +33,7 @@ use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
 use super::validation::traces::TraceHeaders;
 use super::validation::{
-    connector_diagnostics, connectors, email_domains, leftovers, scopes, settings,
+    connector_diagnostics, connectors, email_domains, insecure_settings, scopes, settings,
 };
 use super::watching::reloadable_files::{self, ReloadableFiles};
 use crate::ids::{ClientId, ConnectorId, Secret};
@@ -172,7 +172,7 @@ fn file_warnings(
     connectors: Option<&[(SourceFile, ConfiguredConnector)]>,
     checked: Option<&settings::CheckedSettings>,
 ) -> Vec<Diagnostic> {
-    let of_services = services.iter().filter_map(leftovers::service_provider_warning);
+    let of_services = services.iter().filter_map(insecure_settings::service_provider_warning);
     let of_connectors = connectors
         .zip(checked)
         .map(|(connectors, checked)| connector_warnings(services, connectors, &checked.settings));
@@ -261,9 +261,9 @@ fn assemble(
         private_keys,
     } = checked;
     let providers = checked_files.data_providers.iter();
-    warnings.extend(providers.filter_map(leftovers::data_provider_warning));
+    warnings.extend(providers.filter_map(insecure_settings::data_provider_warning));
     warnings.extend(settings::settings_warnings(source, &settings, &subject_keys));
-    warnings.extend(leftover_warnings(source, &settings));
+    warnings.extend(insecure_settings_warnings(source, &settings));
     warnings.extend(connector_diagnostics::unknown_category_warnings(&connectors, &settings));
     warnings.extend(missing_entry_warnings(source, &settings, &connectors, &service_providers));
     let files = ReloadableFiles::new(load_context, checked_files)?;
@@ -294,9 +294,9 @@ fn assemble(
     })
 }
 
-fn leftover_warnings(source: &SourceFile, settings: &Settings) -> Vec<Diagnostic> {
+fn insecure_settings_warnings(source: &SourceFile, settings: &Settings) -> Vec<Diagnostic> {
     let register = settings.register.as_ref().map(|RegisterConfig(table)| table.clone());
-    leftovers::settings_leftovers(source, settings, &register.unwrap_or_default())
+    insecure_settings::settings_warnings(source, settings, &register.unwrap_or_default())
 }
 
 /// Loads every connector. Returns `None` if a file is invalid, since reachability is then unknown.

@@ -5,8 +5,8 @@ mod blocks;
 mod connectors;
 mod email_domains;
 mod generated_files;
+mod insecure_settings;
 pub(crate) mod kinds;
-mod leftovers;
 mod operators;
 mod pkcs11;
 mod public_clients;
@@ -137,7 +137,7 @@ impl Folder {
 
     /// Returns the problem with this key: file, key, and message with fix.
     #[track_caller]
-    pub(crate) fn problem_of(&self, key: &str) -> (String, String, String) {
+    pub(crate) fn problem_at(&self, key: &str) -> (String, String, String) {
         let problems = self.load().map(|_| ()).expect_err("the folder must be rejected");
         let problem = problems.iter().find(|problem| problem.key == key);
         let Diagnostic { file, key, message, fix, .. } =

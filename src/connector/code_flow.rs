@@ -181,12 +181,12 @@ fn check_token_type(token_type: &CoreTokenType, is_bound: bool) -> Result<(), Co
     }
 }
 
-/// Redeems an invented code. Succeeds if the token endpoint rejects the code or the hub's
+/// Redeems a random code. Succeeds if the token endpoint rejects the code or the hub's
 /// credentials (RFC 6749 §5.2), which shows that it works.
 ///
 /// # Errors
 /// Returns an error if the call fails, or the response is not one of RFC 6749.
-pub async fn redeem_unknown_code(
+pub async fn redeem_random_code(
     client: &OauthClient,
     http: &SafeHttpClient,
     redirect_uri: &str,

@@ -8,8 +8,8 @@
 //! result is stored under a one-time code for the connector's callback, where the login continues
 //! like any other. `auth_time` is the time of the bind, so reauthentication is always satisfied.
 
-mod backoff;
 pub(crate) mod directory;
+mod failed_bind_limiter;
 mod password_attempts;
 mod rules;
 pub(crate) mod settings;
@@ -23,8 +23,8 @@ use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 use url::form_urlencoded::Serializer;
 
-use self::backoff::{Backoff, CountedBind};
 use self::directory::{BindOutcome, DirectoryEntry, LdapDirectory};
+use self::failed_bind_limiter::{CountedBind, FailedBindLimiter};
 use self::password_attempts::PasswordAttempts;
 use self::settings::LdapKind;
 use super::code_flow;
@@ -81,7 +81,7 @@ pub struct LdapConnector {
     directory: Arc<LdapDirectory>,
     env: Env,
     acr_policy: AcrPolicy,
-    backoff: Backoff,
+    failed_binds: FailedBindLimiter,
     attempts_per_login: PasswordAttempts,
     codes: OneTimeCodes<VerifiedBind>,
 }
@@ -122,7 +122,11 @@ impl LdapConnector {
             forgotten_password_url: kind.forgotten_password_url.clone(),
             directory: Arc::new(LdapDirectory::new(kind, bind_password)?),
             acr_policy: acr_policy_from_file(&configured.file),
-            backoff: Backoff::new(kind.lockout_after, kind.lockout_window(), &context.env),
+            failed_binds: FailedBindLimiter::new(
+                kind.lockout_after,
+                kind.lockout_window(),
+                &context.env,
+            ),
             attempts_per_login: PasswordAttempts::new(
                 MAX_WRONG_PASSWORDS_PER_LOGIN,
                 WRONG_PASSWORD_INTERVAL,
@@ -142,8 +146,8 @@ impl LdapConnector {
         counted.count(&self.attempts_per_login, credentials.login.as_str())?;
         let key = username_key(credentials);
         let limited = SignInError::RateLimited;
-        self.backoff.count_network(&key, network, now, &mut counted.bind).map_err(limited)?;
-        self.backoff.count_user(&key, network, now, &mut counted.bind).map_err(limited)?;
+        self.failed_binds.count_network(&key, network, now, &mut counted.bind).map_err(limited)?;
+        self.failed_binds.count_user(&key, network, now, &mut counted.bind).map_err(limited)?;
         let found = self.directory.find_user(&credentials.username).await?;
         let Some(entry) = found.filter(|entry| !entry.dn.is_empty()) else {
             // The same calls as for an existing user, so that the duration reveals nothing (user
@@ -153,7 +157,7 @@ impl LdapConnector {
             return Ok(None);
         };
         // Counted by entry too, as a directory accepts many spellings of a username.
-        self.backoff
+        self.failed_binds
             .count_user(&entry_key(&entry), network, now, &mut counted.bind)
             .map_err(limited)?;
         let is_correct = self.verify_password(&entry.dn, credentials, counted).await?;
@@ -220,7 +224,7 @@ impl LdapConnector {
         match outcome.unwrap_or_else(|_| Err(SignInError::Connector(timeout_error()))) {
             Ok(Some(entry)) => {
                 counted.refund();
-                self.backoff.record_success(
+                self.failed_binds.record_success(
                     &[&username_key(credentials), &entry_key(&entry)],
                     credentials.network,
                     counted.at,
@@ -237,14 +241,14 @@ impl LdapConnector {
             }
             Ok(None) => Ok(PasswordOutcome::Rejected),
             Err(SignInError::RateLimited(wait)) => {
-                self.backoff.refund(&counted.bind);
+                self.failed_binds.refund(&counted.bind);
                 Ok(PasswordOutcome::RateLimited(wait))
             }
             Err(SignInError::Connector(error)) => {
                 // The directory may have counted a bind that it did not answer.
                 if !counted.is_unanswered {
                     counted.refund();
-                    self.backoff.refund(&counted.bind);
+                    self.failed_binds.refund(&counted.bind);
                 }
                 Err(error)
             }

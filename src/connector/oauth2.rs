@@ -267,7 +267,7 @@ impl Connector for Oauth2Connector {
     }
 
     async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorError> {
-        code_flow::redeem_unknown_code(
+        code_flow::redeem_random_code(
             &self.client,
             &self.probe_http,
             redirect_uri,

@@ -296,7 +296,7 @@ impl Connector for OidcConnector {
 
     async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorError> {
         let provider = self.upstream.provider().await?;
-        self.upstream.redeem_unknown_code(&provider, redirect_uri).await
+        self.upstream.redeem_random_code(&provider, redirect_uri).await
     }
 
     fn keys_fetched_at(&self) -> Option<Timestamp> {

@@ -20,7 +20,7 @@ use crate::protocol::catalogue::ErrorCode;
 
 const CODE_LIFETIME: Duration = Duration::from_secs(60);
 
-/// Store of the values behind codes, shared by all nodes. Values contain identities, so a store
+/// Store of the values behind codes, shared by all hubs. Values contain identities, so a store
 /// encrypts those that leave the process. Keys reveal nothing.
 #[async_trait]
 pub trait CodeStore: Send + Sync {

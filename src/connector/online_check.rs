@@ -41,8 +41,8 @@ pub async fn fetch_timed(
     Ok(TimedResponse { response, sent_at, received_at: env.now() })
 }
 
-/// Returns an attempt that belongs to no login, for the redemption of an invented code.
-pub fn invented_attempt(
+/// Returns an attempt that belongs to no login, for the redemption of a random code.
+pub fn attempt_for_random_code(
     env: &Env,
     connector: ConnectorId,
     level: Level,
@@ -68,7 +68,7 @@ pub fn invented_attempt(
     }
 }
 
-/// Returns the diagnostic for the token endpoint's response to an invented code. RFC 6749 §5.2:
+/// Returns the diagnostic for the token endpoint's response to a random code. RFC 6749 §5.2:
 /// `invalid_grant` means that the client authentication was accepted, as no known server checks the
 /// code before the client.
 pub fn diagnose_client_authentication(
@@ -98,7 +98,7 @@ pub fn diagnose_client_authentication(
             CheckDiagnostic::ok(
                 NAME,
                 format!(
-                    "it accepts the hub's client authentication: it rejects only the invented code ({error})"
+                    "it accepts the hub's client authentication: it rejects only the random code ({error})"
                 ),
             )
         }
@@ -115,7 +115,7 @@ pub fn diagnose_client_authentication(
         }
         (ErrorCode::IdpCodeRefused, error) => {
             let what = format!(
-                "it can't be determined whether it accepts the hub's client authentication: it answers an invented code with {error}"
+                "it can't be determined whether it accepts the hub's client authentication: it answers a random code with {error}"
             );
             CheckDiagnostic::warning(NAME, what, fix)
         }

@@ -90,7 +90,7 @@ enum FormChoice {
 /// Picked person and options, stored under a one-time code.
 #[derive(Serialize, Deserialize)]
 struct PickedPersona {
-    /// A copy, as other nodes may have another persons file.
+    /// A copy, as other hubs may have another persons file.
     person: Persona,
     level: Level,
     methods: Vec<String>,

@@ -103,7 +103,7 @@ pub trait Connector: Send + Sync {
         self.preload().await
     }
 
-    /// Checks whether the identity provider can complete a login, by redeeming an invented code.
+    /// Checks whether the identity provider can complete a login, by redeeming a random code.
     /// Every error response of RFC 6749 §5.2 is a success. `redirect_uri` is the connector's
     /// callback.
     ///

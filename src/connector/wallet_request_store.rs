@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use super::one_time_code::{CodeStoreError, NoCodeStore};
 use crate::env::Timestamp;
 
-/// Store of requests, shared by all nodes. Values contain private keys and identities, so a store
+/// Store of requests, shared by all hubs. Values contain private keys and identities, so a store
 /// encrypts those that leave the process. Ids reveal nothing.
 #[async_trait]
 pub trait WalletRequestStore: Send + Sync {

@@ -23,7 +23,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(30);
 const EARLY_FETCH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Result of a successful fetch.
-pub struct Fetched<T> {
+pub struct FetchedDocument<T> {
     pub value: T,
     /// How long the value may be used.
     pub lifetime: Duration,
@@ -111,7 +111,7 @@ impl<T, F: Clone> CachedDocument<T, F> {
     pub async fn fetch(
         &self,
         env: &Env,
-        fetch: impl Future<Output = Result<Fetched<T>, F>>,
+        fetch: impl Future<Output = Result<FetchedDocument<T>, F>>,
     ) -> Result<Arc<T>, F> {
         let seen = self.fetch_count.load(Ordering::SeqCst);
         let _turn = self.fetch_lock.lock().await;
@@ -134,7 +134,7 @@ impl<T, F: Clone> CachedDocument<T, F> {
         &self,
         lacking: &Arc<T>,
         env: &Env,
-        fetch: impl Future<Output = Result<Fetched<T>, F>>,
+        fetch: impl Future<Output = Result<FetchedDocument<T>, F>>,
     ) -> Result<Arc<T>, F> {
         let mut state = self.fetch_lock.lock().await;
         let now = env.now();
@@ -152,8 +152,12 @@ impl<T, F: Clone> CachedDocument<T, F> {
         self.store_outcome(fetch.await, env.now())
     }
 
-    fn store_outcome(&self, outcome: Result<Fetched<T>, F>, now: Timestamp) -> Result<Arc<T>, F> {
-        let outcome = outcome.map(|Fetched { value, lifetime: life }| {
+    fn store_outcome(
+        &self,
+        outcome: Result<FetchedDocument<T>, F>,
+        now: Timestamp,
+    ) -> Result<Arc<T>, F> {
+        let outcome = outcome.map(|FetchedDocument { value, lifetime: life }| {
             let value = Arc::new(value);
             let copy = CachedCopy {
                 value: Arc::clone(&value),
@@ -201,11 +205,11 @@ mod tests {
         (Arc::clone(&clock), Env::new(clock, Arc::new(SeededEntropy::new(1))))
     }
 
-    fn fetch_success(value: u32) -> Result<Fetched<u32>, &'static str> {
-        Ok(Fetched { value, lifetime: Duration::from_secs(600) })
+    fn fetch_success(value: u32) -> Result<FetchedDocument<u32>, &'static str> {
+        Ok(FetchedDocument { value, lifetime: Duration::from_secs(600) })
     }
 
-    fn fetch_failure() -> Result<Fetched<u32>, &'static str> {
+    fn fetch_failure() -> Result<FetchedDocument<u32>, &'static str> {
         Err("down")
     }
 
@@ -237,7 +241,7 @@ mod tests {
     async fn those_who_wait_share_one_fetch_and_its_outcome() {
         let (_, env) = clock_and_env();
         let (document, calls) = (CachedDocument::default(), AtomicU64::new(0));
-        let slow = |outcome: Result<Fetched<u32>, &'static str>| {
+        let slow = |outcome: Result<FetchedDocument<u32>, &'static str>| {
             let calls = &calls;
             async move {
                 tokio::task::yield_now().await;

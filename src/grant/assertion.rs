@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::Grants;
+use super::TokenService;
 use super::client::ClientAuthError;
 use super::records::assertion_key;
 use crate::config::ServiceProvider;
@@ -99,7 +99,7 @@ impl AssertionError {
     }
 }
 
-impl Grants {
+impl TokenService {
     /// Authenticates the service provider that signed this assertion; `claimed` is its unverified
     /// issuer.
     ///
@@ -177,7 +177,7 @@ impl Grants {
         self.own_keys.load().verify_dummy(verify::claimed_alg(assertion).unwrap_or_default());
     }
 
-    /// Records the `jti`, so that an intercepted assertion can't be replayed on any node (RFC 7523
+    /// Records the `jti`, so that an intercepted assertion can't be replayed on any hub (RFC 7523
     /// §3, point 7).
     async fn record_jti(
         &self,

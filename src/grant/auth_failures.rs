@@ -60,7 +60,7 @@ impl AuthFailureLimiter {
         }
     }
 
-    /// Returns both limiters, for exchanging counts with other nodes.
+    /// Returns both limiters, for exchanging counts with other hubs.
     #[must_use]
     pub fn limits(&self) -> [Arc<KeyedRateLimiter>; 2] {
         [Arc::clone(&self.authentications), Arc::clone(&self.inactive)]
@@ -94,7 +94,7 @@ impl AuthFailureLimiter {
             .take(LimitKey::from_id(data_provider.as_str()), self.allowed.inactive_introspections)
     }
 
-    /// Returns the seconds after which one more failure is allowed when no other node counts: a
+    /// Returns the seconds after which one more failure is allowed when no other hub counts: a
     /// lower bound for `Retry-After`.
     #[must_use]
     pub fn retry_after(&self) -> u32 {
@@ -134,11 +134,9 @@ mod tests {
 
     #[test]
     fn failures_up_to_the_limit_and_then_one_for_each_wait() {
-        let (mistakes, clock) = limiter_after_failures(3, 600);
+        let (limiter, clock) = limiter_after_failures(3, 600);
         let failed = |id: &str| {
-            mistakes
-                .count_failed_authentication(Some(&id.into()), ErrorCode::ClientAuthentication)
-                .0
+            limiter.count_failed_authentication(Some(&id.into()), ErrorCode::ClientAuthentication).0
         };
         for round in 0..3 {
             assert_eq!(failed("sp"), ErrorCode::ClientAuthentication, "{round}");
@@ -149,7 +147,7 @@ mod tests {
             ErrorCode::ClientAuthentication,
             "clients are counted separately"
         );
-        assert_eq!(mistakes.retry_after(), 20);
+        assert_eq!(limiter.retry_after(), 20);
         for _ in 0..2 {
             clock.advance(Duration::from_secs(20) - Duration::from_millis(1));
             assert_eq!(failed("sp"), ErrorCode::TooManyFailures);
@@ -166,53 +164,52 @@ mod tests {
 
     #[test]
     fn errors_of_the_hub_are_no_authentication_failures() {
-        let (mistakes, _) = limiter_after_failures(1, 1);
+        let (limiter, _) = limiter_after_failures(1, 1);
         for _ in 0..5 {
-            let code = mistakes.count_failed_authentication(None, ErrorCode::ClientKeysUnavailable);
+            let code = limiter.count_failed_authentication(None, ErrorCode::ClientKeysUnavailable);
             assert_eq!(code, (ErrorCode::ClientKeysUnavailable, None));
         }
         assert_eq!(
-            mistakes.count_failed_authentication(None, ErrorCode::ClientUnknown),
+            limiter.count_failed_authentication(None, ErrorCode::ClientUnknown),
             (ErrorCode::ClientUnknown, None)
         );
-        let (code, over) = mistakes.count_failed_authentication(None, ErrorCode::ClientUnknown);
+        let (code, over) = limiter.count_failed_authentication(None, ErrorCode::ClientUnknown);
         assert_eq!(
             (code, over.map(RateLimitError::retry_after_seconds)),
             (ErrorCode::TooManyFailures, Some(60))
         );
-        assert_eq!(mistakes.count_inactive(&"".into()), Ok(()), "counted separately");
+        assert_eq!(limiter.count_inactive(&"".into()), Ok(()), "counted separately");
         assert_eq!(
-            mistakes.count_inactive(&"".into()).map_err(RateLimitError::retry_after_seconds),
+            limiter.count_inactive(&"".into()).map_err(RateLimitError::retry_after_seconds),
             Err(60)
         );
     }
 
     /// A client that retries after one second would be rejected again and again.
     #[tokio::test]
-    async fn counts_of_other_nodes_last_until_the_end_of_the_minute() {
+    async fn counts_of_other_hubs_last_until_the_end_of_the_minute() {
         let counters: Arc<dyn Counters> = Arc::new(MemoryCounters::default());
         let hub = |seed| {
             let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_800_000_015)));
             let env = Env::new(clock as _, Arc::new(SeededEntropy::new(seed)));
             let count = |count| NonZeroU32::new(count).unwrap();
-            let mistakes = AuthFailureLimiter::new(
+            let limiter = AuthFailureLimiter::new(
                 FailureLimits {
                     failed_authentications: count(60),
                     inactive_introspections: count(600),
                 },
                 &env,
             );
-            let exchange =
-                CounterSync::new(mistakes.limits().to_vec(), Arc::clone(&counters), &env);
-            (mistakes, exchange)
+            let sync = CounterSync::new(limiter.limits().to_vec(), Arc::clone(&counters), &env);
+            (limiter, sync)
         };
-        let ((one, tells), (other, hears)) = (hub(1), hub(2));
+        let ((one, reporting), (other, receiving)) = (hub(1), hub(2));
         let fails = |hub: &AuthFailureLimiter| {
             hub.count_failed_authentication(Some(&"sp".into()), ErrorCode::ClientUnknown).1
         };
         assert!((0..60).all(|_| fails(&one).is_none()) && fails(&other).is_none());
-        tells.sync_once().await;
-        hears.sync_once().await;
+        reporting.sync_once().await;
+        receiving.sync_once().await;
         assert_eq!(fails(&other).map(RateLimitError::retry_after_seconds), Some(45));
     }
 }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Grants;
+use super::TokenService;
 use super::dpop::{AcceptedProof, ProofTarget};
 use super::error::GrantError;
 use super::records::{new_record, pushed_request_key};
@@ -72,7 +72,7 @@ impl From<StoreError> for ParameterSourceError {
     }
 }
 
-impl Grants {
+impl TokenService {
     /// Finds the parameters of a request at the authorization endpoint. A request that has them
     /// itself costs no store call.
     ///
@@ -118,7 +118,7 @@ impl Grants {
         }
     }
 
-    /// Marks a request as used by this login. At most one login gets it, on any node.
+    /// Marks a request as used by this login. At most one login gets it, on any hub.
     ///
     /// # Errors
     /// `Used` if another login was faster; `StoreFull`, `StoreUnavailable`.

@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::ser::SerializeMap as _;
 
-use super::Grants;
+use super::TokenService;
 use super::encryption::signed_response;
 use crate::env::Timestamp;
 use crate::protocol::authorize::{AuthorizationResponse, UnsignedResponse};
 use crate::protocol::catalogue::ErrorCode;
-use crate::token::mint::mint_jwt;
+use crate::token::jwt_signer::sign_jwt;
 
 /// JARM §2.1 recommends ten minutes at most.
 const RESPONSE_LIFETIME: Duration = Duration::from_secs(600);
@@ -37,7 +37,7 @@ impl Serialize for ResponseClaims<'_> {
     }
 }
 
-impl Grants {
+impl TokenService {
     /// Returns the response as a JWT for its service provider.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Grants {
             exp: now + RESPONSE_LIFETIME,
             response: &response,
         };
-        let signing = mint_jwt(self.signer.as_ref(), alg, &claims, now);
+        let signing = sign_jwt(self.signer.as_ref(), alg, &claims, now);
         let jws = signed_response("authorization response", signing).await?;
         Ok(response.into_response(encryption.encrypt(jws)?))
     }

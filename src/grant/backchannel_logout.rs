@@ -17,11 +17,11 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 
-use self::delivery::{Attempt, DeliveryClient};
+use self::delivery::{DeliveryClient, DeliveryOutcome};
 pub use self::notice::{LogoutNotice, derive_sid};
 use self::queue::{NoticeQueue, QueuedNotice, Settlement};
 use self::slots::{DeliverySlot, DeliverySlots};
-use super::Grants;
+use super::TokenService;
 use crate::audit::{Event, EventKind};
 use crate::env::Env;
 use crate::ids::ClientId;
@@ -47,7 +47,7 @@ pub struct StoredNotices {
 
 /// Queue and delivery of logout tokens; one per process.
 pub struct LogoutNotifier {
-    grants: Arc<Grants>,
+    token_service: Arc<TokenService>,
     queue: NoticeQueue,
     client: DeliveryClient,
     slots: Arc<DeliverySlots>,
@@ -56,17 +56,17 @@ pub struct LogoutNotifier {
 impl LogoutNotifier {
     /// Creates the notifier; `capacity` notices may wait.
     #[must_use]
-    pub fn new(grants: Arc<Grants>, capacity: usize) -> Self {
+    pub fn new(token_service: Arc<TokenService>, capacity: usize) -> Self {
         Self {
-            queue: NoticeQueue::new(Arc::clone(&grants.store), capacity),
-            grants,
+            queue: NoticeQueue::new(Arc::clone(&token_service.store), capacity),
+            token_service,
             client: DeliveryClient::default(),
             slots: Arc::default(),
         }
     }
 
     fn env(&self) -> &Env {
-        &self.grants.core.env
+        &self.token_service.core.env
     }
 
     /// Stores the notices of a session that is about to end. [`Self::deliver`] sends them; if this
@@ -124,12 +124,12 @@ impl LogoutNotifier {
             };
             let notifier = Arc::clone(self);
             tokio::spawn(async move {
-                match notifier.attempt(&entry, slot).await {
-                    Attempt::Retry(reason) => {
+                match notifier.send_once(&entry, slot).await {
+                    DeliveryOutcome::Retry(reason) => {
                         log_failure(&entry, &reason, "not stored, so not retried");
                         notifier.record(&entry, "dropped", Some(ErrorCode::LogoutTokenUndelivered));
                     }
-                    attempt => drop(notifier.conclude(&entry, attempt)),
+                    outcome => drop(notifier.conclude(&entry, outcome)),
                 }
             });
         }
@@ -140,7 +140,7 @@ impl LogoutNotifier {
     pub async fn run(self: Arc<Self>) {
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
-            if self.grants.core.federation.load().sends_logout_tokens() {
+            if self.token_service.core.federation.load().sends_logout_tokens() {
                 self.start_due().await;
             }
         }
@@ -157,7 +157,7 @@ impl LogoutNotifier {
             }
         };
         let waiting = buckets.iter().map(|bucket| bucket.entries.len()).sum();
-        self.grants.core.metrics.set_waiting_logout_tokens(waiting);
+        self.token_service.core.metrics.set_waiting_logout_tokens(waiting);
         for bucket in buckets {
             let index = bucket.index;
             let reserve = |client_id: &ClientId| self.slots.reserve(client_id);
@@ -177,15 +177,15 @@ impl LogoutNotifier {
         claimed: Vec<(QueuedNotice, DeliverySlot)>,
     ) {
         let count = claimed.len();
-        let attempts = claimed.into_iter().map(|(entry, slot)| {
+        let deliveries = claimed.into_iter().map(|(entry, slot)| {
             let notifier = &self;
             async move {
-                let attempt = notifier.attempt(&entry, slot).await;
-                let settlement = notifier.conclude(&entry, attempt);
+                let outcome = notifier.send_once(&entry, slot).await;
+                let settlement = notifier.conclude(&entry, outcome);
                 (entry.id, settlement)
             }
         });
-        let mut done = stream::iter(attempts).buffer_unordered(count).ready_chunks(count);
+        let mut done = stream::iter(deliveries).buffer_unordered(count).ready_chunks(count);
         while let Some(settled) = done.next().await {
             self.store_settlements(bucket, settled).await;
         }
@@ -197,27 +197,30 @@ impl LogoutNotifier {
         }
     }
 
-    async fn attempt(&self, entry: &QueuedNotice, slot: DeliverySlot) -> Attempt {
-        let attempt = self.client.send_logout_token(&self.grants, &entry.notice).await;
+    async fn send_once(&self, entry: &QueuedNotice, slot: DeliverySlot) -> DeliveryOutcome {
+        let outcome = self.client.send_logout_token(&self.token_service, &entry.notice).await;
         drop(slot);
-        attempt
+        outcome
     }
 
-    /// Records the result of an attempt, and decides what follows.
-    fn conclude(&self, entry: &QueuedNotice, attempt: Attempt) -> Settlement {
-        match attempt {
-            Attempt::Delivered => self.record(entry, "delivered", None),
-            Attempt::Withdrawn => self.record(entry, "withdrawn", None),
-            Attempt::Rejected(status) => {
+    /// Records the outcome of a delivery, and decides what follows.
+    fn conclude(&self, entry: &QueuedNotice, outcome: DeliveryOutcome) -> Settlement {
+        match outcome {
+            DeliveryOutcome::Delivered => self.record(entry, "delivered", None),
+            DeliveryOutcome::Withdrawn => self.record(entry, "withdrawn", None),
+            DeliveryOutcome::Rejected(status) => {
                 log_failure(entry, &format!("the response has status {status}"), "not retried");
                 self.record(entry, "rejected", Some(ErrorCode::LogoutTokenRejected));
             }
-            Attempt::Retry(reason) => {
+            DeliveryOutcome::Retry(reason) => {
                 let now = self.env().now();
                 let next = now + self.jitter(retry_delay(entry.attempts));
                 if next.since(entry.created_at) < GIVE_UP_AFTER {
                     log_failure(entry, &reason, "retried");
-                    self.grants.core.metrics.record_logout_token(&entry.notice.client_id, "failed");
+                    self.token_service
+                        .core
+                        .metrics
+                        .record_logout_token(&entry.notice.client_id, "failed");
                     return Settlement::RetryAt(next);
                 }
                 log_failure(entry, &reason, "given up");
@@ -230,7 +233,7 @@ impl LogoutNotifier {
     /// Counts the last result of a notice, and records it in the audit log and the login's
     /// timeline.
     fn record(&self, entry: &QueuedNotice, outcome: &'static str, code: Option<ErrorCode>) {
-        let core = &self.grants.core;
+        let core = &self.token_service.core;
         let LogoutNotice { client_id, support_id, .. } = &entry.notice;
         core.metrics.record_logout_token(client_id, outcome);
         if outcome == "withdrawn" {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use openssl::x509::X509;
 
-use super::Grants;
+use super::TokenService;
 use super::client::ClientAuthError;
 use crate::config::ServiceProvider;
 use crate::config::federation::ClientAuthentication;
@@ -16,7 +16,7 @@ use crate::ids::ClientId;
 use crate::protocol::sender_constraint::ForwardedCertificate;
 use crate::token::client_certificate::CertificateName;
 
-impl Grants {
+impl TokenService {
     /// Returns the service provider that this certificate authenticates. A public client has none,
     /// and may show one.
     ///

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::Grants;
+use super::TokenService;
 use super::assertion::AssertionError;
 use super::error::GrantError;
 use crate::config::federation::ClientAuthentication;
@@ -59,7 +59,7 @@ impl ClientAuthError {
     }
 }
 
-impl Grants {
+impl TokenService {
     /// Authenticates a service provider.
     ///
     /// # Errors

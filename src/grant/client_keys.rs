@@ -13,7 +13,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 
 use crate::config::{Federation, JwksUri, KeySource};
-use crate::egress::cached_document::{CachedDocument, Fetched, Freshness, cache_lifetime};
+use crate::egress::cached_document::{CachedDocument, FetchedDocument, Freshness, cache_lifetime};
 use crate::egress::safe_http_client::{CallLimits, EgressError, SafeHttpClient};
 use crate::env::Env;
 use crate::ids::ClientId;
@@ -43,7 +43,7 @@ pub struct KeyDirectory {
 struct PublishedKeySet {
     client_id: ClientId,
     address: JwksUri,
-    guard: SafeHttpClient,
+    http: SafeHttpClient,
     cached: CachedDocument<ClientKeys, KeyFetchError>,
     metrics: Arc<Metrics>,
 }
@@ -111,8 +111,8 @@ impl KeyDirectory {
                 .values()
                 .flatten()
                 .find(|known| known.address.egress_rules() == address.egress_rules());
-            let guard = alike.map(|known| known.guard.clone());
-            let published = PublishedKeySet::new(client_id, address, guard, &self.metrics);
+            let http = alike.map(|known| known.http.clone());
+            let published = PublishedKeySet::new(client_id, address, http, &self.metrics);
             let published = published
                 .map_err(|error| KeyDirectoryError { client_id: client_id.clone(), error })?;
             sets.entry(client_id.clone()).or_default().push(Arc::new(published));
@@ -123,11 +123,11 @@ impl KeyDirectory {
 
     /// Removes the entries that the federation in force does not use.
     pub fn retain(&self, federation: &Federation) {
-        let wanted: BTreeMap<&ClientId, &JwksUri> = key_publishers(federation).collect();
+        let used: BTreeMap<&ClientId, &JwksUri> = key_publishers(federation).collect();
         let mut sets = BTreeMap::clone(&self.sets.load());
         sets.retain(|client_id, known| {
             known.retain(|published| {
-                wanted.get(client_id).is_some_and(|address| published.address == **address)
+                used.get(client_id).is_some_and(|address| published.address == **address)
             });
             !known.is_empty()
         });
@@ -229,7 +229,7 @@ impl KeyDirectory {
             let owner =
                 federation.key_owners().find(|owner| *owner.client_id == published.client_id);
             let algs = owner.map(|owner| owner.encryption).unwrap_or_default();
-            let fits = published.request().await.and_then(|Fetched { value, .. }| {
+            let fits = published.request().await.and_then(|FetchedDocument { value, .. }| {
                 let lacking = algs.into_iter().find(|alg| value.encryption.select(*alg).is_none());
                 lacking.map_or(Ok(()), |alg| Err(KeyFetchError::NoEncryptionKey(alg)))
             });
@@ -255,17 +255,17 @@ impl PublishedKeySet {
     fn new(
         client_id: &ClientId,
         address: &JwksUri,
-        guard: Option<SafeHttpClient>,
+        http: Option<SafeHttpClient>,
         metrics: &Arc<Metrics>,
     ) -> Result<Self, EgressError> {
-        let guard = match guard {
-            Some(guard) => guard,
+        let http = match http {
+            Some(http) => http,
             None => SafeHttpClient::new(address.schemes, &address.internal_hosts, FETCH_LIMITS)?,
         };
-        guard.check_url(&address.uri)?;
+        http.check_url(&address.uri)?;
         let (client_id, address, metrics) =
             (client_id.clone(), address.clone(), Arc::clone(metrics));
-        Ok(Self { client_id, address, guard, cached: CachedDocument::default(), metrics })
+        Ok(Self { client_id, address, http, cached: CachedDocument::default(), metrics })
     }
 
     async fn refresh(&self, env: &Env) {
@@ -283,7 +283,7 @@ impl PublishedKeySet {
     }
 
     /// Fetches the key set, counts the outcome, and logs an error.
-    async fn fetch(&self) -> Result<Fetched<ClientKeys>, KeyFetchError> {
+    async fn fetch(&self) -> Result<FetchedDocument<ClientKeys>, KeyFetchError> {
         let outcome = self.request().await;
         self.metrics.record_client_key_fetch(
             &self.client_id,
@@ -300,14 +300,14 @@ impl PublishedKeySet {
         outcome
     }
 
-    async fn request(&self) -> Result<Fetched<ClientKeys>, KeyFetchError> {
+    async fn request(&self) -> Result<FetchedDocument<ClientKeys>, KeyFetchError> {
         let unusable =
             || EgressError::AddressForbidden("the jwks_uri is not a callable address".into());
         let request = http::Request::get(self.address.uri.as_str())
             .header(http::header::ACCEPT, "application/jwk-set+json, application/json");
-        let response = self.guard.send(request.body(Vec::new()).map_err(|_| unusable())?).await?;
+        let response = self.http.send(request.body(Vec::new()).map_err(|_| unusable())?).await?;
         match response.status().as_u16() {
-            200 => Ok(Fetched {
+            200 => Ok(FetchedDocument {
                 value: ClientKeys::from_jwks(response.body())?,
                 lifetime: cache_lifetime(response.headers()),
             }),

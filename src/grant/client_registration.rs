@@ -106,7 +106,7 @@ impl ClientRegistrations {
         registrations
     }
 
-    /// Returns the limiter of requests, for exchanging counts with other nodes.
+    /// Returns the limiter of requests, for exchanging counts with other hubs.
     #[must_use]
     pub fn limiter(&self) -> Arc<KeyedRateLimiter> {
         Arc::clone(&self.limiter)

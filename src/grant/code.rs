@@ -2,26 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use super::Grants;
+use super::TokenService;
 use super::introspection::shared_scopes;
 use super::records::{CodeRecord, TokenRecord, code_key, new_record, released_claims};
 use super::session::{GrantSession, SessionOrigin};
 use crate::audit::{Event, EventKind};
 use crate::env::Timestamp;
 use crate::ids::{Scope, Subject};
-use crate::login::{Grant, IdentifiedUser};
+use crate::login::{CodeGrant, IdentifiedUser};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::refresh::OFFLINE_ACCESS;
 use crate::store::{InsertPairError, NewRecord, StoreError};
 use crate::telemetry::trace;
 
 /// Returns the scopes of a grant: access while the user is away only with explicit consent.
-fn consented_scopes(grant: &Grant) -> Vec<Scope> {
+fn consented_scopes(grant: &CodeGrant) -> Vec<Scope> {
     let is_consented = |scope: &&Scope| grant.consented || scope.as_str() != OFFLINE_ACCESS;
     grant.scopes.iter().filter(is_consented).cloned().collect()
 }
 
-impl Grants {
+impl TokenService {
     /// Stores the session and the code of a finished login.
     ///
     /// The operation is idempotent: when a first attempt had an unknown outcome, a repeat with the
@@ -31,7 +31,7 @@ impl Grants {
     /// # Errors
     /// `StoreFull`: the code does not exist. `StoreUnavailable`: the code may exist. `AlreadyDone`:
     /// the code was redeemed or has expired.
-    pub async fn issue_code(&self, grant: &Grant) -> Result<(), ErrorCode> {
+    pub async fn issue_code(&self, grant: &CodeGrant) -> Result<(), ErrorCode> {
         let now = self.core.env.now();
         if grant.granted_at + self.lifetimes.code <= now {
             return Err(ErrorCode::AlreadyDone);
@@ -46,7 +46,7 @@ impl Grants {
         }
         match inserted {
             Ok(()) => {}
-            // Another node or an earlier attempt stored the code first.
+            // Another hub or an earlier attempt stored the code first.
             Err(InsertPairError::Second(StoreError::Exists)) => {
                 return self.finish_earlier_issue(grant, origin).await;
             }
@@ -89,7 +89,7 @@ impl Grants {
     /// when its session could not be stored.
     async fn insert_code(
         &self,
-        grant: &Grant,
+        grant: &CodeGrant,
         session: &mut GrantSession,
         now: Timestamp,
     ) -> Result<Result<(), InsertPairError>, ErrorCode> {
@@ -110,7 +110,7 @@ impl Grants {
     /// Returns the record of the code, with what its token will release.
     fn code_record(
         &self,
-        grant: &Grant,
+        grant: &CodeGrant,
         session: &GrantSession,
         now: Timestamp,
     ) -> Result<CodeRecord, ErrorCode> {
@@ -150,7 +150,7 @@ impl Grants {
     /// session that this attempt created is removed.
     async fn finish_earlier_issue(
         &self,
-        grant: &Grant,
+        grant: &CodeGrant,
         begun: SessionOrigin,
     ) -> Result<(), ErrorCode> {
         if self.is_code_live(grant.code.reveal()).await? {
@@ -167,7 +167,7 @@ impl Grants {
     /// Derives one `sub` for each sector of the data providers that share a scope with the grant.
     fn derive_subjects_by_sector(
         &self,
-        grant: &Grant,
+        grant: &CodeGrant,
     ) -> Result<BTreeMap<String, Subject>, ErrorCode> {
         let IdentifiedUser { authentication, identity, .. } = &grant.user;
         let mut subjects = BTreeMap::new();

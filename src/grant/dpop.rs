@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 use url::Url;
 
-use super::Grants;
+use super::TokenService;
 use super::assertion::{CLOCK_SKEW_TOLERANCE, read_jti};
 use super::records::dpop_proof_key;
 use crate::config::ServiceProvider;
@@ -48,7 +48,7 @@ pub(super) struct AcceptedProof {
     until: Timestamp,
 }
 
-impl Grants {
+impl TokenService {
     /// Verifies a proof and validates its claims for a request of this client. Changes nothing.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl Grants {
         Ok(AcceptedProof { thumbprint, jti, until })
     }
 
-    /// Records the `jti` of a proof, so that an intercepted proof can't be replayed on any node
+    /// Records the `jti` of a proof, so that an intercepted proof can't be replayed on any hub
     /// (RFC 9449 §11.1).
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::Grants;
+use super::TokenService;
 use crate::assurance::Platform;
 use crate::config::ServiceProvider;
 use crate::ids::ClientId;
@@ -92,7 +92,7 @@ pub(super) async fn signed_response(
     })
 }
 
-impl Grants {
+impl TokenService {
     /// Checks that no device of a current signing key has failed. Known from memory.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::Grants;
+use super::TokenService;
 use crate::digest;
 use crate::ids::{ClientId, Subject};
 use crate::protocol::alg::SigningAlg;
@@ -14,7 +14,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::logout::LogoutHint;
 use crate::token::verify::{JwsError, names_audience, numeric_date, verify_jws};
 
-/// Accepted clock difference between nodes of the hub.
+/// Accepted clock difference between hubs.
 const CLOCK_SKEW_TOLERANCE: Duration = Duration::from_secs(60);
 
 /// Why a text is not an ID token of this hub.
@@ -24,7 +24,7 @@ enum HintError {
     Invalid,
 }
 
-impl Grants {
+impl TokenService {
     /// Returns the users that a request asks for: the subject of `id_token_hint`, and the value of
     /// a requested `sub`.
     ///
@@ -34,12 +34,12 @@ impl Grants {
         &self,
         request: &AuthorizationRequest,
     ) -> Result<Vec<Subject>, ErrorCode> {
-        let mut wanted = Vec::new();
+        let mut required = Vec::new();
         if let Some(hint) = &request.id_token_hint {
-            wanted.push(self.hinted_subject(hint.reveal(), &request.client_id)?);
+            required.push(self.hinted_subject(hint.reveal(), &request.client_id)?);
         }
-        wanted.extend(request.claims.sub.as_ref().map(|sub| Subject::new(sub.reveal().as_str())));
-        Ok(wanted)
+        required.extend(request.claims.sub.as_ref().map(|sub| Subject::new(sub.reveal().as_str())));
+        Ok(required)
     }
 
     /// Returns the user of a logout hint and the service provider that the ID token was issued to.

@@ -2,13 +2,13 @@
 //! `docs/design/introspection.md`) and revokes access tokens for service providers (RFC 7009).
 //!
 //! Responsible for authenticating data providers, for limiting a response to what they may learn,
-//! and for its format. [`Grants::validate_access_token`] decides whether a token is live.
+//! and for its format. [`TokenService::validate_access_token`] decides whether a token is live.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::Grants;
+use super::TokenService;
 use super::client::{ClientAuthError, check_secret};
 use super::encryption::{ResponseEncryption, signed_response};
 use super::error::GrantError;
@@ -37,7 +37,7 @@ pub enum IntrospectionResponse {
     Jwt(String),
 }
 
-impl Grants {
+impl TokenService {
     /// Answers an introspection request.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Grants {
         request: &IntrospectionRequest,
     ) -> Result<IntrospectionResponse, GrantError> {
         let token = request.token.as_ref().map_err(|code| *code)?;
-        let envelope = self.introspection_encryption(provider)?;
+        let encryption = self.introspection_encryption(provider)?;
         let valid = match self.validate_access_token(token.reveal()).await {
             Ok(valid) => Some(valid),
             Err(ErrorCode::AccessTokenInvalid) => None,
@@ -79,7 +79,7 @@ impl Grants {
         if !answer.is_active() {
             self.auth_failures.count_inactive(&provider.client_id)?;
         }
-        let written = self.encode_response(provider, &answer, &envelope).await?;
+        let written = self.encode_response(provider, &answer, &encryption).await?;
         self.core.audit.record(|| match (&answer, &valid) {
             (Introspection::Active(_), Some(ValidToken { token, .. })) => {
                 let event = Event::new(EventKind::IntrospectionActive)
@@ -101,7 +101,7 @@ impl Grants {
     /// with the same response.
     ///
     /// # Errors
-    /// Those of [`Grants::authenticate`]; the hub's own failures.
+    /// Those of [`TokenService::authenticate`]; the hub's own failures.
     pub async fn revoke_token(&self, request: &RevocationRequest) -> Result<(), GrantError> {
         let client = self.authenticate(&request.credentials).await?;
         self.revoke_own_token(&client, request.token.reveal())
@@ -245,7 +245,7 @@ impl Grants {
         &self,
         provider: &DataProvider,
         answer: &Introspection<'_>,
-        envelope: &ResponseEncryption,
+        encryption: &ResponseEncryption,
     ) -> Result<IntrospectionResponse, ErrorCode> {
         let alg = match provider.response_format {
             IntrospectionResponseFormat::Json => {
@@ -266,7 +266,7 @@ impl Grants {
         let payload = serde_json::to_vec(&payload).map_err(|_| ErrorCode::Internal)?;
         let signing = self.signer.sign(alg, JWT_TYPE, &payload, now);
         let signed = signed_response("introspection response", signing).await?;
-        envelope.encrypt(signed).map(IntrospectionResponse::Jwt)
+        encryption.encrypt(signed).map(IntrospectionResponse::Jwt)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Grants;
+use super::TokenService;
 use super::records::{
     decode_record, encode_record, logout_destination_key, logout_redirect_key, new_record,
     pending_logout_key, session_key,
@@ -59,7 +59,7 @@ impl RepeatableLogout<'_> {
     }
 }
 
-impl Grants {
+impl TokenService {
     /// Stores the destination for the browser that returns from this identity provider with
     /// `state`.
     ///

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Grants;
+use super::TokenService;
 use crate::assurance::Level;
 use crate::digest;
 use crate::env::Timestamp;
@@ -196,7 +196,7 @@ pub(super) fn encode_record(record: &impl Serialize) -> Result<Vec<u8>, ErrorCod
     serde_json::to_vec(record).map_err(|_| ErrorCode::Internal)
 }
 
-impl Grants {
+impl TokenService {
     /// Loads a live record and decodes its value.
     ///
     /// # Errors

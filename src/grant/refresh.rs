@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Grants;
+use super::TokenService;
 use super::error::GrantError;
 use super::records::{
     CodeRecord, TokenRecord, decode_record, encode_record, new_record, refresh_grant_key, token_key,
@@ -84,7 +84,7 @@ impl<'a> TokenParts<'a> {
     }
 }
 
-impl Grants {
+impl TokenService {
     /// Issues the refresh token of a redeemed code; `None` if the client gets none, or the user did
     /// not consent to it. `family` is that of everything issued for the code.
     pub(super) async fn issue_refresh_token(
@@ -130,8 +130,9 @@ impl Grants {
     /// grant is bound to a key.
     ///
     /// # Errors
-    /// Those of [`Grants::authenticate`]; `TokenGrantTypeUnsupported` if the client gets no refresh
-    /// tokens; an `invalid_grant` code for every defect of the token; the hub's own failures.
+    /// Those of [`TokenService::authenticate`]; `TokenGrantTypeUnsupported` if the client gets no
+    /// refresh tokens; an `invalid_grant` code for every defect of the token; the hub's own
+    /// failures.
     pub async fn refresh(&self, request: &RefreshRequest) -> Result<TokenResponse, GrantError> {
         let client = self.authenticate(&request.credentials).await?;
         self.use_refresh_token(&client, request)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::Grants;
+use super::TokenService;
 use super::assertion::{AssertionError, CLOCK_SKEW_TOLERANCE, has_typ, read_jti};
 use super::records::request_object_key;
 use crate::config::ServiceProvider;
@@ -45,7 +45,7 @@ pub(super) struct UsedObject {
     pub until: Timestamp,
 }
 
-impl Grants {
+impl TokenService {
     /// Validates a request object of this client. `outer` are the parameters beside it.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl Grants {
             return Err(ErrorCode::RequestObjectReplayed);
         }
         let params = parameters_of_object(&jws.claims, outer, &client.registration)?;
-        let used = jti_of(&jws.claims)?.map(|jti| UsedObject {
+        let used = optional_jti(&jws.claims)?.map(|jti| UsedObject {
             key: request_object_key(client_id, jti),
             until: expires_at + CLOCK_SKEW_TOLERANCE,
         });
@@ -151,7 +151,7 @@ fn check_signed_period(
 }
 
 /// Returns the `jti`; `None` if the object has none.
-fn jti_of(claims: &Map<String, Value>) -> Result<Option<&str>, ErrorCode> {
+fn optional_jti(claims: &Map<String, Value>) -> Result<Option<&str>, ErrorCode> {
     if claims.contains_key("jti") {
         read_jti(claims).map(Some).ok_or(ErrorCode::RequestObjectJti)
     } else {

@@ -1,7 +1,7 @@
 //! Binds access tokens to the key of their sender, and checks that who presents one has that key:
 //! DPoP (RFC 9449) and client certificates (RFC 8705).
 
-use super::Grants;
+use super::TokenService;
 use super::dpop::{AcceptedProof, ProofTarget};
 use super::token::ValidToken;
 use crate::config::ServiceProvider;
@@ -32,7 +32,7 @@ impl ProvenSender {
     }
 }
 
-impl Grants {
+impl TokenService {
     /// Verifies a token request's proof of possession of a key. Changes nothing.
     ///
     /// # Errors

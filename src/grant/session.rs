@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use super::Grants;
+use super::TokenService;
 use super::records::{encode_record, new_record, session_key};
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::Secret;
-use crate::login::{Grant, SessionUse};
+use crate::login::{CodeGrant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::{FinishedLogin, Session};
 use crate::store::{Family, NewRecord, RecordKey, RecordVersion, ReplaceOutcome};
@@ -44,7 +44,7 @@ impl GrantSession {
     }
 }
 
-impl Grants {
+impl TokenService {
     /// Returns the live session of a browser's cookie.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Grants {
     /// updates; otherwise the error of the store.
     pub(super) async fn begin_session(
         &self,
-        grant: &Grant,
+        grant: &CodeGrant,
         now: Timestamp,
     ) -> Result<GrantSession, ErrorCode> {
         match &grant.session {
@@ -78,7 +78,10 @@ impl Grants {
     ///
     /// # Errors
     /// `LoginRequired` if the session is gone: the user signed out.
-    pub(super) async fn earlier_session(&self, grant: &Grant) -> Result<GrantSession, ErrorCode> {
+    pub(super) async fn earlier_session(
+        &self,
+        grant: &CodeGrant,
+    ) -> Result<GrantSession, ErrorCode> {
         let (SessionUse::New { cookie, .. } | SessionUse::Reused { cookie }) = &grant.session;
         let (session, _) = self.load_session(cookie).await?.ok_or(ErrorCode::LoginRequired)?;
         Ok(GrantSession::new(session, None))
@@ -86,7 +89,7 @@ impl Grants {
 
     async fn start_session(
         &self,
-        grant: &Grant,
+        grant: &CodeGrant,
         cookie: &Secret<String>,
         former: Option<&Secret<String>>,
         now: Timestamp,
@@ -121,14 +124,14 @@ impl Grants {
 
     /// Ends the session that a new authentication replaces (ASVS 5 §7.2.4). This is the last step,
     /// so that a login that fails ends nothing.
-    pub(super) async fn end_previous_session(&self, grant: &Grant) {
+    pub(super) async fn end_previous_session(&self, grant: &CodeGrant) {
         if let SessionUse::New { replaced: Some(former), .. } = &grant.session {
             self.remove_session(former).await;
         }
     }
 
     /// Removes the new session of a login that gets no code: its cookie was never sent.
-    pub(super) async fn discard_new_session(&self, grant: &Grant) {
+    pub(super) async fn discard_new_session(&self, grant: &CodeGrant) {
         if let SessionUse::New { cookie, .. } = &grant.session {
             self.remove_session(cookie).await;
         }
@@ -143,7 +146,7 @@ impl Grants {
 
     async fn reuse_session(
         &self,
-        grant: &Grant,
+        grant: &CodeGrant,
         cookie: &Secret<String>,
         now: Timestamp,
     ) -> Result<GrantSession, ErrorCode> {
@@ -181,7 +184,7 @@ impl Grants {
         Err(ErrorCode::Busy)
     }
 
-    fn record_participation(&self, session: &mut Session, grant: &Grant) {
+    fn record_participation(&self, session: &mut Session, grant: &CodeGrant) {
         let client_id = &grant.request.client_id;
         session.add_participant(client_id);
         if grant.consented {

@@ -28,7 +28,7 @@ use super::HubCore;
 use super::auth_failures::{AuthFailureLimiter, FailureLimits};
 use super::client_keys::KeyDirectory;
 use super::subjects::SubjectDeriver;
-use super::{Gate, GrantLifetimes, Grants, UserinfoResponse};
+use super::{Gate, GrantLifetimes, TokenService, UserinfoResponse};
 use crate::assurance::{AcrCheck, Level, Platform};
 use crate::config::connector_rules::AllowedConnectors;
 use crate::config::federation::{ClientAuthentication, UnavailableDisplay};
@@ -41,7 +41,7 @@ use crate::identity::pivot::Derivation;
 use crate::identity::scopes::ScopeTable;
 use crate::identity::sub::{SubjectKey, SubjectKeys};
 use crate::ids::{ClientId, ConnectorId, Secret, SupportId};
-use crate::login::{Grant, SessionUse};
+use crate::login::{CodeGrant, SessionUse};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
@@ -98,7 +98,7 @@ impl Gate for FakeGate {
 }
 
 struct Hub {
-    grants: Grants,
+    token_service: TokenService,
     clock: Arc<ManualClock>,
     gate: Arc<FakeGate>,
 }
@@ -112,7 +112,7 @@ impl Hub {
             scheme: TokenScheme::Bearer,
             sender: SenderEvidence::default(),
         };
-        let answer = self.grants.userinfo(&bearer).await.map_err(|refusal| refusal.code)?;
+        let answer = self.token_service.userinfo(&bearer).await.map_err(|refusal| refusal.code)?;
         Ok(match answer {
             UserinfoResponse::Jwt(token) => token,
             UserinfoResponse::Json(claims) => String::from_utf8(claims).unwrap(),
@@ -180,7 +180,7 @@ fn federation_with(services: impl IntoIterator<Item = ServiceProvider>) -> Curre
     CurrentFederation::new(Federation::new(
         services,
         ScopeTable::default(),
-        UnavailableDisplay::Greyed,
+        UnavailableDisplay::Disabled,
     ))
 }
 
@@ -195,7 +195,7 @@ impl Hub {
         let gate = Arc::new(FakeGate::default());
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
         let core = Arc::new(HubCore::for_tests(env, federation(true)));
-        let grants = Grants {
+        let token_service = TokenService {
             store: Arc::new(MemoryStore::new(capacities)),
             signer: Arc::clone(&RING) as _,
             gate: Arc::clone(&gate) as _,
@@ -224,11 +224,11 @@ impl Hub {
             },
             core,
         };
-        Self { grants, clock, gate }
+        Self { token_service, clock, gate }
     }
 
     fn core_mut(&mut self) -> &mut HubCore {
-        Arc::get_mut(&mut self.grants.core).unwrap()
+        Arc::get_mut(&mut self.token_service.core).unwrap()
     }
 
     fn now(&self) -> Timestamp {
@@ -237,9 +237,9 @@ impl Hub {
 
     /// The grant of a login for this request: a new session `<code>'s session`, no consent
     /// remembered.
-    fn grant(&self, code: &str, changes: &[(&str, &str)]) -> Grant {
+    fn grant(&self, code: &str, changes: &[(&str, &str)]) -> CodeGrant {
         let request = authorization_request(changes);
-        Grant {
+        CodeGrant {
             code: Secret::new(code.into()),
             scopes: request.scopes.clone(),
             request,
@@ -257,24 +257,28 @@ impl Hub {
 
     /// Issues this code for a request of `sp` with these changes.
     async fn issue(&self, code: &str, changes: &[(&str, &str)]) {
-        self.grants.issue_code(&self.grant(code, changes)).await.unwrap();
+        self.token_service.issue_code(&self.grant(code, changes)).await.unwrap();
     }
 
     /// Redeems correctly; returns the response as JSON.
     async fn redeem(&self, code: &str) -> Result<Value, ErrorCode> {
-        let answer =
-            self.grants.redeem_code(&token_request(code)).await.map_err(|refusal| refusal.code)?;
+        let answer = self
+            .token_service
+            .redeem_code(&token_request(code))
+            .await
+            .map_err(|refusal| refusal.code)?;
         Ok(serde_json::to_value(answer).unwrap())
     }
 
     /// Returns the error of this request.
     async fn refusal(&self, request: &TokenRequest) -> Option<ErrorCode> {
-        self.grants.redeem_code(request).await.err().map(|refusal| refusal.code)
+        self.token_service.redeem_code(request).await.err().map(|refusal| refusal.code)
     }
 
     /// Returns the client that these credentials authenticate.
     async fn authenticated(&self, offered: &Credentials) -> Result<String, ErrorCode> {
-        let client = self.grants.authenticate(offered).await.map_err(|refusal| refusal.code)?;
+        let client =
+            self.token_service.authenticate(offered).await.map_err(|refusal| refusal.code)?;
         Ok(client.registration.client_id.to_string())
     }
 
@@ -287,7 +291,7 @@ impl Hub {
     }
 
     async fn validate(&self, access_token: &str) -> Result<(), ErrorCode> {
-        self.grants.validate_access_token(access_token).await.map(drop)
+        self.token_service.validate_access_token(access_token).await.map(drop)
     }
 }
 

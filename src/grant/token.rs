@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Grants;
+use super::TokenService;
 use super::backchannel_logout::derive_sid;
 use super::encryption::{ResponseKind, signed_response};
 use super::error::GrantError;
@@ -23,7 +23,7 @@ use crate::protocol::userinfo::{BearerLocation, PresentedToken};
 use crate::store::{Family, NewRecord, StoreError, TakeOutcome};
 use crate::telemetry::trace;
 use crate::token::encrypt::JweMark;
-use crate::token::mint::{IdTokenClaims, UserinfoClaims, mint_jwt};
+use crate::token::jwt_signer::{IdTokenClaims, UserinfoClaims, sign_jwt};
 
 /// A userinfo response, by media type.
 #[derive(Clone, PartialEq, Eq)]
@@ -71,12 +71,12 @@ pub struct ValidToken {
     pub client: Arc<ServiceProvider>,
 }
 
-impl Grants {
+impl TokenService {
     /// Exchanges a code for an access token and an ID token.
     ///
     /// # Errors
-    /// Those of [`Grants::authenticate`], `ClientKeysMissing` and `KeyDeviceUnavailable`, before the
-    /// code is touched (the last also afterwards, if the device fails just then); an
+    /// Those of [`TokenService::authenticate`], `ClientKeysMissing` and `KeyDeviceUnavailable`,
+    /// before the code is touched (the last also afterwards, if the device fails just then); an
     /// `invalid_grant` code for every defect of the code, which is consumed; the hub's own
     /// failures.
     pub async fn redeem_code(&self, request: &TokenRequest) -> Result<TokenResponse, GrantError> {
@@ -95,7 +95,7 @@ impl Grants {
     ) -> Result<TokenResponse, ErrorCode> {
         // Checked before the code is taken: a service provider whose keys are briefly unavailable
         // does not lose its code.
-        let envelope = self.response_encryption(client, ResponseKind::IdToken)?;
+        let encryption = self.response_encryption(client, ResponseKind::IdToken)?;
         // Likewise while the device that holds the hub's keys has failed.
         self.check_signing_keys()?;
         // Likewise a client whose proof needs a nonce, which it learns from the answer.
@@ -111,9 +111,9 @@ impl Grants {
         let dpop_jkt = record.dpop_jkt.as_deref();
         record.token.cnf = self.bind_to_sender(client_id, dpop_jkt, sender).await?;
 
-        let id_token = self.mint_id_token(&record, client, now).await?;
+        let id_token = self.sign_id_token(&record, client, now).await?;
         let mark = record.hint_key.as_ref().map(|key| JweMark { key, audience: client_id });
-        let id_token = envelope.encrypt_marked(id_token, mark)?;
+        let id_token = encryption.encrypt_marked(id_token, mark)?;
         let access_token = self.core.env.entropy().token();
         record.token.issued_at = now;
         record.token.redirect_uri = Some(record.redirect_uri.clone());
@@ -212,7 +212,7 @@ impl Grants {
             .map_err(|_| ErrorCode::CodeGateClosed)
     }
 
-    async fn mint_id_token(
+    async fn sign_id_token(
         &self,
         record: &CodeRecord,
         client: &ServiceProvider,
@@ -241,7 +241,7 @@ impl Grants {
             identity: Some(&record.claims).filter(|claims| !claims.is_empty()),
         };
         let alg = client.id_token_signed_response_alg;
-        signed_response("ID token", mint_jwt(self.signer.as_ref(), alg, &claims, now)).await
+        signed_response("ID token", sign_jwt(self.signer.as_ref(), alg, &claims, now)).await
     }
 
     /// Validates an access token. All endpoints that accept access tokens use this function.
@@ -313,7 +313,7 @@ impl Grants {
         valid: &ValidToken,
     ) -> Result<UserinfoResponse, ErrorCode> {
         let (client, now) = (&valid.client, self.core.env.now());
-        let envelope = self.response_encryption(client, ResponseKind::Userinfo)?;
+        let encryption = self.response_encryption(client, ResponseKind::Userinfo)?;
         let Some(alg) = client.userinfo_signed_response_alg else {
             let claims =
                 PlainUserinfo { sub: valid.token.subject.as_str(), identity: &valid.token.claims };
@@ -329,8 +329,8 @@ impl Grants {
             iat: now,
             identity: &valid.token.claims,
         };
-        let signing = mint_jwt(self.signer.as_ref(), alg, &claims, now);
+        let signing = sign_jwt(self.signer.as_ref(), alg, &claims, now);
         let signed = signed_response("userinfo response", signing).await?;
-        envelope.encrypt(signed).map(UserinfoResponse::Jwt)
+        encryption.encrypt(signed).map(UserinfoResponse::Jwt)
     }
 }

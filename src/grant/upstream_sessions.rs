@@ -12,14 +12,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Grants;
+use super::TokenService;
 use super::records::{
     decode_record, encode_record, new_record, subject_sessions_key, upstream_session_key,
 };
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Secret, Subject};
 use crate::login::upstream::UpstreamLogout;
-use crate::login::{Grant, SessionUse};
+use crate::login::{CodeGrant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::Session;
 use crate::store::{NewRecord, RecordKey, RecordKind, ReplaceOutcome, StoreError};
@@ -58,7 +58,7 @@ impl UpstreamSession {
     }
 }
 
-impl Grants {
+impl TokenService {
     /// Adds a session that is about to be stored under this key to the index, if its connector
     /// accepts logout tokens.
     ///
@@ -91,7 +91,7 @@ impl Grants {
     ///
     /// # Errors
     /// `LoginRequired` if it was ended; `StoreUnavailable`.
-    pub(super) async fn end_if_ended_upstream(&self, grant: &Grant) -> Result<(), ErrorCode> {
+    pub(super) async fn end_if_ended_upstream(&self, grant: &CodeGrant) -> Result<(), ErrorCode> {
         let SessionUse::New { cookie, .. } = &grant.session else { return Ok(()) };
         let login = &grant.user.authentication;
         let subject = &login.upstream_subject;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Effect, Failed, Grant, IdentifiedUser, LoginAnswer, LoginContext, LoginRequest, LoginState,
+    CodeGrant, Effect, Failed, IdentifiedUser, LoginAnswer, LoginContext, LoginRequest, LoginState,
     NextAction, SessionUse, Step,
 };
 use crate::env::Timestamp;
@@ -22,8 +22,8 @@ pub enum Completed {
         session: Option<Secret<String>>,
         /// The connector through which the user authenticated.
         connector: ConnectorId,
-        /// What the code stands for. With several nodes it is part of the stored record, so that
-        /// another node can store the grant if this process dies or the store is unavailable.
+        /// What the code stands for. With several hubs it is part of the stored record, so that
+        /// another hub can store the grant if this process dies or the store is unavailable.
         #[serde(default, rename = "kept", skip_serializing_if = "Option::is_none")]
         pending_grant: Option<Box<PendingGrant>>,
     },
@@ -50,8 +50,8 @@ impl PendingGrant {
     }
 
     /// Returns the grant of this code.
-    pub(super) fn into_grant(self, code: &Secret<String>, context: &LoginContext) -> Grant {
-        Grant {
+    pub(super) fn into_grant(self, code: &Secret<String>, context: &LoginContext) -> CodeGrant {
+        CodeGrant {
             code: code.clone(),
             request: context.request.clone(),
             scopes: context.request.scopes.clone(),
@@ -113,8 +113,8 @@ impl Completed {
         }
     }
 
-    /// Applies the outcome of [`Effect::Grant`].
-    pub(super) fn on_grant(
+    /// Applies the outcome of [`Effect::IssueCode`].
+    pub(super) fn on_code_issued(
         mut self,
         context: Box<LoginContext>,
         result: Result<(), ErrorCode>,
@@ -147,7 +147,8 @@ impl Completed {
             // Never stored, or used. The store accepts no code twice, so the same grant can be
             // repeated.
             (Ok(false), Self::Granted { code, pending_grant: Some(pending), .. }) => {
-                let effect = Effect::Grant(Box::new(pending.clone().into_grant(code, &context)));
+                let effect =
+                    Effect::IssueCode(Box::new(pending.clone().into_grant(code, &context)));
                 Step::perform_unsaved(context, LoginState::Completed(self), effect)
             }
             (Ok(false), _) => self.answer_already_done(context),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::completed::PendingGrant;
 use super::{
     ChoiceBanner, Choosing, Completed, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect,
-    IdentifiedUser, LoginAnswer, LoginContext, LoginRequest, LoginState, NextAction, Nodes,
+    HubCount, IdentifiedUser, LoginAnswer, LoginContext, LoginRequest, LoginState, NextAction,
     SessionUse, Step, StepInputs, WrongUser,
 };
 use crate::assurance::AcrCheck;
@@ -189,13 +189,14 @@ impl Consenting {
             granted_at: inputs.now,
         };
         let session = pending.session.new_cookie();
-        let pending_grant = (inputs.nodes == Nodes::Many).then(|| Box::new(pending.clone()));
-        let effect = Effect::Grant(Box::new(pending.into_grant(&code, &context)));
+        let pending_grant =
+            (inputs.hub_count == HubCount::Several).then(|| Box::new(pending.clone()));
+        let effect = Effect::IssueCode(Box::new(pending.into_grant(&code, &context)));
         if pending_grant.is_none() {
             context.discard_request_details();
         }
         let state = Completed::Granted { code, session, connector, pending_grant };
-        // The login is stored as completed before the code exists: of two submissions at two nodes,
+        // The login is stored as completed before the code exists: of two submissions at two hubs,
         // one succeeds.
         Step::save_and_perform(context, LoginState::Completed(state), effect)
     }

@@ -63,7 +63,7 @@ pub struct TimeBreakdown {
     pub measured_until: Option<Timestamp>,
 }
 
-silent!(LoginContext);
+redacted_debug!(LoginContext);
 
 fn empty_hash() -> InteractionHash {
     InteractionHash::new("")

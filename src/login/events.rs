@@ -71,7 +71,7 @@ pub enum Effect {
     BeginLogin(ConnectorId, UpstreamAuthorizationRequest),
     CompleteLogin(Box<LoginAttempt>, CallbackParams, ClientNetwork),
     Identify(Box<Authentication>),
-    Grant(Box<Grant>),
+    IssueCode(Box<CodeGrant>),
     /// Checks whether this code is neither redeemed nor expired.
     CheckCode(Secret<String>),
 }
@@ -82,7 +82,7 @@ impl Effect {
     pub const fn calls_idp(&self) -> bool {
         match self {
             Self::BeginLogin(..) | Self::CompleteLogin(..) => true,
-            Self::Identify(_) | Self::Grant(_) | Self::CheckCode(_) => false,
+            Self::Identify(_) | Self::IssueCode(_) | Self::CheckCode(_) => false,
         }
     }
 }
@@ -93,7 +93,7 @@ pub enum EffectOutcome {
     RedirectPrepared(Result<AuthorizationRedirect, ErrorCode>),
     Authenticated(Result<Box<Authentication>, ErrorCode>),
     Identified(Result<Box<IdentifiedUser>, IdentificationError>),
-    Granted(Result<(), ErrorCode>),
+    CodeIssued(Result<(), ErrorCode>),
     /// `Err`: the store could not be read.
     CodeChecked(Result<bool, ErrorCode>),
 }
@@ -143,7 +143,7 @@ pub enum ClaimsSource {
 
 /// Everything that an authorization code stands for.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Grant {
+pub struct CodeGrant {
     #[serde(with = "crate::ids::stored_secret")]
     pub code: Secret<String>,
     pub request: AuthorizationRequest,
@@ -251,4 +251,4 @@ pub enum NextAction {
     HomePage,
 }
 
-silent!(Callback, IdentifiedUser, Grant, LoginAnswer, WrongUser);
+redacted_debug!(Callback, IdentifiedUser, CodeGrant, LoginAnswer, WrongUser);

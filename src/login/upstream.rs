@@ -161,7 +161,7 @@ pub struct EndSessionRequest {
     pub post_logout_redirect_uri: String,
 }
 
-silent!(
+redacted_debug!(
     UpstreamAuthorizationRequest,
     AuthorizationRedirect,
     LoginAttempt,

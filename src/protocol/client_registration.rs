@@ -156,7 +156,7 @@ impl ClientMetadata {
             {
                 return Err(MetadataError::new(&name, "is not supported", fix));
             }
-            if let Some(member_type) = type_of(&name) {
+            if let Some(member_type) = find_member_type(&name) {
                 check_type(&name, &value, member_type)?;
                 known.insert(name, value);
             }
@@ -274,7 +274,7 @@ impl ClientMetadata {
     }
 }
 
-fn type_of(name: &str) -> Option<MemberType> {
+fn find_member_type(name: &str) -> Option<MemberType> {
     let plain = if name.starts_with("client_name#") { "client_name" } else { name };
     let mut all = FILE_MEMBERS.iter().chain(OTHER_MEMBERS);
     all.find(|(known, _)| *known == plain).map(|(_, member_type)| *member_type)

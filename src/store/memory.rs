@@ -47,15 +47,15 @@ const MAX_RECORDS_PER_SWEEP: usize = 256;
 /// Store in the memory of this process. A restart keeps its records only through a snapshot.
 pub struct MemoryStore {
     /// Held for reading by every operation that changes something.
-    gate: RwLock<Gate>,
+    write_state: RwLock<WriteState>,
     caches: Arc<ByKind<KindCache>>,
     revocations: Revocations,
     janitor: Janitor,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Gate {
-    Open,
+enum WriteState {
+    Accepting,
     Closed,
 }
 
@@ -65,19 +65,26 @@ impl MemoryStore {
     pub fn new(capacities: Capacities) -> Self {
         let caches = Arc::new(kind_caches(capacities));
         let janitor = Janitor::start(Arc::clone(&caches));
-        Self { gate: RwLock::new(Gate::Open), caches, revocations: Revocations::default(), janitor }
+        Self {
+            write_state: RwLock::new(WriteState::Accepting),
+            caches,
+            revocations: Revocations::default(),
+            janitor,
+        }
     }
 
     /// Rejects all further changes as `Unavailable`. Returns when running changes have finished.
     pub fn close(&self) {
-        *self.gate.write().unwrap_or_else(PoisonError::into_inner) = Gate::Closed;
+        *self.write_state.write().unwrap_or_else(PoisonError::into_inner) = WriteState::Closed;
     }
 
-    fn begin_write(&self) -> Result<RwLockReadGuard<'_, Gate>, StoreError> {
-        let gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
-        match *gate {
-            Gate::Open => Ok(gate),
-            Gate::Closed => Err(StoreError::Unavailable("the hub is shutting down".to_owned())),
+    fn begin_write(&self) -> Result<RwLockReadGuard<'_, WriteState>, StoreError> {
+        let state = self.write_state.read().unwrap_or_else(PoisonError::into_inner);
+        match *state {
+            WriteState::Accepting => Ok(state),
+            WriteState::Closed => {
+                Err(StoreError::Unavailable("the hub is shutting down".to_owned()))
+            }
         }
     }
 
@@ -130,7 +137,7 @@ impl Store for MemoryStore {
         draft: NewRecord,
         now: Timestamp,
     ) -> Result<RecordVersion, StoreError> {
-        let _open = self.begin_write()?;
+        let _guard = self.begin_write()?;
         let (cache, name) = (self.caches.get(key.kind), CompactName::from(&key));
         let membership = self
             .revocations
@@ -197,7 +204,7 @@ impl Store for MemoryStore {
             let record = cache.unpack_record(slot)?;
             return Ok(Some(LoadedRecord { record, was_unread: false }));
         }
-        let _open = self.begin_write()?;
+        let _guard = self.begin_write()?;
         let mut extended = None;
         cache.compute(&name, |found| match found {
             Some(old) if old.state == RecordState::Live && !self.is_dead(&old, now) => {
@@ -230,7 +237,7 @@ impl Store for MemoryStore {
         expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<ReplaceOutcome, StoreError> {
-        let _open = self.begin_write()?;
+        let _guard = self.begin_write()?;
         let cache = self.caches.get(key.kind);
         let value = cache.pack(value);
         self.revocations.extend_latest_expiry(expires_at);
@@ -265,7 +272,7 @@ impl Store for MemoryStore {
         tombstone_until: Timestamp,
         now: Timestamp,
     ) -> Result<TakeOutcome, StoreError> {
-        let _open = self.begin_write()?;
+        let _guard = self.begin_write()?;
         let cache = self.caches.get(key.kind);
         let mut present = None;
         // One computation, not a load and a removal: a code must be redeemed at most once
@@ -299,7 +306,7 @@ impl Store for MemoryStore {
     }
 
     async fn remove(&self, key: &RecordKey) -> Result<(), StoreError> {
-        let _open = self.begin_write()?;
+        let _guard = self.begin_write()?;
         self.caches.get(key.kind).compute(&key.into(), |_| Op::Remove);
         Ok(())
     }
@@ -310,7 +317,7 @@ impl Store for MemoryStore {
         version: RecordVersion,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let _open = self.begin_write()?;
+        let _guard = self.begin_write()?;
         let mut is_removed = false;
         self.caches.get(key.kind).compute(&key.into(), |found| match found {
             Some(slot) if slot.state == RecordState::Live && slot.version == version => {
@@ -328,7 +335,7 @@ impl Store for MemoryStore {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let _open = self.begin_write()?;
+        let _guard = self.begin_write()?;
         self.revocations.revoke(family.into(), until, now);
         Ok(())
     }

@@ -171,7 +171,7 @@ impl IdpScript {
     /// RFC 9449 §8 and §9: the answer to a proof without the nonce.
     fn nonce_demand(&self, path: &str) -> Option<FakeResponse> {
         let (_, nonce) = self.dpop_nonces.iter().find(|(demanding, _)| *demanding == path)?;
-        let sent = self.log.last().and_then(|request| Some(proof_of(request)?.1));
+        let sent = self.log.last().and_then(|request| Some(verified_proof(request)?.1));
         let is_sent = sent.is_some_and(|claims| claims["nonce"] == *nonce);
         (!is_sent).then(|| FakeResponse {
             status: if path == "/userinfo" { 401 } else { 400 },
@@ -198,7 +198,7 @@ impl IdpScript {
 }
 
 /// Returns the thumbprint of the key of a request's DPoP proof, and its verified claims.
-pub fn proof_of(request: &ReceivedRequest) -> Option<(String, Value)> {
+pub fn verified_proof(request: &ReceivedRequest) -> Option<(String, Value)> {
     let mut lines = request.headers.lines();
     let proof = lines.find_map(|line| line.strip_prefix("dpop: "))?;
     let verified = DpopProof::parse(proof).unwrap().verify().unwrap();

@@ -1,8 +1,7 @@
-//! Whole logins through a whole hub in this process, without sockets.
+//! Complete logins through a complete hub in the test's process, without sockets.
 //!
-//! A [`hub::TestHub`] has a clock that the test moves, and sandboxes as identity providers. A
-//! [`browser::Browser`] keeps cookies, follows redirects and submits the forms of the pages that it
-//! gets, and nothing else.
+//! A [`hub::TestHub`] has a manual clock, and sandboxes as identity providers. A
+//! [`browser::Browser`] keeps cookies, follows redirects and submits the forms of pages.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -14,9 +13,9 @@
 pub mod admin;
 pub mod audit_log;
 pub mod browser;
-pub mod concurrent_logout;
 pub mod config_files;
 pub mod federation;
 pub mod hub;
+mod logouts;
 pub mod markup;
 pub mod service;

@@ -1,8 +1,8 @@
-//! Real servers (Debian's `redis-server`) on free ports and sockets, in folders of their own, for
-//! as long as a test runs.
+//! Real servers (Debian's `redis-server`) on free ports and sockets, each with its own folder, for
+//! the duration of a test.
 //!
-//! Whatever becomes of the test's process, its servers end with it: a shell waits for the end of
-//! its standard input, which is the end of that process, and then kills them.
+//! The servers end with the test's process, even if it crashes: a shell reads its standard input,
+//! which ends with that process, and then kills the server.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -26,8 +26,8 @@ use tempfile::TempDir;
 
 pub const PASSWORD: &str = "of the tests' servers";
 
-/// Kills the server when its input ends; the server is `exec`ed nowhere, so that the shell can wait
-/// for both.
+/// Shell script that kills the server when its own standard input ends. It does not `exec` the
+/// server, because it must outlive it.
 const KEEPER: &str = r#""$@" & pid=$!; read -r _; kill -9 $pid 2>/dev/null; wait $pid 2>/dev/null"#;
 
 pub struct Server {
@@ -40,13 +40,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// One server with a password, on a port and a socket, that keeps nothing on disk.
+    /// Starts a server with a password, on a port and a socket, without persistence.
     pub fn start(more: &[&str]) -> Self {
         Self::with("redis-server", &[&["--requirepass", PASSWORD], more].concat())
     }
 
     pub fn with(program: &'static str, more: &[&str]) -> Self {
-        // Another program may take the port before the server does: then another one is tried.
+        // Another program may take the port before the server does: then try another port.
         for _ in 0..5 {
             let folder = tempfile::tempdir().unwrap();
             let port = free_port();
@@ -67,7 +67,7 @@ impl Server {
         panic!("{program} does not start, five times in a row");
     }
 
-    /// As configured by a file, which is written first; the server may write it again.
+    /// Starts a server with this configuration file, which the server may rewrite.
     pub fn for_file(
         program: &'static str,
         port: u16,
@@ -88,20 +88,20 @@ impl Server {
         self.folder.path().join("redis.sock")
     }
 
-    /// At once, as a machine dies.
+    /// Kills the server at once, like a failure of its machine.
     pub fn kill(&mut self) {
         drop(self.input.take());
         self.keeper.wait().unwrap();
     }
 
-    /// The same server again, where it was, with nothing in it.
+    /// Starts the server again at the same address, without its records.
     pub fn restart(&mut self) {
         let _gone = std::fs::remove_file(self.socket());
         let (keeper, input) = launch(self.program, &self.arguments).expect("it starts again");
         (self.keeper, self.input) = (keeper, Some(input));
     }
 
-    /// `redis-cli` at it, with its password; its answer, as raw bytes.
+    /// Runs `redis-cli` with the server's password, and returns its output.
     pub fn cli(&self, arguments: &[&str]) -> Vec<u8> {
         cli(self.port, arguments, None)
     }
@@ -110,7 +110,7 @@ impl Server {
         String::from_utf8(self.cli(arguments)).unwrap().trim_end().to_owned()
     }
 
-    /// The bytes of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Vec<u8> {
         let mut bytes = self.cli(&["GET", key]);
         assert_eq!(bytes.pop(), Some(b'\n'));
@@ -153,7 +153,7 @@ pub fn cli(port: u16, arguments: &[&str], input: Option<&[u8]>) -> Vec<u8> {
     child.wait_with_output().unwrap().stdout
 }
 
-/// Waits for the server's word that it is ready; `None` if it ends before.
+/// Starts a server and waits until it is ready. Returns `None` if it fails.
 fn launch(program: &str, arguments: &[String]) -> Option<(Child, ChildStdin)> {
     let is_there = Command::new("sh")
         .args(["-c", &format!("command -v {program}")])
@@ -173,7 +173,7 @@ fn launch(program: &str, arguments: &[String]) -> Option<(Child, ChildStdin)> {
     let input = keeper.stdin.take().unwrap();
     let said = BufReader::new(keeper.stdout.take().unwrap());
     let (ready, is_ready) = mpsc::channel();
-    // What it says later is read as well: it must not wait for a reader.
+    // Reads the later output too, because the server blocks if nothing reads it.
     std::thread::spawn(move || {
         for line in said.lines().map_while(Result::ok) {
             if line.contains("Ready to accept connections") || line.contains("Sentinel ID is") {
@@ -195,8 +195,8 @@ fn launch(program: &str, arguments: &[String]) -> Option<(Child, ChildStdin)> {
     None
 }
 
-/// Returns a free port of loopback that this process has not got before. It is below the range from
-/// which outgoing connections get theirs, so that none takes it before the server does.
+/// Returns a free port of loopback that this process has not received before. It is below the range
+/// of ports for outgoing connections, so that none of these takes it before the server does.
 pub fn free_port() -> u16 {
     static NEXT: LazyLock<AtomicU64> =
         LazyLock::new(|| AtomicU64::new(RandomState::new().hash_one(()) >> 1));
@@ -208,20 +208,21 @@ pub fn free_port() -> u16 {
     }
 }
 
-/// Asks again and again, for whatever settles by itself, as a failover does; half a minute at most.
+/// Calls `ask` until it returns a value, for example until a failover has finished. Fails the test
+/// after half a minute.
 pub fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let began = std::time::Instant::now();
     loop {
         if let Some(answer) = ask() {
             return answer;
         }
-        assert!(began.elapsed() < Duration::from_secs(30), "half a minute, and still not: {what}");
+        assert!(began.elapsed() < Duration::from_secs(30), "after half a minute still not: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// A throwaway authority and a certificate of it for 127.0.0.1 and localhost: `ca.crt`,
-/// `server.crt`, `server.key`.
+/// Writes a test certificate authority (`ca.crt`), and a certificate for 127.0.0.1 and localhost
+/// with its key (`server.crt`, `server.key`).
 pub fn certificates(folder: &Path) {
     let run = |arguments: &[&str]| {
         let made = Command::new("openssl")

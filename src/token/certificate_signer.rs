@@ -8,7 +8,7 @@ use openssl::pkey::PKey;
 use openssl::x509::{X509, X509VerifyResult};
 use serde_json::{Value, json};
 
-use super::mint::SigningError;
+use super::jwt_signer::SigningError;
 use crate::digest;
 use crate::egress::certificates;
 use crate::env::Timestamp;

@@ -74,10 +74,10 @@ pub fn load_keyring<'a>(
     now: Timestamp,
 ) -> Result<Keyring, KeyFileError> {
     let source = source.into();
-    load_ring_of(&source, KeyPurpose::Tokens, now)
+    load_keyring_for(&source, KeyPurpose::Tokens, now)
 }
 
-fn load_ring_of(
+fn load_keyring_for(
     source: &KeyFolder<'_>,
     purpose: KeyPurpose,
     now: Timestamp,
@@ -98,7 +98,7 @@ pub fn load_upstream_keys<'a>(
     now: Timestamp,
 ) -> Result<UpstreamKeys, KeyFileError> {
     let source = source.into();
-    let assertion = load_ring_of(&source, KeyPurpose::Assertion, now)?;
+    let assertion = load_keyring_for(&source, KeyPurpose::Assertion, now)?;
     let path = KeyPurpose::Encryption.folder(source.folder);
     UpstreamKeys::new(read_keys(&path, &source)?, assertion)
         .map_err(|kind| KeyFileError::NoDecryption { path, kind })

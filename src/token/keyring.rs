@@ -62,7 +62,7 @@ impl Keyring {
     /// Creates a ring that may lack a current key, for the commands that repair a key folder.
     #[must_use]
     pub(super) fn new_unchecked(mut keys: Vec<SigningKey>) -> Self {
-        // The kid breaks ties, so that all nodes agree on the current key.
+        // The kid breaks ties, so that all hubs agree on the current key.
         keys.sort_by(|a, b| {
             let place = |key: &SigningKey| ALGORITHMS.iter().position(|alg| *alg == key.alg);
             place(a).cmp(&place(b)).then(b.signs_from.cmp(&a.signs_from)).then(a.kid.cmp(&b.kid))

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::mint::unix_seconds;
+use super::jwt_signer::unix_seconds;
 use crate::env::Timestamp;
 
 /// Value of the header member `typ`, so that no other token is taken for a logout token, nor a

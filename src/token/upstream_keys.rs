@@ -15,8 +15,8 @@ use super::signing_key::{self, KeyError};
 use crate::env::Timestamp;
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
 
-/// Time between a decryption key's creation and its publication: twice the interval at which nodes
-/// read the folder. A key published earlier could come back to a node that does not have it yet.
+/// Time between a decryption key's creation and its publication: twice the interval at which hubs
+/// read the folder. A key published earlier could come back to a hub that does not have it yet.
 pub const PUBLICATION_DELAY: Duration = Duration::from_secs(60);
 /// How long a decryption key is kept after its withdrawal. Key sets are cached for minutes to days;
 /// a month covers identity providers whose operators update the hub's keys by hand.
@@ -50,7 +50,7 @@ impl UpstreamKeys {
     /// Creates a value that may lack keys, for the commands that repair a key folder.
     #[must_use]
     pub(super) fn new_unchecked(mut decryption: Vec<DecryptionKey>, assertion: Keyring) -> Self {
-        // The kid breaks ties, so that all nodes publish the same key.
+        // The kid breaks ties, so that all hubs publish the same key.
         let place = |key: &DecryptionKey| KeyKind::ALL.iter().position(|kind| *kind == key.kind);
         decryption.sort_by(|a, b| {
             place(a).cmp(&place(b)).then(b.created.cmp(&a.created)).then(a.kid.cmp(&b.kid))

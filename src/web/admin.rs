@@ -50,7 +50,7 @@ use crate::actor::{Connectors, Logouts};
 use crate::audit::{Audit, Event, EventKind};
 use crate::config::model::OperatorRole;
 use crate::env::Env;
-use crate::grant::Grants;
+use crate::grant::TokenService;
 use crate::grant::auth_failures::{AuthFailureLimiter, FailureLimits};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry;
@@ -91,7 +91,7 @@ pub struct AdminApi {
     audit: Audit,
     env: Env,
     keys: Option<Arc<dyn KeyReloader>>,
-    grants: Option<Arc<Grants>>,
+    token_service: Option<Arc<TokenService>>,
     logouts: Option<Logouts>,
     operations: Option<Arc<dyn HubOperations>>,
     readiness: Option<Arc<Readiness>>,
@@ -127,7 +127,7 @@ impl AdminApi {
             audit,
             env,
             keys: None,
-            grants: None,
+            token_service: None,
             logouts: None,
             operations: None,
             readiness: None,
@@ -152,8 +152,8 @@ impl AdminApi {
 
     /// Adds the list of refresh tokens.
     #[must_use]
-    pub fn with_grants(mut self, grants: &Arc<Grants>) -> Self {
-        self.grants = Some(Arc::clone(grants));
+    pub fn with_token_service(mut self, token_service: &Arc<TokenService>) -> Self {
+        self.token_service = Some(Arc::clone(token_service));
         self
     }
 
@@ -254,8 +254,8 @@ async fn authenticate(
         AccessDecision::Allow => return next.call(request).await,
         AccessDecision::SignInForm(form) => return Ok(request.into_response(form)),
         AccessDecision::Session(requester) => Ok(requester),
-        AccessDecision::PeerTokenDecides => admin.check_peer_token(request.headers()),
-        AccessDecision::BearerTokenDecides => admin.check_bearer_token(request.headers()),
+        AccessDecision::RequirePeerToken => admin.check_peer_token(request.headers()),
+        AccessDecision::RequireBearerToken => admin.check_bearer_token(request.headers()),
     };
     let rejected = match requester {
         Ok(requester)

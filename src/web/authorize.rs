@@ -11,7 +11,7 @@ use super::login::{self, ResponseOrigin};
 use super::rejection::{AuthorizationRejection, Rejection};
 use super::request_context::RequestContext;
 use super::responses::{add_cookie, interaction_path, see_other};
-use crate::actor::{LoginAdmissionError, UNSEEN_LOGIN_LIFETIME};
+use crate::actor::{LoginAdmissionError, UNREAD_LOGIN_LIFETIME};
 use crate::client_network::{self, ClientNetwork};
 use crate::grant::authorization_request::{ParameterSourceError, SingleUse};
 use crate::ids::ClientId;
@@ -79,7 +79,7 @@ async fn handle_request(
         over,
         client_id: params.get("client_id").map(Into::into),
     })?;
-    let resolved = match hub.grants.resolve_request(params).await {
+    let resolved = match hub.token_service.resolve_request(params).await {
         Ok(resolved) => resolved,
         Err(error) => {
             let reject = |code| unresolved_rejection(context, params, form, code);
@@ -185,9 +185,9 @@ async fn start_login(
     let hub = &context.hub;
     let client_id = authorization.client_id.clone();
     let reject = rejection_to_service(context, &authorization);
-    let subjects = hub.grants.requested_subjects(&authorization).map_err(&reject)?;
+    let subjects = hub.token_service.requested_subjects(&authorization).map_err(&reject)?;
     // Without a usable key for the response, no login starts (docs/design/tokens.md).
-    hub.grants.check_request_keys(&authorization).map_err(&reject)?;
+    hub.token_service.check_request_keys(&authorization).map_err(&reject)?;
     let is_silent = authorization.prompt.none && form == RequestMethod::Get;
     let own_rate =
         hub.core.federation.load().service_provider(&client_id).and_then(|sp| sp.logins_per_minute);
@@ -205,13 +205,13 @@ async fn start_login(
         // The hub shows a page: a service provider that received the error would send the user
         // again.
         ErrorCode::NetworkCrowded => {
-            rate_limited(code, RateLimitError { retry_after: UNSEEN_LOGIN_LIFETIME })
+            rate_limited(code, RateLimitError { retry_after: UNREAD_LOGIN_LIFETIME })
         }
         code => Rejection::NotAdmitted(code, client_id.clone()),
     })?;
     let login = HeldLogin { hash: opened.hash, secret: opened.cookie };
     if let Some(single_use) = single_use
-        && let Err(error) = hub.grants.mark_request_used(&single_use, &login.hash).await
+        && let Err(error) = hub.token_service.mark_request_used(&single_use, &login.hash).await
     {
         return answer_used_request(context, error, reject);
     }

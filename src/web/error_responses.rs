@@ -149,7 +149,7 @@ fn access_token_rejection(context: &RequestContext, error: &GrantError) -> HttpR
 /// Adds the nonce that the client's next DPoP proof needs (RFC 9449 §8 and §9).
 fn add_dpop_nonce(context: &RequestContext, code: ErrorCode, response: &mut HttpResponse) {
     if code == ErrorCode::DpopNonceRequired
-        && let Ok(nonce) = HeaderValue::from_str(&context.hub.grants.dpop_nonce())
+        && let Ok(nonce) = HeaderValue::from_str(&context.hub.token_service.dpop_nonce())
     {
         response.headers_mut().insert(HeaderName::from_static(DPOP_NONCE), nonce);
     }

@@ -172,7 +172,7 @@ mod tests {
     use futures_util::stream;
     use proptest::prelude::*;
 
-    fn body_of(chunks: &[&[u8]]) -> impl Stream<Item = Result<Bytes, PayloadError>> + Unpin {
+    fn body_stream(chunks: &[&[u8]]) -> impl Stream<Item = Result<Bytes, PayloadError>> + Unpin {
         let chunks: Vec<_> = chunks.iter().map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
         stream::iter(chunks)
     }
@@ -180,7 +180,7 @@ mod tests {
     async fn posted(content_type: &str, chunks: &[&[u8]]) -> Result<Params, FormError> {
         let request =
             TestRequest::post().insert_header(("content-type", content_type)).to_http_request();
-        super::parse_body(&request, body_of(chunks)).await
+        super::parse_body(&request, body_stream(chunks)).await
     }
 
     const FORM: &str = "application/x-www-form-urlencoded";
@@ -280,12 +280,12 @@ mod tests {
             assert_eq!(posted(other, &[b"a=1"]).await, Err(FormError::NotForm), "{other}");
         }
         let none = TestRequest::post().to_http_request();
-        assert_eq!(super::parse_body(&none, body_of(&[])).await, Err(FormError::NotForm));
+        assert_eq!(super::parse_body(&none, body_stream(&[])).await, Err(FormError::NotForm));
         let two = TestRequest::post()
             .append_header(("content-type", FORM))
             .append_header(("content-type", "text/plain"));
         assert_eq!(
-            super::parse_body(&two.to_http_request(), body_of(&[])).await,
+            super::parse_body(&two.to_http_request(), body_stream(&[])).await,
             Err(FormError::NotForm)
         );
     }

@@ -11,7 +11,7 @@ use super::pages::{Locale, PageAction, PageTheme};
 use super::token_diagnostics::TokenDiagnostics;
 use crate::actor::{Connectors, Logins, Logouts};
 use crate::config::logo::Logo;
-use crate::grant::{Grants, HubCore};
+use crate::grant::{HubCore, TokenService};
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::registration::PushedRequests;
 use crate::quota::counter_sync::CounterSync;
@@ -24,9 +24,9 @@ pub struct Hub {
     pub logins: Logins,
     pub logouts: Logouts,
     pub connectors: Connectors,
-    pub grants: Arc<Grants>,
+    pub token_service: Arc<TokenService>,
     /// Rate limit counters exchanged between hubs that share a store.
-    pub exchange: Option<Arc<CounterSync>>,
+    pub counter_sync: Option<Arc<CounterSync>>,
     /// Proxies whose forwarded client address is trusted.
     pub proxies: TrustedProxies,
     pub cookies: Cookies,

@@ -39,7 +39,7 @@ pub async fn introspect_token(
     };
     let authorization = authorization_headers(&context.request);
     let introspection = IntrospectionRequest::read(&authorization, &params);
-    match context.hub.grants.introspect(&introspection).await.map_err(Rejection::Client)? {
+    match context.hub.token_service.introspect(&introspection).await.map_err(Rejection::Client)? {
         IntrospectionResponse::Json(answer) => Ok(json_response(answer)),
         IntrospectionResponse::Jwt(answer) => Ok(introspection_jwt_response(answer)),
     }
@@ -63,5 +63,5 @@ async fn read_and_revoke(context: &RequestContext, body: web::Payload) -> Result
     let authorization = authorization_headers(&context.request);
     let request = revocation::parse_request(&authorization, &params)?
         .with_sender(&sender::read_evidence(context)?);
-    context.hub.grants.revoke_token(&request).await
+    context.hub.token_service.revoke_token(&request).await
 }

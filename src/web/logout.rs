@@ -55,7 +55,7 @@ pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
         Ok(None) => query,
         // An expired request has no parameters: the user is asked to confirm.
         Ok(Some(ticket)) => {
-            let saved = context.hub.grants.take_logout_request(ticket).await;
+            let saved = context.hub.token_service.take_logout_request(ticket).await;
             Params::new(saved.map_err(Rejection::LogoutFailed)?.unwrap_or_default())
         }
         Err(RepeatedParamError) => return Err(Rejection::MalformedLogout(ErrorCode::BadRequest)),
@@ -86,7 +86,7 @@ pub async fn post(context: RequestContext, body: web::Payload) -> Result<HttpRes
     match check_request(hub, &params, None) {
         Ok(LogoutRequest::Anonymous) => Ok(see_other(path::END_SESSION)),
         Ok(LogoutRequest::Named { .. }) => {
-            match hub.grants.save_logout_request(&forwarded).await {
+            match hub.token_service.save_logout_request(&forwarded).await {
                 Ok(ticket) => Ok(with_query(&format!("{PENDING_PARAM}={}", ticket.reveal()))),
                 // A full store must not prevent a logout: the parameters go into the URL.
                 Err(ErrorCode::StoreFull) => Ok(with_query(&encode_params(&forwarded))),
@@ -150,7 +150,7 @@ pub async fn return_from_idp(
     let connector = ConnectorId::new(path.into_inner());
     let query = context.query().unwrap_or_default();
     let stored = match query.single("state") {
-        Ok(Some(state)) => hub.grants.take_logout_destination(&connector, state).await,
+        Ok(Some(state)) => hub.token_service.take_logout_destination(&connector, state).await,
         Ok(None) | Err(RepeatedParamError) => Ok(None),
     };
     let locale = context.locale(&[]);
@@ -187,7 +187,7 @@ fn check_request(
     session_hint: Option<LogoutHint>,
 ) -> Result<LogoutRequest, ErrorCode> {
     logout::validate_request(params, hub.core.federation.load().as_ref(), |hint| {
-        match hub.grants.verify_logout_hint(hint) {
+        match hub.token_service.verify_logout_hint(hint) {
             Err(ErrorCode::LogoutHintEncrypted) => {
                 session_hint.ok_or(ErrorCode::LogoutHintEncrypted)
             }
@@ -282,7 +282,7 @@ async fn repeated_logout(
 ) -> Option<HttpResponse> {
     let cookie = cookie.filter(|_| code == ErrorCode::LogoutHintEncrypted)?;
     let location = hub
-        .grants
+        .token_service
         .logout_redirect(
             cookie,
             RepeatableLogout::Parameters(&encode_params(&forwarded_params(params))),
@@ -307,7 +307,7 @@ async fn remember_redirect(
         (LogoutOutcome::EndedLocally { .. } | LogoutOutcome::AlreadyEnded, None) => return,
     };
     if let Err(code) = hub
-        .grants
+        .token_service
         .remember_logout_redirect(
             cookie,
             RepeatableLogout::Parameters(&encode_params(&forwarded_params(params))),

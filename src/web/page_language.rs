@@ -35,7 +35,7 @@ impl PageLanguage {
     pub fn for_request(locale: Locale, request: &HttpRequest) -> Self {
         let (path, query) = (request.path(), request.query_string());
         let return_path = if request.method() != Method::GET {
-            interaction_of(path)
+            parse_interaction_path(path)
         } else if ONE_TIME_PREFIXES.iter().any(|prefix| path.starts_with(prefix)) {
             None
         } else if query.is_empty() {
@@ -80,7 +80,7 @@ impl Deref for PageLanguage {
 }
 
 /// Returns the address of the login that a form belongs to.
-fn interaction_of(path: &str) -> Option<String> {
+fn parse_interaction_path(path: &str) -> Option<String> {
     let (start, rest) = path.split_at_checked(INTERACTION_PREFIX.len())?;
     let hash = rest.split('/').next()?;
     (start == INTERACTION_PREFIX && InteractionHash::is_well_formed(hash))

@@ -91,7 +91,7 @@ pub fn choice_page(
     });
     let is_shown = |candidate: &ProviderCandidate<'_>| {
         candidate.unavailable_label.is_none()
-            || federation.unavailable == crate::config::UnavailableDisplay::Greyed
+            || federation.unavailable == crate::config::UnavailableDisplay::Disabled
     };
     let candidates = entries.iter().map(|entry| candidate(locale, entry));
     let candidates: Vec<ProviderCandidate<'_>> = candidates.filter(is_shown).collect();

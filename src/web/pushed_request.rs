@@ -58,5 +58,5 @@ async fn read_and_push(
             ..ErrorCode::NetworkLimited.into()
         })?;
     }
-    hub.grants.push_request(&pushed.with_sender(sender::read_evidence(context)?)).await
+    hub.token_service.push_request(&pushed.with_sender(sender::read_evidence(context)?)).await
 }

@@ -123,7 +123,7 @@ pub fn add_cookie(response: &mut HttpResponse, cookie: &Cookie<'_>) {
 /// ends in `#`, so that the browser inherits no fragment.
 ///
 /// # Errors
-/// As [`crate::grant::Grants::sign_authorization_response`].
+/// As [`crate::grant::TokenService::sign_authorization_response`].
 pub async fn authorization_response(
     hub: &Hub,
     locale: &PageLanguage,
@@ -133,7 +133,7 @@ pub async fn authorization_response(
 ) -> Result<HttpResponse, ErrorCode> {
     let answer = match answer {
         AuthorizationResponse::Unsigned(unsigned) => {
-            hub.grants.sign_authorization_response(unsigned).await?
+            hub.token_service.sign_authorization_response(unsigned).await?
         }
         answer => answer,
     };

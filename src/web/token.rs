@@ -38,7 +38,7 @@ async fn redeem_code(context: &RequestContext, body: web::Payload) -> Result<Vec
     let token_request =
         token::parse_request(context.content_type(), &authorization_headers(request), &params)?
             .with_sender(sender::read_evidence(context)?);
-    let answer = context.hub.grants.redeem_code(&token_request).await?;
+    let answer = context.hub.token_service.redeem_code(&token_request).await?;
     serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
 }
 
@@ -46,7 +46,7 @@ async fn refresh_token(context: &RequestContext, params: &Params) -> Result<Vec<
     let authorization = authorization_headers(&context.request);
     let request = refresh::parse_request(context.content_type(), &authorization, params)?
         .with_sender(sender::read_evidence(context)?);
-    let answer = context.hub.grants.refresh(&request).await?;
+    let answer = context.hub.token_service.refresh(&request).await?;
     serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
 }
 
@@ -88,7 +88,7 @@ async fn read_userinfo(
     let authorization = authorization_headers(&context.request);
     let presented = userinfo::parse_access_token(&authorization, &query, form.as_ref())?
         .with_sender(sender::read_evidence(context)?);
-    context.hub.grants.userinfo(&presented).await
+    context.hub.token_service.userinfo(&presented).await
 }
 
 /// Returns the form of a POST, if the hub serves clients that may send the token in it (RFC 6750

@@ -29,7 +29,7 @@ pub struct Source {
 impl Source {
     pub fn new(path: &str, text: &str) -> Source {
         let file = syn::parse_file(text).unwrap_or_else(|e| panic!("src/{path}: {e}"));
-        let mut imports = Imports { module: module_of(path), ..Imports::default() };
+        let mut imports = Imports { module: module_path(path), ..Imports::default() };
         imports.visit_file(&file);
         let mut public_types = PublicTypes(Vec::new());
         public_types.visit_file(&file);
@@ -48,7 +48,7 @@ impl Source {
 
     /// Module path of the file: `["actor", "health"]` for `actor/health.rs`.
     pub fn module(&self) -> Vec<String> {
-        module_of(&self.path)
+        module_path(&self.path)
     }
 
     /// The first segment of the module path: the module that the layer table names.
@@ -76,7 +76,7 @@ pub fn sources() -> &'static [Source] {
     })
 }
 
-fn module_of(path: &str) -> Vec<String> {
+fn module_path(path: &str) -> Vec<String> {
     path.trim_end_matches(".rs").split('/').map(str::to_owned).collect()
 }
 

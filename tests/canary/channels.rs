@@ -148,7 +148,9 @@ async fn reports(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
     let admin = ("authorization", format!("Bearer {ADMIN_TOKEN}"));
     net.catch(
         "the administration",
-        hub.administer(TestRequest::get().uri("/admin/connectors").insert_header(admin)).await.body,
+        hub.send_private(TestRequest::get().uri("/admin/connectors").insert_header(admin))
+            .await
+            .body,
     );
     let bad = format!(
         "name = {{ en = \"Bad\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\n[kind.oidc]\nissuer = \"https://idp.example\"\n\
@@ -161,7 +163,7 @@ async fn reports(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
         "client_id = \"n\"\nsecrets = [{{ sha256 = \"{INLINE}\" }}]\nsecret = \"{INLINE}\"\n"
     );
     fs::write(hub.folder().join("service-providers/numbers.toml"), numbers).unwrap();
-    hub.reread().await;
+    hub.reload_files().await;
     let environment: Environment =
         [("SUBJECT_KEY", SUBJECT_KEY), ("CLIENT_SECRET", SECRET), ("ADMIN_TOKEN", ADMIN_TOKEN)]
             .into_iter()
@@ -212,7 +214,7 @@ async fn high(net: &Net, collector: u16, canaries: &mut Canaries) {
     canaries.add("a sealed ID token", sealed["id_token"].as_str().unwrap());
     let access_token = sealed["access_token"].as_str().unwrap();
     canaries.add("an access token of the high platform", access_token);
-    canaries.add("a sealed userinfo answer", &hub.ask_userinfo(access_token).await.body);
+    canaries.add("a sealed userinfo answer", &hub.get_userinfo(access_token).await.body);
     outputs(&hub, net).await;
 }
 

@@ -64,8 +64,8 @@ async function startIdentityProvider(port, base) {
  * lines of passerelle.toml. `service`: the redirect and logout addresses of the service provider; no server has to listen
  * there. `extra`: further lines of the service provider's file.
  */
-export async function startCluster({ nodes = 3, programs = [program], settings = '', service, extra = '' } = {}) {
-  const [port, statistics, providerPort, ...rest] = await freePorts(3 + 2 * nodes);
+export async function startCluster({ hubCount = 3, programs = [program], settings = '', service, extra = '' } = {}) {
+  const [port, statistics, providerPort, ...rest] = await freePorts(3 + 2 * hubCount);
   const base = `http://localhost:${port}`;
   const sp = { id: 'town-hall', secret: random(32), redirectUri: `${base}/sp/callback`, postLogoutUri: `${base}/sp/out`, ...service };
   const config = configure({
@@ -76,7 +76,7 @@ export async function startCluster({ nodes = 3, programs = [program], settings =
     files: { 'store.key': random(48) },
   });
   // Each hub has its own copy of the configuration, because it also writes files of its own.
-  const folders = Array.from({ length: nodes }, (_, index) => `${config.folder}-hub-${index + 1}`);
+  const folders = Array.from({ length: hubCount }, (_, index) => `${config.folder}-hub-${index + 1}`);
   // The listeners of ManagedProcess run before this one: the processes end first.
   process.once('exit', () => [config.folder, ...folders].forEach((folder) => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })));
   const store = await startRedis(config.folder);

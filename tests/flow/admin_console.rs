@@ -220,7 +220,7 @@ async fn the_status_says_what_is_degraded_and_how_to_fix_it() {
     ];
     assert_eq!(states, names.map(|name| (name, CheckState::Ok)));
     std::fs::write(hub.folder().join("connectors/amandier.toml"), "name = 1").unwrap();
-    hub.reread().await;
+    hub.reload_files().await;
     let status: HubStatus = hub.get_json("/admin/status").await;
     let config = status.checks.iter().find(|check| check.name == "config").unwrap();
     assert_eq!((config.state, status.ready), (CheckState::Degraded, true));
@@ -246,7 +246,7 @@ async fn a_notice_is_shown_between_its_dates_in_the_users_language() {
         moment(120)
     );
     std::fs::write(hub.folder().join("notices.toml"), notice).unwrap();
-    hub.reread().await;
+    hub.reload_files().await;
     let choice =
         || async { hub.browser().authorize(&Authorize::by("bakery")).await.answer.body.clone() };
     assert!(!choice().await.contains("tonight"), "not yet");
@@ -274,7 +274,7 @@ async fn a_notice_is_shown_between_its_dates_in_the_users_language() {
     let consent = page.sign_in_as("angela").await;
     assert!(consent.is_consent() && consent.answer.body.contains("tonight"));
     std::fs::write(hub.folder().join("notices.toml"), "[[notice]]\ntext = {}\n").unwrap();
-    hub.reread().await;
+    hub.reload_files().await;
     assert!(
         choice().await.contains("tonight"),
         "with an invalid file the last valid one stays in use"

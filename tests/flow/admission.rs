@@ -67,7 +67,7 @@ async fn a_full_code_store_is_an_error_for_the_service_provider() {
 }
 
 #[actix_web::test]
-async fn a_disabled_connector_is_greyed_and_a_forged_choice_of_it_is_refused() {
+async fn a_disabled_connector_can_not_be_chosen_and_a_forged_choice_of_it_is_refused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let page = browser.authorize(&Authorize::by("bakery")).await;

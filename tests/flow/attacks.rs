@@ -11,13 +11,17 @@ use super::markup::Form;
 use super::service::Authorize;
 
 /// The callback address to which the sandbox sends this person, not yet opened.
-pub async fn callback_of<'h>(browser: &'h Browser<'h>, connector: &str, person: &str) -> String {
+pub async fn callback_url_for<'h>(
+    browser: &'h Browser<'h>,
+    connector: &str,
+    person: &str,
+) -> String {
     let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose(connector).await;
     answered_by(browser, &sandbox, person).await
 }
 
 async fn answered_by(browser: &Browser<'_>, sandbox: &Page<'_>, person: &str) -> String {
-    let answer = browser.post(&sandbox.signing_in_as(person), Some("same-origin")).await;
+    let answer = browser.post(&sandbox.sandbox_form(person), Some("same-origin")).await;
     assert_eq!(answer.status, 303);
     answer.header("location").to_owned()
 }
@@ -27,7 +31,7 @@ fn parameter(url: &str, name: &str) -> String {
     url::form_urlencoded::parse(query).find(|(known, _)| known == name).unwrap().1.into_owned()
 }
 
-fn hash_of(url: &str) -> &str {
+fn interaction_hash(url: &str) -> &str {
     &url["/api/v2/interaction/".len()..][..43]
 }
 
@@ -35,9 +39,9 @@ fn hash_of(url: &str) -> &str {
 async fn login_csrf_does_not_sign_the_victim_in_as_the_attacker() {
     let hub = TestHub::start().await;
     let (attacker, victim) = (hub.browser(), hub.browser());
-    let callback = callback_of(&attacker, "amandier", "jean").await;
+    let callback = callback_url_for(&attacker, "amandier", "jean").await;
     let page = victim.open(&callback).await.assert_error(403, "Y420002");
-    assert!(page.leads_nowhere());
+    assert!(page.has_no_links());
     assert!(victim.session().is_none() && victim.logins().is_empty());
     // The same with a login of the victim's own open.
     let own = victim.authorize(&Authorize::by("bakery")).await;
@@ -75,7 +79,7 @@ async fn a_callback_that_names_another_issuer_is_refused() {
     let hub = TestHub::start().await;
     for without in [false, true] {
         let browser = hub.browser();
-        let real = callback_of(&browser, "amandier", "angela").await;
+        let real = callback_url_for(&browser, "amandier", "angela").await;
         let iss = real.rfind("&iss=").unwrap();
         let (forged, code) = match without {
             true => (real[..iss].to_owned(), "Y020023"),
@@ -95,8 +99,8 @@ async fn a_callback_that_names_another_issuer_is_refused() {
 async fn an_injected_code_of_the_attackers_is_refused() {
     let hub = TestHub::start().await;
     let (attacker, victim) = (hub.browser(), hub.browser());
-    let stolen = parameter(&callback_of(&attacker, "amandier", "jean").await, "code");
-    let mine = callback_of(&victim, "amandier", "angela").await;
+    let stolen = parameter(&callback_url_for(&attacker, "amandier", "jean").await, "code");
+    let mine = callback_url_for(&victim, "amandier", "angela").await;
     let injected = mine.replace(&parameter(&mine, "code"), &stolen);
     assert!(victim.open(&injected).await.assert_error(200, "Y020030").is_choice());
     assert!(victim.session().is_none());
@@ -106,7 +110,7 @@ async fn an_injected_code_of_the_attackers_is_refused() {
 async fn a_replayed_callback_completes_no_second_login() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let callback = callback_of(&browser, "amandier", "angela").await;
+    let callback = callback_url_for(&browser, "amandier", "angela").await;
     let received = browser.open(&callback).await.consent().await.received();
     let thief = hub.browser();
     thief.open(&callback).await.assert_error(403, "Y420002");
@@ -123,7 +127,7 @@ async fn another_browsers_login_can_not_be_stepped_in() {
     let (owner, other) = (hub.browser(), hub.browser());
     let mine = owner.authorize(&Authorize::by("bakery")).await;
     let theirs = other.authorize(&Authorize::by("bakery")).await;
-    let (mine_hash, their_hash) = (hash_of(&mine.url), hash_of(&theirs.url));
+    let (mine_hash, their_hash) = (interaction_hash(&mine.url), interaction_hash(&theirs.url));
     other.open(&mine.url).await.assert_error(403, "Y420002");
     other.open(&format!("{}/consent", mine.url)).await.assert_error(403, "Y420002");
     let is_of_login = |form: &Form| form.action.contains(their_hash);
@@ -177,7 +181,7 @@ async fn no_endpoint_is_an_open_redirect() {
         let code = if uri.is_empty() { "Y030201" } else { "Y030203" };
         assert_eq!(page.references()[1], code, "{uri}");
         assert_eq!(page.answer.header("location"), "", "{uri}");
-        assert!(page.leads_nowhere(), "{uri}: {:?}", page.links());
+        assert!(page.has_no_links(), "{uri}: {:?}", page.links());
         assert!(
             !page.answer.body.contains("evil.example")
                 && !page.answer.body.contains("bakery.example"),
@@ -193,9 +197,9 @@ async fn a_code_used_twice_revokes_its_tokens() {
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let tokens = hub.tokens("bakery", &received).await;
-    assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 200);
+    assert_eq!(hub.get_userinfo(&tokens.access_token).await.status, 200);
     assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
-    assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 401);
+    assert_eq!(hub.get_userinfo(&tokens.access_token).await.status, 401);
 }
 
 #[actix_web::test]
@@ -218,7 +222,7 @@ async fn the_state_says_nothing_about_the_interaction() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let choice = browser.authorize(&Authorize::by("bakery")).await;
-    let hash = hash_of(&choice.url).to_owned();
+    let hash = interaction_hash(&choice.url).to_owned();
     let sandbox = choice.choose("amandier").await;
     let state = parameter(&sandbox.url, "state");
     assert_eq!(state.len(), 43, "256 bits");
@@ -236,11 +240,11 @@ async fn a_browser_without_the_cookie_gets_a_page_that_names_no_service() {
     let browser = hub.browser();
     let choice = browser.authorize(&Authorize::by("bakery").with("ui_locales", "fr")).await;
     let address = choice.url.clone();
-    let callback = callback_of(&browser, "amandier", "jean").await;
+    let callback = callback_url_for(&browser, "amandier", "jean").await;
     for opened in [address, callback.clone(), callback.replace("state=", "state=x")] {
         let stranger = hub.browser();
         let page = stranger.open(&opened).await.assert_error(403, "Y420002");
-        assert!(page.leads_nowhere(), "{opened}");
+        assert!(page.has_no_links(), "{opened}");
         assert!(
             page.answer.body.contains("lang=\"en\""),
             "the wish of the service for a language shows nowhere"
@@ -290,7 +294,7 @@ async fn an_unusable_answer_says_whose_fault_it_is_and_leads_back_to_the_live_lo
     // Without a login under way the page is as true, and leads nowhere.
     let stranger = hub.browser();
     let page = stranger.open("/api/v2/callback/amandier?code=c").await.assert_error(400, "Y020330");
-    assert!(page.leads_nowhere());
+    assert!(page.has_no_links());
     assert!(page.answer.body.contains("no sign-in is under way"));
 }
 

@@ -153,7 +153,7 @@ async fn blocks_and_files_are_recorded() {
     let bearer = ("authorization", format!("Bearer {ADMIN_TOKEN}"));
     let block = json!({ "connector": "amandier", "reason": "a word of the operator" }).to_string();
     let set = hub
-        .administer(
+        .send_private(
             TestRequest::post()
                 .uri("/admin/blocks")
                 .insert_header(bearer.clone())
@@ -164,13 +164,15 @@ async fn blocks_and_files_are_recorded() {
         .as_str()
         .unwrap()
         .to_owned();
-    hub.administer(TestRequest::delete().uri(&format!("/admin/blocks/{id}")).insert_header(bearer))
-        .await;
+    hub.send_private(
+        TestRequest::delete().uri(&format!("/admin/blocks/{id}")).insert_header(bearer),
+    )
+    .await;
     let file = hub.folder().join("data-providers/archive.toml");
     fs::write(&file, fs::read_to_string(&file).unwrap().replace("\"A\"", "\"B\"")).unwrap();
-    hub.reread().await;
+    hub.reload_files().await;
     fs::write(hub.folder().join("connectors/amandier.toml"), "nonsense").unwrap();
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(
         hub.audit_event_names(),
         ["block_set", "block_lifted", "config_applied", "config_changed", "config_rejected"]

@@ -126,7 +126,7 @@ async fn an_essential_acr_is_never_answered_with_another_value() {
     let walk = async |request: &Authorize, level: &str| {
         let browser = hub.browser();
         let sandbox = browser.authorize(request).await.choose("amandier").await;
-        let form = sandbox.signing_in_as("angela").with("level", level);
+        let form = sandbox.sandbox_form("angela").with("level", level);
         let page = browser.submit(&form).await;
         if !page.is_consent() {
             return Err(page.code());

@@ -122,10 +122,10 @@ fn address(service: &str, name: &str, value: &str) -> String {
 
 /// The claims of a request object with the parameters of the usual request.
 fn object_claims(hub: &TestHub, service: &str) -> Value {
-    claims_of(hub, service, &Authorize::by(service))
+    request_object_claims(hub, service, &Authorize::by(service))
 }
 
-fn claims_of(hub: &TestHub, service: &str, request: &Authorize) -> Value {
+fn request_object_claims(hub: &TestHub, service: &str, request: &Authorize) -> Value {
     let now = hub.now().seconds();
     let mut claims = json!({
         "iss": service, "aud": ISSUER, "iat": now, "nbf": now, "exp": now + 300,
@@ -155,7 +155,7 @@ fn assert_page(page: &Page<'_>, code: &str) {
     assert_eq!(page.references()[..2], ["Y000400", code], "{}", page.url);
 }
 
-fn error_of(answer: &Answer) -> (u16, String) {
+fn status_and_error(answer: &Answer) -> (u16, String) {
     let body: Value = serde_json::from_str(&answer.body).unwrap();
     (answer.status, body["error"].as_str().unwrap().to_owned())
 }

@@ -94,7 +94,7 @@ async fn a_logout_informs_each_service_provider_of_the_session_by_its_own_sid_an
         let received = receiver.sent_to(service);
         let [(header, token)] = &received[..] else { panic!("{} tokens", received.len()) };
         assert_eq!((&header["typ"], &header["alg"]), (&json!("logout+jwt"), &json!("ES256")));
-        let claims = hub.opened(token).await;
+        let claims = hub.verified_claims(token).await;
         for name in ["iss", "sub", "aud", "sid"] {
             assert_eq!(claims[name], id_token[name], "{name}");
         }
@@ -145,7 +145,7 @@ async fn a_logout_request_forged_by_another_site_informs_no_service_provider() {
     let browser = hub.browser();
     sign_in(&browser, "bakery").await;
     let page = browser.open("/api/v2/session/end").await;
-    assert!(page.is_question(), "{}", page.answer.body);
+    assert!(page.is_logout_confirmation(), "{}", page.answer.body);
     hub.deliver_logout_tokens().await;
     assert_eq!(receiver.count(), 0);
 }
@@ -189,7 +189,7 @@ async fn a_failing_receiver_gets_the_token_later_with_a_new_jti() {
     let received = receiver.sent_to("bakery");
     let mut jtis = Vec::new();
     for (_, token) in &received {
-        jtis.push(hub.opened(token).await["jti"].clone());
+        jtis.push(hub.verified_claims(token).await["jti"].clone());
     }
     assert_ne!(jtis[0], jtis[1]);
     hub.advance(HOUR);
@@ -241,7 +241,7 @@ async fn the_audit_log_and_the_logins_timeline_have_the_result() {
         let path = format!("/admin/logins/{support_id}");
         let bearer = ("authorization", format!("Bearer {ADMIN_TOKEN}"));
         let request = TestRequest::get().uri(&path).insert_header(bearer);
-        let timeline = hub.administer(request).await.body;
+        let timeline = hub.send_private(request).await.body;
         assert!(timeline.contains(event), "{timeline}");
     }
 }

@@ -1,5 +1,4 @@
-//! Kill switches, by file and by command: what they do to logins that are under way, and who may
-//! set them.
+//! Blocks, by file and by command: their effect on running logins, and who may set them.
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +23,8 @@ fn blocked_file(folder: &Path, tables: &str) {
 }
 
 #[actix_web::test]
-async fn a_blocked_provider_is_greyed_with_the_operators_message_and_a_forged_choice_is_refused() {
+async fn a_blocked_provider_is_disabled_with_the_operators_message_and_a_forged_choice_is_refused()
+{
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let open = browser.authorize(&Authorize::by("bakery")).await;
@@ -104,10 +104,14 @@ async fn a_code_of_a_blocked_provider_is_used_up_and_its_session_not_reused() {
     );
     let silent = Authorize::by("bakery").with("prompt", "none");
     assert_eq!(browser.authorize(&silent).await.received().error_at("bakery"), "login_required");
-    // What was handed out lives out its minute, as with any gate that closes.
+    // Tokens that were issued before the block stay valid until they expire.
     assert_eq!(hub.userinfo(&tokens.access_token).await["family_name"], "DUBOIS");
     hub.unblock(&id).await;
-    assert_eq!(hub.redeem("library", second.code()).await.status, 400, "a code comes back to life");
+    assert_eq!(
+        hub.redeem("library", second.code()).await.status,
+        400,
+        "the end of the block must not make the code valid again"
+    );
     assert!(
         browser.authorize(&Authorize::by("bakery").with("prompt", "consent")).await.is_consent()
     );
@@ -148,7 +152,7 @@ async fn a_block_in_a_file_begins_and_ends_at_its_times() {
     let page = browser.authorize(&Authorize::by("bakery")).await;
     assert!(
         page.offered() == ["belvedere"] && page.answer.body.contains(">Travaux</span>"),
-        "a word in French only is a word"
+        "the message is shown although it is in French only"
     );
     assert!(hub.metrics.render().contains("passerelle_connector_blocks{connector=\"amandier\"} 1"));
     let list = hub.admin_json("/admin/connectors").await;
@@ -176,7 +180,10 @@ async fn a_script_in_the_operators_message_is_never_run() {
         assert!(
             !page.answer.body.contains("<script>alert") && !page.answer.body.contains("' onload=")
         );
-        assert!(!page.answer.body.contains("reason"), "what is for operators is on a page");
+        assert!(
+            !page.answer.body.contains("reason"),
+            "the page shows the reason, which is for operators only"
+        );
     }
 }
 
@@ -185,7 +192,7 @@ async fn guessing_the_administrators_token_is_slowed_down_and_locks_no_one_out()
     let hub = TestHub::start().await;
     let guess = async |header: Option<&str>| {
         let request = TestRequest::post().uri("/admin/blocks").set_payload(amandier().to_string());
-        hub.administer(match header {
+        hub.send_private(match header {
             Some(header) => request.insert_header(("authorization", header)),
             None => request,
         })
@@ -230,7 +237,7 @@ async fn without_a_token_there_is_no_administration() {
     for uri in ["/admin", "/admin/blocks", "/admin/nothing"] {
         for header in ["Bearer ", "Bearer x", &format!("Bearer {ADMIN_TOKEN}")] {
             let answer = hub
-                .administer(TestRequest::get().uri(uri).insert_header(("authorization", header)))
+                .send_private(TestRequest::get().uri(uri).insert_header(("authorization", header)))
                 .await;
             assert_eq!(
                 (answer.status, answer.json()["code"].as_str()),
@@ -334,7 +341,7 @@ async fn an_invalid_block_changes_nothing_and_each_reason_has_its_error() {
     let wrong = hub.send_as_admin(TestRequest::put().uri("/admin/blocks")).await;
     assert_eq!((wrong.status, wrong.header("allow")), (405, "GET, POST"));
     assert_eq!(hub.admin_json("/admin/blocks").await, json!({ "blocks": [] }));
-    assert!(!hub.state().exists(), "something was written");
+    assert!(!hub.state_folder().exists(), "something was written");
 }
 
 #[actix_web::test]
@@ -344,12 +351,12 @@ async fn a_restart_lifts_no_block() {
     let lifted = hub.block(json!({ "connector": "belvedere", "reason": "tried" })).await;
     hub.unblock(&lifted).await;
     let listed = hub.admin_json("/admin/connectors").await;
-    let hub = hub.restarted().await;
+    let hub = hub.restart().await;
     assert_eq!(hub.admin_json("/admin/connectors").await, listed);
     assert_eq!(hub.browser().authorize(&Authorize::by("bakery")).await.offered(), ["belvedere"]);
-    // Nor does it forget what was blocked while the file is away.
-    fs::remove_file(hub.state().parent().unwrap().join("connectors/amandier.toml")).unwrap();
-    let hub = hub.restarted().await;
+    // A block stays while the file of its connector is missing.
+    fs::remove_file(hub.state_folder().parent().unwrap().join("connectors/amandier.toml")).unwrap();
+    let hub = hub.restart().await;
     let without = hub.admin_json("/admin/connectors").await;
     assert_eq!(without["orphaned_blocks"], listed["connectors"][0]["blocks"]);
     assert_eq!(hub.admin_json("/admin/blocks").await["blocks"], without["orphaned_blocks"]);
@@ -358,8 +365,8 @@ async fn a_restart_lifts_no_block() {
 #[actix_web::test]
 async fn where_nothing_can_be_written_the_block_is_in_force_and_says_that_it_will_be_forgotten() {
     let hub = TestHub::start().await;
-    // No one can make a folder where a file is.
-    federation::put(hub.state().parent().unwrap(), "state", b"in the way");
+    // A file has the name of the folder, so the folder can't be created.
+    federation::put(hub.state_folder().parent().unwrap(), "state", b"in the way");
     let answer = hub.post_block(&amandier()).await;
     assert_eq!((answer.status, answer.json()["persisted"].as_bool()), (201, Some(false)));
     let warning = answer.json()["warning"].as_str().unwrap().to_owned();

@@ -32,7 +32,7 @@ impl TestClient {
     }
 
     pub fn request(&self, scope: &str) -> Authorize {
-        Authorize::least(self.id(), scope).with("redirect_uri", REDIRECT_URI)
+        Authorize::minimal(self.id(), scope).with("redirect_uri", REDIRECT_URI)
     }
 
     /// The page that a login of this client starts with.
@@ -136,7 +136,7 @@ async fn a_client_registers_itself_and_signs_a_user_in() {
     let tokens = client.redeem(&hub, &code(&hub, &client).await).await;
     assert_eq!(tokens.status, 200, "{}", tokens.body);
     let tokens = tokens.json();
-    let claims = hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await;
+    let claims = hub.get_userinfo(tokens["access_token"].as_str().unwrap()).await;
     assert_eq!(claims.json()["family_name"], "DUBOIS", "{}", claims.body);
 }
 
@@ -204,7 +204,7 @@ async fn a_client_reads_updates_and_deletes_its_registration() {
     }
     let gone = client.configure(&hub, TestRequest::delete()).await;
     assert_eq!((gone.status, gone.body.as_str()), (204, ""));
-    assert_eq!(hub.ask_userinfo(&access_token).await.status, 401);
+    assert_eq!(hub.get_userinfo(&access_token).await.status, 401);
     let again = client.configure(&hub, TestRequest::get()).await;
     assert_eq!(error(&again), (401, "invalid_token".into()));
     let page = client.first_page(&hub).await;

@@ -108,7 +108,7 @@ struct Redeem {
 }
 
 impl Redeem {
-    fn of(service: &str) -> Self {
+    fn by(service: &str) -> Self {
         let pairs = [
             ("grant_type", "authorization_code"),
             ("redirect_uri", &redirect_uri(service)),
@@ -226,13 +226,13 @@ fn seen(answer: &Answer) -> (u16, String, Vec<(String, String)>) {
 async fn each_service_provider_redeems_by_its_registered_method() {
     let hub = hub().await;
     for (service, proof) in [
-        ("bakery", Redeem::of("bakery").post("bakery", SECRET)),
-        ("chemist", Redeem::of("chemist").basic("chemist", SECRET)),
-        ("chemist", Redeem::of("chemist").basic("chemist", SECRET).and("client_id", "chemist")),
-        ("notary", Redeem::of("notary").assertion(&signed(&NOTARY, &header(), &claims(&hub, "a")))),
+        ("bakery", Redeem::by("bakery").post("bakery", SECRET)),
+        ("chemist", Redeem::by("chemist").basic("chemist", SECRET)),
+        ("chemist", Redeem::by("chemist").basic("chemist", SECRET).and("client_id", "chemist")),
+        ("notary", Redeem::by("notary").assertion(&signed(&NOTARY, &header(), &claims(&hub, "a")))),
         (
             "notary",
-            Redeem::of("notary")
+            Redeem::by("notary")
                 .assertion(&signed(&NOTARY, &header(), &claims(&hub, "b")))
                 .and("client_id", "notary"),
         ),
@@ -247,26 +247,32 @@ async fn each_service_provider_redeems_by_its_registered_method() {
 async fn a_request_with_ambiguous_client_authentication_is_malformed() {
     let hub = hub().await;
     let jwt = signed(&NOTARY, &header(), &claims(&hub, "a"));
-    let of = Redeem::of;
+    let redeem = Redeem::by;
     for (request, named) in [
-        (of("bakery"), "client_id"),
-        (of("bakery").and("client_id", "bakery"), "client_secret"),
-        (of("bakery").post("bakery", SECRET).and("client_id", "bakery"), "client_id"),
-        (of("bakery").post("bakery", SECRET).and("client_secret", SECRET), "client_secret"),
-        (of("notary").and("client_assertion", &jwt), "client_assertion_type"),
-        (of("notary").and("client_assertion_type", JWT_BEARER), "client_assertion"),
-        (of("notary").assertion(&jwt).and("client_assertion", &jwt), "client_assertion"),
+        (redeem("bakery"), "client_id"),
+        (redeem("bakery").and("client_id", "bakery"), "client_secret"),
+        (redeem("bakery").post("bakery", SECRET).and("client_id", "bakery"), "client_id"),
+        (redeem("bakery").post("bakery", SECRET).and("client_secret", SECRET), "client_secret"),
+        (redeem("notary").and("client_assertion", &jwt), "client_assertion_type"),
+        (redeem("notary").and("client_assertion_type", JWT_BEARER), "client_assertion"),
+        (redeem("notary").assertion(&jwt).and("client_assertion", &jwt), "client_assertion"),
         (
-            of("notary").assertion(&jwt).and("client_assertion_type", JWT_BEARER),
+            redeem("notary").assertion(&jwt).and("client_assertion_type", JWT_BEARER),
             "client_assertion_type",
         ),
-        (of("bakery").post("bakery", SECRET).basic("bakery", SECRET), "more than one method"),
-        (of("chemist").post("chemist", SECRET).basic("chemist", SECRET), "more than one method"),
-        (of("notary").assertion(&jwt).and("client_secret", SECRET), "more than one method"),
-        (of("chemist").assertion(&jwt).basic("chemist", SECRET), "more than one method"),
-        (of("chemist").basic("chemist", SECRET).basic("chemist", SECRET), "more than one method"),
-        (of("chemist").basic("chemist", SECRET).and("client_id", "bakery"), "client_id"),
-        (of("notary").assertion(&jwt).and("client_id", "bakery"), "client_id"),
+        (redeem("bakery").post("bakery", SECRET).basic("bakery", SECRET), "more than one method"),
+        (
+            redeem("chemist").post("chemist", SECRET).basic("chemist", SECRET),
+            "more than one method",
+        ),
+        (redeem("notary").assertion(&jwt).and("client_secret", SECRET), "more than one method"),
+        (redeem("chemist").assertion(&jwt).basic("chemist", SECRET), "more than one method"),
+        (
+            redeem("chemist").basic("chemist", SECRET).basic("chemist", SECRET),
+            "more than one method",
+        ),
+        (redeem("chemist").basic("chemist", SECRET).and("client_id", "bakery"), "client_id"),
+        (redeem("notary").assertion(&jwt).and("client_id", "bakery"), "client_id"),
     ] {
         let answer = request.at(&hub).await;
         assert_refused(&answer, 400, "invalid_request", named);
@@ -279,37 +285,40 @@ async fn a_request_with_ambiguous_client_authentication_is_malformed() {
 #[actix_web::test]
 async fn ids_and_methods_can_not_be_guessed_by_the_answer() {
     let hub = production_hub().await;
-    let of = Redeem::of;
+    let redeem = Redeem::by;
     let foreign = |claims: Value| signed(&STRANGER, &header(), &claims);
     let of_stranger =
         changed(changed(claims(&hub, "a"), "iss", "unknown".into()), "sub", "unknown".into());
     let of_bakery =
         changed(changed(claims(&hub, "a"), "iss", "bakery".into()), "sub", "bakery".into());
     let in_the_body = [
-        ("wrong secret", of("bakery").post("bakery", "a wrong secret of more than 32 characters")),
-        ("unknown client", of("bakery").post("unknown", SECRET)),
-        ("registered for the header", of("chemist").post("chemist", SECRET)),
-        ("registered for assertions", of("notary").post("notary", SECRET)),
-        ("signed by another", of("notary").assertion(&foreign(claims(&hub, "a")))),
-        ("assertion of an unknown client", of("notary").assertion(&foreign(of_stranger))),
-        ("assertion of one with a secret", of("bakery").assertion(&foreign(of_bakery))),
-        ("no assertion at all", of("notary").assertion("x.y.z")),
+        (
+            "wrong secret",
+            redeem("bakery").post("bakery", "a wrong secret of more than 32 characters"),
+        ),
+        ("unknown client", redeem("bakery").post("unknown", SECRET)),
+        ("registered for the header", redeem("chemist").post("chemist", SECRET)),
+        ("registered for assertions", redeem("notary").post("notary", SECRET)),
+        ("signed by another", redeem("notary").assertion(&foreign(claims(&hub, "a")))),
+        ("assertion of an unknown client", redeem("notary").assertion(&foreign(of_stranger))),
+        ("assertion of one with a secret", redeem("bakery").assertion(&foreign(of_bakery))),
+        ("no assertion at all", redeem("notary").assertion("x.y.z")),
         (
             "another kind of assertion",
-            of("notary").assertion("x").with("client_assertion_type", "urn:other"),
+            redeem("notary").assertion("x").with("client_assertion_type", "urn:other"),
         ),
     ];
     let in_the_header = [
         (
             "wrong secret",
-            of("chemist").basic("chemist", "a wrong secret of more than 32 characters"),
+            redeem("chemist").basic("chemist", "a wrong secret of more than 32 characters"),
         ),
-        ("unknown client", of("chemist").basic("unknown", SECRET)),
-        ("registered for the body", of("bakery").basic("bakery", SECRET)),
-        ("registered for assertions", of("notary").basic("notary", SECRET)),
-        ("not Basic", of("chemist").header("Bearer x")),
-        ("not base64", of("chemist").header("Basic !")),
-        ("no colon", of("chemist").header(&format!("Basic {}", STANDARD.encode("chemist")))),
+        ("unknown client", redeem("chemist").basic("unknown", SECRET)),
+        ("registered for the body", redeem("bakery").basic("bakery", SECRET)),
+        ("registered for assertions", redeem("notary").basic("notary", SECRET)),
+        ("not Basic", redeem("chemist").header("Bearer x")),
+        ("not base64", redeem("chemist").header("Basic !")),
+        ("no colon", redeem("chemist").header(&format!("Basic {}", STANDARD.encode("chemist")))),
     ];
     for (requests, challenge) in
         [(in_the_body.as_slice(), ""), (&in_the_header, "Basic realm=\"token\"")]
@@ -329,7 +338,7 @@ async fn ids_and_methods_can_not_be_guessed_by_the_answer() {
 async fn a_failed_client_authentication_does_not_use_the_code() {
     let hub = hub().await;
     let code = code(&hub, "chemist").await;
-    let request = Redeem::of("chemist").with("code", &code);
+    let request = Redeem::by("chemist").with("code", &code);
     for guess in [
         request.clone().basic("chemist", "wrong"),
         request.clone().post("chemist", SECRET),
@@ -348,7 +357,7 @@ async fn a_client_secret_is_replaced_while_both_are_valid() {
     let half_an_hour = HOUR / 2;
     for (old, new) in [(400, 401), (400, 401), (400, 400), (401, 400)] {
         for (secret, status) in [(OLD, old), (NEW, new)] {
-            let answer = Redeem::of("bank").post("bank", secret).at(&hub).await;
+            let answer = Redeem::by("bank").post("bank", secret).at(&hub).await;
             assert_eq!(answer.status, status, "{secret}: {}", answer.body);
         }
         hub.advance(if (old, new) == (400, 400) {
@@ -358,8 +367,8 @@ async fn a_client_secret_is_replaced_while_both_are_valid() {
         });
     }
     let wrong =
-        Redeem::of("bank").post("bank", "neither the one nor the other secret").at(&hub).await;
-    let expired = Redeem::of("bank").post("bank", OLD).at(&hub).await;
+        Redeem::by("bank").post("bank", "neither the one nor the other secret").at(&hub).await;
+    let expired = Redeem::by("bank").post("bank", OLD).at(&hub).await;
     assert_eq!(
         seen(&expired),
         seen(&wrong),

@@ -99,7 +99,7 @@ async fn declared_claims_are_shown_and_released_in_userinfo_and_introspection() 
     let request = Authorize::by("bakery").with("scope", AGENT);
     let page = browser.authorize(&request).await.choose("amandier").await;
     let page = page.sign_in_as("angela").await;
-    let (shown, joined_groups) = (page.shown(), groups().join(", "));
+    let (shown, joined_groups) = (page.listed_claims(), groups().join(", "));
     for (label, value) in [
         ("Establishment number", "12345678901234"),
         ("Department", "Finance"),

@@ -119,7 +119,7 @@ async fn fail(hub: &TestHub, number: u8) {
     let browser = hub.browser();
     let back = leave(&browser).await;
     let peer = format!("198.51.{number}.1:40000").parse().unwrap();
-    let answer = browser.ask(TestRequest::get().uri(&back).peer_addr(peer)).await;
+    let answer = browser.send(TestRequest::get().uri(&back).peer_addr(peer)).await;
     assert_eq!(answer.status, 303, "{}", answer.body);
 }
 
@@ -204,7 +204,7 @@ async fn a_hanging_identity_provider_takes_no_capacity_from_another() {
 }
 
 #[actix_web::test]
-async fn a_failing_identity_provider_is_greyed_and_last_and_offered_again_after_a_pause() {
+async fn a_failing_identity_provider_is_disabled_and_last_and_offered_again_after_a_pause() {
     let sick = Sick::default();
     let file = sick.start("").await;
     let order = "choice.order = [\"sick\", \"amandier\", \"belvedere\", \"closed\"]";
@@ -224,7 +224,7 @@ async fn a_failing_identity_provider_is_greyed_and_last_and_offered_again_after_
         browser.authorize(&Authorize::by("bakery")).await.offered()
     };
     assert_eq!(offered().await, ["sick", "amandier", "belvedere"]);
-    // However often one network fails, it is one: no provider is greyed for it.
+    // However often one network fails, it is one: no provider is disabled for it.
     for _ in 0..7 {
         fail(&hub, 1).await;
     }
@@ -233,15 +233,15 @@ async fn a_failing_identity_provider_is_greyed_and_last_and_offered_again_after_
         fail(&hub, network).await;
     }
     // The prober looks at it each second.
-    let mut greyed = false;
+    let mut disabled = false;
     for _ in 0..600 {
-        greyed = offered().await == ["amandier", "belvedere"];
-        if greyed {
+        disabled = offered().await == ["amandier", "belvedere"];
+        if disabled {
             break;
         }
         actix_web::rt::time::sleep(Duration::from_millis(50)).await;
     }
-    assert!(greyed, "five networks fail, and no login succeeds");
+    assert!(disabled, "five networks fail, and no login succeeds");
 
     let page = look().await;
     assert_eq!(page.offered(), ["amandier", "belvedere"]);
@@ -264,7 +264,7 @@ async fn a_failing_identity_provider_is_greyed_and_last_and_offered_again_after_
     let page = hinted.authorize(&Authorize::by("bakery").with("idp_hint", "sick")).await;
     assert_eq!(page.received().error_at("bakery"), "temporarily_unavailable");
 
-    // Its documents are fine, and the made-up code tells nothing of an endpoint that always answers
+    // Its documents are fine, and the random code tells nothing of an endpoint that always answers
     // 500.
     for _ in 0..600 {
         hub.advance(Duration::from_secs(5));

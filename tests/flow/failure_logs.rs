@@ -147,12 +147,12 @@ async fn a_client_rejected_at_introspection_or_revocation_is_one_line_too() {
 #[actix_web::test]
 async fn a_bad_file_is_one_line_when_it_turns_bad_and_one_when_it_is_fixed() {
     let hub = TestHub::start().await;
-    hub.reread().await;
+    hub.reload_files().await;
     let log = Log::begin();
     let file = hub.folder().join("connectors/amandier.toml");
     let good = std::fs::read_to_string(&file).unwrap();
     let read = async || {
-        hub.reread().await;
+        hub.reload_files().await;
         let lines = log.taken();
         lines.into_iter().filter(|line| line.get("file").is_some()).collect::<Vec<_>>()
     };
@@ -176,7 +176,7 @@ async fn a_bad_file_is_one_line_when_it_turns_bad_and_one_when_it_is_fixed() {
 
     let settings = hub.folder().join("passerelle.toml");
     std::fs::write(&settings, std::fs::read_to_string(&settings).unwrap() + "# another\n").unwrap();
-    hub.reread().await;
+    hub.reload_files().await;
     let lines = log.taken();
     assert!(
         lines

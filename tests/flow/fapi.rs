@@ -48,7 +48,7 @@ async fn a_whole_login_needs_a_pushed_request_an_assertion_and_a_key_under_each_
         received.belongs_to("bank"); // with iss: RFC 9207
         let tokens = client.tokens(&hub, received.code()).await;
         assert_eq!(tokens["token_type"], "DPoP");
-        let id_token = hub.opened(tokens["id_token"].as_str().unwrap()).await; // by ES256
+        let id_token = hub.verified_claims(tokens["id_token"].as_str().unwrap()).await; // by ES256
         assert_eq!((&id_token["iss"], &id_token["aud"]), (&json!(ISSUER), &json!("bank")));
         let answer = client.userinfo(&hub, tokens["access_token"].as_str().unwrap()).await;
         assert_eq!(answer.status, 200, "{}", answer.body);

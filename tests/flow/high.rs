@@ -61,7 +61,7 @@ async fn unsealed(
     private: &Jwk,
 ) -> (Value, Map<String, Value>) {
     let (header, jws) = inside(jwe, alg, private);
-    (header, hub.opened(&jws).await)
+    (header, hub.verified_claims(&jws).await)
 }
 
 /// The JWE's header, and the signed token in it.
@@ -95,7 +95,7 @@ async fn signed_in(
     proven: &str,
 ) -> Received {
     let sandbox = browser.authorize(request).await.choose("amandier").await;
-    let form = sandbox.signing_in_as(person).with("level", proven);
+    let form = sandbox.sandbox_form(person).with("level", proven);
     browser.submit(&form).await.consent().await.received()
 }
 
@@ -136,7 +136,7 @@ async fn a_whole_login_is_read_by_its_service_provider_alone_at_each_level_and_a
             );
             assert_eq!((&id_token["acr"], &id_token["aud"]), (&json!(level), &json!(service)));
 
-            let answer = hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await;
+            let answer = hub.get_userinfo(tokens["access_token"].as_str().unwrap()).await;
             assert_eq!((answer.status, answer.header("content-type")), (200, "application/jwt"));
             let (header, claims) = unsealed(&hub, &answer.body, alg, private).await;
             assert_eq!((&header["kid"], &header["cty"]), (&json!("its key"), &json!("JWT")));
@@ -172,7 +172,7 @@ async fn userinfo_may_be_sealed_by_another_algorithm_than_the_id_token() {
     let received = signed_in(&browser, &asking("vault", "eidas2"), "jean", "eidas2").await;
     let tokens = redeemed(&hub, "vault", &received).await;
     unsealed(&hub, tokens["id_token"].as_str().unwrap(), "ECDH-ES", &EC).await;
-    let answer = hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await;
+    let answer = hub.get_userinfo(tokens["access_token"].as_str().unwrap()).await;
     assert_eq!(
         unsealed(&hub, &answer.body, "RSA-OAEP-256", &RSA).await.1["family_name"],
         "LEFÈVRE"
@@ -190,7 +190,7 @@ async fn the_acr_is_what_was_proven_and_never_less_than_asked() {
     );
     let browser = hub.browser();
     let sandbox = browser.authorize(&asking("vault", "eidas3")).await.choose("amandier").await;
-    let form = sandbox.signing_in_as("angela").with("level", "eidas2");
+    let form = sandbox.sandbox_form("angela").with("level", "eidas2");
     browser.submit(&form).await.assert_error(200, "Y100002");
     // A provider that can't reach the level is not offered.
     assert_eq!(browser.authorize(&asking("vault", "eidas3")).await.offered(), ["amandier"]);

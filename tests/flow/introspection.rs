@@ -132,7 +132,7 @@ async fn a_signed_introspection_response_is_accepted_as_no_other_token() {
             (answer.status, answer.header("content-type")),
             (200, "application/token-introspection+jwt")
         );
-        let payload = hub.opened(&answer.body).await;
+        let payload = hub.verified_claims(&answer.body).await;
         assert_eq!(
             payload.keys().collect::<Vec<_>>(),
             ["iss", "aud", "iat", "token_introspection"]
@@ -294,7 +294,7 @@ async fn on_high_the_achieved_level_is_released_and_only_its_data_provider_decry
             .await
             .choose("amandier")
             .await;
-        let form = sandbox.signing_in_as("angela").with("level", level);
+        let form = sandbox.sandbox_form("angela").with("level", level);
         let received = browser.submit(&form).await.consent().await.received();
         let answer = hub.redeem("vault", received.code()).await;
         let token = serde_json::from_str::<Value>(&answer.body).unwrap()["access_token"]

@@ -40,7 +40,7 @@ async fn a_login_is_signed_in_the_token() {
     let choice = browser.authorize(&Authorize::by("bakery")).await;
     let received = choice.finish_as("angela").await;
     assert_eq!(hub.family_name("bakery", &received).await, "DUBOIS");
-    assert!(!hub.not_ready(0).contains_key("keys"));
+    assert!(!hub.not_ready_reasons(0).contains_key("keys"));
 }
 
 #[actix_web::test]
@@ -57,9 +57,9 @@ async fn a_hub_starts_while_the_token_is_missing_and_serves_when_it_returns() {
         hsm.set_fault("removed");
     })
     .await;
-    wait_until("the watch finds it", || hub.not_ready(0).contains_key("keys")).await;
+    wait_until("the watch finds it", || hub.not_ready_reasons(0).contains_key("keys")).await;
     hsm.set_fault("none");
-    wait_until("the hub is ready", || !hub.not_ready(0).contains_key("keys")).await;
+    wait_until("the hub is ready", || !hub.not_ready_reasons(0).contains_key("keys")).await;
     let browser = hub.browser();
     let choice = browser.authorize(&Authorize::by("bakery")).await;
     let received = choice.finish_as("angela").await;

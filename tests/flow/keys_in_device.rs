@@ -51,12 +51,12 @@ pub async fn check_outage(hub: &TestHub, fail: impl Fn(), recover: impl Fn()) ->
 
     fail();
     wait_for("the circuit opens", async || {
-        let answer = hub.ask_userinfo(&tokens.access_token).await;
+        let answer = hub.get_userinfo(&tokens.access_token).await;
         assert_eq!(answer.status, 503, "{}", answer.body);
-        hub.not_ready(0).contains_key("keys").then_some(())
+        hub.not_ready_reasons(0).contains_key("keys").then_some(())
     })
     .await;
-    let reason = hub.not_ready(0)["keys"].clone();
+    let reason = hub.not_ready_reasons(0)["keys"].clone();
     assert!(reason.contains("no login begins"), "{reason}");
 
     // The service provider learns it at once, and shows no login page.
@@ -72,10 +72,10 @@ pub async fn check_outage(hub: &TestHub, fail: impl Fn(), recover: impl Fn()) ->
         assert!(answer.body.contains("holds the hub's keys"), "{}", answer.body);
     }
     // What others verify with is published all the same.
-    hub.opened(&tokens.raw_id_token).await;
+    hub.verified_claims(&tokens.raw_id_token).await;
 
     recover();
-    wait_until("the hub is ready", || !hub.not_ready(0).contains_key("keys")).await;
+    wait_until("the hub is ready", || !hub.not_ready_reasons(0).contains_key("keys")).await;
     assert_eq!(hub.family_name("library", &waiting).await, "DUBOIS");
     third.authorize(&Authorize::by("bakery")).await.finish_as("angela").await.belongs_to("bakery");
     reason

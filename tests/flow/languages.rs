@@ -89,7 +89,7 @@ async fn the_page_that_posts_the_answer_is_shown_again_with_the_same_code() {
     let query = url.split_once('?').unwrap().1;
     let fields: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).collect();
     let request = TestRequest::post().uri("/api/v2/authorize").set_form(fields);
-    let answer = browser.ask(request).await;
+    let answer = browser.send(request).await;
     assert!(answer.body.contains("value=\"/api/v2/authorize?"), "{}", answer.body);
 }
 
@@ -118,7 +118,7 @@ async fn an_error_page_outside_a_login_is_shown_again_in_the_chosen_language() {
     let hub = TestHub::start().await;
     let browser = Browser::new(&hub, "en");
     let request = TestRequest::post().uri("/api/v2/authorize").set_form([("scope", "x")]);
-    let answer = browser.ask(request).await;
+    let answer = browser.send(request).await;
     let page = browser.open("/api/v2/authorize?scope=x").await;
     assert_eq!(answer.status, 400);
     for body in [&answer.body, &page.answer.body] {
@@ -160,7 +160,7 @@ async fn another_site_can_not_choose_the_language_of_its_visitors() {
         [("cross-site", false), ("same-site", false), ("none", false), ("same-origin", true)]
     {
         let request = TestRequest::get().uri(url).insert_header(("sec-fetch-site", site));
-        let answer = browser.ask(request).await;
+        let answer = browser.send(request).await;
         assert_eq!(answer.header("location"), "/api/v2/errors/invalid_grant");
         assert_eq!(browser.cookie(COOKIE).is_some(), is_set, "{site}");
     }
@@ -188,7 +188,7 @@ async fn an_operator_s_file_is_in_force_without_a_restart_and_a_bad_one_changes_
     )
     .unwrap();
     std::fs::write(folder.join("de/site.ftl"), "choice-title-service = <b>Konto</b>\n").unwrap();
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(title("br,de").await, "Dibabit ur gont");
     assert_eq!(title("de").await, "<b>Konto</b>");
     let discovery = hub.browser().get("/api/v2/.well-known/openid-configuration").await;
@@ -198,11 +198,11 @@ async fn an_operator_s_file_is_in_force_without_a_restart_and_a_bad_one_changes_
         serde_json::json!(["ar", "br", "de", "en", "es", "fr", "it", "nl", "pl", "pt", "ro"])
     );
     std::fs::write(folder.join("de/site.ftl"), "choice-title-service = { $password }\n").unwrap();
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(title("de").await, "<b>Konto</b>");
     std::fs::remove_file(folder.join("de/site.ftl")).unwrap();
     std::fs::remove_file(folder.join("br.ftl")).unwrap();
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(title("br,de").await, "Anmelden bei „Le service bakery“");
 }
 

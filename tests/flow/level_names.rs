@@ -46,7 +46,7 @@ async fn hub() -> TestHub {
 async fn signed_in(hub: &TestHub, request: &Authorize, methods: &[&str]) -> Received {
     let browser = hub.browser();
     let page = browser.authorize(request).await.choose("amandier").await;
-    let form = page.signing_in_as("angela").without("method");
+    let form = page.sandbox_form("angela").without("method");
     let form = methods.iter().fold(form, |form, method| form.and("method", method));
     browser.submit(&form).await.consent().await.received()
 }
@@ -107,7 +107,7 @@ async fn without_a_page_an_essential_name_needs_a_session_that_meets_it() {
     for (methods, answered) in [(&["pwd"][..], None), (&["pin", "otp"], Some("eidas1-mfa"))] {
         let browser = hub.browser();
         let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
-        let form = page.signing_in_as("angela").without("method");
+        let form = page.sandbox_form("angela").without("method");
         let form = methods.iter().fold(form, |form, method| form.and("method", method));
         browser.submit(&form).await.consent().await.received().code();
         let received = browser.authorize(&silent).await.received();
@@ -140,7 +140,7 @@ async fn on_high_a_name_is_answered_beside_the_level_obtained() {
         let request = Authorize::by("vault").with("acr_values", acr_values);
         let browser = hub.browser();
         let page = browser.authorize(&request).await.choose("amandier").await;
-        let form = page.signing_in_as("angela").with("level", proven);
+        let form = page.sandbox_form("angela").with("level", proven);
         let received = browser.submit(&form).await.consent().await.received();
         assert_eq!(acr_at(&hub, "vault", &received).await, answered, "{acr_values} {proven}");
     }
@@ -194,14 +194,14 @@ async fn a_changed_list_takes_effect_at_once_and_an_undeclared_name_is_refused()
     let listing =
         |name: &str| text.replace("client_id", &format!("level_names = [\"{name}\"]\nclient_id"));
     hub.write_file(file, &listing("gold"));
-    hub.reread().await;
+    hub.reload_files().await;
     let findings = hub.reload().findings();
     assert!(
         matches!(findings.as_slice(), [finding] if finding.message.contains("is not a declared level name")),
         "{findings:?}"
     );
     hub.write_file(file, &listing("eidas1-mfa"));
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(hub.reload().findings(), []);
     let request = Authorize::by("library").with("acr_values", "eidas1-mfa");
     assert_eq!(acr(&hub, &request, "library", &["pin", "otp"]).await, "eidas1-mfa");

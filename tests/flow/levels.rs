@@ -134,7 +134,7 @@ async fn one_walked(
         let page = browser.authorize(&request).await.choose(connector).await;
         let SentLevel::SandboxLevel(sent) = &way.sent else { panic!("{case}: {:?}", way.sent) };
         assert!(page.url.ends_with(&format!("&level={sent}")), "{case}: {}", page.url);
-        let page = browser.submit(&page.signing_in_as("angela").with("level", &level)).await;
+        let page = browser.submit(&page.sandbox_form("angela").with("level", &level)).await;
         opened += 1;
         let seen = match outcome {
             Err(fault) => {
@@ -162,14 +162,14 @@ async fn one_walked(
 #[actix_web::test]
 async fn an_unknown_name_is_reported_with_the_known_ones() {
     let hub = TestHub::edited(with_connectors).await;
-    let error_of = |service, connector| {
+    let status_and_error = |service, connector| {
         explain_levels(&hub.loaded, service, connector, "eidas1", None).unwrap_err().to_string()
     };
     assert!(
-        error_of("unknown", "low")
+        status_and_error("unknown", "low")
             .contains("no service provider unknown; known: bakery, cautious, clinic, library")
     );
-    assert!(error_of("bakery", "unknown").contains(
+    assert!(status_and_error("bakery", "unknown").contains(
         "no connector unknown; known: amandier, belvedere, closed, dark, low, strong, wide"
     ));
 }

@@ -100,7 +100,7 @@ async fn an_access_token_expires_after_sixty_seconds() {
         60
     );
     hub.advance(MILLISECOND);
-    let answer = hub.ask_userinfo(&tokens.access_token).await;
+    let answer = hub.get_userinfo(&tokens.access_token).await;
     assert_eq!(
         (answer.status, answer.body.contains("\"invalid_token\"")),
         (401, true),
@@ -114,10 +114,10 @@ async fn the_login_cookie_outlives_the_login_by_a_minute() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let choice = browser.authorize(&Authorize::by("bakery")).await;
-    assert_eq!(browser.login_cookie_life(), LOGIN + AFTERLIFE);
+    assert_eq!(browser.login_cookie_lifetime(), LOGIN + AFTERLIFE);
     hub.advance(Duration::from_secs(300));
     choice.finish_as("angela").await;
-    assert_eq!(browser.login_cookie_life(), AFTERLIFE);
+    assert_eq!(browser.login_cookie_lifetime(), AFTERLIFE);
 }
 
 #[actix_web::test]

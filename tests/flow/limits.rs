@@ -257,12 +257,12 @@ async fn a_quota_is_shared_by_all_hubs() {
     for _ in 0..4 {
         assert_eq!(begun().await, 303);
     }
-    hub.exchange_counts().await;
-    hub.exchange_counts().await;
+    hub.sync_counters().await;
+    hub.sync_counters().await;
     let statuses = [begun().await, begun().await, begun().await, begun().await];
     assert!(statuses[..2] == [303, 303], "{statuses:?}");
-    hub.exchange_counts().await;
-    hub.exchange_counts().await;
+    hub.sync_counters().await;
+    hub.sync_counters().await;
     let answer = hub.browser().get(&Authorize::by("bakery").url()).await;
     assert_limited(&answer, "Y500007", answer.header("retry-after"));
     assert!(

@@ -17,7 +17,7 @@ async fn the_service_provider_gets_what_the_consent_page_shows() {
     assert!(choice.is_choice());
     let page = choice.choose("amandier").await.sign_in_as("angela").await;
     assert!(page.is_consent(), "at {}", page.url);
-    let shown: Vec<_> = page.shown().into_iter().collect();
+    let shown: Vec<_> = page.listed_claims().into_iter().collect();
     let expected = [
         ("Country of birth", "France"),
         ("Date of birth", "24 August 1962"),
@@ -64,7 +64,7 @@ async fn a_completed_login_keeps_no_actor() {
     let choice = browser.authorize(&Authorize::by("bakery")).await;
     let consent = choice.choose("amandier").await.sign_in_as("angela").await;
     assert!(has_actors(1));
-    let (form, received) = (consent.consenting("yes"), consent.consent().await.received());
+    let (form, received) = (consent.consent_form("yes"), consent.consent().await.received());
     wait_until("the actor has stopped", || has_actors(0)).await;
     // A double click gets the same answer from the store.
     assert_eq!(browser.submit(&form).await.received(), received);
@@ -76,7 +76,7 @@ async fn a_service_provider_that_requests_less_shows_and_gets_less() {
     let browser = hub.browser();
     let request = Authorize::by("bakery").with("scope", "openid family_name");
     let page = browser.authorize(&request).await.choose("amandier").await.sign_in_as("jean").await;
-    assert_eq!(page.shown().into_keys().collect::<Vec<_>>(), ["Family name at birth"]);
+    assert_eq!(page.listed_claims().into_keys().collect::<Vec<_>>(), ["Family name at birth"]);
     let received = page.consent().await.received();
     let tokens = hub.tokens("bakery", &received).await;
     let claims = hub.userinfo(&tokens.access_token).await;

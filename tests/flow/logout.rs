@@ -106,13 +106,13 @@ async fn a_stolen_cookie_and_every_code_and_token_end_with_the_session() {
 
     browser.open(&url(&asking("bakery", &second.raw_id_token))).await;
     for dead in [&first, &second] {
-        assert_eq!(hub.ask_userinfo(&dead.access_token).await.status, 401);
+        assert_eq!(hub.get_userinfo(&dead.access_token).await.status, 401);
     }
     assert_eq!(hub.redeem("library", code.code()).await.status, 400);
     browser.plant_session(&stolen);
     assert!(!is_signed_in(&browser, "bakery").await);
     assert_eq!(
-        hub.ask_userinfo(&unharmed.access_token).await.status,
+        hub.get_userinfo(&unharmed.access_token).await.status,
         200,
         "another browser's session goes on"
     );
@@ -126,7 +126,7 @@ async fn tokens_outlive_a_session_that_expires() {
     let tokens = sign_in(&browser, "bakery", "angela").await;
     hub.advance(31 * MINUTE);
     assert!(!is_signed_in(&browser, "bakery").await);
-    assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 200);
+    assert_eq!(hub.get_userinfo(&tokens.access_token).await.status, 200);
     // An expired hint is fine, and nothing is left to end.
     let page = browser.open(&url(&asking("bakery", &tokens.raw_id_token))).await;
     assert_eq!(page.url, back_at("bakery"));
@@ -140,7 +140,7 @@ async fn a_bad_request_is_a_page_and_leaves_the_session_untouched() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let tokens = sign_in(&browser, "bakery", "angela").await;
-    let userinfo = hub.ask_userinfo(&tokens.access_token).await.body;
+    let userinfo = hub.get_userinfo(&tokens.access_token).await.body;
     let hint = tokens.raw_id_token.as_str();
     let asked = asking("bakery", hint);
     let forged = {
@@ -207,7 +207,7 @@ async fn a_bad_request_is_a_page_and_leaves_the_session_untouched() {
         .uri(END)
         .insert_header(("content-type", "application/json"))
         .set_payload("{}");
-    assert_eq!(browser.ask(json).await.status, 400);
+    assert_eq!(browser.send(json).await.status, 400);
 }
 
 #[actix_web::test]
@@ -231,16 +231,16 @@ async fn a_post_from_another_site_is_saved_and_finds_its_cookies_by_get() {
     assert_eq!(browser.open(&continued).await.url, back_at("bakery"));
     assert!(!is_signed_in(&browser, "bakery").await);
     // Used up: a user who comes with it is only asked.
-    assert!(browser.open(&continued).await.is_question());
+    assert!(browser.open(&continued).await.is_logout_confirmation());
     sign_in(&browser, "bakery", "angela").await;
-    assert!(browser.open(&continued).await.is_question());
+    assert!(browser.open(&continued).await.is_logout_confirmation());
     let late = browser
         .post(&form(&asking("bakery", &tokens.raw_id_token)), None)
         .await
         .header("location")
         .to_owned();
     hub.advance(MINUTE);
-    assert!(browser.open(&late).await.is_question());
+    assert!(browser.open(&late).await.is_logout_confirmation());
 }
 
 #[actix_web::test]
@@ -248,7 +248,7 @@ async fn a_flood_of_posts_with_one_hint_prevents_no_logout() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let tokens = sign_in(&browser, "bakery", "angela").await;
-    hub.fill_with_parked_logouts().await;
+    hub.fill_pending_logouts().await;
     let asked = asking("bakery", &tokens.raw_id_token);
     let answer = hub.browser().post(&form(&asked), Some("cross-site")).await;
     // Not kept: it goes on as it would have come by GET.
@@ -258,7 +258,7 @@ async fn a_flood_of_posts_with_one_hint_prevents_no_logout() {
     // The ways back from identity providers have their own places.
     let asked: Vec<(&str, &str)> =
         asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    hub.keep_logout("amandier", &"b".repeat(43), &asked).await;
+    hub.save_logout_destination("amandier", &"b".repeat(43), &asked).await;
 }
 
 // R171, R172
@@ -271,7 +271,7 @@ async fn a_callback_is_accepted_once_and_from_its_identity_provider_only() {
     let asked: Vec<(&str, &str)> =
         asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let bits = "b".repeat(43);
-    hub.keep_logout("amandier", &bits, &asked).await;
+    hub.save_logout_destination("amandier", &bits, &asked).await;
     for elsewhere in [
         format!("{END}/belvedere?state={bits}"),
         format!("{END}/amandier?state=x"),
@@ -285,7 +285,7 @@ async fn a_callback_is_accepted_once_and_from_its_identity_provider_only() {
         (303, format!("{}#", back_at("bakery")).as_str())
     );
     assert_logged_out_page(&browser.open(&format!("{END}/amandier?state={bits}")).await);
-    hub.keep_logout("amandier", &bits, &asked).await;
+    hub.save_logout_destination("amandier", &bits, &asked).await;
     hub.advance(10 * MINUTE);
     assert_logged_out_page(&browser.open(&format!("{END}/amandier?state={bits}")).await);
 }

@@ -109,7 +109,7 @@ async fn by_body(hub: &TestHub, token: &str, more: &str) -> Answer {
     .await
 }
 
-fn json_of(answer: &Answer) -> Value {
+fn successful_json(answer: &Answer) -> Value {
     assert_eq!(
         (answer.status, answer.header("content-type")),
         (200, "application/json; charset=utf-8"),
@@ -130,7 +130,7 @@ async fn refused(hub: &TestHub, request: &Authorize) -> (String, Option<String>)
 #[actix_web::test]
 async fn the_smallest_request_completes_a_login() {
     let hub = hub().await;
-    let received = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "angela").await;
+    let received = sign_in(&hub.browser(), &Authorize::minimal("kiosk", "openid"), "angela").await;
     assert_eq!(received.to, redirect_uri("kiosk"));
     assert_eq!(received.fields.keys().collect::<Vec<_>>(), ["code", "iss"], "no state was sent");
     let tokens = redeemed(&hub, "kiosk", &received).await;
@@ -141,12 +141,12 @@ async fn the_smallest_request_completes_a_login() {
     let bearer = ("authorization", format!("Bearer {}", tokens.access_token));
     let post = TestRequest::post().uri("/api/v2/userinfo").insert_header(bearer);
     let answers = [
-        hub.ask_userinfo(&tokens.access_token).await,
+        hub.get_userinfo(&tokens.access_token).await,
         hub.send(post).await,
         by_body(&hub, &tokens.access_token, "").await,
     ];
     for answer in answers {
-        assert_eq!(json_of(&answer), json!({ "sub": tokens.claims["sub"] }));
+        assert_eq!(successful_json(&answer), json!({ "sub": tokens.claims["sub"] }));
     }
 }
 
@@ -155,12 +155,12 @@ async fn standard_scopes_open_standard_claims_and_the_register_names_the_person(
     let hub = hub().await;
     let received = sign_in(
         &hub.browser(),
-        &Authorize::least("kiosk", "openid profile email address phone"),
+        &Authorize::minimal("kiosk", "openid profile email address phone"),
         "mamadou",
     )
     .await;
     let tokens = redeemed(&hub, "kiosk", &received).await;
-    let claims = json_of(&hub.ask_userinfo(&tokens.access_token).await);
+    let claims = successful_json(&hub.get_userinfo(&tokens.access_token).await);
     let expected = json!({
         "sub": tokens.claims["sub"], "name": "Mamadou DIALLO", "given_name": "Mamadou", "family_name": "DIALLO", "gender": "male",
         "birthdate": "1944", // presumed, as Core 5.1 writes it
@@ -178,7 +178,7 @@ async fn where_no_method_is_registered_a_secret_may_come_either_way_but_not_both
     for (in_header, in_body, status) in [(false, true, 200), (true, false, 200), (true, true, 400)]
     {
         let received =
-            sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "angela").await;
+            sign_in(&hub.browser(), &Authorize::minimal("kiosk", "openid"), "angela").await;
         let mut body = Serializer::new(String::new());
         body.append_pair("grant_type", "authorization_code").append_pair("code", received.code());
         body.append_pair("redirect_uri", &redirect_uri("kiosk")).append_pair("client_id", "kiosk");
@@ -204,12 +204,12 @@ async fn claims_are_released_where_they_were_requested_and_shown_before() {
         "userinfo": { "name": { "essential": true }, "shoe_size": null },
         "id_token": { "email": { "essential": true }, "birthplace": null, "auth_time": { "essential": true } },
     });
-    let request = Authorize::least("archive", "openid")
+    let request = Authorize::minimal("archive", "openid")
         .with("claims", &claims.to_string())
         .with("prompt", "consent");
     let page = hub.browser();
     let page = page.authorize(&request).await.choose("amandier").await.sign_in_as("angela").await;
-    assert_eq!(page.shown().keys().collect::<Vec<_>>(), ["E-mail address", "Full name"]);
+    assert_eq!(page.listed_claims().keys().collect::<Vec<_>>(), ["E-mail address", "Full name"]);
     let received = page.consent().await.received();
     let tokens = redeemed(&hub, "archive", &received).await;
     assert_eq!(
@@ -218,7 +218,7 @@ async fn claims_are_released_where_they_were_requested_and_shown_before() {
     );
     assert!(!tokens.claims.contains_key("birthplace"), "none of its scopes has it");
     // It registered an algorithm, so userinfo is signed.
-    let answer = hub.ask_userinfo(&tokens.access_token).await;
+    let answer = hub.get_userinfo(&tokens.access_token).await;
     assert_eq!((answer.status, answer.header("content-type")), (200, "application/jwt"));
     let keys = hub.send(TestRequest::get().uri("/api/v2/jwks")).await;
     let keys = VerificationKeys::from_jwks(keys.body.as_bytes()).unwrap();
@@ -233,9 +233,9 @@ async fn a_token_in_the_body_is_accepted_under_openid_rules_only_and_never_with_
     let received = hub.browser();
     let received = received.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let federation = hub.tokens("bakery", &received).await.access_token;
-    let received = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "angela").await;
+    let received = sign_in(&hub.browser(), &Authorize::minimal("kiosk", "openid"), "angela").await;
     let kiosk = redeemed(&hub, "kiosk", &received).await.access_token;
-    let error_of = |answer: &Answer| {
+    let status_and_error = |answer: &Answer| {
         let body: Value = serde_json::from_str(&answer.body).unwrap();
         (
             answer.status,
@@ -245,9 +245,9 @@ async fn a_token_in_the_body_is_accepted_under_openid_rules_only_and_never_with_
     };
     let malformed =
         (400, "invalid_request".to_owned(), "Bearer error=\"invalid_request\"".to_owned());
-    assert_eq!(error_of(&by_body(&hub, &federation, "").await), malformed);
+    assert_eq!(status_and_error(&by_body(&hub, &federation, "").await), malformed);
     assert_eq!(
-        error_of(&by_body(&hub, &kiosk, &format!("&access_token={kiosk}")).await),
+        status_and_error(&by_body(&hub, &kiosk, &format!("&access_token={kiosk}")).await),
         malformed
     );
     let both = TestRequest::post()
@@ -255,13 +255,13 @@ async fn a_token_in_the_body_is_accepted_under_openid_rules_only_and_never_with_
         .insert_header(FORM)
         .insert_header(("authorization", format!("Bearer {kiosk}")))
         .set_payload(format!("access_token={kiosk}"));
-    assert_eq!(error_of(&hub.send(both).await), malformed);
+    assert_eq!(status_and_error(&hub.send(both).await), malformed);
     let query = TestRequest::get()
         .uri("/api/v2/userinfo")
         .set_payload(format!("access_token={kiosk}"))
         .insert_header(FORM);
-    assert_eq!(error_of(&hub.send(query).await), malformed, "a GET has no body");
-    assert_eq!(error_of(&by_body(&hub, "guessed", "").await).0, 401);
+    assert_eq!(status_and_error(&hub.send(query).await), malformed, "a GET has no body");
+    assert_eq!(status_and_error(&by_body(&hub, "guessed", "").await).0, 401);
     assert_eq!(by_body(&hub, &kiosk, "&x=1").await.status, 200);
 }
 
@@ -287,7 +287,7 @@ async fn prompt_none_is_answered_from_the_session_alone() {
     let hub = hub().await;
     let browser = hub.browser();
     let silent = |service: &str| {
-        Authorize::least(service, "openid email").with("prompt", "none").with("state", "s")
+        Authorize::minimal(service, "openid email").with("prompt", "none").with("state", "s")
     };
     for service in ["kiosk", "notary"] {
         let received = browser.open(&silent(service).url()).await.received();
@@ -296,7 +296,7 @@ async fn prompt_none_is_answered_from_the_session_alone() {
             ("login_required", "s")
         );
     }
-    let first = sign_in(&browser, &Authorize::least("kiosk", "openid email"), "angela").await;
+    let first = sign_in(&browser, &Authorize::minimal("kiosk", "openid email"), "angela").await;
     let first = redeemed(&hub, "kiosk", &first).await;
     hub.advance(Duration::from_secs(3));
     let again = browser.open(&silent("kiosk").url()).await.received();
@@ -318,7 +318,7 @@ async fn prompt_none_is_answered_from_the_session_alone() {
             .fields
             .contains_key("code")
     );
-    let other = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "jean").await;
+    let other = sign_in(&hub.browser(), &Authorize::minimal("kiosk", "openid"), "jean").await;
     let other = redeemed(&hub, "kiosk", &other).await;
     assert_eq!(
         browser.open(&hinted(&other.raw_id_token).url()).await.received().fields["error"],
@@ -330,7 +330,7 @@ async fn prompt_none_is_answered_from_the_session_alone() {
 async fn a_new_authentication_has_a_later_auth_time_and_a_reused_one_the_same() {
     let hub = hub().await;
     let browser = hub.browser();
-    let plain = Authorize::least("kiosk", "openid");
+    let plain = Authorize::minimal("kiosk", "openid");
     let received = sign_in(&browser, &plain, "angela").await;
     let first = redeemed(&hub, "kiosk", &received).await.claims["auth_time"].as_u64().unwrap();
     hub.advance(Duration::from_secs(2));
@@ -355,12 +355,12 @@ async fn a_new_authentication_has_a_later_auth_time_and_a_reused_one_the_same() 
 #[actix_web::test]
 async fn a_code_used_again_after_half_a_minute_still_revokes_its_token() {
     let hub = hub().await;
-    let received = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "angela").await;
+    let received = sign_in(&hub.browser(), &Authorize::minimal("kiosk", "openid"), "angela").await;
     let tokens = redeemed(&hub, "kiosk", &received).await;
     hub.advance(Duration::from_secs(31));
-    assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 200);
+    assert_eq!(hub.get_userinfo(&tokens.access_token).await.status, 200);
     let again = hub.redeem("kiosk", received.code()).await;
     assert_eq!(again.status, 400);
     assert!(again.body.contains("invalid_grant"), "{}", again.body);
-    assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 401);
+    assert_eq!(hub.get_userinfo(&tokens.access_token).await.status, 401);
 }

@@ -17,7 +17,7 @@ async fn the_root_says_what_this_site_is() {
         (200, "One sign-in for many services")
     );
     assert!(page.links().contains(&"/api/v2/session/end".to_owned()), "{:?}", page.links());
-    assert_eq!(browser.ask(TestRequest::post().uri("/")).await.status, 405);
+    assert_eq!(browser.send(TestRequest::post().uri("/")).await.status, 405);
 }
 
 #[actix_web::test]
@@ -67,7 +67,7 @@ async fn the_consent_page_names_the_person_and_shows_the_values() {
     let page = choice.sign_in_as("angela").await;
     assert!(page.is_consent());
     assert!(page.answer.body.contains("<strong><bdi>Angela Claire Louise DUBOIS</bdi></strong>"));
-    assert_eq!(page.shown()["Family name at birth"], "DUBOIS");
+    assert_eq!(page.listed_claims()["Family name at birth"], "DUBOIS");
 }
 
 #[actix_web::test]
@@ -76,7 +76,7 @@ async fn this_is_not_me_leads_back_to_the_choice_and_the_person_is_forgotten() {
     let browser = hub.browser();
     let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     let page = page.sign_in_as("angela").await;
-    let (yes, not_me) = (page.consenting("yes"), page.form("/not-me"));
+    let (yes, not_me) = (page.consent_form("yes"), page.form("/not-me"));
     let choice = browser.submit(&not_me).await;
     assert!(choice.is_choice(), "at {}", choice.url);
     assert!(choice.answer.body.contains("You said that this was not you."));
@@ -133,14 +133,14 @@ async fn codes_become_names_and_a_bad_table_keeps_its_last_good_version() {
     let birthplace = async || {
         let browser = hub.browser();
         let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
-        page.sign_in_as("angela").await.shown().get("Place of birth").cloned()
+        page.sign_in_as("angela").await.listed_claims().get("Place of birth").cloned()
     };
     assert_eq!(birthplace().await.as_deref(), Some("Paris (7th)"));
     hub.write_file("places.csv", "code,name\n75107,Paris VII\n");
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(birthplace().await.as_deref(), Some("Paris VII"));
     hub.write_file("places.csv", "no header of ours\n");
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(birthplace().await.as_deref(), Some("Paris VII"));
     let findings = hub.reload().findings();
     assert!(

@@ -107,7 +107,7 @@ async fn a_native_application_logs_in_at_any_port_or_by_its_scheme() {
         let answer = redeem(&hub, &code, &[("redirect_uri", uri)]).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         let tokens: Value = serde_json::from_str(&answer.body).unwrap();
-        assert_eq!(hub.opened(tokens["id_token"].as_str().unwrap()).await["aud"], "phone");
+        assert_eq!(hub.verified_claims(tokens["id_token"].as_str().unwrap()).await["aud"], "phone");
         let access_token = tokens["access_token"].as_str().unwrap();
         assert_eq!(hub.userinfo(access_token).await["family_name"], "DUBOIS");
         // RFC 7009 §2.1: a public client revokes by its id.
@@ -120,9 +120,9 @@ async fn a_native_application_logs_in_at_any_port_or_by_its_scheme() {
                 .set_payload(body)
         };
         assert_eq!(hub.send(revoke("webapp")).await.status, 200);
-        assert_eq!(hub.ask_userinfo(access_token).await.status, 200, "not its token");
+        assert_eq!(hub.get_userinfo(access_token).await.status, 200, "not its token");
         assert_eq!(hub.send(revoke("phone")).await.status, 200);
-        assert_eq!(hub.ask_userinfo(access_token).await.status, 401);
+        assert_eq!(hub.get_userinfo(access_token).await.status, 401);
     }
 }
 
@@ -263,13 +263,13 @@ async fn a_removed_origin_or_client_is_refused_at_once() {
     assert_eq!(methods.as_array().unwrap().last(), Some(&json!("none")));
     let origins = format!("cors_origins = [\"{ORIGIN}\"]");
     hub.edit_file("service-providers/webapp.toml", &origins, "cors_origins = []");
-    hub.reread().await;
+    hub.reload_files().await;
     let answer = from_origin(&hub, Method::OPTIONS, "/api/v2/token", ORIGIN).await;
     assert_eq!(answer.header("access-control-allow-origin"), "");
     for file in ["webapp", "phone"] {
         hub.remove_file(&format!("service-providers/{file}.toml"));
     }
-    hub.reread().await;
+    hub.reload_files().await;
     let documents = hub.discovery().await;
     let methods = &documents["token_endpoint_auth_methods_supported"];
     assert_eq!(methods.as_array().unwrap().last(), Some(&json!("private_key_jwt")));

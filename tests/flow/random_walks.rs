@@ -101,7 +101,7 @@ impl Walk {
             self.shown
                 .entry(page.url.clone())
                 .or_default()
-                .insert(page.shown()["Family name at birth"].clone());
+                .insert(page.listed_claims()["Family name at birth"].clone());
         }
         for form in page.forms() {
             // Ends are everywhere; most walks shall get further.
@@ -111,7 +111,7 @@ impl Walk {
             }
             if form.action.starts_with("/sandbox/") {
                 let person = PERSONS[dice.throw(PERSONS.len())];
-                self.seen.push(Step::Submit(page.signing_in_as(person)));
+                self.seen.push(Step::Submit(page.sandbox_form(person)));
             } else if form.buttons.is_empty() {
                 self.seen.push(Step::Submit(form.clone()));
             }

@@ -93,7 +93,7 @@ async fn a_stolen_refresh_token_ends_the_grant_when_it_is_used_again() {
         assert_eq!(hub.userinfo(access).await["family_name"], "DUBOIS");
         let again = refresh(&hub, "clinic", stolen).await;
         assert_eq!((again.status, &json_body(&again)["error"]), (400, &json!("invalid_grant")));
-        assert_eq!(hub.ask_userinfo(access).await.status, 401);
+        assert_eq!(hub.get_userinfo(access).await.status, 401);
         let ended = refresh(&hub, "clinic", next["refresh_token"].as_str().unwrap()).await;
         assert_eq!(ended.status, 400);
     }
@@ -110,7 +110,7 @@ async fn a_refresh_token_survives_a_restart_with_a_shared_store() {
     })
     .await;
     let first = refresh_token(&hub, &request()).await;
-    let hub = hub.restarted().await;
+    let hub = hub.restart().await;
     let answer = refresh(&hub, "clinic", first["refresh_token"].as_str().unwrap()).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
 }
@@ -160,7 +160,7 @@ async fn an_operator_lists_and_ends_the_grants_of_a_stolen_account_with_a_reason
     })
     .await;
     let tokens = [refresh_token(&hub, &request()).await, refresh_token(&hub, &request()).await];
-    let id_token = hub.opened(tokens[0]["id_token"].as_str().unwrap()).await;
+    let id_token = hub.verified_claims(tokens[0]["id_token"].as_str().unwrap()).await;
     let sub = id_token["sub"].as_str().unwrap();
     let send = async |path: &str, body: Value| {
         let uri = format!("/admin/refresh-grants/{path}");
@@ -188,7 +188,7 @@ async fn an_operator_lists_and_ends_the_grants_of_a_stolen_account_with_a_reason
         let mut statuses = Vec::new();
         for token in &tokens {
             let access = token["access_token"].as_str().unwrap();
-            statuses.push(hub.ask_userinfo(access).await.status);
+            statuses.push(hub.get_userinfo(access).await.status);
         }
         statuses
     };

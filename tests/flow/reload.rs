@@ -19,7 +19,7 @@ async fn an_identity_provider_dropped_in_signs_people_in_and_removed_is_gone() {
     let hub = TestHub::start().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere"]);
     hub.write_file("connectors/dropped.toml", &hub.read_file(CONNECTOR));
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "dropped"]);
     let browser = hub.browser();
     let page = browser
@@ -34,7 +34,7 @@ async fn an_identity_provider_dropped_in_signs_people_in_and_removed_is_gone() {
 
     // A session through it is of no more use than it is.
     hub.remove_file("connectors/dropped.toml");
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere"]);
     assert!(browser.authorize(&Authorize::by("bakery")).await.is_choice());
 }
@@ -43,7 +43,7 @@ async fn an_identity_provider_dropped_in_signs_people_in_and_removed_is_gone() {
 #[actix_web::test]
 async fn a_written_file_is_seen_without_a_round() {
     let hub = TestHub::with("limits.reload_seconds = 3600").await;
-    hub.reread().await;
+    hub.reload_files().await;
     hub.write_file("connectors/dropped.toml", &hub.read_file(CONNECTOR));
     let is_loaded = || hub.reload().digest().connectors.contains_key(&ConnectorId::from("dropped"));
     wait_until("the new file is loaded", is_loaded).await;
@@ -59,11 +59,11 @@ async fn a_service_provider_its_scopes_and_discovery_change_together() {
         .replace("bakery", "kiosk")
         .replace("\"openid\",", "\"openid\", \"age\",");
     hub.write_file("service-providers/kiosk.toml", &kiosk);
-    hub.reread().await;
+    hub.reload_files().await;
     // A scope that no table knows: the file waits for it.
-    let complaints = hub.reload().findings();
+    let findings = hub.reload().findings();
     assert!(
-        matches!(complaints.as_slice(), [line] if line.message.contains("kiosk.toml") && line.message.contains("is not in the scopes table"))
+        matches!(findings.as_slice(), [line] if line.message.contains("kiosk.toml") && line.message.contains("is not in the scopes table"))
     );
     assert!(!hub.discovery().await["scopes_supported"].as_array().unwrap().contains(&"age".into()));
 
@@ -73,7 +73,7 @@ async fn a_service_provider_its_scopes_and_discovery_change_together() {
         1,
     );
     hub.write_file("scopes.toml", &scopes);
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(hub.reload().findings(), []);
     assert!(hub.discovery().await["scopes_supported"].as_array().unwrap().contains(&"age".into()));
     let browser = hub.browser();
@@ -95,16 +95,16 @@ async fn a_bad_file_keeps_its_last_good_version_and_is_reported_until_it_is_fixe
     hub.write_file(CONNECTOR, &connector.replace("lowest", "lovest"));
     hub.write_file("service-providers/bakery.toml", &service[..service.len() / 2]);
     hub.write_file("connectors/dropped.toml", &connector);
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "dropped"]);
-    let complaints = hub.reload().findings();
+    let findings = hub.reload().findings();
     assert!(
-        complaints
+        findings
             .iter()
             .any(|line| line.message.contains("amandier.toml:3 levels.lovest is not a known key")),
-        "{complaints:?}"
+        "{findings:?}"
     );
-    assert!(complaints.iter().any(|line| line.message.contains("bakery.toml:")), "{complaints:?}");
+    assert!(findings.iter().any(|line| line.message.contains("bakery.toml:")), "{findings:?}");
     let metrics = hub.metrics.render();
     for line in [
         "passerelle_config_files_invalid{kind=\"connector\"} 1",
@@ -115,7 +115,7 @@ async fn a_bad_file_keeps_its_last_good_version_and_is_reported_until_it_is_fixe
     }
     hub.write_file(CONNECTOR, &connector);
     hub.write_file("service-providers/bakery.toml", &service);
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(hub.reload().findings(), []);
     assert!(hub.metrics.render().contains("passerelle_config_files_invalid{kind=\"connector\"} 0"));
 }
@@ -138,7 +138,7 @@ async fn a_login_in_progress_is_stopped_when_its_connector_is_blocked() {
         "home_page",
         "connectors = { deny = [\"amandier\"] }\nhome_page",
     );
-    hub.reread().await;
+    hub.reload_files().await;
     let refused = choice.choose("amandier").await;
     assert!(refused.is_choice() && refused.offered() == ["belvedere"], "{}", refused.answer.body);
     let refused = consent.consent().await.received();
@@ -159,7 +159,7 @@ async fn a_block_set_during_a_login_or_between_code_and_token_takes_effect() {
         "home_page",
         "connectors = { deny = [\"amandier\"] }\nhome_page",
     );
-    hub.reread().await;
+    hub.reload_files().await;
     let refused = sandbox.sign_in_as("angela").await.received();
     assert_eq!(refused.error_at("bakery"), "access_denied");
     let refused = hub.redeem("bakery", received.code()).await;
@@ -173,7 +173,7 @@ async fn a_block_set_during_a_login_or_between_code_and_token_takes_effect() {
     hub.tokens("library", &elsewhere).await;
     // Taken back, the code stays burnt.
     hub.edit_file("service-providers/bakery.toml", "connectors = { deny = [\"amandier\"] }\n", "");
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
 }
 
@@ -198,7 +198,7 @@ async fn the_logins_and_tokens_of_a_removed_service_provider_end() {
         .await;
     let received = page.consent().await.received();
     hub.remove_file("service-providers/library.toml");
-    hub.reread().await;
+    hub.reload_files().await;
     // With its file its redirect URIs are withdrawn: a page, not a redirect.
     consent.consent().await.assert_error(403, "Y420320");
     let body = format!(
@@ -227,7 +227,7 @@ async fn a_connector_that_references_the_secret_of_another_keeps_its_last_good_v
     };
     let own = "{ file = \"secrets/connectors/evil/client.secret\" }";
     hub.write_file("connectors/evil.toml", &provider(own));
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(hub.reload().findings(), []);
     let before = hub.reload().digest();
     for secret in [
@@ -237,11 +237,11 @@ async fn a_connector_that_references_the_secret_of_another_keeps_its_last_good_v
         "{ env = \"SUBJECT_KEY\" }",
     ] {
         hub.write_file("connectors/evil.toml", &provider(secret));
-        hub.reread().await;
-        let complaints = hub.reload().findings();
+        hub.reload_files().await;
+        let findings = hub.reload().findings();
         assert!(
-            matches!(complaints.as_slice(), [line] if line.message.contains("evil.toml:8") && line.message.contains("may not reference")),
-            "{complaints:?}"
+            matches!(findings.as_slice(), [line] if line.message.contains("evil.toml:8") && line.message.contains("may not reference")),
+            "{findings:?}"
         );
         assert_eq!(hub.reload().digest(), before, "{secret}");
     }
@@ -262,12 +262,12 @@ internal_hosts = ["127.0.0.1"]
 "#;
     let hub = TestHub::start().await;
     hub.write_file("connectors/silent.toml", SILENT);
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "silent"]);
-    let complaints = hub.reload().findings();
+    let findings = hub.reload().findings();
     assert!(
-        matches!(complaints.as_slice(), [line] if line.message.contains("silent.toml") && line.message.contains("identity is missing")),
-        "{complaints:?}"
+        matches!(findings.as_slice(), [line] if line.message.contains("silent.toml") && line.message.contains("identity is missing")),
+        "{findings:?}"
     );
     assert!(
         hub.metrics.render().contains("passerelle_config_files_invalid{kind=\"connector\"} 0"),
@@ -277,7 +277,7 @@ internal_hosts = ["127.0.0.1"]
         "connectors/silent.toml",
         &SILENT.replace("levels", "identity = \"verified\"\nlevels"),
     );
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(hub.reload().findings(), []);
 }
 
@@ -305,7 +305,7 @@ async fn a_rewritten_client_secret_takes_effect_without_a_restart() {
     let hub = TestHub::start().await;
     assert!(authenticates(&hub, SECRET).await && !authenticates(&hub, NEW_SECRET).await);
     fs::write(hub.folder().join(SECRET_FILE), NEW_SECRET).unwrap();
-    hub.reread().await;
+    hub.reload_files().await;
     assert!(authenticates(&hub, NEW_SECRET).await && !authenticates(&hub, SECRET).await);
 }
 
@@ -320,11 +320,11 @@ async fn a_client_secret_rendered_by_vault_agent_takes_effect_without_a_restart(
         fs::rename(&next, &file).unwrap();
     };
     render(NEW_SECRET);
-    hub.reread().await;
+    hub.reload_files().await;
     assert!(authenticates(&hub, NEW_SECRET).await && !authenticates(&hub, SECRET).await);
     // A template without its value: the former secret stays in force, and that is reported.
     render("");
-    hub.reread().await;
+    hub.reload_files().await;
     let findings = hub.reload().findings();
     assert!(
         matches!(findings.as_slice(), [line] if line.message.contains("references an empty secret")),
@@ -332,7 +332,7 @@ async fn a_client_secret_rendered_by_vault_agent_takes_effect_without_a_restart(
     );
     assert!(authenticates(&hub, NEW_SECRET).await && !authenticates(&hub, SECRET).await);
     render(SECRET);
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(hub.reload().findings(), []);
     assert!(authenticates(&hub, SECRET).await && !authenticates(&hub, NEW_SECRET).await);
 }
@@ -375,10 +375,10 @@ async fn a_systemd_credential_counts_from_the_next_start_and_is_not_lost_at_a_re
     assert_eq!((status(&hub, ADMIN_TOKEN).await, status(&hub, NEXT).await), (200, 401));
     // `subject_key` is in a variable: a reading of the files keeps both.
     load_credential(hub.folder(), NEXT);
-    hub.reread().await;
+    hub.reload_files().await;
     assert_eq!(hub.reload().findings(), []);
     assert_eq!((status(&hub, ADMIN_TOKEN).await, status(&hub, NEXT).await), (200, 401));
-    let hub = hub.restarted().await;
+    let hub = hub.restart().await;
     assert_eq!((status(&hub, ADMIN_TOKEN).await, status(&hub, NEXT).await), (401, 200));
     fs::set_permissions(hub.folder().join("credentials"), fs::Permissions::from_mode(0o700))
         .unwrap();

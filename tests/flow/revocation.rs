@@ -43,12 +43,12 @@ async fn a_revoked_token_is_inactive_at_every_endpoint() {
     let hub = TestHub::start().await;
     let (gone, kept) = (token(&hub).await, token(&hub).await);
     done(&revoked_by(&hub, "bakery", &gone).await);
-    let answer = hub.ask_userinfo(&gone).await;
+    let answer = hub.get_userinfo(&gone).await;
     assert_eq!(
         (answer.status, answer.header("www-authenticate")),
         (401, "Bearer error=\"invalid_token\"")
     );
-    assert_eq!(hub.ask_userinfo(&kept).await.status, 200, "the same person's other token lives");
+    assert_eq!(hub.get_userinfo(&kept).await.status, 200, "the same person's other token lives");
     done(&revoked_by(&hub, "bakery", &gone).await);
     let hinted = [
         ("client_id", "bakery"),
@@ -57,7 +57,7 @@ async fn a_revoked_token_is_inactive_at_every_endpoint() {
         ("token_type_hint", "refresh_token"),
     ];
     done(&revoke(&hub, &hinted).await);
-    assert_eq!(hub.ask_userinfo(&kept).await.status, 401, "the hint is no more than one");
+    assert_eq!(hub.get_userinfo(&kept).await.status, 401, "the hint is no more than one");
 }
 
 #[actix_web::test]
@@ -72,7 +72,7 @@ async fn no_client_revokes_anothers_token_or_learns_that_it_exists() {
     ] {
         done(&revoked_by(&hub, service, token).await);
     }
-    assert_eq!(hub.ask_userinfo(&token).await.status, 200);
+    assert_eq!(hub.get_userinfo(&token).await.status, 200);
 }
 
 #[actix_web::test]
@@ -107,5 +107,5 @@ async fn without_proof_nothing_is_revoked() {
     assert_eq!(hub.send(json.set_payload("{}")).await.status, 400);
     let get = hub.send(TestRequest::get().uri("/api/v2/token/revocation")).await;
     assert_eq!((get.status, get.header("allow"), get.header("content-type")), (405, "POST", JSON));
-    assert_eq!(hub.ask_userinfo(&token).await.status, 200);
+    assert_eq!(hub.get_userinfo(&token).await.status, 200);
 }

@@ -93,7 +93,7 @@ async fn a_failed_identification_is_an_error_page_until_the_user_cancels() {
     ] {
         let browser = hub.browser();
         let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
-        let form = sandbox.signing_in_as(person).with("failure", failure);
+        let form = sandbox.sandbox_form(person).with("failure", failure);
         let page = browser.submit(&form).await.assert_error(403, code);
         let family_name = if person == "angela" { "DUBOIS" } else { person };
         assert!(

@@ -281,8 +281,8 @@ async fn two_persons_in_two_tabs_never_mix() {
         .await
         .sign_in_as("jean")
         .await;
-    assert_eq!(angela.shown()["Family name at birth"], "DUBOIS");
-    assert_eq!(jean.shown()["Family name at birth"], "LEFÈVRE");
+    assert_eq!(angela.listed_claims()["Family name at birth"], "DUBOIS");
+    assert_eq!(jean.listed_claims()["Family name at birth"], "LEFÈVRE");
     let jean = jean.consent().await.received();
     let session_of_jean = browser.session().unwrap();
     let angela = angela.consent().await.received();
@@ -349,7 +349,7 @@ async fn a_reused_authentication_keeps_its_methods_and_time() {
         .choose("amandier")
         .await;
     let form =
-        page.signing_in_as("angela").without("method").and("method", "pin").and("method", "sc");
+        page.sandbox_form("angela").without("method").and("method", "pin").and("method", "sc");
     let first = hub.tokens("bakery", &browser.submit(&form).await.consent().await.received()).await;
     assert_eq!(first.id_token["amr"], serde_json::json!(["pin", "sc", "pop", "mfa", "hub"]));
     hub.advance(10 * MINUTE);
@@ -375,7 +375,7 @@ async fn mfa_without_proof_is_dropped_and_counted_once_a_login() {
         .choose("amandier")
         .await;
     let form =
-        page.signing_in_as("angela").without("method").and("method", "pwd").and("method", "mfa");
+        page.sandbox_form("angela").without("method").and("method", "pwd").and("method", "mfa");
     let received = browser.submit(&form).await.consent().await.received();
     assert_eq!(
         hub.tokens("bakery", &received).await.id_token["amr"],

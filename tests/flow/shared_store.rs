@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
-use super::attacks::callback_of;
+use super::attacks::callback_url_for;
 use super::federation::{ADMIN_TOKEN, SECRET};
 use passerelle::testing::wait::{wait_for, wait_until};
 
@@ -205,31 +205,35 @@ async fn the_calls_to_the_store_and_the_bytes_of_each_step_are_bounded() {
     assert!(before - start <= 16, "calls in a whole login: {steps:?}");
 }
 
-async fn administer(hub: &TestHub, node: usize, request: TestRequest) -> Answer {
-    hub.administer_at(
-        node,
+async fn send_as_admin_to(hub: &TestHub, number: usize, request: TestRequest) -> Answer {
+    hub.send_private_to(
+        number,
         request.insert_header(("authorization", format!("Bearer {ADMIN_TOKEN}"))),
     )
     .await
 }
 
-async fn block(hub: &TestHub, node: usize, connector: &str) -> Answer {
+async fn block(hub: &TestHub, number: usize, connector: &str) -> Answer {
     let block = json!({ "connector": connector, "reason": "keys leaked" });
-    administer(hub, node, TestRequest::post().uri("/admin/blocks").set_payload(block.to_string()))
-        .await
+    send_as_admin_to(
+        hub,
+        number,
+        TestRequest::post().uri("/admin/blocks").set_payload(block.to_string()),
+    )
+    .await
 }
 
-async fn listed(hub: &TestHub, node: usize) -> Value {
-    let answer = administer(hub, node, TestRequest::get().uri("/admin/blocks")).await;
+async fn list_blocks(hub: &TestHub, number: usize) -> Value {
+    let answer = send_as_admin_to(hub, number, TestRequest::get().uri("/admin/blocks")).await;
     serde_json::from_str(&answer.body).unwrap()
 }
 
-/// Until every hub lists the same.
-async fn agree_with(hub: &TestHub, node: usize) {
-    let expected = listed(hub, node).await;
+/// Waits until every hub lists the same blocks as this one.
+async fn wait_for_same_blocks(hub: &TestHub, number: usize) {
+    let expected = list_blocks(hub, number).await;
     for other in 0..3 {
         wait_for("every hub lists the same blocks", async || {
-            (listed(hub, other).await == expected).then_some(())
+            (list_blocks(hub, other).await == expected).then_some(())
         })
         .await;
     }
@@ -244,28 +248,32 @@ async fn a_block_set_at_one_hub_holds_at_all_of_them_and_outlives_them() {
     let set: Value = serde_json::from_str(&block(&hub, 0, "amandier").await.body).unwrap();
     assert_eq!(set["persisted"], true, "{set}");
     assert_eq!(
-        listed(&hub, 0).await["blocks"][0],
+        list_blocks(&hub, 0).await["blocks"][0],
         set["block"],
-        "at once on the one that was asked"
+        "the hub that set the block lists it at once"
     );
-    agree_with(&hub, 0).await;
-    // Each of these requests is another hub's.
+    wait_for_same_blocks(&hub, 0).await;
+    // Each of these requests goes to another hub.
     sandbox.sign_in_as("angela").await.assert_error(403, "Y020150");
     for _ in 0..3 {
         assert_eq!(browser.authorize(&Authorize::by("library")).await.offered(), ["belvedere"]);
     }
     let settings = on(&server);
     drop(hub);
-    // Other hubs, with folders of their own: only the store is the same.
+    // Other hubs with other folders and the same store.
     let (hub, _) = TestHub::several(3, &settings).await;
-    for node in 0..3 {
-        assert_eq!(listed(&hub, node).await["blocks"][0], set["block"], "before anybody is served");
+    for number in 0..3 {
+        assert_eq!(
+            list_blocks(&hub, number).await["blocks"][0],
+            set["block"],
+            "the hub reads the blocks before its first request"
+        );
     }
     let id = set["block"]["id"].as_str().unwrap();
     let lifted =
-        administer(&hub, 2, TestRequest::delete().uri(&format!("/admin/blocks/{id}"))).await;
+        send_as_admin_to(&hub, 2, TestRequest::delete().uri(&format!("/admin/blocks/{id}"))).await;
     assert_eq!(lifted.status, 200, "{}", lifted.body);
-    agree_with(&hub, 2).await;
+    wait_for_same_blocks(&hub, 2).await;
     let browser = hub.browser();
     for _ in 0..3 {
         assert_eq!(
@@ -280,27 +288,31 @@ async fn while_the_store_is_unavailable_blocks_stay_in_force_and_none_is_set_par
     let mut server = Server::start(&[]);
     let (hub, _) = TestHub::several(3, &on(&server)).await;
     assert_eq!(block(&hub, 0, "amandier").await.status, 201);
-    agree_with(&hub, 0).await;
-    let before = listed(&hub, 1).await;
+    wait_for_same_blocks(&hub, 0).await;
+    let before = list_blocks(&hub, 1).await;
     server.kill();
-    for node in 0..3 {
-        let refused = block(&hub, node, "belvedere").await;
+    for number in 0..3 {
+        let refused = block(&hub, number, "belvedere").await;
         assert_eq!(refused.status, 503, "{}", refused.body);
         assert!(
             refused.body.contains("Y500001") && refused.body.contains("nothing was changed"),
             "{}",
             refused.body
         );
-        assert_eq!(listed(&hub, node).await, before);
-        wait_until("the blocks are degraded", || hub.degraded(node).contains_key("blocks")).await;
-        assert!(!hub.not_ready(node).contains_key("blocks"), "the last known ones are known");
+        assert_eq!(list_blocks(&hub, number).await, before);
+        wait_until("the blocks are degraded", || hub.degradations(number).contains_key("blocks"))
+            .await;
+        assert!(
+            !hub.not_ready_reasons(number).contains_key("blocks"),
+            "the hub still has the blocks that it read last"
+        );
     }
-    // The server has forgotten everything; the hubs have not.
+    // The server has lost all records; the hubs still have the blocks.
     server.restart();
-    agree_with(&hub, 1).await;
-    let is_degraded = |node| hub.degraded(node).contains_key("blocks");
+    wait_for_same_blocks(&hub, 1).await;
+    let is_degraded = |number| hub.degradations(number).contains_key("blocks");
     wait_until("no block is degraded", || !(0..3).any(is_degraded)).await;
-    assert_eq!(listed(&hub, 2).await, before);
+    assert_eq!(list_blocks(&hub, 2).await, before);
     assert!(
         server.keys().iter().any(|key| key.starts_with("passerelle:b:")),
         "it was written again"
@@ -314,7 +326,7 @@ async fn a_callback_sent_to_every_hub_at_once_is_one_login_and_no_hub_reports_an
     let (hub, _) = TestHub::several(3, &on(&server)).await;
     for _ in 0..10 {
         let browser = hub.browser();
-        let callback = callback_of(&browser, "amandier", "angela").await;
+        let callback = callback_url_for(&browser, "amandier", "angela").await;
         let answers = join_all((0..3).map(|_| browser.get(&callback))).await;
         let led: Vec<(u16, &str)> =
             answers.iter().map(|answer| (answer.status, answer.header("location"))).collect();
@@ -346,7 +358,7 @@ async fn a_login_interrupted_at_its_last_write_leaves_no_former_session() {
         .await
         .sign_in_as("angela")
         .await;
-    let yes = page.consenting("yes");
+    let yes = page.consent_form("yes");
     let first = browser.submit(&yes).await.received();
     assert!(!server.keys().contains(&former), "a new authentication ends the session before");
     server.set(&former, &bytes);

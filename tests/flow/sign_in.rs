@@ -11,10 +11,11 @@ use super::service::Authorize;
 
 /// A directory that is away: whatever reaches it fails, and says so.
 async fn hub() -> TestHub {
-    hub_of(TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()).await
+    hub_with_directory_at(TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port())
+        .await
 }
 
-async fn hub_of(port: u16) -> TestHub {
+async fn hub_with_directory_at(port: u16) -> TestHub {
     let file = format!(
         "name = {{ en = \"Town hall\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\nassumed_level = \"eidas1\"\n\
          [kind.ldap]\nurl = \"ldap://127.0.0.1:{port}\"\ninsecure_ldap = true\ninternal_hosts = [\"127.0.0.1\"]\n\
@@ -72,7 +73,7 @@ async fn passwords_reach_the_directory_exactly_as_they_were_typed() {
         script.entries = vec![("uid=ada", "right", vec![("entryuuid", vec![b"u-1"])])];
         script.account_bind_result = Some(0);
     }
-    let hub = hub_of(directory.port).await;
+    let hub = hub_with_directory_at(directory.port).await;
     let long = "x ".repeat(300);
     for typed in
         [" Right ", "right", "RIGHT", "123456", "mot de passé", "密码🔑", "%41+&=\"<\\", &long]

@@ -21,7 +21,7 @@ async fn eight_of_ten_tabs_finish_and_two_get_an_error() {
     let eight = tabs.split_off(2);
     for (n, tab) in tabs.into_iter().enumerate() {
         let page = tab.choose("amandier").await.assert_error(409, "Y420007");
-        assert!(page.leads_nowhere(), "tab {n}: its cookie went with the login");
+        assert!(page.has_no_links(), "tab {n}: its cookie went with the login");
     }
     assert_eq!(browser.logins().len(), 8, "those of closed logins are expired");
     for (n, tab) in eight.into_iter().enumerate() {
@@ -44,7 +44,7 @@ async fn choosing_again_closes_the_older_attempt() {
     assert_eq!(page.links(), [address.as_str()]);
     let page = second.sign_in_as("angela").await;
     assert!(page.is_consent(), "at {}", page.url);
-    assert_eq!(page.shown()["Family name at birth"], "DUBOIS");
+    assert_eq!(page.listed_claims()["Family name at birth"], "DUBOIS");
 }
 
 #[actix_web::test]
@@ -86,7 +86,7 @@ async fn cancel_and_refusal_are_reported_to_the_service() {
         .await
         .sign_in_as("angela")
         .await;
-    let (yes, no) = (consent.consenting("yes"), consent.consenting("no"));
+    let (yes, no) = (consent.consent_form("yes"), consent.consent_form("no"));
     let received = browser.submit(&no).await.received();
     assert_eq!(received.error_at("bakery"), "access_denied");
     assert_eq!(received.fields["error_description"], "The user refused to share the information.");
@@ -105,13 +105,13 @@ async fn a_double_click_gets_the_same_code_while_it_lives() {
         .await
         .sign_in_as("angela")
         .await;
-    let yes = consent.consenting("yes");
+    let yes = consent.consent_form("yes");
     let first = browser.submit(&yes).await.received();
     let session = browser.session().unwrap();
     assert_eq!(browser.submit(&yes).await.received(), first);
     assert_eq!(browser.session().unwrap(), session);
     assert_eq!(
-        browser.submit(&consent.consenting("no")).await.received(),
+        browser.submit(&consent.consent_form("no")).await.received(),
         first,
         "a no after the yes takes nothing back"
     );
@@ -131,7 +131,7 @@ async fn a_double_click_after_the_codes_life_is_already_done() {
         .await
         .sign_in_as("angela")
         .await;
-    let yes = consent.consenting("yes");
+    let yes = consent.consent_form("yes");
     let first = browser.submit(&yes).await.received();
     hub.advance(Duration::from_millis(29_999));
     assert_eq!(browser.submit(&yes).await.received(), first);
@@ -150,7 +150,7 @@ async fn two_clicks_at_once_get_one_code() {
         .await
         .sign_in_as("angela")
         .await;
-    let yes = consent.consenting("yes");
+    let yes = consent.consent_form("yes");
     let click = || browser.post(&yes, Some("same-origin"));
     let answers = join3(click(), click(), click()).await;
     let location = answers.0.header("location");
@@ -163,7 +163,7 @@ async fn a_reloaded_callback_gets_the_same_answer() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
-    let back = browser.post(&sandbox.signing_in_as("angela"), Some("same-origin")).await;
+    let back = browser.post(&sandbox.sandbox_form("angela"), Some("same-origin")).await;
     let callback = back.header("location").to_owned();
     let consent = browser.open(&callback).await;
     assert!(consent.is_consent());
@@ -180,7 +180,7 @@ async fn redirects_out_of_a_callback_inherit_no_fragment() {
     let browser = hub.browser();
     let request = Authorize::by("bakery").with("prompt", "login");
     let sandbox = browser.authorize(&request).await.choose("amandier").await;
-    let back = browser.post(&sandbox.signing_in_as("angela"), Some("same-origin")).await;
+    let back = browser.post(&sandbox.sandbox_form("angela"), Some("same-origin")).await;
     let answer = browser.get(back.header("location")).await;
     let location = answer.header("location");
     assert!(location.contains("&code=") && location.ends_with('#'), "{location}");

@@ -50,11 +50,11 @@ async fn a_device_with_assertion_keys_alone_is_probed_and_its_failure_keeps_the_
     })
     .await;
     let is_degraded = || {
-        let findings = hub.degraded(0).remove("keys").unwrap_or_default();
+        let findings = hub.degradations(0).remove("keys").unwrap_or_default();
         findings.iter().any(|finding| finding.to_string().contains("sealed"))
     };
     wait_until("the probe finds the failure", is_degraded).await;
-    assert!(!hub.not_ready(0).contains_key("keys"), "{:?}", hub.not_ready(0));
+    assert!(!hub.not_ready_reasons(0).contains_key("keys"), "{:?}", hub.not_ready_reasons(0));
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     assert_eq!(hub.family_name("bakery", &received).await, "DUBOIS");

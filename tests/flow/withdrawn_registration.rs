@@ -9,7 +9,7 @@ const FILE: &str = "service-providers/bakery.toml";
 
 async fn withdraw(hub: &TestHub, from: &str, to: &str) {
     hub.edit_file(FILE, from, to);
-    hub.reread().await;
+    hub.reload_files().await;
 }
 
 async fn withdraw_redirect_uri(hub: &TestHub) {
@@ -76,7 +76,7 @@ async fn a_code_and_a_token_of_a_withdrawn_redirect_uri_are_invalid() {
         "{}",
         refused.body
     );
-    assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 401);
+    assert_eq!(hub.get_userinfo(&tokens.access_token).await.status, 401);
 }
 
 #[actix_web::test]
@@ -104,7 +104,7 @@ async fn a_scope_withdrawn_mid_login_releases_nothing_more() {
         "{}",
         refused.body
     );
-    let refused = hub.ask_userinfo(&tokens.access_token).await;
+    let refused = hub.get_userinfo(&tokens.access_token).await;
     assert_eq!((refused.status, refused.body.contains("angela")), (401, false), "{}", refused.body);
     // A request for what is left is served.
     let scope = super::federation::SCOPES.replace(" email", "");
@@ -132,7 +132,7 @@ async fn a_post_logout_redirect_uri_withdrawn_during_the_logout_is_not_redirecte
     ];
     let states = ["b".repeat(43), "c".repeat(43)];
     for state in &states {
-        hub.keep_logout("amandier", state, &request).await;
+        hub.save_logout_destination("amandier", state, &request).await;
     }
     let back = |state: &str| format!("/api/v2/session/end/amandier?state={state}");
     withdraw(&hub, &uri, "https://bakery.example/elsewhere").await;

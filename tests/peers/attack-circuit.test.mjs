@@ -70,7 +70,7 @@ test('callbacks with codes that make an identity provider answer 500, 413 or 403
   // The hub probes the token endpoint within seconds and finds that it works.
   await seconds(async () => /operation="login_probe",outcome="ok"\} [1-9]/.test(await metrics()), 'the probe of the token endpoint', 30);
   assert.equal(await circuit(), 'closed');
-  assert.ok(await isOffered(), 'it is greyed for everybody');
+  assert.ok(await isOffered(), 'it is disabled for everybody');
   assert.ok(codes.filter((code) => code.length === 43 && !code.includes('<')).length <= 5, 'the attacker makes the hub send many codes');
   await logIn();
 });
@@ -85,7 +85,7 @@ test('a login whose callback was forged goes on', async () => {
 test('an outage of the token endpoint alone is found although all users come from one network', async () => {
   await logIn();
   isDown = true;
-  const found = seconds(async () => !await isOffered(), 'the greyed choice', 60);
+  const found = seconds(async () => !await isOffered(), 'the disabled choice', 60);
   let isOver = false;
   const users = (async () => {
     while (!isOver) {
@@ -104,10 +104,10 @@ test('an outage of the token endpoint alone is found although all users come fro
   assert.equal(await circuit(), 'closed');
 });
 
-test('an identity provider that dies after its documents were fetched is greyed, and offered again when it is back', async () => {
+test('an identity provider that dies after its documents were fetched is disabled, and offered again when it is back', async () => {
   await logIn();
   await idp.close();
-  console.log(`greyed after ${(await seconds(async () => !await isOffered(), 'the greyed choice', 60)).toFixed(1)} s`);
+  console.log(`disabled after ${(await seconds(async () => !await isOffered(), 'the disabled choice', 60)).toFixed(1)} s`);
   assert.equal(await circuit(), 'open');
   assert.match(await readyz(), /1 of 1 identity providers are down: real/);
   idp = await startIdp({

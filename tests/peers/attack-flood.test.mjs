@@ -57,7 +57,7 @@ async function flood(network, request, enough = 200) {
   return admitted;
 }
 
-test('floods of unseen logins, small and maximal, take their networks\' share and shut out no newcomer', async () => {
+test('floods of unread logins, small and maximal, take their networks\' share and shut out no newcomer', async () => {
   const first = await flood('203.0.113', small);
   console.log(`# one network, small requests: ${first} of ${LOGINS} places`);
   assert.ok(first > LOGINS / 2 && first <= LOGINS * 0.9 + 20, `${first} of ${LOGINS}`);

@@ -62,7 +62,7 @@ async function until(condition, what) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
-const complaints = async () => JSON.stringify(await (await fetch(`${hub.privateBase}/readyz`)).json());
+const fetchReadiness = async () => JSON.stringify(await (await fetch(`${hub.privateBase}/readyz`)).json());
 /** Puts a whole file in place at once. */
 const put = (name, content) => {
   writeFileSync(path.join(hub.folder, `${name}.new`), content, { mode: 0o600 });
@@ -97,8 +97,8 @@ for (const [name, reference, prepare = () => {}] of ATTACKS) {
     const file = 'connectors/evil.toml';
     try {
       put(file, oidcConnector(attacker.issuer, '', { secret }));
-      await until(async () => (await complaints()).includes('evil.toml'), 'the complaint');
-      const output = await complaints();
+      await until(async () => (await fetchReadiness()).includes('evil.toml'), 'the finding');
+      const output = await fetchReadiness();
       assert.match(output, /client_secret\.(file|env) references (a file|an environment variable) that (this file may not|only passerelle\.toml may) reference/, output);
       assert.match(output, /secrets\/connectors\/evil|CONNECTOR_EVIL__/, 'it says what is allowed');
       silent(output, 'the probe');
@@ -115,7 +115,7 @@ for (const [name, reference, prepare = () => {}] of ATTACKS) {
     } finally {
       rmSync(path.join(hub.folder, file), { force: true });
     }
-    await until(async () => !(await complaints()).includes('evil.toml'), 'its end');
+    await until(async () => !(await fetchReadiness()).includes('evil.toml'), 'the end of the finding');
     silent(attacker.received.join('\n'), 'the attacker');
     silent(hub.log(), 'the log');
   });
@@ -126,13 +126,13 @@ test('a good connector that is turned into an attack keeps its last good version
   const good = readFileSync(path.join(hub.folder, file), 'utf8');
   try {
     put(file, good.replace('"real.secret"', '"admin.token"'));
-    await until(async () => (await complaints()).includes('real.toml'), 'the complaint');
+    await until(async () => (await fetchReadiness()).includes('real.toml'), 'the finding');
     const list = JSON.parse((await run(['idp', 'list', '--json', '--config', hub.folder])).output);
     assert.ok(list.connectors.some(({ id }) => id === 'real'), 'the last good version counts');
   } finally {
     put(file, good);
   }
-  await until(async () => !(await complaints()).includes('real.toml'), 'its end');
+  await until(async () => !(await fetchReadiness()).includes('real.toml'), 'the end of the finding');
 });
 
 test('a connector gets the secret of its own, by file and by name', async () => {

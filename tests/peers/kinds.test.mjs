@@ -203,7 +203,7 @@ test('a certificate of another authority and an unavailable directory are report
     const browser = new Browser();
     const offered = await browser.open(authorize());
     if (!parseForms(offered.html, offered.url).some((form) => form.buttons.some(({ value }) => value === connector))) {
-      // The hub's own probes were faster than this person: it is greyed, and the log says why.
+      // The hub's own probes were faster than this person: it is disabled, and the log says why.
       assert.match(offered.html, /Out of order at the moment/);
       assert.match(hub.log(), new RegExp(`circuit opened.*connector=${connector}\\b.*${code}`));
       continue;

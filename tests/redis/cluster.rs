@@ -1,15 +1,15 @@
-//! A Cluster, its slots and its failover.
+//! A Cluster: its slots and its failover.
 
 use super::*;
 
-/// Three primaries, each with a third of the slots.
+/// Starts three primaries, each with a third of the slots.
 fn cluster() -> Vec<Server> {
-    cluster_of(3, &[], |_| Vec::new()).into_iter().map(|(node, _)| node).collect()
+    cluster_with(3, &[], |_| Vec::new()).into_iter().map(|(node, _)| node).collect()
 }
 
-/// So many nodes, three of them primaries, each started with what `more` makes of a port for it to
-/// be met at; and that port.
-fn cluster_of(
+/// Starts `count` nodes, three of them primaries. `more` returns arguments of a node for an
+/// additional port. Returns each node with the port to connect to.
+fn cluster_with(
     count: usize,
     create: &[&str],
     more: impl Fn(u16) -> Vec<String>,
@@ -22,8 +22,8 @@ fn cluster_of(
         let node = Server::start(
             &own.into_iter().chain(more.iter().map(String::as_str)).collect::<Vec<_>>(),
         );
-        let met_at = if more.is_empty() { node.port } else { other };
-        (node, met_at)
+        let port = if more.is_empty() { node.port } else { other };
+        (node, port)
     };
     let nodes: Vec<(Server, u16)> = (0..count).map(|_| node()).collect();
     let addresses: Vec<String> =
@@ -32,8 +32,8 @@ fn cluster_of(
     words.extend(addresses.iter().map(String::as_str));
     words.extend(create);
     words.push("--cluster-yes");
-    let said = String::from_utf8_lossy(&nodes[0].0.cli(&words)).into_owned();
-    assert!(said.contains("All 16384 slots covered"), "{said}");
+    let output = String::from_utf8_lossy(&nodes[0].0.cli(&words)).into_owned();
+    assert!(output.contains("All 16384 slots covered"), "{output}");
     for (node, _) in &nodes {
         until("the cluster is whole", || {
             node.cli_text(&["CLUSTER", "INFO"]).contains("cluster_state:ok").then_some(())
@@ -42,7 +42,7 @@ fn cluster_of(
     nodes
 }
 
-/// What `INFO replication` says under this name.
+/// Returns a value of `INFO replication`.
 fn replication(node: &Server, name: &str) -> Option<String> {
     let info = node.cli_text(&["INFO", "replication"]);
     info.lines().find_map(|line| {
@@ -67,7 +67,7 @@ async fn a_tls_cluster_that_loses_a_primary_continues_and_spent_codes_stay_spent
         "--key",
         &private,
     ];
-    let (mut nodes, ports): (Vec<Server>, Vec<u16>) = cluster_of(6, &client, |port| {
+    let (mut nodes, ports): (Vec<Server>, Vec<u16>) = cluster_with(6, &client, |port| {
         let files = [
             "--tls-ca-cert-file",
             &ca,
@@ -136,7 +136,7 @@ async fn a_tls_cluster_that_loses_a_primary_continues_and_spent_codes_stay_spent
         );
     }
     futures_util::future::join_all(
-        (0..30).map(async |n: u32| whole_life(&store, &n.to_string()).await),
+        (0..30).map(async |n: u32| call_every_operation(&store, &n.to_string()).await),
     )
     .await;
 }
@@ -147,8 +147,8 @@ async fn a_cluster_spreads_the_records_and_keeps_every_rule() {
     let ports: Vec<u16> = nodes.iter().map(|node| node.port).collect();
     let (store, _) = store(&config(RedisMode::Cluster, &ports[..1]), &credentials(PASSWORD));
     let info = store.inspect().await.unwrap().unwrap();
-    assert_eq!(info.matches("noeviction").count(), 3, "each of them is looked at: {info}");
-    let lives = (0..60).map(async |n: u32| whole_life(&store, &n.to_string()).await);
+    assert_eq!(info.matches("noeviction").count(), 3, "each server is checked: {info}");
+    let lives = (0..60).map(async |n: u32| call_every_operation(&store, &n.to_string()).await);
     futures_util::future::join_all(lives).await;
     for node in &nodes {
         assert!(node.keys().len() > 20, "{} has {} keys", node.port, node.keys().len());
@@ -185,15 +185,15 @@ async fn many_redeem_one_code_on_a_cluster_and_one_wins() {
 }
 
 #[tokio::test]
-async fn a_silent_node_keeps_no_hub_from_the_cluster() {
-    let (servers, (_silent, port)) = (cluster(), silent());
+async fn an_unresponsive_node_does_not_prevent_the_use_of_the_cluster() {
+    let (servers, (_unresponsive, port)) = (cluster(), unresponsive_server());
     let ports: Vec<u16> =
         std::iter::once(port).chain(servers.iter().map(|server| server.port)).collect();
     let config = RedisConfig { call_milliseconds: 500, ..config(RedisMode::Cluster, &ports) };
-    whole_life(&store(&config, &credentials(PASSWORD)).0, "a").await;
+    call_every_operation(&store(&config, &credentials(PASSWORD)).0, "a").await;
 }
 
-/// As providers of managed servers offer it: one node that holds every slot.
+/// Providers of managed servers offer such a Cluster: one node that has every slot.
 #[tokio::test]
 async fn the_only_node_of_a_cluster_serves_as_one_server() {
     let bus = free_port().to_string();
@@ -204,5 +204,5 @@ async fn the_only_node_of_a_cluster_serves_as_one_server() {
     });
     let (store, _) = store(&config(RedisMode::Single, &[node.port]), &credentials(PASSWORD));
     store.inspect().await.unwrap().unwrap();
-    whole_life(&store, "a").await;
+    call_every_operation(&store, "a").await;
 }

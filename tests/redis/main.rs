@@ -1,4 +1,4 @@
-//! The shared store on real servers, when they are several, speak TLS, grant little, or die
+//! The shared store on real servers: several servers, TLS, restricted users, and failures
 //! (docs/redis.md).
 //!
 //! Needs Debian's `redis-server` and `redis-sentinel`, which `tests/run` installs. Nothing here
@@ -98,8 +98,8 @@ fn store(config: &RedisConfig, credentials: &RedisCredentials) -> (Arc<RedisStor
     )
 }
 
-/// Every verb once, with families that lie on other servers than their members.
-async fn whole_life(store: &RedisStore, name: &str) {
+/// Calls every operation once, with families on other servers than their members.
+async fn call_every_operation(store: &RedisStore, name: &str) {
     let (code, token, login) =
         (key(RecordKind::Code, name), key(RecordKind::Token, name), key(RecordKind::Login, name));
     let families = [format!("session {name}"), format!("grant {name}")];
@@ -117,13 +117,13 @@ async fn whole_life(store: &RedisStore, name: &str) {
     let TakeOutcome::Taken(record) =
         store.take(&code, b"spent".to_vec(), at(700), at(2)).await.unwrap()
     else {
-        panic!("not won")
+        panic!("the first call did not get the record")
     };
     assert_eq!(&*record.value, b"code");
     let TakeOutcome::AlreadyTaken(left) =
         store.take(&code, b"again".to_vec(), at(700), at(2)).await.unwrap()
     else {
-        panic!("won twice")
+        panic!("two calls got the record")
     };
     assert_eq!(&*left, b"spent");
     store.insert(token.clone(), draft("token", &families), at(3)).await.unwrap();
@@ -138,18 +138,18 @@ async fn whole_life(store: &RedisStore, name: &str) {
     for revoked in [&token, &paired] {
         assert!(store.load(revoked, at(5)).await.unwrap().is_none());
     }
-    assert!(store.load(&session, at(5)).await.unwrap().is_some(), "it is in no family");
+    assert!(store.load(&session, at(5)).await.unwrap().is_some(), "it belongs to no family");
     assert_eq!(
         store.insert(key(RecordKind::Token, "late"), draft("1", &families), at(6)).await,
         Err(StoreError::Revoked)
     );
     store.remove(&login).await.unwrap();
     assert!(store.load(&login, at(6)).await.unwrap().is_none());
-    counts(store).await;
+    send_counter_batches(store).await;
 }
 
-/// Two batches of one hub, the second one sent twice.
-async fn counts(store: &RedisStore) {
+/// Sends two batches of one hub, the second one twice.
+async fn send_counter_batches(store: &RedisStore) {
     static WINDOW: AtomicU64 = AtomicU64::new(0);
     let window = WINDOW.fetch_add(1, Ordering::Relaxed);
     for (number, sum) in [(1, 3), (2, 6), (2, 6)] {
@@ -160,8 +160,8 @@ async fn counts(store: &RedisStore) {
     }
 }
 
-/// What is left of a machine that has died: a client that connects hears nothing.
-fn silent() -> (TcpListener, u16) {
+/// Returns an address that accepts connections and never answers, like a dead machine.
+fn unresponsive_server() -> (TcpListener, u16) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     (listener, port)

@@ -1,8 +1,8 @@
-//! One server, and what it must be like.
+//! A single server, and the requirements that the hub checks.
 
 use super::*;
 
-/// The least that the hub needs, as docs/redis.md gives it.
+/// Returns the ACL rule of docs/redis.md, with the permissions that the hub needs.
 fn least_privilege() -> String {
     let text =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/redis.md")).unwrap();
@@ -23,7 +23,7 @@ async fn the_least_privileged_user_of_the_docs_is_enough_and_sees_nothing_else()
     config.user = Some("passerelle".into());
     let (store, _) = store(&config, &credentials("least"));
     store.inspect().await.unwrap().unwrap();
-    whole_life(&store, "a").await;
+    call_every_operation(&store, "a").await;
     for refused in [
         &["KEYS", "*"][..],
         &["GET", "other"],
@@ -59,7 +59,7 @@ async fn over_tls_by_the_right_authority_alone() {
     let read = |name: &str| std::fs::read_to_string(file(name)).unwrap();
     let identity = Some((read("server.crt"), Secret::new(read("server.key"))));
     let trusting = RedisCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) };
-    whole_life(&store(&config, &trusting).0, "a").await;
+    call_every_operation(&store(&config, &trusting).0, "a").await;
 
     let default_user = RedisCredentials { identity: None, ..trusting.clone() };
     let refused = store(&config, &default_user).0.load(&key(RecordKind::Login, "a"), at(1)).await;
@@ -88,10 +88,10 @@ async fn a_server_that_would_evict_is_rejected_with_the_fix() {
         refused.contains("allkeys-lru") && refused.contains("set maxmemory-policy noeviction"),
         "{refused}"
     );
-    let asked = store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await;
+    let outcome = store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await;
     assert!(
-        matches!(asked, Err(StoreError::Unavailable(_))),
-        "also when it was away at the start: {asked:?}"
+        matches!(outcome, Err(StoreError::Unavailable(_))),
+        "the server was unreachable at the start: {outcome:?}"
     );
     server.cli(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
     let served = async || store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await;
@@ -110,11 +110,11 @@ async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_bo
             store(&config, &RedisCredentials { encryption_keys, ..credentials(PASSWORD) });
         move || store.join_blocking()
     };
-    for by_the_book in
+    for keys in
         [&["old"][..], &["old", "new"], &["new", "old"], &["old", "new"], &["new", "old"], &["new"]]
     {
-        let summary = starts(by_the_book)().unwrap();
-        assert!(summary.is_ok(), "{by_the_book:?}: {summary:?}");
+        let summary = starts(keys)().unwrap();
+        assert!(summary.is_ok(), "{keys:?}: {summary:?}");
     }
     for refused in [&["old"][..], &["another"]] {
         let fault = starts(refused)().unwrap_err().to_string();
@@ -123,22 +123,22 @@ async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_bo
             "{refused:?}: {fault}"
         );
     }
-    // Only asking leaves no mark: it may be the next configuration that is asked about.
-    let (asking, _) = store(
+    // An inspection changes no record, because it may concern a future configuration.
+    let (inspecting, _) = store(
         &config,
         &RedisCredentials {
             encryption_keys: ["next", "new"].map(|key| Secret::new(key.to_owned())).to_vec(),
             ..credentials(PASSWORD)
         },
     );
-    assert!(asking.inspect().await.unwrap().is_ok());
+    assert!(inspecting.inspect().await.unwrap().is_ok());
     assert!(starts(&["new"])().unwrap().is_ok());
     server.cli(&["DEL", "hub:ring"]);
     assert!(starts(&["another"])().unwrap().is_ok(), "as the message says");
 }
 
-/// Cookies and client ids of two platforms may be alike, and what proves a person to one must not
-/// prove them to the other.
+/// Cookies and client ids of two platforms may be equal, and a session of one platform must not be
+/// valid at the other.
 #[tokio::test]
 async fn two_platforms_under_one_prefix_are_rejected_before_they_read_each_other() {
     let server = Server::start(&[]);
@@ -150,7 +150,7 @@ async fn two_platforms_under_one_prefix_are_rejected_before_they_read_each_other
                 .unwrap();
         Arc::new(store.for_issuer(issuer)).join_blocking()
     };
-    // A release that did not say whose its mark is.
+    // An earlier release stored no issuer.
     assert!(starts("").unwrap().is_ok());
     assert!(starts("https://one.example").unwrap().is_ok());
     assert!(starts("https://one.example").unwrap().is_ok());
@@ -167,7 +167,7 @@ async fn a_wrong_password_is_reported_and_nothing_is_stored() {
     let Err(StoreError::Unavailable(why)) =
         store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await
     else {
-        panic!("let in")
+        panic!("the server accepted a wrong password")
     };
     assert!(why.to_lowercase().contains("auth"), "{why}");
     assert!(server.keys().iter().all(String::is_empty));

@@ -1,11 +1,11 @@
-//! A primary and a replica that change places, and the Sentinels that say so.
+//! The failover of a primary to its replica, announced by Sentinels.
 
 use super::*;
 
-/// A primary, a replica and three Sentinels with the ports that these are met at; over TLS, if
-/// certificates are given.
+/// Starts a primary, a replica and three Sentinels, over TLS if `folder` has certificates. Returns
+/// each Sentinel with the port to connect to.
 fn sentinels(folder: Option<&Path>) -> (Server, Server, Vec<(Server, u16)>) {
-    // As on a command line; in a file without the dashes.
+    // Arguments of the command line; a configuration file has them without the dashes.
     let tls = |port: u16| -> Vec<String> {
         let Some(folder) = folder else { return Vec::new() };
         let file = |name: &str| folder.join(name).display().to_string();
@@ -30,12 +30,13 @@ fn sentinels(folder: Option<&Path>) -> (Server, Server, Vec<(Server, u16)>) {
             .chain(["--masterauth", PASSWORD])
             .chain(more.iter().copied());
         let server = Server::start(&words.collect::<Vec<_>>());
-        let met_at = if tls.is_empty() { server.port } else { other };
-        (server, met_at)
+        let port = if tls.is_empty() { server.port } else { other };
+        (server, port)
     };
     let (primary, port) = server(&[]);
-    let of = format!("127.0.0.1 {port}");
-    let (replica, replica_port) = server(&["--replicaof", &of, "--repl-diskless-sync-delay", "0"]);
+    let primary_address = format!("127.0.0.1 {port}");
+    let (replica, replica_port) =
+        server(&["--replicaof", &primary_address, "--repl-diskless-sync-delay", "0"]);
     until("the replica is in step", || {
         replica.cli_text(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
     });
@@ -47,7 +48,7 @@ fn sentinels(folder: Option<&Path>) -> (Server, Server, Vec<(Server, u16)>) {
             .map(|pair| format!("{}\n", pair.join(" ").trim_start_matches('-')))
             .collect();
         let text = format!(
-            "port {port}\nbind 127.0.0.1\ndir {}\n{lines}sentinel monitor passerelle {of} 2\nsentinel auth-pass passerelle \"{PASSWORD}\"\n\
+            "port {port}\nbind 127.0.0.1\ndir {}\n{lines}sentinel monitor passerelle {primary_address} 2\nsentinel auth-pass passerelle \"{PASSWORD}\"\n\
              sentinel down-after-milliseconds passerelle 500\nsentinel failover-timeout passerelle 3000\n",
             folder.path().display()
         );
@@ -121,19 +122,20 @@ async fn outlives_its_primary(
         "a second redemption: {again:?}"
     );
     assert!(store.load(&token, at(3)).await.unwrap().is_none(), "a token alive after logout");
-    whole_life(&store, "b").await;
+    call_every_operation(&store, "b").await;
 }
 
 #[tokio::test]
-async fn a_silent_sentinel_keeps_no_hub_from_the_primary() {
-    let ((_primary, _replica, sentinels), (_silent, port)) = (sentinels(None), silent());
+async fn an_unresponsive_sentinel_does_not_prevent_the_use_of_the_primary() {
+    let ((_primary, _replica, sentinels), (_unresponsive, port)) =
+        (sentinels(None), unresponsive_server());
     let ports: Vec<u16> =
         std::iter::once(port).chain(sentinels.iter().take(2).map(|(_, port)| *port)).collect();
     let config = RedisConfig { call_milliseconds: 500, ..config(RedisMode::Sentinel, &ports) };
-    whole_life(&store(&config, &credentials(PASSWORD)).0, "a").await;
+    call_every_operation(&store(&config, &credentials(PASSWORD)).0, "a").await;
 }
 
-/// One that was cut off with the old primary, which takes itself for the primary still.
+/// The Sentinel was cut off together with the old primary, which still considers itself primary.
 #[tokio::test]
 async fn a_sentinel_that_has_not_heard_of_the_new_primary_is_outvoted() {
     let (_primary, _replica, sentinels) = sentinels(None);
@@ -144,11 +146,11 @@ async fn a_sentinel_that_has_not_heard_of_the_new_primary_is_outvoted() {
         folder.path().display(),
         old.port
     );
-    let behind = Server::for_file("redis-sentinel", port, folder, &text, &[]);
-    let ports: Vec<u16> = std::iter::once(behind.port)
+    let outdated = Server::for_file("redis-sentinel", port, folder, &text, &[]);
+    let ports: Vec<u16> = std::iter::once(outdated.port)
         .chain(sentinels.iter().take(2).map(|(_, port)| *port))
         .collect();
     let (store, _) = store(&config(RedisMode::Sentinel, &ports), &credentials(PASSWORD));
-    whole_life(&store, "a").await;
+    call_every_operation(&store, "a").await;
     assert!(old.keys().is_empty(), "written where no hub reads: {:?}", old.keys());
 }

@@ -1,9 +1,9 @@
-//! One server that is full, dies, forgets, refuses, or answers too late.
+//! A server that is full, dies, loses its scripts, rejects writes, or whose responses get lost.
 
 use super::*;
 
 #[tokio::test]
-async fn a_full_server_refuses_newcomers_and_keeps_the_others() {
+async fn a_full_server_refuses_new_records_and_keeps_the_others() {
     let server = Server::start(&["--maxmemory-policy", "noeviction"]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
     store.insert(key(RecordKind::Login, "a"), draft("kept", &[]), at(0)).await.unwrap();
@@ -20,9 +20,9 @@ async fn a_full_server_refuses_newcomers_and_keeps_the_others() {
     store.insert(key(RecordKind::Login, "b"), draft("1", &[]), at(0)).await.unwrap();
 }
 
-/// Memory is short when people are many: those who are there must be able to go on, and to leave.
+/// When the server is full, running logins must continue, and users must be able to sign out.
 #[tokio::test]
-async fn a_full_server_lets_those_who_are_there_go_on_and_sign_out() {
+async fn a_full_server_lets_running_logins_continue_and_users_sign_out() {
     let server = Server::start(&["--maxmemory-policy", "noeviction"]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
     let (login, code, token, session) = (
@@ -55,13 +55,12 @@ async fn a_full_server_lets_those_who_are_there_go_on_and_sign_out() {
     assert_eq!(store.remove(&session).await, Ok(()));
 }
 
-/// The old primary, cut off from its replicas or one itself by now, still answers those who only
-/// read.
+/// The old primary, cut off from its replicas or demoted, still answers reads.
 #[tokio::test]
 async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_nothing() {
     let server = Server::start(&[]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
-    until("the store answers", || store.last_error().is_none().then_some(()));
+    until("the store is available", || store.last_error().is_none().then_some(()));
     for (alone, again) in [
         (
             &["CONFIG", "SET", "min-replicas-to-write", "1"][..],
@@ -70,13 +69,14 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
         (&["REPLICAOF", "127.0.0.1", "1"], &["REPLICAOF", "NO", "ONE"]),
     ] {
         assert_eq!(server.cli_text(alone), "OK");
-        let asked = store.load(&key(RecordKind::Token, "ended elsewhere"), at(1)).await;
+        let outcome = store.load(&key(RecordKind::Token, "ended elsewhere"), at(1)).await;
         assert!(
-            matches!(asked, Err(StoreError::Unavailable(_))),
-            "what it shows may be over: {asked:?}"
+            matches!(outcome, Err(StoreError::Unavailable(_))),
+            "its record may be outdated: {outcome:?}"
         );
-        // What began elsewhere is not there; no user may hear that it is gone.
-        let asked = store
+        // A record that was created elsewhere is absent here; the hub must not report it as
+        // expired.
+        let outcome = store
             .replace(
                 &key(RecordKind::Login, "begun elsewhere"),
                 RecordVersion(1),
@@ -85,15 +85,15 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
                 at(1),
             )
             .await;
-        assert!(matches!(asked, Err(StoreError::Unavailable(_))), "a login lost: {asked:?}");
-        let asked =
+        assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "a login lost: {outcome:?}");
+        let outcome =
             store.take(&key(RecordKind::Code, "issued elsewhere"), Vec::new(), at(9), at(1)).await;
-        assert!(matches!(asked, Err(StoreError::Unavailable(_))), "a code lost: {asked:?}");
-        until("the store complains", || store.last_error().map(drop));
+        assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "a code lost: {outcome:?}");
+        until("the store reports the error", || store.last_error().map(drop));
         assert_eq!(server.cli_text(again), "OK");
-        until("the store answers again", || store.last_error().is_none().then_some(()));
+        until("the store is available again", || store.last_error().is_none().then_some(()));
     }
-    assert!(server.keys().is_empty(), "looking leaves nothing");
+    assert!(server.keys().is_empty(), "the check leaves no record");
 }
 
 #[tokio::test]
@@ -101,13 +101,13 @@ async fn a_server_that_dies_is_reported_at_once_and_used_again_when_it_is_back()
     let mut server = Server::start(&[]);
     let (store, metrics) =
         store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
-    whole_life(&store, "a").await;
+    call_every_operation(&store, "a").await;
     assert_eq!(store.last_error(), None);
     server.kill();
     let mut faults = 0;
     while faults < 6 {
-        let asked = store.load(&key(RecordKind::Login, "a"), at(1)).await;
-        assert!(matches!(asked, Err(StoreError::Unavailable(_))), "{asked:?}");
+        let outcome = store.load(&key(RecordKind::Login, "a"), at(1)).await;
+        assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "{outcome:?}");
         faults += 1;
     }
     assert!(store.last_error().is_some());
@@ -115,34 +115,33 @@ async fn a_server_that_dies_is_reported_at_once_and_used_again_when_it_is_back()
     assert!(text.contains(r#"passerelle_redis_circuit_state{state="open"} 1"#), "{text}");
     assert!(text.contains(r#"passerelle_redis_errors_total{error="unreachable"}"#), "{text}");
     server.restart();
-    // No request asks, and it is known all the same: a hub that is not ready gets no requests that
-    // could find out.
-    until("the store answers again", || store.last_error().is_none().then_some(()));
-    whole_life(&store, "b").await;
+    // The hub notices without a request, because a hub that is not ready gets none.
+    until("the store is available again", || store.last_error().is_none().then_some(()));
+    call_every_operation(&store, "b").await;
 }
 
-/// A way to a server on which the next answer to a script gets lost, and the connection with it.
-struct Lossy {
+/// A proxy that, on demand, drops the response to the next script and closes the connection.
+struct LossyProxy {
     port: u16,
-    loses: Arc<AtomicBool>,
+    drops_next: Arc<AtomicBool>,
 }
 
-impl Lossy {
+impl LossyProxy {
     fn to(server: u16) -> Self {
-        let (listener, loses) =
+        let (listener, drops_next) =
             (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::new(AtomicBool::new(false)));
-        let (port, asked) = (listener.local_addr().unwrap().port(), Arc::clone(&loses));
+        let (port, drops) = (listener.local_addr().unwrap().port(), Arc::clone(&drops_next));
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let server = TcpStream::connect(("127.0.0.1", server)).unwrap();
-                let (loses, is_script) = (Arc::clone(&asked), Arc::new(AtomicBool::new(false)));
-                let (ways, saw) = (
+                let (drops, is_script) = (Arc::clone(&drops), Arc::new(AtomicBool::new(false)));
+                let (requests, sees_script) = (
                     (client.try_clone().unwrap(), server.try_clone().unwrap()),
                     Arc::clone(&is_script),
                 );
                 std::thread::spawn(move || {
-                    pass(ways.0, ways.1, |bytes| {
-                        saw.fetch_or(
+                    forward(requests.0, requests.1, |bytes| {
+                        sees_script.fetch_or(
                             bytes.windows(7).any(|word| word == b"EVALSHA"),
                             Ordering::SeqCst,
                         );
@@ -150,30 +149,30 @@ impl Lossy {
                     });
                 });
                 std::thread::spawn(move || {
-                    pass(server, client, |_| {
+                    forward(server, client, |_| {
                         !(is_script.swap(false, Ordering::SeqCst)
-                            && loses.swap(false, Ordering::SeqCst))
+                            && drops.swap(false, Ordering::SeqCst))
                     });
                 });
             }
         });
-        Self { port, loses }
+        Self { port, drops_next }
     }
 
-    fn lose(&self) {
-        self.loses.store(true, Ordering::SeqCst);
+    fn drop_next_response(&self) {
+        self.drops_next.store(true, Ordering::SeqCst);
     }
 
-    fn has_lost(&self) -> bool {
-        !self.loses.load(Ordering::SeqCst)
+    fn has_dropped(&self) -> bool {
+        !self.drops_next.load(Ordering::SeqCst)
     }
 }
 
-/// Passes bytes on as long as they may pass.
-fn pass(mut from: TcpStream, mut to: TcpStream, may: impl Fn(&[u8]) -> bool) {
+/// Forwards bytes until `may_forward` returns false.
+fn forward(mut from: TcpStream, mut to: TcpStream, may_forward: impl Fn(&[u8]) -> bool) {
     let mut bytes = [0; 65536];
     while let Ok(length @ 1..) = from.read(&mut bytes) {
-        if !may(&bytes[..length]) || to.write_all(&bytes[..length]).is_err() {
+        if !may_forward(&bytes[..length]) || to.write_all(&bytes[..length]).is_err() {
             break;
         }
     }
@@ -183,36 +182,40 @@ fn pass(mut from: TcpStream, mut to: TcpStream, may: impl Fn(&[u8]) -> bool) {
 #[tokio::test]
 async fn a_call_without_a_response_can_be_repeated_safely() {
     let server = Server::start(&[]);
-    let way = Lossy::to(server.port);
-    let (store, metrics) = store(&config(RedisMode::Single, &[way.port]), &credentials(PASSWORD));
-    whole_life(&store, "before").await;
+    let proxy = LossyProxy::to(server.port);
+    let (store, metrics) = store(&config(RedisMode::Single, &[proxy.port]), &credentials(PASSWORD));
+    call_every_operation(&store, "before").await;
     let code = key(RecordKind::Code, "a");
-    way.lose();
+    proxy.drop_next_response();
     assert_eq!(
         store.insert(code.clone(), draft("one", &[]), at(0)).await,
         Ok(RecordVersion(1)),
-        "its own key is not taken"
+        "the repeated insertion must not conflict with itself"
     );
-    assert!(way.has_lost());
-    way.lose();
+    assert!(proxy.has_dropped());
+    proxy.drop_next_response();
     let replaced = store.replace(&code, RecordVersion(1), "two".into(), at(600), at(1)).await;
     assert_eq!(
         replaced,
         Ok(ReplaceOutcome::Replaced(RecordVersion(2))),
-        "it lost no race against itself"
+        "the repeated replacement must not lose a race against itself"
     );
-    assert!(way.has_lost());
-    way.lose();
+    assert!(proxy.has_dropped());
+    proxy.drop_next_response();
     let taken = store.take(&code, b"mine".to_vec(), at(600), at(1)).await.unwrap();
     assert!(
         matches!(&taken, TakeOutcome::Taken(record) if *record.value == *b"two"),
-        "it redeemed no code twice: {taken:?}"
+        "the repeated call must not count as a second redemption: {taken:?}"
     );
-    assert!(way.has_lost());
+    assert!(proxy.has_dropped());
     assert!(metrics.render().contains("passerelle_redis_retries_total 3"), "{}", metrics.render());
     let taken = store.take(&code, b"theirs".to_vec(), at(600), at(1)).await.unwrap();
     assert!(matches!(&taken, TakeOutcome::AlreadyTaken(left) if **left == *b"mine"), "{taken:?}");
-    assert_eq!(store.count(RecordKind::Code), 2, "nor takes it two places");
+    assert_eq!(
+        store.count(RecordKind::Code),
+        2,
+        "the repeated insertion must not be counted twice"
+    );
 }
 
 #[tokio::test]
@@ -220,12 +223,12 @@ async fn scripts_that_the_server_forgot_are_loaded_again() {
     let server = Server::start(&[]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
     for name in ["a", "b"] {
-        whole_life(&store, name).await;
+        call_every_operation(&store, name).await;
         server.cli(&["SCRIPT", "FLUSH"]);
     }
 }
 
-/// What it may read it reads; and yet no user can sign in.
+/// The server answers reads, but no user can sign in.
 #[tokio::test]
 async fn a_user_that_may_not_write_is_reported_although_the_server_answers() {
     let server = Server::start(&[]);
@@ -239,25 +242,25 @@ async fn a_user_that_may_not_write_is_reported_although_the_server_answers() {
     };
     let (store, _) = store(&config, &credentials("right"));
     assert!(store.load(&key(RecordKind::Login, "a"), at(0)).await.unwrap().is_none());
-    until("the store complains", || {
+    until("the store reports the error", || {
         store.last_error().filter(|why| why.contains("evalsha")).map(drop)
     });
     assert!(store.load(&key(RecordKind::Login, "a"), at(0)).await.unwrap().is_none());
-    assert!(store.last_error().is_some(), "a reading is no proof of writing");
+    assert!(store.last_error().is_some(), "a successful read does not prove that writes succeed");
 }
 
-/// As when the disk is full: the server goes on reading, and takes no writes until it can save
+/// For example with a full disk: the server answers reads, and rejects writes until it can save
 /// again.
 #[tokio::test]
 async fn a_server_that_can_not_save_is_reported_and_used_again_when_it_can() {
     let server = Server::start(&[]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
-    until("the store answers", || store.last_error().is_none().then_some(()));
+    until("the store is available", || store.last_error().is_none().then_some(()));
     let in_the_way = server.folder.path().join("dump.rdb");
     std::fs::create_dir(&in_the_way).unwrap();
     let saved = |status: &str| {
         server.cli(&["BGSAVE"]);
-        until("it has saved, or not", || {
+        until("the save has ended", || {
             server
                 .cli_text(&["INFO", "persistence"])
                 .contains(&format!("rdb_last_bgsave_status:{status}"))
@@ -268,9 +271,9 @@ async fn a_server_that_can_not_save_is_reported_and_used_again_when_it_can() {
     saved("err");
     let inserted = store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await;
     assert!(matches!(inserted, Err(StoreError::Unavailable(_))), "{inserted:?}");
-    until("the store complains", || store.last_error().map(drop));
+    until("the store reports the error", || store.last_error().map(drop));
     std::fs::remove_dir(&in_the_way).unwrap();
     saved("ok");
-    until("the store answers again", || store.last_error().is_none().then_some(()));
+    until("the store is available again", || store.last_error().is_none().then_some(()));
     store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await.unwrap();
 }

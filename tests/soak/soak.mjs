@@ -14,7 +14,7 @@ import { Browser, random, signIn } from '../peers/harness.mjs';
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '900' }, rate: { type: 'string', default: '5' } } });
 const [seconds, rate] = [Number(values.seconds), Number(values.rate)];
-/** After this time the records of unseen and completed logins have expired. */
+/** After this time the records of unread and completed logins have expired. */
 const EXPIRY_SECONDS = 240;
 /** Maximum memory of the hub, which includes the admin console's 20,000 logins and 20,000 refusals. */
 const MAX_RSS_MB = 160;
@@ -97,7 +97,7 @@ async function forgeCallback() {
 }
 
 const HOSTILE_REQUESTS = {
-  'unseen logins': () => sendHostile(authorizePath()),
+  'unread logins': () => sendHostile(authorizePath()),
   'largest logins': () => sendHostile(authorizePath({ state: 's'.repeat(1_024), nonce: 'n'.repeat(1_024), claims: JSON.stringify({ userinfo: { x: { value: 'v'.repeat(3_000) } } }) })),
   'malformed authorize': () => sendHostile(`/api/v2/authorize?client_id=${sp.id}&client_id=${sp.id}`),
   'encoded path': () => sendHostile('/api/v2/%74oken', { method: 'POST', headers: FORM, body: 'grant_type=authorization_code' }),

@@ -1,7 +1,7 @@
 //! Attributes the outcome of a call. Only the identity provider's own failures count, because an
 //! open circuit affects all users.
 //!
-//! What a browser can cause at will (a forged callback, a made-up code, a changed authorization
+//! What a browser can cause at will (a forged callback or code, a changed authorization
 //! request) does not count. This table can't know every server's answer to odd input, so counted
 //! failures do not open a circuit alone: `login_failures` requires several networks, and the prober
 //! decides.

@@ -37,7 +37,7 @@ pub enum CallKind {
     Preload,
     /// The hub fetches its documents to see whether it works.
     Probe,
-    /// The hub redeems a made-up code to see whether its token endpoint works.
+    /// The hub redeems a random code to see whether its token endpoint works.
     LoginProbe,
 }
 

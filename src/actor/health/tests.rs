@@ -221,12 +221,12 @@ fn quantiles_are_at_most_half_too_long() {
 }
 
 #[test]
-fn an_oddity_is_reported_once_and_memory_is_bounded() {
+fn an_anomaly_is_reported_once_and_memory_is_bounded() {
     let health = Health::default();
     assert!(health.is_first_report("magic"));
     assert!(!health.is_first_report("magic"));
     let reported = (0..1000).filter(|n| health.is_first_report(&n.to_string())).count();
-    assert_eq!(reported, MAX_REPORTED_ODDITIES - 1);
+    assert_eq!(reported, MAX_LOGGED_ANOMALIES - 1);
 }
 
 fn outcome() -> impl Strategy<Value = Result<(), ErrorCode>> {

@@ -141,7 +141,7 @@ impl TestHub {
         let configured = any_connector("one", "One");
         let metadata = Arc::new(ConnectorMetadata::from_connector(&configured));
         let facts = |number| (id(number), Arc::clone(&metadata));
-        let federation = Federation::new([], ScopeTable::default(), UnavailableDisplay::Greyed)
+        let federation = Federation::new([], ScopeTable::default(), UnavailableDisplay::Disabled)
             .with_connectors((0..count).map(facts));
         let spec = |(number, idp): (usize, &Arc<FakeIdp>)| ConnectorSpec {
             id: id(number),
@@ -233,7 +233,9 @@ async fn a_failed_identity_provider_is_disabled_and_a_recovered_one_offered_in_t
             );
             hub.idps[1].set(Mode::Works);
             let back = hub.until(1, Availability::Available, limit).await;
-            eprintln!("{mode:?}, in use: {is_used}: greyed after {died} s, offered after {back} s");
+            eprintln!(
+                "{mode:?}, in use: {is_used}: disabled after {died} s, offered after {back} s"
+            );
         }
     }
 }

@@ -40,7 +40,8 @@ impl Connector for Down {
 fn registry() -> Registry {
     let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_700_000_000)));
     let env = Env::new(clock as Arc<_>, Arc::new(SeededEntropy::new(1)));
-    let federation = Federation::new([], ScopeTable::default(), UnavailableDisplay::Greyed).into();
+    let federation =
+        Federation::new([], ScopeTable::default(), UnavailableDisplay::Disabled).into();
     let blocks = Blocks::load(Path::new("no state is kept here"), &env).unwrap();
     Registry {
         connectors: Connectors {

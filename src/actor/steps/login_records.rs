@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::actor::live_login_counter::LoginPosition;
 use crate::actor::login_services::LoginServices;
 use crate::actor::step_admission::StepPermit;
-use crate::actor::unauthenticated_logins::unseen_expiry;
+use crate::actor::unauthenticated_logins::unread_expiry;
 use crate::env::Timestamp;
 use crate::ids::InteractionHash;
 use crate::login::Login;
@@ -18,7 +18,7 @@ use crate::store::{
 /// How long the record outlives the login, so that a repeated request can still be answered.
 const RECORD_RETENTION: Duration = Duration::from_secs(60);
 
-/// Poll interval while another node processes the callback.
+/// Poll interval while another hub processes the callback.
 const CALLBACK_POLL_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_CALLBACK_POLLS: usize = 80;
 
@@ -37,15 +37,15 @@ pub(in crate::actor) fn login_key(hash: &InteractionHash) -> RecordKey {
     RecordKey { kind: RecordKind::Login, name: Arc::from(hash.as_str()) }
 }
 
-/// Error of one attempt at a step.
-pub(super) enum AttemptError {
-    /// Another node has changed the login, or may have.
+/// Error of one run of a step.
+pub(super) enum RunStepError {
+    /// Another hub has changed the login, or may have.
     Stale,
     Gone,
     Hub(ErrorCode),
 }
 
-/// Loads the login. While another node verifies the callback, it waits: a browser that repeats the
+/// Loads the login. While another hub verifies the callback, it waits: a browser that repeats the
 /// callback or reloads the page gets the outcome.
 ///
 /// # Errors
@@ -84,7 +84,7 @@ async fn load(
     let login = Login::from_record(hash, &record.value).map_err(|_| ErrorCode::Internal)?;
     services.unauthenticated.update(hash, record.version, record.expires_at);
     if is_first {
-        let ends = (unseen_expiry(&login.context), login.context.expires_at);
+        let ends = (unread_expiry(&login.context), login.context.expires_at);
         services.live_logins.move_expiry(ends, LoginPosition::from_login(&login));
     }
     let (version, expires_at) = (record.version, record.expires_at);
@@ -100,8 +100,8 @@ pub(super) async fn save_login(
     services: &LoginServices,
     login: &Login,
     version: RecordVersion,
-) -> Result<(RecordVersion, Timestamp), AttemptError> {
-    let value = serde_json::to_vec(login).map_err(|_| AttemptError::Hub(ErrorCode::Internal))?;
+) -> Result<(RecordVersion, Timestamp), RunStepError> {
+    let value = serde_json::to_vec(login).map_err(|_| RunStepError::Hub(ErrorCode::Internal))?;
     let now = services.core.env.now();
     let until = stored_until(login, now);
     match services.store.replace(&login_key(&login.context.hash), version, value, until, now).await
@@ -110,9 +110,9 @@ pub(super) async fn save_login(
             services.unauthenticated.update(&login.context.hash, version, until);
             Ok((version, until))
         }
-        Ok(ReplaceOutcome::Stale) => Err(AttemptError::Stale),
-        Ok(ReplaceOutcome::Gone) => Err(AttemptError::Gone),
-        Err(error) => Err(AttemptError::Hub(error.into())),
+        Ok(ReplaceOutcome::Stale) => Err(RunStepError::Stale),
+        Ok(ReplaceOutcome::Gone) => Err(RunStepError::Gone),
+        Err(error) => Err(RunStepError::Hub(error.into())),
     }
 }
 

@@ -28,7 +28,7 @@ impl TimeOwner {
         match effect {
             Effect::BeginLogin(..) | Effect::CompleteLogin(..) => Self::IdentityProvider,
             Effect::Identify(_) => Self::Register,
-            Effect::Grant(_) | Effect::CheckCode(_) => Self::Hub,
+            Effect::IssueCode(_) | Effect::CheckCode(_) => Self::Hub,
         }
     }
 }

@@ -86,7 +86,7 @@ fn fetching_pages_takes_no_login_of_a_flood_out_of_the_count() {
         }
     }
     assert!(!store.begin(1, 12_700), "the flood is refused");
-    store.now = store.now + UNSEEN_LOGIN_LIFETIME + FREEING_TIME;
+    store.now = store.now + UNREAD_LOGIN_LIFETIME + FREEING_TIME;
     assert!((2..100).all(|network| store.begin(network, 1300)), "a newcomer is refused");
     assert!(
         (2..100).all(|network| store.begin(network, 1300)),
@@ -99,7 +99,7 @@ fn logins_that_have_ended_give_way_before_a_network_is_refused() {
     let mut store = BoundedStore::new();
     assert!((0..950).any(|_| !store.begin(1, 100)));
     assert!(store.begin(2, 100));
-    store.now = store.now + UNSEEN_LOGIN_LIFETIME - Duration::from_secs(1);
+    store.now = store.now + UNREAD_LOGIN_LIFETIME - Duration::from_secs(1);
     assert!(store.begin(3, 100));
     store.now = store.now + Duration::from_secs(1);
     // The store has not freed the capacity yet.
@@ -119,7 +119,7 @@ fn logins_with_an_authentication_and_ended_ones_count_no_longer() {
     }
     assert!(store.begin(1, 100), "logins with an authentication count no longer");
     assert!(!store.begin(1, 100), "but capacity is still scarce");
-    store.now = store.now + UNSEEN_LOGIN_LIFETIME + FREEING_TIME;
+    store.now = store.now + UNREAD_LOGIN_LIFETIME + FREEING_TIME;
     assert!(store.begin(1, 100));
     let held = store.logins.held.lock().unwrap();
     let sizes = (

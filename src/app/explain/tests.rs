@@ -47,7 +47,7 @@ fn explain_levels(
     facts: &gate::GateInput,
     agreement: &AcrPolicy,
 ) -> String {
-    let verdict = evaluate_levels(
+    let decision = evaluate_levels(
         platform,
         authorize::evaluate_requested_acr(
             acr_values,
@@ -59,7 +59,7 @@ fn explain_levels(
         facts,
         agreement,
     );
-    explanation(platform, acr_values, verdict)
+    explanation(platform, acr_values, decision)
 }
 
 fn explanation(platform: Platform, acr_values: &str, decision: LevelDecision) -> String {
@@ -202,35 +202,35 @@ fn levels_of_each_step_by_table() {
             &AcrRegistration::default(),
             platform,
         );
-        let LevelDecision::Allowed(way) = evaluate_levels(platform, asked, &facts, &agreement)
+        let LevelDecision::Allowed(flow) = evaluate_levels(platform, asked, &facts, &agreement)
         else {
             panic!("{acr_values} on {platform:?}")
         };
-        assert_eq!((way.required, way.sent), (needed, sent), "{acr_values} on {platform:?}");
-        let of = |wanted: fn(&ReturnedAcr) -> bool| -> Vec<Option<Level>> {
-            way.answers
+        assert_eq!((flow.required, flow.sent), (needed, sent), "{acr_values} on {platform:?}");
+        let outcomes = |is_counted: fn(&ReturnedAcr) -> bool| -> Vec<Option<Level>> {
+            flow.answers
                 .iter()
-                .filter(|(returned, _)| wanted(returned))
+                .filter(|(returned, _)| is_counted(returned))
                 .map(|(_, outcome)| outcome.ok())
                 .collect()
         };
         assert_eq!(
-            of(|returned| matches!(returned, ReturnedAcr::Listed(_))),
+            outcomes(|returned| matches!(returned, ReturnedAcr::Listed(_))),
             seen,
             "{acr_values} on {platform:?}"
         );
         assert_eq!(
-            of(|returned| *returned == ReturnedAcr::Absent),
+            outcomes(|returned| *returned == ReturnedAcr::Absent),
             [absent],
             "{acr_values} on {platform:?}"
         );
         assert_eq!(
-            of(|returned| *returned == ReturnedAcr::Other),
+            outcomes(|returned| *returned == ReturnedAcr::Other),
             [None],
             "an unlisted value is rejected, not rounded"
         );
         assert_eq!(
-            way.sessions.iter().map(|(_, seen)| *seen).collect::<Vec<_>>(),
+            flow.sessions.iter().map(|(_, seen)| *seen).collect::<Vec<_>>(),
             again,
             "{acr_values} on {platform:?}"
         );
@@ -290,7 +290,7 @@ fn reasons_for_rejection_by_table() {
 #[test]
 fn an_essential_acr_claim_overrides_acr_values() {
     let claims = Some(r#"{"id_token":{"acr":{"essential":true,"value":"eidas3"}}}"#);
-    let verdict = evaluate_levels(
+    let decision = evaluate_levels(
         Platform::High,
         authorize::evaluate_requested_acr(
             "eidas2",
@@ -302,8 +302,8 @@ fn an_essential_acr_claim_overrides_acr_values() {
         &ON,
         &wide(),
     );
-    let LevelDecision::Allowed(way) = verdict else { panic!("{verdict:?}") };
-    assert_eq!((way.requested, way.sent), (Eidas3, SentLevel::AcrValues("high".into())));
+    let LevelDecision::Allowed(flow) = decision else { panic!("{decision:?}") };
+    assert_eq!((flow.requested, flow.sent), (Eidas3, SentLevel::AcrValues("high".into())));
     let broken = authorize::evaluate_requested_acr(
         "eidas2",
         Some("{"),
@@ -327,18 +327,18 @@ fn a_level_above_the_essential_values_is_explained_as_rejected() {
         &AcrRegistration::default(),
         Platform::High,
     );
-    let LevelDecision::Allowed(way) = evaluate_levels(Platform::High, asked, &ON, &wide()) else {
+    let LevelDecision::Allowed(flow) = evaluate_levels(Platform::High, asked, &ON, &wide()) else {
         panic!()
     };
-    let of = |value: &str| {
-        way.answers
+    let outcome_for = |value: &str| {
+        flow.answers
             .iter()
             .find(|(returned, _)| *returned == ReturnedAcr::Listed(value.into()))
             .unwrap()
             .1
     };
     assert_eq!(
-        (of("loa2"), of("high")),
+        (outcome_for("loa2"), outcome_for("high")),
         (Ok(Eidas2), Err(LevelError::NotRequired { achieved: Eidas3 }))
     );
 }

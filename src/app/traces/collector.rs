@@ -52,7 +52,7 @@ fn resource(settings: &TracesConfig) -> Vec<KeyValue> {
 }
 
 struct CollectorTransport {
-    guard: SafeHttpClient,
+    http: SafeHttpClient,
     endpoint: String,
     headers: HeaderMap,
 }
@@ -66,9 +66,9 @@ impl CollectorTransport {
         } else {
             AllowedSchemes::HttpsOnly
         };
-        let guard = SafeHttpClient::new(schemes, &settings.internal_hosts, CallLimits::DEFAULT)
+        let http = SafeHttpClient::new(schemes, &settings.internal_hosts, CallLimits::DEFAULT)
             .map_err(|error| error.to_string())?;
-        guard.check_url(&url).map_err(|error| error.to_string())?;
+        http.check_url(&url).map_err(|error| error.to_string())?;
         let content_type = HeaderValue::from_static("application/x-protobuf");
         let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, content_type)]);
         for (name, secret) in &loaded.trace_headers {
@@ -79,7 +79,7 @@ impl CollectorTransport {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
-        Ok(Self { guard, endpoint: endpoint.to_owned(), headers })
+        Ok(Self { http, endpoint: endpoint.to_owned(), headers })
     }
 }
 
@@ -90,7 +90,7 @@ impl SpanTransport for CollectorTransport {
             .body(body)
             .map_err(|_| ExportError::Permanent("the endpoint is not a URL".to_owned()))?;
         *request.headers_mut() = self.headers.clone();
-        let response = self.guard.send(request).await.map_err(|error| match error {
+        let response = self.http.send(request).await.map_err(|error| match error {
             EgressError::Unreachable { .. } | EgressError::Timeout(_) => {
                 ExportError::Retryable(error.to_string())
             }

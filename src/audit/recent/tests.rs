@@ -94,7 +94,7 @@ fn a_flood_of_bad_requests_evicts_no_login() {
     assert_eq!(recent.find(&id(10_000)).unwrap().stage, LoginStage::NoLogin);
 }
 
-/// Tokens are introspected for hours, longer than their logins are kept, and at any node.
+/// Tokens are introspected for hours, longer than their logins are kept, and at any hub.
 #[test]
 fn tokens_of_forgotten_logins_are_not_live_and_evict_no_login() {
     for name in [

@@ -105,22 +105,22 @@ impl VerifyArguments {
         if running {
             report.expect_running_hub(Env::system().now());
         }
-        let verdict = report.result();
+        let result = report.result();
         if json {
-            let verdict = match verdict {
+            let word = match result {
                 VerificationResult::Intact => "intact",
                 VerificationResult::Modified => "modified",
                 VerificationResult::Unproven => "unproven",
             };
             let mut value = serde_json::to_value(&report).unwrap_or_default();
             if let Value::Object(members) = &mut value {
-                members.insert("result".to_owned(), verdict.into());
+                members.insert("result".to_owned(), word.into());
             }
             outln!("{value:#}");
         } else {
-            print_report(&report, verdict);
+            print_report(&report, result);
         }
-        Ok(match verdict {
+        Ok(match result {
             VerificationResult::Intact => ExitCode::SUCCESS,
             VerificationResult::Modified => ExitCode::FAILURE,
             VerificationResult::Unproven => ExitCode::from(EXIT_UNVERIFIED),
@@ -215,7 +215,7 @@ fn first_header(path: &Path) -> Option<LineHeader> {
         .find_map(|line| LineHeader::parse(&[line.ok()?.as_slice(), b"\n"].concat()))
 }
 
-fn print_report(report: &VerificationReport, verdict: VerificationResult) {
+fn print_report(report: &VerificationReport, result: VerificationResult) {
     let at = |place: &LineLocation| format!("{}:{}", place.file, place.line);
     for finding in &report.findings {
         outln!("{}: {}", at(&finding.location), describe_finding(&finding.kind));
@@ -245,7 +245,7 @@ fn print_report(report: &VerificationReport, verdict: VerificationResult) {
     }
     print_end(report);
     let unproven_end = report.last_signed.is_some() && report.unproven_lines > 0;
-    let (text, colour) = match verdict {
+    let (text, colour) = match result {
         VerificationResult::Intact => ("The log is intact.", TextColour::Green),
         VerificationResult::Modified => ("THE LOG HAS BEEN MODIFIED.", TextColour::Red),
         VerificationResult::Unproven if unproven_end => (

@@ -109,7 +109,7 @@ impl VerifyProofArguments {
                     let signed_at = Timestamp::from_seconds(claims.iat);
                     outln!(
                         "  proven: line {} of the log of node {}, signed by {} at {}",
-                        seq_of(line),
+                        parse_seq(line),
                         printable(&claims.node),
                         printable(&claims.iss),
                         passerelle::audit::chain::to_rfc3339(signed_at)
@@ -158,7 +158,7 @@ fn read_proof(path: &Path) -> Result<LoginProof, String> {
         .map_err(|error| format!("{} is not a proof of an audit event: {error}", path.display()))
 }
 
-fn seq_of(line: &str) -> u64 {
+fn parse_seq(line: &str) -> u64 {
     let line: Value = serde_json::from_str(line).unwrap_or_default();
     line.get("seq").and_then(Value::as_u64).unwrap_or(0)
 }

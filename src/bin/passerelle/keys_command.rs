@@ -315,7 +315,7 @@ fn reload_running_hub(
     match result {
         Ok((address, kids)) if rotation.added.iter().all(|key| kids.contains(&key.kid)) => {
             outln!(
-                "the hub at {address} has loaded them; other nodes load them within 30 s, or at once on SIGHUP"
+                "the hub at {address} has loaded them; other hubs load them within 30 s, or at once on SIGHUP"
             );
         }
         Ok((address, _)) => {

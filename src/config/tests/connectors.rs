@@ -82,7 +82,7 @@ fn an_unknown_kind_is_answered_with_the_list() {
         ("[kind]\nsaml = 1\n[saml]", "kind.saml", "not one of the allowed words"),
     ] {
         let folder = Folder::good().edit("connectors/idp.toml", "[kind.oidc]", to);
-        let (_, _, text) = folder.problem_of(key);
+        let (_, _, text) = folder.problem_at(key);
         let fix = format!("{words}. write one of: {}", names.join(", "));
         assert!(text.contains(&fix), "{text}");
     }
@@ -168,7 +168,7 @@ fn a_connectors_name_is_an_id() {
         let connector =
             CONNECTOR.replace("{ env = \"CONNECTOR_IDP__SECRET\" }", "{ file = \"x\" }");
         let (file, _, text) =
-            Folder::good().with(&format!("connectors/{name}"), connector).problem_of("");
+            Folder::good().with(&format!("connectors/{name}"), connector).problem_at("");
         assert_eq!(file, format!("connectors/{name}"));
         assert!(text.contains("rename it"));
     }

@@ -54,7 +54,7 @@ fn each_bad_operator_or_peer_is_named_with_its_fix() {
         (GOOD.replace("viewer", "root"), "private.operators[0].role", "viewer, operator"),
     ];
     for (lines, key, words) in table {
-        let (_, _, text) = with(&lines).problem_of(key);
+        let (_, _, text) = with(&lines).problem_at(key);
         assert!(text.contains(words), "{lines}: {text}");
     }
 }

@@ -47,7 +47,7 @@ fn bad_settings_of_a_token_are_named_with_their_fix() {
         ("token =", "sessions = 0\ntoken =", "pkcs11.sessions", "from 1 to 256"),
         ("token =", "timeout_seconds = 61\ntoken =", "pkcs11.timeout_seconds", "from 1 to 60"),
     ] {
-        let (file, _, text) = with(&GOOD.replace(from, to)).problem_of(key);
+        let (file, _, text) = with(&GOOD.replace(from, to)).problem_at(key);
         assert!(file == "passerelle.toml" && text.contains(words), "{key}: {text}");
     }
 }

@@ -124,7 +124,7 @@ fn the_high_platform_refuses_a_public_client_unless_the_file_says_so() {
         .replace("\"standard\"", "\"high\"")
         .replace("identity_source = \"provider\"\n", "");
     let high = |more: &str| public(more).with("passerelle.toml", settings.clone());
-    let (_, _, text) = high("").problem_of("token_endpoint_auth_method");
+    let (_, _, text) = high("").problem_at("token_endpoint_auth_method");
     assert!(text.contains("public_on_high = true"), "{text}");
     let problems = high("public_on_high = true").load().map(|_| ()).unwrap_err();
     assert!(problems.iter().all(|problem| problem.key != "token_endpoint_auth_method"));

@@ -42,7 +42,7 @@ fn private_key_jwt_needs_a_key_of_its_algorithm_and_no_secret() {
         .to_public_key()
         .unwrap();
     let set = serde_json::json!({ "keys": [key.as_ref()] }).to_string();
-    let of = |alg: &str| {
+    let folder_with = |alg: &str| {
         let lines = format!("{SIGNS}\njwks = {{ file = \"sp.jwks\" }}\n{alg}");
         Folder::good().with("sp.jwks", &set).edit(
             "service-providers/sp.toml",
@@ -50,9 +50,9 @@ fn private_key_jwt_needs_a_key_of_its_algorithm_and_no_secret() {
             &lines,
         )
     };
-    let loaded = of("").loaded();
+    let loaded = folder_with("").loaded();
     assert!(loaded.warnings_at(Timestamp::default()).all(|warning| warning.key != "secrets"));
-    let (_, key, text) = of("token_endpoint_auth_signing_alg = \"RS256\"").problem();
+    let (_, key, text) = folder_with("token_endpoint_auth_signing_alg = \"RS256\"").problem();
     assert_eq!(key, "jwks");
     assert!(text.contains("RS256"), "{text}");
 }

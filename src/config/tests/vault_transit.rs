@@ -43,7 +43,7 @@ fn a_name_that_resolves_to_an_attacker_gets_no_token_over_plain_http() {
         "10.0.0.1:8100",
     ] {
         let table = GOOD.replace("https://vault.example.org:8200", &format!("http://{host}"));
-        let (_, _, text) = with(&table).problem_of("vault_transit.address");
+        let (_, _, text) = with(&table).problem_at("vault_transit.address");
         assert!(text.contains("http is for 127.0.0.1 and [::1] only"), "{host}: {text}");
     }
     with(&GOOD.replace("vault.example.org", "localhost")).loaded();
@@ -66,7 +66,7 @@ fn bad_settings_of_a_server_are_named_with_their_fix() {
             "rsa_encryption",
         ),
     ] {
-        let (file, _, text) = with(&GOOD.replace(from, to)).problem_of(key);
+        let (file, _, text) = with(&GOOD.replace(from, to)).problem_at(key);
         assert!(file == "passerelle.toml" && text.contains(words), "{key}: {text}");
     }
 }
@@ -75,7 +75,7 @@ fn bad_settings_of_a_server_are_named_with_their_fix() {
 #[test]
 fn a_key_is_generated_in_one_device() {
     let token = "[pkcs11]\nmodule = \"hsm.so\"\ntoken = \"hub\"\npin = { file = \"pin\" }";
-    let (_, _, text) = with(&format!("{GOOD}\n{token}")).problem_of("vault_transit.new_keys");
+    let (_, _, text) = with(&format!("{GOOD}\n{token}")).problem_at("vault_transit.new_keys");
     assert!(text.contains("new_keys = []"), "{text}");
     with(&format!("{GOOD}\n{token}\nnew_keys = [\"encryption\"]")).loaded();
 }

@@ -65,7 +65,7 @@ pub(in crate::config) fn load_languages(
 pub(in crate::config) fn check_source(
     source: &SourceFile,
 ) -> Result<Arc<MessageFile>, Vec<Diagnostic>> {
-    let language = language_of(source.path()).ok_or_else(|| {
+    let language = file_language(source.path()).ok_or_else(|| {
         let fix = "name the file or its folder by a language code: de.ftl or de/site.ftl";
         vec![file_diagnostic(source.path(), "is not named by a language", fix)]
     })?;
@@ -86,7 +86,7 @@ fn to_diagnostic(source: &SourceFile, problem: MessageProblem) -> Diagnostic {
 }
 
 /// Returns the language of a file: the name of its folder, or its own in the folder `locales`.
-fn language_of(path: &Path) -> Option<&str> {
+fn file_language(path: &Path) -> Option<&str> {
     let parent = path.parent()?.file_name()?;
     let name = if parent == FOLDER { path.file_stem()? } else { parent };
     name.to_str().filter(|name| {

@@ -279,13 +279,13 @@ impl RuleParser<'_> {
         source: &MappingSource,
         form: &Transform,
     ) -> Result<(), Box<FieldDiagnostic>> {
-        let wanted = self.target.value_type();
+        let target_type = self.target.value_type();
         let is_birthdate = matches!(self.target, TargetClaim::Specified(Claim::Birthdate));
         match form {
             Transform::Date(_) if !is_birthdate => {
                 self.reject("date", "is for birthdate only", "remove it")
             }
-            Transform::Split { part: None, .. } if wanted != ClaimType::Texts => self.reject(
+            Transform::Split { part: None, .. } if target_type != ClaimType::Texts => self.reject(
                 "split",
                 "returns a list, but this claim is not a list",
                 "add part = 0 for the first part, 1 for the second",
@@ -294,7 +294,7 @@ impl RuleParser<'_> {
             | Transform::Upper
             | Transform::Lower
             | Transform::Date(_)
-                if wanted != ClaimType::Text =>
+                if target_type != ClaimType::Text =>
             {
                 self.reject(
                     "",
@@ -302,7 +302,9 @@ impl RuleParser<'_> {
                     "use split without part for a list, or map for true or false",
                 )
             }
-            Transform::Table { .. } if !matches!(wanted, ClaimType::Text | ClaimType::Truth) => {
+            Transform::Table { .. }
+                if !matches!(target_type, ClaimType::Text | ClaimType::Truth) =>
+            {
                 self.reject(
                     "map",
                     "returns a text or a boolean, but this claim is neither",
@@ -310,7 +312,8 @@ impl RuleParser<'_> {
                 )
             }
             Transform::Unchanged
-                if matches!(source, MappingSource::Join { .. }) && wanted != ClaimType::Text =>
+                if matches!(source, MappingSource::Join { .. })
+                    && target_type != ClaimType::Text =>
             {
                 self.reject(
                     "join",

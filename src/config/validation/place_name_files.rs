@@ -80,8 +80,8 @@ impl PlaceNames {
     #[must_use]
     pub fn name(&self, code: &str, language: &str) -> Option<&str> {
         let names = self.rows.get(code)?;
-        let of = |tag: &str| self.languages.iter().position(|known| &**known == tag);
-        let own = of(language).or_else(|| of("")).unwrap_or(0);
+        let position = |tag: &str| self.languages.iter().position(|known| &**known == tag);
+        let own = position(language).or_else(|| position("")).unwrap_or(0);
         let mut known = names.iter().map(|name| &**name).filter(|name| !name.is_empty());
         let name = names.get(own).map(|name| &**name).filter(|name| !name.is_empty());
         name.or_else(|| known.next())

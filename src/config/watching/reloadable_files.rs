@@ -277,7 +277,7 @@ impl ReloadableFiles {
         let unavailable = if choice.hide_unavailable {
             UnavailableDisplay::Hidden
         } else {
-            UnavailableDisplay::Greyed
+            UnavailableDisplay::Disabled
         };
         let mut federation = Federation::new([], scopes, unavailable);
         federation.openid_scopes = openid;

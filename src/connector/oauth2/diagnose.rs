@@ -114,7 +114,7 @@ async fn diagnose_authentication(
         iss_expected: kind.endpoints.iss_parameter,
         dpop_key: None,
     };
-    let attempt = online_check::invented_attempt(
+    let attempt = online_check::attempt_for_random_code(
         env,
         connector.id.clone(),
         connector.acr_policy.lowest,

@@ -145,11 +145,11 @@ impl Upstream {
         }
     }
 
-    /// Redeems an invented code, as a probe.
+    /// Redeems a random code, as a probe.
     ///
     /// # Errors
     /// Returns an error if the call fails, or the response is not one of RFC 6749.
-    pub(super) async fn redeem_unknown_code(
+    pub(super) async fn redeem_random_code(
         &self,
         provider: &ResolvedProvider,
         redirect_uri: &str,
@@ -162,7 +162,6 @@ impl Upstream {
             dpop: dpop.as_ref(),
         };
         let http = self.authenticating_http(provider, CallPurpose::Probe);
-        code_flow::redeem_unknown_code(&provider.client, http, redirect_uri, &self.env, proofs)
-            .await
+        code_flow::redeem_random_code(&provider.client, http, redirect_uri, &self.env, proofs).await
     }
 }

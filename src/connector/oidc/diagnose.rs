@@ -1,7 +1,7 @@
 //! `passerelle check connector FILE --online` for an OpenID provider: checks everything that a
 //! login needs.
 //!
-//! Fetches public documents, and sends one token request with an invented code. Does not log in.
+//! Fetches public documents, and sends one token request with a random code. Does not log in.
 
 mod document;
 mod keys;
@@ -255,7 +255,7 @@ fn diagnose_end_session(provider: &ResolvedProvider) -> CheckDiagnostic {
     }
 }
 
-/// Checks the hub's client authentication by redeeming an invented code.
+/// Checks the hub's client authentication by redeeming a random code.
 async fn diagnose_authentication(
     upstream: &Upstream,
     provider: &ResolvedProvider,
@@ -270,7 +270,7 @@ async fn diagnose_authentication(
         iss_expected: provider.iss_expected,
         dpop_key: Upstream::new_dpop_key(provider).unwrap_or_default(),
     };
-    let attempt = online_check::invented_attempt(
+    let attempt = online_check::attempt_for_random_code(
         &upstream.env,
         upstream.id.clone(),
         upstream.acr_policy.lowest,

@@ -12,7 +12,7 @@ use url::Url;
 use super::metadata;
 use crate::connector::error::ConnectorError;
 use crate::digest;
-use crate::egress::cached_document::{Fetched, cache_lifetime};
+use crate::egress::cached_document::{FetchedDocument, cache_lifetime};
 use crate::egress::safe_http_client::SafeHttpClient;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
@@ -25,7 +25,7 @@ use crate::token::verify::{MAX_KEYS_PER_SET, VerificationKeys};
 pub async fn fetch_keys(
     jwks_uri: &Url,
     http: &SafeHttpClient,
-) -> Result<Fetched<VerificationKeys>, ConnectorError> {
+) -> Result<FetchedDocument<VerificationKeys>, ConnectorError> {
     let response = metadata::get_document(http, jwks_uri.as_str()).await?;
     let unusable = |message: &str| ConnectorError::new(ErrorCode::IdpKeys, message);
     let keys = VerificationKeys::from_jwks(response.body())
@@ -55,7 +55,7 @@ pub async fn fetch_keys(
             "unusable keys in key set"
         );
     }
-    Ok(Fetched { value: keys, lifetime: cache_lifetime(response.headers()) })
+    Ok(FetchedDocument { value: keys, lifetime: cache_lifetime(response.headers()) })
 }
 
 /// Key that accepts exactly one token, whose signature `verify_jws` has already verified.

@@ -19,7 +19,7 @@ use super::fapi2;
 use super::settings::{OidcKind, UpstreamAuthMethod, UpstreamFeature};
 use crate::connector::code_flow::OauthClient;
 use crate::connector::error::ConnectorError;
-use crate::egress::cached_document::{Fetched, cache_lifetime};
+use crate::egress::cached_document::{FetchedDocument, cache_lifetime};
 use crate::egress::safe_http_client::SafeHttpClient;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
@@ -96,7 +96,7 @@ pub async fn fetch_provider(
     kind: &OidcKind,
     client_secret: Option<&Secret<String>>,
     http: &SafeHttpClient,
-) -> Result<Fetched<ResolvedProvider>, ConnectorError> {
+) -> Result<FetchedDocument<ResolvedProvider>, ConnectorError> {
     let discovered;
     let (endpoints, lifetime) = if let Some(endpoints) = &kind.endpoints {
         let endpoints = EndpointTexts {
@@ -119,7 +119,7 @@ pub async fn fetch_provider(
         discovered = parse_document(kind, response.body())?;
         (EndpointTexts::from_document(&discovered, kind)?, lifetime)
     };
-    Ok(Fetched { value: endpoints.resolve(kind, client_secret, http)?, lifetime })
+    Ok(FetchedDocument { value: endpoints.resolve(kind, client_secret, http)?, lifetime })
 }
 
 /// Parses a fetched configuration document.

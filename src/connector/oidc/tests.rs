@@ -26,7 +26,7 @@ use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::testing::fake_idp::*;
 use crate::testing::fake_server::FakeResponse;
 
-fn query_of(url: &str) -> std::collections::BTreeMap<String, String> {
+fn query_pairs(url: &str) -> std::collections::BTreeMap<String, String> {
     url::Url::parse(url).unwrap().query_pairs().into_owned().collect()
 }
 
@@ -91,7 +91,7 @@ async fn the_authorization_request_has_exactly_the_expected_parameters() {
         ("ui_locales", "fr en"),
     ];
     assert_eq!(
-        query_of(&redirect.url),
+        query_pairs(&redirect.url),
         expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
     );
     assert_eq!(
@@ -126,7 +126,7 @@ async fn prompt_max_age_and_login_hint_are_sent_where_configured() {
     ];
     for (fixture, request, prompt, max_age, hint) in table {
         let acr = if request.level == Level::Eidas2 { "substantial" } else { "low" };
-        let query = query_of(&fixture.connector.begin_login(request).await.unwrap().url);
+        let query = query_pairs(&fixture.connector.begin_login(request).await.unwrap().url);
         let value = |name: &str| query.get(name).map(String::as_str);
         assert_eq!(
             (value("prompt"), value("max_age"), value("login_hint")),
@@ -141,7 +141,7 @@ async fn amr_is_requested_if_configured() {
     for (more, request) in
         [("", None), ("request_amr = true", Some(r#"{"id_token":{"amr":{"essential":true}}}"#))]
     {
-        let query = query_of(
+        let query = query_pairs(
             &OidcFixture::with(more)
                 .await
                 .connector

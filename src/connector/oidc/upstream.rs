@@ -17,7 +17,7 @@ use crate::connector::dpop::{DpopSession, ServerNonces};
 use crate::connector::error::ConnectorError;
 use crate::connector::userinfo_request::UserinfoRequest;
 use crate::egress::ca_bundle::CaBundle;
-use crate::egress::cached_document::{CachedDocument, Fetched, Freshness};
+use crate::egress::cached_document::{CachedDocument, FetchedDocument, Freshness};
 use crate::egress::safe_http_client::SafeHttpClient;
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
@@ -158,8 +158,8 @@ impl Upstream {
     pub(super) async fn log_failed_refresh<T>(
         &self,
         cached: &CachedDocument<T, ConnectorError>,
-        fetch: impl Future<Output = Result<Fetched<T>, ConnectorError>>,
-    ) -> Result<Fetched<T>, ConnectorError> {
+        fetch: impl Future<Output = Result<FetchedDocument<T>, ConnectorError>>,
+    ) -> Result<FetchedDocument<T>, ConnectorError> {
         fetch.await.inspect_err(|error| {
             if cached.latest().is_some() {
                 tracing::warn!(connector = %self.id, %error, "document fetch failed, cached copy in use");

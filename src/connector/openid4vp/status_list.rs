@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::credential::StatusReference;
 use super::document_fetcher::DocumentFetcher;
 use super::trust::TrustAnchors;
-use crate::egress::cached_document::{CachedDocument, Fetched, Freshness};
+use crate::egress::cached_document::{CachedDocument, FetchedDocument, Freshness};
 use crate::env::Env;
 use token::StatusList;
 pub use token::StatusListError;
@@ -127,11 +127,11 @@ impl StatusLists {
         &self,
         uri: &str,
         anchors: &TrustAnchors,
-    ) -> Result<Fetched<StatusList>, StatusError> {
+    ) -> Result<FetchedDocument<StatusList>, StatusError> {
         let fetched = self.fetcher.fetch_document(uri, MEDIA_TYPE).await;
         let body = fetched.map_err(|error| StatusError::Unreachable(error.to_string()))?;
         let list = StatusList::verify(&body, uri, anchors, self.env.now())
             .map_err(StatusError::Unusable)?;
-        Ok(Fetched { lifetime: list.lifetime(self.env.now()), value: list })
+        Ok(FetchedDocument { lifetime: list.lifetime(self.env.now()), value: list })
     }
 }

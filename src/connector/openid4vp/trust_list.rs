@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::document_fetcher::DocumentFetcher;
 use super::trust::TrustAnchors;
-use crate::egress::cached_document::{CachedDocument, Fetched, Freshness};
+use crate::egress::cached_document::{CachedDocument, FetchedDocument, Freshness};
 use crate::env::{Env, Timestamp};
 use document::TrustList;
 pub use document::TrustListError;
@@ -142,7 +142,7 @@ impl TrustSources {
                 let (url, skipped) = (&list.source.url, value.skipped);
                 tracing::warn!(url, skipped, "trust list has certificates that can't be parsed");
             }
-            Ok(Fetched { value, lifetime: LIFETIME })
+            Ok(FetchedDocument { value, lifetime: LIFETIME })
         };
         list.cached.fetch(&self.env, fetch).await
     }

@@ -125,10 +125,10 @@ fn start_hub(userinfo_sub: &'static str) -> (web::Data<FakeHub>, ServerHandle) {
 }
 
 fn service_provider(issuer: &str) -> ServiceProviderData {
-    service_provider_of(issuer, issuer)
+    service_provider_with_hubs(issuer, issuer)
 }
 
-fn service_provider_of(standard: &str, high: &str) -> ServiceProviderData {
+fn service_provider_with_hubs(standard: &str, high: &str) -> ServiceProviderData {
     let registration = |issuer: &str, encryption| HubRegistration {
         issuer: issuer.into(),
         client_id: "demo".into(),

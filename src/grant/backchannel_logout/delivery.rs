@@ -9,20 +9,21 @@ use super::notice::LogoutNotice;
 use crate::config::{LogoutEndpoint, ServiceProvider};
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::egress::safe_http_client::CallLimits;
-use crate::grant::Grants;
+use crate::grant::TokenService;
 use crate::grant::encryption::{ResponseKind, signed_response};
 use crate::protocol::catalogue::ErrorCode;
+use crate::token::jwt_signer::sign_jwt_with_typ;
 use crate::token::logout_token::{LOGOUT_TOKEN_TYP, LogoutEvents, LogoutTokenClaims};
-use crate::token::mint::sign_claims;
 
-/// Lifetime of a logout token, which is signed again for each attempt (§2.4: at most two minutes).
+/// Lifetime of a logout token, which is signed again for each delivery (§2.4: at most two
+/// minutes).
 const TOKEN_LIFETIME: Duration = Duration::from_secs(120);
 /// Limits of one call. The body of the response is not used.
 const CALL_LIMITS: CallLimits = CallLimits { max_body_bytes: 16 * 1024, ..CallLimits::DEFAULT };
 
-/// Result of one attempt.
+/// Outcome of one delivery of a logout token.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Attempt {
+pub(super) enum DeliveryOutcome {
     Delivered,
     /// The service provider answered with this status, and would do so again.
     Rejected(u16),
@@ -43,27 +44,35 @@ impl Default for DeliveryClient {
 
 impl DeliveryClient {
     /// Sends the logout token of a notice to the service provider as registered now.
-    pub async fn send_logout_token(&self, grants: &Grants, notice: &LogoutNotice) -> Attempt {
-        let client =
-            grants.core.federation.load().active_service_provider(&notice.client_id).cloned();
+    pub async fn send_logout_token(
+        &self,
+        token_service: &TokenService,
+        notice: &LogoutNotice,
+    ) -> DeliveryOutcome {
+        let client = token_service
+            .core
+            .federation
+            .load()
+            .active_service_provider(&notice.client_id)
+            .cloned();
         let Some((client, endpoint)) =
             client.as_ref().and_then(|client| Some((client, client.logout_endpoint.as_ref()?)))
         else {
-            return Attempt::Withdrawn;
+            return DeliveryOutcome::Withdrawn;
         };
-        match grants.mint_logout_token(client, notice).await {
+        match token_service.sign_logout_token(client, notice).await {
             Ok(token) => self.post(endpoint, &token).await,
-            Err(code) => Attempt::Retry(code.entry().description.to_owned()),
+            Err(code) => DeliveryOutcome::Retry(code.entry().description.to_owned()),
         }
     }
 
-    async fn post(&self, endpoint: &LogoutEndpoint, token: &str) -> Attempt {
+    async fn post(&self, endpoint: &LogoutEndpoint, token: &str) -> DeliveryOutcome {
         let body = Serializer::new(String::new()).append_pair("logout_token", token).finish();
         let request = http::Request::post(endpoint.uri.as_str())
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .body(body.into_bytes());
         let Ok(request) = request else {
-            return Attempt::Retry("the address can't be called".to_owned());
+            return DeliveryOutcome::Retry("the address can't be called".to_owned());
         };
         let client = self.0.client(endpoint.schemes, &endpoint.internal_hosts, None);
         let response = match client {
@@ -72,23 +81,23 @@ impl DeliveryClient {
         };
         match response.map(|response| response.status().as_u16()) {
             // §2.8: 200; some frameworks answer with 204.
-            Ok(200..=299) => Attempt::Delivered,
+            Ok(200..=299) => DeliveryOutcome::Delivered,
             // Timeout, too early, too many requests: later.
             Ok(status @ (408 | 425 | 429 | 500..)) => {
-                Attempt::Retry(format!("the response has status {status}"))
+                DeliveryOutcome::Retry(format!("the response has status {status}"))
             }
-            Ok(status) => Attempt::Rejected(status),
-            Err(error) => Attempt::Retry(error.to_string()),
+            Ok(status) => DeliveryOutcome::Rejected(status),
+            Err(error) => DeliveryOutcome::Retry(error.to_string()),
         }
     }
 }
 
-impl Grants {
+impl TokenService {
     /// Signs a logout token, with the keys and algorithms of the service provider's ID tokens.
     ///
     /// # Errors
     /// `ClientKeysMissing`, or the hub's own failures.
-    async fn mint_logout_token(
+    async fn sign_logout_token(
         &self,
         client: &ServiceProvider,
         notice: &LogoutNotice,
@@ -106,7 +115,8 @@ impl Grants {
             events: LogoutEvents::default(),
         };
         let alg = client.id_token_signed_response_alg;
-        let signing = sign_claims(self.signer.as_ref(), (alg, LOGOUT_TOKEN_TYP), &claims, now);
+        let signing =
+            sign_jwt_with_typ(self.signer.as_ref(), (alg, LOGOUT_TOKEN_TYP), &claims, now);
         let signed = signed_response("logout token", signing).await?;
         encryption.encrypt_for_issuer(signed, &self.core.issuer)
     }

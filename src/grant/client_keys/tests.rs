@@ -51,7 +51,7 @@ impl ClientKeysFixture {
             ..service_with("sp", KeySource::Uri(address))
         };
         let federation =
-            Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed);
+            Federation::new([service], ScopeTable::default(), UnavailableDisplay::Disabled);
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
         let metrics = Arc::new(Metrics::new().unwrap());
@@ -220,7 +220,7 @@ fn the_keys_of_an_inactive_service_provider_are_not_fetched() {
     let mut service = service_with("sp", KeySource::Uri(address));
     service.registration.active = false;
     let directory = KeyDirectory::new(
-        &Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed),
+        &Federation::new([service], ScopeTable::default(), UnavailableDisplay::Disabled),
         &metrics(),
     )
     .unwrap();
@@ -238,7 +238,7 @@ fn an_address_inside_is_refused_before_any_call() {
         let federation = Federation::new(
             [service_with("sp", KeySource::Uri(address))],
             ScopeTable::default(),
-            UnavailableDisplay::Greyed,
+            UnavailableDisplay::Disabled,
         );
         let error = KeyDirectory::new(&federation, &metrics()).unwrap_err();
         assert!(error.to_string().contains("internal_hosts"), "{error}");
@@ -252,16 +252,18 @@ async fn keys_of_an_unchanged_source_survive_another_federation_and_those_of_a_f
     let KeySource::Uri(address) = scene.source() else { panic!() };
     let elsewhere =
         JwksUri { uri: format!("{}/elsewhere", scene.server.base()).parse().unwrap(), ..address };
-    let of =
-        |service| Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed);
+    let federation_with =
+        |service| Federation::new([service], ScopeTable::default(), UnavailableDisplay::Disabled);
 
-    let same =
-        of(ServiceProvider { sector: "another".into(), ..service_with("sp", scene.source()) });
+    let same = federation_with(ServiceProvider {
+        sector: "another".into(),
+        ..service_with("sp", scene.source())
+    });
     scene.directory.prepare(&same).unwrap();
     scene.directory.retain(&same);
     assert_eq!((scene.kid().as_deref(), scene.server.request_count()), (Some("one"), 1));
 
-    let moved = of(service_with("sp", KeySource::Uri(elsewhere.clone())));
+    let moved = federation_with(service_with("sp", KeySource::Uri(elsewhere.clone())));
     scene.directory.prepare(&moved).unwrap();
     assert_eq!(
         scene.kid().as_deref(),
@@ -278,7 +280,11 @@ async fn keys_of_an_unchanged_source_survive_another_federation_and_those_of_a_f
     assert!(scene.directory.keys(&sp, &KeySource::Uri(elsewhere)).is_some());
     assert_eq!(scene.kid(), None);
 
-    scene.directory.retain(&Federation::new([], ScopeTable::default(), UnavailableDisplay::Greyed));
+    scene.directory.retain(&Federation::new(
+        [],
+        ScopeTable::default(),
+        UnavailableDisplay::Disabled,
+    ));
     scene.directory.record_fetch_times();
     assert!(
         !scene.metrics.render().contains("client_keys_fetched_timestamp_seconds{client=\"sp\"}")

@@ -150,11 +150,11 @@ impl ClientRegistrations {
                 registration.redirect_uris.iter().chain([&registration.home_page])
             })
             .chain([&self.services.base_url])
-            .filter_map(|uri| owner_of(uri))
+            .filter_map(|uri| uri_owner(uri))
             .collect();
         for member in ADDRESS_MEMBERS {
             let uris = metadata.texts(member).into_iter().chain(metadata.text(member));
-            for owner in uris.filter_map(owner_of) {
+            for owner in uris.filter_map(uri_owner) {
                 if !terms.hosts.is_empty() && !terms.hosts.contains(&owner) {
                     let fix = format!("use one of: {}", terms.hosts.join(", "));
                     let message = "has a host that the initial access token does not allow";
@@ -182,7 +182,7 @@ pub(super) const ADDRESS_MEMBERS: [&str; 5] = [
 
 /// Returns the host of an address, or its private-use scheme; `None` for loopback, which everyone
 /// has. `example.org.` is the host `example.org` (RFC 1034 §3.1).
-fn owner_of(uri: &str) -> Option<String> {
+fn uri_owner(uri: &str) -> Option<String> {
     let url = Url::parse(uri).ok()?;
     if is_loopback(&url) {
         return None;

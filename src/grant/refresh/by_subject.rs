@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::Grants;
+use super::super::TokenService;
 use super::super::records::{decode_record, encode_record, new_record, subject_grants_key};
 use super::RefreshGrant;
 use crate::env::Timestamp;
@@ -44,7 +44,7 @@ pub struct RefreshGrantSummary {
     pub expires_at: u64,
 }
 
-impl Grants {
+impl TokenService {
     /// Adds a grant to those of its person.
     ///
     /// # Errors

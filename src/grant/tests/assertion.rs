@@ -61,9 +61,12 @@ impl Hub {
     fn with_signers(capacities: Capacities, services: Vec<ServiceProvider>) -> Self {
         let mut hub = Self::with(capacities);
         hub.core_mut().federation = federation_with(services);
-        hub.grants.client_keys = Arc::new(
-            KeyDirectory::new(&hub.grants.core.federation.load(), &hub.grants.core.metrics)
-                .unwrap(),
+        hub.token_service.client_keys = Arc::new(
+            KeyDirectory::new(
+                &hub.token_service.core.federation.load(),
+                &hub.token_service.core.metrics,
+            )
+            .unwrap(),
         );
         hub
     }
@@ -163,7 +166,7 @@ async fn an_assertion_with_a_forged_signature_is_not_stored() {
         hub.assert_as("a", SigningAlg::ES256, (&NEXT_EC, "ec"), "1").await,
         Err(ErrorCode::AssertionUnproven)
     );
-    assert_eq!(hub.grants.store.count(RecordKind::UsedJti), 0);
+    assert_eq!(hub.token_service.store.count(RecordKind::UsedJti), 0);
 }
 
 /// Key rotation needs no coordination or restart: an unknown `kid` causes a fetch, at most once a
@@ -194,7 +197,7 @@ async fn a_new_key_is_fetched_at_once_and_unknown_kids_cause_a_bounded_number_of
     );
 
     *answer.lock().unwrap() = FakeResponse::json(&set(&[one]));
-    hub.grants.client_keys.refresh(&hub.grants.core.env).await;
+    hub.token_service.client_keys.refresh(&hub.token_service.core.env).await;
     hub.assert_as("a", SigningAlg::ES256, one, "1").await.unwrap();
     *answer.lock().unwrap() = FakeResponse::json(&set(&[one, two]));
     hub.assert_as("a", SigningAlg::ES256, two, "2").await.unwrap();

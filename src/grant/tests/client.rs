@@ -120,7 +120,7 @@ async fn a_failed_client_authentication_reveals_nothing_and_uses_no_code() {
                 "{attack}"
             );
         }
-        assert!(hub.grants.is_code_live("code").await.unwrap(), "{attack}");
+        assert!(hub.token_service.is_code_live("code").await.unwrap(), "{attack}");
         hub.redeem("code").await.unwrap();
     }
 }
@@ -151,7 +151,7 @@ async fn either_secret_works_while_one_replaces_the_other() {
     for secret in ["sp's secret", "sp's next secret"] {
         hub.issue(secret, &[]).await;
         let request = TokenRequest { credentials: by_post("sp", secret), ..token_request(secret) };
-        hub.grants.redeem_code(&request).await.unwrap();
+        hub.token_service.redeem_code(&request).await.unwrap();
     }
 }
 

@@ -11,7 +11,7 @@ use super::{CODE_LIFE, Hub, MILLISECOND, by_post, token_request};
 use crate::assurance::{AcrCheck, Level};
 use crate::env::Timestamp;
 use crate::ids::Secret;
-use crate::login::{Grant, SessionUse};
+use crate::login::{CodeGrant, SessionUse};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::token::TokenRequest;
@@ -36,9 +36,9 @@ fn request_with_verifier(verifier: &str) -> TokenRequest {
 async fn a_code_works_once() {
     let hub = Hub::new();
     hub.issue("code", &[]).await;
-    assert!(hub.grants.is_code_live("code").await.unwrap());
+    assert!(hub.token_service.is_code_live("code").await.unwrap());
     hub.redeem("code").await.unwrap();
-    assert!(!hub.grants.is_code_live("code").await.unwrap());
+    assert!(!hub.token_service.is_code_live("code").await.unwrap());
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
     assert_eq!(hub.redeem("another").await, Err(ErrorCode::CodeUnknown));
 }
@@ -85,15 +85,15 @@ async fn a_tombstone_of_the_previous_release_still_revokes() {
     let (token, _) = hub.tokens("code", &[]).await;
     let issued = crate::grant::records::code_family("code");
     let (key, now) = (crate::grant::records::code_key("code"), hub.now());
-    hub.grants.store.remove(&key).await.unwrap();
+    hub.token_service.store.remove(&key).await.unwrap();
     let draft = crate::store::NewRecord {
         value: vec![],
         expires_at: now + super::TOKEN_LIFE,
         expires_unread_at: None,
         families: Arc::default(),
     };
-    hub.grants.store.insert(key.clone(), draft, now).await.unwrap();
-    hub.grants
+    hub.token_service.store.insert(key.clone(), draft, now).await.unwrap();
+    hub.token_service
         .store
         .take(&key, issued.0.as_bytes().to_vec(), now + super::TOKEN_LIFE, now)
         .await
@@ -119,12 +119,12 @@ async fn a_replayed_code_revokes_until_the_token_expires() {
 #[tokio::test]
 async fn a_code_that_outlives_its_tokens_is_not_issued_again_and_its_replay_is_detected() {
     let mut hub = Hub::new();
-    hub.grants.lifetimes.access_token = Duration::from_secs(5);
+    hub.token_service.lifetimes.access_token = Duration::from_secs(5);
     let grant = hub.grant("code", &[]);
-    hub.grants.issue_code(&grant).await.unwrap();
+    hub.token_service.issue_code(&grant).await.unwrap();
     hub.redeem("code").await.unwrap();
     hub.clock.advance(CODE_LIFE - MILLISECOND);
-    assert_eq!(hub.grants.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
+    assert_eq!(hub.token_service.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
 }
 
@@ -186,7 +186,7 @@ async fn any_failed_check_invalidates_the_code() {
     {
         let hub = Hub::new();
         hub.issue("code", changes).await;
-        hub.grants.redeem_code(&request).await.unwrap();
+        hub.token_service.redeem_code(&request).await.unwrap();
     }
 }
 
@@ -216,7 +216,7 @@ async fn a_code_is_invalid_at_its_expiry() {
     hub.clock.advance(CODE_LIFE - MILLISECOND);
     hub.redeem("in time").await.unwrap();
     hub.clock.advance(MILLISECOND);
-    assert!(!hub.grants.is_code_live("too late").await.unwrap());
+    assert!(!hub.token_service.is_code_live("too late").await.unwrap());
     assert_eq!(hub.redeem("too late").await, Err(ErrorCode::CodeUnknown));
 }
 
@@ -241,7 +241,7 @@ impl Signer for Waiting {
 async fn replay_before_the_token_is_issued_stops_it() {
     let mut hub = Hub::new();
     let signing = Arc::new(Notify::new());
-    hub.grants.signer = Arc::new(Waiting(Arc::clone(&signing)));
+    hub.token_service.signer = Arc::new(Waiting(Arc::clone(&signing)));
     hub.issue("code", &[]).await;
     let (first, second) = tokio::join!(hub.redeem("code"), async {
         let second = hub.redeem("code").await;
@@ -255,10 +255,10 @@ async fn replay_before_the_token_is_issued_stops_it() {
 async fn a_logout_before_the_token_is_issued_stops_it_and_is_no_reuse() {
     let mut hub = Hub::new();
     let signing = Arc::new(Notify::new());
-    hub.grants.signer = Arc::new(Waiting(Arc::clone(&signing)));
+    hub.token_service.signer = Arc::new(Waiting(Arc::clone(&signing)));
     hub.issue("code", &[]).await;
     let (redeemed, ended) = tokio::join!(hub.redeem("code"), async {
-        let ended = hub.grants.end_session(&Secret::new("code's session".into())).await;
+        let ended = hub.token_service.end_session(&Secret::new("code's session".into())).await;
         signing.notify_one();
         ended
     });
@@ -306,13 +306,13 @@ fn one_of_concurrent_redemptions_succeeds_and_its_tokens_are_revoked() {
 async fn no_code_is_redeemable_if_a_record_could_not_be_stored() {
     let no_sessions = Hub::with(Capacities { sessions: 0, ..AMPLE_CAPACITIES });
     assert_eq!(
-        no_sessions.grants.issue_code(&no_sessions.grant("code", &[])).await,
+        no_sessions.token_service.issue_code(&no_sessions.grant("code", &[])).await,
         Err(ErrorCode::StoreFull)
     );
     assert_eq!(no_sessions.redeem("code").await, Err(ErrorCode::CodeUnknown));
     let no_codes = Hub::with(Capacities { codes_and_tokens: 0, ..AMPLE_CAPACITIES });
     assert_eq!(
-        no_codes.grants.issue_code(&no_codes.grant("code", &[])).await,
+        no_codes.token_service.issue_code(&no_codes.grant("code", &[])).await,
         Err(ErrorCode::StoreFull)
     );
     assert_eq!(no_codes.redeem("code").await, Err(ErrorCode::CodeUnknown));
@@ -323,23 +323,30 @@ async fn a_repeated_grant_issues_one_code() {
     let hub = Hub::new();
     let grant = hub.grant("code", &[]);
     let cookie = Secret::new("code's session".to_owned());
-    hub.grants.issue_code(&grant).await.unwrap();
-    assert_eq!(hub.grants.issue_code(&grant).await, Ok(()), "a repeat after an unknown outcome");
+    hub.token_service.issue_code(&grant).await.unwrap();
+    assert_eq!(
+        hub.token_service.issue_code(&grant).await,
+        Ok(()),
+        "a repeat after an unknown outcome"
+    );
     let token = hub.redeem("code").await.unwrap()["access_token"].as_str().unwrap().to_owned();
     // From here on a repeat changes nothing: no second code, no effect on the first.
-    assert_eq!(hub.grants.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
+    assert_eq!(hub.token_service.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
     assert_eq!(hub.validate(&token).await, Ok(()));
     assert!(
-        hub.grants.session(&cookie).await.unwrap().is_some(),
+        hub.token_service.session(&cookie).await.unwrap().is_some(),
         "the session of a user who went back"
     );
     // The next login of this browser takes the session's place.
     let session =
         SessionUse::New { cookie: Secret::new("the next".into()), replaced: Some(cookie.clone()) };
-    hub.grants.issue_code(&Grant { session, ..hub.grant("the next", &[]) }).await.unwrap();
-    assert_eq!(hub.grants.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
+    hub.token_service
+        .issue_code(&CodeGrant { session, ..hub.grant("the next", &[]) })
+        .await
+        .unwrap();
+    assert_eq!(hub.token_service.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
     assert!(
-        hub.grants.session(&cookie).await.unwrap().is_none(),
+        hub.token_service.session(&cookie).await.unwrap().is_none(),
         "back brought the former session back"
     );
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
@@ -349,10 +356,10 @@ async fn a_repeated_grant_issues_one_code() {
 async fn a_grant_repeated_after_a_logout_is_refused() {
     let hub = Hub::new();
     let (grant, cookie) = (hub.grant("code", &[]), Secret::new("code's session".to_owned()));
-    hub.grants.issue_code(&grant).await.unwrap();
-    hub.grants.end_session(&cookie).await.unwrap();
-    assert_eq!(hub.grants.issue_code(&grant).await, Err(ErrorCode::LoginRequired));
-    assert!(hub.grants.session(&cookie).await.unwrap().is_none());
+    hub.token_service.issue_code(&grant).await.unwrap();
+    hub.token_service.end_session(&cookie).await.unwrap();
+    assert_eq!(hub.token_service.issue_code(&grant).await, Err(ErrorCode::LoginRequired));
+    assert!(hub.token_service.session(&cookie).await.unwrap().is_none());
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeUnknown));
 }
 
@@ -361,9 +368,9 @@ async fn a_grant_repeated_after_its_code_expired_gives_no_code() {
     let hub = Hub::new();
     let grant = hub.grant("code", &[]);
     hub.clock.advance(CODE_LIFE - MILLISECOND);
-    hub.grants.issue_code(&grant).await.unwrap();
+    hub.token_service.issue_code(&grant).await.unwrap();
     hub.clock.advance(MILLISECOND);
-    assert_eq!(hub.grants.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
+    assert_eq!(hub.token_service.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
     assert_eq!(
         hub.redeem("code").await,
         Err(ErrorCode::CodeUnknown),
@@ -383,8 +390,8 @@ async fn reading_the_store_reveals_no_code_or_token() {
     ] {
         let plain = RecordKey { kind, name: Arc::from(secret) };
         let hashed = RecordKey { kind, name: Arc::from(crate::digest::fingerprint(secret)) };
-        assert!(hub.grants.store.load(&plain, hub.now()).await.unwrap().is_none());
-        let record = hub.grants.store.load(&hashed, hub.now()).await.unwrap().unwrap();
+        assert!(hub.token_service.store.load(&plain, hub.now()).await.unwrap().is_none());
+        let record = hub.token_service.store.load(&hashed, hub.now()).await.unwrap().unwrap();
         assert!(!String::from_utf8_lossy(&record.value).contains(secret));
     }
 }

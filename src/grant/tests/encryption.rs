@@ -41,10 +41,13 @@ impl Hub {
     fn set_encryption(&mut self, keys: KeySource, encryption: Option<ResponseEncryptionAlgs>) {
         let service = ServiceProvider { encryption, ..service_with("sp", keys) };
         self.core_mut().federation =
-            Federation::new([service], ScopeTable::default(), UnavailableDisplay::Greyed).into();
-        self.grants.client_keys = Arc::new(
-            KeyDirectory::new(&self.grants.core.federation.load(), &self.grants.core.metrics)
-                .unwrap(),
+            Federation::new([service], ScopeTable::default(), UnavailableDisplay::Disabled).into();
+        self.token_service.client_keys = Arc::new(
+            KeyDirectory::new(
+                &self.token_service.core.federation.load(),
+                &self.token_service.core.metrics,
+            )
+            .unwrap(),
         );
     }
 }
@@ -76,12 +79,15 @@ async fn briefly_unavailable_keys_consume_no_code() {
     let mut hub = Hub::high();
     hub.issue("code", &[("acr_values", "eidas2")]).await;
     hub.set_encryption(keys("sig"), ECDH);
-    assert_eq!(hub.grants.check_response_keys(&"sp".into()), Err(ErrorCode::ClientKeysMissing));
+    assert_eq!(
+        hub.token_service.check_response_keys(&"sp".into()),
+        Err(ErrorCode::ClientKeysMissing)
+    );
     for _ in 0..2 {
         assert_eq!(hub.redeem("code").await, Err(ErrorCode::ClientKeysMissing));
     }
     hub.set_encryption(keys("enc"), ECDH);
-    assert_eq!(hub.grants.check_response_keys(&"sp".into()), Ok(()));
+    assert_eq!(hub.token_service.check_response_keys(&"sp".into()), Ok(()));
     let answer = hub.redeem("code").await.unwrap();
     // The access token stays valid, too.
     let access_token = answer["access_token"].as_str().unwrap();

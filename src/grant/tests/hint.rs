@@ -25,7 +25,7 @@ use crate::token::{Keyring, Signer as _, SigningKey};
 static FOREIGN: LazyLock<Keyring> = LazyLock::new(|| Keyring::ephemeral(OPENED).unwrap());
 
 fn requested_subjects(hub: &Hub, hint: &str) -> Result<Vec<Subject>, ErrorCode> {
-    hub.grants.requested_subjects(&authorization_request(&[("id_token_hint", hint)]))
+    hub.token_service.requested_subjects(&authorization_request(&[("id_token_hint", hint)]))
 }
 
 fn angela_subjects() -> Result<Vec<Subject>, ErrorCode> {
@@ -44,15 +44,15 @@ async fn an_own_id_token_names_its_user_even_when_expired() {
 #[tokio::test]
 async fn hint_and_requested_sub_both_count() {
     let hub = Hub::new();
-    assert_eq!(hub.grants.requested_subjects(&authorization_request(&[])), Ok(vec![]));
+    assert_eq!(hub.token_service.requested_subjects(&authorization_request(&[])), Ok(vec![]));
     let claims = ("claims", r#"{"id_token":{"sub":{"value":"requested"}}}"#);
     assert_eq!(
-        hub.grants.requested_subjects(&authorization_request(&[claims])),
+        hub.token_service.requested_subjects(&authorization_request(&[claims])),
         Ok(vec![Subject::new("requested")])
     );
     let (_, id_token) = hub.tokens("code", &[]).await;
     let both = hub
-        .grants
+        .token_service
         .requested_subjects(&authorization_request(&[claims, ("id_token_hint", &id_token)]));
     assert_eq!(both, Ok(vec![Subject::new("pairwise-angela"), Subject::new("requested")]));
 }
@@ -117,7 +117,7 @@ async fn forged_and_borrowed_hints_are_refused() {
         ("not a token", "hint".into()),
     ] {
         assert_eq!(requested_subjects(&hub, &hint), Err(ErrorCode::IdTokenHintInvalid), "{attack}");
-        let at_logout = hub.grants.verify_logout_hint(&hint);
+        let at_logout = hub.token_service.verify_logout_hint(&hint);
         // At logout, the hint names the service provider.
         if attack == "for another SP" {
             assert_eq!(
@@ -140,11 +140,12 @@ async fn the_hint_of_another_service_provider_is_refused_and_its_own_accepted() 
     hub.issue("code", &[("client_id", "other")]).await;
     let redeem =
         TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("code") };
-    let answer = serde_json::to_value(hub.grants.redeem_code(&redeem).await.unwrap()).unwrap();
+    let answer =
+        serde_json::to_value(hub.token_service.redeem_code(&redeem).await.unwrap()).unwrap();
     let hint = answer["id_token"].as_str().unwrap();
     assert_eq!(requested_subjects(&hub, hint), Err(ErrorCode::IdTokenHintInvalid));
     let own = authorization_request(&[("client_id", "other"), ("id_token_hint", hint)]);
-    assert_eq!(hub.grants.requested_subjects(&own), angela_subjects(), "signed with RS256");
+    assert_eq!(hub.token_service.requested_subjects(&own), angela_subjects(), "signed with RS256");
 }
 
 #[tokio::test]
@@ -159,20 +160,20 @@ async fn a_retired_key_still_proves_a_hint_for_a_month() {
         Keyring::new(vec![rsa, ec(OPENED), ec(OPENED + Duration::from_secs(100))], OPENED).unwrap(),
     );
     let mut hub = Hub::new();
-    hub.grants.signer = Arc::clone(&ring) as _;
+    hub.token_service.signer = Arc::clone(&ring) as _;
     let (_, id_token) = hub.tokens("code", &[]).await;
     let know = |now| {
-        hub.grants
+        hub.token_service
             .own_keys
             .store(Arc::new(VerificationKeys::from_jwks(&ring.verification_jwks(now)).unwrap()))
     };
     know(month_over);
     assert_eq!(requested_subjects(&hub, &id_token), angela_subjects());
     assert_eq!(
-        hub.grants.verify_logout_hint(&id_token).map(|hint| hint.user),
+        hub.token_service.verify_logout_hint(&id_token).map(|hint| hint.user),
         Ok(Subject::new("pairwise-angela"))
     );
     know(month_over + Duration::from_secs(1));
     assert_eq!(requested_subjects(&hub, &id_token), Err(ErrorCode::IdTokenHintInvalid));
-    assert_eq!(hub.grants.verify_logout_hint(&id_token), Err(ErrorCode::LogoutHintInvalid));
+    assert_eq!(hub.token_service.verify_logout_hint(&id_token), Err(ErrorCode::LogoutHintInvalid));
 }

@@ -29,7 +29,7 @@ impl Hub {
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let form = Some("application/x-www-form-urlencoded");
         let request = pushed_request::parse_request(form, &[], Params::new(pairs)).unwrap();
-        let answer = self.grants.push_request(&request).await.map_err(|error| error.code)?;
+        let answer = self.token_service.push_request(&request).await.map_err(|error| error.code)?;
         let answer: serde_json::Value = serde_json::to_value(&answer).unwrap();
         Ok(answer["request_uri"].as_str().unwrap().to_owned())
     }
@@ -37,7 +37,8 @@ impl Hub {
     async fn resolve(&self, client_id: &str, uri: &str) -> Result<SingleUse, ParameterSourceError> {
         let pairs = [("client_id", client_id), ("request_uri", uri)];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-        let resolved = self.grants.resolve_request(&Params::new(pairs)).await?.single_use.unwrap();
+        let resolved =
+            self.token_service.resolve_request(&Params::new(pairs)).await?.single_use.unwrap();
         Ok(resolved)
     }
 }
@@ -49,9 +50,9 @@ async fn one_of_two_concurrent_logins_gets_the_pushed_request() {
     let (one, other) =
         (hub.resolve("sp", &uri).await.unwrap(), hub.resolve("sp", &uri).await.unwrap());
     let logins = ["one", "other"].map(InteractionHash::from_cookie);
-    assert_eq!(hub.grants.mark_request_used(&one, &logins[0]).await, Ok(()));
+    assert_eq!(hub.token_service.mark_request_used(&one, &logins[0]).await, Ok(()));
     let used = ParameterSourceError::Used(logins[0].clone(), ErrorCode::RequestUriUsed);
-    assert_eq!(hub.grants.mark_request_used(&other, &logins[1]).await, Err(used.clone()));
+    assert_eq!(hub.token_service.mark_request_used(&other, &logins[1]).await, Err(used.clone()));
     assert_eq!(hub.resolve("sp", &uri).await.err(), Some(used));
 }
 
@@ -72,5 +73,5 @@ async fn a_request_that_is_refused_takes_no_place_in_the_store() {
     let hub = Hub::new();
     assert_eq!(hub.push("off", "openid").await, Err(ErrorCode::ClientUnknown));
     assert_eq!(hub.push("sp", "email").await, Err(ErrorCode::ScopeWithoutOpenid));
-    assert_eq!(hub.grants.store.count(RecordKind::PushedRequest), 0);
+    assert_eq!(hub.token_service.store.count(RecordKind::PushedRequest), 0);
 }

@@ -9,7 +9,7 @@ use crate::config::federation::{ClientAuthentication, RefreshTokenRules, Unavail
 use crate::config::{Federation, ServiceProvider};
 use crate::identity::scopes::ScopeTable;
 use crate::ids::{Scope, Secret};
-use crate::login::{Grant, SessionUse};
+use crate::login::{CodeGrant, SessionUse};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
@@ -39,8 +39,8 @@ fn register(hub: &Hub, rules: RefreshTokenRules, client_type: ClientType) {
         ServiceProvider { refresh_tokens: Some(rules), ..sp }
     };
     let services = [named("sp"), named("other")];
-    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Greyed);
-    hub.grants.core.federation.replace(Federation::new(services, table, unavailable));
+    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
+    hub.token_service.core.federation.replace(Federation::new(services, table, unavailable));
 }
 
 fn hub() -> Hub {
@@ -50,7 +50,7 @@ fn hub() -> Hub {
 }
 
 /// A grant that the user has consented to, with `offline_access`.
-fn offline_grant(hub: &Hub, code: &str) -> Grant {
+fn offline_grant(hub: &Hub, code: &str) -> CodeGrant {
     let mut grant = hub.grant(code, &[]);
     grant.scopes.push(Scope::from("offline_access"));
     grant.consented = true;
@@ -58,12 +58,12 @@ fn offline_grant(hub: &Hub, code: &str) -> Grant {
 }
 
 async fn redeem(hub: &Hub, request: &TokenRequest) -> Value {
-    serde_json::to_value(hub.grants.redeem_code(request).await.unwrap()).unwrap()
+    serde_json::to_value(hub.token_service.redeem_code(request).await.unwrap()).unwrap()
 }
 
 /// A refresh token of `sp`, and the access token beside it.
 async fn first_tokens(hub: &Hub, code: &str) -> (String, String) {
-    hub.grants.issue_code(&offline_grant(hub, code)).await.unwrap();
+    hub.token_service.issue_code(&offline_grant(hub, code)).await.unwrap();
     let answer = redeem(hub, &token_request(code)).await;
     (text(&answer, "refresh_token"), text(&answer, "access_token"))
 }
@@ -82,7 +82,7 @@ fn request(token: &str) -> RefreshRequest {
 }
 
 async fn refresh(hub: &Hub, request: &RefreshRequest) -> Result<Value, ErrorCode> {
-    let answer = hub.grants.refresh(request).await.map_err(|error| error.code)?;
+    let answer = hub.token_service.refresh(request).await.map_err(|error| error.code)?;
     Ok(serde_json::to_value(answer).unwrap())
 }
 
@@ -156,10 +156,10 @@ async fn a_refresh_token_of_another_client_is_refused_and_left_alone() {
 #[tokio::test]
 async fn no_refresh_token_without_the_scope_the_consent_and_the_clients_file() {
     let hub = hub();
-    let no_scope = Grant { consented: true, ..hub.grant("no scope", &[]) };
-    let no_consent = Grant { consented: false, ..offline_grant(&hub, "no consent") };
+    let no_scope = CodeGrant { consented: true, ..hub.grant("no scope", &[]) };
+    let no_consent = CodeGrant { consented: false, ..offline_grant(&hub, "no consent") };
     for (grant, code) in [(no_scope, "no scope"), (no_consent, "no consent")] {
-        hub.grants.issue_code(&grant).await.unwrap();
+        hub.token_service.issue_code(&grant).await.unwrap();
         let answer = redeem(&hub, &token_request(code)).await;
         assert!(answer.get("refresh_token").is_none(), "{code}");
         assert_eq!(answer["scope"], "openid email", "{code}");
@@ -167,8 +167,8 @@ async fn no_refresh_token_without_the_scope_the_consent_and_the_clients_file() {
     let (token, _) = first_tokens(&hub, "code").await;
     let mut without = service("sp", true, SigningAlg::ES256);
     without.registration.granted_scopes.push(Scope::from("offline_access"));
-    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Greyed);
-    hub.grants.core.federation.replace(Federation::new([without], table, unavailable));
+    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
+    hub.token_service.core.federation.replace(Federation::new([without], table, unavailable));
     let refused = refresh(&hub, &request(&token)).await;
     assert_eq!(refused, Err(ErrorCode::TokenGrantTypeUnsupported));
 }
@@ -181,7 +181,7 @@ async fn a_logout_revokes_the_refresh_tokens_of_the_session_if_the_file_is_so_co
         register(&hub, rules, ClientType::Confidential);
         let (token, _) = first_tokens(&hub, "code").await;
         let cookie = Secret::new("code's session".to_owned());
-        assert!(hub.grants.end_session(&cookie).await.unwrap().is_some());
+        assert!(hub.token_service.end_session(&cookie).await.unwrap().is_some());
         hub.clock.advance(Duration::from_secs(600));
         let answer = refresh(&hub, &request(&token)).await.map(drop);
         let expected = if ends_with_session { Err(ErrorCode::RefreshTokenUnknown) } else { Ok(()) };
@@ -219,8 +219,8 @@ async fn what_is_withdrawn_from_the_client_is_withdrawn_from_its_refresh_tokens(
     let mut sp = service("sp", true, SigningAlg::ES256);
     sp.registration.granted_scopes = vec![Scope::from("openid")];
     sp.refresh_tokens = Some(RULES);
-    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Greyed);
-    hub.grants.core.federation.replace(Federation::new([sp], table, unavailable));
+    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
+    hub.token_service.core.federation.replace(Federation::new([sp], table, unavailable));
     let refused = refresh(&hub, &request(&token)).await;
     assert_eq!(refused, Err(ErrorCode::CodeRegistrationWithdrawn));
 }
@@ -229,7 +229,7 @@ async fn what_is_withdrawn_from_the_client_is_withdrawn_from_its_refresh_tokens(
 async fn a_code_that_is_replayed_ends_the_refresh_token_that_it_issued() {
     let hub = hub();
     let (token, _) = first_tokens(&hub, "code").await;
-    let replay = hub.grants.redeem_code(&token_request("code")).await;
+    let replay = hub.token_service.redeem_code(&token_request("code")).await;
     assert_eq!(replay.unwrap_err().code, ErrorCode::CodeReused);
     assert_eq!(refresh(&hub, &request(&token)).await, Err(ErrorCode::RefreshTokenUnknown));
 }
@@ -242,9 +242,9 @@ async fn revoking_a_refresh_token_ends_its_access_tokens_and_only_its_client_can
         credentials,
         token: Secret::new(token.clone()),
     };
-    hub.grants.revoke_token(&revoke(by_post("other", "other's secret"))).await.unwrap();
+    hub.token_service.revoke_token(&revoke(by_post("other", "other's secret"))).await.unwrap();
     assert_eq!(hub.validate(&access).await, Ok(()));
-    hub.grants.revoke_token(&revoke(by_post("sp", "sp's secret"))).await.unwrap();
+    hub.token_service.revoke_token(&revoke(by_post("sp", "sp's secret"))).await.unwrap();
     assert_eq!(hub.validate(&access).await, Err(ErrorCode::AccessTokenInvalid));
     assert_eq!(refresh(&hub, &request(&token)).await, Err(ErrorCode::RefreshTokenUnknown));
 }
@@ -262,7 +262,7 @@ async fn a_refresh_token_is_no_access_token() {
 fn evidence(hub: &Hub, client: &DpopClient) -> SenderEvidence {
     let claims = json!({
         "htm": "POST", "htu": format!("{ISSUER}/token"), "iat": hub.now().seconds(),
-        "jti": hub.grants.core.env.entropy().token(),
+        "jti": hub.token_service.core.env.entropy().token(),
     });
     let proof = Secret::new(client.proof(&claims));
     let dpop = Some(DpopHeader { proof, method: "POST".to_owned() });
@@ -275,7 +275,7 @@ async fn a_stolen_refresh_token_of_a_public_client_is_useless_without_its_key() 
     register(&hub, RULES, ClientType::Public);
     let mut grant = offline_grant(&hub, "code");
     grant.request.code_challenge = Some("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM".to_owned());
-    hub.grants.issue_code(&grant).await.unwrap();
+    hub.token_service.issue_code(&grant).await.unwrap();
     let public = || Credentials::Public { client_id: "sp".into() };
     let redeemed = TokenRequest {
         credentials: public(),
@@ -298,7 +298,7 @@ async fn a_stolen_refresh_token_of_a_public_client_is_useless_without_its_key() 
 #[tokio::test]
 async fn a_grant_that_is_bound_to_a_key_never_falls_back_to_bearer_tokens() {
     let (hub, client, next) = (hub(), DpopClient::default(), DpopClient::default());
-    hub.grants.issue_code(&offline_grant(&hub, "code")).await.unwrap();
+    hub.token_service.issue_code(&offline_grant(&hub, "code")).await.unwrap();
     let bound = token_request("code").with_sender(evidence(&hub, &client));
     let token = text(&redeem(&hub, &bound).await, "refresh_token");
     assert_eq!(refresh(&hub, &request(&token)).await, Err(ErrorCode::RefreshTokenKey));
@@ -314,7 +314,7 @@ async fn a_reused_session_has_refresh_tokens_of_its_own() {
     let (first, _) = first_tokens(&hub, "one").await;
     let mut grant = offline_grant(&hub, "two");
     grant.session = SessionUse::Reused { cookie: Secret::new("one's session".to_owned()) };
-    hub.grants.issue_code(&grant).await.unwrap();
+    hub.token_service.issue_code(&grant).await.unwrap();
     let second = text(&redeem(&hub, &token_request("two")).await, "refresh_token");
     assert_eq!(
         refresh(&hub, &request(&format!("{}x", first))).await,

@@ -13,7 +13,7 @@ use crate::grant::records::code_key;
 use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::identity::{ClaimName, Identity};
 use crate::ids::{ClientId, ConnectorId, Secret};
-use crate::login::{Grant, SessionUse};
+use crate::login::{CodeGrant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::{Session, SessionLimits};
 use crate::testing::connectors::any_connector;
@@ -23,22 +23,22 @@ fn cookie(value: &str) -> Secret<String> {
 }
 
 async fn session(hub: &Hub, value: &str) -> Option<Session> {
-    hub.grants.session(&cookie(value)).await.unwrap()
+    hub.token_service.session(&cookie(value)).await.unwrap()
 }
 
-fn with_new_session(grant: Grant, value: &str, former: &str) -> Grant {
-    Grant {
+fn with_new_session(grant: CodeGrant, value: &str, former: &str) -> CodeGrant {
+    CodeGrant {
         session: SessionUse::New { cookie: cookie(value), replaced: Some(cookie(former)) },
         ..grant
     }
 }
 
-fn with_reused_session(grant: Grant, value: &str) -> Grant {
-    Grant { session: SessionUse::Reused { cookie: cookie(value) }, ..grant }
+fn with_reused_session(grant: CodeGrant, value: &str) -> CodeGrant {
+    CodeGrant { session: SessionUse::Reused { cookie: cookie(value) }, ..grant }
 }
 
 fn consent_claims(hub: &Hub, shown: &Map<String, serde_json::Value>) -> BTreeSet<ClaimName> {
-    hub.grants.core.federation.load().consent_claims(shown)
+    hub.token_service.core.federation.load().consent_claims(shown)
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn session_fixation_gets_the_attacker_nothing() {
     // A value that an attacker planted, whether it names a session (theirs) or nothing.
     hub.issue("attacker", &[]).await;
     for (code, planted) in [("one", "attacker's session"), ("two", "made up")] {
-        hub.grants
+        hub.token_service
             .issue_code(&with_new_session(hub.grant(code, &[]), code, planted))
             .await
             .unwrap();
@@ -61,8 +61,11 @@ async fn the_same_person_keeps_what_the_session_knew_and_another_does_not() {
     let (sp, other) = (ClientId::from("sp"), ClientId::from("other"));
     for (same, kept) in [(true, true), (false, false)] {
         let hub = Hub::new();
-        hub.grants
-            .issue_code(&Grant { consented: true, ..hub.grant("first", &[("client_id", "other")]) })
+        hub.token_service
+            .issue_code(&CodeGrant {
+                consented: true,
+                ..hub.grant("first", &[("client_id", "other")])
+            })
             .await
             .unwrap();
         let claims = consent_claims(&hub, &hub.grant("x", &[]).user.claims);
@@ -71,7 +74,7 @@ async fn the_same_person_keeps_what_the_session_knew_and_another_does_not() {
             second.user.authentication.upstream_subject = cookie("another account");
             second.user.identity.family_name = Some("ELSE".into());
         }
-        hub.grants.issue_code(&second).await.unwrap();
+        hub.token_service.issue_code(&second).await.unwrap();
         let session = session(&hub, "second").await.unwrap();
         assert!(session.has_participant(&sp) && !session.has_consented(&sp, &claims));
         assert_eq!(
@@ -93,13 +96,14 @@ async fn the_consent_of_one_pseudonym_is_not_that_of_another() {
     let other = ClientId::from("other");
     for (account, kept) in [("upstream-angela", true), ("another account", false)] {
         let hub = Hub::new();
-        let mut first = Grant { consented: true, ..hub.grant("first", &[("client_id", "other")]) };
+        let mut first =
+            CodeGrant { consented: true, ..hub.grant("first", &[("client_id", "other")]) };
         first.user.identity = no_identity().unwrap();
-        hub.grants.issue_code(&first).await.unwrap();
+        hub.token_service.issue_code(&first).await.unwrap();
         let mut second = with_new_session(hub.grant("second", &[]), "second", "first's session");
         second.user.authentication.upstream_subject = cookie(account);
         second.user.identity = no_identity().unwrap();
-        hub.grants.issue_code(&second).await.unwrap();
+        hub.token_service.issue_code(&second).await.unwrap();
         assert_eq!(
             session(&hub, "second").await.unwrap().has_participant(&other),
             kept,
@@ -113,7 +117,10 @@ async fn only_an_explicit_yes_is_remembered_and_only_for_what_was_shown() {
     let sp = ClientId::from("sp");
     for consented in [true, false] {
         let hub = Hub::new();
-        hub.grants.issue_code(&Grant { consented, ..hub.grant("code", &[]) }).await.unwrap();
+        hub.token_service
+            .issue_code(&CodeGrant { consented, ..hub.grant("code", &[]) })
+            .await
+            .unwrap();
         let session = session(&hub, "code's session").await.unwrap();
         assert_eq!(
             session.has_consented(&sp, &consent_claims(&hub, &hub.grant("x", &[]).user.claims)),
@@ -128,9 +135,9 @@ async fn only_an_explicit_yes_is_remembered_and_only_for_what_was_shown() {
 async fn reuse_lengthens_the_idle_time_and_joins_the_service_provider() {
     let hub = Hub::new();
     hub.issue("first", &[("client_id", "other")]).await;
-    let idle = SessionLimits::for_platform(hub.grants.core.platform).idle;
+    let idle = SessionLimits::for_platform(hub.token_service.core.platform).idle;
     hub.clock.advance(idle - MILLISECOND);
-    hub.grants
+    hub.token_service
         .issue_code(&with_reused_session(hub.grant("second", &[]), "first's session"))
         .await
         .unwrap();
@@ -147,8 +154,10 @@ async fn a_session_that_ended_meanwhile_gives_no_code() {
     hub.issue("first", &[]).await;
     hub.clock.advance(Duration::from_secs(24 * 3600));
     for gone in ["first's session", "never there"] {
-        let outcome =
-            hub.grants.issue_code(&with_reused_session(hub.grant("second", &[]), gone)).await;
+        let outcome = hub
+            .token_service
+            .issue_code(&with_reused_session(hub.grant("second", &[]), gone))
+            .await;
         assert_eq!(outcome, Err(ErrorCode::LoginRequired), "{gone}");
         assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown), "{gone}");
     }
@@ -161,10 +170,13 @@ async fn a_session_that_was_signed_out_does_not_come_back_with_the_answer_of_its
     let hub = Hub::new();
     hub.issue("first", &[]).await;
     let second = with_new_session(hub.grant("second", &[]), "second", "first's session");
-    hub.grants.issue_code(&second.clone()).await.unwrap();
-    assert!(hub.grants.end_session(&cookie("second")).await.unwrap().is_some());
+    hub.token_service.issue_code(&second.clone()).await.unwrap();
+    assert!(hub.token_service.end_session(&cookie("second")).await.unwrap().is_some());
     for _ in 0..2 {
-        assert_eq!(hub.grants.issue_code(&second.clone()).await, Err(ErrorCode::LoginRequired));
+        assert_eq!(
+            hub.token_service.issue_code(&second.clone()).await,
+            Err(ErrorCode::LoginRequired)
+        );
         assert!(session(&hub, "second").await.is_none(), "alive after its logout");
         assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown));
         hub.clock.advance(CODE_LIFE - MILLISECOND);
@@ -178,10 +190,10 @@ async fn tokens_of_a_retry_end_with_the_session_of_the_first_try() {
     let hub = Hub::new();
     hub.issue("first", &[]).await;
     let second = with_new_session(hub.grant("second", &[]), "second", "first's session");
-    hub.grants.issue_code(&second.clone()).await.unwrap();
-    hub.grants.store.remove(&code_key("second")).await.unwrap();
-    hub.grants.issue_code(&second).await.unwrap();
-    assert!(hub.grants.end_session(&cookie("second")).await.unwrap().is_some());
+    hub.token_service.issue_code(&second.clone()).await.unwrap();
+    hub.token_service.store.remove(&code_key("second")).await.unwrap();
+    hub.token_service.issue_code(&second).await.unwrap();
+    assert!(hub.token_service.end_session(&cookie("second")).await.unwrap().is_some());
     assert_eq!(
         hub.redeem("second").await,
         Err(ErrorCode::CodeUnknown),
@@ -190,7 +202,7 @@ async fn tokens_of_a_retry_end_with_the_session_of_the_first_try() {
 }
 
 /// An account at another identity provider, or the same with another e-mail address.
-fn by_another_account(mut grant: Grant, change: impl FnOnce(&mut Identity)) -> Grant {
+fn by_another_account(mut grant: CodeGrant, change: impl FnOnce(&mut Identity)) -> CodeGrant {
     grant.user.authentication.connector = "another".into();
     grant.user.authentication.upstream_subject = Secret::new("another account".into());
     change(&mut grant.user.identity);
@@ -213,7 +225,7 @@ fn hub_where_identity_is_proven_by(idp: bool, another: bool) -> Hub {
     };
     let connectors = [("idp", idp), ("another", another)].map(facts);
     hub.core_mut().federation = CurrentFederation::new(
-        Federation::clone(&hub.grants.core.federation.load()).with_connectors(connectors),
+        Federation::clone(&hub.token_service.core.federation.load()).with_connectors(connectors),
     );
     hub
 }
@@ -228,7 +240,7 @@ async fn an_unverified_connectors_claims_continue_no_session_of_another_account(
             with_new_session(hub.grant("second", &[]), "second", "first's session"),
             |_| (),
         );
-        hub.grants.issue_code(&second).await.unwrap();
+        hub.token_service.issue_code(&second).await.unwrap();
         let second = session(&hub, "second").await.unwrap();
         assert_eq!(second.has_participant(&"other".into()), idp && another, "{idp} {another}");
         // The same account needs no proof.
@@ -236,7 +248,7 @@ async fn an_unverified_connectors_claims_continue_no_session_of_another_account(
             with_new_session(hub.grant("third", &[]), "third", "second"),
             |_| (),
         );
-        hub.grants.issue_code(&third).await.unwrap();
+        hub.token_service.issue_code(&third).await.unwrap();
         assert_eq!(
             session(&hub, "third").await.unwrap().lineage,
             second.lineage,
@@ -249,7 +261,7 @@ async fn an_unverified_connectors_claims_continue_no_session_of_another_account(
         with_new_session(hub.grant("second", &[]), "second", "first's session"),
         |_| (),
     );
-    hub.grants.issue_code(&second).await.unwrap();
+    hub.token_service.issue_code(&second).await.unwrap();
     assert!(
         !session(&hub, "second").await.unwrap().has_participant(&"other".into()),
         "connectors whose files are gone"
@@ -264,7 +276,7 @@ async fn a_second_account_with_another_email_address_does_not_split_the_session(
     let second = with_new_session(hub.grant("second", &[]), "second", "first's session");
     let second =
         by_another_account(second, |identity| identity.email = Some("angela@work.example".into()));
-    hub.grants.issue_code(&second).await.unwrap();
+    hub.token_service.issue_code(&second).await.unwrap();
     let continued = session(&hub, "second").await.unwrap();
     assert_eq!(continued.lineage, lineage);
     assert!(
@@ -280,10 +292,10 @@ async fn another_person_in_the_same_browser_continues_no_session() {
         let first = by_another_account(hub.grant("first", &[("client_id", "other")]), |identity| {
             identity.given_names = vec!["Angela करन".into()];
         });
-        hub.grants.issue_code(&first).await.unwrap();
+        hub.token_service.issue_code(&first).await.unwrap();
         let mut second = with_new_session(hub.grant("second", &[]), "second", "first's session");
         second.user.identity.given_names = vec![name.to_owned()];
-        hub.grants.issue_code(&second).await.unwrap();
+        hub.token_service.issue_code(&second).await.unwrap();
         assert!(!session(&hub, "second").await.unwrap().has_participant(&"other".into()), "{name}");
     }
 }
@@ -291,17 +303,17 @@ async fn another_person_in_the_same_browser_continues_no_session() {
 #[tokio::test]
 async fn where_the_subject_is_the_account_an_equal_identity_continues_nothing() {
     let mut hub = hub_where_identity_is_proven_by(true, true);
-    hub.grants.subjects.source = SubjectSource::Provider;
+    hub.token_service.subjects.source = SubjectSource::Provider;
     hub.issue("first", &[("client_id", "other")]).await;
     let second = by_another_account(
         with_new_session(hub.grant("second", &[]), "second", "first's session"),
         |_| (),
     );
-    hub.grants.issue_code(&second).await.unwrap();
+    hub.token_service.issue_code(&second).await.unwrap();
     assert!(!session(&hub, "second").await.unwrap().has_participant(&"other".into()));
     let third = with_new_session(hub.grant("third", &[]), "third", "second");
     let third = by_another_account(third, |identity| identity.email = None);
-    hub.grants.issue_code(&third).await.unwrap();
+    hub.token_service.issue_code(&third).await.unwrap();
     assert!(
         session(&hub, "third").await.unwrap().has_participant(&"sp".into()),
         "the same account"

@@ -9,7 +9,7 @@ use super::Hub;
 use crate::config::{ConnectorMetadata, CurrentFederation, Federation};
 use crate::digest;
 use crate::ids::{ConnectorId, Secret};
-use crate::login::Grant;
+use crate::login::CodeGrant;
 use crate::login::upstream::UpstreamLogout;
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::{Capacities, RecordKind};
@@ -23,14 +23,14 @@ fn hub(capacities: Capacities, backchannel_logout: bool) -> Hub {
         backchannel_logout,
         ..ConnectorMetadata::from_connector(&any_connector("idp", "Idp"))
     };
-    let federation = Federation::clone(&hub.grants.core.federation.load())
+    let federation = Federation::clone(&hub.token_service.core.federation.load())
         .with_connectors([("idp".into(), Arc::new(metadata))]);
     hub.core_mut().federation = CurrentFederation::new(federation);
     hub
 }
 
 /// Returns a grant by an ID token with this `sid`, issued now.
-fn grant_by(hub: &Hub, code: &str, sid: &str) -> Grant {
+fn grant_by(hub: &Hub, code: &str, sid: &str) -> CodeGrant {
     let mut grant = hub.grant(code, &[]);
     let payload = json!({ "sid": sid, "iat": hub.now().seconds() }).to_string();
     let id_token = format!("e30.{}.c2ln", digest::base64url(payload.as_bytes()));
@@ -40,7 +40,7 @@ fn grant_by(hub: &Hub, code: &str, sid: &str) -> Grant {
 
 /// Begins a session by an ID token with this `sid`, issued now.
 async fn begin_session(hub: &Hub, code: &str, sid: &str) -> Result<(), ErrorCode> {
-    hub.grants.issue_code(&grant_by(hub, code, sid)).await
+    hub.token_service.issue_code(&grant_by(hub, code, sid)).await
 }
 
 fn logout(hub: &Hub, sid: Option<&str>, subject: Option<&str>) -> UpstreamLogout {
@@ -56,7 +56,7 @@ fn logout(hub: &Hub, sid: Option<&str>, subject: Option<&str>) -> UpstreamLogout
 
 async fn found(hub: &Hub, connector: &str, logout: &UpstreamLogout) -> usize {
     let connector = ConnectorId::from(connector);
-    hub.grants.find_upstream_sessions(&connector, logout).await.unwrap().len()
+    hub.token_service.find_upstream_sessions(&connector, logout).await.unwrap().len()
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn a_user_with_many_sessions_takes_bounded_room() {
         begin_session(&hub, &number.to_string(), "sid-1").await.unwrap();
     }
     assert_eq!(found(&hub, "idp", &logout(&hub, Some("sid-1"), None)).await, 32);
-    assert_eq!(hub.grants.store.count(RecordKind::UpstreamSession), 2);
+    assert_eq!(hub.token_service.store.count(RecordKind::UpstreamSession), 2);
 }
 
 #[tokio::test]
@@ -88,14 +88,14 @@ async fn without_room_for_the_index_a_login_succeeds() {
     begin_session(&hub, "one", "sid-1").await.unwrap();
     // The logout itself passes, too; it finds nothing.
     let logout = logout(&hub, Some("sid-1"), None);
-    hub.grants.use_logout_token(&"idp".into(), &logout).await.unwrap();
+    hub.token_service.use_logout_token(&"idp".into(), &logout).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_connector_without_logout_tokens_has_no_index() {
     let hub = hub(AMPLE_CAPACITIES, false);
     begin_session(&hub, "one", "sid-1").await.unwrap();
-    assert_eq!(hub.grants.store.count(RecordKind::UpstreamSession), 0);
+    assert_eq!(hub.token_service.store.count(RecordKind::UpstreamSession), 0);
 }
 
 #[tokio::test]
@@ -121,12 +121,15 @@ async fn a_logout_that_comes_before_the_session_is_stored_ends_the_session() {
     let hub = hub(AMPLE_CAPACITIES, true);
     let grant = grant_by(&hub, "code", "sid-1");
     hub.clock.advance(Duration::from_secs(5));
-    hub.grants.issue_code(&grant).await.unwrap();
-    assert_eq!(hub.grants.end_if_ended_upstream(&grant).await, Ok(()));
+    hub.token_service.issue_code(&grant).await.unwrap();
+    assert_eq!(hub.token_service.end_if_ended_upstream(&grant).await, Ok(()));
     // The logout was recorded, and found no session.
     found(&hub, "idp", &logout(&hub, Some("sid-1"), None)).await;
-    assert_eq!(hub.grants.end_if_ended_upstream(&grant).await, Err(ErrorCode::LoginRequired));
+    assert_eq!(
+        hub.token_service.end_if_ended_upstream(&grant).await,
+        Err(ErrorCode::LoginRequired)
+    );
     let cookie = Secret::new("code's session".to_owned());
-    assert!(hub.grants.session(&cookie).await.unwrap().is_none());
+    assert!(hub.token_service.session(&cookie).await.unwrap().is_none());
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeUnknown));
 }

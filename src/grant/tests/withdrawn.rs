@@ -14,15 +14,15 @@ impl Hub {
     fn reregister(&self, change: impl FnOnce(&mut ServiceProvider)) {
         let mut sp = service("sp", true, SigningAlg::ES256);
         change(&mut sp);
-        self.grants.core.federation.replace(Federation::new(
+        self.token_service.core.federation.replace(Federation::new(
             [sp],
             ScopeTable::default(),
-            UnavailableDisplay::Greyed,
+            UnavailableDisplay::Disabled,
         ));
     }
 
     async fn record(&self, token: &str) -> Option<TokenRecord> {
-        let found = self.grants.store.load(&token_key(token), self.now()).await.unwrap();
+        let found = self.token_service.store.load(&token_key(token), self.now()).await.unwrap();
         found.map(|record| decode_record(&record.value).unwrap())
     }
 }
@@ -88,7 +88,7 @@ async fn a_token_with_a_withdrawn_scope_can_still_be_revoked() {
     hub.reregister(without_email);
     let credentials = token_request("code").credentials;
     let request = RevocationRequest { credentials, token: crate::ids::Secret::new(token.clone()) };
-    hub.grants.revoke_token(&request).await.unwrap();
+    hub.token_service.revoke_token(&request).await.unwrap();
     assert!(hub.record(&token).await.is_none(), "it would live again with the scope");
 }
 

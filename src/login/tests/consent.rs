@@ -6,8 +6,8 @@ use crate::login::tests::harness::{
     BrowserView, Harness, browser_view, choice_with_banner, error_page, grant,
 };
 use crate::login::{
-    ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect, EffectOutcome, IdentifiedUser, Login,
-    LoginRequest, NextAction, Nodes, Save, SessionUse,
+    ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect, EffectOutcome, HubCount,
+    IdentifiedUser, Login, LoginRequest, NextAction, Save, SessionUse,
 };
 use crate::protocol::catalogue::ErrorCode;
 use crate::testing::samples::{identified_user, user_of_reused_session};
@@ -19,7 +19,7 @@ fn consent_grants_what_was_shown_once() {
     harness.reach_consenting();
     let yes = harness.yes();
     let grant = grant(harness.send(yes.clone()));
-    assert_eq!(harness.saved, Save::Yes, "two submissions at two nodes would both get a code");
+    assert_eq!(harness.saved, Save::Yes, "two submissions at two hubs would both get a code");
     assert_eq!(
         serde_json::to_value(&grant.user).unwrap(),
         serde_json::to_value(identified_user("idp", Level::Eidas1)).unwrap()
@@ -32,25 +32,25 @@ fn consent_grants_what_was_shown_once() {
     assert_eq!(replaced.unwrap().reveal(), "former");
     assert_ne!(cookie.reveal(), "former");
 
-    let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
+    let answer = browser_view(harness.report_outcome(EffectOutcome::CodeIssued(Ok(()))));
     let expected = harness.login.context.request.redirect.code_response(grant.code.reveal());
     assert_eq!(answer, BrowserView::ServiceProvider(expected, Some(cookie.reveal().clone())));
 
     // A double click.
-    let Effect::CheckCode(code) = harness.effect_of(yes.clone()) else {
+    let Effect::CheckCode(code) = harness.effect_after(yes.clone()) else {
         panic!("two codes for one consent")
     };
     assert_eq!(code, grant.code);
     assert_eq!(browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Ok(true)))), answer);
-    assert!(matches!(harness.effect_of(yes.clone()), Effect::CheckCode(_)));
+    assert!(matches!(harness.effect_after(yes.clone()), Effect::CheckCode(_)));
     // Used or expired.
     assert_eq!(
         browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Ok(false)))),
         error_page(ErrorCode::AlreadyDone, NextAction::HomePage)
     );
-    // At another node: the store knows the code, and accepts it no second time.
+    // At another hub: the store knows the code, and accepts it no second time.
     harness.crash();
-    assert!(matches!(harness.effect_of(yes), Effect::CheckCode(_)));
+    assert!(matches!(harness.effect_after(yes), Effect::CheckCode(_)));
     assert_eq!(
         crate::login::tests::harness::grant(
             harness.report_outcome(EffectOutcome::CodeChecked(Ok(false)))
@@ -60,27 +60,29 @@ fn consent_grants_what_was_shown_once() {
     );
     assert_eq!(harness.saved, Save::No);
     assert_eq!(
-        browser_view(harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::AlreadyDone)))),
+        browser_view(
+            harness.report_outcome(EffectOutcome::CodeIssued(Err(ErrorCode::AlreadyDone)))
+        ),
         error_page(ErrorCode::AlreadyDone, NextAction::HomePage)
     );
     assert_eq!(harness.code(), Some(code.reveal().as_str()));
 }
 
-/// Where no other node can continue after a crash, the record need not hold personal data.
+/// Where no other hub can continue after a crash, the record need not hold personal data.
 #[test]
-fn with_one_node_a_completed_login_keeps_no_identity() {
-    for (nodes, holds) in [(Nodes::One, false), (Nodes::Many, true)] {
+fn with_one_hub_a_completed_login_keeps_no_identity() {
+    for (hub_count, holds) in [(HubCount::Single, false), (HubCount::Several, true)] {
         let mut harness = Harness::new(&[]);
-        harness.nodes = nodes;
+        harness.hub_count = hub_count;
         harness.reach_consenting();
         let yes = harness.yes();
         let granted = grant(harness.send(yes.clone()));
         let name = granted.user.identity.family_name.clone().unwrap();
         let holds_it = |login: &Login| serde_json::to_string(login).unwrap().contains(&name);
-        assert_eq!(holds_it(&harness.stored), holds, "{nodes:?}");
-        let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
+        assert_eq!(holds_it(&harness.stored), holds, "{hub_count:?}");
+        let answer = browser_view(harness.report_outcome(EffectOutcome::CodeIssued(Ok(()))));
         assert!(!holds_it(&harness.login), "a stored grant still holds personal data");
-        assert!(matches!(harness.effect_of(yes), Effect::CheckCode(_)));
+        assert!(matches!(harness.effect_after(yes), Effect::CheckCode(_)));
         assert_eq!(
             browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Ok(true)))),
             answer
@@ -110,7 +112,7 @@ fn an_interrupted_grant_is_completed_by_a_repeated_request() {
     harness.crash();
     for _ in 0..2 {
         assert!(
-            matches!(harness.effect_of(yes.clone()), Effect::CheckCode(code) if code == first.code)
+            matches!(harness.effect_after(yes.clone()), Effect::CheckCode(code) if code == first.code)
         );
         let again = grant(harness.report_outcome(EffectOutcome::CodeChecked(Ok(false))));
         assert_eq!(
@@ -122,12 +124,12 @@ fn an_interrupted_grant_is_completed_by_a_repeated_request() {
         let page = error_page(ErrorCode::StoreUnavailable, NextAction::ChooseIdp);
         assert_eq!(
             browser_view(
-                harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::StoreUnavailable)))
+                harness.report_outcome(EffectOutcome::CodeIssued(Err(ErrorCode::StoreUnavailable)))
             ),
             page
         );
         assert_eq!(harness.saved, Save::No);
-        assert!(matches!(harness.effect_of(yes.clone()), Effect::CheckCode(_)));
+        assert!(matches!(harness.effect_after(yes.clone()), Effect::CheckCode(_)));
         assert_eq!(
             browser_view(
                 harness
@@ -138,9 +140,9 @@ fn an_interrupted_grant_is_completed_by_a_repeated_request() {
         );
         assert_eq!(harness.saved, Save::No);
     }
-    assert!(matches!(harness.effect_of(yes), Effect::CheckCode(_)));
+    assert!(matches!(harness.effect_after(yes), Effect::CheckCode(_)));
     grant(harness.report_outcome(EffectOutcome::CodeChecked(Ok(false))));
-    let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
+    let answer = browser_view(harness.report_outcome(EffectOutcome::CodeIssued(Ok(()))));
     let expected = harness.login.context.request.redirect.code_response(first.code.reveal());
     assert_eq!(
         answer,
@@ -159,7 +161,7 @@ fn a_grant_that_could_not_be_stored_fails() {
     grant(harness.send(yes.clone()));
     let page = error_page(ErrorCode::StoreFull, NextAction::ReturnToServiceProvider);
     assert_eq!(
-        browser_view(harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::StoreFull)))),
+        browser_view(harness.report_outcome(EffectOutcome::CodeIssued(Err(ErrorCode::StoreFull)))),
         page
     );
     assert_eq!(harness.saved, Save::Yes);
@@ -303,7 +305,7 @@ fn a_reused_session_keeps_its_cookie_and_needs_no_page() {
     assert_eq!(cookie.reveal(), "session");
     assert!(grant.user.session.is_none());
     let BrowserView::ServiceProvider(_, cookie) =
-        browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))))
+        browser_view(harness.report_outcome(EffectOutcome::CodeIssued(Ok(()))))
     else {
         panic!()
     };
@@ -377,7 +379,7 @@ fn an_answered_login_keeps_no_hint_and_no_nonce() {
     let stored = |harness: &Harness| serde_json::to_string(&harness.stored).unwrap();
 
     let mut granted = Harness::new(&hints);
-    granted.nodes = Nodes::One;
+    granted.hub_count = HubCount::Single;
     assert!(texts.iter().all(|text| stored(&granted).contains(text)));
     granted.reach_granted();
     let mut refused = Harness::new(&hints);

@@ -9,9 +9,9 @@ use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Secret, Subject};
 use crate::login::upstream::{CallbackParams, LoginAttempt};
 use crate::login::{
-    Callback, ChoiceBanner, Completed, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect,
-    EffectOutcome, Grant, IdentifiedUser, Login, LoginAnswer, LoginErrorPage, LoginRequest,
-    LoginState, NextAction, Nodes, Save, Step, StepInputs, StepOutput, on_effect_outcome,
+    Callback, ChoiceBanner, CodeGrant, Completed, ConsentAnswer, ConsentPolicy, ConsentSubmission,
+    Effect, EffectOutcome, HubCount, IdentifiedUser, Login, LoginAnswer, LoginErrorPage,
+    LoginRequest, LoginState, NextAction, Save, Step, StepInputs, StepOutput, on_effect_outcome,
     on_request,
 };
 use crate::protocol::authorize::AuthorizationResponse;
@@ -41,7 +41,7 @@ pub(super) struct Harness {
     pub client_type: ClientType,
     /// The session cookie that comes with each request.
     pub session: Option<Secret<String>>,
-    pub nodes: Nodes,
+    pub hub_count: HubCount,
     /// Whether the last step was saved.
     pub saved: Save,
     /// What the store holds: all that survives a crash.
@@ -75,7 +75,7 @@ impl Harness {
             consent: ConsentPolicy::Information,
             client_type: ClientType::Confidential,
             session: None,
-            nodes: Nodes::Many,
+            hub_count: HubCount::Several,
             saved: Save::No,
             entropy: SeededEntropy::new(7),
         }
@@ -134,7 +134,7 @@ impl Harness {
             client_type: self.client_type,
             callback_base: "https://hub.example/api/v2/callback/",
             session: self.session.as_ref(),
-            nodes: self.nodes,
+            hub_count: self.hub_count,
         };
         let step = take(loaded, &inputs);
         self.login = step.login;
@@ -154,7 +154,7 @@ impl Harness {
         browser_view(self.send(request))
     }
 
-    pub(super) fn effect_of(&mut self, request: LoginRequest) -> Effect {
+    pub(super) fn effect_after(&mut self, request: LoginRequest) -> Effect {
         effect(self.send(request))
     }
 
@@ -166,7 +166,7 @@ impl Harness {
     /// Chooses this connector, up to the redirect.
     pub(super) fn begin_at(&mut self, connector: &str) -> LoginAttempt {
         assert!(matches!(
-            self.effect_of(LoginRequest::Choose(connector.into())),
+            self.effect_after(LoginRequest::Choose(connector.into())),
             Effect::BeginLogin(..)
         ));
         self.redirect()
@@ -179,7 +179,7 @@ impl Harness {
             ),
             BrowserView::RedirectToIdp(authorization_redirect().url)
         );
-        assert_eq!(self.saved, Save::Yes, "an attempt that no other node would know");
+        assert_eq!(self.saved, Save::Yes, "an attempt that no other hub would know");
         let LoginState::AwaitingCallback(away) = &self.login.state else {
             panic!("{}", self.login.state.name())
         };
@@ -189,8 +189,8 @@ impl Harness {
     /// Goes to `idp` and back; the callback is to be verified.
     pub(super) fn reach_verifying(&mut self) -> LoginAttempt {
         let attempt = self.begin_at("idp");
-        assert!(matches!(self.effect_of(callback(&attempt)), Effect::CompleteLogin(..)));
-        assert_eq!(self.saved, Save::Yes, "an attempt that another node would find open");
+        assert!(matches!(self.effect_after(callback(&attempt)), Effect::CompleteLogin(..)));
+        assert_eq!(self.saved, Save::Yes, "an attempt that another hub would find open");
         attempt
     }
 
@@ -226,7 +226,7 @@ impl Harness {
         self.reach_consenting();
         let yes = self.yes();
         grant(self.send(yes));
-        browser_view(self.report_outcome(EffectOutcome::Granted(Ok(()))))
+        browser_view(self.report_outcome(EffectOutcome::CodeIssued(Ok(()))))
     }
 
     /// Returns the submission of the current consent page.
@@ -308,8 +308,8 @@ pub(super) fn seen(answer: LoginAnswer) -> BrowserView {
             BrowserView::ServiceProvider(answer, session.map(Secret::into_inner))
         }
         LoginAnswer::BlockedPage(banner) => BrowserView::BlockedPage(banner),
-        LoginAnswer::ErrorPage(LoginErrorPage { code, next_action: way, .. }) => {
-            BrowserView::ErrorPage(code, way)
+        LoginAnswer::ErrorPage(LoginErrorPage { code, next_action, .. }) => {
+            BrowserView::ErrorPage(code, next_action)
         }
     }
 }
@@ -321,9 +321,9 @@ pub(super) fn effect(then: StepOutput) -> Effect {
     }
 }
 
-pub(super) fn grant(then: StepOutput) -> Grant {
+pub(super) fn grant(then: StepOutput) -> CodeGrant {
     match effect(then) {
-        Effect::Grant(grant) => *grant,
+        Effect::IssueCode(grant) => *grant,
         other => panic!("{other:?}"),
     }
 }
@@ -335,6 +335,6 @@ pub(super) fn choice_with_banner(connector: Option<&str>, code: ErrorCode) -> Br
     }))
 }
 
-pub(super) const fn error_page(code: ErrorCode, way: NextAction) -> BrowserView {
-    BrowserView::ErrorPage(code, way)
+pub(super) const fn error_page(code: ErrorCode, next_action: NextAction) -> BrowserView {
+    BrowserView::ErrorPage(code, next_action)
 }

@@ -20,7 +20,7 @@ const NOT_IDP: Gate =
 fn idp_hint_is_followed_once() {
     let mut harness = Harness::new(&[("idp_hint", "idp")]);
     let Effect::BeginLogin(connector, _) =
-        harness.effect_of(LoginRequest::OpenPage { reuse: None })
+        harness.effect_after(LoginRequest::OpenPage { reuse: None })
     else {
         panic!()
     };
@@ -103,7 +103,7 @@ fn the_service_provider_that_named_the_idp_gets_its_error_at_once() {
     assert_eq!(harness.view_after(forged), seen, "the same answer again");
 
     let mut harness = hinted();
-    harness.effect_of(LoginRequest::Choose("other".into()));
+    harness.effect_after(LoginRequest::Choose("other".into()));
     let seen = browser_view(
         harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpUnreachable))),
     );
@@ -123,7 +123,7 @@ fn an_address_in_login_hint_leads_to_the_idp_of_its_domain_once() {
         harness
     };
     let chosen = |harness: &mut Harness| {
-        let effect = harness.effect_of(LoginRequest::OpenPage { reuse: None });
+        let effect = harness.effect_after(LoginRequest::OpenPage { reuse: None });
         let Effect::BeginLogin(connector, _) = effect else { panic!() };
         connector.to_string()
     };
@@ -169,8 +169,9 @@ fn prompt_none_shows_no_page_when_the_session_ended_meanwhile() {
             reuse: Some(Box::new(user_of_reused_session("session"))),
         }),
     );
-    let seen =
-        browser_view(harness.report_outcome(EffectOutcome::Granted(Err(ErrorCode::LoginRequired))));
+    let seen = browser_view(
+        harness.report_outcome(EffectOutcome::CodeIssued(Err(ErrorCode::LoginRequired))),
+    );
     assert!(harness.ended_with_error(&seen, ErrorCode::LoginRequired));
     assert!(harness.code().is_none());
 }
@@ -233,7 +234,7 @@ fn an_interrupted_login_starts_over_and_completes() {
         reach(&mut harness);
         let stored = harness.stored.clone();
         let began = OPENED;
-        assert!(stored.is_being_verified(began), "other nodes wait for the outcome");
+        assert!(stored.is_being_verified(began), "other hubs wait for the outcome");
         assert!(!stored.is_being_verified(began + Duration::from_secs(8)), "and not for ever");
         assert_eq!(harness.open_page(), interrupted);
         harness.reach_granted();

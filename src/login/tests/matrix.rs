@@ -137,7 +137,7 @@ pub(super) fn in_state(name: &str) -> (Harness, LoginRequest) {
         }
         "leaving" => {
             assert!(matches!(
-                harness.effect_of(LoginRequest::Choose("idp".into())),
+                harness.effect_after(LoginRequest::Choose("idp".into())),
                 Effect::BeginLogin(..)
             ))
         }
@@ -148,7 +148,7 @@ pub(super) fn in_state(name: &str) -> (Harness, LoginRequest) {
         "granted" => {
             repeat = callback(&harness.reach_consenting());
             let yes = harness.yes();
-            assert!(matches!(harness.effect_of(yes), Effect::Grant(_)));
+            assert!(matches!(harness.effect_after(yes), Effect::IssueCode(_)));
         }
         "refused" => {
             repeat = callback(&harness.reach_verifying());
@@ -207,7 +207,7 @@ fn outcome(harness: &Harness, then: StepOutput) -> String {
             Effect::BeginLogin(..) => "begin",
             Effect::CompleteLogin(..) => "complete",
             Effect::Identify(_) => "identify",
-            Effect::Grant(_) => "grant",
+            Effect::IssueCode(_) => "grant",
             Effect::CheckCode(_) => "look for code",
         }
         .into();
@@ -228,13 +228,13 @@ fn outcome(harness: &Harness, then: StepOutput) -> String {
             );
             format!("error {code:?}")
         }
-        BrowserView::ErrorPage(code, way) => {
-            let way = match way {
+        BrowserView::ErrorPage(code, next_action) => {
+            let next_action = match next_action {
                 NextAction::ChooseIdp => "choose",
                 NextAction::ReturnToServiceProvider => "back",
                 NextAction::HomePage => "home",
             };
-            format!("{code:?}, {way}")
+            format!("{code:?}, {next_action}")
         }
     }
 }
@@ -316,7 +316,8 @@ fn an_unexpected_outcome_changes_nothing() {
         }
         if !matches!(state, "granted" | "refused") {
             let (mut harness, _) = in_state(state);
-            for report in [EffectOutcome::Granted(Ok(())), EffectOutcome::CodeChecked(Ok(true))] {
+            for report in [EffectOutcome::CodeIssued(Ok(())), EffectOutcome::CodeChecked(Ok(true))]
+            {
                 let then = harness.report_outcome(report);
                 assert_eq!(outcome(&harness, then), "StepOutOfOrder, choose", "{state}");
             }

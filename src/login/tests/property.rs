@@ -232,7 +232,7 @@ impl ObservedLogin {
                     good.then_some(ok).ok_or(ErrorCode::RegisterNotFound.into()),
                 ))
             }
-            Effect::Grant(_) => self.harness.report_outcome(EffectOutcome::Granted(
+            Effect::IssueCode(_) => self.harness.report_outcome(EffectOutcome::CodeIssued(
                 good.then_some(()).ok_or(ErrorCode::StoreFull),
             )),
             Effect::CheckCode(_) => {
@@ -249,7 +249,7 @@ impl ObservedLogin {
                 assert_eq!(
                     self.harness.saved,
                     Save::Yes,
-                    "an attempt that another node would find open"
+                    "an attempt that another hub would find open"
                 );
                 let youngest = self.attempts.last().unwrap();
                 assert_eq!(attempt.request.state, youngest.request.state, "an older attempt");
@@ -272,10 +272,10 @@ impl ObservedLogin {
                     "a level below the request"
                 );
             }
-            Effect::Grant(grant) => {
+            Effect::IssueCode(grant) => {
                 let again = self.codes.contains(grant.code.reveal());
                 assert!(!ended || again, "a grant of an ended login");
-                assert!(self.harness.saved == Save::Yes || again, "two nodes could grant");
+                assert!(self.harness.saved == Save::Yes || again, "two hubs could grant");
                 match &grant.session {
                     SessionUse::New { .. } => {
                         assert!(self.authenticated && self.identified, "no user was identified");

@@ -26,7 +26,7 @@ fn the_upstream_request_is_fresh_and_carries_what_the_request_demands() {
         ("acr_values", "eidas2"),
     ]);
     let Effect::BeginLogin(connector, request) =
-        harness.effect_of(LoginRequest::Choose("idp".into()))
+        harness.effect_after(LoginRequest::Choose("idp".into()))
     else {
         panic!()
     };
@@ -59,7 +59,8 @@ fn the_upstream_request_is_fresh_and_carries_what_the_request_demands() {
         (harness.now, IDP_ISSUER)
     );
     let mut plain = Harness::new(&[("prompt", "consent")]);
-    let Effect::BeginLogin(_, request) = plain.effect_of(LoginRequest::Choose("idp".into())) else {
+    let Effect::BeginLogin(_, request) = plain.effect_after(LoginRequest::Choose("idp".into()))
+    else {
         panic!()
     };
     assert!(!request.reauthenticate && request.max_age.is_none());
@@ -70,7 +71,8 @@ fn the_upstream_request_is_fresh_and_carries_what_the_request_demands() {
 fn completing_gets_the_attempt_and_the_callback() {
     let mut harness = Harness::new(&[]);
     let attempt = harness.begin_at("idp");
-    let Effect::CompleteLogin(completed, params, _) = harness.effect_of(callback(&attempt)) else {
+    let Effect::CompleteLogin(completed, params, _) = harness.effect_after(callback(&attempt))
+    else {
         panic!()
     };
     assert_eq!(
@@ -100,7 +102,7 @@ fn forged_state_and_mix_up_leave_the_attempt_open() {
         let attempt = harness.begin_at("idp");
         assert_eq!(harness.view_after(callback_with(&attempt, forge)), UNKNOWN, "{attack}");
         assert!(
-            matches!(harness.effect_of(callback(&attempt)), Effect::CompleteLogin(..)),
+            matches!(harness.effect_after(callback(&attempt)), Effect::CompleteLogin(..)),
             "{attack}: the real answer still counts"
         );
     }
@@ -125,7 +127,7 @@ fn a_code_that_no_server_issues_reaches_no_identity_provider_and_the_login_conti
             callback_with(&attempt, |back| back.params.code = Some(Secret::new(code.clone())));
         assert_eq!(harness.view_after(forged), refused, "{code:.10}");
         assert!(
-            matches!(harness.effect_of(callback(&attempt)), Effect::CompleteLogin(..)),
+            matches!(harness.effect_after(callback(&attempt)), Effect::CompleteLogin(..)),
             "the real answer still counts"
         );
     }
@@ -134,7 +136,7 @@ fn a_code_that_no_server_issues_reaches_no_identity_provider_and_the_login_conti
         let attempt = harness.begin_at("idp");
         let good =
             callback_with(&attempt, |back| back.params.code = Some(Secret::new(code.clone())));
-        assert!(matches!(harness.effect_of(good), Effect::CompleteLogin(..)), "{code:.10}");
+        assert!(matches!(harness.effect_after(good), Effect::CompleteLogin(..)), "{code:.10}");
     }
 }
 
@@ -152,7 +154,7 @@ fn missing_and_wrong_iss_are_stopped_before_the_code_is_used() {
         (false, None, None),
     ] {
         let mut harness = Harness::new(&[]);
-        let open = harness.effect_of(LoginRequest::Choose("idp".into()));
+        let open = harness.effect_after(LoginRequest::Choose("idp".into()));
         assert!(matches!(open, Effect::BeginLogin(..)));
         browser_view(harness.report_outcome(EffectOutcome::RedirectPrepared(Ok(
             AuthorizationRedirect { iss_expected: expected, ..authorization_redirect() },
@@ -164,7 +166,7 @@ fn missing_and_wrong_iss_are_stopped_before_the_code_is_used() {
             callback_with(&away.attempt.clone(), |back| back.params.iss = iss.map(str::to_owned));
         let Some(code) = code else {
             assert!(
-                matches!(harness.effect_of(returned), Effect::CompleteLogin(..)),
+                matches!(harness.effect_after(returned), Effect::CompleteLogin(..)),
                 "{expected} {iss:?}"
             );
             continue;
@@ -191,8 +193,8 @@ fn replayed_callback_gets_the_same_answer_and_no_second_token_call() {
     }
     let yes = harness.yes();
     grant(harness.send(yes));
-    let answer = browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(()))));
-    assert!(matches!(harness.effect_of(callback(&attempt)), Effect::CheckCode(_)));
+    let answer = browser_view(harness.report_outcome(EffectOutcome::CodeIssued(Ok(()))));
+    assert!(matches!(harness.effect_after(callback(&attempt)), Effect::CheckCode(_)));
     assert_eq!(browser_view(harness.report_outcome(EffectOutcome::CodeChecked(Ok(true)))), answer);
 
     let mut harness = Harness::new(&[]);
@@ -232,12 +234,12 @@ fn choosing_again_closes_the_older_attempt() {
             && older.request.verifier != younger.request.verifier
     );
     assert_eq!(harness.view_after(callback(&older)), UNKNOWN);
-    assert!(matches!(harness.effect_of(callback(&younger)), Effect::CompleteLogin(..)));
+    assert!(matches!(harness.effect_after(callback(&younger)), Effect::CompleteLogin(..)));
 
     // Also if the younger one is not redirected, and if its connector can't be used.
     let mut harness = Harness::new(&[]);
     let older = harness.begin_at("idp");
-    harness.effect_of(LoginRequest::Choose("dead".into()));
+    harness.effect_after(LoginRequest::Choose("dead".into()));
     assert_eq!(
         browser_view(
             harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpTimeout)))
@@ -259,7 +261,7 @@ fn choosing_again_closes_the_older_attempt() {
 #[test]
 fn an_upstream_error_leads_back_to_the_choice_with_its_code() {
     let mut harness = Harness::new(&[]);
-    harness.effect_of(LoginRequest::Choose("idp".into()));
+    harness.effect_after(LoginRequest::Choose("idp".into()));
     assert_eq!(
         browser_view(
             harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpDiscovery)))

@@ -81,7 +81,7 @@ fn a_code_that_was_issued_is_not_sent_to_a_redirect_uri_withdrawn_meanwhile() {
     let yes = harness.yes();
     grant(harness.send(yes));
     harness.registered = Err(ErrorCode::RedirectUriWithdrawn);
-    assert_eq!(browser_view(harness.report_outcome(EffectOutcome::Granted(Ok(())))), PAGE);
+    assert_eq!(browser_view(harness.report_outcome(EffectOutcome::CodeIssued(Ok(())))), PAGE);
     assert_eq!(
         harness.view_after(LoginRequest::OpenPage { reuse: None }),
         PAGE,
@@ -119,7 +119,7 @@ fn an_attempt_whose_outcome_was_discarded_is_closed_and_the_user_chooses_again()
 #[test]
 fn an_attempt_before_its_redirect_is_closed_too() {
     let mut harness = Harness::new(&[]);
-    harness.effect_of(LoginRequest::Choose("idp".into()));
+    harness.effect_after(LoginRequest::Choose("idp".into()));
     harness.registered = Err(ErrorCode::RedirectUriWithdrawn);
     assert_eq!(
         browser_view(

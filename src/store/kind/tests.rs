@@ -40,7 +40,7 @@ fn exactly_one_store_of_a_known_kind_is_accepted() {
 fn a_broken_store_is_reported_with_the_other_problems() {
     let folder = folder_with("[store.memory]\nsnapshot = 1\n[limits]\nlogins = \"many\"");
     for key in ["store.memory.snapshot", "limits.logins"] {
-        folder.problem_of(key);
+        folder.problem_at(key);
     }
 }
 

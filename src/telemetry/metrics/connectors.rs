@@ -112,18 +112,18 @@ impl Metrics {
 
     /// Creates the outcome series of a connector at 0, so that its first failure raises a rate.
     pub fn init_connector(&self, connector: &ConnectorId) {
-        for word in ["success", "failure"] {
-            self.connectors.outcomes.with_label_values(&[connector.as_str(), word]).inc_by(0);
+        for label in ["success", "failure"] {
+            self.connectors.outcomes.with_label_values(&[connector.as_str(), label]).inc_by(0);
         }
     }
 
     /// Records whether a call that a user waited for succeeded.
-    pub fn record_call_outcome(&self, connector: &ConnectorId, verdict: CallOutcome) {
-        let word = match verdict {
+    pub fn record_call_outcome(&self, connector: &ConnectorId, outcome: CallOutcome) {
+        let label = match outcome {
             CallOutcome::Success => "success",
             CallOutcome::Failure => "failure",
         };
-        self.connectors.outcomes.with_label_values(&[connector.as_str(), word]).inc();
+        self.connectors.outcomes.with_label_values(&[connector.as_str(), label]).inc();
     }
 
     /// Removes the gauges of all connectors, before those that exist set theirs again.

@@ -192,7 +192,7 @@ async fn only_configured_peers_receive_a_traceparent() {
     for (propagation, register, idp) in table {
         let hub = Hub::with(1.0, Sampling::HubRatio, propagation);
         let request = hub.tracer.start_request(None);
-        let hears = request.run(async {
+        let receives = request.run(async {
             assert_eq!(
                 start_call("GET").with_peer(TracePeer::Register).traceparent(),
                 None,
@@ -207,7 +207,7 @@ async fn only_configured_peers_receive_a_traceparent() {
             );
             (to(TracePeer::Register), to(TracePeer::IdentityProvider))
         });
-        assert_eq!(hears.await, (register, idp), "{propagation:?}");
+        assert_eq!(receives.await, (register, idp), "{propagation:?}");
     }
 }
 

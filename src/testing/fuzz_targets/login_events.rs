@@ -1,7 +1,7 @@
-//! Two logins on two nodes that share a store, under any sequence of events.
+//! Two logins on two hubs that share a store, under any sequence of events.
 //!
-//! Each node loads a login, decides, stores it by version and performs the effect, as
-//! `actor::steps` does. Between two events of a node anything may happen at the other one. The
+//! Each hub loads a login, decides, stores it by version and performs the effect, as
+//! `actor::steps` does. Between two events of a hub anything may happen at the other one. The
 //! invariants are checked at every effect and every stored state.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +17,8 @@ use crate::env::Timestamp;
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::upstream::{CallbackParams, UpstreamAuthorizationRequest};
 use crate::login::{
-    Callback, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect, EffectOutcome, Grant,
-    IdentifiedUser, Login, LoginAnswer, LoginRequest, LoginState, Nodes, Save, SessionUse, Step,
+    Callback, CodeGrant, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect, EffectOutcome,
+    HubCount, IdentifiedUser, Login, LoginAnswer, LoginRequest, LoginState, Save, SessionUse, Step,
     StepInputs, StepOutput, on_effect_outcome, on_request,
 };
 use crate::protocol::authorize::AuthorizationResponse;
@@ -54,7 +54,7 @@ fn run_events(data: &[u8]) -> bool {
     world.seen.iter().any(|seen| !seen.delivered.is_empty())
 }
 
-/// A step that a node works on: what it decided, and the effect that it performs.
+/// A step that a hub works on: what it decided, and the effect that it performs.
 struct PendingStep {
     browser: usize,
     login: Login,
@@ -86,7 +86,7 @@ struct TwoLogins {
     now: Timestamp,
     is_closed: bool,
     consent: ConsentPolicy,
-    nodes: [Option<PendingStep>; 2],
+    hubs: [Option<PendingStep>; 2],
     seen: [ObservedEvents; 2],
     redeemed: BTreeSet<String>,
 }
@@ -111,26 +111,26 @@ impl TwoLogins {
             now: samples::OPENED,
             is_closed: false,
             consent,
-            nodes: [None, None],
+            hubs: [None, None],
             seen: Default::default(),
             redeemed: BTreeSet::new(),
         }
     }
 
-    /// The low bits choose the event, the browser and the node.
+    /// The low bits choose the event, the browser and the hub.
     fn play(&mut self, event: u8, argument: u8) {
-        let (browser, node) = (usize::from(event >> 4 & 1), usize::from(event >> 5 & 1));
+        let (browser, hub) = (usize::from(event >> 4 & 1), usize::from(event >> 5 & 1));
         match event & 15 {
-            0..=6 => self.finish_effect(node, argument),
-            7 => self.nodes[node] = None,
+            0..=6 => self.finish_effect(hub, argument),
+            7 => self.hubs[hub] = None,
             8 => self.now = self.now + Duration::from_millis(u64::from(argument) * 700),
             9 => self.is_closed = argument & 7 == 0,
             10 => self.redeem(browser),
             _ => {
-                if self.nodes[node].is_none()
+                if self.hubs[hub].is_none()
                     && let Some(request) = self.request(event & 15, browser, argument)
                 {
-                    self.begin_step(node, browser, request);
+                    self.begin_step(hub, browser, request);
                 }
             }
         }
@@ -188,12 +188,12 @@ impl TwoLogins {
         Some(LoginRequest::Callback(callback))
     }
 
-    fn begin_step(&mut self, node: usize, browser: usize, request: LoginRequest) {
+    fn begin_step(&mut self, hub: usize, browser: usize, request: LoginRequest) {
         let key = login_key(COOKIES[browser]);
         let Some(record) = now_or_never(self.store.load(&key, self.now)).unwrap() else { return };
         let login = Login::from_record(&key.name.as_ref().into(), &record.value).unwrap();
         let step = self.decide(|inputs| on_request(login, request, inputs));
-        self.apply_step(node, browser, step, record.version);
+        self.apply_step(hub, browser, step, record.version);
     }
 
     fn decide(&self, decide: impl FnOnce(&StepInputs<'_>) -> Step) -> Step {
@@ -210,13 +210,12 @@ impl TwoLogins {
             client_type: ClientType::Confidential,
             callback_base: "https://hub.example/api/v2/callback/",
             session: Some(&Secret::new("session".into())),
-            nodes: Nodes::Many,
+            hub_count: HubCount::Several,
         })
     }
 
-    /// Stores the decision if it must be, and keeps its effect. A node that lost the race against
-    /// the other one does nothing further.
-    fn apply_step(&mut self, node: usize, browser: usize, step: Step, mut version: RecordVersion) {
+    /// Stores the decision if necessary, and keeps its effect. A hub that lost the race stops.
+    fn apply_step(&mut self, hub: usize, browser: usize, step: Step, mut version: RecordVersion) {
         let Step { login, save, output } = step;
         if save == Save::Yes {
             let value = serde_json::to_vec(&login).unwrap();
@@ -232,15 +231,15 @@ impl TwoLogins {
         match output {
             StepOutput::Perform(effect) => {
                 self.seen[browser].check_effect(&effect, &login, save);
-                self.nodes[node] = Some(PendingStep { browser, login, version, effect: *effect });
+                self.hubs[hub] = Some(PendingStep { browser, login, version, effect: *effect });
             }
             StepOutput::Answer(answer) => self.seen[browser].check_answer(answer),
         }
     }
 
-    /// Finishes what the node works on, well or badly.
-    fn finish_effect(&mut self, node: usize, argument: u8) {
-        let Some(PendingStep { browser, login, version, effect }) = self.nodes[node].take() else {
+    /// Performs the pending effect of the hub, with success or an error.
+    fn finish_effect(&mut self, hub: usize, argument: u8) {
+        let Some(PendingStep { browser, login, version, effect }) = self.hubs[hub].take() else {
             return;
         };
         let is_good = argument & 3 != 0;
@@ -270,18 +269,20 @@ impl TwoLogins {
                 let user = is_good.then(|| Box::new(user));
                 EffectOutcome::Identified(user.ok_or(ErrorCode::RegisterNotFound.into()))
             }
-            Effect::Grant(grant) => EffectOutcome::Granted(self.issue(browser, &grant, is_good)),
+            Effect::IssueCode(grant) => {
+                EffectOutcome::CodeIssued(self.issue(browser, &grant, is_good))
+            }
             Effect::CheckCode(code) => {
                 let live = now_or_never(self.store.load(&code_key(&code), self.now)).unwrap();
                 EffectOutcome::CodeChecked(Ok(live.is_some()))
             }
         };
         let step = self.decide(|inputs| on_effect_outcome(login, outcome, inputs));
-        self.apply_step(node, browser, step, version);
+        self.apply_step(hub, browser, step, version);
     }
 
-    /// Stores the code as `Grants::issue_code` does: not too late, and not twice.
-    fn issue(&mut self, browser: usize, grant: &Grant, is_good: bool) -> Result<(), ErrorCode> {
+    /// Stores the code as `TokenService::issue_code` does: before it expires, and only once.
+    fn issue(&mut self, browser: usize, grant: &CodeGrant, is_good: bool) -> Result<(), ErrorCode> {
         if grant.granted_at + CODE_LIFE <= self.now {
             return Err(ErrorCode::AlreadyDone);
         }
@@ -330,7 +331,7 @@ impl ObservedEvents {
             Effect::BeginLogin(..) => assert!(self.failed.is_none(), "a redirect after a failure"),
             Effect::CompleteLogin(attempt, params, _) => {
                 assert!(self.failed.is_none(), "a callback after a failure");
-                assert_eq!(save, Save::Yes, "an attempt that another node would find open");
+                assert_eq!(save, Save::Yes, "an attempt that another hub would find open");
                 let request = &attempt.request;
                 let known = self.attempts.get(&request.state).expect("a state of this browser");
                 assert_eq!(known.0, attempt.connector, "mix-up");
@@ -341,16 +342,16 @@ impl ObservedEvents {
                 assert!(first, "a callback was accepted twice");
             }
             Effect::Identify(user) => {
-                // Nothing is stored before, so another node may have ended the login meanwhile.
+                // Nothing is stored before, so another hub may have ended the login meanwhile.
                 assert!(!self.completed.is_empty(), "a user without a callback");
                 assert!(user.level >= login.context.request.level, "a level below the request");
             }
-            Effect::Grant(grant) => self.check_grant(grant, login),
+            Effect::IssueCode(grant) => self.check_grant(grant, login),
             Effect::CheckCode(_) => assert!(matches!(login.state, LoginState::Completed(_))),
         }
     }
 
-    fn check_grant(&self, grant: &Grant, login: &Login) {
+    fn check_grant(&self, grant: &CodeGrant, login: &Login) {
         assert!(self.failed.is_none(), "a grant after a failure");
         assert_eq!(grant.login, login.context.hash);
         match &grant.session {

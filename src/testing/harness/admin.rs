@@ -18,7 +18,7 @@ impl Answer {
 impl TestHub {
     pub async fn get_admin(&self, path: &str, headers: &[(&'static str, &str)]) -> Answer {
         let request = TestRequest::get().uri(path);
-        self.administer(
+        self.send_private(
             headers.iter().fold(request, |request, header| request.insert_header(*header)),
         )
         .await
@@ -43,7 +43,7 @@ impl TestHub {
             .finish();
         let request =
             TestRequest::post().uri("/admin/sign-in").insert_header(("sec-fetch-site", site));
-        self.administer(
+        self.send_private(
             request
                 .insert_header(("content-type", "application/x-www-form-urlencoded"))
                 .set_payload(body),
@@ -72,7 +72,7 @@ impl TestHub {
     }
 
     pub async fn send_as_admin(&self, request: TestRequest) -> Answer {
-        self.administer(request.insert_header(("authorization", format!("Bearer {ADMIN_TOKEN}"))))
+        self.send_private(request.insert_header(("authorization", format!("Bearer {ADMIN_TOKEN}"))))
             .await
     }
 
@@ -81,7 +81,7 @@ impl TestHub {
             .await
     }
 
-    /// Sets a block, and gives its id.
+    /// Sets a block, and returns its id.
     pub async fn block(&self, block: Value) -> String {
         let answer = self.post_block(&block).await;
         assert_eq!(

@@ -1,4 +1,4 @@
-//! A browser: cookies by name, redirects inside the hub, forms as they stand on the pages.
+//! A browser that keeps cookies, follows redirects inside the hub, and submits the forms of pages.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -26,15 +26,15 @@ pub struct Browser<'h> {
 
 struct StoredCookie {
     value: String,
-    /// Counts the cookies that were created before.
+    /// Position in the order of creation.
     created: usize,
     until: Option<Timestamp>,
 }
 
-/// Where the browser came to rest: a page of the hub, or the first address outside.
+/// The page at which the redirects ended: of the hub, or the first address outside.
 pub struct Page<'b> {
     pub browser: &'b Browser<'b>,
-    /// A path of the hub, with its query; or an absolute address elsewhere.
+    /// A path of the hub with its query, or an absolute URL elsewhere.
     pub url: String,
     pub answer: Answer,
 }
@@ -49,56 +49,56 @@ impl<'h> Browser<'h> {
         self.open(&request.url()).await
     }
 
-    /// Opens an address, and follows redirects as far as they stay inside the hub.
+    /// Opens a URL, and follows redirects inside the hub.
     pub async fn open(&'h self, url: &str) -> Page<'h> {
         let answer = self.get(url).await;
         self.follow(url.to_owned(), answer).await
     }
 
-    /// Sends a form of one of the hub's own pages.
+    /// Submits a form of a page of the hub, and follows redirects.
     pub async fn submit(&'h self, form: &Form) -> Page<'h> {
         let answer = self.post(form, Some("same-origin")).await;
         self.follow(form.action.clone(), answer).await
     }
 
-    /// Sends a GET form of one of the hub's own pages.
+    /// Submits a GET form of a page of the hub, and follows redirects.
     pub async fn submit_get(&'h self, form: &Form) -> Page<'h> {
         let query = Serializer::new(String::new()).extend_pairs(&form.fields).finish();
         let url = format!("{}?{query}", form.action);
         let request = TestRequest::get().uri(&url).insert_header(("sec-fetch-site", "same-origin"));
-        let answer = self.ask(request).await;
+        let answer = self.send(request).await;
         self.follow(url, answer).await
     }
 
-    /// One GET, without following what it answers.
+    /// Sends a GET request, without following redirects.
     pub async fn get(&self, url: &str) -> Answer {
-        self.ask(TestRequest::get().uri(inside(url).unwrap_or(url))).await
+        self.send(TestRequest::get().uri(hub_path(url).unwrap_or(url))).await
     }
 
-    /// One POST, without following; `site` is the `Sec-Fetch-Site` header.
+    /// Sends a form by POST, without following redirects. `site` is the `Sec-Fetch-Site` header.
     pub async fn post(&self, form: &Form, site: Option<&str>) -> Answer {
         let mut body = Serializer::new(String::new());
         body.extend_pairs(&form.fields);
         let request = TestRequest::post()
-            .uri(inside(&form.action).unwrap_or(&form.action))
+            .uri(hub_path(&form.action).unwrap_or(&form.action))
             .insert_header(("content-type", "application/x-www-form-urlencoded"))
             .set_payload(body.finish());
-        self.ask(match site {
+        self.send(match site {
             Some(site) => request.insert_header(("sec-fetch-site", site)),
             None => request,
         })
         .await
     }
 
-    /// Any request, with this browser's cookies; those of the answer are kept.
-    pub async fn ask(&self, request: TestRequest) -> Answer {
+    /// Sends a request with this browser's cookies, and stores the cookies of the response.
+    pub async fn send(&self, request: TestRequest) -> Answer {
         let request = request.insert_header(("accept-language", self.languages));
         let request = match self.cookie_header() {
             cookies if cookies.is_empty() => request,
             cookies => request.insert_header(("cookie", cookies)),
         };
         let answer = self.hub.send(request).await;
-        self.keep(&answer);
+        self.store_cookies(&answer);
         answer
     }
 
@@ -108,16 +108,16 @@ impl<'h> Browser<'h> {
                 return Page { browser: self, url, answer };
             }
             url = answer.header("location").split('#').next().unwrap().to_owned();
-            let Some(path) = inside(&url).map(str::to_owned) else {
+            let Some(path) = hub_path(&url).map(str::to_owned) else {
                 return Page { browser: self, url, answer };
             };
             answer = self.get(&path).await;
             url = path;
         }
-        panic!("redirects without an end, at {url}")
+        panic!("too many redirects, at {url}")
     }
 
-    fn keep(&self, answer: &Answer) {
+    fn store_cookies(&self, answer: &Answer) {
         let now = self.hub.now();
         let mut cookies = self.cookies.borrow_mut();
         for header in answer.headers.get_all("set-cookie") {
@@ -129,9 +129,10 @@ impl<'h> Browser<'h> {
                 cookies.remove(cookie.name());
             } else {
                 let value = cookie.value().to_owned();
-                // One that is set again keeps its place (RFC 6265 §5.3, step 11.3).
-                let created =
-                    cookies.get(cookie.name()).map_or_else(|| next(&cookies), |kept| kept.created);
+                // A replaced cookie keeps its creation time (RFC 6265 §5.3, step 11.3).
+                let created = cookies
+                    .get(cookie.name())
+                    .map_or_else(|| next_position(&cookies), |cookie| cookie.created);
                 let kept = StoredCookie { value, created, until: life.map(|life| now + life) };
                 cookies.insert(cookie.name().to_owned(), kept);
             }
@@ -150,18 +151,20 @@ impl<'h> Browser<'h> {
             .join("; ")
     }
 
+    /// Returns the value of the session cookie.
     pub fn session(&self) -> Option<String> {
-        self.cookies.borrow().get(SESSION).map(|kept| kept.value.clone())
+        self.cookies.borrow().get(SESSION).map(|cookie| cookie.value.clone())
     }
 
-    /// Puts a session cookie there, as an attacker who knows its value could.
+    /// Sets the session cookie, as an attacker who knows its value could.
     pub fn plant_session(&self, value: &str) {
         self.plant(SESSION, value);
     }
 
+    /// Sets a cookie, as an attacker could.
     pub fn plant(&self, name: &str, value: &str) {
         let mut cookies = self.cookies.borrow_mut();
-        let created = next(&cookies);
+        let created = next_position(&cookies);
         cookies.insert(
             name.to_owned(),
             StoredCookie { value: value.to_owned(), created, until: None },
@@ -169,25 +172,25 @@ impl<'h> Browser<'h> {
     }
 
     pub fn cookie(&self, name: &str) -> Option<String> {
-        self.cookies.borrow().get(name).map(|kept| kept.value.clone())
+        self.cookies.borrow().get(name).map(|cookie| cookie.value.clone())
     }
 
-    /// Name and value of the cookies of logins that this browser holds.
+    /// Returns the names and values of the login cookies.
     pub fn logins(&self) -> Vec<(String, String)> {
         let cookies = self.cookies.borrow();
         let logins = cookies.iter().filter(|(name, _)| name.starts_with(LOGIN));
         logins.map(|(name, kept)| (name.clone(), kept.value.clone())).collect()
     }
 
-    /// The address of the only login's page.
+    /// Returns the path of the page of the only login.
     pub fn interaction(&self) -> String {
         let logins = self.logins();
         let [(_, value)] = logins.as_slice() else { panic!("{} logins", logins.len()) };
         format!("/api/v2/interaction/{}", InteractionHash::from_cookie(value))
     }
 
-    /// How long the only login's cookie has still to live.
-    pub fn login_cookie_life(&self) -> Duration {
+    /// Returns the remaining lifetime of the cookie of the only login.
+    pub fn login_cookie_lifetime(&self) -> Duration {
         let cookies = self.cookies.borrow();
         let mut logins = cookies.iter().filter(|(name, _)| name.starts_with(LOGIN));
         let life = logins.next().unwrap().1.until.unwrap().since(self.hub.now());
@@ -197,57 +200,61 @@ impl<'h> Browser<'h> {
 }
 
 impl<'b> Page<'b> {
+    /// Chooses an identity provider on the choice page.
     pub async fn choose(self, connector: &str) -> Page<'b> {
         let form = self.form_with_button("provider", connector);
         self.browser.submit(&form).await
     }
 
-    /// On the sandbox's page.
+    /// Signs in on the sandbox's page.
     pub async fn sign_in_as(self, person: &str) -> Page<'b> {
         self.sign_in(person, "").await
     }
 
-    /// On the sandbox's page, as Angela, with something going wrong.
+    /// Submits the sandbox's page as Angela, with this simulated failure.
     pub async fn sign_in_failing(self, failure: &str) -> Page<'b> {
         self.sign_in("angela", failure).await
     }
 
     async fn sign_in(self, person: &str, failure: &str) -> Page<'b> {
-        let form = self.signing_in_as(person).with("failure", failure);
+        let form = self.sandbox_form(person).with("failure", failure);
         self.browser.submit(&form).await
     }
 
-    /// The sandbox's form, filled in and not sent.
-    pub fn signing_in_as(&self, person: &str) -> Form {
+    /// Returns the sandbox's form, filled in for this person.
+    pub fn sandbox_form(&self, person: &str) -> Form {
         self.form("/sandbox/").with("person", person).with("level", "eidas1").with("method", "pwd")
     }
 
-    /// Brings a login to its end from the choice page.
+    /// Completes a login from the choice page, and returns the response to the service provider.
     pub async fn finish_as(self, person: &str) -> Received {
         self.choose("amandier").await.sign_in_as(person).await.consent().await.received()
     }
 
+    /// Consents on the consent page.
     pub async fn consent(self) -> Page<'b> {
-        let form = self.consenting("yes");
+        let form = self.consent_form("yes");
         self.browser.submit(&form).await
     }
 
+    /// Refuses on the consent page.
     pub async fn refuse(self) -> Page<'b> {
-        let form = self.consenting("no");
+        let form = self.consent_form("no");
         self.browser.submit(&form).await
     }
 
-    /// The consent page's form, not sent.
-    pub fn consenting(&self, answer: &str) -> Form {
+    /// Returns the consent page's form with this answer.
+    pub fn consent_form(&self, answer: &str) -> Form {
         self.form_with_button("answer", answer)
     }
 
+    /// Cancels the login, and returns to the service provider.
     pub async fn cancel(self) -> Page<'b> {
         let form = self.form("/cancel");
         self.browser.submit(&form).await
     }
 
-    /// The form whose address contains `part`.
+    /// Returns the form whose action contains `part`.
     pub fn form(&self, part: &str) -> Form {
         let mut forms = self.forms().into_iter().filter(|form| form.action.contains(part));
         forms
@@ -256,8 +263,8 @@ impl<'b> Page<'b> {
     }
 
     fn form_with_button(&self, name: &str, value: &str) -> Form {
-        let wanted = (name.to_owned(), value.to_owned());
-        let found = self.forms().into_iter().find(|form| form.buttons.contains(&wanted));
+        let button = (name.to_owned(), value.to_owned());
+        let found = self.forms().into_iter().find(|form| form.buttons.contains(&button));
         let form = found.unwrap_or_else(|| {
             panic!("no button {name}={value} at {}: {}", self.url, self.summary())
         });
@@ -269,7 +276,7 @@ impl<'b> Page<'b> {
     }
 
     /// Returns whether the page has no link or form except the choice of a language.
-    pub fn leads_nowhere(&self) -> bool {
+    pub fn has_no_links(&self) -> bool {
         let is_language = |form: &Form| {
             form.action == "/api/v2/language" && form.field("path").starts_with("/api/v2/errors/Y")
         };
@@ -284,15 +291,15 @@ impl<'b> Page<'b> {
         markup::texts(&self.answer.body, "h1").pop().unwrap_or_default()
     }
 
-    /// What the consent page says will be sent: label and value.
-    pub fn shown(&self) -> BTreeMap<String, String> {
+    /// Returns the claims that the consent page lists: value by label.
+    pub fn listed_claims(&self) -> BTreeMap<String, String> {
         markup::texts(&self.answer.body, "dt")
             .into_iter()
             .zip(markup::texts(&self.answer.body, "dd"))
             .collect()
     }
 
-    /// Connectors that can be chosen here.
+    /// Returns the connectors that can be chosen on this page.
     pub fn offered(&self) -> Vec<String> {
         let buttons = self.forms().into_iter().flat_map(|form| form.buttons);
         buttons.filter(|(name, _)| name == "provider").map(|(_, value)| value).collect()
@@ -307,7 +314,7 @@ impl<'b> Page<'b> {
             && self.forms().iter().any(|form| form.action.ends_with("/consent"))
     }
 
-    /// The code of an error page, or of the choice page's banner.
+    /// Returns the error code of an error page, or of the choice page's banner.
     #[track_caller]
     pub fn code(&self) -> String {
         self.references()
@@ -316,12 +323,12 @@ impl<'b> Page<'b> {
             .unwrap_or_else(|| panic!("no code at {}: {}", self.url, self.summary()))
     }
 
-    /// The id that a person reads out to the support.
+    /// Returns the support id on the page.
     pub fn support_id(&self) -> String {
         self.references().last().cloned().unwrap_or_default()
     }
 
-    /// The code, perhaps a more precise one, and the support id.
+    /// Returns the error code, a more precise code if there is one, and the support id.
     pub fn references(&self) -> Vec<String> {
         let body = &self.answer.body;
         let of_page: Vec<String> = body
@@ -332,13 +339,13 @@ impl<'b> Page<'b> {
         if of_page.is_empty() { markup::texts(body, "code") } else { of_page }
     }
 
-    /// The question whether to sign out.
-    pub fn is_question(&self) -> bool {
+    /// Returns whether the page asks the user to confirm a logout.
+    pub fn is_logout_confirmation(&self) -> bool {
         self.answer.status == 200
             && self.forms().iter().any(|form| form.action.ends_with("/session/end/confirm"))
     }
 
-    /// Asserts that this is an error page or a banner with this status and code.
+    /// Asserts that this is an error page, or a page with a banner, of this status and code.
     #[track_caller]
     pub fn assert_error(self, status: u16, code: &str) -> Self {
         assert_eq!((self.answer.status, self.code().as_str()), (status, code), "at {}", self.url);
@@ -346,17 +353,22 @@ impl<'b> Page<'b> {
         self
     }
 
-    /// What the service provider got by redirect.
+    /// Returns the parameters that the service provider received by redirect.
     #[track_caller]
     pub fn received(&self) -> Received {
-        assert!(inside(&self.url).is_none(), "still inside, at {}: {}", self.url, self.summary());
+        assert!(
+            hub_path(&self.url).is_none(),
+            "still at the hub, at {}: {}",
+            self.url,
+            self.summary()
+        );
         let (to, query) = self.url.split_at(
             self.url.find("&code=").or(self.url.find("&error=")).unwrap_or(self.url.len()),
         );
         Received { to: to.to_owned(), fields: parse(query.as_bytes()).into_owned().collect() }
     }
 
-    /// What the service provider gets when the page that posts to it has run.
+    /// Returns the parameters that the page's form posts to the service provider.
     #[track_caller]
     pub fn received_by_post(&self) -> Received {
         assert_eq!(self.answer.status, 200);
@@ -369,12 +381,12 @@ impl<'b> Page<'b> {
     }
 }
 
-fn next(cookies: &BTreeMap<String, StoredCookie>) -> usize {
-    cookies.values().map(|kept| kept.created + 1).max().unwrap_or_default()
+fn next_position(cookies: &BTreeMap<String, StoredCookie>) -> usize {
+    cookies.values().map(|cookie| cookie.created + 1).max().unwrap_or_default()
 }
 
-/// The path of an address inside the hub.
-fn inside(url: &str) -> Option<&str> {
+/// Returns the path of a URL of the hub, or `None` for another URL.
+fn hub_path(url: &str) -> Option<&str> {
     match url.strip_prefix(BASE) {
         Some(path) => Some(path),
         None => url.starts_with('/').then_some(url),

@@ -31,7 +31,7 @@ choice.order = ["amandier", "belvedere", "closed"]
 limits.workers = 1
 "#;
 
-/// Id of each service provider, and what its file has beyond the common keys.
+/// The id of each service provider, and the lines of its file beyond the common keys.
 const SERVICES: [(&str, &str); 4] = [
     ("bakery", ""),
     ("clinic", "consent = \"required\""),
@@ -78,7 +78,7 @@ birthplace = "13055"
 birthcountry = "99100"
 "#;
 
-/// One set of keys for all tests: making an RSA key takes longer than any of them.
+/// One set of keys for all tests, because generating an RSA key takes longer than any of them.
 static KEYS: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
     let folder = TempDir::new().unwrap();
     let keys = folder.path().join("keys");
@@ -107,8 +107,8 @@ pub fn post_logout_redirect_uri(service: &str) -> String {
     format!("https://{service}.example/out?tenant=7")
 }
 
-/// The same on the high platform: identities are the providers', who prove up to eidas3, and eidas2
-/// at most.
+/// Writes a configuration of the high platform, which has no register. One identity provider proves
+/// up to eidas3, the other one up to eidas2.
 pub fn write_high(folder: &Path, services: &[(&str, String)]) {
     let settings = SETTINGS
         .replace("\"standard\"", "\"high\"")
@@ -130,7 +130,7 @@ pub fn write_high(folder: &Path, services: &[(&str, String)]) {
     }
 }
 
-/// Writes everything into `folder`; `more` are lines of `passerelle.toml`.
+/// Writes the configuration into `folder`. `more` are lines of `passerelle.toml`.
 pub fn write(folder: &Path, more: &str) {
     put(folder, "passerelle.toml", format!("{SETTINGS}{more}\n").as_bytes());
     put(folder, "register.csv", include_bytes!("../../demo/register.csv"));
@@ -176,8 +176,8 @@ secrets = [{{ env = "CLIENT_SECRET" }}]
     )
 }
 
-/// Writes a file. `{ env = "CLIENT_SECRET" }` in one of a connector, a service provider or a data
-/// provider stands for the same secret in that file's own folder, for it may refer to nothing else.
+/// Writes a file. In the file of a connector, a service provider or a data provider, replaces
+/// `{ env = "CLIENT_SECRET" }` by a file of secrets that this file may refer to.
 pub fn put(folder: &Path, name: &str, bytes: &[u8]) {
     let create = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);
@@ -196,7 +196,7 @@ pub fn put(folder: &Path, name: &str, bytes: &[u8]) {
     }
 }
 
-/// Puts a secret where the file `name` may read it, and says where that is.
+/// Writes a secret to a file that the file `name` may refer to, and returns its path.
 pub fn own_secret(folder: &Path, name: &str) -> Option<String> {
     let (kind, id) = name.strip_suffix(".toml")?.split_once('/')?;
     let own = format!("secrets/{kind}/{id}");

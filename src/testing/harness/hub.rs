@@ -1,4 +1,4 @@
-//! The whole program in process, with a clock that is moved by hand.
+//! Runs the whole hub in the test's process, with a manual clock.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -12,9 +12,6 @@ use std::time::Duration;
 use crate::app::{self, HubServer, ProgramDeps, Reload};
 use crate::config::{Environment, Federation, LoadedConfig};
 use crate::env::{Clock as _, Env, Timestamp};
-use crate::grant::logout::LogoutDestination;
-use crate::protocol::logout::{self, LogoutRequest};
-use crate::protocol::params::Params;
 use crate::telemetry::Metrics;
 use crate::telemetry::trace::Tracer;
 use crate::testing::env::{ManualClock, SeededEntropy};
@@ -32,7 +29,7 @@ use url::form_urlencoded::Serializer;
 use super::browser::Browser;
 use super::federation::{self, ADMIN_TOKEN, HOST, SECRET};
 
-/// A service as a plain function; its own type can't be named here.
+/// Wraps an actix service, whose type can't be named, in a boxed function.
 macro_rules! serving {
     ($app:expr) => {{
         let app = Rc::new(init_service($app).await);
@@ -53,28 +50,28 @@ type Serve = Box<dyn Fn(TestRequest) -> Pin<Box<dyn Future<Output = HttpResponse
 
 pub struct TestHub {
     serve: Serve,
-    administer: Serve,
+    serve_private: Serve,
     clock: Arc<ManualClock>,
-    /// What it was built from.
+    /// The configuration that it was built from.
     pub loaded: LoadedConfig,
     pub metrics: Arc<Metrics>,
     pub(super) hub: Data<Hub>,
-    /// Those that share a store with it, and answer in its stead.
+    /// Other hubs that share its store; requests are distributed over all of them.
     others: Vec<Data<Hub>>,
     reload: Reload,
     tracer: Tracer,
     folder: TempDir,
-    /// Private listeners and probes: of this hub, or of each of several.
-    nodes: Vec<Node>,
+    /// The private listener and readiness of this hub, or of each of several.
+    private_listeners: Vec<PrivateListener>,
 }
 
-/// A hub by itself.
-struct Node {
-    administer: Serve,
+/// The private listener and readiness of one hub.
+struct PrivateListener {
+    serve: Serve,
     readiness: Arc<Readiness>,
 }
 
-/// What came back to one request.
+/// The response to one request.
 pub struct Answer {
     pub status: u16,
     pub headers: HeaderMap,
@@ -86,12 +83,12 @@ impl TestHub {
         Self::with("").await
     }
 
-    /// `settings` are lines added to `passerelle.toml`.
+    /// Starts a hub. `settings` are lines added to `passerelle.toml`.
     pub async fn with(settings: &str) -> Self {
         Self::build(settings, |_| ()).await
     }
 
-    /// `files` are more files of the configuration folder, by name.
+    /// Starts a hub. `files` are additional files of the configuration folder, by name.
     pub async fn with_files(settings: &str, files: &[(&str, String)]) -> Self {
         let put = |folder: &Path| {
             for (name, text) in files.iter() {
@@ -118,7 +115,7 @@ impl TestHub {
         Self::build(settings, edit).await
     }
 
-    /// `edit` may change any file of the configuration folder.
+    /// Starts a hub after `edit` has changed files of the configuration folder.
     pub async fn edited(edit: impl FnOnce(&Path)) -> Self {
         Self::build("", edit).await
     }
@@ -130,13 +127,13 @@ impl TestHub {
         Self::on(folder).await
     }
 
-    /// On the high platform, with these service providers: id, and what its file has beyond the
-    /// common keys.
+    /// Starts a hub of the high platform. `services` are the service providers: the id, and the
+    /// lines of its file beyond the common keys.
     pub async fn high(services: &[(&str, String)]) -> Self {
         Self::high_with(services, |_| ()).await
     }
 
-    /// The same; `edit` may change any file of the configuration folder.
+    /// Like [`Self::high`], after `edit` has changed files of the configuration folder.
     pub async fn high_with(services: &[(&str, String)], edit: impl FnOnce(&Path)) -> Self {
         let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
         federation::write_high(folder.path(), services);
@@ -144,13 +141,13 @@ impl TestHub {
         Self::on(folder).await
     }
 
-    /// Several hubs that share a store, behind one address that sends each request to another of
-    /// them. Gives what each of them counts, too.
+    /// Starts several hubs that share a store, behind one address that sends each request to the
+    /// next one. Returns the metrics of each hub too.
     pub async fn several(count: u64, settings: &str) -> (Self, Vec<Arc<Metrics>>) {
         Self::several_edited(count, settings, |_| ()).await
     }
 
-    /// The same; `edit` may change any file of the configuration folder.
+    /// Like [`Self::several`], after `edit` has changed files of the configuration folder.
     pub async fn several_edited(
         count: u64,
         settings: &str,
@@ -159,33 +156,33 @@ impl TestHub {
         let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
         federation::write(folder.path(), settings);
         edit(folder.path());
-        let mut behind = Self::on(folder).await;
-        let (mut apps, mut counted, mut nodes, mut others) =
+        let mut first = Self::on(folder).await;
+        let (mut apps, mut metrics, mut private_listeners, mut others) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for seed in 0..count {
             let env = Env::new(
-                Arc::clone(&behind.clock) as Arc<_>,
+                Arc::clone(&first.clock) as Arc<_>,
                 Arc::new(SeededEntropy::new(100 + seed)),
             );
             let program =
-                HubServer::build(&behind.loaded, ProgramDeps { env, ..ProgramDeps::system() })
+                HubServer::build(&first.loaded, ProgramDeps { env, ..ProgramDeps::system() })
                     .unwrap();
-            let (hub, shell) = (program.hub(), program.outer_middleware());
-            counted.push(Arc::clone(&hub.core.metrics));
-            let administer = serving!(App::new().service(admin::admin_routes(program.admin())));
-            nodes.push(Node { administer, readiness: program.readiness() });
+            let (hub, middleware) = (program.hub(), program.outer_middleware());
+            metrics.push(Arc::clone(&hub.core.metrics));
+            let serve = serving!(App::new().service(admin::admin_routes(program.admin())));
+            private_listeners.push(PrivateListener { serve, readiness: program.readiness() });
             others.push(hub.clone());
             let app = App::new()
                 .configure(move |config| routes::configure_routes(config, hub))
-                .wrap(from_fn(move |request, next| Arc::clone(&shell).handle(request, next)));
+                .wrap(from_fn(move |request, next| Arc::clone(&middleware).handle(request, next)));
             apps.push(Rc::new(init_service(app).await));
         }
-        (behind.nodes, behind.others) = (nodes, others);
-        let turn = Cell::new(0);
-        behind.serve = Box::new(move |request| {
+        (first.private_listeners, first.others) = (private_listeners, others);
+        let next = Cell::new(0);
+        first.serve = Box::new(move |request| {
             let request = request.to_request();
-            turn.set(turn.get() + 1);
-            let app = Rc::clone(&apps[turn.get() % apps.len()]);
+            next.set(next.get() + 1);
+            let app = Rc::clone(&apps[next.get() % apps.len()]);
             Box::pin(async move {
                 match try_call_service(app.as_ref(), request).await {
                     Ok(response) => response.into_parts().1.map_into_boxed_body(),
@@ -193,7 +190,7 @@ impl TestHub {
                 }
             })
         });
-        (behind, counted)
+        (first, metrics)
     }
 
     async fn on(folder: TempDir) -> Self {
@@ -208,26 +205,26 @@ impl TestHub {
         .collect();
         let loaded = app::load_usable_config(folder.path(), &environment).unwrap();
 
-        // The keys were made by the machine's clock, and sign from their making; a day later all of
-        // them do.
+        // The keys were created at the system clock's time; a day later all of them sign.
         let clock = Arc::new(ManualClock::at(Env::system().now() + Duration::from_secs(24 * 3600)));
         let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(7)));
         let program =
             HubServer::build(&loaded, ProgramDeps { env, ..ProgramDeps::system() }).unwrap();
 
-        let (hub, shell) = (program.hub(), program.outer_middleware());
+        let (hub, middleware) = (program.hub(), program.outer_middleware());
         let metrics = Arc::clone(&hub.core.metrics);
         let served = hub.clone();
         let app = App::new()
             .configure(move |config| routes::configure_routes(config, served))
-            .wrap(from_fn(move |request, next| Arc::clone(&shell).handle(request, next)));
+            .wrap(from_fn(move |request, next| Arc::clone(&middleware).handle(request, next)));
         let serve = serving!(app);
-        let administer = serving!(App::new().service(admin::admin_routes(program.admin())));
-        let by_node = serving!(App::new().service(admin::admin_routes(program.admin())));
-        let nodes = vec![Node { administer: by_node, readiness: program.readiness() }];
+        let serve_private = serving!(App::new().service(admin::admin_routes(program.admin())));
+        let own = serving!(App::new().service(admin::admin_routes(program.admin())));
+        let private_listeners =
+            vec![PrivateListener { serve: own, readiness: program.readiness() }];
         Self {
             serve,
-            administer,
+            serve_private,
             clock,
             loaded,
             metrics,
@@ -235,43 +232,43 @@ impl TestHub {
             reload: program.reload(),
             tracer: program.tracer(),
             folder,
-            nodes,
+            private_listeners,
             others: Vec::new(),
         }
     }
 
-    /// Another process on the same configuration folder, after this one has ended.
-    pub async fn restarted(self) -> Self {
+    /// Ends this hub, and starts another one with the same configuration folder.
+    pub async fn restart(self) -> Self {
         Self::on(self.folder).await
     }
 
-    /// Where the hub keeps what it must not forget.
-    pub fn state(&self) -> PathBuf {
+    /// Returns the state folder.
+    pub fn state_folder(&self) -> PathBuf {
         self.folder.path().join("state")
     }
 
-    /// Asks the private listener.
-    pub async fn administer(&self, request: TestRequest) -> Answer {
-        Answer::from_response((self.administer)(request).await).await
+    /// Sends a request to the private listener.
+    pub async fn send_private(&self, request: TestRequest) -> Answer {
+        Answer::from_response((self.serve_private)(request).await).await
     }
 
-    /// Asks the private listener of one of several.
-    pub async fn administer_at(&self, node: usize, request: TestRequest) -> Answer {
-        Answer::from_response((self.nodes[node].administer)(request).await).await
+    /// Sends a request to the private listener of hub number `hub`.
+    pub async fn send_private_to(&self, hub: usize, request: TestRequest) -> Answer {
+        Answer::from_response((self.private_listeners[hub].serve)(request).await).await
     }
 
-    /// Why one of several must not be asked, by check.
-    pub fn not_ready(&self, node: usize) -> BTreeMap<&'static str, String> {
-        let reasons = self.nodes[node].readiness.not_ready_reasons().into_iter();
+    /// Returns the reasons why hub number `hub` is not ready, by check.
+    pub fn not_ready_reasons(&self, hub: usize) -> BTreeMap<&'static str, String> {
+        let reasons = self.private_listeners[hub].readiness.not_ready_reasons().into_iter();
         reasons.map(|(name, finding)| (name, finding.to_string())).collect()
     }
 
-    /// What is degraded at one of several, by check.
-    pub fn degraded(&self, node: usize) -> BTreeMap<&'static str, Vec<CheckFinding>> {
-        self.nodes[node].readiness.degradations()
+    /// Returns the degradations of hub number `hub`, by check.
+    pub fn degradations(&self, hub: usize) -> BTreeMap<&'static str, Vec<CheckFinding>> {
+        self.private_listeners[hub].readiness.degradations()
     }
 
-    /// A browser without cookies, of a person who reads English.
+    /// Returns a browser without cookies, whose language is English.
     pub fn browser(&self) -> Browser<'_> {
         Browser::new(self, "en")
     }
@@ -284,39 +281,12 @@ impl TestHub {
         self.clock.now()
     }
 
-    /// Keeps the way back of a whole logout request, as if the browser had left for this identity
-    /// provider's logout.
-    pub async fn keep_logout(&self, connector: &str, state: &str, request: &[(&str, &str)]) {
-        let hub = &self.hub;
-        let pairs =
-            request.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let asked = logout::validate_request(
-            &Params::new(pairs),
-            hub.core.federation.load().as_ref(),
-            |hint| hub.grants.verify_logout_hint(hint),
-        );
-        let LogoutRequest::Named { hint, return_to: back } = asked.unwrap() else {
-            panic!("it names no service provider")
-        };
-        let kept = LogoutDestination {
-            service_provider: Some(hint.audience),
-            return_to: back,
-            ..LogoutDestination::default()
-        };
-        hub.grants.save_logout_destination(&connector.into(), state, &kept).await.unwrap();
-    }
-
-    /// Takes every place that logout requests sent by POST may wait in.
-    pub async fn fill_with_parked_logouts(&self) {
-        while self.hub.grants.save_logout_request(&[]).await.is_ok() {}
-    }
-
-    /// What the hub does by itself every few seconds.
+    /// Refreshes the published keys of clients, as the hub does every few seconds.
     pub async fn refresh_client_keys(&self) {
-        self.hub.grants.client_keys.refresh(&self.hub.core.env).await;
+        self.hub.token_service.client_keys.refresh(&self.hub.core.env).await;
     }
 
-    /// Has every hub look at the queue of logout tokens, as each does every two seconds.
+    /// Delivers the logout tokens that are due, as each hub does every two seconds.
     pub async fn deliver_logout_tokens(&self) {
         for hub in std::iter::once(&self.hub).chain(&self.others) {
             hub.logouts.notifier().start_due().await;
@@ -328,7 +298,7 @@ impl TestHub {
         self.hub.core.federation.load()
     }
 
-    /// Has every hub read the registrations and record their uses, as each does every two seconds.
+    /// Reads the registrations and records their uses at all hubs, as each does every two seconds.
     pub async fn maintain_registrations(&self) {
         for hub in std::iter::once(&self.hub).chain(&self.others) {
             if let Some(registrations) = &hub.core.registrations {
@@ -337,32 +307,32 @@ impl TestHub {
         }
     }
 
-    /// Comes back when everything recorded so far is in the audit log.
+    /// Waits until all events recorded so far are in the audit log.
     pub fn flush_audit(&self) {
         self.hub.core.audit.flush();
     }
 
-    /// Comes back when every span that waits was sent to the collector.
+    /// Waits until all pending spans have been sent to the collector.
     pub async fn flush_traces(&self) {
         self.tracer.flush(Duration::from_secs(20)).await;
     }
 
-    /// Has all hubs tell each other what they have counted, as they do each second.
-    pub async fn exchange_counts(&self) {
+    /// Synchronizes the rate limit counters of all hubs, as they do each second.
+    pub async fn sync_counters(&self) {
         for hub in &self.others {
-            if let Some(exchange) = &hub.exchange {
-                exchange.sync_once().await;
+            if let Some(counter_sync) = &hub.counter_sync {
+                counter_sync.sync_once().await;
             }
         }
     }
 
-    /// The configuration folder.
+    /// Returns the configuration folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Has the configuration files read again now, as an event or a round would.
-    pub async fn reread(&self) {
+    /// Reloads the configuration files now.
+    pub async fn reload_files(&self) {
         self.reload.reload_now().await;
     }
 
@@ -370,11 +340,12 @@ impl TestHub {
         &self.reload
     }
 
-    /// Sends one request to the hub's own host.
+    /// Sends a request to the hub's own host.
     pub async fn send(&self, request: TestRequest) -> Answer {
         self.send_to(HOST, request).await
     }
 
+    /// Sends a request with this `Host` header.
     pub async fn send_to(&self, host: &str, request: TestRequest) -> Answer {
         Answer::from_response((self.serve)(request.insert_header(("host", host))).await).await
     }

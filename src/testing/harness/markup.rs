@@ -1,6 +1,6 @@
-//! As much HTML as the hub's own pages need to be read.
+//! Reads the forms, links and texts of the hub's own pages.
 
-/// A form as a browser would send it: its hidden fields, and the buttons that may be pressed.
+/// A form of a page: its hidden fields and its buttons.
 #[derive(Clone, Debug)]
 pub struct Form {
     pub action: String,
@@ -22,7 +22,7 @@ impl Form {
         self
     }
 
-    /// Once more.
+    /// Adds a field, even if it is present.
     pub fn and(mut self, name: &str, value: &str) -> Self {
         self.fields.push((name.to_owned(), value.to_owned()));
         self
@@ -38,7 +38,7 @@ pub fn forms(html: &str) -> Vec<Form> {
     between(html, "<form ", "</form>").into_iter().map(form).collect()
 }
 
-/// The text of each `<tag …>text</tag>`, without the isolation of names.
+/// Returns the text of each `<tag …>text</tag>`, without `<bdi>`.
 pub fn texts(html: &str, tag: &str) -> Vec<String> {
     let open = format!("<{tag}");
     let plain = |text: &str| unescape(text.trim()).replace("<bdi>", "").replace("</bdi>", "");
@@ -46,7 +46,7 @@ pub fn texts(html: &str, tag: &str) -> Vec<String> {
     between(html, &open, &format!("</{tag}>")).into_iter().map(inside).collect()
 }
 
-/// Where each link leads.
+/// Returns the target of each link.
 pub fn links(html: &str) -> Vec<String> {
     between(html, "<a ", ">").into_iter().filter_map(|tag| attribute(tag, "href")).collect()
 }
@@ -79,7 +79,7 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
     rest.split_once('"').map(|(value, _)| unescape(value))
 }
 
-/// Undoes the escapes that templates write: all of them are decimal.
+/// Decodes the character references that templates write, which are all decimal.
 fn unescape(text: &str) -> String {
     let mut parts = text.split("&#");
     let mut plain = parts.next().unwrap_or_default().to_owned();

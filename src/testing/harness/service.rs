@@ -1,4 +1,4 @@
-//! A service provider: what it asks, what it gets, and what it does with a code.
+//! A service provider: its authorization requests, the responses, and the redemption of codes.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,19 @@ use super::hub::{Answer, TestHub};
 pub const STATE: &str = "state-of-the-service-provider-0123456789";
 const NONCE: &str = "nonce-of-the-service-provider-0123456789";
 
-/// An authorization request, its parameters in order.
+/// The parameters of an authorization request, in order.
 #[derive(Clone)]
 pub struct Authorize(Vec<(String, String)>);
 
-/// What a service provider received at its redirect URI.
+/// The authorization response at the redirect URI of a service provider.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Received {
-    /// The address, without what the hub added.
+    /// The URL without the parameters that the hub added.
     pub to: String,
     pub fields: BTreeMap<String, String>,
 }
 
-/// A token answer, its ID token opened with the hub's published keys.
+/// A token response, with the verified claims of its ID token.
 pub struct Tokens {
     pub access_token: String,
     pub raw_id_token: String,
@@ -34,6 +34,7 @@ pub struct Tokens {
 }
 
 impl Authorize {
+    /// Returns the usual request of a service provider of the federation.
     pub fn by(service: &str) -> Self {
         let pairs = [
             ("client_id", service),
@@ -47,8 +48,8 @@ impl Authorize {
         Self(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec())
     }
 
-    /// The least that OpenID Connect asks for, of a service provider under `rules = "openid"`.
-    pub fn least(service: &str, scope: &str) -> Self {
+    /// Returns a request with only the parameters that OpenID Connect requires.
+    pub fn minimal(service: &str, scope: &str) -> Self {
         let pairs = [
             ("client_id", service),
             ("redirect_uri", &redirect_uri(service)),
@@ -58,7 +59,7 @@ impl Authorize {
         Self(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec())
     }
 
-    /// In place of what was there.
+    /// Sets a parameter, replacing its value.
     pub fn with(&self, name: &str, value: &str) -> Self {
         let mut pairs = self.0.clone();
         match pairs.iter_mut().find(|(known, _)| known == name) {
@@ -68,7 +69,7 @@ impl Authorize {
         Self(pairs)
     }
 
-    /// Once more.
+    /// Adds a parameter, even if it is present.
     pub fn and(&self, name: &str, value: &str) -> Self {
         let mut pairs = self.0.clone();
         pairs.push((name.to_owned(), value.to_owned()));
@@ -94,8 +95,7 @@ impl Received {
         self.fields.get("code").unwrap_or_else(|| panic!("no code but {:?}", self.fields))
     }
 
-    /// Asserts that it is the answer to the usual request, at its address, from this hub; gives the
-    /// `error`.
+    /// Asserts that it is this hub's error response to the usual request, and returns the `error`.
     #[track_caller]
     pub fn error_at(&self, service: &str) -> &str {
         self.belongs_to(service);
@@ -104,6 +104,7 @@ impl Received {
         &self.fields["error"]
     }
 
+    /// Asserts that it is this hub's response to the usual request.
     #[track_caller]
     pub fn belongs_to(&self, service: &str) {
         assert_eq!(self.to, redirect_uri(service));
@@ -133,12 +134,13 @@ impl TestHub {
             .await
     }
 
+    /// Redeems the code, and verifies the ID token.
     pub async fn tokens(&self, service: &str, received: &Received) -> Tokens {
         let answer = self.redeem(service, received.code()).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         let body: Value = serde_json::from_str(&answer.body).unwrap();
         let raw_id_token = body["id_token"].as_str().unwrap().to_owned();
-        let id_token = self.opened(&raw_id_token).await;
+        let id_token = self.verified_claims(&raw_id_token).await;
         assert_eq!(
             (&id_token["aud"], &id_token["nonce"]),
             (&Value::from(service), &Value::from(NONCE))
@@ -150,26 +152,27 @@ impl TestHub {
         }
     }
 
-    /// The whole answer of the userinfo endpoint.
-    pub async fn ask_userinfo(&self, access_token: &str) -> Answer {
+    /// Returns the response of the userinfo endpoint.
+    pub async fn get_userinfo(&self, access_token: &str) -> Answer {
         let bearer = ("authorization", format!("Bearer {access_token}"));
         self.send(TestRequest::get().uri("/api/v2/userinfo").insert_header(bearer)).await
     }
 
-    /// The claims that the service provider gets.
+    /// Returns the verified claims of the userinfo response.
     pub async fn userinfo(&self, access_token: &str) -> Map<String, Value> {
-        let answer = self.ask_userinfo(access_token).await;
+        let answer = self.get_userinfo(access_token).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
-        self.opened(&answer.body).await
+        self.verified_claims(&answer.body).await
     }
 
-    /// Whose code this is: redeemed, and asked for at userinfo.
+    /// Redeems the code, and returns the family name from userinfo.
     pub async fn family_name(&self, service: &str, received: &Received) -> String {
         let tokens = self.tokens(service, received).await;
         self.userinfo(&tokens.access_token).await["family_name"].as_str().unwrap().to_owned()
     }
 
-    pub async fn opened(&self, token: &str) -> Map<String, Value> {
+    /// Verifies a JWT with the hub's published keys, and returns its claims.
+    pub async fn verified_claims(&self, token: &str) -> Map<String, Value> {
         let keys = self.send(TestRequest::get().uri("/api/v2/jwks")).await;
         let keys = VerificationKeys::from_jwks(keys.body.as_bytes()).unwrap();
         verify_jws(token, SigningAlg::ES256, &keys).unwrap().claims

@@ -138,11 +138,11 @@ impl KeySpec {
 /// were generated in a device before the failure.
 pub(super) fn add_keys(
     source: &KeyFolder<'_>,
-    wanted: &[KeySpec],
+    specs: &[KeySpec],
     env: &Env,
 ) -> Result<Vec<CreatedKey>, KeyFileError> {
     let mut uris = Vec::new();
-    let keys = generate_keys(source, wanted, env, &mut uris);
+    let keys = generate_keys(source, specs, env, &mut uris);
     keys.and_then(|keys| write_files(source, keys)).map_err(|error| {
         if uris.is_empty() {
             error
@@ -155,7 +155,7 @@ pub(super) fn add_keys(
 /// Generates keys, and adds those in a device to `uris`, also if a later one fails.
 fn generate_keys(
     source: &KeyFolder<'_>,
-    wanted: &[KeySpec],
+    specs: &[KeySpec],
     env: &Env,
     uris: &mut Vec<DeviceKeyUri>,
 ) -> Result<Vec<(CreatedKey, NewKeyFile)>, KeyFileError> {
@@ -163,7 +163,7 @@ fn generate_keys(
     let is_in_file =
         |spec: &KeySpec| source.generator(spec.purpose(), spec.usage(), spec.family()).is_none();
     let is_encrypted = source.passphrase.is_some();
-    if source.refuses_plain_keys && !is_encrypted && wanted.iter().any(is_in_file) {
+    if source.refuses_plain_keys && !is_encrypted && specs.iter().any(is_in_file) {
         return Err(KeyFileError::NoEncryption { path: source.folder.into() });
     }
     let generate =
@@ -171,7 +171,7 @@ fn generate_keys(
             Some(generator) => spec.generate_in_device(generator, source, env, uris),
             None => spec.generate(created),
         };
-    let keys: Result<Vec<_>, _> = wanted.iter().map(generate).collect();
+    let keys: Result<Vec<_>, _> = specs.iter().map(generate).collect();
     keys.map_err(|error| match error {
         GenerationError::Key(error) => KeyFileError::Generation(error),
         GenerationError::Device(error) => KeyFileError::Device(error),

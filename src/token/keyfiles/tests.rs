@@ -45,7 +45,7 @@ impl Folder {
         for purpose in [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption] {
             let to = purpose.folder(&folder.dir);
             create_folder(&to).unwrap();
-            for file in MADE.files_of(purpose) {
+            for file in MADE.files_for(purpose) {
                 fs::copy(&file, to.join(file.file_name().unwrap())).unwrap();
             }
         }
@@ -54,10 +54,10 @@ impl Folder {
 
     /// The files of the keys that sign tokens, and whatever lies beside them.
     fn files(&self) -> Vec<PathBuf> {
-        self.files_of(KeyPurpose::Tokens)
+        self.files_for(KeyPurpose::Tokens)
     }
 
-    fn files_of(&self, purpose: KeyPurpose) -> Vec<PathBuf> {
+    fn files_for(&self, purpose: KeyPurpose) -> Vec<PathBuf> {
         let entries =
             fs::read_dir(purpose.folder(&self.dir)).unwrap().map(|entry| entry.unwrap().path());
         let mut files: Vec<_> = entries.filter(|path| path.is_file()).collect();
@@ -103,7 +103,7 @@ fn first_keys_are_in_use_at_once_and_belong_to_their_owner_alone() {
         assert_eq!(folder.states(purpose), expected.map(|alg| (alg, KeyState::Current)));
         assert_eq!(mode(&purpose.folder(&folder.dir)), 0o700);
         assert_eq!(
-            folder.files_of(purpose).iter().map(|file| mode(file)).collect::<Vec<_>>(),
+            folder.files_for(purpose).iter().map(|file| mode(file)).collect::<Vec<_>>(),
             [0o600, 0o600]
         );
     }
@@ -140,7 +140,7 @@ fn folder_of_an_earlier_version_gets_what_it_lacks_and_keeps_what_it_has() {
         before
     );
     // And one key alone.
-    let [lost, _] = folder.files_of(KeyPurpose::Encryption).try_into().unwrap();
+    let [lost, _] = folder.files_for(KeyPurpose::Encryption).try_into().unwrap();
     fs::remove_file(lost).unwrap();
     let error = load_upstream_keys(&folder.dir, T0).unwrap_err().to_string();
     assert!(
@@ -201,7 +201,7 @@ fn rotation_publishes_waits_signs_retires_and_removes() {
     expected.sort();
     assert_eq!(removed, expected);
     for purpose in [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption] {
-        assert_eq!(folder.files_of(purpose).len(), 4);
+        assert_eq!(folder.files_for(purpose).len(), 4);
     }
 }
 
@@ -214,7 +214,7 @@ fn retired_encryption_key_is_kept_for_thirty_days() {
         rotate_keys(&folder.dir, &folder.env, DEFAULT_ROTATION_LEAD).unwrap().removed,
         Vec::<RemovedKey>::new()
     );
-    assert_eq!(folder.files_of(KeyPurpose::Encryption).len(), 6);
+    assert_eq!(folder.files_for(KeyPurpose::Encryption).len(), 6);
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn a_copied_key_folder_is_useless_without_the_passphrase() {
     create_keys(source.clone(), &folder.env).unwrap();
     assert_eq!(count_plaintext_keys(&folder.dir), 0);
     let purposes = [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption];
-    let files: Vec<_> = purposes.iter().flat_map(|purpose| folder.files_of(*purpose)).collect();
+    let files: Vec<_> = purposes.iter().flat_map(|purpose| folder.files_for(*purpose)).collect();
     assert_eq!(files.len(), 6);
     for file in &files {
         let file: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();

@@ -21,10 +21,10 @@ use crate::token::decrypt::tests::{encrypt_to, published};
 use crate::token::decrypt::{JweAlgorithms, JweDecryptError, decrypt_jwe};
 use crate::token::device_credential::DeviceCredential;
 use crate::token::guarded_device::watch_device;
+use crate::token::jwt_signer::{Signer as _, SigningError};
 use crate::token::key_device::KeyDeviceError;
 use crate::token::key_device::{KeyDevice, KeyLocation};
 use crate::token::keyfiles::{self, KeyFolder, KeyPurpose, NewDeviceKeys};
-use crate::token::mint::{Signer as _, SigningError};
 
 const ALL: &[KeyPurpose] = &[KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption];
 const TIMEOUT: Duration = Duration::from_millis(500);

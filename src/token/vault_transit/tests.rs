@@ -18,11 +18,11 @@ use crate::token::decrypt::tests::{encrypt_to, published};
 use crate::token::decrypt::{JweAlgorithms, JweDecryptError, decrypt_jwe};
 use crate::token::device_credential::DeviceCredential;
 use crate::token::guarded_device::watch_device;
+use crate::token::jwt_signer::{Signer as _, SigningError};
 use crate::token::key_device::{
     DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, KeyDevice, KeyDeviceError, KeyLocation,
 };
 use crate::token::keyfiles::{self, KeyFolder, KeyPurpose, NewDeviceKeys};
-use crate::token::mint::{Signer as _, SigningError};
 use crate::token::{Keyring, UpstreamKeys};
 
 mod circuit;

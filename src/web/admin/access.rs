@@ -32,12 +32,12 @@ pub(super) enum AccessDecision {
     Allow,
     /// A signed-in browser.
     Session(AdminRequester),
-    /// The token of the hubs among each other decides.
-    PeerTokenDecides,
+    /// The request needs `private.peer_token`.
+    RequirePeerToken,
     /// The browser gets the sign-in form. No token was sent, so no failure is counted.
     SignInForm(HttpResponse),
-    /// The bearer token decides.
-    BearerTokenDecides,
+    /// The request needs the bearer token of an operator.
+    RequireBearerToken,
 }
 
 impl AdminApi {
@@ -45,9 +45,9 @@ impl AdminApi {
     pub(super) fn decide_access(&self, request: &ServiceRequest) -> AccessDecision {
         let (method, headers) = (request.method(), request.headers());
         if request.path().starts_with(PEER_PATH) {
-            return AccessDecision::PeerTokenDecides;
+            return AccessDecision::RequirePeerToken;
         }
-        let Some(sessions) = &self.sessions else { return AccessDecision::BearerTokenDecides };
+        let Some(sessions) = &self.sessions else { return AccessDecision::RequireBearerToken };
         if method == Method::POST && matches!(request.path(), SIGN_IN_PATH | SIGN_OUT_PATH) {
             return AccessDecision::Allow;
         }
@@ -56,7 +56,7 @@ impl AdminApi {
         let is_read = matches!(*method, Method::GET | Method::HEAD);
         let is_form = *method == Method::POST && request.path().starts_with(ACTIONS_PATH);
         if headers.contains_key(AUTHORIZATION) || !(is_read || is_form) {
-            return AccessDecision::BearerTokenDecides;
+            return AccessDecision::RequireBearerToken;
         }
         match sessions.find_session(headers) {
             Some(requester) => AccessDecision::Session(requester),
@@ -64,7 +64,7 @@ impl AdminApi {
                 let next = if is_read { request.path() } else { "/admin/" };
                 AccessDecision::SignInForm(self.sign_in_form(next, None))
             }
-            None => AccessDecision::BearerTokenDecides,
+            None => AccessDecision::RequireBearerToken,
         }
     }
 

@@ -52,8 +52,8 @@ pub struct RegistrationChange {
 
 impl AdminApi {
     fn registrations(&self) -> Result<&Arc<ClientRegistrations>, AdminError> {
-        let grants = self.grants.as_ref();
-        let found = grants.and_then(|grants| grants.core.registrations.as_ref());
+        let token_service = self.token_service.as_ref();
+        let found = token_service.and_then(|service| service.core.registrations.as_ref());
         let fix = "client registration is off; add the table client_registration to passerelle.toml and restart the hub";
         found.ok_or_else(|| AdminError::new(ErrorCode::NotFound, fix))
     }

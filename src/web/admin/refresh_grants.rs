@@ -11,7 +11,7 @@ use super::logins::{LoginSearch, parse_search, record_search};
 use super::operators::AdminRequester;
 use super::responses::{AdminError, ok_response};
 use crate::audit::{Event, EventKind};
-use crate::grant::{Grants, RefreshGrantSummary};
+use crate::grant::{RefreshGrantSummary, TokenService};
 use crate::protocol::catalogue::ErrorCode;
 use crate::web::admin_console::AdminConsole;
 
@@ -57,7 +57,7 @@ async fn search(
     let search: LoginSearch = parse_search(payload).await?;
     let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
     let (subject, _) = record_search(&admin, console, &search, &by.operator.name)?;
-    let grants = grants(&admin)?.refresh_grants(&subject).await?;
+    let grants = token_service(&admin)?.refresh_grants(&subject).await?;
     Ok(ok_response(&RefreshGrantList { grants }))
 }
 
@@ -70,7 +70,7 @@ async fn revoke(
     let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
     let search = LoginSearch { sub, reason };
     let (subject, reason) = record_search(&admin, console, &search, &by.operator.name)?;
-    let revoked = grants(&admin)?.end_refresh_grants(&subject, id.as_deref()).await?;
+    let revoked = token_service(&admin)?.end_refresh_grants(&subject, id.as_deref()).await?;
     admin.audit.record(|| {
         let event = Event::new(EventKind::RefreshGrantsRevoked).subject(&subject);
         event.operator(&by.operator.name).reason(&reason)
@@ -78,6 +78,6 @@ async fn revoke(
     Ok(ok_response(&RevokedGrants { revoked }))
 }
 
-fn grants(admin: &AdminApi) -> Result<&Grants, ErrorCode> {
-    admin.grants.as_deref().ok_or(ErrorCode::NotFound)
+fn token_service(admin: &AdminApi) -> Result<&TokenService, ErrorCode> {
+    admin.token_service.as_deref().ok_or(ErrorCode::NotFound)
 }

@@ -290,7 +290,7 @@ impl Drop for Permit {
 
 impl fmt::Debug for ConnectionLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Admission").field("limits", &self.limits).finish_non_exhaustive()
+        f.debug_struct("ConnectionLimiter").field("limits", &self.limits).finish_non_exhaustive()
     }
 }
 

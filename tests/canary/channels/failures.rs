@@ -11,7 +11,7 @@ pub(super) async fn refusals(hub: &TestHub, net: &Net, canaries: &mut Canaries) 
     for failure in ["cancel", "error", "missing-claim", "unknown-person", "level-too-low"] {
         let browser = hub.browser();
         let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
-        let form = sandbox.signing_in_as("angela").with("failure", failure);
+        let form = sandbox.sandbox_form("angela").with("failure", failure);
         let page = browser.submit(&form).await;
         net.catch("a page after a failure", page.answer.body);
     }
@@ -71,7 +71,7 @@ pub(super) async fn refusals(hub: &TestHub, net: &Net, canaries: &mut Canaries) 
             .get(&format!("/api/v2/authorize?client_id={FORGED}&nonce={FORGED}&state={FORGED}"))
             .await,
     );
-    page(&hub.ask_userinfo(FORGED).await);
+    page(&hub.get_userinfo(FORGED).await);
     page(&hub.redeem("bakery", FORGED).await);
     let wrong = [
         ("grant_type", "authorization_code"),
@@ -97,7 +97,7 @@ pub(super) async fn refusals(hub: &TestHub, net: &Net, canaries: &mut Canaries) 
         .insert_header(form);
     page(&hub.send(request.set_payload(format!("token={FORGED}"))).await);
     let wrong = ("authorization", format!("Bearer {FORGED}"));
-    page(&hub.administer(TestRequest::get().uri("/admin/blocks").insert_header(wrong)).await);
+    page(&hub.send_private(TestRequest::get().uri("/admin/blocks").insert_header(wrong)).await);
     canaries.add("a forged value", FORGED);
     canaries.add("a password", PASSWORD);
 }

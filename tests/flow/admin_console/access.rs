@@ -77,7 +77,7 @@ async fn a_cross_site_request_can_not_use_an_operators_cookie() {
         headers.iter().fold(TestRequest::post().uri("/admin/blocks"), |request, header| {
             request.insert_header(*header)
         });
-    assert_eq!(hub.administer(forged.set_payload(block)).await.status, 401);
+    assert_eq!(hub.send_private(forged.set_payload(block)).await.status, 401);
     let blocks: Value = hub.get_json("/admin/blocks").await;
     assert_eq!(blocks["blocks"], Value::Array(Vec::new()));
     // A form on another site signs no browser in or out.
@@ -89,9 +89,9 @@ async fn a_cross_site_request_can_not_use_an_operators_cookie() {
             request.insert_header(*header)
         })
     };
-    hub.administer(out("cross-site")).await;
+    hub.send_private(out("cross-site")).await;
     assert_eq!(hub.console_page("/admin/", &cookie).await.status, 200);
-    hub.administer(out("same-origin")).await;
+    hub.send_private(out("same-origin")).await;
     assert_eq!(hub.console_page("/admin/", &cookie).await.status, 401, "signed out");
 }
 

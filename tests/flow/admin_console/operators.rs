@@ -29,7 +29,7 @@ async fn staffed() -> TestHub {
 }
 
 async fn send_as(hub: &TestHub, token: &str, request: TestRequest) -> Answer {
-    hub.administer(request.insert_header(("authorization", format!("Bearer {token}")))).await
+    hub.send_private(request.insert_header(("authorization", format!("Bearer {token}")))).await
 }
 
 /// The lines of one event.
@@ -40,7 +40,7 @@ fn recorded(hub: &TestHub, event: &str) -> Vec<Value> {
     lines.filter(|line| line["event"] == event).collect()
 }
 
-async fn cookie_of(hub: &TestHub, token: &str) -> String {
+async fn sign_in_cookie(hub: &TestHub, token: &str) -> String {
     let answer = hub.sign_in(token, "/admin/", "same-origin").await;
     answer.header("set-cookie").split(';').next().unwrap().to_owned()
 }
@@ -67,7 +67,7 @@ async fn submit(
         ("sec-fetch-site", site),
     ];
     let request = headers.iter().fold(request, |request, header| request.insert_header(*header));
-    hub.administer(request.set_payload(body)).await
+    hub.send_private(request.set_payload(body)).await
 }
 
 async fn blocks(hub: &TestHub) -> usize {
@@ -97,7 +97,7 @@ async fn a_viewer_who_tries_to_change_the_hub_is_refused_and_named() {
     }
     assert_eq!(blocks(&hub).await, 0);
     // Nor from a page: her pages have no form that changes anything, and a forged one is refused.
-    let cookie = cookie_of(&hub, VERA).await;
+    let cookie = sign_in_cookie(&hub, VERA).await;
     let page = hub.console_page("/admin/", &cookie).await;
     assert!(!page.body.contains("/admin/actions/block") && !page.body.contains("Rotate keys"));
     let token = form_token(&hub, &cookie).await;
@@ -125,7 +125,7 @@ async fn a_viewer_who_tries_to_change_the_hub_is_refused_and_named() {
 #[actix_web::test]
 async fn an_operator_blocks_and_unblocks_from_a_page_with_a_reason_and_an_end() {
     let hub = staffed().await;
-    let cookie = cookie_of(&hub, ALICE).await;
+    let cookie = sign_in_cookie(&hub, ALICE).await;
     let token = form_token(&hub, &cookie).await;
     let mine = (cookie.as_str(), "same-origin");
     let fields = [
@@ -152,22 +152,22 @@ async fn an_operator_blocks_and_unblocks_from_a_page_with_a_reason_and_an_end() 
     let fields = [("form_token", token.as_str()), ("id", id), ("reason", "keys replaced")];
     assert_eq!(submit(&hub, "unblock", mine, &fields).await.status, 200);
     assert_eq!(blocks(&hub).await, 0);
-    let of = |event: &str| {
+    let operator_and_reason = |event: &str| {
         let lines = recorded(&hub, event);
         let line = lines.first().unwrap();
         ["operator", "reason"].map(|field| line[field].as_str().unwrap_or_default().to_owned())
     };
-    assert_eq!(of("block_set"), ["alice", "keys leaked, case 4711"]);
-    assert_eq!(of("block_lifted"), ["alice", "keys replaced"]);
+    assert_eq!(operator_and_reason("block_set"), ["alice", "keys leaked, case 4711"]);
+    assert_eq!(operator_and_reason("block_lifted"), ["alice", "keys replaced"]);
     assert_eq!(recorded(&hub, "operator_signed_in")[0]["operator"], "alice");
 }
 
 #[actix_web::test]
 async fn a_cross_site_form_post_to_the_console_changes_nothing() {
     let hub = staffed().await;
-    let cookie = cookie_of(&hub, ALICE).await;
+    let cookie = sign_in_cookie(&hub, ALICE).await;
     let token = form_token(&hub, &cookie).await;
-    let other = form_token(&hub, &cookie_of(&hub, VERA).await).await;
+    let other = form_token(&hub, &sign_in_cookie(&hub, VERA).await).await;
     let forged = |token: &'static str| token;
     for (site, sent) in [
         ("cross-site", token.as_str()),
@@ -257,7 +257,7 @@ async fn a_persons_logins_are_searched_only_with_a_reason_that_is_recorded() {
     let unknown = send_as(&hub, VERA, search("another-sub", "ticket 4711")).await;
     assert!(unknown.status == 200 && !unknown.body.contains(&support_id));
     // From the page, too.
-    let cookie = cookie_of(&hub, VERA).await;
+    let cookie = sign_in_cookie(&hub, VERA).await;
     let token = form_token(&hub, &cookie).await;
     let fields = [("form_token", token.as_str()), ("sub", sub.as_str()), ("reason", "ticket 4712")];
     let page = submit(&hub, "search", (&cookie, "same-origin"), &fields).await;
@@ -298,7 +298,7 @@ async fn a_peer_with_a_wrong_or_an_operators_token_gets_no_data() {
         assert!(matches!(answer.status, 401 | 429), "{token}: {}", answer.status);
         assert!(!answer.body.contains("bakery"));
     }
-    let cookie = cookie_of(&hub, ALICE).await;
+    let cookie = sign_in_cookie(&hub, ALICE).await;
     assert!(matches!(hub.console_page(&path, &cookie).await.status, 401 | 429));
     let answer = send_as(&hub, PEER, TestRequest::get().uri(&path)).await;
     assert!(answer.status == 200 && answer.body.contains("bakery"), "{}", answer.body);

@@ -30,7 +30,7 @@ async fn a_form_without_its_token_or_with_anothers_is_refused() {
     assert!(browser.open(&choice.url).await.is_choice(), "a refused form had an effect");
 
     let consent = browser.submit(&choose).await.sign_in_as("angela").await;
-    let yes = consent.consenting("yes");
+    let yes = consent.consent_form("yes");
     browser
         .submit(&yes.clone().with("csrf", cancel.field("csrf")))
         .await
@@ -54,7 +54,7 @@ async fn consent_to_another_page_is_refused() {
         .await
         .sign_in_as("angela")
         .await;
-    let (seen, due) = (little.consenting("yes"), much.consenting("yes"));
+    let (seen, due) = (little.consent_form("yes"), much.consent_form("yes"));
     assert_ne!(seen.field("page_digest"), due.field("page_digest"));
     for form in [
         due.clone().with("page_digest", seen.field("page_digest")),
@@ -82,11 +82,11 @@ async fn a_form_sent_by_another_site_is_refused() {
         );
     }
     let consent = choice.choose("amandier").await.sign_in_as("angela").await;
-    let answer = browser.post(&consent.consenting("yes"), Some("cross-site")).await;
+    let answer = browser.post(&consent.consent_form("yes"), Some("cross-site")).await;
     assert!(answer.status == 403 && answer.body.contains("Y470003"));
     assert!(browser.session().is_none());
     // Browsers that don't know the header have the token alone.
-    let answer = browser.post(&consent.consenting("yes"), None).await;
+    let answer = browser.post(&consent.consent_form("yes"), None).await;
     assert!(answer.status == 303 && answer.header("location").contains("&code="));
 }
 
@@ -96,7 +96,7 @@ async fn a_link_scanners_head_has_no_effect() {
     let browser = hub.browser();
     let head = async |path: &str, allow: &str| {
         let answer =
-            browser.ask(TestRequest::default().method("HEAD".parse().unwrap()).uri(path)).await;
+            browser.send(TestRequest::default().method("HEAD".parse().unwrap()).uri(path)).await;
         assert_eq!((answer.status, answer.header("allow")), (405, allow), "{path}");
     };
     let choice = browser.authorize(&Authorize::by("bakery")).await;
@@ -187,7 +187,7 @@ async fn parameter_pollution_is_refused() {
         .await
         .assert_error(400, "Y020330");
     let consent = browser.open(&callback).await;
-    let mut both = consent.consenting("no");
+    let mut both = consent.consent_form("no");
     both.fields.push(("answer".into(), "yes".into()));
     browser.submit(&both).await.assert_error(400, "Y000400");
     consent.consent().await.received().code();

@@ -105,7 +105,7 @@ async fn a_rejection_at_an_endpoint_is_recorded_once() {
         ],
     )
     .await;
-    hub.ask_userinfo("no such token").await;
+    hub.get_userinfo("no such token").await;
     hub.post_form(
         "/api/v2/checktoken",
         &[("client_id", "archive"), ("client_secret", "wrong"), ("token", "x")],
@@ -122,7 +122,7 @@ async fn a_rejection_at_an_endpoint_is_recorded_once() {
     )
     .await;
     browser.get("/api/v2/session/end?state=x&state=y").await;
-    hub.administer(TestRequest::get().uri("/admin/blocks")).await;
+    hub.send_private(TestRequest::get().uri("/admin/blocks")).await;
     assert_eq!(
         hub.audit_event_names(),
         [

@@ -4,8 +4,8 @@ use josekit::jwe::ECDH_ES;
 use serde_json::{Map, Value, json};
 
 use super::{
-    ACCEPTED, NOTARY, STRANGER, address, assert_page, claims_of, error_of, published, push, pushed,
-    signed, signed_by,
+    ACCEPTED, NOTARY, STRANGER, address, assert_page, published, push, pushed,
+    request_object_claims, signed, signed_by, status_and_error,
 };
 use crate::federation::{put, redirect_uri};
 use crate::hub::TestHub;
@@ -34,7 +34,7 @@ fn request(service: &str) -> Authorize {
 async fn sign_in(hub: &TestHub, url: &str) -> String {
     let browser = hub.browser();
     let sandbox = browser.open(url).await.choose("amandier").await;
-    let form = sandbox.signing_in_as("angela").with("level", "eidas3");
+    let form = sandbox.sandbox_form("angela").with("level", "eidas3");
     browser.submit(&form).await.consent().await.url
 }
 
@@ -50,7 +50,7 @@ async fn level(hub: &TestHub, service: &str, response: &Map<String, Value>) -> V
     assert_eq!(answer.status, 200, "{}", answer.body);
     let tokens: Value = serde_json::from_str(&answer.body).unwrap();
     let jws = decrypted(tokens["id_token"].as_str().unwrap());
-    hub.opened(&jws).await["acr"].clone()
+    hub.verified_claims(&jws).await["acr"].clone()
 }
 
 fn decrypted(jwe: &str) -> String {
@@ -61,8 +61,8 @@ fn decrypted(jwe: &str) -> String {
 #[actix_web::test]
 async fn a_signed_request_and_a_signed_response_are_a_whole_login_on_the_high_platform() {
     let hub = hub().await;
-    let by_value = signed(&claims_of(&hub, "notary", &request("notary")));
-    let mut second = claims_of(&hub, "notary", &request("notary"));
+    let by_value = signed(&request_object_claims(&hub, "notary", &request("notary")));
+    let mut second = request_object_claims(&hub, "notary", &request("notary"));
     second.as_object_mut().unwrap().remove("jti");
     let pairs = vec![("request".to_owned(), signed(&second))];
     let answer = push(&hub, "notary", &pairs).await;
@@ -73,7 +73,7 @@ async fn a_signed_request_and_a_signed_response_are_a_whole_login_on_the_high_pl
         address("notary", "request_uri", body["request_uri"].as_str().unwrap()),
     ] {
         let back = sign_in(&hub, &url).await;
-        let response = hub.opened(&response_in(&back, "notary")).await;
+        let response = hub.verified_claims(&response_in(&back, "notary")).await;
         assert_eq!(level(&hub, "notary", &response).await, "eidas3");
     }
 }
@@ -85,27 +85,27 @@ async fn an_encrypted_response_hides_the_code_on_the_high_platform() {
     let back = sign_in(&hub, &address("vault", "request_uri", &uri)).await;
     let jwe = response_in(&back, "vault");
     assert_eq!(jwe.split('.').count(), 5);
-    let response = hub.opened(&decrypted(&jwe)).await;
+    let response = hub.verified_claims(&decrypted(&jwe)).await;
     assert_eq!(level(&hub, "vault", &response).await, "eidas3");
 }
 
 #[actix_web::test]
 async fn a_forged_request_is_refused_on_the_high_platform_and_an_error_can_not_be_forged() {
     let hub = hub().await;
-    let claims = claims_of(&hub, "notary", &request("notary"));
+    let claims = request_object_claims(&hub, "notary", &request("notary"));
     let forged = signed_by(&STRANGER, &json!({ "alg": "ES256" }), &claims);
     assert_page(&hub.browser().open(&address("notary", "request", &forged)).await, "Y031404");
     let pairs = vec![("request".to_owned(), forged)];
     let answer = push(&hub, "notary", &pairs).await;
-    assert_eq!(error_of(&answer), (400, "invalid_request_object".to_owned()));
+    assert_eq!(status_and_error(&answer), (400, "invalid_request_object".to_owned()));
     // A level of the other platform, and a silent login without a session.
     for (changed, error) in [
         (request("notary").with("acr_values", "eidas1"), "invalid_request"),
         (request("notary").with("prompt", "none"), "login_required"),
     ] {
-        let object = signed(&claims_of(&hub, "notary", &changed));
+        let object = signed(&request_object_claims(&hub, "notary", &changed));
         let url = hub.browser().open(&address("notary", "request", &object)).await.url;
-        let response = hub.opened(&response_in(&url, "notary")).await;
+        let response = hub.verified_claims(&response_in(&url, "notary")).await;
         assert_eq!((&response["error"], response.get("code")), (&json!(error), None));
         hub.advance(std::time::Duration::from_secs(1)); // another jti
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{
-    ISSUER, NOTARY, STRANGER, address, claims_of, error_of, hub, object_claims, push, signed,
-    signed_by,
+    ISSUER, NOTARY, STRANGER, address, hub, object_claims, push, request_object_claims, signed,
+    signed_by, status_and_error,
 };
 use crate::federation::redirect_uri;
 use crate::hub::TestHub;
@@ -141,7 +141,7 @@ async fn a_replayed_object_starts_no_second_login_and_a_reload_leads_back() {
     assert_eq!(person.logins().len(), 1);
     // Nor when it is pushed, and the other way round.
     let answer = push(&hub, "notary", &pairs(&object)).await;
-    assert_eq!(error_of(&answer), (400, "invalid_request_object".into()));
+    assert_eq!(status_and_error(&answer), (400, "invalid_request_object".into()));
     hub.advance(Duration::from_secs(2));
     let object = signed(&object_claims(&hub, "notary"));
     assert_eq!(push(&hub, "notary", &pairs(&object)).await.status, 201);
@@ -156,7 +156,7 @@ async fn a_used_object_is_refused_after_a_restart_that_forgot_it() {
     for name in ["iat", "nbf"] {
         claims[name] = (hub.now().seconds() - 30).into();
     }
-    let hub = hub.restarted().await;
+    let hub = hub.restart().await;
     assert_eq!(refused(&hub, &signed(&claims)).await, "Y031412");
 }
 
@@ -180,7 +180,7 @@ async fn a_stripped_signature_is_detected() {
     let stripped = hub.browser().authorize(&Authorize::by("registrar")).await.received();
     assert_eq!(stripped.error_at("registrar"), "invalid_request");
     let pushed = push(&hub, "registrar", Authorize::by("registrar").pairs()).await;
-    assert_eq!(error_of(&pushed), (400, "invalid_request".into()));
+    assert_eq!(status_and_error(&pushed), (400, "invalid_request".into()));
     // Where it is optional, an empty parameter is none.
     let plain = Authorize::by("notary").with("request", "");
     assert!(hub.browser().authorize(&plain).await.is_choice());
@@ -189,7 +189,7 @@ async fn a_stripped_signature_is_detected() {
 #[actix_web::test]
 async fn a_client_that_registered_no_algorithm_sends_no_objects() {
     let hub = hub().await;
-    let object = signed(&claims_of(&hub, "bakery", &Authorize::by("bakery")));
+    let object = signed(&request_object_claims(&hub, "bakery", &Authorize::by("bakery")));
     let request = Authorize::by("bakery").with("request", &object);
     let received = hub.browser().authorize(&request).await.received();
     assert_eq!(received.error_at("bakery"), "request_not_supported");
@@ -199,8 +199,8 @@ async fn a_client_that_registered_no_algorithm_sends_no_objects() {
 #[actix_web::test]
 async fn under_openid_rules_the_error_of_an_unsigned_object_is_posted_as_it_asks() {
     let hub = hub().await;
-    let request = Authorize::least("kiosk", "openid");
-    let mut claims = claims_of(&hub, "kiosk", &request);
+    let request = Authorize::minimal("kiosk", "openid");
+    let mut claims = request_object_claims(&hub, "kiosk", &request);
     claims["response_mode"] = "form_post".into();
     claims["state"] = STATE.into();
     let part = |value: &Value| passerelle::digest::base64url(value.to_string().as_bytes());
@@ -221,8 +221,8 @@ async fn under_openid_rules_the_error_of_an_unsigned_object_is_posted_as_it_asks
 #[actix_web::test]
 async fn under_openid_rules_a_response_type_beside_the_object_must_be_the_same() {
     let hub = hub().await;
-    let request = Authorize::least("kiosk", "openid");
-    let object = signed(&claims_of(&hub, "kiosk", &request));
+    let request = Authorize::minimal("kiosk", "openid");
+    let object = signed(&request_object_claims(&hub, "kiosk", &request));
     let other = request.with("request", &object).with("response_type", "id_token");
     let received = hub.browser().authorize(&other).await.received();
     assert_eq!(received.fields["error"], "invalid_request");

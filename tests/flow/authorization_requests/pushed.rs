@@ -6,7 +6,9 @@ use actix_web::test::TestRequest;
 use passerelle::digest;
 use serde_json::Value;
 
-use super::{ACCEPTED, address, assert_page, error_of, hub, hub_with, push, push_with, pushed};
+use super::{
+    ACCEPTED, address, assert_page, hub, hub_with, push, push_with, pushed, status_and_error,
+};
 use crate::federation::{SECRET, redirect_uri};
 use crate::hub::TestHub;
 use crate::service::Authorize;
@@ -155,12 +157,12 @@ async fn a_stranger_pushes_nothing_in_a_clients_name() {
     let hub = hub().await;
     let request = Authorize::by("bakery");
     let wrong = push_with(&hub, "bakery", "a wrong secret", request.pairs()).await;
-    assert_eq!(error_of(&wrong), (401, "invalid_client".into()));
+    assert_eq!(status_and_error(&wrong), (401, "invalid_client".into()));
     let none = push_with(&hub, "bakery", "", request.pairs()).await;
-    assert_eq!(error_of(&none), (400, "invalid_request".into()));
+    assert_eq!(status_and_error(&none), (400, "invalid_request".into()));
     // With a secret of its own, and the id of another.
     let other = request.with("client_id", "unknown-client");
-    assert_eq!(error_of(&push(&hub, "", other.pairs()).await).0, 401);
+    assert_eq!(status_and_error(&push(&hub, "", other.pairs()).await).0, 401);
 }
 
 #[actix_web::test]
@@ -182,7 +184,7 @@ async fn every_check_is_made_when_the_request_is_pushed() {
         (good.with("request_uri", "urn:ietf:params:oauth:request_uri:a"), "invalid_request"),
     ] {
         let answer = push(&hub, "bakery", bad.pairs()).await;
-        assert_eq!(error_of(&answer), (400, error.to_owned()), "{}", answer.body);
+        assert_eq!(status_and_error(&answer), (400, error.to_owned()), "{}", answer.body);
         assert_eq!(answer.header("content-type"), "application/json; charset=utf-8");
     }
 }
@@ -201,7 +203,7 @@ async fn only_a_form_of_bounded_size_is_read() {
     assert_eq!(post("?client_id=bakery", form, body.clone()).await.status, 400);
     assert_eq!(hub.send(TestRequest::get().uri("/api/v2/par")).await.status, 405);
     let large = format!("{body}&login_hint={}", "x".repeat(20_000));
-    assert_eq!(error_of(&post("", form, large).await), (413, "invalid_request".into()));
+    assert_eq!(status_and_error(&post("", form, large).await), (413, "invalid_request".into()));
     let huge = format!("{body}&login_hint={}", "x".repeat(70_000));
     assert_eq!(post("", form, huge).await.status, 413);
     let unknown = format!("{body}&unknown={}", "x".repeat(20_000));
@@ -251,7 +253,7 @@ async fn a_redirect_uri_withdrawn_after_the_push_is_refused() {
     let text = std::fs::read_to_string(&file).unwrap();
     let moved = text.replace(&redirect_uri("bakery"), "https://bakery.example/elsewhere");
     std::fs::write(&file, moved).unwrap();
-    hub.reread().await;
+    hub.reload_files().await;
     let late = address("bakery", "request_uri", &uri);
     assert_page(&hub.browser().open(&late).await, "Y030203");
 }

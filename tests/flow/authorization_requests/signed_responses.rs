@@ -19,7 +19,7 @@ fn response_in(url: &str, service: &str) -> String {
 }
 
 async fn claims(hub: &TestHub, service: &str, jwt: &str) -> Map<String, Value> {
-    let claims = hub.opened(jwt).await;
+    let claims = hub.verified_claims(jwt).await;
     assert_eq!(claims["iss"], "https://hub.example/api/v2");
     assert_eq!(claims["aud"], service);
     assert_eq!(claims["state"], STATE);

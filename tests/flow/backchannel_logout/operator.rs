@@ -47,13 +47,13 @@ async fn an_operator_ends_the_sessions_of_a_stolen_account_in_every_browser_with
     receiver.wait_for(2).await;
     assert_eq!((receiver.sent_to("bakery").len(), receiver.sent_to("library").len()), (1, 1));
     for (tokens, status) in [(&at_bakery, 401), (&at_library, 401), (&stolen, 200), (&other, 200)] {
-        assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, status);
+        assert_eq!(hub.get_userinfo(&tokens.access_token).await.status, status);
     }
     let sub = &at_bakery.id_token["sub"];
     assert_eq!(end_sessions(&hub, sub, "ticket 4711").await.1, json!({ "ended": 1 }));
     receiver.wait_for(3).await;
-    assert_eq!(hub.ask_userinfo(&stolen.access_token).await.status, 401);
-    assert_eq!(hub.ask_userinfo(&other.access_token).await.status, 200);
+    assert_eq!(hub.get_userinfo(&stolen.access_token).await.status, 401);
+    assert_eq!(hub.get_userinfo(&other.access_token).await.status, 200);
     assert!(own.authorize(&Authorize::by("bakery")).await.is_choice(), "no session answers");
     let metric = "passerelle_logouts_total{outcome=\"operator\"} 2";
     assert!(hub.metrics.render().contains(metric));
@@ -72,7 +72,7 @@ async fn an_operator_can_end_a_new_login_in_the_same_browser() {
     let at_bakery = hub.tokens("bakery", &received).await;
     let sub = &at_library.id_token["sub"];
     assert_eq!(end_sessions(&hub, sub, "ticket 4711").await.1, json!({ "ended": 1 }));
-    assert_eq!(hub.ask_userinfo(&at_bakery.access_token).await.status, 401);
+    assert_eq!(hub.get_userinfo(&at_bakery.access_token).await.status, 401);
 }
 
 #[actix_web::test]
@@ -82,5 +82,5 @@ async fn without_the_index_the_answer_says_what_to_set() {
     let tokens = sign_in(&hub.browser(), "bakery").await;
     let (status, answer) = end_sessions(&hub, &tokens.id_token["sub"], "ticket 4711").await;
     assert_eq!((status, &answer["code"]), (409, &json!("Y500108")), "{answer}");
-    assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 200);
+    assert_eq!(hub.get_userinfo(&tokens.access_token).await.status, 200);
 }

@@ -139,7 +139,7 @@ async fn send_to(hub: &TestHub, connector: &str, token: &str) -> Answer {
 }
 
 async fn is_alive(hub: &TestHub, tokens: &Tokens) -> bool {
-    hub.ask_userinfo(&tokens.access_token).await.status == 200
+    hub.get_userinfo(&tokens.access_token).await.status == 200
 }
 
 #[track_caller]
@@ -181,7 +181,7 @@ async fn an_upstream_logout_ends_the_sessions_of_its_sid_and_informs_their_servi
     assert!(!is_alive(&hub, &ended).await && is_alive(&hub, &goes_on).await);
     receiver.wait_for(1).await;
     let (_, token) = &receiver.sent_to("bakery")[0];
-    assert_eq!(hub.opened(token).await["sid"], ended.id_token["sid"]);
+    assert_eq!(hub.verified_claims(token).await["sid"], ended.id_token["sid"]);
     let page = one.authorize(&Authorize::by("bakery").with("prompt", "consent")).await;
     assert!(page.is_choice(), "the session is over");
     assert!(hub.metrics.render().contains("passerelle_logouts_total{outcome=\"upstream\"} 1"));

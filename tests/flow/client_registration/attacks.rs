@@ -234,7 +234,7 @@ async fn a_file_precedes_the_registration_that_it_was_exported_from() {
     let file = file.replace("Corner shop", "Shop of the file");
     put(hub.folder(), "service-providers/shop.toml", file.as_bytes());
     hub.advance(Duration::from_secs(1));
-    hub.reread().await;
+    hub.reload_files().await;
     let page = client.first_page(&hub).await;
     assert!(page.body.contains("Shop of the file"), "{}", page.body);
     let gone = client.configure(&hub, TestRequest::delete()).await;

@@ -16,7 +16,7 @@ pub async fn restart_with(hub: TestHub, from: &str, to: &str) -> TestHub {
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains(from), "{text}");
     std::fs::write(&file, text.replace(from, to)).unwrap();
-    hub.restarted().await
+    hub.restart().await
 }
 
 /// Attack: a client waits until the operator has seen its registration, and then changes it before
@@ -54,7 +54,7 @@ async fn a_file_wins_over_the_registration_that_is_still_active() {
     assert_ne!(moved, file);
     put(hub.folder(), "service-providers/shop.toml", moved.as_bytes());
     hub.advance(Duration::from_secs(1));
-    hub.reread().await;
+    hub.reload_files().await;
     let federation = hub.federation();
     let owners = federation.key_owners().filter(|owner| owner.client_id.as_str() == client.id());
     let sources: Vec<String> = owners.map(|owner| format!("{:?}", owner.keys)).collect();

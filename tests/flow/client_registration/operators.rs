@@ -97,7 +97,7 @@ async fn a_pending_registration_signs_in_no_one_until_an_operator_approves_it() 
     assert_eq!(tokens.status, 200, "{}", tokens.body);
     remove(&hub, client.id()).await;
     let token = tokens.json()["access_token"].as_str().unwrap().to_owned();
-    assert_eq!(hub.ask_userinfo(&token).await.status, 401, "revoked at once");
+    assert_eq!(hub.get_userinfo(&token).await.status, 401, "revoked at once");
     let log = hub.audit_text();
     for event in ["client_registered", "client_approved", "client_removed"] {
         assert!(log.contains(event), "{event} is missing: {log}");
@@ -169,7 +169,7 @@ async fn an_exported_file_passes_the_check_and_keeps_id_and_secret() {
         crate::federation::put(hub.folder(), "service-providers/shop.toml", file.as_bytes());
         client
     };
-    let hub = hub.restarted().await;
+    let hub = hub.restart().await;
     let tokens = restarted.redeem(&hub, &code(&hub, &restarted).await).await;
     assert_eq!(tokens.status, 200, "{}", tokens.body);
 }

@@ -20,7 +20,7 @@ async fn every_hub_knows_a_registration_at_once() {
         let tokens = client.redeem(&hub, &code(&hub, &client).await).await;
         assert_eq!(tokens.status, 200, "{}", tokens.body);
         let token = tokens.json()["access_token"].as_str().unwrap().to_owned();
-        assert_eq!(hub.ask_userinfo(&token).await.status, 200);
+        assert_eq!(hub.get_userinfo(&token).await.status, 200);
     }
     // Each hub learns of the end when it next reads the index.
     let gone = client.configure(&hub, TestRequest::delete()).await;
@@ -37,7 +37,7 @@ async fn a_registration_survives_a_restart_with_a_shared_store() {
     let server = Server::start(&[]);
     let hub = TestHub::with(&format!("{OPEN}{}", on(&server))).await;
     let client = register(&hub, None, &metadata()).await;
-    let hub = hub.restarted().await;
+    let hub = hub.restart().await;
     let tokens = client.redeem(&hub, &code(&hub, &client).await).await;
     assert_eq!(tokens.status, 200, "{}", tokens.body);
 }
@@ -61,7 +61,7 @@ async fn an_unreadable_record_makes_its_client_alone_unusable() {
     let mut bytes = server.get(key);
     bytes[0] = 9; // a format of the future
     server.set(key, &bytes);
-    let hub = hub.restarted().await;
+    let hub = hub.restart().await;
     hub.maintain_registrations().await;
     let tokens = intact.redeem(&hub, &code(&hub, &intact).await).await;
     assert_eq!(tokens.status, 200, "{}", tokens.body);

@@ -36,7 +36,7 @@ async fn an_assertion_that_breaks_a_rule_is_rejected_with_its_reason() {
     ] {
         let what = format!("{header} {claims}");
         let answer =
-            Redeem::of("notary").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
+            Redeem::by("notary").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
         assert_refused(&answer, 401, "invalid_client", &what);
         assert!(answer.body.contains(named), "{what}: {}", answer.body);
         assert_eq!(answer.header("www-authenticate"), "", "{what}");
@@ -62,7 +62,7 @@ async fn an_assertion_that_breaks_a_rule_is_rejected_with_its_reason() {
             claims
         };
         let answer =
-            Redeem::of("notary").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
+            Redeem::by("notary").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
         assert_refused(&answer, 400, "invalid_grant", &format!("{header} {claims}"));
     }
 }
@@ -94,10 +94,10 @@ async fn the_assertions_of_client_libraries_count_under_openid_rules_at_token_an
     let now = hub.now().seconds();
     for (library, header, claims) in by_library("surveyor", now) {
         let answer =
-            Redeem::of("surveyor").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
+            Redeem::by("surveyor").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
         assert_refused(&answer, 400, "invalid_grant", library);
         let again = changed(claims, "jti", json!(format!("{library} revokes")));
-        let request = Redeem::of("surveyor")
+        let request = Redeem::by("surveyor")
             .and("token", "unknown")
             .assertion(&signed(&NOTARY, &header, &again));
         let answer = request.to("/api/v2/token/revocation", &hub).await;
@@ -120,7 +120,7 @@ async fn the_assertions_of_client_libraries_count_under_openid_rules_at_token_an
         (of_claim("exp", json!(now + 662)), "eleven minutes"),
     ] {
         let answer =
-            Redeem::of("surveyor").assertion(&signed(&NOTARY, &header(), &claims)).at(&hub).await;
+            Redeem::by("surveyor").assertion(&signed(&NOTARY, &header(), &claims)).at(&hub).await;
         assert_refused(&answer, 401, "invalid_client", named);
         assert!(answer.body.contains(named), "{claims}: {}", answer.body);
     }
@@ -137,7 +137,7 @@ async fn under_federation_rules_the_refused_audience_names_the_setting_that_allo
     };
     for (library, header, claims) in short_lived("notary") {
         let answer =
-            Redeem::of("notary").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
+            Redeem::by("notary").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
         match claims["aud"] == ISSUER {
             true => assert_refused(&answer, 400, "invalid_grant", library),
             false => {
@@ -152,7 +152,7 @@ async fn under_federation_rules_the_refused_audience_names_the_setting_that_allo
     }
     for (library, header, claims) in short_lived("registrar") {
         let answer =
-            Redeem::of("registrar").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
+            Redeem::by("registrar").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
         assert_refused(&answer, 400, "invalid_grant", library);
     }
 }
@@ -167,20 +167,20 @@ async fn a_replayed_client_assertion_is_refused_after_a_restart_without_a_snapsh
     let (dated, undated) = (issued(json!(now - 1), "dated"), issued(Value::Null, "undated"));
     hub.advance(Duration::from_secs(1));
     let overheard = [dated, undated]
-        .map(|claims| Redeem::of("notary").assertion(&signed(&NOTARY, &header(), &claims)));
-    let hub = hub.restarted().await;
+        .map(|claims| Redeem::by("notary").assertion(&signed(&NOTARY, &header(), &claims)));
+    let hub = hub.restart().await;
     for request in overheard {
         let answer = request.at(&hub).await;
         assert_refused(&answer, 401, "invalid_client", "replay after a restart");
         assert!(answer.body.contains("may have been used before"), "{}", answer.body);
     }
     // A new one counts at once, where it says when it was issued.
-    let fresh = Redeem::of("notary").assertion(&signed(&NOTARY, &header(), &claims(&hub, "fresh")));
+    let fresh = Redeem::by("notary").assertion(&signed(&NOTARY, &header(), &claims(&hub, "fresh")));
     assert_refused(&fresh.at(&hub).await, 400, "invalid_grant", "a new assertion");
     // One that doesn't say so counts once no older one could still be alive.
     hub.advance(Duration::from_secs(240));
     let undated = changed(claims(&hub, "late"), "iat", Value::Null);
-    let request = Redeem::of("notary").assertion(&signed(&NOTARY, &header(), &undated));
+    let request = Redeem::by("notary").assertion(&signed(&NOTARY, &header(), &undated));
     assert_refused(
         &request.at(&hub).await,
         400,
@@ -194,10 +194,10 @@ async fn a_replayed_client_assertion_is_refused() {
     let hub = hub().await;
     let assertion = signed(&NOTARY, &header(), &claims(&hub, "once"));
     let request =
-        Redeem::of("notary").with("code", &code(&hub, "notary").await).assertion(&assertion);
+        Redeem::by("notary").with("code", &code(&hub, "notary").await).assertion(&assertion);
     assert_eq!(request.at(&hub).await.status, 200);
     let again =
-        Redeem::of("notary").with("code", &code(&hub, "notary").await).assertion(&assertion);
+        Redeem::by("notary").with("code", &code(&hub, "notary").await).assertion(&assertion);
     for after in [Duration::ZERO, Duration::from_secs(118)] {
         hub.advance(after);
         let answer = again.at(&hub).await;
@@ -210,7 +210,7 @@ async fn a_replayed_client_assertion_is_refused() {
     // The same id in another assertion, newly signed, is as good as the same assertion while the
     // first is alive.
     let other = |hub: &TestHub| {
-        Redeem::of("notary").assertion(&signed(&NOTARY, &header(), &claims(hub, "twice")))
+        Redeem::by("notary").assertion(&signed(&NOTARY, &header(), &claims(hub, "twice")))
     };
     assert_refused(&other(&hub).at(&hub).await, 400, "invalid_grant", "first");
     hub.advance(Duration::from_secs(30));
@@ -221,7 +221,7 @@ async fn a_replayed_client_assertion_is_refused() {
 async fn an_assertion_sent_concurrently_is_accepted_once() {
     let hub = hub().await;
     let request =
-        Redeem::of("notary").assertion(&signed(&NOTARY, &header(), &claims(&hub, "raced")));
+        Redeem::by("notary").assertion(&signed(&NOTARY, &header(), &claims(&hub, "raced")));
     let answers = futures_util::future::join_all((0..8).map(|_| request.at(&hub))).await;
     assert_eq!(
         answers.iter().filter(|answer| answer.status == 400).count(),
@@ -288,12 +288,12 @@ async fn an_assertion_is_proven_by_the_registered_algorithm_and_keys_alone() {
         ),
     ] {
         let answer =
-            Redeem::of("notary").assertion(&assertion).and("client_id", "notary").at(&hub).await;
+            Redeem::by("notary").assertion(&assertion).and("client_id", "notary").at(&hub).await;
         assert_refused(&answer, 401, "invalid_client", attack);
         assert!(answer.body.contains("Client authentication failed."), "{attack}: {}", answer.body);
     }
     assert_refused(
-        &Redeem::of("notary").assertion(&good).at(&hub).await,
+        &Redeem::by("notary").assertion(&good).at(&hub).await,
         400,
         "invalid_grant",
         "the good one is left unused",

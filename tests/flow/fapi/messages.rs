@@ -25,7 +25,7 @@ async fn response(hub: &TestHub, url: &str) -> Map<String, Value> {
     let start = format!("{}&response=", redirect_uri("bank"));
     let jwt = url.strip_prefix(&start).unwrap_or_else(|| panic!("{url}"));
     assert!(!jwt.contains('&'), "{url}");
-    let claims = hub.opened(jwt).await;
+    let claims = hub.verified_claims(jwt).await;
     assert_eq!((&claims["iss"], &claims["aud"]), (&json!(ISSUER), &json!("bank")));
     claims
 }
@@ -153,7 +153,7 @@ async fn a_whole_login_on_the_high_platform_is_signed_and_its_tokens_are_encrypt
     let address = client.address(&client.push_object(&hub, &object).await);
     let browser = hub.browser();
     let sandbox = browser.open(&address).await.choose("amandier").await;
-    let form = sandbox.signing_in_as("angela").with("level", "eidas3");
+    let form = sandbox.sandbox_form("angela").with("level", "eidas3");
     let url = browser.submit(&form).await.consent().await.url;
     let code = response(&hub, &url).await["code"].as_str().unwrap().to_owned();
     let answer = client.redeem(&hub, &code).await;

@@ -33,7 +33,7 @@ async fn the_hint_of_a_logout_is_the_decrypted_token() {
         browser.open(&ending(&signed)).await.url.starts_with(&post_logout_redirect_uri("vault"))
     );
     assert_eq!(browser.session(), None);
-    assert_eq!(hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await.status, 401);
+    assert_eq!(hub.get_userinfo(tokens["access_token"].as_str().unwrap()).await.status, 401);
 }
 
 /// Service providers that hand back what they got: only they could decrypt it, and the hub knows it
@@ -99,7 +99,7 @@ async fn an_encrypted_id_token_is_a_hint_in_the_session_that_it_was_issued_in() 
         );
         assert_eq!(browser.session(), None, "{alg}");
         assert_eq!(
-            hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await.status,
+            hub.get_userinfo(tokens["access_token"].as_str().unwrap()).await.status,
             401,
             "{alg}"
         );

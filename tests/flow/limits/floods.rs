@@ -1,20 +1,20 @@
-//! Floods of logins at which no one looks.
+//! Floods of logins whose page is never fetched.
 
 use super::*;
 
 #[actix_web::test]
 async fn a_login_whose_page_was_not_fetched_ends_after_two_minutes_and_another_continues() {
     let hub = TestHub::start().await;
-    let (seen, unseen) = (hub.browser(), hub.browser());
+    let (read, unread) = (hub.browser(), hub.browser());
     let begun = async |browser: &Browser<'_>| {
         browser.get(&Authorize::by("bakery").url()).await.header("location").to_owned()
     };
-    let (seen_at, unseen_at) = (begun(&seen).await, begun(&unseen).await);
+    let (read_at, unread_at) = (begun(&read).await, begun(&unread).await);
     hub.advance(119 * SECONDS);
-    let choice = seen.open(&seen_at).await;
+    let choice = read.open(&read_at).await;
     assert!(choice.is_choice());
     hub.advance(SECONDS);
-    unseen.open(&unseen_at).await.assert_error(404, "Y420001");
+    unread.open(&unread_at).await.assert_error(404, "Y420001");
     hub.advance(600 * SECONDS);
     choice.finish_as("angela").await.belongs_to("bakery");
     hub.advance(60 * SECONDS);
@@ -32,7 +32,7 @@ async fn a_login_whose_page_was_not_fetched_ends_after_two_minutes_and_another_c
 }
 
 #[actix_web::test]
-async fn a_flood_of_unseen_logins_is_refused_before_the_newcomers_of_other_networks() {
+async fn a_flood_of_unread_logins_is_refused_before_the_newcomers_of_other_networks() {
     let off = "limits.logins = 100\nquotas.requests_per_network = 0";
     for (what, limits, state) in [
         ("small requests", off.to_owned(), "s".repeat(32)),

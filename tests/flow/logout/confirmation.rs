@@ -11,7 +11,7 @@ async fn the_hint_of_another_user_or_of_a_stranger_to_the_session_asks_first() {
     let elsewhere = sign_in(&hub.browser(), "library", "angela").await;
     for (service, hint) in [("bakery", &jean.raw_id_token), ("library", &elsewhere.raw_id_token)] {
         let page = browser.open(&url(&asking(service, hint))).await;
-        assert!(page.is_question(), "{service}");
+        assert!(page.is_logout_confirmation(), "{service}");
         assert_eq!(page.heading(), "Do you want to sign out?");
         assert_eq!(page.links().first(), Some(&home_page(service)), "the way to stay");
         assert!(is_signed_in(&browser, "bakery").await);
@@ -20,7 +20,7 @@ async fn the_hint_of_another_user_or_of_a_stranger_to_the_session_asks_first() {
     let gone = browser.submit(&page.form("/confirm")).await;
     assert_eq!(gone.url, back_at("bakery"));
     assert_eq!(browser.session(), None);
-    assert_eq!(hub.ask_userinfo(&angela.access_token).await.status, 401);
+    assert_eq!(hub.get_userinfo(&angela.access_token).await.status, 401);
     assert!(is_signed_in(&other, "bakery").await);
 }
 
@@ -30,10 +30,10 @@ async fn logout_csrf_by_a_cross_site_request_without_a_hint_asks_first() {
     let browser = hub.browser();
     sign_in(&browser, "bakery", "angela").await;
     let cross_site = TestRequest::get().uri(END).insert_header(("sec-fetch-site", "cross-site"));
-    assert_eq!(browser.ask(cross_site).await.status, 200);
+    assert_eq!(browser.send(cross_site).await.status, 200);
     assert_eq!(browser.post(&form(&Vec::new()), Some("cross-site")).await.header("location"), END);
     let page = browser.open(END).await;
-    assert!(page.is_question());
+    assert!(page.is_logout_confirmation());
     let question = page.form("/confirm");
     // The question's form, sent by another site, without its token, or with another request's.
     let foreign = form(&Vec::new());
@@ -65,7 +65,7 @@ async fn a_logout_without_hint_and_session_asks_first_too() {
             browser.plant_session(&value);
         }
         let page = browser.open(END).await;
-        assert!(page.is_question());
+        assert!(page.is_logout_confirmation());
         assert!(page.answer.body.contains("no one is signed in"), "{}", page.answer.body);
         let question = page.form("/confirm");
         assert_logged_out_page(&browser.submit(&question).await);

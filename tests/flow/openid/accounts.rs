@@ -1,12 +1,12 @@
 //! Ordinary identity providers: a user is an account, and no claim but its `sub` says which.
 
-use super::{ORDINARY, hub_with, json_of, redeemed};
+use super::{ORDINARY, hub_with, redeemed, successful_json};
 use crate::service::Authorize;
 
 #[actix_web::test]
 async fn ordinary_identity_providers_have_accounts_and_no_pivot_identity() {
     let hub = hub_with(ORDINARY).await;
-    let kiosk = Authorize::least("kiosk", "openid profile");
+    let kiosk = Authorize::minimal("kiosk", "openid profile");
     let mut subjects = Vec::new();
     for (connector, person) in
         [("amandier", "angela"), ("amandier", "jean"), ("belvedere", "angela")]
@@ -36,14 +36,14 @@ async fn ordinary_identity_providers_have_accounts_and_no_pivot_identity() {
 #[actix_web::test]
 async fn an_account_with_the_victims_email_and_name_gets_another_sub() {
     let hub = hub_with(ORDINARY).await;
-    let kiosk = Authorize::least("kiosk", "openid profile email");
+    let kiosk = Authorize::minimal("kiosk", "openid profile email");
     let mut users = Vec::new();
     for connector in ["amandier", "belvedere"] {
         let browser = hub.browser();
         let choice = browser.authorize(&kiosk).await;
         let received = choice.choose(connector).await.sign_in_as("angela").await.received();
         let tokens = redeemed(&hub, "kiosk", &received).await;
-        users.push(json_of(&hub.ask_userinfo(&tokens.access_token).await));
+        users.push(successful_json(&hub.get_userinfo(&tokens.access_token).await));
     }
     let [victim, attacker] = &users[..] else { panic!("{users:?}") };
     for claim in ["email", "name"] {

@@ -90,7 +90,7 @@ async fn a_logout_without_parameters_or_with_state_alone_asks_and_then_confirms(
         let browser = hub.browser();
         sign_in(&browser, &Authorize::by("kiosk"), "angela").await;
         let page = browser.open(&format!("/api/v2/session/end{query}")).await;
-        assert!(page.is_question() && browser.session().is_some(), "{query}");
+        assert!(page.is_logout_confirmation() && browser.session().is_some(), "{query}");
         let page = browser.submit(&page.form("/confirm")).await;
         assert_eq!(
             (page.answer.status, page.heading().as_str()),
@@ -117,7 +117,7 @@ async fn an_ordinary_client_signs_its_user_out_and_prompt_none_says_login_requir
         (303, format!("{uri}&state={state}").as_str())
     );
     let silent = browser
-        .open(&Authorize::least("kiosk", "openid").with("prompt", "none").url())
+        .open(&Authorize::minimal("kiosk", "openid").with("prompt", "none").url())
         .await
         .received();
     assert_eq!(silent.fields["error"], "login_required");

@@ -5,7 +5,7 @@ use super::*;
 #[actix_web::test]
 async fn each_refusal_goes_back_by_redirect_and_an_unproven_address_gets_none() {
     let hub = hub().await;
-    let good = Authorize::least("kiosk", "openid").with("state", "s");
+    let good = Authorize::minimal("kiosk", "openid").with("state", "s");
     for (name, value, error) in [
         ("response_type", "", "invalid_request"),
         ("response_type", "id_token", "unsupported_response_type"),
@@ -57,13 +57,13 @@ async fn monstrous_parameters_are_refused() {
         ("max_age", &"9".repeat(400)),
     ] {
         assert_eq!(
-            refused(&hub, &Authorize::least("kiosk", "openid").with(name, value)).await.0,
+            refused(&hub, &Authorize::minimal("kiosk", "openid").with(name, value)).await.0,
             "invalid_request",
             "{name}"
         );
     }
     assert_eq!(
-        refused(&hub, &Authorize::least("kiosk", "openid").with("state", &big)).await,
+        refused(&hub, &Authorize::minimal("kiosk", "openid").with("state", &big)).await,
         ("invalid_request".into(), None)
     );
     let browser = hub.browser();
@@ -80,7 +80,7 @@ async fn monstrous_parameters_are_refused() {
 async fn unknown_parameters_are_ignored_and_every_state_is_returned_unchanged() {
     let hub = hub().await;
     let printable: String = (0x20..=0x7e_u8).map(char::from).cycle().take(128).collect();
-    let request = Authorize::least("kiosk", "openid unheard_of")
+    let request = Authorize::minimal("kiosk", "openid unheard_of")
         .with("state", &printable)
         .with("nonce", &printable)
         .with("extra", "foobar")
@@ -115,7 +115,7 @@ async fn unknown_parameters_are_ignored_and_every_state_is_returned_unchanged() 
 #[actix_web::test]
 async fn the_order_of_scopes_and_of_parameters_does_not_matter() {
     let hub = hub().await;
-    let request = Authorize::least("kiosk", "email openid").with("state", "s").with("nonce", "n");
+    let request = Authorize::minimal("kiosk", "email openid").with("state", "s").with("nonce", "n");
     let url = request.url();
     let (path, query) = url.split_once('?').unwrap();
     let backwards = query.split('&').rev().collect::<Vec<_>>().join("&");
@@ -130,7 +130,7 @@ async fn the_order_of_scopes_and_of_parameters_does_not_matter() {
     let tokens = redeemed(&hub, "kiosk", &page.received()).await;
     assert!(!tokens.claims.contains_key("email"), "for userinfo alone: {:?}", tokens.claims);
     assert_eq!(
-        json_of(&hub.ask_userinfo(&tokens.access_token).await)["email"],
+        successful_json(&hub.get_userinfo(&tokens.access_token).await)["email"],
         "angela@example.org"
     );
 }
@@ -139,12 +139,12 @@ async fn the_order_of_scopes_and_of_parameters_does_not_matter() {
 async fn a_post_request_has_the_same_parameters_as_a_get_request() {
     let hub = hub().await;
     let browser = hub.browser();
-    let request = Authorize::least("kiosk", "openid").with("state", "s");
+    let request = Authorize::minimal("kiosk", "openid").with("state", "s");
     let post = TestRequest::post()
         .uri("/api/v2/authorize")
         .insert_header(FORM)
         .set_payload(request.encoded());
-    let answer = browser.ask(post).await;
+    let answer = browser.send(post).await;
     assert_eq!(answer.status, 303);
     let page = browser
         .open(answer.header("location"))
@@ -161,7 +161,7 @@ async fn two_persons_in_two_tabs_never_mix_under_these_rules_either() {
     for settings in ["", ORDINARY] {
         let hub = hub_with(settings).await;
         let browser = hub.browser();
-        let request = Authorize::least("notary", "openid profile");
+        let request = Authorize::minimal("notary", "openid profile");
         let (one, two) = (browser.authorize(&request).await, browser.authorize(&request).await);
         let one = one.choose("amandier").await.sign_in_as("angela").await;
         let two = two.choose("amandier").await.sign_in_as("jean").await;
@@ -172,7 +172,7 @@ async fn two_persons_in_two_tabs_never_mix_under_these_rules_either() {
         assert_ne!(one.claims["sub"], two.claims["sub"]);
         for (tokens, family) in [(&one, "DUBOIS"), (&two, "LEFÈVRE")] {
             assert_eq!(
-                json_of(&hub.ask_userinfo(&tokens.access_token).await)["family_name"],
+                successful_json(&hub.get_userinfo(&tokens.access_token).await)["family_name"],
                 family
             );
         }
@@ -188,7 +188,7 @@ async fn discovery_has_the_metadata_that_client_libraries_read() {
     let hub = hub().await;
     let document =
         hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await;
-    let document: Map<String, Value> = json_of(&document).as_object().unwrap().clone();
+    let document: Map<String, Value> = successful_json(&document).as_object().unwrap().clone();
     assert_eq!(document["issuer"], "https://hub.example/api/v2");
     for (name, value) in &document {
         if name.ends_with("_endpoint") || name.ends_with("_uri") {
@@ -225,7 +225,7 @@ async fn discovery_has_the_metadata_that_client_libraries_read() {
         "request_uri_parameter_supported",
     ];
     assert_eq!(said.map(|name| document[name].as_bool()), [Some(true), Some(false), Some(false)]);
-    let keys = json_of(&hub.send(TestRequest::get().uri("/api/v2/jwks")).await);
+    let keys = successful_json(&hub.send(TestRequest::get().uri("/api/v2/jwks")).await);
     for key in keys["keys"].as_array().unwrap() {
         assert!(
             ["RSA", "EC"].contains(&key["kty"].as_str().unwrap())

@@ -66,7 +66,7 @@ impl LyingWallet {
         credential: &str,
         present: impl FnOnce(&WalletFixture) -> String,
     ) {
-        assert_documented(&format!("| {attack} | `{reason}` | {} |", code_of(reason)));
+        assert_documented(&format!("| {attack} | `{reason}` | {} |", code_for(reason)));
         let browser = self.hub.browser();
         let request = WalletRequest::fetch(&self.hub, &wallet_page(&browser).await).await;
         let scene = WalletFixture {
@@ -82,7 +82,7 @@ impl LyingWallet {
         let page = browser.open(&redirect).await;
         assert!(page.answer.status < 500, "{attack}: {} {}", page.answer.status, page.answer.body);
         assert!(page.is_choice(), "{attack}: {}", page.answer.body);
-        let (shown, code) = (page.references().join(" "), code_of(reason));
+        let (shown, code) = (page.references().join(" "), code_for(reason));
         assert!(shown.contains(code), "{attack}: {shown} instead of {code} ({})", self.reasons());
         let reasons = self.reasons();
         assert_eq!(
@@ -143,7 +143,7 @@ pub fn assert_documented(row: &str) {
 }
 
 /// The code that a user reads out.
-fn code_of(reason: &str) -> &'static str {
+fn code_for(reason: &str) -> &'static str {
     match reason {
         "issuer_untrusted" => "Y020511",
         "credential_expired" | "certificate_expired" => "Y020512",

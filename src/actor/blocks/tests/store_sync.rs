@@ -155,12 +155,12 @@ fn now() -> Timestamp {
     Timestamp::from_seconds(1_800_000_000)
 }
 
-struct Node {
+struct HubFixture {
     folder: TempDir,
     seed: u64,
 }
 
-impl Node {
+impl HubFixture {
     fn new(seed: u64) -> Self {
         Self { folder: tempfile::tempdir().unwrap(), seed }
     }
@@ -189,7 +189,8 @@ fn names(blocks: &Blocks) -> Vec<String> {
 #[tokio::test]
 async fn a_change_at_one_hub_applies_at_all() {
     let servers = FakeSharedStore::new();
-    let (one, other) = (Node::new(1).start(&servers).await, Node::new(2).start(&servers).await);
+    let (one, other) =
+        (HubFixture::new(1).start(&servers).await, HubFixture::new(2).start(&servers).await);
     let (first, survival) = one.add(block("first")).await.unwrap();
     assert!(matches!(survival, Persistence::Persisted) && names(&one) == ["first"]);
     other.refresh().await;
@@ -212,8 +213,8 @@ async fn a_change_at_one_hub_applies_at_all() {
 #[tokio::test]
 async fn without_the_store_blocks_stay_in_force_and_changes_are_refused() {
     let servers = FakeSharedStore::new();
-    let node = Node::new(1);
-    let blocks = node.start(&servers).await;
+    let hub = HubFixture::new(1);
+    let blocks = hub.start(&servers).await;
     let (added, _) = blocks.add(block("first")).await.unwrap();
     servers.set_unavailable(true);
     blocks.refresh().await;
@@ -230,7 +231,7 @@ async fn without_the_store_blocks_stay_in_force_and_changes_are_refused() {
     );
     assert_eq!(blocks.not_ready_reason(), None, "it has read them once");
     // A restart meanwhile lifts no block either.
-    let restarted = node.start(&servers).await;
+    let restarted = hub.start(&servers).await;
     assert_eq!(names(&restarted), ["first"]);
     assert!(restarted.not_ready_reason().is_some(), "the changes of others since then are unknown");
     servers.set_unavailable(false);
@@ -244,22 +245,23 @@ async fn without_the_store_blocks_stay_in_force_and_changes_are_refused() {
 #[tokio::test]
 async fn a_restart_of_all_hubs_forgets_neither_a_block_nor_that_one_was_lifted() {
     let servers = FakeSharedStore::new();
-    let (one, other) = (Node::new(1), Node::new(2));
+    let (one, other) = (HubFixture::new(1), HubFixture::new(2));
     let running = one.start(&servers).await;
     let (lifted, _) = running.add(block("lifted")).await.unwrap();
     running.add(block("stays")).await.unwrap();
     // The other has both in its file, and is down while one is lifted.
     assert_eq!(names(&other.start(&servers).await), ["lifted", "stays"]);
     running.remove(&lifted.id).await.unwrap();
-    for node in [&other, &one] {
-        assert_eq!(names(&node.start(&servers).await), ["stays"]);
+    for hub in [&other, &one] {
+        assert_eq!(names(&hub.start(&servers).await), ["stays"]);
     }
 }
 
 #[tokio::test]
 async fn a_failover_that_loses_the_latest_writes_lifts_no_block() {
     let servers = FakeSharedStore::new();
-    let (one, other) = (Node::new(1).start(&servers).await, Node::new(2).start(&servers).await);
+    let (one, other) =
+        (HubFixture::new(1).start(&servers).await, HubFixture::new(2).start(&servers).await);
     let (first, _) = one.add(block("first")).await.unwrap();
     let old = servers.record().await;
     one.add(block("second")).await.unwrap();
@@ -271,7 +273,7 @@ async fn a_failover_that_loses_the_latest_writes_lifts_no_block() {
         other.refresh().await;
         assert_eq!((names(&one), names(&other)), (vec!["second".into()], vec!["second".into()]));
         assert_eq!(
-            names(&Node::new(3).start(&servers).await),
+            names(&HubFixture::new(3).start(&servers).await),
             ["second"],
             "the store has it again"
         );
@@ -286,7 +288,7 @@ async fn a_failover_that_loses_the_latest_writes_lifts_no_block() {
 #[tokio::test]
 async fn blocks_from_before_hubs_shared_a_store_apply_at_all() {
     let servers = FakeSharedStore::new();
-    let (one, other) = (Node::new(1), Node::new(2));
+    let (one, other) = (HubFixture::new(1), HubFixture::new(2));
     let env = Env::new(Arc::new(ManualClock::at(now())), Arc::new(SeededEntropy::new(3)));
     Blocks::load(one.folder.path(), &env).unwrap().add(block("first")).await.unwrap();
     assert_eq!(names(&one.start(&servers).await), ["first"]);
@@ -296,7 +298,7 @@ async fn blocks_from_before_hubs_shared_a_store_apply_at_all() {
 #[tokio::test]
 async fn an_invalid_record_lifts_no_block() {
     let servers = FakeSharedStore::new();
-    let blocks = Node::new(1).start(&servers).await;
+    let blocks = HubFixture::new(1).start(&servers).await;
     blocks.add(block("first")).await.unwrap();
     let good = servers.record().await.unwrap();
     let text = String::from_utf8(good.value.to_vec()).unwrap();
@@ -322,7 +324,7 @@ async fn concurrent_changes_at_several_hubs_lose_nothing() {
     let servers = FakeSharedStore::new();
     let mut writers = Vec::new();
     for seed in 0..4 {
-        let blocks = Node::new(seed).start(&servers).await;
+        let blocks = HubFixture::new(seed).start(&servers).await;
         let runtime = tokio::runtime::Handle::current();
         writers.push(tokio::task::spawn_blocking(move || {
             for round in 0..5 {
@@ -334,7 +336,7 @@ async fn concurrent_changes_at_several_hubs_lose_nothing() {
     for writer in writers {
         writer.await.unwrap();
     }
-    let mut all = names(&Node::new(9).start(&servers).await);
+    let mut all = names(&HubFixture::new(9).start(&servers).await);
     all.sort();
     all.dedup();
     assert_eq!(all.len(), 20, "{all:?}");
@@ -344,7 +346,7 @@ async fn concurrent_changes_at_several_hubs_lose_nothing() {
 /// Returns the stored record of two blocks, for the fixture of a release.
 pub(crate) async fn sample() -> Sample {
     let servers = FakeSharedStore::new();
-    let one = Node::new(1).start(&servers).await;
+    let one = HubFixture::new(1).start(&servers).await;
     one.add(block("first")).await.unwrap();
     one.add(block("second")).await.unwrap();
     let record = servers.record().await.unwrap();
@@ -363,7 +365,7 @@ async fn blocks_of_the_last_release_stay_in_force() {
             families: Arc::default(),
         };
         servers.inner.insert(record_key(), draft, now()).await.unwrap();
-        let blocks = Node::new(2).start(&servers).await;
+        let blocks = HubFixture::new(2).start(&servers).await;
         assert_eq!(
             (names(&blocks), blocks.not_ready_reason()),
             (vec!["first".to_owned(), "second".to_owned()], None)

@@ -156,7 +156,7 @@ fn a_successful_login_outweighs_slow_probes() {
 
 #[test]
 fn where_all_users_come_from_one_network_the_token_endpoint_decides() {
-    // Its answer to a made-up code was seen while it worked.
+    // Its answer to a random code was seen while it worked.
     let mut harness = Harness::new();
     harness.login(Ok(()), 7);
     assert!(
@@ -184,7 +184,7 @@ fn where_all_users_come_from_one_network_the_token_endpoint_decides() {
 }
 
 #[test]
-fn a_token_endpoint_that_rejects_made_up_codes_does_not_open_the_circuit() {
+fn a_token_endpoint_that_rejects_random_codes_does_not_open_the_circuit() {
     let mut harness = Harness::new();
     for _ in 0..20 {
         harness.login(Err(ErrorCode::IdpStatus), 7);

@@ -297,7 +297,7 @@ fn the_places_of_secrets_are_settings() {
         let table = format!("secrets.environment_prefix = \"{wrong}\"\nidentity_source");
         let (_, key, text) = Folder::good()
             .edit("passerelle.toml", "identity_source", &table)
-            .problem_of("secrets.environment_prefix");
+            .problem_at("secrets.environment_prefix");
         assert!(text.contains(words), "{key}: {text}");
     }
 }

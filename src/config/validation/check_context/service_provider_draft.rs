@@ -12,7 +12,7 @@ use crate::config::validation::consistency::{self, ClientDeclaration, Conflict};
 use crate::config::validation::service_providers::{
     self, ExistingConnectors, HubSettings, RegisteredClient,
 };
-use crate::config::validation::{connectors, data_providers, leftovers};
+use crate::config::validation::{connectors, data_providers, insecure_settings};
 use crate::env::Timestamp;
 
 /// The readable parts of a service provider's file, and every finding about it.
@@ -59,7 +59,7 @@ impl CheckContext {
             draft.warnings.extend(file.connectors.unknown_connectors(&source, is_known));
         }
         let entry = (source, file);
-        draft.warnings.extend(leftovers::service_provider_warning(&entry));
+        draft.warnings.extend(insecure_settings::service_provider_warning(&entry));
         let (source, file) = entry;
         let settings = HubSettings {
             newest_subject_key: self.newest_subject_key(),

@@ -50,7 +50,7 @@ fn a_bad_declaration_is_refused_with_its_line_and_fix() {
         ),
     ] {
         let folder = with_claims(&claims);
-        let (file, _, text) = folder.problem_of(key);
+        let (file, _, text) = folder.problem_at(key);
         assert_eq!(file, SETTINGS, "{key}");
         assert!(text.contains(words), "{key}: {text}");
         let problems: Vec<Diagnostic> = folder.load().map(|_| ()).unwrap_err();
@@ -77,7 +77,7 @@ fn an_undeclared_claim_names_the_declaration_that_it_lacks() {
     };
     let undeclared = edit(Folder::good());
     for (file, key) in [("scopes.toml", "scopes.agent"), ("connectors/idp.toml", "mapping.siret")] {
-        let (found, _, text) = undeclared.problem_of(key);
+        let (found, _, text) = undeclared.problem_at(key);
         assert_eq!(found, file);
         assert!(text.contains("[claims.siret] in passerelle.toml"), "{text}");
     }

@@ -39,7 +39,7 @@ fn a_bad_level_name_is_refused_with_its_line_and_fix() {
         ),
     ] {
         let folder = with_names(names);
-        let (file, _, text) = folder.problem_of(key);
+        let (file, _, text) = folder.problem_at(key);
         assert_eq!(file, SETTINGS, "{key}");
         assert!(text.contains(words), "{key}: {text}");
         let problems = folder.load().map(|_| ()).unwrap_err();

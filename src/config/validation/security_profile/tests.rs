@@ -164,7 +164,7 @@ fn a_file_that_contradicts_the_profile_is_refused_with_the_setting_and_its_corre
         ),
     ] {
         let profile = if profile.is_empty() { "profile = \"fapi2\"" } else { profile };
-        let (file, found, text) = folder(settings, &format!("{profile}\n{more}")).problem_of(key);
+        let (file, found, text) = folder(settings, &format!("{profile}\n{more}")).problem_at(key);
         assert_eq!((file.as_str(), found.as_str()), (FILE, key), "{more}");
         assert!(text.contains(words), "{more}: {text}");
     }

@@ -102,8 +102,8 @@ fn added_and_removed_files_take_effect_at_once() {
 fn removing_the_last_connector_is_reported() {
     let mut scene = ReloadFixture::good();
     fs::remove_file(scene.path("connectors/idp.toml")).unwrap();
-    let complaints = scene.read();
-    let [line] = complaints.as_slice() else { panic!("{complaints:?}") };
+    let findings = scene.read();
+    let [line] = findings.as_slice() else { panic!("{findings:?}") };
     assert!(
         line.starts_with("connectors contains no connector, so no user can log in; add "),
         "{line}"
@@ -165,12 +165,12 @@ fn a_bad_file_keeps_its_last_good_version_and_affects_nothing_else() {
         }
         let aside = scene.text("connectors/idp.toml").replace("Provider", "Another name");
         scene.put("connectors/aside.toml", aside);
-        let complaints = scene.read();
-        assert!(complaints.iter().all(|line| line.starts_with("connectors/never.toml")
+        let findings = scene.read();
+        assert!(findings.iter().all(|line| line.starts_with("connectors/never.toml")
             || line.starts_with("connectors/other.toml")));
         assert!(
-            complaints.iter().any(|line| line.contains(expected) && line.contains("; ")),
-            "{message}: {complaints:?}"
+            findings.iter().any(|line| line.contains(expected) && line.contains("; ")),
+            "{message}: {findings:?}"
         );
         let (connectors, _) = scene.counts();
         assert_eq!(connectors, ["aside", "idp", "other"], "{message}");
@@ -232,13 +232,13 @@ fn an_invalid_connector_does_not_delay_another() {
     let kind = "[kind.oidc]\nissuer = \"https://idp.example.org\"\nclient_id = \"hub\"\nclient_secret = { env = \"CONNECTOR_IDP__SECRET\" }\n";
     scene.put("connectors/idp.toml", format!("{lower}{kind}"));
     scene.put("connectors/zz.toml", format!("{lower}{kind}"));
-    let complaints = scene.read();
+    let findings = scene.read();
     assert!(
-        complaints
+        findings
             .iter()
             .all(|line| line
                 .starts_with("connectors/idp.toml conflicts with service-providers/sp.toml")),
-        "{complaints:?}"
+        "{findings:?}"
     );
     assert_eq!(
         (scene.name("idp").as_str(), scene.counts().0),
@@ -251,20 +251,20 @@ fn an_unreadable_folder_changes_nothing_and_an_emptied_one_removes_everything() 
     let mut scene = ReloadFixture::good();
     let (folder, aside) = (scene.path("connectors"), scene.path("aside"));
     fs::rename(&folder, &aside).unwrap();
-    let complaints = scene.read();
+    let findings = scene.read();
     assert!(
-        matches!(complaints.as_slice(), [line] if line.starts_with("connectors the folder is missing")),
-        "{complaints:?}"
+        matches!(findings.as_slice(), [line] if line.starts_with("connectors the folder is missing")),
+        "{findings:?}"
     );
     assert_eq!(
         (scene.counts().0, scene.files.bad_file_count(FileKind::Connector)),
         (vec!["idp".to_owned()], 1)
     );
     fs::create_dir(&folder).unwrap();
-    let complaints = scene.read();
+    let findings = scene.read();
     assert!(
-        matches!(complaints.as_slice(), [line] if line.starts_with("connectors contains no connector")),
-        "{complaints:?}"
+        matches!(findings.as_slice(), [line] if line.starts_with("connectors contains no connector")),
+        "{findings:?}"
     );
     assert_eq!(scene.counts().0, [""; 0]);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::super::*;
-use super::query_of;
+use super::query_pairs;
 use crate::digest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::testing::fake_idp::*;
@@ -30,7 +30,7 @@ async fn binding(more: &str) -> OidcFixture {
 fn proofs(fixture: &OidcFixture, path: &str) -> Vec<(String, Value)> {
     let script = fixture.script();
     let requests = script.log.iter().filter(|request| request.target == path);
-    requests.map(|request| proof_of(request).expect("a proof")).collect()
+    requests.map(|request| verified_proof(request).expect("a proof")).collect()
 }
 
 #[tokio::test]
@@ -38,7 +38,7 @@ async fn a_stolen_code_or_token_is_useless_without_the_key_of_its_login() {
     for more in [ON, "dpop = \"auto\""] {
         let fixture = binding(more).await;
         let attempt = fixture.attempt().await;
-        let bound_to = query_of(&attempt.redirect.url)["dpop_jkt"].clone();
+        let bound_to = query_pairs(&attempt.redirect.url)["dpop_jkt"].clone();
         fixture.complete_login_with(attempt).await.unwrap();
         let (token, userinfo) = (proofs(&fixture, "/token"), proofs(&fixture, "/userinfo"));
         assert_eq!((token.len(), userinfo.len()), (1, 1));
@@ -59,11 +59,11 @@ async fn a_stolen_code_or_token_is_useless_without_the_key_of_its_login() {
 async fn a_pushed_request_has_the_key_and_the_browser_sees_nothing_of_it() {
     let fixture = binding(PUSHED).await;
     let attempt = fixture.attempt().await;
-    assert!(!query_of(&attempt.redirect.url).contains_key("dpop_jkt"));
+    assert!(!query_pairs(&attempt.redirect.url).contains_key("dpop_jkt"));
     let key = attempt.redirect.dpop_key.clone().unwrap();
     let stored = serde_json::to_string(&attempt).unwrap();
     let read: LoginAttempt = serde_json::from_str(&stored).unwrap();
-    assert_eq!(read.redirect.dpop_key.unwrap().reveal(), key.reveal(), "for any node");
+    assert_eq!(read.redirect.dpop_key.unwrap().reveal(), key.reveal(), "for any hub");
     let script = fixture.script();
     let push = script.log.iter().find(|request| request.target == "/par").unwrap();
     let form: std::collections::BTreeMap<_, _> =

@@ -31,7 +31,7 @@ fn encrypt_jws(alg: EncryptionAlg, inside: &str) -> String {
     encrypt_to(&published(&KEYS, now(), alg.as_str()), alg, inside, &json!({ "cty": "JWT" }))
 }
 
-fn claims_of(jws: &str) -> String {
+fn decode_claims(jws: &str) -> String {
     String::from_utf8(digest::from_base64url(jws.split('.').nth(1).unwrap()).unwrap()).unwrap()
 }
 
@@ -110,7 +110,7 @@ const ATTACKS: [(&str, EncryptFn, ErrorCode, ErrorCode); 13] = {
         ("unknown_crit", with_crit, E::JweExtension, E::JweExtension),
         (
             "unsigned_claims",
-            |jws| encrypt_jws(ALG, &claims_of(jws)),
+            |jws| encrypt_jws(ALG, &decode_claims(jws)),
             E::JweUnsigned,
             E::JweUnsigned,
         ),

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::super::*;
-use super::query_of;
+use super::query_pairs;
 use crate::protocol::catalogue::ErrorCode;
 use crate::testing::fake_idp::*;
 use crate::testing::fake_server::FakeResponse;
@@ -32,13 +32,13 @@ async fn fixture_with_profile(more: &str) -> OidcFixture {
 async fn the_browser_carries_a_reference_and_the_token_request_proves_two_keys() {
     let fixture = fixture_with_profile("").await;
     let attempt = fixture.attempt().await;
-    let names: Vec<_> = query_of(&attempt.redirect.url).into_keys().collect();
+    let names: Vec<_> = query_pairs(&attempt.redirect.url).into_keys().collect();
     assert_eq!(names, ["client_id", "request_uri", "tenant"]);
     assert!(attempt.redirect.iss_expected);
     fixture.complete_login_with(attempt).await.unwrap();
     let script = fixture.script();
     let token = script.log.iter().find(|request| request.target == "/token").unwrap();
-    assert!(proof_of(token).is_some() && token.body.contains("client_assertion="));
+    assert!(verified_proof(token).is_some() && token.body.contains("client_assertion="));
 }
 
 #[tokio::test]

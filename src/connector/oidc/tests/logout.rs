@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::*;
 use crate::testing::fake_idp::*;
 
-fn query_of(url: &str) -> std::collections::BTreeMap<String, String> {
+fn query_pairs(url: &str) -> std::collections::BTreeMap<String, String> {
     url::Url::parse(url).unwrap().query_pairs().into_owned().collect()
 }
 
@@ -40,7 +40,7 @@ async fn the_logout_url_is_the_announced_end_session_endpoint() {
         ("tenant", "1"),
     ];
     assert_eq!(
-        query_of(url.as_str()),
+        query_pairs(url.as_str()),
         expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
     );
 }
@@ -79,7 +79,7 @@ async fn an_id_token_in_a_url_is_avoided_where_the_file_names_a_claim_as_hint() 
             EndSessionRequest { id_token: Secret::new(id_token), ..end_session_request() };
         let url = fixture.connector.end_session(request).await.unwrap().unwrap();
         assert!(!url.as_str().contains("eyJ"), "{url}");
-        let query = query_of(url.as_str());
+        let query = query_pairs(url.as_str());
         assert_eq!(query.get("logout_hint").map(String::as_str), hint);
         assert_eq!(
             (query["client_id"].as_str(), query.contains_key("id_token_hint")),

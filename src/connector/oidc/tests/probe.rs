@@ -1,4 +1,4 @@
-//! Probes of the hub: responses to an invented code, and that no probe is answered from the cache.
+//! Probes of the hub: responses to a random code, and that no probe is answered from the cache.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn json(status: u16, body: &str) -> FakeResponse {
 }
 
 #[tokio::test]
-async fn an_invented_code_shows_whether_the_token_endpoint_works() {
+async fn a_random_code_shows_whether_the_token_endpoint_works() {
     let fixture = OidcFixture::new().await;
     let html = |status| FakeResponse {
         status,

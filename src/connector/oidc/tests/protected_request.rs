@@ -7,7 +7,7 @@ use josekit::jws::{ES256, deserialize_compact};
 use serde_json::json;
 
 use super::super::*;
-use super::query_of;
+use super::query_pairs;
 use crate::protocol::catalogue::ErrorCode;
 use crate::testing::fake_idp::*;
 use crate::testing::fake_server::FakeResponse;
@@ -20,7 +20,7 @@ async fn fixture_announcing(more: &str) -> OidcFixture {
 }
 
 async fn address(fixture: &OidcFixture) -> BTreeMap<String, String> {
-    query_of(&fixture.connector.begin_login(authorization_request()).await.unwrap().url)
+    query_pairs(&fixture.connector.begin_login(authorization_request()).await.unwrap().url)
 }
 
 async fn refused(fixture: &OidcFixture) -> ErrorCode {
@@ -100,7 +100,7 @@ async fn a_signed_request_has_every_parameter_in_the_object() {
     let fixture =
         OidcFixture::with("request_objects = \"on\"\nrequest_amr = true\nmax_age = true").await;
     let aged = UpstreamAuthorizationRequest { max_age: Some(60), ..authorization_request() };
-    let sent = query_of(&fixture.connector.begin_login(aged).await.unwrap().url);
+    let sent = query_pairs(&fixture.connector.begin_login(aged).await.unwrap().url);
     let names: Vec<_> = sent.keys().map(String::as_str).collect();
     assert_eq!(names, ["client_id", "request", "response_type", "scope", "tenant"]);
     let (header, claims) = opened(&fixture, &sent["request"]);

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::super::*;
-use super::query_of;
+use super::query_pairs;
 use crate::protocol::alg::EncryptionAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::testing::fake_idp::*;
@@ -41,7 +41,7 @@ async fn complete(fixture: &OidcFixture, callback: CallbackParams) -> Result<(),
 async fn a_signed_response_completes_the_login() {
     let fixture = OidcFixture::with(SIGNED).await;
     let attempt = fixture.attempt().await;
-    assert_eq!(query_of(&attempt.redirect.url)["response_mode"], "jwt");
+    assert_eq!(query_pairs(&attempt.redirect.url)["response_mode"], "jwt");
     assert!(!attempt.redirect.iss_expected, "beside the response");
     let callback = response(&fixture, &claims(&fixture));
     let state = CallbackParams::claimed_state(callback.response.as_ref().unwrap().reveal());

@@ -31,7 +31,7 @@ async fn answers_of_two_platforms_at_once_do_not_mix() {
     let ((standard, one), (high, other)) = (start_hub("ada"), start_hub("ada"));
     *high.encryption_keys.lock().unwrap() = Some(public_half(&KEYS));
     *high.acr.lock().unwrap() = "eidas2".into();
-    let this = service_provider_of(&standard.issuer, &high.issuer);
+    let this = service_provider_with_hubs(&standard.issuer, &high.issuer);
     for swapped in [true, false] {
         let ((sent, mut cookies), (sent_high, more)) =
             (begin(&this, &standard).await, begin_at(&this, &high, "eidas2").await);

@@ -71,7 +71,7 @@ fn console_form(platform: &str) -> test::TestRequest {
 #[actix_web::test]
 async fn console_opens_without_the_token_in_the_browser() {
     let ((standard, one), (high, other)) = (start_hub("ada"), start_hub("ada"));
-    let this = service_provider_of(&standard.issuer, &high.issuer);
+    let this = service_provider_with_hubs(&standard.issuer, &high.issuer);
     for (platform, hub) in [("standard", &standard), ("high", &high)] {
         let answer = call(&this, console_form(platform), &[]).await;
         let location = answer.headers().get("location").unwrap();

@@ -19,7 +19,7 @@ async fn unauthenticated_data_providers_get_one_error_and_no_token_is_looked_up(
     ] {
         for token in [token.as_str(), "guess", ""] {
             let refused = hub
-                .grants
+                .token_service
                 .introspect(&introspection_request(client_id, secret, token))
                 .await
                 .unwrap_err()
@@ -30,12 +30,12 @@ async fn unauthenticated_data_providers_get_one_error_and_no_token_is_looked_up(
         }
     }
     assert!(
-        !hub.grants.core.metrics.render().contains("passerelle_introspections_total{"),
+        !hub.token_service.core.metrics.render().contains("passerelle_introspections_total{"),
         "no token was looked up"
     );
     let proven = introspection_request("archive", "archive's secret", "");
     assert_eq!(
-        hub.grants.introspect(&proven).await.unwrap_err().code,
+        hub.token_service.introspect(&proven).await.unwrap_err().code,
         ErrorCode::Missing(RequiredParam::IntrospectionToken)
     );
 }
@@ -49,13 +49,13 @@ async fn a_secret_is_valid_only_between_its_dates() {
         dated("archive's secret", Validity { not_before: Some(later), not_after: None }),
     ];
     let hub = with([archive]);
-    let of = |secret| introspection_request("archive", secret, "guess");
+    let request_with = |secret| introspection_request("archive", secret, "guess");
     assert_eq!(hub.introspect("archive", "guess").await, Err(ErrorCode::DataProviderSecretNotYet));
-    assert!(hub.grants.introspect(&of("archive's old secret")).await.is_ok());
+    assert!(hub.token_service.introspect(&request_with("archive's old secret")).await.is_ok());
     hub.clock.advance(TOKEN_LIFE);
     assert!(hub.introspect("archive", "guess").await.is_ok());
     assert_eq!(
-        hub.grants.introspect(&of("archive's old secret")).await.unwrap_err().code,
+        hub.token_service.introspect(&request_with("archive's old secret")).await.unwrap_err().code,
         ErrorCode::DataProviderSecretExpired
     );
 }
@@ -75,7 +75,7 @@ async fn correct_requests_are_accepted_despite_failures_in_their_name() {
                 ErrorCode::TooManyFailures
             };
             let refused = hub
-                .grants
+                .token_service
                 .introspect(&introspection_request(claimed, "guess", "guess"))
                 .await
                 .unwrap_err()

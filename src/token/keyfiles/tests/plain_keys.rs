@@ -15,7 +15,7 @@ fn a_planted_plain_key_file_is_refused() {
     assert!(load_keyring(source.clone(), T0).is_ok());
     assert!(load_upstream_keys(source.clone(), T0).is_ok());
     for purpose in [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption] {
-        for file in attacker.files_of(purpose) {
+        for file in attacker.files_for(purpose) {
             let planted = purpose.folder(&folder.dir).join(file.file_name().unwrap());
             fs::copy(&file, &planted).unwrap();
             let loaded = match purpose {

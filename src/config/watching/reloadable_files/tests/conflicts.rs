@@ -47,10 +47,10 @@ fn a_conflict_is_attributed_to_the_file_that_changed_last() {
         if message == "a service provider without connectors" {
             fs::remove_file(scene.path("connectors/late.toml")).unwrap();
         }
-        let complaints = scene.read();
+        let findings = scene.read();
         assert!(
-            complaints.iter().any(|line| line.contains(file) && line.contains(expected)),
-            "{message}: {complaints:?}"
+            findings.iter().any(|line| line.contains(file) && line.contains(expected)),
+            "{message}: {findings:?}"
         );
         let (_, services) = scene.counts();
         assert_eq!(services, ["aside", "sp"], "{message}: {before:?}");
@@ -100,11 +100,11 @@ fn removing_a_connector_is_never_rejected() {
     scene.service("picky", "connectors = { deny = [\"second\"] }");
     assert_eq!(scene.read(), [""; 0]);
     fs::remove_file(scene.path("connectors/idp.toml")).unwrap();
-    let complaints = scene.read();
+    let findings = scene.read();
     assert!(
-        complaints.iter().all(|line| line.starts_with("service-providers/picky.toml"))
-            && complaints.len() == 1,
-        "{complaints:?}"
+        findings.iter().all(|line| line.starts_with("service-providers/picky.toml"))
+            && findings.len() == 1,
+        "{findings:?}"
     );
     assert_eq!(scene.counts(), (vec!["second".into()], vec!["picky".into(), "sp".into()]));
 }

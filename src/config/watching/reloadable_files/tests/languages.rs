@@ -57,10 +57,10 @@ fn a_bad_file_of_messages_keeps_its_last_good_version() {
         scene.put("locales/en.ftl", "choice-title = Pick one\n");
         assert_eq!((scene.read(), scene.files.bad_file_count(FileKind::Language)), (vec![], 0));
         scene.put("locales/en.ftl", bad);
-        let complaints = scene.read();
+        let findings = scene.read();
         assert!(
-            matches!(complaints.as_slice(), [line] if line.starts_with(expected)),
-            "{complaints:?}"
+            matches!(findings.as_slice(), [line] if line.starts_with(expected)),
+            "{findings:?}"
         );
         assert_eq!(title(&scene, "en"), "Pick one");
         assert_eq!(scene.files.bad_file_count(FileKind::Language), 1);

@@ -15,7 +15,7 @@ fn with_settings(first: &str, last: &str) -> Folder {
 }
 
 #[test]
-fn a_good_folder_has_no_leftovers() {
+fn a_good_folder_has_no_insecure_settings() {
     for key in load_warnings(&Folder::good()) {
         assert!(!key.contains("sandbox") && !key.contains("insecure"), "{key}");
     }

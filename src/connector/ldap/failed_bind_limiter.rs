@@ -44,7 +44,7 @@ const MAX_KNOWN_NETWORKS: usize = 100_000;
 const KNOWN_NETWORK_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Limiter of failed binds at one directory.
-pub struct Backoff {
+pub struct FailedBindLimiter {
     key: HmacKey,
     limits: Limits,
     window: Duration,
@@ -83,7 +83,7 @@ enum CounterKind {
     KnownPair,
 }
 
-impl Backoff {
+impl FailedBindLimiter {
     /// Returns a limiter for a directory that locks an account after `lockout_after` wrong
     /// passwords within `window`.
     pub fn new(lockout_after: u32, window: Duration, env: &Env) -> Self {
@@ -267,9 +267,9 @@ mod tests {
     const WINDOW: Duration = Duration::from_secs(900);
     const NOW: Timestamp = Timestamp::from_seconds(1_000_000);
 
-    fn backoff(lockout_after: u32) -> Backoff {
+    fn limiter(lockout_after: u32) -> FailedBindLimiter {
         let env = Env::new(Arc::new(ManualClock::default()), Arc::new(SeededEntropy::new(1)));
-        Backoff::new(lockout_after, WINDOW, &env)
+        FailedBindLimiter::new(lockout_after, WINDOW, &env)
     }
 
     fn network(number: u8) -> ClientNetwork {
@@ -277,42 +277,48 @@ mod tests {
     }
 
     /// Returns how many of `tries` failed binds are allowed.
-    fn failed(backoff: &Backoff, user: &str, from: u8, tries: usize, now: Timestamp) -> usize {
+    fn failed(
+        limiter: &FailedBindLimiter,
+        user: &str,
+        from: u8,
+        tries: usize,
+        now: Timestamp,
+    ) -> usize {
         let count = |_: &usize| {
-            backoff.count_user(user, network(from), now, &mut CountedBind::default()).is_ok()
+            limiter.count_user(user, network(from), now, &mut CountedBind::default()).is_ok()
         };
         (0..tries).filter(count).count()
     }
 
-    fn signs_in(backoff: &Backoff, user: &str, from: u8, now: Timestamp) -> bool {
+    fn signs_in(limiter: &FailedBindLimiter, user: &str, from: u8, now: Timestamp) -> bool {
         let mut bind = CountedBind::default();
-        let counted = backoff.count_user(user, network(from), now, &mut bind);
-        counted.map(|()| backoff.record_success(&[user], network(from), now, &bind)).is_ok()
+        let counted = limiter.count_user(user, network(from), now, &mut bind);
+        counted.map(|()| limiter.record_success(&[user], network(from), now, &bind)).is_ok()
     }
 
     #[test]
     fn a_stranger_on_one_network_does_not_lock_out_the_user_elsewhere() {
-        let backoff = backoff(5);
+        let limiter = limiter(5);
         let mut now = NOW;
         for _ in 0..200 {
-            failed(&backoff, "ada", 1, 100, now);
+            failed(&limiter, "ada", 1, 100, now);
             now = now + WINDOW / 10;
         }
-        failed(&backoff, "ada", 1, 100, now);
-        assert!(!signs_in(&backoff, "ada", 1, now), "on the network of the stranger");
-        assert!(signs_in(&backoff, "ada", 2, now), "but allowed on another network");
+        failed(&limiter, "ada", 1, 100, now);
+        assert!(!signs_in(&limiter, "ada", 1, now), "on the network of the stranger");
+        assert!(signs_in(&limiter, "ada", 2, now), "but allowed on another network");
     }
 
     #[test]
     fn attackers_on_all_networks_lock_no_account_and_leave_the_user_an_attempt() {
         for lockout_after in [3, 5, 10, 50] {
-            let backoff = backoff(lockout_after);
-            assert!(signs_in(&backoff, "ada", 0, NOW));
+            let limiter = limiter(lockout_after);
+            assert!(signs_in(&limiter, "ada", 0, NOW));
             let mut failures: Vec<Timestamp> = Vec::new();
             let mut now = NOW;
             for _ in 0..300 {
                 let allowed: usize =
-                    (1..=255).map(|from| failed(&backoff, "ada", from, 20, now)).sum();
+                    (1..=255).map(|from| failed(&limiter, "ada", from, 20, now)).sum();
                 failures.extend(std::iter::repeat_n(now, allowed));
                 let in_window = failures.iter().filter(|at| **at + WINDOW > now).count();
                 assert!(
@@ -322,19 +328,19 @@ mod tests {
                 assert!(in_window < lockout_after as usize);
                 now = now + WINDOW / 30;
             }
-            assert!(signs_in(&backoff, "ada", 0, now), "{lockout_after}");
+            assert!(signs_in(&limiter, "ada", 0, now), "{lockout_after}");
         }
     }
 
     #[test]
     fn an_account_is_not_locked_from_where_it_signs_in_either() {
-        let backoff = backoff(5);
-        assert!(signs_in(&backoff, "ada", 0, NOW));
-        assert_eq!(failed(&backoff, "ada", 0, 100, NOW), 4);
-        let waited = backoff.count_user("ada", network(0), NOW, &mut CountedBind::default());
+        let limiter = limiter(5);
+        assert!(signs_in(&limiter, "ada", 0, NOW));
+        assert_eq!(failed(&limiter, "ada", 0, 100, NOW), 4);
+        let waited = limiter.count_user("ada", network(0), NOW, &mut CountedBind::default());
         assert_eq!(waited, Err(WINDOW));
         assert_eq!(
-            failed(&backoff, "ada", 0, 100, NOW + WINDOW),
+            failed(&limiter, "ada", 0, 100, NOW + WINDOW),
             4,
             "after the directory's window"
         );
@@ -342,22 +348,22 @@ mod tests {
 
     #[test]
     fn one_attacker_with_many_names_does_not_get_the_hub_banned() {
-        let backoff = backoff(5);
+        let limiter = limiter(5);
         let mut binds: Vec<CountedBind> = Vec::new();
         for _ in 0..100 {
             let mut bind = CountedBind::default();
-            if backoff.count_network("invented", network(1), NOW, &mut bind).is_ok() {
+            if limiter.count_network("invented", network(1), NOW, &mut bind).is_ok() {
                 binds.push(bind);
             }
         }
         assert_eq!(binds.len(), MAX_FAILURES_PER_NETWORK);
         assert!(
-            backoff.count_network("invented", network(2), NOW, &mut CountedBind::default()).is_ok()
+            limiter.count_network("invented", network(2), NOW, &mut CountedBind::default()).is_ok()
         );
         // Behind a shared network, each user who signs in allows another user's mistake.
-        backoff.record_success(&["ada"], network(1), NOW, &binds.remove(0));
+        limiter.record_success(&["ada"], network(1), NOW, &binds.remove(0));
         let is_counted = |_: &usize| {
-            backoff.count_network("invented", network(1), NOW, &mut CountedBind::default()).is_ok()
+            limiter.count_network("invented", network(1), NOW, &mut CountedBind::default()).is_ok()
         };
         let room = (0..9).filter(is_counted).count();
         assert_eq!(room, 2);
@@ -365,27 +371,27 @@ mod tests {
 
     #[test]
     fn a_bind_that_did_not_fail_is_refunded() {
-        let backoff = backoff(5);
+        let limiter = limiter(5);
         for _ in 0..100 {
             let mut bind = CountedBind::default();
-            backoff.count_network("invented", network(1), NOW, &mut bind).unwrap();
-            backoff.count_user("ada", network(1), NOW, &mut bind).unwrap();
-            backoff.refund(&bind);
+            limiter.count_network("invented", network(1), NOW, &mut bind).unwrap();
+            limiter.count_user("ada", network(1), NOW, &mut bind).unwrap();
+            limiter.refund(&bind);
         }
-        assert_eq!(failed(&backoff, "ada", 1, 9, NOW), 2);
+        assert_eq!(failed(&limiter, "ada", 1, 9, NOW), 2);
     }
 
     #[test]
     fn a_flood_of_invented_names_delays_almost_no_one_and_uses_bounded_memory() {
-        let backoff = backoff(5);
+        let limiter = limiter(5);
         for name in 0..50_000 {
-            failed(&backoff, &format!("invented {name}"), 1, 1, NOW);
+            failed(&limiter, &format!("invented {name}"), 1, 1, NOW);
         }
         let waiting = (0..1000)
-            .filter(|name| failed(&backoff, &format!("real {name}"), 2, 1, NOW) == 0)
+            .filter(|name| failed(&limiter, &format!("real {name}"), 2, 1, NOW) == 0)
             .count();
         assert!(waiting < 20, "{waiting} of 1000");
-        failed(&backoff, "ada", 1, 1, NOW + 2 * WINDOW);
-        assert!(backoff.counts().failures.len() < 10);
+        failed(&limiter, "ada", 1, 1, NOW + 2 * WINDOW);
+        assert!(limiter.counts().failures.len() < 10);
     }
 }

@@ -28,7 +28,7 @@ pub fn data_provider_warning(
 
 /// Returns the warnings about the settings file. `register` is the register's table by its kind. A
 /// server on this machine needs no TLS.
-pub fn settings_leftovers(
+pub fn settings_warnings(
     source: &SourceFile,
     settings: &Settings,
     register: &Map<String, Value>,

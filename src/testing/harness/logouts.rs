@@ -1,0 +1,53 @@
+//! Logouts of a test hub, and their records in its store.
+
+use crate::grant::logout::LogoutDestination;
+use crate::ids::Secret;
+use crate::protocol::logout::{self, LogoutRequest};
+use crate::protocol::params::Params;
+
+use super::hub::TestHub;
+
+impl TestHub {
+    /// Stores the destination of a logout request, as if the browser had been sent to this identity
+    /// provider's logout.
+    pub async fn save_logout_destination(
+        &self,
+        connector: &str,
+        state: &str,
+        request: &[(&str, &str)],
+    ) {
+        let hub = &self.hub;
+        let pairs =
+            request.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let validated = logout::validate_request(
+            &Params::new(pairs),
+            hub.core.federation.load().as_ref(),
+            |hint| hub.token_service.verify_logout_hint(hint),
+        );
+        let LogoutRequest::Named { hint, return_to } = validated.unwrap() else {
+            panic!("the request names no service provider")
+        };
+        let destination = LogoutDestination {
+            service_provider: Some(hint.audience),
+            return_to,
+            ..LogoutDestination::default()
+        };
+        hub.token_service
+            .save_logout_destination(&connector.into(), state, &destination)
+            .await
+            .unwrap();
+    }
+
+    /// Fills the capacity for pending logout requests.
+    pub async fn fill_pending_logouts(&self) {
+        while self.hub.token_service.save_logout_request(&[]).await.is_ok() {}
+    }
+    /// Ends the session of this cookie by a request that has loaded the session before `meanwhile`
+    /// runs, and ends it afterwards.
+    pub async fn log_out_during(&self, cookie: &str, meanwhile: impl Future<Output = ()>) {
+        let cookie = Secret::new(cookie.to_owned());
+        let loaded = self.hub.token_service.session(&cookie).await.unwrap().unwrap();
+        meanwhile.await;
+        self.hub.logouts.log_out(&cookie, &loaded, &LogoutDestination::default()).await.unwrap();
+    }
+}
