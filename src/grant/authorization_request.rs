@@ -169,15 +169,19 @@ impl TokenService {
             let (params, proof) = self.bind_to_dpop_key(&client, params, request.dpop.as_ref())?;
             self.check_pushed_params(&params)?;
             let record = self.new_pushed_request(client_id, &params)?;
-            // A client repeats the request with the same object if the hub asks for a nonce, or is
-            // busy. So the object is used only when nothing else can be wrong.
             if let Some(proof) = proof {
                 self.use_dpop_proof(client_id, &proof).await?;
             }
-            if let Some(used) = used {
-                self.use_request_object(client_id, used).await?;
+            let reference = self.store_pushed_request(client_id, record).await?;
+            // Last: a client repeats a request with the same object if the hub asks for a nonce, or
+            // is busy.
+            if let Some(used) = used
+                && let Err(code) = self.use_request_object(client_id, used).await
+            {
+                self.remove_pushed_request(client_id, &reference).await;
+                return Err(code);
             }
-            self.store_pushed_request(client_id, record).await
+            Ok(reference)
         };
         let reference = stored.await.map_err(|code| GrantError::for_client(client_id, code))?;
         Ok(PushedResponse::new(&reference, PUSHED_REQUEST_LIFETIME.as_secs()))
@@ -282,6 +286,13 @@ impl TokenService {
         self.store.insert(pushed_request_key(client_id, &reference), record, now).await?;
         self.pushed_request_quota.reserve(client_id, expires_at);
         Ok(reference)
+    }
+
+    /// Removes a request whose reference was never sent.
+    async fn remove_pushed_request(&self, client_id: &ClientId, reference: &str) {
+        if let Err(error) = self.store.remove(&pushed_request_key(client_id, reference)).await {
+            tracing::warn!(%client_id, %error, "rejected pushed request not removed; it expires");
+        }
     }
 
     async fn load_pushed_request(
