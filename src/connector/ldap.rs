@@ -153,18 +153,19 @@ impl LdapConnector {
             // The same calls as for an existing user, so that the duration reveals nothing (user
             // enumeration).
             let dn = self.directory.nonexistent_dn(&self.env.entropy().token());
-            self.verify_password(&dn, credentials, counted).await?;
+            self.verify_counted_password(&dn, credentials, counted).await?;
             return Ok(None);
         };
         // Counted by entry too, as a directory accepts many spellings of a username.
         self.failed_binds
             .count_user(&entry_key(&entry), network, now, &mut counted.bind)
             .map_err(limited)?;
-        let is_correct = self.verify_password(&entry.dn, credentials, counted).await?;
+        let is_correct = self.verify_counted_password(&entry.dn, credentials, counted).await?;
         Ok(is_correct.then_some(entry))
     }
 
-    async fn verify_password(
+    /// Verifies a password, and notes whether the directory answered.
+    async fn verify_counted_password(
         &self,
         dn: &str,
         credentials: &PasswordCredentials,

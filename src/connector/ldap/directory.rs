@@ -159,7 +159,7 @@ impl LdapDirectory {
         run_in_task(async move { directory.open_client().await }).await
     }
 
-    /// Verifies the password of an entry by a bind on a new connection.
+    /// Verifies the password of an entry by a bind on `connection`, which must be new.
     ///
     /// # Errors
     /// Returns an error if the directory does not answer.

@@ -65,7 +65,7 @@ async fn guesses_at_the_same_moment_are_counted_too() {
 }
 
 #[tokio::test]
-async fn neither_success_nor_a_broken_directory_uses_up_attempts() {
+async fn neither_success_nor_a_directory_that_cannot_verify_uses_up_attempts() {
     let fixture = Fixture::new().await;
     for _ in 0..20 {
         accepted(fixture.sign_in("ada", "right").await);
