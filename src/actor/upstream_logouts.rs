@@ -1,6 +1,9 @@
 //! Ends sessions because their identity provider (OpenID Connect Back-Channel Logout 1.0 §2.6 and
 //! §2.7) or an operator says so, and names the service providers that are notified of a logout.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use super::identify;
 use super::logouts::Logouts;
 use super::session_reuse::session_authentication;
@@ -11,6 +14,10 @@ use crate::login::upstream::UpstreamLogout;
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::Session;
 use crate::store::RecordKey;
+
+/// Time within which a login stores its session after it has added it to the index of an identity
+/// provider's sessions.
+const MAX_STORING_TIME: Duration = Duration::from_secs(10);
 
 impl Logouts {
     /// Returns a notice for each service provider of the session that receives logout tokens.
@@ -74,20 +81,43 @@ impl Logouts {
             error.code
         })?;
         services.token_service.use_logout_token(connector, &logout).await?;
-        let ended = self.end_named_sessions(connector, &logout).await;
+        let ended = self.record_and_end(connector, &logout).await;
         if ended.is_err() {
             services.token_service.forget_logout_token(connector, &logout).await;
         }
         ended
     }
 
-    async fn end_named_sessions(
+    async fn record_and_end(
         &self,
         connector: &ConnectorId,
         logout: &UpstreamLogout,
     ) -> Result<usize, ErrorCode> {
-        let sessions =
-            self.services().token_service.find_upstream_sessions(connector, logout).await?;
+        let token_service = &self.services().token_service;
+        let names = token_service.record_upstream_logout(connector, logout).await?;
+        let ended = self.end_named_sessions(connector, logout, names.clone()).await?;
+        if ended < names.len() {
+            let (logouts, connector, logout) = (self.clone(), connector.clone(), logout.clone());
+            tokio::spawn(async move {
+                tokio::time::sleep(MAX_STORING_TIME).await;
+                let ended = logouts.end_named_sessions(&connector, &logout, names).await;
+                if let Err(code) = ended {
+                    let code = code.entry().code;
+                    tracing::warn!(%connector, code, "a session that began during a logout may not have ended");
+                }
+            });
+        }
+        Ok(ended)
+    }
+
+    async fn end_named_sessions(
+        &self,
+        connector: &ConnectorId,
+        logout: &UpstreamLogout,
+        names: Vec<Arc<str>>,
+    ) -> Result<usize, ErrorCode> {
+        let token_service = &self.services().token_service;
+        let sessions = token_service.load_upstream_sessions(connector, logout, names).await?;
         self.end_sessions(sessions, "upstream", |session| {
             let event = Event::new(EventKind::UpstreamLogoutReceived).idp(connector);
             event.session(&session.lineage)

@@ -67,7 +67,6 @@ impl TokenService {
                 });
             }
         }
-        self.end_if_ended_upstream(grant).await?;
         self.end_previous_session(grant).await;
         self.core.metrics.record_issued_token("code");
         self.core.audit.record(|| {
@@ -154,7 +153,6 @@ impl TokenService {
         begun: SessionOrigin,
     ) -> Result<(), ErrorCode> {
         if self.is_code_live(grant.code.reveal()).await? {
-            self.end_if_ended_upstream(grant).await?;
             self.end_previous_session(grant).await;
             return Ok(());
         }

@@ -17,9 +17,8 @@ use super::records::{
     decode_record, encode_record, new_record, subject_sessions_key, upstream_session_key,
 };
 use crate::env::Timestamp;
-use crate::ids::{ClientId, ConnectorId, Secret, Subject};
+use crate::ids::{ClientId, ConnectorId, Subject};
 use crate::login::upstream::UpstreamLogout;
-use crate::login::{CodeGrant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::Session;
 use crate::store::{NewRecord, RecordKey, RecordKind, ReplaceOutcome, StoreError};
@@ -44,20 +43,6 @@ struct SessionIndex {
     ended_at: Option<Timestamp>,
 }
 
-/// An identity provider's session, from which a session of the hub began.
-struct UpstreamSession {
-    /// Keys of the indexes of its `sid` and its `sub`.
-    indexes: Vec<RecordKey>,
-    /// `iat` of its ID token.
-    issued_at: Option<Timestamp>,
-}
-
-impl UpstreamSession {
-    fn is_ended_by(&self, index: &SessionIndex) -> bool {
-        self.issued_at.zip(index.ended_at).is_some_and(|(issued, ended)| issued < ended)
-    }
-}
-
 impl TokenService {
     /// Adds a session that is about to be stored under this key to the index, if its connector
     /// accepts logout tokens.
@@ -72,61 +57,30 @@ impl TokenService {
         now: Timestamp,
     ) -> Result<(), ErrorCode> {
         let login = &session.login;
-        let subject = &login.upstream_subject;
-        let upstream = self.upstream_session(&login.connector, subject, login.id_token.as_ref());
-        let Some(upstream) = upstream else { return Ok(()) };
-        let until = now + self.core.session_limits.lifetime;
-        for index in &upstream.indexes {
-            let updated = self.add_to_index(index, key, until).await?;
-            if updated.is_some_and(|updated| upstream.is_ended_by(&updated)) {
-                return Err(ErrorCode::LoginRequired);
-            }
+        let accepts_logout = |connector: &ConnectorId| {
+            let federation = self.core.federation.load();
+            federation.connector(connector).is_some_and(|metadata| metadata.backchannel_logout)
+        };
+        if !accepts_logout(&login.connector) {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Ends a new session whose identity provider ended the user's session after
-    /// [`Self::index_upstream_session`] and before the session was stored: the logout token found
-    /// no session then.
-    ///
-    /// # Errors
-    /// `LoginRequired` if it was ended; `StoreUnavailable`.
-    pub(super) async fn end_if_ended_upstream(&self, grant: &CodeGrant) -> Result<(), ErrorCode> {
-        let SessionUse::New { cookie, .. } = &grant.session else { return Ok(()) };
-        let login = &grant.user.authentication;
-        let subject = &login.upstream_subject;
-        let upstream = self.upstream_session(&login.connector, subject, login.id_token.as_ref());
-        let Some(upstream) = upstream else { return Ok(()) };
-        let indexes = self.store.load_many(&upstream.indexes, self.core.env.now()).await?;
-        for index in indexes.into_iter().flatten() {
-            if upstream.is_ended_by(&decode_record(&index.value)?) {
-                self.end_session(cookie).await?;
-                return Err(ErrorCode::LoginRequired);
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the identity provider's session of a login; `None` if the connector accepts no logout
-    /// tokens.
-    fn upstream_session(
-        &self,
-        connector: &ConnectorId,
-        subject: &Secret<String>,
-        id_token: Option<&Secret<String>>,
-    ) -> Option<UpstreamSession> {
-        let federation = self.core.federation.load();
-        federation.connector(connector).filter(|metadata| metadata.backchannel_logout)?;
         // Verified when the login was completed.
-        let claims = id_token.map(|token| unverified_claims(token.reveal())).unwrap_or_default();
-        let sid = claims.get("sid").and_then(Value::as_str).map(|sid| ("sid", sid));
-        let names = sid.into_iter().chain([("sub", subject.reveal().as_str())]);
-        Some(UpstreamSession {
-            indexes: names
-                .map(|(member, value)| upstream_session_key(connector, member, value))
-                .collect(),
-            issued_at: numeric_date(&claims, "iat").ok().flatten(),
-        })
+        let id_token = login.id_token.as_ref().map(|token| unverified_claims(token.reveal()));
+        let id_token = id_token.unwrap_or_default();
+        let issued_at = numeric_date(&id_token, "iat").ok().flatten();
+        let sid = id_token.get("sid").and_then(Value::as_str).map(|sid| ("sid", sid));
+        let until = now + self.core.session_limits.lifetime;
+        for (member, value) in
+            sid.into_iter().chain([("sub", login.upstream_subject.reveal().as_str())])
+        {
+            let index = upstream_session_key(&login.connector, member, value);
+            let Some(updated) = self.add_to_index(&index, key, until).await? else { continue };
+            let is_outdated = |ended: Timestamp| issued_at.is_some_and(|issued| issued < ended);
+            if updated.ended_at.is_some_and(is_outdated) {
+                return Err(ErrorCode::LoginRequired);
+            }
+        }
+        Ok(())
     }
 
     /// Adds a session that is about to be stored to those of its user's `sub` at this service
@@ -213,17 +167,17 @@ impl TokenService {
         }
     }
 
-    /// Returns the live sessions that a logout token names, with the keys of their records: those
-    /// of its `sid`, or of its `sub` if it has no `sid`. Later, no ID token from before it begins a
-    /// session.
+    /// Records a logout token in the index, so that no ID token from before it begins a session.
+    /// Returns the names of the sessions of its `sid`, or of its `sub` if it has no `sid`; some may
+    /// have ended, or may not be stored yet.
     ///
     /// # Errors
     /// `Busy`, `StoreFull`, `StoreUnavailable`.
-    pub async fn find_upstream_sessions(
+    pub async fn record_upstream_logout(
         &self,
         connector: &ConnectorId,
         logout: &UpstreamLogout,
-    ) -> Result<Vec<(RecordKey, Session)>, ErrorCode> {
+    ) -> Result<Vec<Arc<str>>, ErrorCode> {
         let (member, value) = match (&logout.session_id, &logout.subject) {
             (Some(sid), _) => ("sid", sid),
             (None, Some(subject)) => ("sub", subject),
@@ -234,13 +188,26 @@ impl TokenService {
         let ended = self.update_index(&index, now + LOGOUT_LIFETIME, |sessions| {
             sessions.ended_at = sessions.ended_at.max(Some(logout.issued_at));
         });
-        let named = ended.await?.sessions;
+        Ok(ended.await?.sessions)
+    }
+
+    /// Returns those of the sessions with these names that are live and fit the logout token, with
+    /// the keys of their records.
+    ///
+    /// # Errors
+    /// `Internal`, `StoreUnavailable`.
+    pub async fn load_upstream_sessions(
+        &self,
+        connector: &ConnectorId,
+        logout: &UpstreamLogout,
+        names: Vec<Arc<str>>,
+    ) -> Result<Vec<(RecordKey, Session)>, ErrorCode> {
         let is_named = |session: &Session| {
             let login = &session.login;
             let is_subject = |subject: &_| login.upstream_subject == *subject;
             login.connector == *connector && logout.subject.as_ref().is_none_or(is_subject)
         };
-        let mut found = self.load_sessions(named).await?;
+        let mut found = self.load_sessions(names).await?;
         found.retain(|(_, session)| is_named(session));
         Ok(found)
     }

@@ -56,7 +56,8 @@ fn logout(hub: &Hub, sid: Option<&str>, subject: Option<&str>) -> UpstreamLogout
 
 async fn found(hub: &Hub, connector: &str, logout: &UpstreamLogout) -> usize {
     let connector = ConnectorId::from(connector);
-    hub.token_service.find_upstream_sessions(&connector, logout).await.unwrap().len()
+    let names = hub.token_service.record_upstream_logout(&connector, logout).await.unwrap();
+    hub.token_service.load_upstream_sessions(&connector, logout, names).await.unwrap().len()
 }
 
 #[tokio::test]
@@ -117,19 +118,16 @@ async fn an_id_token_from_before_the_logout_begins_no_session() {
 }
 
 #[tokio::test]
-async fn a_logout_that_comes_before_the_session_is_stored_ends_the_session() {
+async fn a_session_that_is_stored_after_the_logout_token_came_is_found_later() {
     let hub = hub(AMPLE_CAPACITIES, true);
     let grant = grant_by(&hub, "code", "sid-1");
-    hub.clock.advance(Duration::from_secs(5));
-    hub.token_service.issue_code(&grant).await.unwrap();
-    assert_eq!(hub.token_service.end_if_ended_upstream(&grant).await, Ok(()));
-    // The logout was recorded, and found no session.
-    found(&hub, "idp", &logout(&hub, Some("sid-1"), None)).await;
-    assert_eq!(
-        hub.token_service.end_if_ended_upstream(&grant).await,
-        Err(ErrorCode::LoginRequired)
-    );
-    let cookie = Secret::new("code's session".to_owned());
-    assert!(hub.token_service.session(&cookie).await.unwrap().is_none());
-    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeUnknown));
+    let session = hub.token_service.begin_session(&grant, hub.now()).await.unwrap();
+    let (connector, logout) = (ConnectorId::from("idp"), logout(&hub, Some("sid-1"), None));
+    let names = hub.token_service.record_upstream_logout(&connector, &logout).await.unwrap();
+    let load = || hub.token_service.load_upstream_sessions(&connector, &logout, names.clone());
+    assert_eq!(load().await.unwrap().len(), 0);
+    let (key, record) = session.new_record.unwrap();
+    hub.token_service.store.insert(key.clone(), record, hub.now()).await.unwrap();
+    let found: Vec<_> = load().await.unwrap().into_iter().map(|(key, _)| key).collect();
+    assert_eq!(found, [key]);
 }

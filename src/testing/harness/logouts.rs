@@ -42,6 +42,7 @@ impl TestHub {
     pub async fn fill_pending_logouts(&self) {
         while self.hub.token_service.save_logout_request(&[]).await.is_ok() {}
     }
+
     /// Ends the session of this cookie by a request that has loaded the session before `meanwhile`
     /// runs, and ends it afterwards.
     pub async fn log_out_during(&self, cookie: &str, meanwhile: impl Future<Output = ()>) {
