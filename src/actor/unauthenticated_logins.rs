@@ -49,8 +49,8 @@ pub struct UnauthenticatedLogins {
 /// A login that a new one replaces, and the version of its record.
 pub type DisplacedLogin = (InteractionHash, RecordVersion);
 
-/// Error returned while capacity is scarce, for a new login whose network holds more logins without an
-/// authentication than any other.
+/// Error returned while capacity is scarce, for a new login whose network holds more logins without
+/// an authentication than any other.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 #[error("the network holds too many logins without an authentication")]
 pub struct NetworkCrowdedError;
@@ -99,8 +99,8 @@ impl UnauthenticatedLogins {
     /// removes them from the store.
     ///
     /// # Errors
-    /// `NetworkCrowdedError` if capacity is scarce and no network holds more than this one; nothing is
-    /// counted.
+    /// `NetworkCrowdedError` if capacity is scarce and no network holds more than this one; nothing
+    /// is counted.
     pub fn admit(
         &self,
         hash: &InteractionHash,

@@ -3,9 +3,9 @@
 //!
 //! Responsible for which tokens wait, who delivers them, how often, and when the hub gives up. A
 //! notice is stored before the session ends, so that a restart loses none, and any hub that shares
-//! the store delivers it. A service provider may get a token twice, never
-//! none, unless it joined the session during the logout and the hub stops in that moment. Does not depend on
-//! why a session ends.
+//! the store delivers it. A service provider may get a token twice, never none, unless it joined
+//! the session during the logout and the hub stops in that moment. Does not depend on why a session
+//! ends.
 
 mod delivery;
 mod notice;

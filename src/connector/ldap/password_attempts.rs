@@ -1,9 +1,9 @@
 //! Limits wrong passwords: a burst, then one per interval (NIST SP 800-63B §5.2.2).
 //!
 //! An attempt is counted before the password is verified, so that concurrent attempts can't bypass
-//! the limit, and refunded if it is known not to be wrong. Counters are a fixed number of buckets chosen by a
-//! keyed hash: memory is bounded, no name is stored, and an attacker can't find two names that
-//! share one.
+//! the limit, and refunded if it is known not to be wrong. Counters are a fixed number of buckets
+//! chosen by a keyed hash: memory is bounded, no name is stored, and an attacker can't find two
+//! names that share one.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
