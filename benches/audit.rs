@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use passerelle::audit::file::{FileRotation, FileSink};
 use passerelle::audit::recent::RetentionLimits;
-use passerelle::audit::{
-    Audit, Event, EventKind, OnWriteFailure, RecentEvents, WriterConfig, writer,
-};
+use passerelle::audit::{Audit, Event, EventKind, RecentEvents, WhenFull, WriterConfig, writer};
 use passerelle::env::Env;
 use passerelle::ids::{InteractionHash, SupportId};
 use passerelle::protocol::acr::Level;
@@ -35,7 +33,7 @@ fn main() {
         metrics: Arc::new(Metrics::new().unwrap()),
         issuer: "https://hub.example/api/v2".into(),
         node: "hub-1".into(),
-        on_write_failure: OnWriteFailure::Continue,
+        when_full: WhenFull::GoOn,
         log: String::new(),
         checkpoint_stores: Vec::new(),
         startup_finding: None,

@@ -41,7 +41,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use event::{Event, EventKind};
-pub use queue::OnWriteFailure;
+pub use queue::WhenFull;
 pub use recent::RecentEvents;
 pub use schema::{SCHEMA, schema, write_schema};
 pub use writer::{Sink, WriterConfig};
@@ -130,7 +130,7 @@ impl Audit {
         }
     }
 
-    /// Checks whether a login may begin. With `on_write_failure = "stop"` it needs a writable audit log.
+    /// Checks whether a login may begin. With `when_full = "stop"` it needs a writable audit log.
     ///
     /// # Errors
     /// `AuditUnwritable`.

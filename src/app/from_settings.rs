@@ -50,7 +50,7 @@ pub(super) fn auth_failure_limits(configured: &LimitsConfig) -> FailureLimits {
     let count = |count| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
     FailureLimits {
         failed_authentications: count(configured.failed_authentications_per_minute),
-        inactive_introspections: count(configured.inactive_introspections_per_minute),
+        inactive_introspections: count(configured.inactive_answers_per_minute),
     }
 }
 

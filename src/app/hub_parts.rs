@@ -164,10 +164,8 @@ impl HubParts<'_> {
             signer: Arc::clone(&self.keys.ring) as Arc<_>,
             gate: Arc::new(connectors.clone()) as Arc<dyn Gate>,
             client_keys: Arc::clone(&self.client_keys),
-            single_use_quota: SingleUseQuota::with_store_capacity(settings.limits.codes_and_tokens),
-            pushed_request_quota: SingleUseQuota::with_store_capacity(
-                settings.limits.codes_and_tokens,
-            ),
+            single_use_quota: SingleUseQuota::with_store_capacity(settings.limits.grants),
+            pushed_request_quota: SingleUseQuota::with_store_capacity(settings.limits.grants),
             dpop_nonces: self.dpop_nonces(),
             certificate_authorities: self.certificate_authorities(),
             certificate_base_url: settings

@@ -68,7 +68,7 @@ impl StoreCapacities {
             logins: limits.logins,
             login_bytes: limits.login_bytes(),
             sessions: limits.sessions,
-            codes_and_tokens: limits.codes_and_tokens,
+            codes_and_tokens: limits.grants,
         }
     }
 
@@ -181,7 +181,7 @@ fn find_nearly_full(row: &StoreUsage) -> Option<CheckFinding> {
         "logins" => "limits.logins",
         "bytes of logins" => "limits.login_bytes",
         "sessions" => "limits.sessions",
-        _ => "limits.codes_and_tokens",
+        _ => "limits.grants",
     };
     (row.percent_used() >= NEARLY_FULL_PERCENT).then(|| {
         let StoreUsage { records, used, capacity } = row;

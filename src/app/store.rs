@@ -136,15 +136,15 @@ fn capacities(settings: &Settings) -> Capacities {
         logins: limits.logins,
         login_bytes: limits.login_bytes(),
         sessions: limits.sessions,
-        codes_and_tokens: limits.codes_and_tokens,
+        codes_and_tokens: limits.grants,
         logout_redirects: MAX_LOGOUTS,
         pending_logouts: MAX_PENDING_LOGOUTS,
         // About one used `jti` for each code; both are remembered for minutes.
-        used_jtis: limits.codes_and_tokens,
+        used_jtis: limits.grants,
         login_page_codes: MAX_OWN_CODES,
         login_page_code_bytes: MAX_OWN_CODE_BYTES,
         // At most one for each code; each is remembered for minutes.
-        pushed_requests: limits.codes_and_tokens,
+        pushed_requests: limits.grants,
         blocks: MAX_BLOCK_RECORDS,
         probes: MAX_PROBE_RECORDS,
         refresh_grants: limits.refresh_grants,

@@ -12,7 +12,7 @@ use arc_swap::ArcSwapOption;
 use tokio::sync::oneshot;
 
 use super::Event;
-pub use crate::config::model::OnWriteFailure;
+pub use crate::config::model::WhenFull;
 use crate::env::{Env, Timestamp};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::CheckFinding;
@@ -44,7 +44,7 @@ pub(super) struct AuditQueue {
 
 /// State shared by callers and writer.
 pub(super) struct QueueState {
-    pub on_write_failure: OnWriteFailure,
+    pub when_full: WhenFull,
     metrics: Arc<Metrics>,
     pub waiting: AtomicUsize,
     /// Lost events that no `events_lost` line reports yet.
@@ -65,11 +65,11 @@ impl AuditQueue {
     pub(super) fn new(
         env: &Env,
         metrics: &Arc<Metrics>,
-        on_write_failure: OnWriteFailure,
+        when_full: WhenFull,
     ) -> (Self, Receiver<Message>, Arc<QueueState>) {
         let (queue, messages) = sync_channel(QUEUE_CAPACITY);
         let state = Arc::new(QueueState {
-            on_write_failure,
+            when_full,
             metrics: Arc::clone(metrics),
             waiting: AtomicUsize::new(0),
             lost: AtomicU64::new(0),
@@ -113,7 +113,7 @@ impl AuditQueue {
             self.is_writable()
                 && self.state.waiting.load(Ordering::Relaxed) <= MAX_WAITING_FOR_NEW_LOGINS
         };
-        self.state.on_write_failure == OnWriteFailure::Continue || is_healthy()
+        self.state.when_full == WhenFull::GoOn || is_healthy()
     }
 
     /// Returns the problems of the log.

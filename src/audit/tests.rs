@@ -50,14 +50,14 @@ impl Fixture {
         Self { clock: Arc::new(ManualClock::at(NOON)), metrics: Arc::new(Metrics::new().unwrap()) }
     }
 
-    fn writer_config(&self, on_write_failure: OnWriteFailure) -> WriterConfig {
+    fn writer_config(&self, when_full: WhenFull) -> WriterConfig {
         WriterConfig {
             env: Env::new(Arc::clone(&self.clock) as _, Arc::new(SeededEntropy::new(1))),
             signer: Arc::clone(&RING) as _,
             metrics: Arc::clone(&self.metrics),
             issuer: "https://hub.example/api/v2".into(),
             node: "one".into(),
-            on_write_failure,
+            when_full,
             log: "audit.jsonl".into(),
             checkpoint_stores: Vec::new(),
             startup_finding: None,
@@ -65,30 +65,20 @@ impl Fixture {
         }
     }
 
-    fn begin(
-        &self,
-        sink: impl Sink + 'static,
-        found: LogEnd,
-        on_write_failure: OnWriteFailure,
-    ) -> Audit {
-        start(
-            Box::new(sink),
-            found,
-            Event::new(EventKind::Start),
-            self.writer_config(on_write_failure),
-        )
-        .unwrap()
+    fn begin(&self, sink: impl Sink + 'static, found: LogEnd, when_full: WhenFull) -> Audit {
+        start(Box::new(sink), found, Event::new(EventKind::Start), self.writer_config(when_full))
+            .unwrap()
     }
 
-    fn in_memory(&self, on_write_failure: OnWriteFailure) -> (Audit, MemorySink) {
+    fn in_memory(&self, when_full: WhenFull) -> (Audit, MemorySink) {
         let memory = MemorySink::default();
-        (self.begin(memory.clone(), LogEnd::default(), on_write_failure), memory)
+        (self.begin(memory.clone(), LogEnd::default(), when_full), memory)
     }
 
     fn on(&self, path: &Path, rotation: FileRotation) -> Audit {
         let (sink, found) =
             FileSink::open(path, rotation, crate::env::Clock::now(self.clock.as_ref())).unwrap();
-        self.begin(sink, found, OnWriteFailure::Stop)
+        self.begin(sink, found, WhenFull::Stop)
     }
 
     fn pass_a_minute(&self) {
@@ -146,7 +136,7 @@ fn a_switched_off_log_builds_no_event() {
 #[test]
 fn names_of_a_login_and_a_session_give_no_access_to_them() {
     let world = Fixture::new();
-    let (audit, memory) = world.in_memory(OnWriteFailure::Stop);
+    let (audit, memory) = world.in_memory(WhenFull::Stop);
     let hash = crate::ids::InteractionHash::from_cookie("cookie");
     audit.record(|| {
         Event::new(EventKind::CodeIssued)
@@ -169,7 +159,7 @@ fn names_of_a_login_and_a_session_give_no_access_to_them() {
 #[test]
 fn a_full_disk_stops_new_logins_and_loses_nothing() {
     let world = Fixture::new();
-    let (audit, memory) = world.in_memory(OnWriteFailure::Stop);
+    let (audit, memory) = world.in_memory(WhenFull::Stop);
     audit.flush();
     memory.limit(Some(100));
     received(&audit, 3);
@@ -188,7 +178,7 @@ fn a_full_disk_stops_new_logins_and_loses_nothing() {
 #[test]
 fn events_lost_on_a_full_disk_are_counted_in_the_log() {
     let world = Fixture::new();
-    let (audit, memory) = world.in_memory(OnWriteFailure::Continue);
+    let (audit, memory) = world.in_memory(WhenFull::GoOn);
     audit.flush();
     memory.limit(Some(0));
     let recorded = 40_000;
@@ -230,11 +220,10 @@ fn a_writer_that_died_takes_no_new_logins() {
         }
     }
     let world = Fixture::new();
-    for (on_write_failure, admits) in [
-        (OnWriteFailure::Stop, Err(ErrorCode::AuditUnwritable)),
-        (OnWriteFailure::Continue, Ok(())),
-    ] {
-        let audit = world.begin(Bomb, LogEnd::default(), on_write_failure);
+    for (when_full, admits) in
+        [(WhenFull::Stop, Err(ErrorCode::AuditUnwritable)), (WhenFull::GoOn, Ok(()))]
+    {
+        let audit = world.begin(Bomb, LogEnd::default(), when_full);
         // Returns when the thread has died.
         audit.flush();
         received(&audit, 1);
@@ -246,7 +235,7 @@ fn a_writer_that_died_takes_no_new_logins() {
 #[tokio::test]
 async fn the_last_lines_get_a_checkpoint() {
     let world = Fixture::new();
-    let (audit, memory) = world.in_memory(OnWriteFailure::Stop);
+    let (audit, memory) = world.in_memory(WhenFull::Stop);
     received(&audit, 1);
     audit.stop().await;
     assert_eq!(

@@ -17,7 +17,7 @@ use super::last_checkpoint::{CheckpointStore, LastCheckpoint};
 use super::merkle::{MerkleTree, to_hex};
 use super::queue::{AuditQueue, Message, QUEUE_CAPACITY, QueueState, ThreadDeathGuard};
 pub use super::sink::{LogEnd, Sink};
-use super::{Audit, AuditError, Event, EventKind, OnWriteFailure};
+use super::{Audit, AuditError, Event, EventKind, WhenFull};
 use crate::env::{Env, Timestamp};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
@@ -43,7 +43,7 @@ pub struct WriterConfig {
     pub metrics: Arc<Metrics>,
     pub issuer: String,
     pub node: String,
-    pub on_write_failure: OnWriteFailure,
+    pub when_full: WhenFull,
     /// Path of the log; identifies its saved checkpoints.
     pub log: String,
     /// Places besides the log that save its last checkpoint.
@@ -70,8 +70,7 @@ pub fn start(
     begin: Event,
     mut config: WriterConfig,
 ) -> Result<Audit, AuditError> {
-    let (shared, messages, state) =
-        AuditQueue::new(&config.env, &config.metrics, config.on_write_failure);
+    let (shared, messages, state) = AuditQueue::new(&config.env, &config.metrics, config.when_full);
     state.startup_finding.store(config.startup_finding.take().map(Arc::new));
     config.metrics.init_audit();
     // Signing may call an HSM over the network; only this thread waits for it.
@@ -303,9 +302,9 @@ impl Writer {
         let finding = CheckFinding::without_fix(format!("the audit log can't be written: {error}"));
         let previous = self.state.write_error.swap(Some(Arc::new(finding)));
         if previous.is_none() {
-            let consequence = match self.means.on_write_failure {
-                OnWriteFailure::Stop => "no new login begins",
-                OnWriteFailure::Continue => "logins continue, and events without room are lost",
+            let consequence = match self.means.when_full {
+                WhenFull::Stop => "no new login begins",
+                WhenFull::GoOn => "logins continue, and events without room are lost",
             };
             tracing::error!(code = ErrorCode::AuditUnwritable.entry().code, %error, consequence, "the audit log can't be written");
         }

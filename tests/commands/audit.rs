@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use passerelle::audit::file::{FileRotation, FileSink, rotated_files};
 use passerelle::audit::last_checkpoint::CheckpointFile;
-use passerelle::audit::{Audit, Event, EventKind, OnWriteFailure, WriterConfig, writer};
+use passerelle::audit::{Audit, Event, EventKind, WhenFull, WriterConfig, writer};
 use passerelle::env::Env;
 use passerelle::protocol::acr::Level;
 use passerelle::telemetry::Metrics;
@@ -73,7 +73,7 @@ impl Log {
             metrics: Arc::new(Metrics::new().unwrap()),
             issuer: "https://hub.example/api/v2".into(),
             node: "hub-1".into(),
-            on_write_failure: OnWriteFailure::Stop,
+            when_full: WhenFull::Stop,
             log: "audit.jsonl".into(),
             checkpoint_stores: vec![Box::new(CheckpointFile::at(&self.checkpoint()))],
             startup_finding: None,

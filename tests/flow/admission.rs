@@ -45,7 +45,7 @@ async fn an_ended_login_makes_room_for_another() {
 
 #[actix_web::test]
 async fn a_full_code_store_is_an_error_for_the_service_provider() {
-    let hub = TestHub::with("limits.codes_and_tokens = 1").await;
+    let hub = TestHub::with("limits.grants = 1").await;
     let (first, second) = (hub.browser(), hub.browser());
     first.authorize(&Authorize::by("bakery")).await.finish_as("angela").await.code();
     let consent = second

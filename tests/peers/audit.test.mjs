@@ -67,10 +67,10 @@ test('a process that is killed leaves an intact log, and a forged line is found'
 });
 
 test('a full device takes no new logins, or loses lines, as the operator wishes, and says so', async () => {
-  for (const [policy, status] of [['stop', 503], ['continue', 303]]) {
+  for (const [policy, status] of [['stop', 503], ['go_on', 303]]) {
     const file = path.join(folder, `full-${policy}.jsonl`);
     symlinkSync('/dev/full', file);
-    const { hub, ask } = await start(`audit-full-${policy}`, file, `audit.on_write_failure = "${policy}"\n`);
+    const { hub, ask } = await start(`audit-full-${policy}`, file, `audit.when_full = "${policy}"\n`);
     try {
       const degraded = async () => (await (await fetch(`${hub.privateBase}/readyz`)).json()).degraded?.audit?.[0] ?? '';
       for (let tries = 0; !(await degraded()); tries += 1) assert.ok(tries < 500, 'nothing is said');

@@ -11,7 +11,7 @@ use crate::audit::chain::{GENESIS_HASH, line_hash};
 /// `start`, checkpoint, then 3 times 4 events and a checkpoint.
 fn log() -> String {
     let world = Fixture::new();
-    let (audit, memory) = world.in_memory(OnWriteFailure::Stop);
+    let (audit, memory) = world.in_memory(WhenFull::Stop);
     for _ in 0..3 {
         received(&audit, 4);
         audit.flush();
@@ -188,7 +188,7 @@ fn a_truncated_end_is_found_by_a_checkpoint_stored_elsewhere() {
 fn a_replaced_log_is_found_by_a_checkpoint_stored_elsewhere() {
     let world = Fixture::new();
     world.pass_a_minute();
-    let (audit, memory) = world.in_memory(OnWriteFailure::Stop);
+    let (audit, memory) = world.in_memory(WhenFull::Stop);
     received(&audit, 20);
     audit.flush();
     world.pass_a_minute();

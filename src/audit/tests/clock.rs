@@ -10,7 +10,7 @@ fn a_clock_that_was_set_back_does_not_stop_checkpoints() {
     let world = Fixture::new();
     // The key signs from noon on.
     world.clock.advance(Duration::from_secs(7200));
-    let (audit, memory) = world.in_memory(OnWriteFailure::Stop);
+    let (audit, memory) = world.in_memory(WhenFull::Stop);
     audit.flush();
     world.clock.set_back(Duration::from_secs(3600));
     received(&audit, 1);

@@ -25,7 +25,7 @@ fn a_full_device_stops_new_logins() {
     let audit = world.begin(
         FullDevice(fs::File::create("/dev/full").unwrap()),
         LogEnd::default(),
-        OnWriteFailure::Stop,
+        WhenFull::Stop,
     );
     audit.flush();
     assert_eq!(audit.check_admission(), Err(ErrorCode::AuditUnwritable));
@@ -37,7 +37,7 @@ fn a_full_device_stops_new_logins() {
 #[test]
 fn after_minutes_of_a_full_disk_the_log_verifies_and_reports_the_loss() {
     let world = Fixture::new();
-    let (audit, memory) = world.in_memory(OnWriteFailure::Continue);
+    let (audit, memory) = world.in_memory(WhenFull::GoOn);
     audit.flush();
     memory.limit(Some(0));
     // More than the 4 MB of the buffer.

@@ -47,7 +47,7 @@ fn a_flood_of_bad_requests_stops_no_login_and_displaces_no_event() {
         let audit = world.begin(
             HangingDisk(Arc::clone(&gate), memory.clone()),
             LogEnd::default(),
-            OnWriteFailure::Stop,
+            WhenFull::Stop,
         );
         strangers(&audit, 10_000);
         assert_eq!(audit.check_admission(), Ok(()));
@@ -57,7 +57,7 @@ fn a_flood_of_bad_requests_stops_no_login_and_displaces_no_event() {
     audit.flush();
     assert_eq!(received_count(&memory.text()), 500);
     // While the disk is full, the buffer is flooded.
-    let (audit, memory) = world.in_memory(OnWriteFailure::Continue);
+    let (audit, memory) = world.in_memory(WhenFull::GoOn);
     audit.flush();
     memory.limit(Some(0));
     for _ in 0..30 {

@@ -9,7 +9,7 @@ const OURS: &str = "7K2M9QX4T0BC";
 /// A log of three minutes, with events of our login and of others in each.
 fn log() -> String {
     let world = Fixture::new();
-    let (audit, memory) = world.in_memory(OnWriteFailure::Stop);
+    let (audit, memory) = world.in_memory(WhenFull::Stop);
     for _ in 0..3 {
         received(&audit, 5);
         record_ours(&audit);
@@ -112,7 +112,7 @@ fn no_event_of_a_modified_minute_is_proven_and_those_of_the_others_are() {
 #[test]
 fn an_event_without_a_checkpoint_is_not_proven_yet() {
     let world = Fixture::new();
-    let (audit, memory) = world.in_memory(OnWriteFailure::Stop);
+    let (audit, memory) = world.in_memory(WhenFull::Stop);
     record_ours(&audit);
     audit.flush();
     let (proof, errors) = prove(&memory.text());

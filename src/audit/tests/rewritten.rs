@@ -24,7 +24,7 @@ fn forged_behind(first: &str, times: &[u64], event: EventKind) -> String {
 }
 
 fn first_lines() -> String {
-    let (audit, memory) = Fixture::new().in_memory(OnWriteFailure::Stop);
+    let (audit, memory) = Fixture::new().in_memory(WhenFull::Stop);
     audit.flush();
     memory.text()
 }
@@ -70,7 +70,7 @@ fn forged_starts_do_not_hide_missing_checkpoints() {
 #[test]
 fn after_suspension_of_the_machine_a_checkpoint_covers_the_new_lines() {
     let world = Fixture::new();
-    let (audit, memory) = world.in_memory(OnWriteFailure::Stop);
+    let (audit, memory) = world.in_memory(WhenFull::Stop);
     received(&audit, 1);
     audit.flush();
     world.clock.advance(Duration::from_secs(3600));
@@ -116,7 +116,7 @@ impl SavedLog {
         let config = WriterConfig {
             checkpoint_stores: checkpoints,
             startup_finding: None,
-            ..self.world.writer_config(OnWriteFailure::Stop)
+            ..self.world.writer_config(WhenFull::Stop)
         };
         (super::start(Box::new(sink), found, begin, config).unwrap(), check)
     }
@@ -343,7 +343,7 @@ fn a_failed_save_is_retried_once_the_store_answers_again() {
     let memory = MemorySink::default();
     let config = WriterConfig {
         checkpoint_stores: vec![Box::new(place.clone())],
-        ..world.writer_config(OnWriteFailure::Stop)
+        ..world.writer_config(WhenFull::Stop)
     };
     let audit = super::start(
         Box::new(memory.clone()),

@@ -27,7 +27,7 @@ pub struct AuditConfig {
     pub checkpoint_copy: Option<PathBuf>,
     /// What happens when the log can't be written: reject new logins, or continue and count the
     /// lost events.
-    pub on_write_failure: OnWriteFailure,
+    pub when_full: WhenFull,
     /// Name of this process in each line. Default: the host name.
     pub node: Option<String>,
 }
@@ -42,7 +42,7 @@ impl Default for AuditConfig {
             keep_files: None,
             keep_days: None,
             checkpoint_copy: None,
-            on_write_failure: OnWriteFailure::Stop,
+            when_full: WhenFull::Stop,
             node: None,
         }
     }
@@ -64,9 +64,9 @@ pub enum AuditSink {
 /// What happens when the audit log can't be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum OnWriteFailure {
+pub enum WhenFull {
     /// New logins get 503; started ones finish.
     Stop,
     /// Logins continue, and lost events are counted.
-    Continue,
+    GoOn,
 }

@@ -67,7 +67,7 @@ pub struct LimitsConfig {
     /// Maximum number of codes, tokens and their tombstones. The same number applies to used `jti`s
     /// of client assertions, request objects and DPoP proofs, at most half of them of one service
     /// provider.
-    pub codes_and_tokens: usize,
+    pub grants: usize,
     /// Maximum number of grants with a refresh token; none until a service provider's file has
     /// `[refresh_tokens]`.
     pub refresh_grants: usize,
@@ -82,7 +82,7 @@ pub struct LimitsConfig {
     pub failed_authentications_per_minute: u32,
     /// Introspections of one data provider per minute that find no active token. Further ones get
     /// 429. Introspections of active tokens always pass.
-    pub inactive_introspections_per_minute: u32,
+    pub inactive_answers_per_minute: u32,
     /// Maximum number of concurrent calls to one identity provider, unless its file sets
     /// `limits.calls`.
     pub calls_per_connector: usize,
@@ -121,12 +121,12 @@ impl Default for LimitsConfig {
             logins: 200_000,
             login_bytes: None,
             sessions: 200_000,
-            codes_and_tokens: 400_000,
+            grants: 400_000,
             refresh_grants: 200_000,
             logout_tokens: 20_000,
             steps_in_flight: 1024,
             failed_authentications_per_minute: 60,
-            inactive_introspections_per_minute: 600,
+            inactive_answers_per_minute: 600,
             calls_per_connector: 128,
             reload_seconds: 30,
             request_seconds: 20,

@@ -304,16 +304,16 @@ fn check_lifetimes(source: &SourceFile, settings: &Settings, problems: &mut Vec<
 fn check_limits(source: &SourceFile, limits: &LimitsConfig, problems: &mut Vec<Diagnostic>) {
     let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     let failed_authentications = limits.failed_authentications_per_minute.into();
-    let inactive_introspections = limits.inactive_introspections_per_minute.into();
+    let inactive_introspections = limits.inactive_answers_per_minute.into();
     let bounds = [
         ("logins", count(limits.logins), (1, 10_000_000)),
         ("sessions", count(limits.sessions), (1, 10_000_000)),
-        ("codes_and_tokens", count(limits.codes_and_tokens), (1, 20_000_000)),
+        ("grants", count(limits.grants), (1, 20_000_000)),
         ("refresh_grants", count(limits.refresh_grants), (1, 20_000_000)),
         ("steps_in_flight", count(limits.steps_in_flight), (1, 65_536)),
         ("calls_per_connector", count(limits.calls_per_connector), (1, 65_536)),
         ("failed_authentications_per_minute", failed_authentications, (1, 1_000_000)),
-        ("inactive_introspections_per_minute", inactive_introspections, (1, 1_000_000)),
+        ("inactive_answers_per_minute", inactive_introspections, (1, 1_000_000)),
         ("reload_seconds", limits.reload_seconds, (1, 3600)),
         ("request_seconds", limits.request_seconds, (1, 120)),
         ("not_ready_seconds", limits.not_ready_seconds, (0, 300)),

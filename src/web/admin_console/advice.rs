@@ -81,7 +81,7 @@ const ADVICE_BY_CODE: &[(&[E], &str)] = &[
     (&[E::StoreUnavailable], "The store is unavailable: check /readyz."),
     (
         &[E::AuditUnwritable],
-        "The audit log can't be written, and audit.on_write_failure = \"stop\": check /readyz and docs/audit.md.",
+        "The audit log can't be written, and audit.when_full = \"stop\": check /readyz and docs/audit.md.",
     ),
     (
         &[E::Interrupted, E::ShuttingDown],

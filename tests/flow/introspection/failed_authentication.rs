@@ -75,7 +75,8 @@ async fn every_failed_authentication_reads_the_same_to_the_byte() {
 
 #[actix_web::test]
 async fn too_many_failures_are_429_and_a_client_without_failures_is_never_limited() {
-    let limits = "limits.failed_authentications_per_minute = 6\nlimits.inactive_introspections_per_minute = 3";
+    let limits =
+        "limits.failed_authentications_per_minute = 6\nlimits.inactive_answers_per_minute = 3";
     let hub = TestHub::with_files(limits, &files()).await;
     let (access_token, _) = token(&hub).await;
     // R206: by the answers, an unknown id looks like one that exists.
