@@ -67,8 +67,7 @@ impl ProvenPostLogoutRedirect {
     #[must_use]
     pub fn is_registered(&self, registration: &Registration) -> bool {
         let uris = &registration.post_logout_redirect_uris;
-        registration.active
-            && match_redirect_uri(uris, &self.uri, registration.client_type).is_some()
+        match_redirect_uri(uris, &self.uri, registration.client_type).is_some()
     }
 }
 
