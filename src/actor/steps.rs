@@ -325,7 +325,7 @@ async fn perform_effect(
             let connector = attempt.connector.clone();
             EffectOutcome::Authenticated(match services.connectors.handle(&connector) {
                 Ok(handle) => handle
-                    .complete_login(*attempt, params, network)
+                    .complete_login(attempt, params, network)
                     .await
                     .map(Box::new)
                     .map_err(|error| log_error(&connector, error)),

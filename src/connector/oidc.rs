@@ -178,7 +178,7 @@ impl Connector for OidcConnector {
             &request,
             dpop.as_ref().map(DpopSession::thumbprint),
         )?;
-        let url = upstream.protect_request(&provider, url).await?;
+        let url = Box::pin(upstream.protect_request(&provider, url)).await?;
         Ok(AuthorizationRedirect {
             url: url.into(),
             issuer: upstream.kind.issuer.clone(),

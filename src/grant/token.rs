@@ -126,7 +126,7 @@ impl TokenService {
             Err(StoreError::Revoked) => return Err(ErrorCode::CodeRevoked),
             Err(error) => return Err(error.into()),
         }
-        let refresh_token = self.issue_refresh_token(client, &record, issued).await?;
+        let refresh_token = Box::pin(self.issue_refresh_token(client, &record, issued)).await?;
         self.core.metrics.record_issued_token("access_token");
         self.core.metrics.record_issued_token("id_token");
         self.core.audit.record(|| {

@@ -14,7 +14,7 @@ use crate::protocol::catalogue::ErrorCode;
 /// The browser is at the identity provider.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AwaitingCallback {
-    pub(super) attempt: LoginAttempt,
+    pub(super) attempt: Box<LoginAttempt>,
 }
 
 impl AwaitingCallback {
@@ -91,7 +91,7 @@ impl AwaitingCallback {
         Step::save_and_perform(
             context,
             state,
-            Effect::CompleteLogin(Box::new(self.attempt), callback.params, callback.network),
+            Effect::CompleteLogin(self.attempt, callback.params, callback.network),
         )
     }
 }

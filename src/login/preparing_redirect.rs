@@ -12,7 +12,7 @@ use crate::protocol::catalogue::ErrorCode;
 pub struct PreparingRedirect {
     connector: ConnectorId,
     #[serde(flatten)]
-    request: UpstreamAuthorizationRequest,
+    request: Box<UpstreamAuthorizationRequest>,
 }
 
 impl PreparingRedirect {
@@ -29,7 +29,7 @@ impl PreparingRedirect {
     ) -> Step {
         let state = LoginState::PreparingRedirect(Self {
             connector: connector.clone(),
-            request: request.clone(),
+            request: Box::new(request.clone()),
         });
         Step::perform_unsaved(context, state, Effect::BeginLogin(connector, request))
     }
@@ -46,12 +46,12 @@ impl PreparingRedirect {
             Err(code) => return context.back_to_choice(self.connector, code),
         };
         let url = redirect.url.clone();
-        let attempt = LoginAttempt {
+        let attempt = Box::new(LoginAttempt {
             connector: self.connector,
-            request: self.request,
+            request: *self.request,
             redirected_at: inputs.now,
             redirect,
-        };
+        });
         Step::save_and_answer(
             context,
             LoginState::AwaitingCallback(AwaitingCallback { attempt }),

@@ -38,8 +38,8 @@ where
     type Future = LocalBoxFuture<'static, HttpResponse>;
 
     fn call(&self, (context, args): (RequestContext, Args)) -> Self::Future {
-        let handled = self.0.call(args);
-        async move { response_or_rejection(&context, handled.await).await }.boxed_local()
+        let handler = self.0.clone();
+        async move { response_or_rejection(&context, handler.call(args).await).await }.boxed_local()
     }
 }
 
@@ -81,7 +81,7 @@ pub async fn rejection_response(context: &RequestContext, rejection: Rejection) 
         }
         Rejection::OutdatedForm(hash) => see_other(&interaction_path(&hash)),
         Rejection::Authorization(rejection) => {
-            authorization_error_response(context, &rejection).await
+            Box::pin(authorization_error_response(context, &rejection)).await
         }
         Rejection::Client(error) => client_rejection(context, error),
         Rejection::Registration(error) => registration_rejection(context, error),

@@ -309,7 +309,7 @@ pub(super) async fn step_response(
             page_response(hub, 200, &page.locale, |chrome| consent.render(chrome))
         }
         LoginAnswer::ServiceProvider { answer, session } => {
-            let mut response = service_provider_response(page, answer, from)
+            let mut response = Box::pin(service_provider_response(page, answer, from))
                 .await
                 .map_err(Rejection::OutsideLogin)?;
             if let Some(session) = session {

@@ -101,7 +101,7 @@ impl ConnectorHandle {
     /// As for [`Self::begin_login`].
     pub async fn complete_login(
         &self,
-        attempt: LoginAttempt,
+        attempt: Box<LoginAttempt>,
         params: CallbackParams,
         network: ClientNetwork,
     ) -> Result<Authentication, ConnectorError> {

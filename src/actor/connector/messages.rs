@@ -47,7 +47,7 @@ pub(super) struct BeginLogin(pub UpstreamAuthorizationRequest);
 /// Calls [`Connector::complete_login`](crate::connector::Connector::complete_login).
 #[derive(Message)]
 #[rtype(result = "Result<Authentication, ConnectorError>")]
-pub(super) struct CompleteLogin(pub LoginAttempt, pub CallbackParams, pub ClientNetwork);
+pub(super) struct CompleteLogin(pub Box<LoginAttempt>, pub CallbackParams, pub ClientNetwork);
 
 /// Checks a password.
 #[derive(Message)]
@@ -80,7 +80,7 @@ impl ConnectorMessage for CompleteLogin {
     async fn run(self, gate: Arc<CallGate>) -> Self::Result {
         let CompleteLogin(attempt, params, network) = self;
         gate.call_in_span(CallKind::CompleteLogin, Some(network), async {
-            let outcome = gate.connector.complete_login(attempt, params).await;
+            let outcome = gate.connector.complete_login(*attempt, params).await;
             if let (Ok(_), Some(seconds)) = (&outcome, gate.connector.clock_skew_seconds()) {
                 #[expect(
                     clippy::cast_precision_loss,

@@ -22,6 +22,7 @@ use actix_service::{
 };
 use actix_web::body::MessageBody;
 use actix_web::dev::AppConfig;
+use futures_util::FutureExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 
@@ -160,17 +161,15 @@ async fn serve_connections<H>(
         if poll_fn(|cx| http.poll_ready(cx)).await.is_err() {
             continue;
         }
-        let connection = http.call((stream, Some(peer)));
         let rejections = Arc::clone(&rejections);
-        actix::spawn(async move {
-            let result = connection.await;
+        actix::spawn(http.call((stream, Some(peer))).map(move |result| {
             if let Some(rejection) =
                 result.as_ref().err().and_then(ConnectionRejection::from_dispatch)
             {
                 rejections.record(rejection);
             }
             drop(ended);
-        });
+        }));
     }
 }
 
