@@ -10,7 +10,8 @@ use std::path::Path;
 /// the folder. Creates a missing folder.
 ///
 /// # Errors
-/// Returns an error if the folder or the file can't be written; `path` is unchanged then.
+/// Returns an error if the folder or the file can't be written or synced. `path` then has the old
+/// content or the new.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     let folder = parent_folder(path);
     create_private_folder(folder)?;

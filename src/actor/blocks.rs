@@ -70,14 +70,15 @@ pub enum Persistence {
 #[error("there are {MAX_BLOCKS} blocks already")]
 pub struct TooManyBlocksError;
 
-/// Error returned when a change was not made, as far as is known.
+/// Error returned when a change is not confirmed.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum BlockUpdateError {
     #[error(transparent)]
     TooMany(#[from] TooManyBlocksError),
-    /// The shared store can't be used.
+    /// The shared store can't be used. The change may have taken effect.
     #[error("{0}")]
     StoreUnavailable(String),
+    /// The change may have taken effect.
     #[error("the change was interrupted")]
     Interrupted,
 }
@@ -120,7 +121,7 @@ impl Blocks {
     /// Adds a block, which is in force when this returns. Waits for the disk or the store.
     ///
     /// # Errors
-    /// [`BlockUpdateError`]; nothing has changed.
+    /// [`BlockUpdateError`].
     pub async fn add(
         &self,
         block: Block,
@@ -142,7 +143,7 @@ impl Blocks {
     /// store. `None`: no block has this id.
     ///
     /// # Errors
-    /// [`BlockUpdateError`]; nothing has changed.
+    /// [`BlockUpdateError`].
     pub async fn remove(
         &self,
         id: &str,

@@ -64,6 +64,8 @@ pub enum AdminClientError {
         "the server at {address} is not the private listener of a hub (status {status}); fix: give its address with --private URL"
     )]
     NotAHub { address: String, status: u16 },
+    #[error("the request can't be serialized to JSON")]
+    Request,
 }
 
 /// Client of the administration API of one hub.
@@ -303,9 +305,9 @@ impl AdminClient {
         body: Option<&impl Serialize>,
     ) -> Result<T, AdminClientError> {
         let address = self.base.as_str().trim_end_matches('/').to_owned();
-        let stranger = |status| AdminClientError::NotAHub { address: address.clone(), status };
-        let body =
-            body.map(serde_json::to_vec).transpose().map_err(|_| stranger(0))?.unwrap_or_default();
+        let not_a_hub = |status| AdminClientError::NotAHub { address: address.clone(), status };
+        let body = body.map(serde_json::to_vec).transpose();
+        let body = body.map_err(|_| AdminClientError::Request)?.unwrap_or_default();
         let bearer = HeaderValue::try_from(format!("Bearer {}", self.token.reveal()))
             .map_err(|_| AdminClientError::NoToken)?;
         let request = Request::builder()
@@ -318,10 +320,10 @@ impl AdminClient {
             .map_err(|error| AdminClientError::Unreachable { address: address.clone(), error })?;
         let status = answer.status().as_u16();
         if answer.status().is_success() {
-            return serde_json::from_slice(answer.body()).map_err(|_| stranger(status));
+            return serde_json::from_slice(answer.body()).map_err(|_| not_a_hub(status));
         }
         let refused: AdminErrorBody =
-            serde_json::from_slice(answer.body()).map_err(|_| stranger(status))?;
+            serde_json::from_slice(answer.body()).map_err(|_| not_a_hub(status))?;
         let is = |code: ErrorCode| refused.code == code.entry().code;
         let seconds = || {
             answer

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::keys::SharedKeys;
 use super::register::register_settings;
 use crate::actor::live_login_counter::LiveLoginCounter;
-use crate::config::federation::{ClientAuthentication, Federation};
+use crate::config::federation::{ClientAuthentication, Federation, ServiceProvider};
 use crate::config::model::ServiceProviderLabels;
 use crate::config::{DatedSecret, LoadedConfig};
 use crate::egress::certificates;
@@ -47,7 +47,7 @@ impl LabelPolicy {
             metrics.set_client_classes(self.classes(federation));
         }
         let services =
-            federation.service_providers().map(|service| service.registration.client_id.clone());
+            all_service_providers(federation).map(|service| service.registration.client_id.clone());
         let data_providers = federation.data_providers().map(|provider| provider.client_id.clone());
         let connector = |id: &str| federation.connector(&ConnectorId::from(id)).is_some();
         metrics.retain_series(connector, services.chain(data_providers));
@@ -57,7 +57,7 @@ impl LabelPolicy {
         let platform = platform_label(self.platform);
         let [federated, openid, data] = ["federation", "openid", "data-provider"]
             .map(|rules| Arc::<str>::from(format!("{platform}/{rules}")));
-        let services = federation.service_providers().map(|service| {
+        let services = all_service_providers(federation).map(|service| {
             let usual = match service.registration.rules {
                 ProtocolRules::Federation => &federated,
                 ProtocolRules::Openid => &openid,
@@ -128,8 +128,13 @@ pub(super) fn start_sampling(loaded: &LoadedConfig, sources: MetricSources) {
             metrics.set_certificate_expiry(label, end);
         }
     }
-    LabelPolicy::from_settings(loaded).apply(&sources.core.federation.load(), &metrics);
-    metrics.sample_with(move |metrics| sources.report(metrics));
+    let labels = LabelPolicy::from_settings(loaded);
+    labels.apply(&sources.core.federation.load(), &metrics);
+    metrics.sample_with(move |metrics| {
+        // Clients can register at any time.
+        labels.apply(&sources.core.federation.load(), metrics);
+        sources.report(metrics);
+    });
 }
 
 impl MetricSources {
@@ -146,6 +151,10 @@ impl MetricSources {
             metrics.set_active_key(labels, row.since);
         }
     }
+}
+
+fn all_service_providers(federation: &Federation) -> impl Iterator<Item = &Arc<ServiceProvider>> {
+    federation.service_providers().chain(federation.registered_without_file())
 }
 
 fn last_secret_ends(federation: &Federation) -> Vec<(ClientId, Timestamp)> {

@@ -267,8 +267,7 @@ impl ReloadLoop {
     }
 
     /// Applies a configuration: prepares new keys and actors, switches everything at once, then
-    /// removes
-    /// the old ones.
+    /// removes the old ones.
     async fn apply(
         &mut self,
         next: Result<Candidate, BuildError>,
@@ -277,7 +276,6 @@ impl ReloadLoop {
         let Candidate { connector_specs, federation } = next.map_err(|error| error.to_string())?;
         self.client_keys.prepare(&federation).map_err(|error| error.to_string())?;
         let connectors = federation.connectors().clone();
-        let applied = federation.clone();
         for spec in &connector_specs {
             self.running.insert(spec.id.clone(), Arc::clone(&spec.fields));
         }
@@ -287,7 +285,7 @@ impl ReloadLoop {
             .await
             .map_err(|error| error.to_string())?;
         self.client_keys.retain(&self.core.federation.load());
-        self.label_policy.apply(&applied, &self.core.metrics);
+        self.label_policy.apply(&self.core.federation.load(), &self.core.metrics);
         let (directory, env) = (Arc::clone(&self.client_keys), self.core.env.clone());
         actix::spawn(async move { directory.refresh(&env).await });
         let changes = self.status.load().digest.changes_to(digest);

@@ -110,8 +110,11 @@ impl FileSink {
             }
         }
         (self.size, self.day) = (0, utc_day(now));
-        // Syncs the rename.
-        sync_folder(parent_folder(&self.path))
+        // Without the sync, a power failure could give the old name back.
+        if let Err(error) = sync_folder(parent_folder(&self.path)) {
+            tracing::warn!(%error, "the new name of the full audit file may not be on the disk yet");
+        }
+        Ok(())
     }
 
     /// Removes the oldest full files beyond the number to keep.

@@ -69,12 +69,13 @@ pub struct SearchResult {
 }
 
 /// Returns the lines of a login in the log at `path`. It reads the files from the newest to the
-/// oldest, and stops at the first older file without a line of the login.
+/// oldest, and stops after the one with the login's first event, `authorization_received`: other
+/// lines follow for as long as its tokens are used.
 ///
 /// # Errors
 /// Returns an error if the folder or a file can't be read.
 pub fn find_login(path: &Path, id: &SupportId) -> io::Result<SearchResult> {
-    search(path, &format!("\"support_id\":\"{id}\""), StopRule::AfterLastFile)
+    search(path, &format!("\"support_id\":\"{id}\""), StopRule::AtFirstEvent)
 }
 
 /// Returns the latest lines about a person, by the `sub` of a service provider or data provider.
@@ -88,8 +89,9 @@ pub fn find_subject(path: &Path, subject: &Subject) -> io::Result<SearchResult> 
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StopRule {
-    /// A login is in one file, or in two that follow each other.
-    AfterLastFile,
+    /// Stop after the file with the login's first event, or at the limit of lines.
+    AtFirstEvent,
+    /// Stop at the limit of lines.
     AtLimit,
 }
 
@@ -104,7 +106,8 @@ fn search(path: &Path, wanted: &str, stop: StopRule) -> io::Result<SearchResult>
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             searched => searched?,
         };
-        let is_last = lines.is_empty() && !found.lines.is_empty();
+        let is_first_event = |line: &LoginLine| line.event == EventKind::AuthorizationReceived;
+        let has_first_event = lines.iter().any(is_first_event);
         lines.append(&mut found.lines);
         let surplus = lines.len().saturating_sub(MAX_LINES);
         found.lines = lines.split_off(surplus);
@@ -112,7 +115,7 @@ fn search(path: &Path, wanted: &str, stop: StopRule) -> io::Result<SearchResult>
             found.is_complete = false;
             break;
         }
-        if (is_last && stop == StopRule::AfterLastFile) || surplus > 0 {
+        if (has_first_event && stop == StopRule::AtFirstEvent) || surplus > 0 {
             break;
         }
     }
@@ -152,8 +155,12 @@ mod tests {
     use super::*;
 
     fn line(seq: u32, id: &str, sub: &str) -> String {
+        event_line("code_issued", seq, id, sub)
+    }
+
+    fn event_line(event: &str, seq: u32, id: &str, sub: &str) -> String {
         format!(
-            "{{\"v\":1,\"seq\":{seq},\"prev\":\"00\",\"time\":\"2026-11-21T10:15:{seq:02}.123Z\",\"event\":\"code_issued\",\"node\":\"hub-1\",\"sp\":\"town-hall\",\"sub\":\"{sub}\",\"level\":\"eidas1\",\"support_id\":\"{id}\"}}\n"
+            "{{\"v\":1,\"seq\":{seq},\"prev\":\"00\",\"time\":\"2026-11-21T10:15:{seq:02}.123Z\",\"event\":\"{event}\",\"node\":\"hub-1\",\"sp\":\"town-hall\",\"sub\":\"{sub}\",\"level\":\"eidas1\",\"support_id\":\"{id}\"}}\n"
         )
     }
 
@@ -167,14 +174,21 @@ mod tests {
     }
 
     #[test]
-    fn a_login_is_found_across_two_files_in_order() {
-        let old = line(1, "7K2M9QX4T0BC", "a") + &line(2, "000000000000", "b");
-        let new = line(3, "7K2M9QX4T0BC", "a");
-        let (_folder, path) =
-            log(&[("audit-20261121T101500.123Z.jsonl", old), ("audit.jsonl", new)]);
-        let found = find_login(&path, &SupportId::new("7K2M9QX4T0BC")).unwrap();
+    fn a_login_is_found_back_to_its_first_event() {
+        let id = "7K2M9QX4T0BC";
+        let (_folder, path) = log(&[
+            // Another login had the same ID, by chance: its file is not read.
+            ("audit-20261118T101500.123Z.jsonl", line(1, id, "a")),
+            ("audit-20261119T101500.123Z.jsonl", {
+                event_line("authorization_received", 2, id, "a") + &line(3, "000000000000", "b")
+            }),
+            // A day without a request with one of the login's tokens.
+            ("audit-20261120T101500.123Z.jsonl", line(4, "000000000000", "b")),
+            ("audit.jsonl", line(5, id, "a")),
+        ]);
+        let found = find_login(&path, &SupportId::new(id)).unwrap();
         let times: Vec<&str> = found.lines.iter().map(|line| &line.time[17..19]).collect();
-        assert_eq!((times, found.is_complete), (vec!["01", "03"], true));
+        assert_eq!((times, found.is_complete), (vec!["02", "05"], true));
         assert_eq!(found.lines[0].sp.as_ref().map(ClientId::as_str), Some("town-hall"));
         assert!(find_login(&path, &SupportId::new("111111111111")).unwrap().lines.is_empty());
     }

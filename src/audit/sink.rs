@@ -23,10 +23,10 @@ pub trait Sink: Send {
     /// Returns whether the next line should be the first of a new file.
     fn is_full(&self, now: Timestamp) -> bool;
 
-    /// Starts a new file. After an error the old one stays in use.
+    /// Starts a new file.
     ///
     /// # Errors
-    /// Returns an error if no new file can be created.
+    /// Returns an error if no new file can be created; the old one stays in use.
     fn rotate(&mut self, now: Timestamp) -> io::Result<()>;
 
     /// Does what is due by the clock. Called about twice a second.

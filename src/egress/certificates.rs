@@ -14,12 +14,13 @@ pub fn earliest_expiry(pem: &[u8]) -> Option<Timestamp> {
     X509::stack_from_pem(pem).ok()?.iter().filter_map(expiry).min()
 }
 
-/// Returns the days until a DER certificate expires, negative afterwards; `None` if it is none.
+/// Returns the whole days until a DER certificate expires, negative if it has expired; `None` if
+/// the bytes are not a certificate.
 #[must_use]
 pub fn days_left(der: &[u8], now: Timestamp) -> Option<i64> {
     let expiry = expiry(&X509::from_der(der).ok()?)?;
     let seconds = |time: Timestamp| i64::try_from(time.seconds()).ok();
-    Some((seconds(expiry)? - seconds(now)?) / 86_400)
+    Some((seconds(expiry)? - seconds(now)?).div_euclid(86_400))
 }
 
 /// Returns when a certificate expires.

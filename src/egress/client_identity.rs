@@ -49,9 +49,13 @@ pub fn check_client_identity(
         return Err(refuse(ClientIdentityPart::Key, message));
     }
     let seconds = i64::try_from(now.seconds()).unwrap_or(i64::MAX);
-    if Asn1Time::from_unix(seconds).is_ok_and(|now| certificate.not_after() < now) {
-        let message = "has expired; put a new one and its key there";
-        return Err(refuse(ClientIdentityPart::Certificate, message));
-    }
-    Ok(())
+    let now = Asn1Time::from_unix(seconds).map_err(|_| unreadable)?;
+    let message = if certificate.not_after() < now {
+        "has expired; put a new one and its key there"
+    } else if certificate.not_before() > now {
+        "is not valid yet; check the clock of this machine, or put a valid one and its key there"
+    } else {
+        return Ok(());
+    };
+    Err(refuse(ClientIdentityPart::Certificate, message))
 }

@@ -181,13 +181,13 @@ impl MappingRule {
         let Some(found) = self.source.resolve(claims)? else { return Ok(None) };
         let limits = ValueLimits::for_claim(claim);
         let Some(value) = self.transform.apply(found, limits)? else { return Ok(None) };
-        let is_short = value.as_array().is_none_or(|items| items.len() <= limits.items);
+        let fits_limit = value.as_array().is_none_or(|items| items.len() <= limits.items);
         match claim {
             ClaimName::Specified(claim) if !ClaimType::for_claim(*claim).accepts(&value) => {
                 Err(MappingError::Type)
             }
-            ClaimName::Specified(_) | ClaimName::Declared(_) if !is_short => {
-                Err(MappingError::Type)
+            ClaimName::Specified(_) | ClaimName::Declared(_) if !fits_limit => {
+                Err(MappingError::Size)
             }
             ClaimName::Specified(_) | ClaimName::Declared(_) => Ok(Some(value)),
         }

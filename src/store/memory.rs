@@ -240,10 +240,14 @@ impl Store for MemoryStore {
         let _guard = self.begin_write()?;
         let cache = self.caches.get(key.kind);
         let value = cache.pack(value);
-        self.revocations.extend_latest_expiry(expires_at);
         let mut answer = ReplaceOutcome::Gone;
         cache.compute(&key.into(), |found| match found {
-            Some(old) if old.state == RecordState::Live && !self.is_dead(&old, now) => {
+            Some(old) if old.state == RecordState::Live => {
+                // First: a revocation that comes meanwhile must be kept for the new lifetime.
+                self.revocations.extend_latest_expiry(&old.membership, expires_at);
+                if self.is_dead(&old, now) {
+                    return Op::Nop;
+                }
                 if old.version != expected {
                     answer = ReplaceOutcome::Stale;
                     return Op::Nop;

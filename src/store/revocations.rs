@@ -74,7 +74,7 @@ impl Revocations {
         // Drawn first: a revocation between here and the insertion of the record still applies to
         // it.
         let admitted_at = self.draw_sequence_number();
-        self.extend_latest_expiry(expires_at);
+        self.latest_expiry.fetch_max(expires_at.millis(), Ordering::SeqCst);
         let families: Box<[_]> = families.iter().map(CompactName::from).collect();
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         let is_closed = |family: &CompactName| {
@@ -84,9 +84,11 @@ impl Revocations {
         admitted.then(|| Membership(Some(Arc::new(JoinedFamilies { families, admitted_at }))))
     }
 
-    /// Records that some record may live until `expires_at`.
-    pub fn extend_latest_expiry(&self, expires_at: Timestamp) {
-        self.latest_expiry.fetch_max(expires_at.millis(), Ordering::SeqCst);
+    /// Records that the record of these families, if any, may live until `expires_at`.
+    pub fn extend_latest_expiry(&self, membership: &Membership, expires_at: Timestamp) {
+        if membership.0.is_some() {
+            self.latest_expiry.fetch_max(expires_at.millis(), Ordering::SeqCst);
+        }
     }
 
     /// Returns whether one of the families was revoked after the record joined it.
@@ -161,5 +163,22 @@ mod tests {
             revocations.revoke((&family(n)).into(), at(10), at(500));
         }
         assert!(revocations.table.read().unwrap().revocations.len() < 1100);
+    }
+
+    #[test]
+    fn a_revocation_is_kept_for_the_lifetime_of_records_with_families_alone() {
+        let revocations = Revocations::default();
+        let family = Family("a".into());
+        let kept_until = |n: u64| {
+            let name = CompactName::from(&Family(n.to_string().into()));
+            revocations.revoke(name.clone(), at(10), at(1));
+            revocations.table.read().unwrap().revocations[&name].keep_until
+        };
+        revocations.extend_latest_expiry(&Membership::default(), at(900));
+        assert_eq!(kept_until(1), at(10));
+        let record = revocations.admit(&[family], at(500), at(1)).unwrap();
+        assert_eq!(kept_until(2), at(500));
+        revocations.extend_latest_expiry(&record, at(700));
+        assert_eq!(kept_until(3), at(700));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Responsible for who probes, and for the record. The prober writes it on changes and every few
 //! seconds. A hub that sees it unchanged for [`TAKE_OVER_AFTER`], by its own clock, takes over.
-//! While the store does not answer, each hub probes for itself. The record holds ids of connectors,
+//! While the store does not answer, or the record is unreadable, each hub probes for itself. The record holds ids of connectors,
 //! times and error codes, and nothing of any login.
 
 use std::collections::BTreeMap;
@@ -126,8 +126,11 @@ impl ProberLease {
                 Err(error) => Err(error),
             };
         };
-        // An unreadable record is another release's: a hub that sees it unchanged replaces it.
-        let shared: SharedProbeRecord = serde_json::from_slice(&record.value).unwrap_or_default();
+        // A record of another release may be unreadable. It stays while its prober writes it, and
+        // expires without.
+        let Ok(shared) = serde_json::from_slice::<SharedProbeRecord>(&record.value) else {
+            return Ok(ProberRole::Prober);
+        };
         if shared.prober == self.hub {
             self.write_as_prober(&shared, &record, probed, now).await
         } else {
@@ -285,7 +288,7 @@ impl ProberLease {
     }
 }
 
-fn lease_key() -> RecordKey {
+pub(super) fn lease_key() -> RecordKey {
     RecordKey { kind: RecordKind::Probes, name: Arc::from("probes") }
 }
 

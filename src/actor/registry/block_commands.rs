@@ -34,7 +34,7 @@ pub struct NewBlock {
     pub until: Option<String>,
 }
 
-/// Error returned when a block was not set; nothing has changed.
+/// Error returned when a block was not set, or the setting is not confirmed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum BlockError {
     UnknownConnector { known: Vec<ConnectorId> },
@@ -74,7 +74,7 @@ impl Connectors {
     /// Sets a block, which is in force when this returns. Waits for the disk or the shared store.
     ///
     /// # Errors
-    /// [`BlockError`]; nothing has changed.
+    /// [`BlockError`].
     pub async fn block(&self, new: &NewBlock) -> Result<(BlockRow, Persistence), BlockError> {
         let federation = self.federation.load();
         if federation.connector(&new.connector).is_none() {
@@ -110,7 +110,7 @@ impl Connectors {
     /// does.
     ///
     /// # Errors
-    /// [`BlockUpdateError`]; nothing has changed.
+    /// [`BlockUpdateError`].
     pub async fn unblock(
         &self,
         id: &str,

@@ -128,8 +128,8 @@ fn finding(error: &seccompiler::Error) -> CheckFinding {
 
 fn build_filters() -> Result<[BpfProgram; 2], seccompiler::Error> {
     // The C library then starts threads by `clone`, whose flags a filter can read.
-    let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-    Ok([build_filter(unknown, libc::ENOSYS)?, build_filter(denied_calls()?, libc::EPERM)?])
+    let unsupported = with_x32(BTreeMap::from([(libc::SYS_clone3, Vec::new())]));
+    Ok([build_filter(unsupported, libc::ENOSYS)?, build_filter(denied_calls()?, libc::EPERM)?])
 }
 
 fn build_filter(
@@ -151,11 +151,21 @@ fn denied_calls() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::Error>
     calls.insert(libc::SYS_mmap, vec![has_flags(libc::PROT_WRITE | libc::PROT_EXEC)?]);
     calls.insert(libc::SYS_mprotect, vec![has_flags(libc::PROT_EXEC)?]);
     calls.insert(libc::SYS_pkey_mprotect, vec![has_flags(libc::PROT_EXEC)?]);
-    #[cfg(target_arch = "x86_64")]
+    Ok(with_x32(calls))
+}
+
+/// Adds the numbers of the x32 ABI with the same rules.
+#[cfg(target_arch = "x86_64")]
+fn with_x32(mut calls: BTreeMap<i64, Vec<SeccompRule>>) -> BTreeMap<i64, Vec<SeccompRule>> {
     for (call, rules) in calls.clone() {
         calls.entry(call | X32).or_insert(rules);
     }
-    Ok(calls)
+    calls
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn with_x32(calls: BTreeMap<i64, Vec<SeccompRule>>) -> BTreeMap<i64, Vec<SeccompRule>> {
+    calls
 }
 
 /// A `clone` that makes a process and no thread.

@@ -61,6 +61,8 @@ pub const fn admin_error_code(error: &AdminClientError) -> u8 {
         | AdminClientError::TokenRejected { .. }
         | AdminClientError::TooManyAttempts { .. }
         | AdminClientError::Disabled { .. } => EXIT_UNAUTHORIZED,
-        AdminClientError::Address(_) | AdminClientError::Rejected(_) => EXIT_FAILURE,
+        AdminClientError::Address(_)
+        | AdminClientError::Rejected(_)
+        | AdminClientError::Request => EXIT_FAILURE,
     }
 }

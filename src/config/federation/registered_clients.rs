@@ -19,7 +19,7 @@ impl Federation {
     }
 
     /// Returns the registered clients whose client_id no file of the configuration has.
-    pub(super) fn registered_without_file(&self) -> impl Iterator<Item = &Arc<ServiceProvider>> {
+    pub fn registered_without_file(&self) -> impl Iterator<Item = &Arc<ServiceProvider>> {
         let without_file =
             self.registered.iter().filter(|(id, _)| !self.services.contains_key(*id));
         without_file.map(|(_, client)| client)

@@ -116,8 +116,14 @@ impl StatusLists {
     ) -> Result<Arc<StatusList>, StatusError> {
         let cached = self.lists.get_with_by_ref(uri, Arc::default);
         let fetch = || cached.fetch(&self.env, self.fetch(uri, anchors));
-        match cached.freshness(self.env.now()) {
-            Freshness::Fresh(list) if list.is_valid(self.env.now()) => Ok(list),
+        let now = self.env.now();
+        // After a failed fetch, a copy counts as fresh for a while whatever its age.
+        let is_usable = |list: &StatusList| {
+            let fetched_at = cached.fetched_at();
+            list.is_valid(now) && fetched_at.is_some_and(|at| now < at + list.max_age())
+        };
+        match cached.freshness(now) {
+            Freshness::Fresh(list) if is_usable(&list) => Ok(list),
             Freshness::RefreshDue(list) => Ok(fetch().await.unwrap_or(list)),
             Freshness::Fresh(_) | Freshness::Stale(_) | Freshness::Missing => fetch().await,
         }

@@ -119,8 +119,11 @@ impl ClientRegistrations {
         }
         let mut index: RegistrationIndex =
             found.map(|found| decode_record(&found.value)).transpose()?.unwrap_or_default();
-        let expired = index.clients.iter().filter(|entry| has_expired(entry));
-        mirror.expired.extend(expired.map(|entry| entry.record.clone()));
+        // Also those that another hub has removed from the index: it may have failed before it
+        // removed their records.
+        let known = mirror.entries.iter().chain(&index.clients);
+        let expired = known.filter(|entry| has_expired(entry)).map(|entry| entry.record.clone());
+        mirror.expired.extend(expired.collect::<BTreeSet<_>>());
         index.remove_expired(&self.config, now);
         (mirror.hash, mirror.entries) = (hash, index.clients);
         let is_complete = mirror.retain_current();
@@ -280,6 +283,8 @@ impl ClientRegistrations {
         });
         if let Err(error) = written.await {
             tracing::warn!(code = error.code.entry().code, "uses of clients were not recorded");
+            self.mirror.lock().await.expired.extend(expired);
+            self.used.lock().unwrap_or_else(PoisonError::into_inner).extend(used);
             return;
         }
         for name in expired {

@@ -222,8 +222,11 @@ fn check_names(
     metadata: &ClientMetadata,
     others: &[&ServiceProvider],
 ) -> Result<(), MetadataError> {
-    let fold = |name: &str| -> String {
-        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    let fold = |name: &str| {
+        let letters = name.chars().filter(|c| c.is_alphanumeric());
+        let folded: String = letters.flat_map(char::to_lowercase).collect();
+        // Names of symbols alone would all be the same.
+        if folded.is_empty() { name.to_owned() } else { folded }
     };
     for name in metadata.names().values() {
         let folded = fold(name);

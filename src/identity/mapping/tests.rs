@@ -75,7 +75,7 @@ fn rules_by_table() {
         (GivenNameArray, from("list", Transform::Unchanged), Ok(Some(json!(["Angela", "Claire"])))),
         (GivenNameArray, from("mixed", Transform::Unchanged), Err(MappingError::Type)),
         (GivenNameArray, from("first", Transform::Unchanged), Err(MappingError::Type)),
-        (GivenNameArray, from("many", Transform::Unchanged), Err(MappingError::Type)),
+        (GivenNameArray, from("many", Transform::Unchanged), Err(MappingError::Size)),
         (GivenNameArray, from("wide", Transform::Unchanged), Err(MappingError::Size)),
         (Address, from("address", Transform::Unchanged), Ok(Some(json!({ "country": "FR" })))),
         (UpdatedAt, from("y", Transform::Unchanged), Ok(Some(json!(1962)))),

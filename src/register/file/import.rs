@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::{COLUMNS, FileRegisterError, Row, Status, for_each_row};
-use crate::atomic_file::parent_folder;
+use crate::atomic_file::{parent_folder, sync_folder};
 use crate::identity::pivot::Pivot;
 
 /// Maximum number of invalid lines that are listed.
@@ -312,7 +312,7 @@ fn write_register(place: &ImportTarget, rows: &BTreeSet<SortedRow>) -> Result<()
         .map_err(|error| to_import_error(std::io::Error::from(error.error().kind())))?;
     file.as_file().sync_all().map_err(to_import_error)?;
     file.persist(&place.path).map_err(|error| to_import_error(error.error))?;
-    Ok(())
+    sync_folder(parent_folder(&place.path)).map_err(to_import_error)
 }
 
 /// Returns the I/O error, so that a full disk is reported as such.

@@ -133,14 +133,14 @@ fn check_mode(table: &mut KindTable<'_>, redis: &RedisConfig) {
         }
         (RedisMode::Sentinel, Some(_)) | (RedisMode::Single | RedisMode::Cluster, None) => {}
     }
-    if redis.mode != RedisMode::Sentinel
-        && (redis.sentinel_user.is_some() || redis.sentinel_password.is_some())
-    {
-        report(
-            "sentinel_password",
-            "is for Sentinels only",
-            "remove it, or set mode = \"sentinel\"",
-        );
+    let credentials = [
+        ("sentinel_user", redis.sentinel_user.is_some()),
+        ("sentinel_password", redis.sentinel_password.is_some()),
+    ];
+    for (key, is_set) in credentials {
+        if is_set && redis.mode != RedisMode::Sentinel {
+            report(key, "is for Sentinels only", "remove it, or set mode = \"sentinel\"");
+        }
     }
     if redis.mode == RedisMode::Cluster && redis.database != 0 {
         report("database", "is not 0, the only database of a Cluster", "remove it");
@@ -157,6 +157,16 @@ fn check_combinations(table: &mut KindTable<'_>, redis: &RedisConfig) {
             "sentinel_password",
             redis.sentinel_user.is_some() && redis.sentinel_password.is_none(),
         ),
+        (
+            "client_certificate",
+            "client_key",
+            redis.client_certificate.is_some() && redis.client_key.is_none(),
+        ),
+        (
+            "client_key",
+            "client_certificate",
+            redis.client_key.is_some() && redis.client_certificate.is_none(),
+        ),
     ];
     for (given, missing, is_half) in halves {
         if is_half {
@@ -166,13 +176,6 @@ fn check_combinations(table: &mut KindTable<'_>, redis: &RedisConfig) {
                 &format!("add {missing}, or remove {given}"),
             );
         }
-    }
-    if redis.client_certificate.is_some() != redis.client_key.is_some() {
-        report(
-            "client_certificate",
-            "and client_key must be set together",
-            "add the missing one, or remove both",
-        );
     }
     if !redis.tls && (redis.ca.is_some() || redis.client_certificate.is_some()) {
         report("tls", "is off, but certificates are set", "set tls = true, or remove them");

@@ -12,7 +12,7 @@ use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
 
 /// Label value of an unknown client.
-const UNKNOWN_CLIENT: &str = "(unknown)";
+pub(super) const UNKNOWN_CLIENT: &str = "(unknown)";
 
 metric_table! {
     /// Metrics of service providers and data providers.

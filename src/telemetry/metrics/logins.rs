@@ -7,6 +7,7 @@ use prometheus::core::Collector as _;
 use prometheus::proto::MetricFamily;
 use prometheus::{Gauge, GaugeVec, HistogramVec, IntCounterVec, IntGaugeVec};
 
+use super::clients::UNKNOWN_CLIENT;
 use super::declare::metric_table;
 use super::{Metrics, code_label};
 use crate::env::Timestamp;
@@ -90,7 +91,9 @@ impl LoginMetrics {
     /// Removes the series of connectors and service providers that are rejected.
     pub fn remove_series(&self, connector: &dyn Fn(&str) -> bool, service: &dyn Fn(&str) -> bool) {
         super::remove_series(&self.by_service, "connector", &|id| id == NONE || connector(id));
-        super::remove_series(&self.by_service, "service_provider", service);
+        super::remove_series(&self.by_service, "service_provider", &|id| {
+            id == UNKNOWN_CLIENT || service(id)
+        });
     }
 }
 

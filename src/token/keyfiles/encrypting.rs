@@ -10,14 +10,13 @@ use super::folder::{KeyFileError, KeyFolder, KeyPurpose};
 use crate::ids::Secret;
 use crate::protocol::json::parse_object;
 use crate::token::key_passphrase::KeyPassphrase;
-use crate::token::signing_key::KeyError;
 
 /// Encrypts each private key of a folder in its file, with the folder's passphrase. Returns the files
 /// that were changed.
 ///
 /// # Errors
-/// `NoPassphrase`; `Folder`, `Unreadable`, `Exposed`, `Busy`, `Unwritable`, `Generation`. Files before
-/// the named one are encrypted.
+/// `NoPassphrase`; `Folder`, `Unreadable`, `Exposed`, `Busy`, `Unwritable`, `Encryption`,
+/// `Generation`. Files before the named one are encrypted.
 pub fn encrypt_keys(source: &KeyFolder<'_>) -> Result<Vec<PathBuf>, KeyFileError> {
     let missing = || KeyFileError::NoPassphrase { path: source.folder.to_owned() };
     let passphrase = source.passphrase.as_deref().ok_or_else(missing)?;
@@ -44,7 +43,7 @@ fn encrypt_key(path: &Path, passphrase: &KeyPassphrase) -> Result<bool, KeyFileE
         return Ok(false);
     };
     let jwk = passphrase.encrypt(&Secret::new(jwk.clone()));
-    let jwk = jwk.map_err(|_| KeyFileError::Generation(KeyError::Generation))?;
+    let jwk = jwk.map_err(|_| KeyFileError::Encryption { path: path.into() })?;
     let others = members.reveal().iter().filter(|(name, _)| *name != "jwk");
     let others = others.map(|(name, value)| (name.clone(), value.clone()));
     let file = others.chain([("encrypted_jwk".to_owned(), jwk.into())]).collect();

@@ -232,7 +232,7 @@ impl NewKeyFile {
     /// Writes the file under a temporary name. A private key is encrypted if there is a passphrase.
     ///
     /// # Errors
-    /// `Busy`, `Unwritable`, `Generation`.
+    /// `Busy`, `Unwritable`, `Encryption`, `Generation`.
     pub fn stage<'p>(
         &self,
         path: &'p Path,
@@ -243,7 +243,7 @@ impl NewKeyFile {
             Some(passphrase) => {
                 let encrypted = passphrase.encrypt(&self.jwk);
                 let encrypted =
-                    encrypted.map_err(|_| KeyFileError::Generation(KeyError::Generation))?;
+                    encrypted.map_err(|_| KeyFileError::Encryption { path: path.into() })?;
                 ("encrypted_jwk", encrypted.into())
             }
         };

@@ -55,6 +55,8 @@ pub enum KeyFileError {
     Busy { path: PathBuf, temporary: PathBuf },
     #[error("a new key could not be generated: {0}")]
     Generation(KeyError),
+    #[error("{path}: the key could not be encrypted: OpenSSL failed; run the command again")]
+    Encryption { path: PathBuf },
     #[error("a new key could not be generated: {0}")]
     Device(KeyDeviceError),
     #[error("the new decryption key can't be used: {0}")]

@@ -89,7 +89,7 @@ async fn open_registrations_end_with_the_sandbox_and_approved_ones_stay() {
     assert_eq!(client.first_page(&hub).await.status, 200);
 }
 
-async fn sign_in(hub: &TestHub, client: &TestClient) {
+pub async fn sign_in(hub: &TestHub, client: &TestClient) {
     let tokens = client.redeem(hub, &code(hub, client).await).await;
     assert_eq!(tokens.status, 200, "{}", tokens.body);
 }

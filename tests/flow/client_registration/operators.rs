@@ -5,8 +5,9 @@ use std::time::Duration;
 use actix_web::test::TestRequest;
 use serde_json::{Value, json};
 
+use super::operator_attacks::sign_in;
 use super::{
-    BY_APPROVAL, BY_TOKEN, TestClient, code, error, metadata, other_metadata, post, register,
+    BY_APPROVAL, BY_TOKEN, OPEN, TestClient, code, error, metadata, other_metadata, post, register,
 };
 use crate::hub::{Answer, TestHub};
 
@@ -191,4 +192,23 @@ async fn an_unused_registration_ends() {
     assert_eq!(unused.first_page(&hub).await.status, 400);
     let list = hub.admin_json("/admin/clients").await;
     assert_eq!(list["registrations"].as_array().unwrap().len(), 1);
+}
+
+#[actix_web::test]
+async fn metrics_of_a_registered_client_have_its_class_and_survive_a_reload() {
+    for (labels, client_label) in [("id", None), ("class", Some("standard/openid"))] {
+        let settings = format!("{OPEN}\n[metrics]\nservice_provider_labels = \"{labels}\"\n");
+        let hub = TestHub::with(&settings).await;
+        let client = register(&hub, None, &metadata()).await;
+        // A scrape after the registration.
+        let _scrape = hub.metrics.render();
+        sign_in(&hub, &client).await;
+        let label = client_label.unwrap_or(client.id());
+        let series =
+            format!("passerelle_service_provider_logins_total{{service_provider=\"{label}\"");
+        assert!(hub.metrics.render().contains(&series), "{labels}");
+        hub.write_file("connectors/dropped.toml", &hub.read_file("connectors/amandier.toml"));
+        hub.reload_files().await;
+        assert!(hub.metrics.render().contains(&series), "{labels}, after the reload");
+    }
 }

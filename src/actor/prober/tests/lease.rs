@@ -6,6 +6,7 @@ use crate::actor::blocks::tests::store_sync::FakeSharedStore;
 use crate::actor::health::{Availability, ProbeOutcome};
 use crate::env::Env;
 use crate::protocol::catalogue::ErrorCode;
+use crate::store::NewRecord;
 use crate::store::redis::tests::{fresh_prefix, shared_server, store_at};
 use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::testing::store_conformance::AMPLE_CAPACITIES;
@@ -132,6 +133,34 @@ async fn without_the_store_each_hub_probes_for_itself() {
     let before: Vec<_> = hubs.iter().map(probes).collect();
     pass(&clock, 120).await;
     assert_eq!(hubs.iter().zip(before).filter(|(hub, before)| probes(hub) > *before).count(), 1);
+}
+
+/// During an upgrade, the record of a new release can have an error code that this one lacks.
+#[tokio::test]
+async fn a_hub_that_can_not_read_the_record_probes_for_itself_and_leaves_it() {
+    let servers = FakeSharedStore::new();
+    let start = Timestamp::from_seconds(1_700_000_000);
+    let env = Env::new(Arc::new(ManualClock::at(start)), Arc::new(SeededEntropy::new(1)));
+    let lease = ProberLease::new(Arc::clone(&servers) as Arc<_>, &env);
+    let known = [(ConnectorId::from("idp"), Arc::new(Health::default()))];
+    let failed = ProbeOutcome::Failed(ErrorCode::IdpUnreachable);
+    known[0].1.record_document_probe(failed, false, Duration::ZERO, start);
+    let value = br#"{"prober":"new","beat":7,"failing":{"idp":{"code":"Y999999"}}}"#;
+    let draft = NewRecord::new(value.to_vec(), start + Duration::from_secs(60));
+    servers.insert(lease::lease_key(), draft, start).await.unwrap();
+    for seconds in [0, 2, 30] {
+        let now = start + Duration::from_secs(seconds);
+        lease.sync(&known, now).await;
+        assert_eq!(lease.role(), ProberRole::Prober);
+        let record = servers.load(&lease::lease_key(), now).await.unwrap().unwrap();
+        assert_eq!(*record.value, *value);
+        assert!(known[0].1.documents_failing().is_some(), "an unreadable record closes no circuit");
+    }
+    // Its prober has stopped.
+    let now = start + Duration::from_secs(61);
+    lease.sync(&known, now).await;
+    let record = servers.load(&lease::lease_key(), now).await.unwrap().unwrap();
+    assert_ne!(*record.value, *value);
 }
 
 /// Hubs on one real Redis: at most one of them probes at any time, and one that stops is replaced.

@@ -125,8 +125,13 @@ impl StatusList {
     /// Returns how long the list may be cached.
     pub fn lifetime(&self, now: Timestamp) -> Duration {
         let until_expiry = self.expires_at.map(|end| end.since(now));
-        let stated = self.ttl.into_iter().chain(until_expiry).min();
-        stated.unwrap_or(DEFAULT_LIFETIME).min(MAX_LIFETIME)
+        until_expiry.into_iter().chain([self.max_age()]).min().unwrap_or_default()
+    }
+
+    /// Returns how long after its fetch the list may be used, if it does not expire before.
+    pub fn max_age(&self) -> Duration {
+        let unstated = if self.expires_at.is_some() { MAX_LIFETIME } else { DEFAULT_LIFETIME };
+        self.ttl.unwrap_or(unstated).min(MAX_LIFETIME)
     }
 
     /// Succeeds if the entry is 0 (Token Status List §7.1).

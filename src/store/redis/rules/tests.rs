@@ -70,6 +70,7 @@ fn each_bad_store_is_named_with_its_fix() {
             "the only database",
         ),
         ("nodes = [\"a:1\"]\nuser = \"u\"", SEAL, "user", "add password"),
+        ("nodes = [\"a:1\"]\nsentinel_user = \"u\"", SEAL, "sentinel_user", "remove it"),
         ("nodes = [\"a:1\"]\nca = \"none.crt\"\ntls = true", SEAL, "ca", "missing"),
         ("nodes = [\"a:1\"]\nprefix = \"a{b}\"", SEAL, "prefix", "letters, digits"),
         ("nodes = [\"a:1\"]\ncall_milliseconds = 1", SEAL, "call_milliseconds", "from 10 to 10000"),
