@@ -56,4 +56,4 @@ pub use validation::{
 };
 pub use watching::current_federation::CurrentFederation;
 pub use watching::reloadable_files::ReloadableFiles;
-pub use watching::{changes, config_digest, reloadable_files};
+pub use watching::{changes, config_digest, reloadable_files, settings_file};

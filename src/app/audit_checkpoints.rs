@@ -2,9 +2,10 @@
 //! configured file, and in a shared store. Compares the log with them at the start.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::path::{self, Path};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
@@ -42,6 +43,13 @@ pub(super) struct CheckpointComparison {
     pub finding: Option<CheckFinding>,
 }
 
+/// Returns the name of a log in its checkpoints: the absolute path of its file, without links, so
+/// that a log has one name however the path to its folder is written.
+pub(super) fn log_name(path: &Path) -> String {
+    let absolute = fs::canonicalize(path).or_else(|_| path::absolute(path));
+    absolute.unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
 /// Compares the end of the log with the last checkpoint in the state folder and the shared store.
 pub(super) fn compare_with_saved_checkpoint(
     loaded: &LoadedConfig,
@@ -51,7 +59,7 @@ pub(super) fn compare_with_saved_checkpoint(
     end: &LogEnd,
 ) -> CheckpointComparison {
     let path = &loaded.settings.audit.path;
-    let log = path.display().to_string();
+    let log = log_name(path);
     let mut stores: Vec<Box<dyn CheckpointStore>> =
         vec![Box::new(CheckpointFile::in_folder(&loaded.settings.state))];
     if let Some(copy) = &loaded.settings.audit.checkpoint_copy {
@@ -246,6 +254,21 @@ mod tests {
             ),
             (None, None)
         );
+    }
+
+    /// Attack: lines are cut from the log, and the hub is started with another spelling of its
+    /// folder, for which no checkpoint is saved.
+    #[test]
+    fn a_log_has_one_name_however_its_path_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap().join("config/audit.jsonl");
+        fs::create_dir(real.parent().unwrap()).unwrap();
+        fs::write(&real, "").unwrap();
+        std::os::unix::fs::symlink(real.parent().unwrap(), folder.path().join("link")).unwrap();
+        for spelling in ["config/audit.jsonl", "config/../config/./audit.jsonl", "link/audit.jsonl"]
+        {
+            assert_eq!(log_name(&folder.path().join(spelling)), real.display().to_string());
+        }
     }
 
     #[test]

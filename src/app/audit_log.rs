@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::audit_checkpoints::compare_with_saved_checkpoint;
+use super::audit_checkpoints::{compare_with_saved_checkpoint, log_name};
 use crate::audit::event::{AuditKeyPurpose, ConfigChange};
 use crate::audit::file::{FileRotation, FileSink, StdoutSink};
 use crate::audit::recent::RetentionLimits;
@@ -72,7 +72,7 @@ pub(super) fn start_audit(
         issuer: loaded.issuer.clone(),
         node,
         when_full: settings.when_full,
-        log: settings.path.display().to_string(),
+        log: log_name(&settings.path),
         checkpoint_stores,
         startup_finding: finding,
         batch_delay: BATCH_DELAY,

@@ -286,6 +286,7 @@ impl HubParts<'_> {
             register: self.register.clone(),
             reload,
             counter_sync: hub.counter_sync.clone(),
+            has_client_registration: self.settings().client_registration.is_some(),
         }))
     }
 
@@ -302,6 +303,7 @@ impl HubParts<'_> {
         let (settings, access) = (self.settings(), &self.loaded.private_access);
         let operations = LocalHubOperations {
             reload,
+            register: self.register.clone(),
             keys: self.keys.clone(),
             key_folder: settings.keys.clone(),
             signing_key_lead: settings.lifetimes.signing_key_lead(),

@@ -1,6 +1,7 @@
 //! Operations that an operator starts in the running hub: reload, rotation of keys.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -9,6 +10,7 @@ use super::keys::SharedKeys;
 use super::reload::Reload;
 use crate::config::format_rfc3339;
 use crate::env::Env;
+use crate::register::Register;
 use crate::telemetry::CheckFinding;
 use crate::token::keyfiles::{self, CreatedKey};
 use crate::web::admin::{HubOperations, KeyReloader as _, NewKey};
@@ -16,6 +18,7 @@ use crate::web::admin::{HubOperations, KeyReloader as _, NewKey};
 /// Operations on this hub.
 pub(super) struct LocalHubOperations {
     pub reload: Reload,
+    pub register: Option<Arc<dyn Register>>,
     pub keys: SharedKeys,
     pub key_folder: PathBuf,
     /// Time from a signing key's publication to its first use.
@@ -27,7 +30,13 @@ pub(super) struct LocalHubOperations {
 impl HubOperations for LocalHubOperations {
     async fn reload(&self) -> Vec<CheckFinding> {
         self.reload.reload_now().await;
-        self.reload.findings()
+        let mut findings = self.reload.findings();
+        findings.extend(self.keys.finding());
+        if let Some(register) = &self.register {
+            register.refresh().await;
+            findings.extend(register.warning());
+        }
+        findings
     }
 
     async fn rotate_keys(&self) -> Result<Vec<NewKey>, String> {

@@ -47,6 +47,8 @@ pub(super) struct ReadinessSources {
     pub register: Option<Arc<dyn Register>>,
     pub reload: Reload,
     pub counter_sync: Option<Arc<CounterSync>>,
+    /// Whether service providers can register without a file.
+    pub has_client_registration: bool,
     /// Found at the start; they stay until the next one.
     pub process_findings: Vec<CheckFinding>,
 }
@@ -104,8 +106,10 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         register,
         reload,
         counter_sync,
+        has_client_registration,
         process_findings,
     } = sources;
+    let federation = core.federation.clone();
     let devices = keys.devices.clone();
     let (ring, env, key_env) = (Arc::clone(&keys.ring), core.env.clone(), core.env.clone());
     let (block_warnings, outbound, clock, config) =
@@ -128,7 +132,11 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
             keys.finding().into_iter().chain(devices).chain(old_keys).collect()
         })
         .with_check("config", move || config.not_ready_reason())
-        .with_degradation_check("config", move || reload.findings())
+        .with_degradation_check("config", move || {
+            let is_empty = federation.load().service_providers().next().is_none();
+            let missing = (is_empty && !has_client_registration).then(no_service_provider);
+            reload.findings().into_iter().chain(missing).collect()
+        })
         .with_degradation_check("connectors", move || {
             find_unavailable_connectors(&connectors.overview())
         })
@@ -159,6 +167,13 @@ fn check_signing_keys(ring: &Keyring, now: Timestamp) -> Option<CheckFinding> {
             "see `passerelle keys list`, and check this machine's clock",
         )
     })
+}
+
+fn no_service_provider() -> CheckFinding {
+    CheckFinding::new(
+        "there is no service provider, so no user can log in",
+        "add a file to service-providers/; no restart is needed",
+    )
 }
 
 fn find_old_keys(ring: &Keyring, now: Timestamp) -> Vec<CheckFinding> {

@@ -1,6 +1,7 @@
 //! Reloads the configuration files of a running hub: applies changes atomically, and reports each
 //! error once.
 
+mod reporting;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -10,16 +11,17 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::sync::{mpsc, oneshot};
 
+use self::reporting::{prevents_next_start, to_findings};
 use self::watch::{FolderWatcher, QUIET_TIME};
-use super::audit_log;
 use super::build_error::BuildError;
 use super::keys::SharedKeys;
 use super::metrics_sampler::LabelPolicy;
 use super::prepare::{DiscoveryPublisher, connector_spec};
+use super::{KINDS, audit_log};
 use crate::actor::registry::{ApplyConfig, ConnectorSpec, RegistryHandle};
-use crate::audit::{Event, EventKind};
 use crate::config::config_digest::{ConfigDigest, FieldDigests};
 use crate::config::reloadable_files::{FileKind, ScanOutcome};
+use crate::config::settings_file::{SettingsFile, SettingsFileState};
 use crate::config::{
     ConfiguredConnector, Diagnostic, Federation, FieldDiagnostic, ReloadableFiles,
 };
@@ -118,8 +120,11 @@ impl ReloadConfig {
         }));
         let following = ReloadLoop {
             label_policy: self.label_policy,
-            settings: self.files.settings_hash(),
-            files: Arc::new(Mutex::new(self.files)),
+            settings: SettingsFileState::Unchanged,
+            files: Arc::new(Mutex::new(WatchedFiles {
+                settings: self.files.settings_file(KINDS),
+                reloadable: self.files,
+            })),
             builder: Arc::new(SnapshotBuilder {
                 connectors: self.connectors,
                 discovery_publisher: self.discovery_publisher,
@@ -138,9 +143,14 @@ impl ReloadConfig {
     }
 }
 
+struct WatchedFiles {
+    settings: SettingsFile,
+    reloadable: ReloadableFiles,
+}
+
 struct ReloadLoop {
     label_policy: LabelPolicy,
-    files: Arc<Mutex<ReloadableFiles>>,
+    files: Arc<Mutex<WatchedFiles>>,
     builder: Arc<SnapshotBuilder>,
     registry: RegistryHandle,
     client_keys: Arc<KeyDirectory>,
@@ -153,7 +163,8 @@ struct ReloadLoop {
     reported_unverified: Vec<Diagnostic>,
     /// Problems of files that only a restart reads again.
     startup_diagnostics: Vec<Diagnostic>,
-    settings: Option<[u8; 32]>,
+    /// As last logged.
+    settings: SettingsFileState,
     status: Arc<ArcSwap<ReloadStatus>>,
 }
 
@@ -171,7 +182,7 @@ struct ScanResult {
     unverified: Vec<Diagnostic>,
     invalid_counts: [(FileKind, usize); 6],
     unusable: Vec<FileKind>,
-    settings: Option<[u8; 32]>,
+    settings: SettingsFileState,
     /// `None` if nothing has changed.
     next: Option<Result<Candidate, BuildError>>,
 }
@@ -183,7 +194,10 @@ struct Candidate {
 
 impl ReloadLoop {
     async fn run(mut self, interval: Duration, mut requests: mpsc::Receiver<oneshot::Sender<()>>) {
-        let folders = self.files.lock().unwrap_or_else(PoisonError::into_inner).watched_folders();
+        let folders = {
+            let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+            files.reloadable.watched_folders()
+        };
         let mut watch = FolderWatcher::new();
         let mut waiting = Vec::new();
         loop {
@@ -238,12 +252,12 @@ impl ReloadLoop {
         for (kind, count) in result.invalid_counts {
             self.core.metrics.set_invalid_config_files(kind.as_str(), count);
         }
-        if result.settings != self.settings {
-            self.settings = result.settings;
-            tracing::warn!("passerelle.toml has changed; it takes effect at the next restart");
-        }
+        self.report_settings(result.settings);
         let current = result.diagnostics.iter().chain(&result.unverified);
-        let findings = to_findings(self.startup_diagnostics.iter().chain(current));
+        let mut findings = to_findings(self.startup_diagnostics.iter().chain(current));
+        if let SettingsFileState::Invalid(diagnostics) = &self.settings {
+            findings.extend(diagnostics.iter().map(prevents_next_start));
+        }
         self.reported_unverified = result.unverified;
         let outcome = match result.next {
             None => "unchanged",
@@ -293,38 +307,6 @@ impl ReloadLoop {
         tracing::info!(%changes, "configuration reloaded");
         Ok(())
     }
-
-    /// Logs each file that becomes invalid, whose diagnostics change, or that becomes valid again.
-    fn report_changes(&mut self, diagnostics: &[Diagnostic]) {
-        let mut now: BTreeMap<String, Vec<Diagnostic>> = BTreeMap::new();
-        for diagnostic in diagnostics {
-            now.entry(diagnostic.file.clone()).or_default().push(diagnostic.clone());
-        }
-        for (file, diagnostics) in
-            now.iter().filter(|(file, diagnostics)| self.reported.get(*file) != Some(*diagnostics))
-        {
-            let error = diagnostics
-                .iter()
-                .map(Diagnostic::to_single_line)
-                .collect::<Vec<_>>()
-                .join("; and ");
-            tracing::error!(
-                file,
-                error,
-                "a configuration file is invalid; its last good version stays in use, if it had one"
-            );
-            self.core.audit.record(|| Event::new(EventKind::ConfigRejected).file(file));
-        }
-        for file in self.reported.keys().filter(|file| !now.contains_key(*file)) {
-            tracing::info!(file, "a configuration file is valid again, or removed");
-        }
-        self.reported = now;
-    }
-}
-
-fn to_findings<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<CheckFinding> {
-    let finding = |one: &Diagnostic| CheckFinding::new(one.located_message(), one.fix.clone());
-    diagnostics.into_iter().map(finding).collect()
 }
 
 /// Message about a connector with a valid file that can't be built.
@@ -348,11 +330,12 @@ pub(super) fn check_build(
 }
 
 fn scan(
-    files: &mut ReloadableFiles,
+    WatchedFiles { settings, reloadable: files }: &mut WatchedFiles,
     builder: &SnapshotBuilder,
     running: &BTreeMap<ConnectorId, Arc<FieldDigests>>,
     before: &ConfigDigest,
 ) -> ScanResult {
+    settings.check();
     let file_state = files.rescan(&|configured| check_build(configured, &builder.connectors));
     let digest = files.digest();
     let next = (digest != *before).then(|| builder.build_candidate(files, running));
@@ -362,7 +345,7 @@ fn scan(
         unverified: files.unverified_connectors(),
         unusable: files.unusable_kinds(),
         invalid_counts: FileKind::ALL.map(|kind| (kind, files.bad_file_count(kind))),
-        settings: files.settings_hash(),
+        settings: settings.state().clone(),
         digest,
         next,
     }

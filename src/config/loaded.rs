@@ -10,7 +10,7 @@ use std::sync::Arc;
 use url::Url;
 
 use self::parsed_files::{ClientChecks, ParsedFiles};
-pub use self::startup::load_usable_config;
+pub use self::startup::{load_usable_config, settings_diagnostics};
 use super::federation::Federation;
 use super::kinds::{ConfiguredTable, KindTables, Kinds};
 use super::loading::schema::settings_schema;

@@ -71,7 +71,7 @@ impl TokenService {
             ["iat", "nbf"].iter().find_map(|name| numeric_date(&jws.claims, name).ok()?);
         // An object that was used before the store became empty (see `SingleUseQuota`).
         if begins_at.unwrap_or_else(|| expires_at - MAX_LIFETIME).seconds()
-            < self.single_use_quota.known_since().seconds()
+            <= self.single_use_quota.known_since().seconds()
         {
             return Err(ErrorCode::RequestObjectReplayed);
         }

@@ -1,6 +1,8 @@
 //! The configuration's files changed under a running hub: what is new, changed, bad or gone, and
 //! logins under way meanwhile.
 
+mod findings;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -45,10 +45,16 @@ impl NodeCommand {
                     outcome.findings.iter().map(|finding| format!("\n  {finding}")).collect();
                 if !problems.is_empty() {
                     let text = problems.concat();
-                    return Err(format!("the files were read, and have problems:{text}").into());
+                    return Err(format!(
+                        "the files and the keys were read, and have problems:{text}"
+                    )
+                    .into());
                 }
                 if !json {
-                    outln!("the files and the keys were read; all of them are in use");
+                    outln!(
+                        "the files, the register and the keys were read; all of them are in use"
+                    );
+                    outln!("passerelle.toml and the theme are read at the next restart");
                 }
             }
             Self::Drain { hub } => {

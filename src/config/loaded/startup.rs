@@ -45,12 +45,45 @@ pub fn load_usable_config(
     })
 }
 
+/// Returns the problems of the settings and the scope tables that prevent a start.
+pub fn settings_diagnostics(
+    folder: &Path,
+    environment: &Environment,
+    kinds: Kinds,
+) -> Vec<Diagnostic> {
+    let mut fatal = Vec::new();
+    let _usable = load_settings(folder, environment, kinds, &mut fatal);
+    fatal
+}
+
 fn load_valid_files(
     folder: &Path,
     environment: &Environment,
     kinds: Kinds,
     fatal: &mut Vec<Diagnostic>,
 ) -> Option<LoadedConfig> {
+    let UsableSettings { context, source, checked, scopes, tables } =
+        load_settings(folder, environment, kinds, fatal)?;
+    let loaded = assemble_valid_files(context, (&source, checked), scopes, fatal)?;
+    let KindTables { store, register } = tables;
+    Some(LoadedConfig { register, store, ..loaded })
+}
+
+/// The settings and the scope tables, checked.
+struct UsableSettings {
+    context: reloadable_files::LoadContext,
+    source: SourceFile,
+    checked: settings::CheckedSettings,
+    scopes: (SourceFile, ScopeTables),
+    tables: KindTables,
+}
+
+fn load_settings(
+    folder: &Path,
+    environment: &Environment,
+    kinds: Kinds,
+    fatal: &mut Vec<Diagnostic>,
+) -> Option<UsableSettings> {
     let schema = settings_schema(kinds);
     let source = SourceFile::read(&folder.join("passerelle.toml"))
         .map_err(|problem| fatal.push(problem))
@@ -65,12 +98,11 @@ fn load_valid_files(
     let mut checked = settings::check_settings(&source, settings, kinds, &context, fatal)?;
     let scopes =
         scopes::load_scopes(&folder.join("scopes.toml"), Some(&declarations.claims), fatal)?;
-    let KindTables { store, register } = tables;
-    checked.settings.store = store.as_ref().map(|kind| StoreConfig(kind.to_table()));
-    checked.settings.register = register.as_ref().map(|kind| RegisterConfig(kind.to_table()));
-    let load_context = load_context(&context, kinds, &checked);
-    let loaded = assemble_valid_files(load_context, (&source, checked), scopes, fatal)?;
-    Some(LoadedConfig { register, store, ..loaded })
+    checked.settings.store = tables.store.as_ref().map(|kind| StoreConfig(kind.to_table()));
+    checked.settings.register =
+        tables.register.as_ref().map(|kind| RegisterConfig(kind.to_table()));
+    let context = load_context(&context, kinds, &checked);
+    Some(UsableSettings { context, source, checked, scopes, tables })
 }
 
 /// Builds the configuration from the files that pass every check.

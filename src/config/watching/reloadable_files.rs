@@ -24,20 +24,20 @@ use file_set::{FileSet, FileVersion, ScanContext};
 use places::PlaceNameTables;
 
 use super::config_digest::FieldDigests;
+use super::settings_file::SettingsFile;
 use crate::config::federation::{Federation, UnavailableDisplay};
-use crate::config::loading::{
-    Diagnostic, FieldDiagnostic, SecretContext, SecretOwner, SourceFile, safe_read,
-};
+use crate::config::kinds::Kinds;
+use crate::config::loading::{Diagnostic, FieldDiagnostic, SecretContext, SecretOwner, SourceFile};
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::data_providers::RegisteredDataProvider;
 use crate::config::validation::notices::{self, Notice};
 use crate::config::validation::service_providers::RegisteredClient;
 use crate::config::validation::{connector_diagnostics, languages, scopes::ScopeTables};
-use crate::digest;
 use crate::identity::scopes::ScopeTable;
 use crate::ids::ConnectorId;
 use crate::localization::{Languages, MessageFile};
 
+pub use conflict_resolution::NO_CONNECTOR;
 pub use entries::{ClientChecker, LoadContext};
 pub use file_set::ScanOutcome;
 
@@ -387,12 +387,10 @@ impl ReloadableFiles {
         folders
     }
 
-    /// Returns the SHA-256 of `passerelle.toml`, which only a restart reads again.
+    /// Returns the settings file of the same folder.
     #[must_use]
-    pub fn settings_hash(&self) -> Option<[u8; 32]> {
-        safe_read::read_regular_file(&self.context.folder.join("passerelle.toml"))
-            .ok()
-            .map(|bytes| digest::sha256(&bytes))
+    pub fn settings_file(&self, kinds: Kinds) -> SettingsFile {
+        SettingsFile::new(self.context.folder.clone(), self.context.environment.clone(), kinds)
     }
 }
 

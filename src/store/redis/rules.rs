@@ -155,7 +155,9 @@ fn check_combinations(table: &mut KindTable<'_>, redis: &RedisConfig) {
         (
             "sentinel_user",
             "sentinel_password",
-            redis.sentinel_user.is_some() && redis.sentinel_password.is_none(),
+            redis.mode == RedisMode::Sentinel
+                && redis.sentinel_user.is_some()
+                && redis.sentinel_password.is_none(),
         ),
         (
             "client_certificate",

@@ -15,7 +15,7 @@ use crate::telemetry::CheckFinding;
 /// What an operator can make a running hub do.
 #[async_trait]
 pub trait HubOperations: Send + Sync {
-    /// Reads the configuration files and the keys, and returns the problems of the files.
+    /// Reads the configuration files, the register's file and the keys, and returns their problems.
     async fn reload(&self) -> Vec<CheckFinding>;
 
     /// Creates the next keys in the key folder, and loads them.
@@ -38,7 +38,8 @@ pub struct NewKey {
 /// Response body of `POST /admin/reload`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ReloadOutcome {
-    /// The problems of the files; empty if every file is in use.
+    /// Problems of the files and the keys; empty if all are in use, and `passerelle.toml` does not
+    /// prevent the next start.
     pub findings: Vec<CheckFinding>,
 }
 

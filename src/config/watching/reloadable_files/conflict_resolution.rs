@@ -13,6 +13,9 @@ use crate::config::validation::service_providers::{self, ExistingConnectors};
 /// Maximum number of rejected files for which each is retried on its own in the same scan.
 const MAX_FILES_TO_READMIT: usize = 64;
 
+/// Message about a folder of connectors that has become empty.
+pub const NO_CONNECTOR: &str = "contains no connector, so no user can log in";
+
 /// Files whose newest version is rejected, with the reasons.
 pub(super) type RejectedFiles = BTreeMap<PathBuf, Vec<Diagnostic>>;
 
@@ -70,13 +73,8 @@ impl ReloadableFiles {
     fn no_connector_warning(&self) -> Option<Diagnostic> {
         let is_empty = self.connectors.is_empty() && self.connectors.diagnostics().next().is_none();
         let fix = "add a connector file there";
-        (is_empty && !self.services.is_empty()).then(|| {
-            file_diagnostic(
-                &self.context.connectors,
-                "contains no connector, so no user can log in",
-                fix,
-            )
-        })
+        (is_empty && !self.services.is_empty())
+            .then(|| file_diagnostic(&self.context.connectors, NO_CONNECTOR, fix))
     }
 
     fn pending_files(&self) -> PendingFiles {
