@@ -17,7 +17,8 @@ const rulesFolder = path.join(root, 'dashboards/rules');
 const files = readdirSync(path.join(root, 'dashboards')).filter((name) => name.endsWith('.json'));
 const dashboards = files.map((name) => ({ name, text: readFileSync(path.join(root, 'dashboards', name), 'utf8') }));
 
-let prometheus, hub, shared, store, collector, idps = [], sps, folder, client, base, publisher;
+// `unrelated`: targets of the same Prometheus that are no hubs, one that answers and one that does not.
+let unrelated, prometheus, hub, shared, store, collector, idps = [], sps, folder, client, base, publisher;
 const until = async (condition, what, seconds = 30) => {
   for (const deadline = performance.now() + seconds * 1000; ;) {
     const value = await condition();
@@ -89,13 +90,16 @@ traces = { endpoint = "http://127.0.0.1:${collector.port}/v1/traces", insecure_h
   }
   writeFileSync(path.join(folder, 'prometheus.yml'), `global: { scrape_interval: 1s, evaluation_interval: 1s }
 rule_files: ["${folder}/recording.yaml", "${folder}/alerts.yaml"]
-scrape_configs: [{ job_name: passerelle, static_configs: [{ targets: ["127.0.0.1:${privatePort}", "127.0.0.1:${sharedPrivate}"] }] }]
+scrape_configs:
+  - { job_name: passerelle, static_configs: [{ targets: ["127.0.0.1:${privatePort}", "127.0.0.1:${sharedPrivate}"] }] }
+  - { job_name: unrelated, static_configs: [{ targets: ${JSON.stringify(unrelated = [`127.0.0.1:${own}`, '127.0.0.1:9'])} }] }
 `);
   base = `http://127.0.0.1:${own}`;
   prometheus = spawn('prometheus', [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`, `--web.listen-address=127.0.0.1:${own}`, '--log.level=error'], { stdio: ['ignore', 'inherit', 'inherit'] });
   process.once('exit', () => prometheus.kill('SIGKILL'));
   await until(() => fetch(`${base}/-/ready`).then((answer) => answer.ok, () => false), 'a Prometheus that is ready');
-  await until(async () => (await ask('query', { query: 'up == 1' })).result.length === 2, 'the first scrapes');
+  await until(async () => (await ask('query', { query: 'up{job="passerelle"} == 1' })).result.length === 2, 'the first scrapes');
+  await until(async () => (await ask('query', { query: 'up{job="unrelated"}' })).result.length === 2, 'the first scrapes of the unrelated job');
   client = await discoverHub(hub, sps.alpha);
 });
 after(async () => {
@@ -255,7 +259,9 @@ async function mixedLoad(until, duration) {
 }
 
 const CONSTANTS = { $__rate_interval: '15s', $__range: '1m', $job: '.+', $instance: '.+', $platform: '.*', $connector: '.*', $sp: '.*' };
-const filled = (expression) => expression.replaceAll(/\$\w+/g, (name) => CONSTANTS[name] ?? assert.fail(`${name} has no value`));
+const filled = (expression, values = CONSTANTS) => expression.replaceAll(/\$\w+/g, (name) => values[name] ?? assert.fail(`${name} has no value`));
+/** What Grafana inserts for a variable whose selection is "All": `allValue`, or a regular expression of the listed values. */
+const valueOfAll = ({ allValue }, listed) => allValue ?? `(${listed.map((value) => value.replaceAll(/[\\^$*+?.()|[\]{}]/g, '\\\\$&')).join('|')})`;
 const panelsOf = (dashboard) => dashboard.panels.filter((panel) => panel.type !== 'row');
 
 test('rules are well formed, fire and stay silent as they should', () => {
@@ -287,20 +293,26 @@ test('every query of every panel, variable and rule is answered by a real Promet
   await until(async () => await scraped() > now + 3, 'two scrapes of both');
 
   const silent = [];
+  const unrelatedShown = [];
+  const unhealthy = [];
   const [end] = (await ask('query', { query: 'time()' })).result;
   for (const { text } of dashboards) {
     const dashboard = JSON.parse(text);
     const short = dashboard.uid.replace('passerelle-', '');
+    const values = { ...CONSTANTS };
     for (const variable of dashboard.templating.list.filter((one) => one.type === 'query')) {
       const [, selector, label] = variable.definition.match(/^label_values\((.*),\s*(\w+)\)$/s);
-      const found = await ask(`label/${label}/values`, { 'match[]': filled(selector) });
+      const found = await ask(`label/${label}/values`, { 'match[]': filled(selector, values) });
       assert.ok(found.length > 0, `${short}: ${variable.name} offers nothing`);
+      values[`$${variable.name}`] = valueOfAll(variable, found);
     }
     for (const panel of panelsOf(dashboard)) {
       const shown = [];
       for (const target of panel.targets) {
-        const { result } = await ask('query_range', { query: filled(target.expr), start: end - 60, end, step: 1 });
+        const { result } = await ask('query_range', { query: filled(target.expr, values), start: end - 60, end, step: 1 });
+        if (result.some(({ metric }) => unrelated.includes(metric.instance))) unrelatedShown.push(`${short}: ${panel.title}`);
         shown.push(result.length > 0);
+        if (panel.title === 'Unhealthy now' && result.length > 0) unhealthy.push(target.legendFormat);
       }
       // A table of what is unhealthy has rows for some of its queries only.
       const isSilent = panel.type === 'table' ? !shown.includes(true) : shown.includes(false);
@@ -310,6 +322,8 @@ test('every query of every panel, variable and rule is answered by a real Promet
     }
   }
   assert.deepEqual(silent, [], 'these panels show nothing');
+  assert.ok(unhealthy.includes('Hub {{instance}}: the circuit of the shared store is {{state}}'), `the store is down: ${unhealthy}`);
+  assert.deepEqual(unrelatedShown, [], 'these panels show targets that are no hubs');
 
   const rules = async () => (await ask('rules', {})).groups.flatMap((group) => group.rules);
   const evaluated = await rules();
