@@ -123,7 +123,7 @@ enum Command {
     /// Run a demo on this machine: for each platform a hub and two sandbox identity providers, and
     /// a service provider.
     Demo {
-        /// Port of the standard hub; the others use the ports up to 22 above it. 0 chooses free
+        /// Port of the standard hub; the others use the ports up to 23 above it. 0 chooses free
         /// ports.
         #[arg(long, default_value_t = 8080)]
         port: u16,
