@@ -230,8 +230,8 @@ pub fn load_config(
     Ok(loaded)
 }
 
-/// Reads the configuration in `folder` for a start, which invalid files of connectors, service
-/// providers and the like do not prevent: the hub starts without them.
+/// Reads the configuration in `folder` for a start. The hub starts without invalid files of
+/// connectors, service providers and other entries of a folder.
 ///
 /// # Errors
 /// Returns every problem found if one of them prevents the start.

@@ -36,9 +36,10 @@ pub struct ChoiceEntry {
 }
 
 impl Connectors {
-    /// Returns the connectors that `is_wanted` accepts, in the service provider's order; those that it
-    /// doesn't name are sorted by name in this language, and unavailable ones come last. Nothing
-    /// else is sorted here: there may be hundreds, and each login calls this.
+    /// Returns the connectors that `is_wanted` accepts, in the service provider's order; those that
+    /// it doesn't name are sorted by name in this language, and unavailable ones come last. The
+    /// names were sorted when the files were read: there may be hundreds, and each login calls
+    /// this.
     pub fn choices(
         &self,
         client_id: &ClientId,

@@ -23,7 +23,8 @@ const REGISTER_TIMEOUT: Duration =
 /// Identifies the user.
 ///
 /// # Errors
-/// The catalogue's Y01 codes: the user can't be identified, or the register can't be queried.
+/// A `Y01` code if the register or the identity rules reject the identity; `GateClosed`,
+/// `IdpUnknown`, `IdTokenSubject` or `Internal` if no `sub` can be derived.
 pub(super) async fn identify_user(
     services: &LoginServices,
     login: &Login,
@@ -47,8 +48,8 @@ pub(super) async fn identify_user(
     let subject = subject_for(services, &request.client_id, &authentication, &identity)?;
     let claims = services.core.federation.load().released_claim_values(request, &identity);
     let evidence = gather_evidence(services, support_id, &authentication)?;
-    // The identity provider's claims and `acr` are dropped: the session keeps only what the rules
-    // and the register made of the claims, and the evidence, which has the names that `acr` proves.
+    // Drops the identity provider's claims and `acr`: the session stores only the identity and the
+    // evidence.
     let authentication =
         Authentication { claims: serde_json::Map::new(), acr: None, ..authentication };
     let level = authentication.level;

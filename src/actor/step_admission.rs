@@ -66,8 +66,8 @@ impl StepAdmission {
 }
 
 impl StepPermit {
-    /// Gives the slot up, because the step waits for another party. It needs none afterwards:
-    /// little work is left.
+    /// Releases the slot while the step waits for another party. The step does not acquire it
+    /// again: the connector's limits and the login's queue bound the number of such steps.
     pub fn release_slot(&self) {
         drop(self.slot.lock().unwrap_or_else(PoisonError::into_inner).take());
     }

@@ -189,11 +189,11 @@ async fn run_step(
     }
 }
 
-/// Returns whether a step that started from this hub's copy of a shared login may continue. A
-/// stored result proves by its version that it started from the current state, and what prepares a
-/// redirect is stored before the browser gets it. An unsaved answer proves nothing: an outdated
-/// copy must not refuse a login that another hub has advanced. Only the consent page that this
-/// hub has just sent the browser to is shown as it is: its form is checked against the version.
+/// Returns whether a step that started from this hub's copy of a shared login may continue: if its
+/// result is saved, because the save checks the version; if it prepares a redirect, which is saved
+/// before the browser gets it; or if it shows the consent page to which this hub has just sent the
+/// browser, whose form is checked against the version. Any other answer may come from an outdated
+/// copy, which must not refuse a login that another hub has advanced.
 fn is_proven_current(step: &Step, shows_consent_next: bool) -> bool {
     match (&step.output, step.save) {
         (_, Save::Yes) => true,

@@ -25,11 +25,11 @@ use crate::telemetry::CheckFinding;
 
 /// Lifetime of the record from the last checkpoint of any hub.
 const RECORD_LIFETIME: Duration = Duration::from_secs(366 * 24 * 3600);
-/// Limit for one store call; the state folder has the checkpoint as well.
+/// Timeout of one load or save, with all its attempts. The state folder has the checkpoint as well.
 const STORE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum of logs in the record. Beyond it the one saved longest ago is removed.
+/// Maximum number of logs in the record. Beyond it the one saved longest ago is removed.
 const MAX_LOGS: usize = 200;
-/// Maximum of attempts to save while other hubs change the record.
+/// Maximum number of attempts to save while other hubs change the record.
 const MAX_SAVE_ATTEMPTS: usize = 64;
 
 /// Result of comparing a log with its saved checkpoint.

@@ -5,7 +5,7 @@ use crate::register::kind::OpenRegisterError;
 use crate::store::kind::OpenStoreError;
 use crate::token::keyfiles;
 
-/// Error returned when a hub can't be built; each text names the fix.
+/// Error returned when a hub can't be built.
 #[derive(thiserror::Error, Debug)]
 pub enum BuildError {
     #[error(transparent)]

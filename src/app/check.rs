@@ -101,7 +101,7 @@ pub async fn probe_providers(loaded: &LoadedConfig, env: &Env) -> Result<ProbeRe
 /// Fetches the keys of every service provider with a `jwks_uri`.
 ///
 /// # Errors
-/// Returns an error if an address is forbidden or the federation can't be built.
+/// Returns an error if an address is forbidden or the metrics can't be registered.
 pub async fn probe_client_keys(
     loaded: &LoadedConfig,
 ) -> Result<Vec<(ClientId, Result<(), KeyFetchError>)>, BuildError> {

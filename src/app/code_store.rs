@@ -53,8 +53,8 @@ impl CodeStore for StoreBackedCodes {
         let taken = store.take(&key, Vec::new(), now + SPENT_CODE_RETENTION, now).await;
         match taken.map_err(code_error)? {
             TakeOutcome::Taken(record) => {
-                // A tombstone of Redis has the value, which is an identity. It expires by itself if
-                // this fails.
+                // Redis keeps the taken record behind the tombstone, and it contains an identity.
+                // If the removal fails, it expires.
                 let _removed = store.remove(&key).await;
                 Ok(Some(record.value.to_vec()))
             }

@@ -75,7 +75,8 @@ fn writable_paths(loaded: &LoadedConfig) -> Vec<PathBuf> {
     own.chain(linked).chain(configured).map(Path::to_path_buf).collect()
 }
 
-/// Landlock and seccomp hold for this thread and those that it starts.
+/// Returns an error if the process has other threads: Landlock restricts only this thread and those
+/// that it starts.
 fn find_other_threads() -> Result<(), CheckFinding> {
     let threads = std::fs::read_dir("/proc/self/task").map(Iterator::count);
     match threads {

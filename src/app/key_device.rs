@@ -39,7 +39,7 @@ pub struct HubKeyDevices {
 }
 
 impl HubKeyDevices {
-    /// Opens the configured devices. Makes no call of them.
+    /// Opens the configured devices. Does not call them.
     ///
     /// # Errors
     /// Returns an error if the module of `[pkcs11]` can't be loaded, or TLS to the server of

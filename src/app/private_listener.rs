@@ -19,7 +19,7 @@ use crate::web::private_listener;
 /// Limit for a whole request, body included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Starts the server of the private listener on `worker`.
+/// Builds the server of the private listener on `worker`.
 ///
 /// # Errors
 /// Returns an error if the operating system refuses the listener.

@@ -1,9 +1,8 @@
 //! Defines the checks behind `/readyz` (docs/operating.md).
 //!
-//! A hub is not ready only for reasons that another hub may not have: no signing key, no store,
-//! shutdown.
-//! Everything else is "degraded": logins in progress continue, and the hub's own error page says
-//! more than a load balancer's.
+//! A hub is not ready without a signing key, the store, the blocks, a valid connector or a valid
+//! service provider, and during shutdown. Any other problem makes it "degraded": logins continue,
+//! and the hub's own error page says more than a load balancer's.
 
 use std::sync::Arc;
 
@@ -32,7 +31,7 @@ const NEARLY_FULL_PERCENT: usize = 90;
 const MAX_CLOCK_SKEW_SECONDS: u64 = 30;
 /// Age from which a signing key should be replaced.
 const MAX_SIGNING_KEY_AGE_DAYS: u64 = 365;
-/// Maximum of names in one finding.
+/// Maximum number of names in one finding.
 const MAX_NAMES_LISTED: usize = 10;
 
 /// Sources of the checks. Each answers from memory.

@@ -29,8 +29,10 @@ const MAX_OWN_CODE_BYTES: usize = 128 << 20;
 const MAX_WALLET_REQUESTS: usize = 50_000;
 /// Total bytes of these requests, which take a kilobyte or two.
 const MAX_WALLET_REQUEST_BYTES: usize = 128 << 20;
-/// One record each; more only for servers that have lost theirs and get it again.
+/// Records of kind `Blocks`: the operators' blocks and the audit checkpoints. The margin is for
+/// records that are written again after a failover.
 const MAX_BLOCK_RECORDS: usize = 100;
+/// Records of the elected prober. The margin is the same.
 const MAX_PROBE_RECORDS: usize = 100;
 /// Records of a registration: the one in use, and those that a change or a crash has left.
 const RECORDS_PER_REGISTRATION: usize = 4;

@@ -25,7 +25,7 @@ pub fn level_if_reusable(obtained: Level, requested: Level, platform: Platform) 
 }
 
 /// Returns the `acr` of an ID token: always eidas1 on the standard platform (R010), the level
-/// obtained on the high platform (R038).
+/// achieved on the high platform (R038).
 #[must_use]
 pub fn id_token_level(obtained: Level, platform: Platform) -> Level {
     match platform {
@@ -122,7 +122,7 @@ impl AcrPolicy {
     /// `needed` ([`Self::level_to_request`]).
     ///
     /// # Errors
-    /// Any value that is not configured exactly; nothing is rounded.
+    /// `Unlisted`, `Missing` or `TooLow`. A level is never rounded.
     pub fn evaluate(&self, returned: Option<&str>, needed: Level) -> Result<Level, LevelError> {
         let obtained = match (returned.filter(|_| !self.ignores_acr), self.assumed) {
             // A value listed under two levels counts as the lower one.

@@ -140,9 +140,9 @@ pub struct GatheredEvidence {
 }
 
 impl AmrEvidence {
-    /// Evaluates a reported `amr`. `list` holds the connector's static methods, for a response
-    /// without `amr`. `mfa_means` holds the methods that `mfa` stands for according to the
-    /// connector's file; it may be empty.
+    /// Evaluates a reported `amr`. `static_methods` are the connector's, for a response without
+    /// `amr`. `mfa_implies` are the methods that `mfa` stands for according to the connector's
+    /// file; it may be empty.
     #[must_use]
     pub fn gather(
         reported: &UpstreamAmr,

@@ -227,7 +227,7 @@ impl Event {
         }
     }
 
-    /// Returns whether any stranger can cause the event at will, without a login in the store.
+    /// Returns whether anyone can cause the event at will, without a login in the store.
     pub(super) const fn is_unauthenticated(&self) -> bool {
         match self.kind {
             EventKind::AuthorizationRefused

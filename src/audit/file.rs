@@ -136,7 +136,7 @@ impl FileSink {
     }
 }
 
-/// Removes files. One that can't be removed keeps none of the others.
+/// Removes files. Continues after a file that can't be removed.
 fn remove_files(files: io::Result<Vec<PathBuf>>) {
     match files {
         Ok(files) => {

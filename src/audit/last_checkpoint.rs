@@ -76,7 +76,7 @@ pub fn load_newest(
     }
 }
 
-/// Compares the end of a log with its last checkpoint. `leads_to_end` reads the log: whether the
+/// Checks the end of a log against its last checkpoint. `leads_to_end` reads the log: whether the
 /// chain leads from the checkpoint to `end`.
 pub fn compare(
     known: &io::Result<Option<LastCheckpoint>>,

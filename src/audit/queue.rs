@@ -18,7 +18,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::CheckFinding;
 use crate::telemetry::Metrics;
 
-/// Maximum number of waiting events: a third of a second of a hub at its limit.
+/// Maximum number of queued events: those of a third of a second at full load.
 pub(super) const QUEUE_CAPACITY: usize = 4096;
 /// Number of waiting events above which no new login begins, so that running ones find room.
 const MAX_WAITING_FOR_NEW_LOGINS: usize = QUEUE_CAPACITY / 2;

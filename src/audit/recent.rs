@@ -6,7 +6,7 @@
 //!
 //! Memory is bounded: a login is kept until a number of later ones have begun. Logins with a
 //! refusal have their own limit, because operators ask about them. So have requests that never
-//! became a login, which any stranger can send. An event costs a short lock and about sixty bytes,
+//! became a login, which anyone can send. An event costs a short lock and about sixty bytes,
 //! an explanation up to 300 more.
 
 use std::collections::{HashMap, VecDeque};

@@ -45,7 +45,7 @@ pub(super) enum CheckpointError {
 /// Verifies the signature and type of a checkpoint.
 ///
 /// # Errors
-/// `UnknownKey` if `keys` lacks the key that the header names; `Broken` if the signature, the type
+/// `UnknownKey` if `keys` lacks the key that the header names; `Invalid` if the signature, the type
 /// or the claims are invalid.
 pub(super) fn verify_checkpoint(
     jws: &str,

@@ -29,7 +29,7 @@ pub trait Sink: Send {
     /// Returns an error if no new file can be created.
     fn rotate(&mut self, now: Timestamp) -> io::Result<()>;
 
-    /// Does what is due by the clock. Called about twice a second.
+    /// Removes expired files. The writer calls it about twice a second.
     fn maintain(&mut self, _now: Timestamp) {}
 }
 

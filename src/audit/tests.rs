@@ -1,6 +1,6 @@
 //! Tests of disks and crashes; in [`attacks`], of attackers who can write the file; in [`floods`],
-//! of strangers; in [`clock`], of the machine's clock; in [`proofs`], of proofs of single events;
-//! in [`retention`], of old files.
+//! of unauthenticated clients; in [`clock`], of the machine's clock; in [`proofs`], of proofs of
+//! single events; in [`retention`], of old files.
 
 mod attacks;
 mod clock;

@@ -27,7 +27,7 @@ use crate::token::Signer;
 
 /// Maximum bytes of lines that wait for a failing sink.
 const MAX_PENDING_BYTES: usize = 4 << 20;
-/// The part of them for events of strangers, so that the rest is there for logins.
+/// Maximum of these for events of unauthenticated clients, so that the rest is there for logins.
 const MAX_UNAUTHENTICATED_PENDING_BYTES: usize = MAX_PENDING_BYTES / 4;
 /// Interval between checkpoints.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(60);

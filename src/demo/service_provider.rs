@@ -40,7 +40,7 @@ use crate::web::pages::{
 const THEME: &str = include_str!("service_provider/theme.toml");
 /// Lifetime of a pending login, and of a result.
 const LOGIN_LIFETIME: Duration = Duration::from_secs(30 * 60);
-/// Maximum of pending logins, and of results.
+/// Maximum number of pending logins, and of results.
 const CAPACITY: usize = 1000;
 
 /// Error returned when the demo service provider can't be set up.

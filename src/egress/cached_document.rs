@@ -31,6 +31,8 @@ pub struct FetchedDocument<T> {
 
 /// Freshness of the cached copy, and what the caller must do.
 pub enum Freshness<T> {
+    /// Use it without a fetch: it is not due, another caller refreshes it, or the last fetch failed
+    /// less than [`RETRY_DELAY`] ago.
     Fresh(Arc<T>),
     /// Usable, and the caller must refresh it in the background. Returned to one caller per
     /// refresh.

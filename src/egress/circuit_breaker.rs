@@ -20,7 +20,7 @@ pub const DEFAULT_OPEN_DURATION: Duration = Duration::from_secs(10);
 pub enum CircuitState {
     Closed,
     Open,
-    /// Tried again, without a success yet.
+    /// One trial call decides whether it closes.
     HalfOpen,
 }
 
@@ -68,13 +68,13 @@ impl State {
 }
 
 impl CircuitBreaker {
-    /// Returns a closed breaker that stays open for [`DEFAULT_OPEN_DURATION`].
+    /// Returns a closed breaker that stays open for [`DEFAULT_OPEN_TIME`].
     #[must_use]
     pub fn new(on_change: StateChangeListener) -> Self {
         Self::with_open_duration(DEFAULT_OPEN_DURATION, on_change)
     }
 
-    /// Returns a closed breaker that stays open for `open_duration`.
+    /// Returns a closed breaker that stays open for `open_time`.
     #[must_use]
     pub fn with_open_duration(open_duration: Duration, on_change: StateChangeListener) -> Self {
         Self { state: Mutex::new(State::Closed { failures: 0 }), open_duration, on_change }

@@ -55,7 +55,7 @@ pub struct TokenRecord {
     pub scopes: Vec<Scope>,
     pub claims: Map<String, Value>,
     pub support_id: SupportId,
-    /// Level released to the service provider; never above the level obtained.
+    /// Level released to the service provider; never above the level achieved.
     pub level: Level,
     /// The level name that the ID token has instead of the level.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,7 +13,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::session::{FinishedLogin, Session};
 use crate::store::{Family, NewRecord, RecordKey, RecordVersion, ReplaceOutcome};
 
-/// Maximum of attempts to update a session that other requests change concurrently.
+/// Maximum number of attempts to update a session that other requests change concurrently.
 const MAX_UPDATE_ATTEMPTS: usize = 5;
 
 /// Whether the session of a grant is new.

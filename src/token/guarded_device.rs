@@ -165,7 +165,7 @@ impl<B: DeviceBackend> GuardedKeyDevice<B> {
     }
 }
 
-/// Returns true if the error is the device's failure. A stranger can cause rejected ciphertexts;
+/// Returns true if the error is the device's failure. Anyone can cause rejected ciphertexts;
 /// and a missing decryption key fails only what is encrypted to it.
 const fn is_failure(error: &KeyDeviceError, is_signature: bool) -> bool {
     match error {
@@ -232,7 +232,7 @@ impl<B: DeviceBackend> KeyDevice for GuardedKeyDevice<B> {
     }
 }
 
-/// Probes a device for ever: rarely while it works, and until it works again.
+/// Probes a device: rarely while it works, and often until it works again. Never returns.
 pub async fn watch_device(device: &dyn KeyDevice, probe_keys: impl Fn() -> Vec<DeviceSigningKey>) {
     let mut failed_key = None;
     loop {

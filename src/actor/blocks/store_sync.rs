@@ -61,7 +61,7 @@ impl Blocks {
         let _there_is_one = self.0.store.set(store);
     }
 
-    /// Reads the changes of other hubs, for ever.
+    /// Reads the changes of other hubs at intervals. Never returns.
     pub async fn run_refresh(self) {
         let mut round = tokio::time::interval(REFRESH_INTERVAL);
         round.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -15,7 +15,8 @@ pub enum Attribution {
     /// The identity provider answered correctly.
     Success,
     Failure(ErrorCode),
-    /// Nothing was called, or another party caused the outcome.
+    /// Proves nothing: no call was made, a cache may have answered, or another party caused the
+    /// outcome.
     Ignored,
 }
 

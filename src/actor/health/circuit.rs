@@ -17,7 +17,7 @@ use crate::env::Timestamp;
 
 /// Minimum time for which failed logins open the circuit; each reopening doubles it.
 pub const MIN_OPEN_TIME: Duration = Duration::from_secs(10);
-/// Maximum of this time, however often the circuit reopens.
+/// Maximum open time, however often the circuit reopens.
 pub const MAX_OPEN_TIME: Duration = Duration::from_secs(60);
 /// Time after which a half-open circuit closes without a quorum of failures.
 pub const HALF_OPEN_TIMEOUT: Duration = Duration::from_secs(600);

@@ -20,6 +20,7 @@ const RECORD_RETENTION: Duration = Duration::from_secs(60);
 
 /// Poll interval while another hub processes the callback.
 const CALLBACK_POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Maximum number of polls, which take 8 seconds.
 const MAX_CALLBACK_POLLS: usize = 80;
 
 /// A login as last stored.
@@ -45,8 +46,8 @@ pub(super) enum RunStepError {
     Hub(ErrorCode),
 }
 
-/// Loads the login. While another hub verifies the callback, it waits: a browser that repeats the
-/// callback or reloads the page gets the outcome.
+/// Loads the login. Waits while another hub verifies the callback, so that a browser that repeats
+/// the callback or reloads the page gets the outcome.
 ///
 /// # Errors
 /// Returns the error of the store, or `Internal` if the record is not JSON of a login.

@@ -35,7 +35,7 @@ use crate::token::keyfiles::{self, KeyFolder};
 pub struct ConnectorReport {
     /// The file's stem.
     pub connector: ConnectorId,
-    /// Worst status of the findings.
+    /// Worst status of the diagnostics.
     pub status: DiagnosticStatus,
     pub diagnostics: Vec<CheckDiagnostic>,
     /// Values to register at the identity provider.
@@ -98,7 +98,7 @@ async fn verify_sample(
     }
 }
 
-/// Processes a sample, or what the kind made of it, and adds the findings.
+/// Processes a sample, or what the kind made of it, and adds the diagnostics.
 fn evaluate_sample(
     sample: &[u8],
     verified: Option<SampleVerification>,

@@ -37,7 +37,7 @@ pub struct ScopeClaims {
     pub missing: Vec<ClaimName>,
 }
 
-/// Processes the sample, and adds the findings.
+/// Processes the sample, and adds the diagnostics.
 pub(super) fn evaluate_sample(
     connector: &ConfiguredConnector,
     context: &CheckContext,

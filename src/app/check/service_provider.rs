@@ -28,7 +28,7 @@ use crate::web::pasted_request::{HubIdentity, PastedRequest};
 pub struct ServiceProviderReport {
     /// The client_id; `None` if the file is unreadable.
     pub service_provider: Option<ClientId>,
-    /// Worst status of the findings, and of the request.
+    /// Worst status of the diagnostics, and of the request.
     pub status: DiagnosticStatus,
     pub diagnostics: Vec<CheckDiagnostic>,
     /// Values to configure in the application.
@@ -101,7 +101,7 @@ fn draft_federation(
         .ok()
 }
 
-/// Explains the request, and adds the findings about it.
+/// Explains the request, and adds the diagnostics about it.
 fn explain_request(
     url: &str,
     draft: &ServiceProviderDraft,

@@ -73,7 +73,7 @@ fn explanation(platform: Platform, acr_values: &str, decision: LevelDecision) ->
     explanation.to_string()
 }
 
-// R010: the standard platform returns eidas1 whatever was obtained.
+// R010: the standard platform returns eidas1 whatever was achieved.
 #[test]
 fn on_standard_in_words() {
     assert_eq!(
@@ -95,7 +95,7 @@ fn on_standard_in_words() {
     );
 }
 
-// R038: the high platform returns the level obtained. A session with eidas3 is never reused.
+// R038: the high platform returns the level achieved. A session with eidas3 is never reused.
 #[test]
 fn on_high_in_words() {
     assert_eq!(

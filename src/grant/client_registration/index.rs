@@ -23,7 +23,7 @@ pub(super) const RECORD_LIFETIME: Duration = days(600);
 pub(super) const RECORD_RENEWAL_AGE: Duration = days(180);
 /// Length of a fingerprint: 64 bits, which no client can choose.
 const FINGERPRINT_CHARS: usize = 16;
-/// Most attempts at a change of the index that loses races.
+/// Maximum number of attempts at a change of the index that loses races.
 const MAX_WRITE_ATTEMPTS: usize = 16;
 
 pub(super) const fn days(days: u64) -> Duration {

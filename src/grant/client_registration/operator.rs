@@ -19,7 +19,7 @@ use crate::ids::{ClientId, Scope, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_registration::{AUTH_METHOD, ClientMetadata, DEFAULT_AUTH_METHOD};
 
-/// Most initial access tokens at once.
+/// Maximum number of initial access tokens at once.
 const MAX_INITIAL_TOKENS: usize = 100;
 /// Ranges of what a token may allow.
 const MAX_TOKEN_REGISTRATIONS: u32 = 1000;

@@ -120,7 +120,7 @@ impl ClientRegistrations {
             if self.config.open == OpenRegistration::Refused {
                 return Err(ErrorCode::InitialTokenMissing);
             }
-            // A flood of strangers takes no place of clients with tokens.
+            // A flood of clients without a token takes no place of clients with one.
             let is_waiting = |entry: &&ClientEntry| {
                 entry.token.is_none() && self.current_status(entry) == RegistrationStatus::Pending
             };
