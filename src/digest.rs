@@ -26,7 +26,7 @@ pub fn sha256_parts<const N: usize>(parts: [&[u8]; N]) -> [u8; 32] {
 
 /// Returns SHA-256 of `value` as base64url without padding.
 #[must_use]
-pub fn fingerprint(value: &str) -> String {
+pub fn sha256_base64url(value: &str) -> String {
     base64url(&sha256(value.as_bytes()))
 }
 

@@ -138,9 +138,9 @@ impl SharedCheckpoint {
             store: Arc::clone(store),
             key: RecordKey {
                 kind: RecordKind::Blocks,
-                name: digest::fingerprint("audit seals").into(),
+                name: digest::sha256_base64url("audit seals").into(),
             },
-            entry: digest::fingerprint(&format!("{node}\n{log}")),
+            entry: digest::sha256_base64url(&format!("{node}\n{log}")),
             env: env.clone(),
             runtime: Builder::new_current_thread().enable_all().build().ok(),
         }

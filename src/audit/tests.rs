@@ -141,14 +141,14 @@ fn names_of_a_login_and_a_session_give_no_access_to_them() {
     audit.record(|| {
         Event::new(EventKind::CodeIssued)
             .login(&hash)
-            .session(&crate::digest::fingerprint("session"))
+            .session(&crate::digest::sha256_base64url("session"))
     });
     audit.flush();
     let text = memory.text();
     let line: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     let (login, session) = (line["login"].as_str().unwrap(), line["session"].as_str().unwrap());
     assert_eq!((login.len(), session.len()), (16, 16));
-    for secret in [hash.as_str(), "cookie", &crate::digest::fingerprint("session")] {
+    for secret in [hash.as_str(), "cookie", &crate::digest::sha256_base64url("session")] {
         assert!(
             !text.contains(secret) && !secret.contains(login) && !secret.contains(session),
             "{text}"

@@ -106,7 +106,7 @@ impl<'a> DpopSession<'a> {
             claims.insert("nonce".to_owned(), nonce.into());
         }
         if let Some(token) = access_token {
-            claims.insert("ath".to_owned(), digest::fingerprint(token.reveal()).into());
+            claims.insert("ath".to_owned(), digest::sha256_base64url(token.reveal()).into());
         }
         self.key
             .sign_proof(&claims)

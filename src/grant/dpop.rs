@@ -73,7 +73,9 @@ impl TokenService {
             return Err(ErrorCode::DpopProofUri);
         }
         // A proof is for one token: one that was seen elsewhere can't be used with a stolen token.
-        if target.access_token.is_some_and(|token| text("ath") != Some(&digest::fingerprint(token)))
+        if target
+            .access_token
+            .is_some_and(|token| text("ath") != Some(&digest::sha256_base64url(token)))
         {
             return Err(ErrorCode::DpopProofAccessToken);
         }

@@ -169,12 +169,12 @@ pub(super) fn dpop_proof_key(thumbprint: &str, jti: &str) -> RecordKey {
 }
 
 fn hashed_key(kind: RecordKind, secret: &str) -> RecordKey {
-    RecordKey { kind, name: Arc::from(digest::fingerprint(secret)) }
+    RecordKey { kind, name: Arc::from(digest::sha256_base64url(secret)) }
 }
 
 /// Returns the family of everything issued for a code.
 pub(super) fn code_family(code: &str) -> Family {
-    Family(Arc::from(digest::fingerprint(code)))
+    Family(Arc::from(digest::sha256_base64url(code)))
 }
 
 /// Creates a store record that holds the value as JSON.

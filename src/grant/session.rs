@@ -104,7 +104,7 @@ impl TokenService {
             identity: grant.user.identity.clone(),
             id_token: authentication.id_token.clone(),
         };
-        let mut session = Session::start(finished, &digest::fingerprint(cookie.reveal()), now);
+        let mut session = Session::start(finished, &digest::sha256_base64url(cookie.reveal()), now);
         // The session of the same user inherits the participants and consents of the previous one.
         if let Some(former) = former
             && let Some((before, _)) = self.load_session(former).await?

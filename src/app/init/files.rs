@@ -163,7 +163,7 @@ fn login_url(issuer: &str, options: &InitOptions, env: &Env) -> String {
         .append_pair("acr_values", level)
         .append_pair("state", &fresh())
         .append_pair("nonce", &fresh())
-        .append_pair("code_challenge", &digest::fingerprint(&fresh()))
+        .append_pair("code_challenge", &digest::sha256_base64url(&fresh()))
         .append_pair("code_challenge_method", "S256")
         .finish();
     format!("{issuer}/authorize?{query}")

@@ -167,7 +167,7 @@ pub(super) fn index_key() -> RecordKey {
 
 /// Returns the key of the record with the metadata of a registration.
 pub(super) fn registration_key(name: &str) -> RecordKey {
-    RecordKey { kind: RecordKind::Registration, name: digest::fingerprint(name).into() }
+    RecordKey { kind: RecordKind::Registration, name: digest::sha256_base64url(name).into() }
 }
 
 /// Returns the SHA-256 of a text in hex, as the files of service providers have that of a secret.

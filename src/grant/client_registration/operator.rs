@@ -231,7 +231,7 @@ impl ClientRegistrations {
         let token = env.entropy().token();
         let created = InitialToken {
             id: SupportId::generate(env.entropy()).to_string(),
-            hash: digest::fingerprint(&token),
+            hash: digest::sha256_base64url(&token),
             purpose: new.purpose,
             created_by: operator.to_owned(),
             created_at: now,
