@@ -148,12 +148,12 @@ impl Connectors {
     /// Returns the unverified `state` of an encrypted authorization response; `None` if the
     /// connector can't decrypt it.
     #[must_use]
-    pub async fn claimed_state(
+    pub async fn unverified_state(
         &self,
         id: &ConnectorId,
         response: &Secret<String>,
     ) -> Option<String> {
-        self.connector(id)?.claimed_state(response).await
+        self.connector(id)?.unverified_state(response).await
     }
 
     /// Returns a connector.
