@@ -14,6 +14,7 @@ use crate::login::upstream::Authentication;
 use crate::login::{ClaimsSource, IdentificationError, IdentifiedUser, Login};
 use crate::protocol::catalogue::ErrorCode;
 use crate::register::{self, Register, RegisterAnswer, RegisterError};
+use crate::telemetry::printable_ascii;
 use crate::telemetry::trace::{self, TracePeer};
 
 /// Timeout for a register that does not apply its own timeout.
@@ -128,20 +129,17 @@ fn gather_evidence(
             .keys()
             .filter(|reason| **reason != DropReason::Unknown)
             .map(|reason| reason.label().to_owned());
-        let texts =
-            unknown.iter().map(|value| format!("unknown {}", to_printable(value))).chain(reasons);
-        let news: Vec<_> = texts.filter(|text| handle.health().is_first_report(text)).collect();
+        let texts = unknown
+            .iter()
+            .map(|value| format!("unknown {}", printable_ascii(value, 64)))
+            .chain(reasons);
+        let news: Vec<_> = texts.filter(|text| handle.health().is_new_anomaly(text)).collect();
         if !news.is_empty() {
             let dropped = news.join(", ");
             tracing::warn!(support_id, %connector, dropped, "some authentication methods of the identity provider are ignored");
         }
     }
     Ok(evidence.with_returned_acr(authentication.acr.as_deref(), &configured.acr_names))
-}
-
-/// Returns untrusted text for the log: printable ASCII, truncated.
-fn to_printable(text: &str) -> String {
-    text.chars().take(64).map(|c| if c.is_ascii_graphic() { c } else { '?' }).collect()
 }
 
 /// Returns the register's identity, with the contact data that only the identity provider has.

@@ -126,8 +126,7 @@ impl AdminClient {
     /// # Errors
     /// See [`AdminClientError`].
     pub async fn unblock(&self, id: &str) -> Result<BlockChange, AdminClientError> {
-        let id: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
-        self.send(Method::DELETE, &format!("admin/blocks/{id}"), None::<&()>).await
+        self.send(Method::DELETE, &format!("admin/blocks/{}", segment(id)), None::<&()>).await
     }
 
     /// Makes the hub reload its keys; they are in use when this returns.
@@ -143,8 +142,7 @@ impl AdminClient {
     /// # Errors
     /// See [`AdminClientError`].
     pub async fn login(&self, support_id: &str) -> Result<LoginView, AdminClientError> {
-        let id: String = url::form_urlencoded::byte_serialize(support_id.as_bytes()).collect();
-        self.send(Method::GET, &format!("admin/logins/{id}"), None::<&()>).await
+        self.send(Method::GET, &format!("admin/logins/{}", segment(support_id)), None::<&()>).await
     }
 
     /// Searches a person's recent logins on all hubs, which record the reason.

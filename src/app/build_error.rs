@@ -47,8 +47,9 @@ pub enum BuildError {
     Several(Vec<Self>),
 }
 
-fn join_lines(errors: &[BuildError]) -> String {
-    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+/// Returns the items as text, one on each line.
+pub(super) fn join_lines<T: ToString>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 impl From<OpenRegisterError> for BuildError {

@@ -22,13 +22,13 @@ pub(super) fn identity_source(loaded: &LoadedConfig) -> IdentitySource {
     }
 }
 
-/// Returns the identity rules of the configured subject source.
-pub(super) fn identity_rules(loaded: &LoadedConfig) -> IdentityRules {
-    let required = match loaded.settings.subject {
+/// Returns the identity rules of a subject source.
+pub(super) fn identity_rules(subject: SubjectSource, home_country: &str) -> IdentityRules {
+    let required = match subject {
         SubjectSource::Pivot => RequiredClaims::Pivot,
         SubjectSource::Provider => RequiredClaims::SubjectOnly,
     };
-    IdentityRules { home_country: loaded.settings.home_country.clone(), required }
+    IdentityRules { home_country: home_country.to_owned(), required }
 }
 
 /// Returns the limits of login steps.

@@ -221,7 +221,7 @@ impl HubParts<'_> {
             live_logins: Arc::clone(&self.live_logins),
             unauthenticated: UnauthenticatedLogins::new(capacity, &self.core.metrics),
             identity_source: identity_source(self.loaded),
-            identity_rules: identity_rules(self.loaded),
+            identity_rules: identity_rules(settings.subject, &settings.home_country),
             login_lifetime: settings.lifetimes.login(settings.platform),
         })
     }

@@ -17,6 +17,7 @@ use crate::assurance::Level;
 use crate::env::{Env, Timestamp};
 use crate::ids::{ClientId, ConnectorId, SupportId};
 use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::printable_ascii;
 
 /// Number of locks, so that threads seldom contend.
 const SHARDS: usize = 16;
@@ -317,8 +318,7 @@ impl Timeline {
 /// Makes an explanation printable and bounded, because parts of it may come from upstream.
 #[must_use]
 pub fn printable_detail(detail: &str) -> Box<str> {
-    let printable = |c: char| if c == ' ' || c.is_ascii_graphic() { c } else { '?' };
-    detail.chars().take(MAX_DETAIL_CHARS).map(printable).collect::<String>().into_boxed_str()
+    printable_ascii(detail, MAX_DETAIL_CHARS).into_boxed_str()
 }
 
 impl Shard {

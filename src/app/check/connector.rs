@@ -11,7 +11,6 @@ use serde::Serialize;
 use super::sample::{self, SampleResult};
 use crate::config::check_context::CheckContext;
 use crate::config::connectors::ConnectorDraft;
-use crate::config::model::SubjectSource;
 use crate::config::{ConfiguredConnector, Diagnostic, Environment};
 use crate::connector::diagnostic::{
     CheckDiagnostic, DiagnosisContext, DiagnosticStatus, HubEndpoints, RegistrationParameter,
@@ -22,10 +21,11 @@ use crate::connector::{self, Connector, ConnectorContext};
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::Env;
 use crate::identity::mapping::{ClaimPath, MappingSource, UnmappedClaims};
-use crate::identity::rules::{IdentityRules, RequiredClaims};
+use crate::identity::rules::RequiredClaims;
 use crate::identity::{Claim, ClaimName};
 use crate::ids::ConnectorId;
 use crate::protocol::json;
+use crate::protocol::discovery::path;
 use crate::token::UpstreamKeys;
 use crate::token::key_passphrase::KeyPassphrase;
 use crate::token::keyfiles::{self, KeyFolder};
@@ -119,8 +119,8 @@ fn evaluate_sample(
         };
         claims
     };
-    let rules = identity_rules(context);
-    Some(sample::evaluate_sample(connector, context, &rules, claims, findings))
+    let rules = identity_rules(context.subject, &context.home_country);
+    Some(sample::evaluate_sample(connector, context, &rules, claims, diagnostics))
 }
 
 /// Calls the identity provider.
@@ -164,14 +164,6 @@ fn diagnostic_from_warning(problem: &Diagnostic) -> Option<CheckDiagnostic> {
         format!("{} {}", problem.key, problem.message),
         problem.fix.clone(),
     ))
-}
-
-fn identity_rules(context: &CheckContext) -> IdentityRules {
-    let required = match context.subject {
-        SubjectSource::Pivot => RequiredClaims::Pivot,
-        SubjectSource::Provider => RequiredClaims::SubjectOnly,
-    };
-    IdentityRules { home_country: context.home_country.clone(), required }
 }
 
 fn build_connector(
@@ -218,7 +210,7 @@ fn required_claims(
     connector: &ConfiguredConnector,
     context: &CheckContext,
 ) -> Vec<(Claim, Vec<String>)> {
-    let required: &[Claim] = match identity_rules(context).required {
+    let required: &[Claim] = match identity_rules(context.subject, &context.home_country).required {
         RequiredClaims::SubjectOnly => &[],
         RequiredClaims::Pivot => &[
             Claim::GivenName,
@@ -246,7 +238,8 @@ fn required_claims(
 }
 
 fn hub_endpoints(id: &ConnectorId, context: &CheckContext) -> HubEndpoints {
-    let base = format!("{}/api/v2", context.base_url.as_deref().unwrap_or("https://HUB"));
+    let base_url = context.base_url.as_deref().unwrap_or("https://HUB");
+    let base = format!("{base_url}{}", path::ISSUER);
     HubEndpoints {
         redirect_uri: format!("{base}/callback/{id}"),
         post_logout_redirect_uri: format!("{base}/session/end/{id}"),

@@ -21,6 +21,7 @@ use crate::protocol::alg::VerificationAlg;
 use crate::protocol::authorize::explanation::{
     ParameterStatus, RequestExplanation, RequestOutcome,
 };
+use crate::protocol::discovery::path;
 use crate::web::pasted_request::{HubIdentity, PastedRequest};
 
 /// Report on one service provider's file.
@@ -84,7 +85,7 @@ fn diagnostic_from_warning(warning: &Diagnostic) -> CheckDiagnostic {
 }
 
 fn issuer(context: &CheckContext) -> String {
-    format!("{}/api/v2", context.base_url.as_deref().unwrap_or("https://HUB"))
+    format!("{}{}", context.base_url.as_deref().unwrap_or("https://HUB"), path::ISSUER)
 }
 
 fn draft_federation(
