@@ -246,7 +246,7 @@ pub fn load_usable_config(
         &loaded,
         &env,
         None,
-        &code_store::StoreBackedCodes::default(),
+        &code_store::StoreBackedPageState::default(),
         None,
     );
     loaded.files.deactivate_unbuildable(&|configured| reload::check_build(configured, &context));

@@ -54,15 +54,15 @@ impl Connectors {
         let known = order
             .apply(federation.sorted_connectors().in_language(language))
             .filter_map(|id| Some((id, federation.connector(id)?)))
-            .filter(|(id, facts)| is_wanted(id, facts));
+            .filter(|(id, metadata)| is_wanted(id, metadata));
         let snapshot = self.gate_snapshot();
-        let entry = |(id, facts): (&ConnectorId, &Arc<ConnectorMetadata>)| {
-            let input = snapshot.gate_input(client_id, service, (id, Some(facts)));
+        let entry = |(id, metadata): (&ConnectorId, &Arc<ConnectorMetadata>)| {
+            let input = snapshot.gate_input(client_id, service, (id, Some(metadata)));
             let unavailable = gate::check_gate(&input, AcrCheck::Requested(demand)).err();
             let is_blocked = unavailable.is_some_and(UnavailableReason::is_block);
             ChoiceEntry {
                 id: id.clone(),
-                display: Arc::clone(&facts.display),
+                display: Arc::clone(&metadata.display),
                 unavailable,
                 block_message: is_blocked.then(|| self.operator_message(client_id, id)),
                 availability: self.availability(id),

@@ -155,9 +155,9 @@ impl Health {
         }
     }
 
-    /// Returns whether `what` is reported for the first time. Bounded, because strangers choose the
-    /// values.
-    pub fn is_first_report(&self, what: &str) -> bool {
+    /// Returns whether `what` was not reported before. The set is bounded, because users of the
+    /// identity provider can choose the values.
+    pub fn is_new_anomaly(&self, what: &str) -> bool {
         let mut reported = self.logged_anomalies.lock().unwrap_or_else(PoisonError::into_inner);
         reported.len() < MAX_LOGGED_ANOMALIES && reported.insert(what.to_owned())
     }
@@ -169,7 +169,7 @@ impl Health {
 
     /// Returns when a login last used the connector; `None` if that is too long ago to count.
     #[must_use]
-    pub fn in_use_since(&self, now: Timestamp) -> Option<Timestamp> {
+    pub fn last_used_at(&self, now: Timestamp) -> Option<Timestamp> {
         let used_at = self.used_at.load(Ordering::Relaxed);
         let failing_since = self.state().documents.failing.map(|failing| failing.since);
         let reference = failing_since

@@ -151,7 +151,6 @@ async fn confirm_with_register(
 ) -> Result<Identity, ErrorCode> {
     let (support_id, connector) = (&login.context.support_id, &authentication.connector);
     services
-        .token_service
         .core
         .audit
         .record(|| step_audit::login_event(EventKind::RegisterQueried, login).idp(connector));

@@ -177,17 +177,17 @@ impl Logouts {
     ///
     /// # Errors
     /// `StoreUnavailable`: the session may still exist.
-    pub async fn end_rejected_user(
+    pub async fn end_wrong_user_sessions(
         &self,
-        rejected: WrongUser,
+        user: WrongUser,
         cookie: Option<&Secret<String>>,
         login: &InteractionHash,
     ) -> Result<Option<Url>, ErrorCode> {
         let destination =
             LogoutDestination { login: Some(login.clone()), ..LogoutDestination::default() };
         // Only the session whose user the page showed.
-        let reused = cookie.filter(|cookie| rejected.is_of_session(cookie));
-        let WrongUser { connector, id_token, .. } = rejected;
+        let reused = cookie.filter(|cookie| user.is_of_session(cookie));
+        let WrongUser { connector, id_token, .. } = user;
         if let Some(cookie) = reused
             && let Some(session) = self.services.token_service.session(cookie).await?
         {

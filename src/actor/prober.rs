@@ -148,7 +148,7 @@ impl Prober {
             }
             if role == ProberRole::Prober
                 && room > 0
-                && schedule.begin_documents(&id, health.in_use_since(now).is_some(), now)
+                && schedule.begin_documents(&id, health.last_used_at(now).is_some(), now)
             {
                 room -= 1;
                 due.push(DueProbe {

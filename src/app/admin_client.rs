@@ -75,7 +75,7 @@ pub struct AdminClient {
 
 impl std::fmt::Debug for AdminClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Administration").field("base", &self.base.as_str()).finish_non_exhaustive()
+        f.debug_struct("AdminClient").field("base", &self.base.as_str()).finish_non_exhaustive()
     }
 }
 

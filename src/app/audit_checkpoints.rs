@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::audit::continuity::leads_to_end;
 use crate::audit::last_checkpoint::{
-    CheckpointCheck, CheckpointFile, CheckpointStore, LastCheckpoint, compare, load_newest,
+    CheckpointCheck, CheckpointFile, CheckpointStore, LastCheckpoint, check_log_end, load_newest,
 };
 use crate::audit::writer::LogEnd;
 use crate::config::LoadedConfig;
@@ -65,18 +65,23 @@ pub(super) fn compare_with_saved_checkpoint(
     let saved =
         saved.unwrap_or_else(|_| Err(io::Error::other("reading the saved checkpoints failed")));
     let check =
-        compare(&saved, &end.chain, |checkpoint| leads_to_end(path, checkpoint, &end.chain));
+        check_log_end(&saved, &end.chain, |checkpoint| leads_to_end(path, checkpoint, &end.chain));
     let checkpoint_seq = saved.ok().flatten().map(|checkpoint| checkpoint.seq);
     CheckpointComparison {
         check,
         checkpoint_seq,
         stores,
-        finding: describe(check, checkpoint_seq, end.chain.seq),
+        finding: report_mismatch(check, checkpoint_seq, end.chain.seq),
     }
 }
 
-/// Describes, and logs, why the log is not proven to be unmodified.
-fn describe(check: CheckpointCheck, checkpoint_seq: Option<u64>, end: u64) -> Option<CheckFinding> {
+/// Logs the mismatch and returns it as a finding; `None` if the log matches or no checkpoint was
+/// saved.
+fn report_mismatch(
+    check: CheckpointCheck,
+    checkpoint_seq: Option<u64>,
+    end: u64,
+) -> Option<CheckFinding> {
     let code = ErrorCode::AuditLogChanged.entry().code;
     let what = match check {
         CheckpointCheck::Matched | CheckpointCheck::Unknown => return None,
@@ -233,16 +238,21 @@ mod tests {
     #[test]
     fn an_unreadable_checkpoint_is_a_finding_and_one_that_was_never_saved_is_not() {
         assert!(
-            describe(CheckpointCheck::Unreadable, None, 9)
+            report_mismatch(CheckpointCheck::Unreadable, None, 9)
                 .unwrap()
                 .message
                 .contains("can't be compared")
         );
-        assert!(describe(CheckpointCheck::Changed, Some(7), 9).unwrap().message.contains("line 7"));
+        assert!(
+            report_mismatch(CheckpointCheck::Changed, Some(7), 9)
+                .unwrap()
+                .message
+                .contains("line 7")
+        );
         assert_eq!(
             (
-                describe(CheckpointCheck::Unknown, None, 9),
-                describe(CheckpointCheck::Matched, Some(9), 9)
+                report_mismatch(CheckpointCheck::Unknown, None, 9),
+                report_mismatch(CheckpointCheck::Matched, Some(9), 9)
             ),
             (None, None)
         );

@@ -36,7 +36,7 @@ pub enum BuildError {
     #[error(transparent)]
     ClientKeys(#[from] crate::grant::client_keys::KeyDirectoryError),
     #[error(transparent)]
-    Shell(#[from] crate::web::outer_middleware::OuterMiddlewareError),
+    OuterMiddleware(#[from] crate::web::outer_middleware::OuterMiddlewareError),
     #[error(transparent)]
     Telemetry(#[from] crate::telemetry::TelemetryError),
     #[error("the other hubs of private.peers can't be called: {0}")]

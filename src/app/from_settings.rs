@@ -55,7 +55,7 @@ pub(super) fn auth_failure_limits(configured: &LimitsConfig) -> FailureLimits {
 }
 
 /// Returns the rate limits.
-pub(super) fn quota_rates(configured: &QuotasConfig) -> RateLimitSettings {
+pub(super) fn rate_limit_settings(configured: &QuotasConfig) -> RateLimitSettings {
     let rate = |count: Option<u32>| count.and_then(NonZeroU32::new);
     RateLimitSettings {
         logins_per_service_provider: rate(configured.logins_per_service_provider),

@@ -23,7 +23,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// Returns an error if the operating system refuses the listener.
-pub(super) fn private_server(
+pub(super) fn build_private_server(
     listener: TcpListener,
     worker: &Arbiter,
     hub: &HubServer,

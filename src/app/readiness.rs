@@ -112,7 +112,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
     Readiness::default()
         .with_check("keys", move || {
             let (ring, now) = (ring.load(), env.now());
-            devices.blocking_finding(&ring, now).or_else(|| check_signing_keys(&ring, now))
+            devices.not_ready_reason(&ring, now).or_else(|| check_signing_keys(&ring, now))
         })
         .with_check("store", move || store_check().err().map(CheckFinding::without_fix))
         .with_check("blocks", move || blocks.not_ready_reason())
@@ -123,7 +123,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         .with_degradation_check("keys", move || {
             let (ring, now) = (keys.ring.load(), key_env.now());
             let old_keys = find_old_keys(&ring, now);
-            let devices = keys.devices.degradations(&ring, now);
+            let devices = keys.devices.warnings(&ring, now);
             keys.finding().into_iter().chain(devices).chain(old_keys).collect()
         })
         .with_check("config", move || config.not_ready_reason())

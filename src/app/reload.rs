@@ -104,7 +104,7 @@ impl Reload {
 impl ReloadConfig {
     /// Starts the reload loop in a task of its own. Must be called inside an actix system.
     pub(super) fn start(self) -> Reload {
-        let (now, requests) = mpsc::channel(1);
+        let (reload_sender, reload_requests) = mpsc::channel(1);
         let digest = self.files.digest();
         let refused = self.files.unverified_connectors();
         let running =
@@ -116,9 +116,9 @@ impl ReloadConfig {
             ),
             unusable: self.files.unusable_kinds(),
         }));
-        let following = ReloadLoop {
+        let reload_loop = ReloadLoop {
             label_policy: self.label_policy,
-            settings: self.files.settings_hash(),
+            settings_hash: self.files.settings_hash(),
             files: Arc::new(Mutex::new(self.files)),
             builder: Arc::new(SnapshotBuilder {
                 connectors: self.connectors,
@@ -133,8 +133,8 @@ impl ReloadConfig {
             startup_diagnostics: self.startup_diagnostics,
             status: Arc::clone(&status),
         };
-        actix::spawn(following.run(self.interval, requests));
-        Reload { status, requests: now, hub_keys: self.hub_keys }
+        actix::spawn(reload_loop.run(self.interval, reload_requests));
+        Reload { status, requests: reload_sender, hub_keys: self.hub_keys }
     }
 }
 
@@ -153,7 +153,7 @@ struct ReloadLoop {
     reported_unverified: Vec<Diagnostic>,
     /// Problems of files that only a restart reads again.
     startup_diagnostics: Vec<Diagnostic>,
-    settings: Option<[u8; 32]>,
+    settings_hash: Option<[u8; 32]>,
     status: Arc<ArcSwap<ReloadStatus>>,
 }
 
@@ -171,7 +171,7 @@ struct ScanResult {
     unverified: Vec<Diagnostic>,
     invalid_counts: [(FileKind, usize); 6],
     unusable: Vec<FileKind>,
-    settings: Option<[u8; 32]>,
+    settings_hash: Option<[u8; 32]>,
     /// `None` if nothing has changed.
     next: Option<Result<Candidate, BuildError>>,
 }
@@ -238,8 +238,8 @@ impl ReloadLoop {
         for (kind, count) in result.invalid_counts {
             self.core.metrics.set_invalid_config_files(kind.as_str(), count);
         }
-        if result.settings != self.settings {
-            self.settings = result.settings;
+        if result.settings_hash != self.settings_hash {
+            self.settings_hash = result.settings_hash;
             tracing::warn!("passerelle.toml has changed; it takes effect at the next restart");
         }
         let current = result.diagnostics.iter().chain(&result.unverified);
@@ -364,7 +364,7 @@ fn scan(
         unverified: files.unverified_connectors(),
         unusable: files.unusable_kinds(),
         invalid_counts: FileKind::ALL.map(|kind| (kind, files.bad_file_count(kind))),
-        settings: files.settings_hash(),
+        settings_hash: files.settings_hash(),
         digest,
         next,
     }

@@ -21,7 +21,7 @@ pub trait Sink: Send {
     fn sync(&mut self) -> io::Result<()>;
 
     /// Returns whether the next line should be the first of a new file.
-    fn is_full(&self, now: Timestamp) -> bool;
+    fn needs_rotation(&self, now: Timestamp) -> bool;
 
     /// Starts a new file. After an error the old one stays in use.
     ///

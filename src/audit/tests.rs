@@ -212,7 +212,7 @@ fn a_writer_that_died_takes_no_new_logins() {
         fn sync(&mut self) -> std::io::Result<()> {
             Ok(())
         }
-        fn is_full(&self, _: Timestamp) -> bool {
+        fn needs_rotation(&self, _: Timestamp) -> bool {
             false
         }
         fn rotate(&mut self, _: Timestamp) -> std::io::Result<()> {

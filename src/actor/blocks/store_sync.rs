@@ -58,7 +58,7 @@ impl Blocks {
     /// Shares the blocks with every hub that uses this store. Call [`Self::refresh`] before
     /// serving.
     pub fn share_through(&self, store: Arc<dyn Store>) {
-        let _there_is_one = self.0.store.set(store);
+        let _already_set = self.0.store.set(store);
     }
 
     /// Reads the changes of other hubs at intervals. Never returns.

@@ -104,7 +104,7 @@ pub(super) async fn save_login(
 ) -> Result<(RecordVersion, Timestamp), RunStepError> {
     let value = serde_json::to_vec(login).map_err(|_| RunStepError::Hub(ErrorCode::Internal))?;
     let now = services.core.env.now();
-    let until = stored_until(login, now);
+    let until = record_expiry(login, now);
     match services.store.replace(&login_key(&login.context.hash), version, value, until, now).await
     {
         Ok(ReplaceOutcome::Replaced(version)) => {
@@ -117,8 +117,8 @@ pub(super) async fn save_login(
     }
 }
 
-/// Returns how long the record is kept: a minute after completion, or after the login's expiry.
-pub(in crate::actor) fn stored_until(login: &Login, now: Timestamp) -> Timestamp {
+/// Returns when the record expires: a minute after the login's completion or expiry.
+pub(in crate::actor) fn record_expiry(login: &Login, now: Timestamp) -> Timestamp {
     let end = if login.is_completed() { now } else { login.context.expires_at };
     end + RECORD_RETENTION
 }

@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use serde::Serialize;
 
 use super::sample::{self, SampleResult};
+use crate::app::from_settings::identity_rules;
 use crate::config::check_context::CheckContext;
 use crate::config::connectors::ConnectorDraft;
 use crate::config::{ConfiguredConnector, Diagnostic, Environment};
@@ -24,8 +25,8 @@ use crate::identity::mapping::{ClaimPath, MappingSource, UnmappedClaims};
 use crate::identity::rules::RequiredClaims;
 use crate::identity::{Claim, ClaimName};
 use crate::ids::ConnectorId;
-use crate::protocol::json;
 use crate::protocol::discovery::path;
+use crate::protocol::json;
 use crate::token::UpstreamKeys;
 use crate::token::key_passphrase::KeyPassphrase;
 use crate::token::keyfiles::{self, KeyFolder};
@@ -55,29 +56,33 @@ pub async fn check_connector(
     is_online: bool,
 ) -> ConnectorReport {
     let draft = context.check_connector(file, environment);
-    let mut findings: Vec<CheckDiagnostic> =
+    let mut diagnostics: Vec<CheckDiagnostic> =
         draft.problems.iter().chain(&draft.unverified).map(diagnostic_from_problem).collect();
-    if findings.is_empty() {
-        findings.push(CheckDiagnostic::ok("file", "the file is well formed"));
+    if diagnostics.is_empty() {
+        diagnostics.push(CheckDiagnostic::ok("file", "the file is well formed"));
     }
     let endpoints = hub_endpoints(&draft.id, context);
     let (mut registration, mut sample_result) = (Vec::new(), None);
     if let Some(connector) = &draft.connector {
         let warnings = context.warnings(file, connector);
-        findings.extend(warnings.iter().filter_map(diagnostic_from_warning));
+        diagnostics.extend(warnings.iter().filter_map(diagnostic_from_warning));
         registration = connector::registration(connector, &endpoints);
         if let Some(sample) = sample {
             let verified = verify_sample(sample, connector, (context, env), is_online).await;
-            sample_result = evaluate_sample(sample, verified, connector, context, &mut findings);
+            sample_result = evaluate_sample(sample, verified, connector, context, &mut diagnostics);
         }
     }
     if is_online {
-        findings.extend(diagnose_online(&draft, context, endpoints.redirect_uri, env).await);
+        diagnostics.extend(diagnose_online(&draft, context, endpoints.redirect_uri, env).await);
     }
     ConnectorReport {
         connector: draft.id,
-        status: findings.iter().map(|finding| finding.status).max().unwrap_or(DiagnosticStatus::Ok),
-        diagnostics: findings,
+        status: diagnostics
+            .iter()
+            .map(|diagnostic| diagnostic.status)
+            .max()
+            .unwrap_or(DiagnosticStatus::Ok),
+        diagnostics,
         registration,
         sample: sample_result,
     }
@@ -104,17 +109,17 @@ fn evaluate_sample(
     verified: Option<SampleVerification>,
     connector: &ConfiguredConnector,
     context: &CheckContext,
-    findings: &mut Vec<CheckDiagnostic>,
+    diagnostics: &mut Vec<CheckDiagnostic>,
 ) -> Option<SampleResult> {
-    let claims = if let Some(SampleVerification { diagnostics, claims }) = verified {
-        findings.extend(diagnostics);
+    let claims = if let Some(SampleVerification { diagnostics: found, claims }) = verified {
+        diagnostics.extend(found);
         claims?
     } else {
         let Ok(claims) = json::parse_object(sample) else {
             let message = "the sample is not a JSON object of claims";
             let fix =
                 "write {\"claim\": \"value\"}, at most 16 levels deep, without duplicate names";
-            findings.push(CheckDiagnostic::error("sample", message, fix));
+            diagnostics.push(CheckDiagnostic::error("sample", message, fix));
             return None;
         };
         claims
