@@ -24,8 +24,8 @@ const REGISTER_TIMEOUT: Duration =
 /// Identifies the user.
 ///
 /// # Errors
-/// A `Y01` code if the register or the identity rules reject the identity; `GateClosed`,
-/// `IdpUnknown`, `IdTokenSubject` or `Internal` if no `sub` can be derived.
+/// A `Y01` code if the register can't be queried, or the register or the identity rules reject the
+/// identity; `GateClosed`, `IdpUnknown`, `IdTokenSubject` or `Internal` if no `sub` can be derived.
 pub(super) async fn identify_user(
     services: &LoginServices,
     login: &Login,
