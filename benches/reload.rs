@@ -98,7 +98,10 @@ fn main() {
     let began = Instant::now();
     let loaded = app::load_config(folder.path(), &environment);
     let Ok(loaded) = loaded else {
-        return print!("{}", config::report(&loaded, passerelle::env::Timestamp::default()));
+        return print!(
+            "{}",
+            config::render_check_output(&loaded, passerelle::env::Timestamp::default())
+        );
     };
     println!(
         "{connectors} connectors and {services} service providers loaded in {:?}",

@@ -25,8 +25,9 @@ const CAPACITY: usize = 1_000_000;
 
 /// Returns a value as long as a waiting login, and as hard to compress.
 fn value(n: u32) -> Vec<u8> {
-    let random =
-        |at: u32| Secret::new(passerelle::digest::fingerprint(&format!("{n} {at}"))).into_inner();
+    let random = |at: u32| {
+        Secret::new(passerelle::digest::sha256_base64url(&format!("{n} {at}"))).into_inner()
+    };
     let fields: Vec<String> =
         (0..6).map(|at| format!(r#""a_field_of_the_request_{at}":"{}""#, random(at))).collect();
     let names = r#""redirect_uri":"https://service.example.org/callback","scope":"openid given_name family_name birthdate""#;

@@ -230,8 +230,8 @@ pub fn load_config(
     Ok(loaded)
 }
 
-/// Reads the configuration in `folder` for a start, which invalid files of connectors, service
-/// providers and the like do not prevent: the hub starts without them.
+/// Reads the configuration in `folder` for a start. The hub starts without invalid files of
+/// connectors, service providers and other entries of a folder.
 ///
 /// # Errors
 /// Returns every problem found if one of them prevents the start.
@@ -246,7 +246,7 @@ pub fn load_usable_config(
         &loaded,
         &env,
         None,
-        &code_store::StoreBackedCodes::default(),
+        &code_store::StoreBackedPageState::default(),
         None,
     );
     loaded.files.deactivate_unbuildable(&|configured| reload::check_build(configured, &context));

@@ -107,9 +107,9 @@ impl Audit {
         if let Some(recent) = &self.recent {
             recent.record(&event);
         }
-        if let Some(shared) = &self.log {
+        if let Some(queue) = &self.log {
             // A loss is counted.
-            let _is_queued = shared.enqueue(event);
+            let _is_queued = queue.enqueue(event);
         }
     }
 
@@ -136,7 +136,7 @@ impl Audit {
     /// `AuditUnwritable`.
     pub fn check_admission(&self) -> Result<(), ErrorCode> {
         match &self.log {
-            Some(shared) if !shared.admits_logins() => Err(ErrorCode::AuditUnwritable),
+            Some(queue) if !queue.admits_logins() => Err(ErrorCode::AuditUnwritable),
             Some(_) | None => Ok(()),
         }
     }
@@ -144,20 +144,20 @@ impl Audit {
     /// Returns the problems that an operator should solve, one line each.
     #[must_use]
     pub fn warnings(&self) -> Vec<CheckFinding> {
-        self.log.as_ref().map(|shared| shared.warnings()).unwrap_or_default()
+        self.log.as_ref().map(|queue| queue.warnings()).unwrap_or_default()
     }
 
     /// Blocks until all queued events are with the operating system, or can't be written.
     pub fn flush(&self) {
-        if let Some(shared) = &self.log {
-            shared.flush();
+        if let Some(queue) = &self.log {
+            queue.flush();
         }
     }
 
     /// Writes `stop` and a checkpoint, and syncs the log. Later events are lost.
     pub async fn stop(&self) {
-        if let Some(shared) = &self.log {
-            shared.stop().await;
+        if let Some(queue) = &self.log {
+            queue.stop().await;
         }
     }
 }

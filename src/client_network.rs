@@ -4,8 +4,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The /24 (IPv4) or /48 (IPv6) network of a client's address, normally the most that one
-/// subscriber holds (RFC 6177 §2).
+/// The /24 (IPv4) or /48 (IPv6; RFC 6177 §2) network of a client's address.
 ///
 /// `Debug` prints no address, since an address may identify a person.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -32,7 +32,7 @@ pub use loading::markdown_reference::reference_markdown;
 pub use loading::schema::{schemas, write_schemas};
 pub use loading::secret_rules;
 pub use model::{ConnectorFile, ServiceProviderFile, Settings};
-pub use report::{ConfigReport, report};
+pub use report::{ConfigReport, render_check_output};
 pub use validation::backchannel_logout::LogoutEndpoint;
 pub use validation::blocks::Block;
 pub use validation::client_keys::{JwksUri, KeySource, ResponseEncryptionAlgs};

@@ -24,9 +24,9 @@ pub fn sha256_parts<const N: usize>(parts: [&[u8]; N]) -> [u8; 32] {
     hash.finish()
 }
 
-/// Returns SHA-256 of `value` as base64url: the store key of codes, tokens and session cookies.
+/// Returns SHA-256 of `value` as base64url without padding.
 #[must_use]
-pub fn fingerprint(value: &str) -> String {
+pub fn sha256_base64url(value: &str) -> String {
     base64url(&sha256(value.as_bytes()))
 }
 

@@ -270,6 +270,12 @@ impl Login {
     pub const fn is_completed(&self) -> bool {
         matches!(self.state, LoginState::Completed(_))
     }
+
+    /// Returns whether the login has failed because it expired.
+    #[must_use]
+    pub fn has_expired(&self) -> bool {
+        matches!(&self.state, LoginState::Failed(failed) if failed.code() == ErrorCode::LoginExpired)
+    }
 }
 
 /// Applies a request of the browser.

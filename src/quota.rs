@@ -21,7 +21,7 @@ use crate::env::Env;
 use crate::ids::{ClientId, ConnectorId};
 use crate::telemetry::Metrics;
 
-/// Most networks that one limiter remembers: 13 MB.
+/// Maximum number of networks that one limiter remembers: 13 MB.
 const MAX_NETWORKS: usize = 65_536;
 /// Maximum number of service providers or connectors in one limiter; no federation has more.
 const MAX_MEMBERS: usize = 65_536;

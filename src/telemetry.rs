@@ -11,6 +11,7 @@ pub(crate) mod log_format;
 mod logging;
 mod metrics;
 pub mod trace;
+mod untrusted_text;
 
 pub use check_finding::CheckFinding;
 pub use log_format::LineFormat;
@@ -22,6 +23,7 @@ pub use metrics::{
     CallOutcome, EndedLogins, Listener, LoginOutcome, LoginPhases, MetricDeclaration, MetricType,
     Metrics, StoreMeter, markdown_page,
 };
+pub use untrusted_text::printable_ascii;
 
 /// Error returned when telemetry can't be set up.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]

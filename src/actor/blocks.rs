@@ -20,7 +20,7 @@ use crate::env::{Env, Timestamp};
 use crate::ids::SupportId;
 use crate::store::Store;
 
-/// Most blocks by operators. Every call of the gate scans them.
+/// Maximum number of blocks by operators. Every call of the gate scans them.
 const MAX_BLOCKS: usize = 500;
 
 /// A block set by an operator.

@@ -36,9 +36,10 @@ pub struct ChoiceEntry {
 }
 
 impl Connectors {
-    /// Returns the connectors that `is_wanted` accepts, in the service provider's order; those that it
-    /// doesn't name are sorted by name in this language, and unavailable ones come last. Nothing
-    /// else is sorted here: there may be hundreds, and each login calls this.
+    /// Returns the connectors that `is_wanted` accepts, in the service provider's order; those that
+    /// it doesn't name are sorted by name in this language, and unavailable ones come last. The
+    /// names were sorted when the files were read: there may be hundreds, and each login calls
+    /// this.
     pub fn choices(
         &self,
         client_id: &ClientId,
@@ -53,15 +54,15 @@ impl Connectors {
         let known = order
             .apply(federation.sorted_connectors().in_language(language))
             .filter_map(|id| Some((id, federation.connector(id)?)))
-            .filter(|(id, facts)| is_wanted(id, facts));
+            .filter(|(id, metadata)| is_wanted(id, metadata));
         let snapshot = self.gate_snapshot();
-        let entry = |(id, facts): (&ConnectorId, &Arc<ConnectorMetadata>)| {
-            let input = snapshot.gate_input(client_id, service, (id, Some(facts)));
+        let entry = |(id, metadata): (&ConnectorId, &Arc<ConnectorMetadata>)| {
+            let input = snapshot.gate_input(client_id, service, (id, Some(metadata)));
             let unavailable = gate::check_gate(&input, AcrCheck::Requested(demand)).err();
             let is_blocked = unavailable.is_some_and(UnavailableReason::is_block);
             ChoiceEntry {
                 id: id.clone(),
-                display: Arc::clone(&facts.display),
+                display: Arc::clone(&metadata.display),
                 unavailable,
                 block_message: is_blocked.then(|| self.operator_message(client_id, id)),
                 availability: self.availability(id),

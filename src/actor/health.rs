@@ -40,10 +40,11 @@ const MAX_LOGGED_ANOMALIES: usize = 32;
 pub const IN_USE_PERIOD: Duration = Duration::from_secs(300);
 /// How long a connector that was in use when it failed stays in use.
 const IN_USE_PERIOD_WHILE_FAILING: Duration = Duration::from_secs(3600);
-/// Time between two probes of a token endpoint: after a failed one, with an open circuit, and on a
-/// new suspicion.
+/// Interval between login probes after a failed one.
 const CONFIRM_LOGIN_PROBE_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval between login probes while the circuit is open.
 const RECOVERY_LOGIN_PROBE_INTERVAL: Duration = Duration::from_secs(10);
+/// Interval between login probes after failed logins.
 const SUSPICION_LOGIN_PROBE_INTERVAL: Duration = Duration::from_secs(20);
 /// Interval between attempts to record how a working token endpoint answers a random code.
 const BASELINE_LOGIN_PROBE_INTERVAL: Duration = Duration::from_secs(24 * 3600);
@@ -154,9 +155,9 @@ impl Health {
         }
     }
 
-    /// Returns whether `what` is reported for the first time. Bounded, because strangers choose the
-    /// values.
-    pub fn is_first_report(&self, what: &str) -> bool {
+    /// Returns whether `what` was not reported before. The set is bounded, because users of the
+    /// identity provider can choose the values.
+    pub fn is_new_anomaly(&self, what: &str) -> bool {
         let mut reported = self.logged_anomalies.lock().unwrap_or_else(PoisonError::into_inner);
         reported.len() < MAX_LOGGED_ANOMALIES && reported.insert(what.to_owned())
     }
@@ -168,7 +169,7 @@ impl Health {
 
     /// Returns when a login last used the connector; `None` if that is too long ago to count.
     #[must_use]
-    pub fn in_use_since(&self, now: Timestamp) -> Option<Timestamp> {
+    pub fn last_used_at(&self, now: Timestamp) -> Option<Timestamp> {
         let used_at = self.used_at.load(Ordering::Relaxed);
         let failing_since = self.state().documents.failing.map(|failing| failing.since);
         let reference = failing_since
@@ -179,14 +180,13 @@ impl Health {
             .then_some(used_at)
     }
 
-    /// Returns whether a login's call has failed for want of documents since the last call of this
-    /// function.
+    /// Returns whether a login's call lacked documents since the last call of this function.
     pub fn take_documents_suspicion(&self) -> bool {
         self.documents_suspected.swap(false, Ordering::Relaxed)
     }
 
     /// Returns whether the token endpoint should be probed now: after failed logins, while the
-    /// circuit is open, and once while it works.
+    /// circuit is open, and, while it works, once a day until it has answered a random code.
     #[must_use]
     pub fn wants_login_probe(&self, now: Timestamp) -> bool {
         let state = self.state();
@@ -238,7 +238,7 @@ impl Health {
         }
     }
 
-    /// Opens the circuit.
+    /// Opens the circuit and forgets the failures.
     pub fn open_circuit(&self, cause: OpenCause, now: Timestamp) -> Option<CircuitTransition> {
         self.update(now, |state| {
             state.circuit.open(cause, now);

@@ -14,6 +14,7 @@ use crate::login::upstream::Authentication;
 use crate::login::{ClaimsSource, IdentificationError, IdentifiedUser, Login};
 use crate::protocol::catalogue::ErrorCode;
 use crate::register::{self, Register, RegisterAnswer, RegisterError};
+use crate::telemetry::printable_ascii;
 use crate::telemetry::trace::{self, TracePeer};
 
 /// Timeout for a register that does not apply its own timeout.
@@ -23,7 +24,8 @@ const REGISTER_TIMEOUT: Duration =
 /// Identifies the user.
 ///
 /// # Errors
-/// The catalogue's Y01 codes: the user can't be identified, or the register can't be queried.
+/// A `Y01` code if the register can't be queried, or the register or the identity rules reject the
+/// identity; `GateClosed`, `IdpUnknown`, `IdTokenSubject` or `Internal` if no `sub` can be derived.
 pub(super) async fn identify_user(
     services: &LoginServices,
     login: &Login,
@@ -47,8 +49,8 @@ pub(super) async fn identify_user(
     let subject = subject_for(services, &request.client_id, &authentication, &identity)?;
     let claims = services.core.federation.load().released_claim_values(request, &identity);
     let evidence = gather_evidence(services, support_id, &authentication)?;
-    // The identity provider's claims and `acr` are dropped: the session keeps only what the rules
-    // and the register made of the claims, and the evidence, which has the names that `acr` proves.
+    // Drops the identity provider's claims and `acr`: the session stores only the identity and the
+    // evidence.
     let authentication =
         Authentication { claims: serde_json::Map::new(), acr: None, ..authentication };
     let level = authentication.level;
@@ -127,20 +129,17 @@ fn gather_evidence(
             .keys()
             .filter(|reason| **reason != DropReason::Unknown)
             .map(|reason| reason.label().to_owned());
-        let texts =
-            unknown.iter().map(|value| format!("unknown {}", to_printable(value))).chain(reasons);
-        let news: Vec<_> = texts.filter(|text| handle.health().is_first_report(text)).collect();
+        let texts = unknown
+            .iter()
+            .map(|value| format!("unknown {}", printable_ascii(value, 64)))
+            .chain(reasons);
+        let news: Vec<_> = texts.filter(|text| handle.health().is_new_anomaly(text)).collect();
         if !news.is_empty() {
             let dropped = news.join(", ");
             tracing::warn!(support_id, %connector, dropped, "some authentication methods of the identity provider are ignored");
         }
     }
     Ok(evidence.with_returned_acr(authentication.acr.as_deref(), &configured.acr_names))
-}
-
-/// Returns untrusted text for the log: printable ASCII, truncated.
-fn to_printable(text: &str) -> String {
-    text.chars().take(64).map(|c| if c.is_ascii_graphic() { c } else { '?' }).collect()
 }
 
 /// Returns the register's identity, with the contact data that only the identity provider has.
@@ -152,7 +151,6 @@ async fn confirm_with_register(
 ) -> Result<Identity, ErrorCode> {
     let (support_id, connector) = (&login.context.support_id, &authentication.connector);
     services
-        .token_service
         .core
         .audit
         .record(|| step_audit::login_event(EventKind::RegisterQueried, login).idp(connector));

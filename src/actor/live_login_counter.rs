@@ -42,11 +42,6 @@ impl LoginPosition {
         let service = login.context.request.client_id.clone();
         Some(Self { state, service, connector: login.state.connector().cloned() })
     }
-
-    /// Returns whether the login has expired: it stays in its position.
-    pub fn is_expired(login: &Login) -> bool {
-        matches!(&login.state, LoginState::Failed(failed) if failed.code() == ErrorCode::LoginExpired)
-    }
 }
 
 /// Counter of the logins without an outcome.
@@ -88,13 +83,13 @@ impl LiveLoginCounter {
     /// Moves a login from one expiry to a later one.
     pub(super) fn move_expiry(
         &self,
-        (first, second): (Timestamp, Timestamp),
+        (from, to): (Timestamp, Timestamp),
         position: Option<LoginPosition>,
     ) {
         let Some(position) = position else { return };
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.add(first, position.clone(), -1);
-        counts.add(second, position, 1);
+        counts.add(from, position.clone(), -1);
+        counts.add(to, position, 1);
     }
 
     /// Sets the gauges, and counts the logins that were abandoned by `now`.
@@ -246,7 +241,7 @@ mod tests {
             hub_count: crate::login::HubCount::Single,
         };
         let step = crate::login::on_request(login, LoginRequest::Cancel, &inputs);
-        assert!(LoginPosition::is_expired(&step.login));
+        assert!(step.login.has_expired());
         assert_eq!(stood.unwrap().state, "choosing");
     }
 }

@@ -19,8 +19,8 @@ use crate::protocol::catalogue::ErrorCode;
 /// An actor without a step for this long passivates; the store keeps the login.
 const PASSIVATE_AFTER: Duration = Duration::from_secs(15);
 
-/// Most queued steps of one login: more than a user's double clicks, and few enough not to starve
-/// others.
+/// Maximum number of queued steps of one login: more than a user's double clicks, and few enough
+/// not to starve others.
 const MAX_QUEUED_STEPS: usize = 8;
 
 /// The actor's name in metrics.

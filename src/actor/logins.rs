@@ -148,7 +148,7 @@ impl Logins {
         }
         let draft = NewRecord {
             value,
-            expires_at: steps::stored_until(login, now),
+            expires_at: steps::record_expiry(login, now),
             // Browsers fetch the page at once: a login whose page is not fetched expires early.
             expires_unread_at: Some(unread_expiry(&login.context)),
             families: Arc::default(),

@@ -60,7 +60,7 @@ impl Logouts {
     }
 
     /// Decides what a valid request may do to the session of this cookie. `hint` is absent if the
-    /// request has none.
+    /// request has none. Returns the decision, and the session of the cookie if it exists.
     ///
     /// # Errors
     /// `StoreUnavailable`.
@@ -89,8 +89,8 @@ impl Logouts {
     }
 
     /// Returns the user whom an encrypted ID token names, if it was issued in the session of this
-    /// cookie. Only its service provider can decrypt it; the hub recognizes the mark that was
-    /// encrypted with it.
+    /// cookie. Only its service provider can decrypt it; the hub recognizes it by the mark in its
+    /// initialization vector ([`JweMark`]).
     ///
     /// # Errors
     /// `StoreUnavailable`.
@@ -172,21 +172,22 @@ impl Logouts {
     }
 
     /// Ends the sessions of a person who is not the one at the browser: the hub's, if the login
-    /// reused it, and the identity provider's. The browser returns to the login.
+    /// reused it, and the identity provider's. The browser returns to the login. Returns the
+    /// identity provider's logout URL, if it has one.
     ///
     /// # Errors
     /// `StoreUnavailable`: the session may still exist.
-    pub async fn end_rejected_user(
+    pub async fn end_wrong_user_sessions(
         &self,
-        rejected: WrongUser,
+        user: WrongUser,
         cookie: Option<&Secret<String>>,
         login: &InteractionHash,
     ) -> Result<Option<Url>, ErrorCode> {
         let destination =
             LogoutDestination { login: Some(login.clone()), ..LogoutDestination::default() };
         // Only the session whose user the page showed.
-        let reused = cookie.filter(|cookie| rejected.is_of_session(cookie));
-        let WrongUser { connector, id_token, .. } = rejected;
+        let reused = cookie.filter(|cookie| user.is_of_session(cookie));
+        let WrongUser { connector, id_token, .. } = user;
         if let Some(cookie) = reused
             && let Some(session) = self.services.token_service.session(cookie).await?
         {

@@ -31,7 +31,7 @@ use crate::telemetry::CheckFinding;
 const ROUND_INTERVAL: Duration = Duration::from_secs(1);
 /// Rounds between two exchanges of hubs that share a store.
 const ROUNDS_BETWEEN_SYNCS: u64 = 2;
-/// Most working identity providers that are probed to find a witness.
+/// Maximum number of working identity providers that are probed to find a witness.
 const MAX_WITNESS_PROBES: usize = 3;
 
 /// Identity providers that begin to fail within this time of each other may have one cause: the
@@ -148,7 +148,7 @@ impl Prober {
             }
             if role == ProberRole::Prober
                 && room > 0
-                && schedule.begin_documents(&id, health.in_use_since(now).is_some(), now)
+                && schedule.begin_documents(&id, health.last_used_at(now).is_some(), now)
             {
                 room -= 1;
                 due.push(DueProbe {

@@ -148,12 +148,12 @@ impl Connectors {
     /// Returns the unverified `state` of an encrypted authorization response; `None` if the
     /// connector can't decrypt it.
     #[must_use]
-    pub async fn claimed_state(
+    pub async fn unverified_state(
         &self,
         id: &ConnectorId,
         response: &Secret<String>,
     ) -> Option<String> {
-        self.connector(id)?.claimed_state(response).await
+        self.connector(id)?.unverified_state(response).await
     }
 
     /// Returns a connector.
@@ -242,7 +242,7 @@ impl std::fmt::Debug for Connectors {
 /// Starts and restarts connector actors. Logins never wait for its mailbox.
 pub struct Registry {
     connectors: Connectors,
-    calls: usize,
+    default_max_calls: usize,
     actor_deps: ConnectorActorDeps,
     arbiters: Vec<ArbiterHandle>,
 }
@@ -252,7 +252,7 @@ pub struct RegistryDeps {
     pub core: Arc<HubCore>,
     pub blocks: Blocks,
     /// Default number of concurrent calls to one identity provider.
-    pub calls: usize,
+    pub default_max_calls: usize,
     /// Store in which the hubs that share it elect the one that probes.
     pub store: Arc<dyn Store>,
     /// Arbiters of the connector actors. They also serve the connections of the public listener
@@ -268,7 +268,7 @@ impl Registry {
         specs: Vec<ConnectorSpec>,
         registry_deps: RegistryDeps,
     ) -> (Connectors, RegistryHandle) {
-        let RegistryDeps { core, blocks, calls, store, arbiters } = registry_deps;
+        let RegistryDeps { core, blocks, default_max_calls, store, arbiters } = registry_deps;
         let connectors = Connectors {
             actors: Arc::default(),
             federation: core.federation.clone(),
@@ -292,7 +292,8 @@ impl Registry {
             }
         });
         let actor_deps = ConnectorActorDeps { env, metrics };
-        let registry = Self { connectors: connectors.clone(), calls, actor_deps, arbiters };
+        let registry =
+            Self { connectors: connectors.clone(), default_max_calls, actor_deps, arbiters };
         let fresh = |spec: ConnectorSpec| {
             (spec.id.clone(), Arc::new(registry.start_actor(spec, Arc::default())))
         };
@@ -326,7 +327,7 @@ impl Registry {
     fn start_actor(&self, spec: ConnectorSpec, health: Arc<Health>) -> RunningConnector {
         let configured = spec.limits;
         let limits = ConnectorCallLimits {
-            calls: configured.calls.unwrap_or(self.calls),
+            calls: configured.calls.unwrap_or(self.default_max_calls),
             queue: configured.queue,
             wait: Duration::from_millis(configured.queue_ms),
         };

@@ -58,7 +58,7 @@ pub(super) async fn find_reusable_user(
         evidence: session.login.evidence,
         claims,
         consented,
-        session: Some(digest::fingerprint(cookie.reveal())),
+        session: Some(digest::sha256_base64url(cookie.reveal())),
     })
 }
 

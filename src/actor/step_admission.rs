@@ -21,21 +21,21 @@ const ALL_PERMITS: u32 = u32::MAX;
 pub(super) struct StepAdmission {
     slots: Arc<Semaphore>,
     /// One permit per step until its end, with or without a slot.
-    under_way: Arc<Semaphore>,
+    running: Arc<Semaphore>,
 }
 
 /// Permit of one step.
 pub(super) struct StepPermit {
     slot: Mutex<Option<OwnedSemaphorePermit>>,
-    _under_way: OwnedSemaphorePermit,
+    _running: OwnedSemaphorePermit,
 }
 
 impl StepAdmission {
     /// Creates this many slots.
-    pub fn new(places: usize) -> Self {
+    pub fn new(slots: usize) -> Self {
         Self {
-            slots: Arc::new(Semaphore::new(places)),
-            under_way: Arc::new(Semaphore::new(ALL_PERMITS as usize)),
+            slots: Arc::new(Semaphore::new(slots)),
+            running: Arc::new(Semaphore::new(ALL_PERMITS as usize)),
         }
     }
 
@@ -49,25 +49,25 @@ impl StepAdmission {
                 TryAcquireError::NoPermits => ErrorCode::Busy,
                 TryAcquireError::Closed => ErrorCode::ShuttingDown,
             })?;
-        let under_way =
-            Arc::clone(&self.under_way).try_acquire_owned().map_err(|_| ErrorCode::ShuttingDown)?;
-        Ok(Arc::new(StepPermit { slot: Mutex::new(Some(held)), _under_way: under_way }))
+        let running =
+            Arc::clone(&self.running).try_acquire_owned().map_err(|_| ErrorCode::ShuttingDown)?;
+        Ok(Arc::new(StepPermit { slot: Mutex::new(Some(held)), _running: running }))
     }
 
     /// Admits no more steps, and waits up to `limit` for the running ones. Returns whether all have
     /// ended.
     pub async fn close(&self, limit: Duration) -> bool {
         let all_ended =
-            tokio::time::timeout(limit, self.under_way.acquire_many(ALL_PERMITS)).await.is_ok();
+            tokio::time::timeout(limit, self.running.acquire_many(ALL_PERMITS)).await.is_ok();
         self.slots.close();
-        self.under_way.close();
+        self.running.close();
         all_ended
     }
 }
 
 impl StepPermit {
-    /// Gives the slot up, because the step waits for another party. It needs none afterwards:
-    /// little work is left.
+    /// Releases the slot while the step waits for another party. The step does not acquire it
+    /// again: the connector's limits and the login's queue bound the number of such steps.
     pub fn release_slot(&self) {
         drop(self.slot.lock().unwrap_or_else(PoisonError::into_inner).take());
     }

@@ -200,7 +200,7 @@ impl<'m> StepAudit<'m> {
     /// Records the choice of an identity provider. Returns whether one was chosen.
     fn record_idp_choice(&self, login: &Login, answer: &LoginAnswer) -> bool {
         let (connector, code) = match (&self.redirect, &self.kind, answer) {
-            (Some(departed), _, _) => (self.called.as_ref(), departed.err()),
+            (Some(redirect), _, _) => (self.called.as_ref(), redirect.err()),
             (
                 None,
                 StepKind::Choose(connector),

@@ -6,7 +6,7 @@ mod timer;
 
 use std::sync::Arc;
 
-pub(super) use self::login_records::{CachedLogin, login_key, stored_until};
+pub(super) use self::login_records::{CachedLogin, login_key, record_expiry};
 use self::login_records::{RunStepError, load_after_verification, save_login};
 use self::outcomes::{displayed_detail, log_answer, log_connector_error, record_outcome};
 use self::timer::{StepTimer, TimeOwner};
@@ -189,11 +189,11 @@ async fn run_step(
     }
 }
 
-/// Returns whether a step that started from this hub's copy of a shared login may continue. A
-/// stored result proves by its version that it started from the current state, and what prepares a
-/// redirect is stored before the browser gets it. An unsaved answer proves nothing: an outdated
-/// copy must not refuse a login that another hub has advanced. Only the consent page that this
-/// hub has just sent the browser to is shown as it is: its form is checked against the version.
+/// Returns whether a step that started from this hub's copy of a shared login may continue: if its
+/// result is saved, because the save checks the version; if it prepares a redirect, which is saved
+/// before the browser gets it; or if it shows the consent page to which this hub has just sent the
+/// browser, whose form is checked against the version. Any other answer may come from an outdated
+/// copy, which must not refuse a login that another hub has advanced.
 fn is_proven_current(step: &Step, shows_consent_next: bool) -> bool {
     match (&step.output, step.save) {
         (_, Save::Yes) => true,
@@ -255,7 +255,8 @@ impl RunningStep<'_> {
             return Ok(());
         }
         (self.version, self.expires_at) = save_login(self.services, login, self.version).await?;
-        if !LoginPosition::is_expired(login) {
+        // An expired login stays in its position.
+        if !login.has_expired() {
             let position = LoginPosition::from_login(login);
             self.services.live_logins.record_move(
                 login.context.expires_at,
@@ -314,7 +315,7 @@ async fn perform_effect(
     };
     match effect {
         Effect::BeginLogin(connector, request) => {
-            EffectOutcome::RedirectPrepared(match handle_for_redirect(services, &connector) {
+            EffectOutcome::RedirectPrepared(match count_redirect(services, &connector) {
                 Ok(handle) => {
                     handle.begin_login(request).await.map_err(|error| log_error(&connector, error))
                 }
@@ -349,8 +350,12 @@ async fn perform_effect(
     }
 }
 
-/// Returns the handle of a connector whose identity provider may get one more user this minute.
-fn handle_for_redirect(
+/// Counts a redirect against the limit of the identity provider, and returns the connector's
+/// handle.
+///
+/// # Errors
+/// `IdpUnknown`, or `IdpLimited` if the identity provider gets no more users this minute.
+fn count_redirect(
     services: &LoginServices,
     connector: &ConnectorId,
 ) -> Result<ConnectorHandle, ErrorCode> {
@@ -360,7 +365,7 @@ fn handle_for_redirect(
         .federation
         .load()
         .connector(connector)
-        .and_then(|facts| facts.redirects_per_minute);
+        .and_then(|metadata| metadata.redirects_per_minute);
     services
         .core
         .rate_limits

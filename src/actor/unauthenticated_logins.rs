@@ -27,13 +27,14 @@ pub const UNREAD_LOGIN_LIFETIME: Duration = Duration::from_secs(120);
 /// Capacity is scarce when less than 1/`RESERVE_FRACTION` of it is free.
 const RESERVE_FRACTION: usize = 10;
 
-/// Most logins that a new one replaces: a large request may need the capacity of several small ones.
+/// Maximum number of logins that a new one replaces: a large request may need the capacity of
+/// several small ones.
 const MAX_DISPLACED: usize = 8;
 
 /// Time after which a store has freed the capacity of an ended login.
 const FREEING_TIME: Duration = Duration::from_secs(65);
 
-/// Most logins that one admission forgets, so that the lock is short.
+/// Maximum number of logins that one admission forgets, so that the lock is short.
 const MAX_FORGOTTEN: usize = 256;
 
 /// Label of this limit in the metrics.

@@ -81,14 +81,17 @@ impl Logouts {
             error.code
         })?;
         services.token_service.use_logout_token(connector, &logout).await?;
-        let ended = self.record_and_end(connector, &logout).await;
+        let ended = self.end_sessions_of_logout(connector, &logout).await;
         if ended.is_err() {
             services.token_service.forget_logout_token(connector, &logout).await;
         }
         ended
     }
 
-    async fn record_and_end(
+    /// Records the logout, ends the sessions that it names, and repeats that after
+    /// [`MAX_STORING_TIME`] for sessions that were being stored. Returns the number of ended
+    /// sessions.
+    async fn end_sessions_of_logout(
         &self,
         connector: &ConnectorId,
         logout: &UpstreamLogout,

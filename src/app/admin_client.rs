@@ -77,7 +77,7 @@ pub struct AdminClient {
 
 impl std::fmt::Debug for AdminClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Administration").field("base", &self.base.as_str()).finish_non_exhaustive()
+        f.debug_struct("AdminClient").field("base", &self.base.as_str()).finish_non_exhaustive()
     }
 }
 
@@ -128,8 +128,7 @@ impl AdminClient {
     /// # Errors
     /// See [`AdminClientError`].
     pub async fn unblock(&self, id: &str) -> Result<BlockChange, AdminClientError> {
-        let id: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
-        self.send(Method::DELETE, &format!("admin/blocks/{id}"), None::<&()>).await
+        self.send(Method::DELETE, &format!("admin/blocks/{}", segment(id)), None::<&()>).await
     }
 
     /// Makes the hub reload its keys; they are in use when this returns.
@@ -145,8 +144,7 @@ impl AdminClient {
     /// # Errors
     /// See [`AdminClientError`].
     pub async fn login(&self, support_id: &str) -> Result<LoginView, AdminClientError> {
-        let id: String = url::form_urlencoded::byte_serialize(support_id.as_bytes()).collect();
-        self.send(Method::GET, &format!("admin/logins/{id}"), None::<&()>).await
+        self.send(Method::GET, &format!("admin/logins/{}", segment(support_id)), None::<&()>).await
     }
 
     /// Searches a person's recent logins on all hubs, which record the reason.

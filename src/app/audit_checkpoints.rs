@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::audit::continuity::leads_to_end;
 use crate::audit::last_checkpoint::{
-    CheckpointCheck, CheckpointFile, CheckpointStore, LastCheckpoint, compare, load_newest,
+    CheckpointCheck, CheckpointFile, CheckpointStore, LastCheckpoint, check_log_end, load_newest,
 };
 use crate::audit::writer::LogEnd;
 use crate::config::LoadedConfig;
@@ -26,11 +26,11 @@ use crate::telemetry::CheckFinding;
 
 /// Lifetime of the record from the last checkpoint of any hub.
 const RECORD_LIFETIME: Duration = Duration::from_secs(366 * 24 * 3600);
-/// Limit for one store call; the state folder has the checkpoint as well.
+/// Timeout of one load or save, with all its attempts. The state folder has the checkpoint as well.
 const STORE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum of logs in the record. Beyond it the one saved longest ago is removed.
+/// Maximum number of logs in the record. Beyond it the one saved longest ago is removed.
 const MAX_LOGS: usize = 200;
-/// Maximum of attempts to save while other hubs change the record.
+/// Maximum number of attempts to save while other hubs change the record.
 const MAX_SAVE_ATTEMPTS: usize = 64;
 
 /// Result of comparing a log with its saved checkpoint.
@@ -73,18 +73,23 @@ pub(super) fn compare_with_saved_checkpoint(
     let saved =
         saved.unwrap_or_else(|_| Err(io::Error::other("reading the saved checkpoints failed")));
     let check =
-        compare(&saved, &end.chain, |checkpoint| leads_to_end(path, checkpoint, &end.chain));
+        check_log_end(&saved, &end.chain, |checkpoint| leads_to_end(path, checkpoint, &end.chain));
     let checkpoint_seq = saved.ok().flatten().map(|checkpoint| checkpoint.seq);
     CheckpointComparison {
         check,
         checkpoint_seq,
         stores,
-        finding: describe(check, checkpoint_seq, end.chain.seq),
+        finding: report_mismatch(check, checkpoint_seq, end.chain.seq),
     }
 }
 
-/// Describes, and logs, why the log is not proven to be unmodified.
-fn describe(check: CheckpointCheck, checkpoint_seq: Option<u64>, end: u64) -> Option<CheckFinding> {
+/// Logs the mismatch and returns it as a finding; `None` if the log matches or no checkpoint was
+/// saved.
+fn report_mismatch(
+    check: CheckpointCheck,
+    checkpoint_seq: Option<u64>,
+    end: u64,
+) -> Option<CheckFinding> {
     let code = ErrorCode::AuditLogChanged.entry().code;
     let what = match check {
         CheckpointCheck::Matched | CheckpointCheck::Unknown => return None,
@@ -146,9 +151,9 @@ impl SharedCheckpoint {
             store: Arc::clone(store),
             key: RecordKey {
                 kind: RecordKind::Blocks,
-                name: digest::fingerprint("audit seals").into(),
+                name: digest::sha256_base64url("audit seals").into(),
             },
-            entry: digest::fingerprint(&format!("{node}\n{log}")),
+            entry: digest::sha256_base64url(&format!("{node}\n{log}")),
             env: env.clone(),
             runtime: Builder::new_current_thread().enable_all().build().ok(),
         }
@@ -241,16 +246,21 @@ mod tests {
     #[test]
     fn an_unreadable_checkpoint_is_a_finding_and_one_that_was_never_saved_is_not() {
         assert!(
-            describe(CheckpointCheck::Unreadable, None, 9)
+            report_mismatch(CheckpointCheck::Unreadable, None, 9)
                 .unwrap()
                 .message
                 .contains("can't be compared")
         );
-        assert!(describe(CheckpointCheck::Changed, Some(7), 9).unwrap().message.contains("line 7"));
+        assert!(
+            report_mismatch(CheckpointCheck::Changed, Some(7), 9)
+                .unwrap()
+                .message
+                .contains("line 7")
+        );
         assert_eq!(
             (
-                describe(CheckpointCheck::Unknown, None, 9),
-                describe(CheckpointCheck::Matched, Some(9), 9)
+                report_mismatch(CheckpointCheck::Unknown, None, 9),
+                report_mismatch(CheckpointCheck::Matched, Some(9), 9)
             ),
             (None, None)
         );

@@ -96,8 +96,8 @@ pub(super) fn recent_logins(loaded: &LoadedConfig, env: &Env) -> Option<Arc<Rece
 }
 
 /// Records a configuration reload, with one event for each changed file.
-pub(super) fn record_config_changes(audit: &Audit, outline: &ConfigDigest, changes: &Changes) {
-    audit.record(|| Event::new(EventKind::ConfigApplied).config(outline));
+pub(super) fn record_config_changes(audit: &Audit, digest: &ConfigDigest, changes: &Changes) {
+    audit.record(|| Event::new(EventKind::ConfigApplied).config(digest));
     let changed = |change: &changes::FileChange| {
         Event::new(EventKind::ConfigChanged).change(match change {
             changes::FileChange::New => ConfigChange::Added,
@@ -133,26 +133,26 @@ pub(super) type KeyStates = BTreeMap<(keyfiles::KeyPurpose, String), bool>;
 
 /// Records keys that were added, activated or removed since `before`.
 pub(super) fn record_key_changes(audit: &Audit, before: &KeyStates, now: &KeyStates) {
-    let tell = |name: EventKind, (purpose, kid): &(keyfiles::KeyPurpose, String)| {
+    let record = |event: EventKind, (purpose, kid): &(keyfiles::KeyPurpose, String)| {
         audit.record(|| {
             let purpose = match purpose {
                 keyfiles::KeyPurpose::Tokens => AuditKeyPurpose::Tokens,
                 keyfiles::KeyPurpose::Assertion => AuditKeyPurpose::Assertion,
                 keyfiles::KeyPurpose::Encryption => AuditKeyPurpose::Encryption,
             };
-            Event::new(name).key(kid, purpose)
+            Event::new(event).key(kid, purpose)
         });
     };
     for (key, in_use) in now {
         if !before.contains_key(key) {
-            tell(EventKind::KeyAdded, key);
+            record(EventKind::KeyAdded, key);
         }
         if *in_use && before.get(key) != Some(&true) {
-            tell(EventKind::KeyActivated, key);
+            record(EventKind::KeyActivated, key);
         }
     }
     for key in before.keys().filter(|key| !now.contains_key(*key)) {
-        tell(EventKind::KeyRemoved, key);
+        record(EventKind::KeyRemoved, key);
     }
 }
 

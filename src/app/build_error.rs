@@ -5,7 +5,7 @@ use crate::register::kind::OpenRegisterError;
 use crate::store::kind::OpenStoreError;
 use crate::token::keyfiles;
 
-/// Error returned when a hub can't be built; each text names the fix.
+/// Error returned when a hub can't be built.
 #[derive(thiserror::Error, Debug)]
 pub enum BuildError {
     #[error(transparent)]
@@ -36,7 +36,7 @@ pub enum BuildError {
     #[error(transparent)]
     ClientKeys(#[from] crate::grant::client_keys::KeyDirectoryError),
     #[error(transparent)]
-    Shell(#[from] crate::web::outer_middleware::OuterMiddlewareError),
+    OuterMiddleware(#[from] crate::web::outer_middleware::OuterMiddlewareError),
     #[error(transparent)]
     Telemetry(#[from] crate::telemetry::TelemetryError),
     #[error("the other hubs of private.peers can't be called: {0}")]
@@ -47,8 +47,9 @@ pub enum BuildError {
     Several(Vec<Self>),
 }
 
-fn join_lines(errors: &[BuildError]) -> String {
-    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+/// Returns the items as text, one on each line.
+pub(super) fn join_lines<T: ToString>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 impl From<OpenRegisterError> for BuildError {

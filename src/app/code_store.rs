@@ -19,12 +19,12 @@ const SPENT_CODE_RETENTION: Duration = Duration::from_secs(10);
 
 /// Code store on top of the hub's [`Store`].
 #[derive(Clone, Default)]
-pub(super) struct StoreBackedCodes(Arc<OnceLock<Arc<dyn Store>>>);
+pub(super) struct StoreBackedPageState(Arc<OnceLock<Arc<dyn Store>>>);
 
-impl StoreBackedCodes {
+impl StoreBackedPageState {
     /// Sets the store for all clones. A second call has no effect.
     pub fn set_store(&self, store: &Arc<dyn Store>) {
-        let _there_is_one = self.0.set(Arc::clone(store));
+        let _already_set = self.0.set(Arc::clone(store));
     }
 
     fn store(&self) -> Result<&dyn Store, CodeStoreError> {
@@ -36,7 +36,7 @@ impl StoreBackedCodes {
 }
 
 #[async_trait]
-impl CodeStore for StoreBackedCodes {
+impl CodeStore for StoreBackedPageState {
     async fn insert(
         &self,
         name: &str,
@@ -53,8 +53,8 @@ impl CodeStore for StoreBackedCodes {
         let taken = store.take(&key, Vec::new(), now + SPENT_CODE_RETENTION, now).await;
         match taken.map_err(code_error)? {
             TakeOutcome::Taken(record) => {
-                // A tombstone of Redis has the value, which is an identity. It expires by itself if
-                // this fails.
+                // Redis keeps the taken record behind the tombstone, and it contains an identity.
+                // If the removal fails, it expires.
                 let _removed = store.remove(&key).await;
                 Ok(Some(record.value.to_vec()))
             }
@@ -64,7 +64,7 @@ impl CodeStore for StoreBackedCodes {
 }
 
 #[async_trait]
-impl WalletRequestStore for StoreBackedCodes {
+impl WalletRequestStore for StoreBackedPageState {
     async fn insert_request(
         &self,
         id: &str,
@@ -138,8 +138,8 @@ mod tests {
     use crate::store::memory::MemoryStore;
     use crate::testing::store_conformance::{AMPLE_CAPACITIES, at};
 
-    fn opened(own_codes: usize) -> StoreBackedCodes {
-        let codes = StoreBackedCodes::default();
+    fn opened(own_codes: usize) -> StoreBackedPageState {
+        let codes = StoreBackedPageState::default();
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(crate::store::Capacities {
             login_page_codes: own_codes,
             ..AMPLE_CAPACITIES
@@ -172,7 +172,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_store_codes_fail_and_unused_codes_take_bounded_memory() {
-        let away = StoreBackedCodes::default();
+        let away = StoreBackedPageState::default();
         assert!(matches!(
             away.insert("a", Vec::new(), at(60), at(0)).await,
             Err(CodeStoreError::Unavailable(_))

@@ -8,6 +8,7 @@ mod system_calls;
 
 use std::path::{Path, PathBuf};
 
+use super::build_error::join_lines;
 use crate::atomic_file::{create_private_folder, parent_folder};
 use crate::config::LoadedConfig;
 use crate::config::model::{AuditSink, ConfinementMode, ProcessConfig};
@@ -20,10 +21,6 @@ const PAGE: &str = "docs/security/confinement.md";
 #[derive(thiserror::Error, Debug)]
 #[error("the process can't be confined as process.confinement = \"required\" demands:\n{}", join_lines(.0))]
 pub struct ConfinementError(Vec<CheckFinding>);
-
-fn join_lines(findings: &[CheckFinding]) -> String {
-    findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-}
 
 /// Confines this process as `[process]` says, and returns the protections that the system lacks.
 /// Call it before the process starts a thread: it does not confine existing threads.
@@ -75,7 +72,8 @@ fn writable_paths(loaded: &LoadedConfig) -> Vec<PathBuf> {
     own.chain(linked).chain(configured).map(Path::to_path_buf).collect()
 }
 
-/// Landlock and seccomp hold for this thread and those that it starts.
+/// Returns an error if the process has other threads: Landlock restricts only this thread and those
+/// that it starts.
 fn find_other_threads() -> Result<(), CheckFinding> {
     let threads = std::fs::read_dir("/proc/self/task").map(Iterator::count);
     match threads {

@@ -120,17 +120,18 @@ pub fn explain_levels(
     })?;
     let platform = loaded.settings.platform;
     let federation = Federation::from_loaded(loaded);
-    let facts = gate_input(&federation, &client_id, &id);
+    let gate_input = gate_input(&federation, &client_id, &id);
     let registration =
         federation.service_provider(&client_id).map(|service| service.registration.acr.clone());
-    let asked = authorize::evaluate_requested_acr(
+    let request = authorize::evaluate_requested_acr(
         acr_values,
         claims,
         federation.rules_for(&client_id),
         &registration.unwrap_or_default(),
         platform,
     );
-    let mut decision = evaluate_levels(platform, asked, &facts, &connector::acr_policy(configured));
+    let mut decision =
+        evaluate_levels(platform, request, &gate_input, &connector::acr_policy(configured));
     if let (LevelDecision::Allowed(flow), true) = (&mut decision, configured.kind.is_sandbox()) {
         flow.sent = SentLevel::SandboxLevel(flow.required.as_str().to_owned());
         // Its page offers nothing else.
@@ -152,62 +153,61 @@ fn join_names<T: fmt::Display>(names: impl Iterator<Item = T>) -> String {
 
 fn evaluate_levels(
     platform: Platform,
-    asked: Result<AcrRequest, ErrorCode>,
-    facts: &gate::GateInput,
-    agreement: &AcrPolicy,
+    request: Result<AcrRequest, ErrorCode>,
+    gate_input: &gate::GateInput,
+    policy: &AcrPolicy,
 ) -> LevelDecision {
     // Nothing else of an inactive service provider's request is checked.
-    if facts.service_provider == gate::ServiceProviderStatus::Inactive {
+    if gate_input.service_provider == gate::ServiceProviderStatus::Inactive {
         return LevelDecision::Unavailable(UnavailableReason::ServiceProviderInactive);
     }
-    let request = match asked {
+    let request = match request {
         Ok(request) => request,
         Err(code) => return LevelDecision::Rejected(code),
     };
-    let asked = request.level;
-    if let Err(closed) =
-        gate::check_gate(facts, AcrCheck::Requested(AuthenticationRequirement::for_level(asked)))
-    {
-        return LevelDecision::Unavailable(closed);
+    let requested = request.level;
+    let requirement = AuthenticationRequirement::for_level(requested);
+    if let Err(reason) = gate::check_gate(gate_input, AcrCheck::Requested(requirement)) {
+        return LevelDecision::Unavailable(reason);
     }
-    let needed = agreement.level_to_request(asked);
+    let needed = policy.level_to_request(requested);
     let is_required = |level: &Level| request.accepts_level(*level);
-    let seen = |returned: Option<&str>| {
-        let obtained = agreement.evaluate(returned, needed)?;
-        if is_required(&obtained) {
-            Ok(acr::id_token_level(obtained, platform))
+    let acr_for = |returned: Option<&str>| {
+        let achieved = policy.evaluate(returned, needed)?;
+        if is_required(&achieved) {
+            Ok(acr::id_token_level(achieved, platform))
         } else {
-            Err(LevelError::NotRequired { achieved: obtained })
+            Err(LevelError::NotRequired { achieved })
         }
     };
-    let listed = agreement
+    let listed = policy
         .values
         .values()
         .flatten()
-        .map(|value| (ReturnedAcr::Listed(value.clone()), seen(Some(value))));
+        .map(|value| (ReturnedAcr::Listed(value.clone()), acr_for(Some(value))));
     // An empty value is never listed.
-    let unlisted = [(ReturnedAcr::Absent, seen(None)), (ReturnedAcr::Other, seen(Some("")))];
-    let held = |level: &Level| (agreement.lowest..=agreement.highest).contains(level);
-    let again = |level: Level| {
-        let held = acr::level_if_reusable(level, asked, platform)
+    let unlisted = [(ReturnedAcr::Absent, acr_for(None)), (ReturnedAcr::Other, acr_for(Some("")))];
+    let is_in_range = |level: &Level| (policy.lowest..=policy.highest).contains(level);
+    let reuse = |level: Level| {
+        let reusable = acr::level_if_reusable(level, requested, platform)
             .filter(is_required)
-            .filter(|_| gate::check_gate(facts, AcrCheck::Achieved(level)).is_ok());
-        (level, held.map(|held| acr::id_token_level(held, platform)))
+            .filter(|_| gate::check_gate(gate_input, AcrCheck::Achieved(level)).is_ok());
+        (level, reusable.map(|reusable| acr::id_token_level(reusable, platform)))
     };
     let names: Vec<_> = request.level_names().cloned().collect();
-    let sent = agreement.acr_values_to_send(&names, needed).join(" ");
+    let sent = policy.acr_values_to_send(&names, needed).join(" ");
     LevelDecision::Allowed(LevelFlow {
-        requested: asked,
+        requested,
         required: needed,
         sent: match sent.as_str() {
-            "" if agreement.sends_acr_values => SentLevel::Nothing,
+            "" if policy.sends_acr_values => SentLevel::Nothing,
             "" => SentLevel::Disabled,
             _ => SentLevel::AcrValues(sent),
         },
-        values: values::explain_values(&request, agreement),
+        values: values::explain_values(&request, policy),
         answers: listed.chain(unlisted).collect(),
-        sessions: Level::ALL.into_iter().filter(held).map(again).collect(),
-        reauthenticates: facts.proves_reauthentication(),
+        sessions: Level::ALL.into_iter().filter(is_in_range).map(reuse).collect(),
+        reauthenticates: gate_input.proves_reauthentication(),
     })
 }
 
@@ -231,16 +231,16 @@ impl fmt::Display for Explanation {
                     entry.oauth, entry.code, entry.description
                 )
             }
-            LevelDecision::Unavailable(closed) => {
-                writeln!(f, "- {closed}: {}", consequence(*closed))
+            LevelDecision::Unavailable(reason) => {
+                writeln!(f, "- {reason}: {}", consequence(*reason))
             }
             LevelDecision::Allowed(flow) => flow.write(f),
         }
     }
 }
 
-const fn consequence(closed: UnavailableReason) -> &'static str {
-    match closed {
+const fn consequence(reason: UnavailableReason) -> &'static str {
+    match reason {
         UnavailableReason::ServiceProviderInactive => {
             "each of its requests ends on an error page, without a response to it"
         }
@@ -304,15 +304,15 @@ impl LevelFlow {
             "- after a rejection the user returns to the choice page, which shows the reason; levels are never rounded"
         )?;
         let proving = if self.values.is_empty() { "" } else { ", if it meets a requested value" };
-        for (obtained, seen) in &self.sessions {
+        for (achieved, seen) in &self.sessions {
             let reuse = match seen {
                 Some(seen) => {
                     format!("reused unless prompt has login{proving}: {sees} {}", seen.as_str())
                 }
                 None => "not reused: the user authenticates again".to_owned(),
             };
-            let obtained = obtained.as_str();
-            writeln!(f, "- a session with {obtained} from this connector is {reuse}")?;
+            let achieved = achieved.as_str();
+            writeln!(f, "- a session with {achieved} from this connector is {reuse}")?;
         }
         Ok(())
     }
@@ -333,13 +333,13 @@ fn describe_error(error: LevelError) -> String {
         LevelError::Unlisted => {
             "the connector's file does not list it within its levels".to_owned()
         }
-        LevelError::TooLow { achieved: obtained, needed } => {
-            format!("it means {}, but {} is required", obtained.as_str(), needed.as_str())
+        LevelError::TooLow { achieved, needed } => {
+            format!("it means {}, but {} is required", achieved.as_str(), needed.as_str())
         }
-        LevelError::NotRequired { achieved: obtained } => {
+        LevelError::NotRequired { achieved } => {
             format!(
                 "it means {}, which is not among the values of the essential acr claim",
-                obtained.as_str()
+                achieved.as_str()
             )
         }
         LevelError::Missing => "the connector's file has no assumed_level".to_owned(),

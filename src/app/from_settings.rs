@@ -22,13 +22,13 @@ pub(super) fn identity_source(loaded: &LoadedConfig) -> IdentitySource {
     }
 }
 
-/// Returns the identity rules of the configured subject source.
-pub(super) fn identity_rules(loaded: &LoadedConfig) -> IdentityRules {
-    let required = match loaded.settings.subject {
+/// Returns the identity rules of a subject source.
+pub(super) fn identity_rules(subject: SubjectSource, home_country: &str) -> IdentityRules {
+    let required = match subject {
         SubjectSource::Pivot => RequiredClaims::Pivot,
         SubjectSource::Provider => RequiredClaims::SubjectOnly,
     };
-    IdentityRules { home_country: loaded.settings.home_country.clone(), required }
+    IdentityRules { home_country: home_country.to_owned(), required }
 }
 
 /// Returns the limits of login steps.
@@ -55,7 +55,7 @@ pub(super) fn auth_failure_limits(configured: &LimitsConfig) -> FailureLimits {
 }
 
 /// Returns the rate limits.
-pub(super) fn quota_rates(configured: &QuotasConfig) -> RateLimitSettings {
+pub(super) fn rate_limit_settings(configured: &QuotasConfig) -> RateLimitSettings {
     let rate = |count: Option<u32>| count.and_then(NonZeroU32::new);
     RateLimitSettings {
         logins_per_service_provider: rate(configured.logins_per_service_provider),

@@ -9,7 +9,8 @@ use actix_web::web;
 use super::audit_log;
 use super::build_error::BuildError;
 use super::from_settings::{
-    auth_failure_limits, identity_rules, identity_source, login_capacity, login_limits, quota_rates,
+    auth_failure_limits, identity_rules, identity_source, login_capacity, login_limits,
+    rate_limit_settings,
 };
 use super::keys::SharedKeys;
 use super::metrics_sampler;
@@ -79,7 +80,7 @@ pub(super) fn hub_core(
     (metrics, audit): (Arc<Metrics>, Audit),
 ) -> Arc<HubCore> {
     let settings = &loaded.settings;
-    let rates = quota_rates(&settings.quotas);
+    let rates = rate_limit_settings(&settings.quotas);
     Arc::new(HubCore {
         platform: settings.platform,
         issuer: loaded.issuer.clone(),
@@ -111,7 +112,7 @@ impl HubParts<'_> {
         let deps = RegistryDeps {
             core: Arc::clone(&self.core),
             blocks: self.blocks.clone(),
-            calls: self.settings().limits.calls_per_connector,
+            default_max_calls: self.settings().limits.calls_per_connector,
             store: Arc::clone(&self.store),
             arbiters: self.arbiter_handles(),
         };
@@ -221,7 +222,7 @@ impl HubParts<'_> {
             live_logins: Arc::clone(&self.live_logins),
             unauthenticated: UnauthenticatedLogins::new(capacity, &self.core.metrics),
             identity_source: identity_source(self.loaded),
-            identity_rules: identity_rules(self.loaded),
+            identity_rules: identity_rules(settings.subject, &settings.home_country),
             login_lifetime: settings.lifetimes.login(settings.platform),
         })
     }

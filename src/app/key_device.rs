@@ -39,7 +39,7 @@ pub struct HubKeyDevices {
 }
 
 impl HubKeyDevices {
-    /// Opens the configured devices. Makes no call of them.
+    /// Opens the configured devices. Does not call them.
     ///
     /// # Errors
     /// Returns an error if the module of `[pkcs11]` can't be loaded, or TLS to the server of
@@ -54,7 +54,7 @@ impl HubKeyDevices {
             devices.push(pkcs11::open_token(access, metrics)?);
         }
         if let Some(access) = &access.vault_transit {
-            devices.push(open_engine(access, metrics)?);
+            devices.push(open_vault_transit(access, metrics)?);
         }
         let passphrase = access.passphrase.clone().map(KeyPassphrase::new).map(Arc::new);
         let refuses_plain_keys = access.plain_key_files == PlainKeyFiles::Refused;
@@ -99,7 +99,7 @@ impl HubKeyDevices {
     }
 
     /// Returns what the operator has to fix, if a device that now signs tokens has failed.
-    pub(super) fn blocking_finding(&self, ring: &Keyring, now: Timestamp) -> Option<CheckFinding> {
+    pub(super) fn not_ready_reason(&self, ring: &Keyring, now: Timestamp) -> Option<CheckFinding> {
         let mut signing = self.devices.iter().filter(|open| open.signs_tokens(ring, now));
         let failure = signing.find_map(|open| open.device.failure())?;
         Some(CheckFinding::new(
@@ -108,9 +108,9 @@ impl HubKeyDevices {
         ))
     }
 
-    /// Returns what the operator has to fix, for each other device that has failed, as logins that need
-    /// its keys fail; and for each that works, but soon may not.
-    pub(super) fn degradations(&self, ring: &Keyring, now: Timestamp) -> Vec<CheckFinding> {
+    /// Returns a finding for each failed device that signs no tokens, because logins that need its
+    /// keys fail, and one for each device that may soon fail.
+    pub(super) fn warnings(&self, ring: &Keyring, now: Timestamp) -> Vec<CheckFinding> {
         let others = self.devices.iter().filter(|open| !open.signs_tokens(ring, now));
         let failures = others.filter_map(|open| open.device.failure());
         let finding = |failure| {
@@ -200,7 +200,7 @@ async fn check_device(
     errors
 }
 
-fn open_engine(
+fn open_vault_transit(
     access: &VaultTransitAccess,
     metrics: Option<&Arc<Metrics>>,
 ) -> Result<OpenDevice, BuildError> {

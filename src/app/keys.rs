@@ -65,7 +65,7 @@ pub(super) struct SharedKeys {
     /// Why the last reading of the folder failed.
     last_error: Arc<ArcSwapOption<CheckFinding>>,
     /// Requests an immediate reload; `None` for fixed keys.
-    reload_requests: Option<mpsc::Sender<oneshot::Sender<()>>>,
+    reload_sender: Option<mpsc::Sender<oneshot::Sender<()>>>,
     /// Hold the private keys that are not in the folder.
     pub devices: HubKeyDevices,
     env: Env,
@@ -81,7 +81,7 @@ impl SharedKeys {
         keyfiles::key_rows(&self.ring.load(), &self.upstream.load(), now)
     }
 
-    fn signing_states(&self, now: Timestamp) -> KeyStates {
+    fn key_states(&self, now: Timestamp) -> KeyStates {
         self.rows(now)
             .into_iter()
             .map(|row| ((row.purpose, row.kid), row.state == KeyState::Current))
@@ -92,9 +92,9 @@ impl SharedKeys {
 #[async_trait]
 impl KeyReloader for SharedKeys {
     async fn reload(&self) -> Result<Vec<String>, String> {
-        if let Some(now) = &self.reload_requests {
+        if let Some(reload_sender) = &self.reload_sender {
             let (done, is_done) = oneshot::channel();
-            if now.send(done).await.is_ok() {
+            if reload_sender.send(done).await.is_ok() {
                 // An error means that the reload task has ended: the hub shuts down.
                 let _gone = is_done.await;
             }
@@ -110,7 +110,7 @@ impl KeyReloader for SharedKeys {
 pub(super) struct LoadedKeys {
     pub shared: SharedKeys,
     /// Requests for an immediate reload; `None` for fixed keys.
-    requested: Option<mpsc::Receiver<oneshot::Sender<()>>>,
+    reload_requests: Option<mpsc::Receiver<oneshot::Sender<()>>>,
 }
 
 /// Loads the keys.
@@ -128,29 +128,34 @@ pub(super) fn load_keys(
         HubKeys::FromFolder => (KeySets::load(folder, &devices, now)?, Some(mpsc::channel(1))),
         HubKeys::Given { ring, upstream } => (KeySets::new(ring, upstream, now)?, None),
     };
-    let (now, requested) = channel.unzip();
+    let (reload_sender, reload_requests) = channel.unzip();
     let shared = SharedKeys {
         ring: Arc::new(ArcSwap::from_pointee(ring)),
         own: Arc::new(ArcSwap::from_pointee(own)),
         upstream: Arc::new(ArcSwap::from_pointee(upstream)),
         last_error: Arc::default(),
-        reload_requests: now,
+        reload_sender,
         devices,
         env: env.clone(),
     };
-    Ok(LoadedKeys { shared, requested })
+    Ok(LoadedKeys { shared, reload_requests })
 }
 
 /// Starts reloading the folder, and returns the shared keys.
 pub(super) fn start_key_reload(
-    LoadedKeys { shared, requested }: LoadedKeys,
+    LoadedKeys { shared, reload_requests }: LoadedKeys,
     folder: &Path,
     audit: &Audit,
 ) -> SharedKeys {
     let env = shared.env.clone();
     shared.devices.start_watch(&shared.ring, &shared.upstream, move || env.now());
-    if let Some(requested) = requested {
-        actix::spawn(reload_loop(folder.to_owned(), shared.clone(), requested, audit.clone()));
+    if let Some(reload_requests) = reload_requests {
+        actix::spawn(reload_loop(
+            folder.to_owned(),
+            shared.clone(),
+            reload_requests,
+            audit.clone(),
+        ));
     }
     shared
 }
@@ -160,18 +165,18 @@ pub(super) fn start_key_reload(
 async fn reload_loop(
     folder: PathBuf,
     shared: SharedKeys,
-    mut requested: mpsc::Receiver<oneshot::Sender<()>>,
+    mut reload_requests: mpsc::Receiver<oneshot::Sender<()>>,
     audit: Audit,
 ) {
     let env = shared.env.clone();
-    let mut turns = shared.signing_states(env.now());
+    let mut known_states = shared.key_states(env.now());
     let mut round = tokio::time::interval(RELOAD_INTERVAL);
     round.tick().await;
     loop {
         // This task holds a sender, so that the channel never closes.
         let done = tokio::select! {
             _ = round.tick() => None,
-            done = requested.recv() => done,
+            done = reload_requests.recv() => done,
         };
         let (folder, devices, now) = (folder.clone(), shared.devices.clone(), env.now());
         match tokio::task::spawn_blocking(move || KeySets::load(&folder, &devices, now)).await {
@@ -180,8 +185,8 @@ async fn reload_loop(
                 shared.own.store(Arc::new(own));
                 shared.upstream.store(Arc::new(upstream));
                 shared.last_error.store(None);
-                let before = std::mem::replace(&mut turns, shared.signing_states(env.now()));
-                audit_log::record_key_changes(&audit, &before, &turns);
+                let before = std::mem::replace(&mut known_states, shared.key_states(env.now()));
+                audit_log::record_key_changes(&audit, &before, &known_states);
             }
             Ok(Err(error)) => {
                 tracing::error!(%error, "the key folder can't be read; the last good keys stay in use");

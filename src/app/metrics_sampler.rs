@@ -91,11 +91,12 @@ pub(super) struct MetricSources {
 
 /// Returns a function that counts the live logins by state, for the admin console.
 pub(super) fn live_login_reader(
-    ongoing: Arc<LiveLoginCounter>,
+    live_logins: Arc<LiveLoginCounter>,
     core: Arc<HubCore>,
 ) -> LiveLoginsSource {
     Box::new(move || {
-        let counts = ongoing.live_by_state(core.env.now(), &core.metrics).map(|(_, count)| count);
+        let counts =
+            live_logins.live_by_state(core.env.now(), &core.metrics).map(|(_, count)| count);
         let [choosing, awaiting_callback, verifying, identifying, consenting] = counts;
         LiveLogins { choosing, awaiting_callback, verifying, identifying, consenting }
     })

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use super::build_error::BuildError;
-use super::code_store::StoreBackedCodes;
+use super::code_store::StoreBackedPageState;
 use super::local_hub::get_from_hub;
 use super::prepare::{connector_context, connector_spec};
 use crate::config::LoadedConfig;
@@ -48,7 +48,7 @@ pub async fn fetch_active_digest(listen: SocketAddr) -> Result<ConfigDigest, Act
 /// Returns the connectors with well-formed files that still can't be built.
 #[must_use]
 pub fn find_connector_errors(loaded: &LoadedConfig, env: &Env) -> Vec<BuildError> {
-    let context = connector_context(loaded, env, None, &StoreBackedCodes::default(), None);
+    let context = connector_context(loaded, env, None, &StoreBackedPageState::default(), None);
     let connectors = loaded.files.connectors();
     connectors
         .values()

@@ -8,7 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use super::build_error::BuildError;
-use super::code_store::StoreBackedCodes;
+use super::code_store::StoreBackedPageState;
 use super::key_device::HubKeyDevices;
 use super::keys::{self, HubKeys};
 use super::register;
@@ -46,7 +46,7 @@ pub(super) struct PreparedHub {
     pub client_keys: Arc<KeyDirectory>,
     pub keys: keys::LoadedKeys,
     pub connector_context: connector::ConnectorContext,
-    pub code_store: StoreBackedCodes,
+    pub code_store: StoreBackedPageState,
     pub connector_specs: Vec<ConnectorSpec>,
     pub register: Option<Arc<dyn Register>>,
     pub blocks: Blocks,
@@ -81,7 +81,7 @@ pub(super) fn prepare_hub(
     let keys = collect_error(&mut errors, devices).and_then(|devices| {
         collect_error(&mut errors, keys::load_keys(&settings.keys, env, keys, devices))
     });
-    let code_store = StoreBackedCodes::default();
+    let code_store = StoreBackedPageState::default();
     let connector_context =
         connector_context(loaded, env, keys.as_ref(), &code_store, Some(&metrics));
     let connector_specs: Vec<_> = loaded
@@ -148,7 +148,7 @@ pub(super) fn connector_context(
     loaded: &LoadedConfig,
     env: &Env,
     keys: Option<&keys::LoadedKeys>,
-    code_store: &StoreBackedCodes,
+    code_store: &StoreBackedPageState,
     metrics: Option<&Arc<Metrics>>,
 ) -> connector::ConnectorContext {
     let none = || Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty()));

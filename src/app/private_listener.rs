@@ -19,11 +19,11 @@ use crate::web::private_listener;
 /// Limit for a whole request, body included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Starts the server of the private listener on `worker`.
+/// Builds the server of the private listener on `worker`.
 ///
 /// # Errors
 /// Returns an error if the operating system refuses the listener.
-pub(super) fn private_server(
+pub(super) fn build_private_server(
     listener: TcpListener,
     worker: &Arbiter,
     hub: &HubServer,

@@ -1,9 +1,8 @@
 //! Defines the checks behind `/readyz` (docs/operating.md).
 //!
-//! A hub is not ready only for reasons that another hub may not have: no signing key, no store,
-//! shutdown.
-//! Everything else is "degraded": logins in progress continue, and the hub's own error page says
-//! more than a load balancer's.
+//! A hub is not ready without a signing key, the store, the blocks, a valid connector or a valid
+//! service provider, and during shutdown. Any other problem makes it "degraded": logins continue,
+//! and the hub's own error page says more than a load balancer's.
 
 use std::sync::Arc;
 
@@ -32,7 +31,7 @@ const NEARLY_FULL_PERCENT: usize = 90;
 const MAX_CLOCK_SKEW_SECONDS: u64 = 30;
 /// Age from which a signing key should be replaced.
 const MAX_SIGNING_KEY_AGE_DAYS: u64 = 365;
-/// Maximum of names in one finding.
+/// Maximum number of names in one finding.
 const MAX_NAMES_LISTED: usize = 10;
 
 /// Sources of the checks. Each answers from memory.
@@ -117,7 +116,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
     Readiness::default()
         .with_check("keys", move || {
             let (ring, now) = (ring.load(), env.now());
-            devices.blocking_finding(&ring, now).or_else(|| check_signing_keys(&ring, now))
+            devices.not_ready_reason(&ring, now).or_else(|| check_signing_keys(&ring, now))
         })
         .with_check("store", move || store_check().err().map(CheckFinding::without_fix))
         .with_check("blocks", move || blocks.not_ready_reason())
@@ -128,7 +127,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         .with_degradation_check("keys", move || {
             let (ring, now) = (keys.ring.load(), key_env.now());
             let old_keys = find_old_keys(&ring, now);
-            let devices = keys.devices.degradations(&ring, now);
+            let devices = keys.devices.warnings(&ring, now);
             keys.finding().into_iter().chain(devices).chain(old_keys).collect()
         })
         .with_check("config", move || config.not_ready_reason())

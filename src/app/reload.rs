@@ -106,7 +106,7 @@ impl Reload {
 impl ReloadConfig {
     /// Starts the reload loop in a task of its own. Must be called inside an actix system.
     pub(super) fn start(self) -> Reload {
-        let (now, requests) = mpsc::channel(1);
+        let (reload_sender, reload_requests) = mpsc::channel(1);
         let digest = self.files.digest();
         let refused = self.files.unverified_connectors();
         let running =
@@ -118,7 +118,7 @@ impl ReloadConfig {
             ),
             unusable: self.files.unusable_kinds(),
         }));
-        let following = ReloadLoop {
+        let reload_loop = ReloadLoop {
             label_policy: self.label_policy,
             settings: SettingsFileState::Unchanged,
             files: Arc::new(Mutex::new(WatchedFiles {
@@ -138,8 +138,8 @@ impl ReloadConfig {
             startup_diagnostics: self.startup_diagnostics,
             status: Arc::clone(&status),
         };
-        actix::spawn(following.run(self.interval, requests));
-        Reload { status, requests: now, hub_keys: self.hub_keys }
+        actix::spawn(reload_loop.run(self.interval, reload_requests));
+        Reload { status, requests: reload_sender, hub_keys: self.hub_keys }
     }
 }
 

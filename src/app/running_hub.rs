@@ -13,8 +13,8 @@ use super::HubServer;
 use super::reload::Reload;
 use super::watchdog::Heartbeat;
 
-/// Delay between the last accepted connection and the first closed one: its request arrives
-/// meanwhile.
+/// Time between pausing and stopping the listener, in which requests on just accepted connections
+/// arrive.
 const ACCEPTED_REQUEST_DELAY: Duration = Duration::from_millis(500);
 
 /// Owner of the listening sockets.
@@ -66,7 +66,8 @@ impl RunningHub {
 
     /// Shuts down in order: fails readiness, finishes the requests in flight and the login steps,
     /// then stops the actors, the audit log, the store and the private listener. When `abort`
-    /// completes, pending requests are cut; audit log and store are written all the same.
+    /// completes, the server drops pending requests; the audit log and the store are written in any
+    /// case.
     pub async fn stop_or_abort(self, abort: impl Future<Output = ()>) {
         self.server.readiness.drain();
         tokio::select! {

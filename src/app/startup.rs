@@ -49,7 +49,7 @@ impl HubServer {
     /// Starts the private listener on an arbiter of its own.
     fn start_private(&self, listener: TcpListener) -> std::io::Result<(ServerHandle, Arbiter)> {
         let worker = Arbiter::new();
-        let server = private_listener::private_server(listener, &worker, self)?;
+        let server = private_listener::build_private_server(listener, &worker, self)?;
         let handle = server.handle();
         actix::spawn(server);
         Ok((handle, worker))

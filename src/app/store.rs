@@ -16,21 +16,23 @@ use crate::store::{self, Capacities, Store, StoreScope};
 use crate::telemetry::Metrics;
 
 /// Logouts that wait for the browser to return from an identity provider; far fewer than sessions.
-const MAX_LOGOUTS: usize = 50_000;
+const MAX_LOGOUT_REDIRECTS: usize = 50_000;
 /// Logout requests by POST that wait for one redirect. Anyone with an ID token can send them, so
 /// they have a capacity of their own; beyond it a request continues without its parameters.
 const MAX_PENDING_LOGOUTS: usize = 10_000;
 /// Codes of the hub's own login pages, which wait for one redirect, a minute at most.
-const MAX_OWN_CODES: usize = 50_000;
-/// Total bytes of what is behind these codes: more than 2,000 presentations of the largest size wait
-/// for their browsers at once.
-const MAX_OWN_CODE_BYTES: usize = 128 << 20;
+const MAX_LOGIN_PAGE_CODES: usize = 50_000;
+/// Total bytes of what is behind these codes: more than 2,000 presentations of the largest size
+/// wait for their browsers at once.
+const MAX_LOGIN_PAGE_CODE_BYTES: usize = 128 << 20;
 /// Requests that wallets have, two at most for each login, for some minutes.
 const MAX_WALLET_REQUESTS: usize = 50_000;
 /// Total bytes of these requests, which take a kilobyte or two.
 const MAX_WALLET_REQUEST_BYTES: usize = 128 << 20;
-/// One record each; more only for servers that have lost theirs and get it again.
+/// Records of kind `Blocks`: the operators' blocks and the audit checkpoints. The margin is for
+/// records that are written again after a failover.
 const MAX_BLOCK_RECORDS: usize = 100;
+/// Records of the elected prober. The margin is the same.
 const MAX_PROBE_RECORDS: usize = 100;
 /// Records of a registration: the one in use, and those that a change or a crash has left.
 const RECORDS_PER_REGISTRATION: usize = 4;
@@ -137,12 +139,12 @@ fn capacities(settings: &Settings) -> Capacities {
         login_bytes: limits.login_bytes(),
         sessions: limits.sessions,
         codes_and_tokens: limits.grants,
-        logout_redirects: MAX_LOGOUTS,
+        logout_redirects: MAX_LOGOUT_REDIRECTS,
         pending_logouts: MAX_PENDING_LOGOUTS,
         // About one used `jti` for each code; both are remembered for minutes.
         used_jtis: limits.grants,
-        login_page_codes: MAX_OWN_CODES,
-        login_page_code_bytes: MAX_OWN_CODE_BYTES,
+        login_page_codes: MAX_LOGIN_PAGE_CODES,
+        login_page_code_bytes: MAX_LOGIN_PAGE_CODE_BYTES,
         // At most one for each code; each is remembered for minutes.
         pushed_requests: limits.grants,
         blocks: MAX_BLOCK_RECORDS,

@@ -11,26 +11,26 @@ use crate::protocol::catalogue::ErrorCode;
 /// Returns the level that counts when a finished authentication is reused: at most eidas1 on the
 /// standard platform and eidas2 on the high platform; eidas3 is never reused.
 #[must_use]
-pub fn cap_for_reuse(obtained: Level, platform: Platform) -> Level {
+pub fn cap_for_reuse(achieved: Level, platform: Platform) -> Level {
     match platform {
-        Platform::Standard => obtained.min(Level::Eidas1),
-        Platform::High => obtained.min(Level::Eidas2),
+        Platform::Standard => achieved.min(Level::Eidas1),
+        Platform::High => achieved.min(Level::Eidas2),
     }
 }
 
 /// Returns the level of a reused authentication, if it reaches the requested level.
 #[must_use]
-pub fn level_if_reusable(obtained: Level, requested: Level, platform: Platform) -> Option<Level> {
-    Some(cap_for_reuse(obtained, platform)).filter(|held| *held >= requested)
+pub fn level_if_reusable(achieved: Level, requested: Level, platform: Platform) -> Option<Level> {
+    Some(cap_for_reuse(achieved, platform)).filter(|held| *held >= requested)
 }
 
 /// Returns the `acr` of an ID token: always eidas1 on the standard platform (R010), the level
-/// obtained on the high platform (R038).
+/// achieved on the high platform (R038).
 #[must_use]
-pub fn id_token_level(obtained: Level, platform: Platform) -> Level {
+pub fn id_token_level(achieved: Level, platform: Platform) -> Level {
     match platform {
         Platform::Standard => Level::Eidas1,
-        Platform::High => obtained,
+        Platform::High => achieved,
     }
 }
 
@@ -122,9 +122,9 @@ impl AcrPolicy {
     /// `needed` ([`Self::level_to_request`]).
     ///
     /// # Errors
-    /// Any value that is not configured exactly; nothing is rounded.
+    /// `Unlisted`, `Missing` or `TooLow`. A level is never rounded.
     pub fn evaluate(&self, returned: Option<&str>, needed: Level) -> Result<Level, LevelError> {
-        let obtained = match (returned.filter(|_| !self.ignores_acr), self.assumed) {
+        let achieved = match (returned.filter(|_| !self.ignores_acr), self.assumed) {
             // A value listed under two levels counts as the lower one.
             (Some(value), _) => {
                 let mut listed = self
@@ -136,11 +136,11 @@ impl AcrPolicy {
             (None, Some(Level::Eidas1)) => Level::Eidas1,
             (None, Some(Level::Eidas2 | Level::Eidas3) | None) => return Err(LevelError::Missing),
         };
-        if obtained < needed {
-            return Err(LevelError::TooLow { achieved: obtained, needed });
+        if achieved < needed {
+            return Err(LevelError::TooLow { achieved, needed });
         }
-        if (self.lowest..=self.highest).contains(&obtained) {
-            Ok(obtained)
+        if (self.lowest..=self.highest).contains(&achieved) {
+            Ok(achieved)
         } else {
             Err(LevelError::Unlisted)
         }
@@ -155,20 +155,20 @@ mod tests {
     // R003, R010, R038
     #[test]
     fn the_released_and_reusable_level_of_each_obtained_level() {
-        for (obtained, platform, released, reusable) in [
+        for (achieved, platform, released, reusable) in [
             (Eidas1, Platform::Standard, Eidas1, Eidas1),
             (Eidas2, Platform::Standard, Eidas1, Eidas1),
             (Eidas3, Platform::Standard, Eidas1, Eidas1),
             (Eidas2, Platform::High, Eidas2, Eidas2),
             (Eidas3, Platform::High, Eidas3, Eidas2),
         ] {
-            assert_eq!(id_token_level(obtained, platform), released);
-            assert_eq!(cap_for_reuse(obtained, platform), reusable);
+            assert_eq!(id_token_level(achieved, platform), released);
+            assert_eq!(cap_for_reuse(achieved, platform), reusable);
             for asked in [Eidas1, Eidas2, Eidas3] {
                 assert_eq!(
-                    level_if_reusable(obtained, asked, platform),
+                    level_if_reusable(achieved, asked, platform),
                     (asked <= reusable).then_some(reusable),
-                    "{obtained:?} for {asked:?}"
+                    "{achieved:?} for {asked:?}"
                 );
             }
         }

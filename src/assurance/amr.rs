@@ -140,17 +140,17 @@ pub struct GatheredEvidence {
 }
 
 impl AmrEvidence {
-    /// Evaluates a reported `amr`. `list` holds the connector's static methods, for a response
-    /// without `amr`. `mfa_means` holds the methods that `mfa` stands for according to the
-    /// connector's file; it may be empty.
+    /// Evaluates a reported `amr`. `static_methods` are the connector's, for a response without
+    /// `amr`. `mfa_implies` are the methods that `mfa` stands for according to the connector's
+    /// file; it may be empty.
     #[must_use]
     pub fn gather(
         reported: &UpstreamAmr,
-        list: &[String],
-        mfa_means: &[String],
+        static_methods: &[String],
+        mfa_implies: &[String],
     ) -> GatheredEvidence {
         let (names, unreadable, by) = match reported {
-            UpstreamAmr::Absent => (list, 0, Provenance::StaticList),
+            UpstreamAmr::Absent => (static_methods, 0, Provenance::StaticList),
             UpstreamAmr::Methods { names, unreadable } => {
                 (names.as_slice(), *unreadable, Provenance::IdentityProvider)
             }
@@ -161,11 +161,11 @@ impl AmrEvidence {
             read.iter().filter(|name| !is_known_method(name)).cloned().collect();
         let says_mfa = known.contains(&Method::Mfa);
         let not_mfa = |method: &Method| *method != Method::Mfa;
-        let behind = if says_mfa { mfa_means } else { &[] };
+        let implied = if says_mfa { mfa_implies } else { &[] };
         let evidence = Self {
             acr_names: BTreeSet::new(),
             methods: known.iter().copied().filter(not_mfa).map(|method| (method, by)).collect(),
-            mfa_implies: behind
+            mfa_implies: implied
                 .iter()
                 .filter_map(|name| Method::from_name(name))
                 .filter(not_mfa)

@@ -62,7 +62,7 @@ pub(super) struct AuditLine<'a> {
     /// The user, as the pairwise subject of the service provider or the data provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     sub: Option<&'a Subject>,
-    /// Level of assurance: requested in a request, obtained from the callback on, reported in
+    /// Level of assurance: requested in a request, achieved from the callback on, reported in
     /// tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<Level>,
@@ -118,8 +118,8 @@ pub(super) struct AuditLine<'a> {
     /// Why the operator did it, in the operator's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
-    /// Random, in lines without `support_id`: the hashes in a proof of another line then confirm no
-    /// guess about this one.
+    /// Random value in lines without `support_id`, so that the hash of this line in a proof of
+    /// another one does not confirm a guess of its content.
     #[serde(skip_serializing_if = "Option::is_none")]
     salt: Option<&'a str>,
 }

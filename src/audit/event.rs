@@ -93,7 +93,7 @@ events! {
     InformationShown "information_shown" [sp idp sub login support_id]
         "The page that informs, and asks nothing, was shown.";
     InformationContinued "information_continued" [sp idp sub login support_id]
-        "The user continued from that page.";
+        "The user continued from the information page.";
     CodeIssued "code_issued" [sp idp sub level login session support_id]
         "The login succeeded: a code was issued.";
     LoginRefused "login_refused" [sp code login support_id]
@@ -139,7 +139,7 @@ events! {
     ConfigApplied "config_applied" [config]
         "Files were read again and are in use; `config` identifies their content.";
     ConfigChanged "config_changed" [change idp sp dp file]
-        "What that changed, one line for each change.";
+        "A reload changed this file or entry; each change has its own line.";
     ConfigRejected "config_rejected" [file]
         "A file is invalid: its last good version stays in use.";
     BlockSet "block_set" [idp sp block operator reason]
@@ -227,7 +227,7 @@ impl Event {
         }
     }
 
-    /// Returns whether any stranger can cause the event at will, without a login in the store.
+    /// Returns whether anyone can cause the event at will, without a login in the store.
     pub(super) const fn is_unauthenticated(&self) -> bool {
         match self.kind {
             EventKind::AuthorizationRefused

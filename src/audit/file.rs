@@ -71,7 +71,7 @@ impl FileSink {
         if !folder.is_dir() {
             create_private_folder(folder).map_err(unwritable)?;
         }
-        let lock = new_file(&path.with_extension("lock")).map_err(unwritable)?;
+        let lock = open_for_append(&path.with_extension("lock")).map_err(unwritable)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -80,7 +80,7 @@ impl FileSink {
             Err(TryLockError::Error(cause)) => return Err(unwritable(cause)),
         }
         let (found, first_day) = find_log_end(path)?;
-        let file = new_file(path).map_err(unwritable)?;
+        let file = open_for_append(path).map_err(unwritable)?;
         let size = file.metadata().map_err(unwritable)?.len();
         let day = first_day.unwrap_or_else(|| utc_day(now));
         let sink = Self {
@@ -101,7 +101,7 @@ impl FileSink {
     fn start_new_file(&mut self, now: Timestamp) -> io::Result<()> {
         let old = new_rotated_name(&self.path, now)?;
         fs::rename(&self.path, &old)?;
-        match new_file(&self.path) {
+        match open_for_append(&self.path) {
             Ok(file) => self.file = file,
             Err(error) => {
                 // Lines still go to the old file by its handle, so it gets its name back.
@@ -129,7 +129,7 @@ impl FileSink {
     /// Removes the full files that are too old.
     fn remove_expired_files(&self, now: Timestamp) {
         let Some(max_age) = self.rotation.max_age else { return };
-        let (stem, _) = parts(&self.path);
+        let (stem, _) = stem_and_extension(&self.path);
         let is_expired =
             |file: &PathBuf| rotation_time(file, &stem).is_some_and(|ended| now >= ended + max_age);
         remove_files(rotated_files(&self.path).map(|mut files| {
@@ -139,7 +139,7 @@ impl FileSink {
     }
 }
 
-/// Removes files. One that can't be removed keeps none of the others.
+/// Removes files. Continues after a file that can't be removed.
 fn remove_files(files: io::Result<Vec<PathBuf>>) {
     match files {
         Ok(files) => {
@@ -168,7 +168,7 @@ impl Sink for FileSink {
         }
     }
 
-    fn is_full(&self, now: Timestamp) -> bool {
+    fn needs_rotation(&self, now: Timestamp) -> bool {
         let is_time =
             self.rotation_failed_at.is_none_or(|at| now.since(at) >= ROTATION_RETRY_INTERVAL);
         let is_big = self.rotation.max_bytes > 0 && self.size >= self.rotation.max_bytes;
@@ -211,7 +211,7 @@ impl Sink for StdoutSink {
         Ok(())
     }
 
-    fn is_full(&self, _: Timestamp) -> bool {
+    fn needs_rotation(&self, _: Timestamp) -> bool {
         false
     }
 
@@ -248,7 +248,7 @@ pub fn check_writable(path: &Path) -> Result<(), AuditError> {
 /// # Errors
 /// Returns an error if the folder can't be read.
 pub fn rotated_files(path: &Path) -> io::Result<Vec<PathBuf>> {
-    let (stem, extension) = parts(path);
+    let (stem, extension) = stem_and_extension(path);
     let (before, after) = (format!("{stem}-"), format!(".{extension}"));
     let is_old = |name: &str| {
         name.strip_prefix(&before)
@@ -266,7 +266,7 @@ pub fn rotated_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(old)
 }
 
-fn parts(path: &Path) -> (String, String) {
+fn stem_and_extension(path: &Path) -> (String, String) {
     let text =
         |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     (text(path.file_stem()), text(path.extension()))
@@ -285,7 +285,7 @@ fn is_rotation_time(name: &str) -> bool {
 
 /// Returns a name that sorts after the existing ones, even if the clock was set back.
 fn new_rotated_name(path: &Path, now: Timestamp) -> io::Result<PathBuf> {
-    let (stem, extension) = parts(path);
+    let (stem, extension) = stem_and_extension(path);
     let newest = rotated_files(path)?.pop().and_then(|newest| rotation_time(&newest, &stem));
     let at = newest.map_or(now, |newest| now.max(newest + Duration::from_millis(1)));
     let time: String = to_rfc3339(at).chars().filter(|c| *c != '-' && *c != ':').collect();
@@ -298,7 +298,7 @@ fn rotation_time(old: &Path, stem: &str) -> Option<Timestamp> {
     u64::try_from(at.and_utc().timestamp_millis()).ok().map(Timestamp::from_millis)
 }
 
-fn new_file(path: &Path) -> io::Result<File> {
+fn open_for_append(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 

@@ -60,12 +60,12 @@ impl LastCheckpoint {
 /// # Errors
 /// Returns an error if a store can't be read and no other has a checkpoint.
 pub fn load_newest(
-    places: &mut [Box<dyn CheckpointStore>],
+    stores: &mut [Box<dyn CheckpointStore>],
     log: &str,
 ) -> io::Result<Option<LastCheckpoint>> {
     let (mut newest, mut failure) = (None::<LastCheckpoint>, None);
-    for place in places {
-        match place.load() {
+    for store in stores {
+        match store.load() {
             Ok(found) => {
                 newest = newest
                     .into_iter()
@@ -84,9 +84,9 @@ pub fn load_newest(
     }
 }
 
-/// Compares the end of a log with its last checkpoint. `leads_to_end` reads the log: whether the
+/// Checks the end of a log against its last checkpoint. `leads_to_end` reads the log: whether the
 /// chain leads from the checkpoint to `end`.
-pub fn compare(
+pub fn check_log_end(
     known: &io::Result<Option<LastCheckpoint>>,
     end: &ChainPosition,
     leads_to_end: impl FnOnce(&LastCheckpoint) -> io::Result<bool>,
@@ -176,12 +176,12 @@ mod tests {
             (Some(checkpoint(10, "ten")), CheckpointCheck::Missing),
         ] {
             let known = Ok(known);
-            assert_eq!(compare(&known, &end, lines), found, "{known:?}");
+            assert_eq!(check_log_end(&known, &end, lines), found, "{known:?}");
         }
         let unreadable = || io::Error::from(io::ErrorKind::PermissionDenied);
-        assert_eq!(compare(&Err(unreadable()), &end, lines), CheckpointCheck::Unreadable);
+        assert_eq!(check_log_end(&Err(unreadable()), &end, lines), CheckpointCheck::Unreadable);
         assert_eq!(
-            compare(&Ok(Some(checkpoint(7, "seven"))), &end, |_| Err(unreadable())),
+            check_log_end(&Ok(Some(checkpoint(7, "seven"))), &end, |_| Err(unreadable())),
             CheckpointCheck::Unreadable
         );
     }
@@ -190,19 +190,19 @@ mod tests {
     fn the_newest_checkpoint_of_this_log_counts_and_an_unreadable_store_is_not_an_empty_one() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| CheckpointFile::in_folder(&folder.path().join(name));
-        let places = || -> Vec<Box<dyn CheckpointStore>> {
+        let stores = || -> Vec<Box<dyn CheckpointStore>> {
             ["a", "b", "c"].map(|name| Box::new(file(name)) as Box<_>).into()
         };
-        assert_eq!(load_newest(&mut places(), "audit.jsonl").unwrap(), None);
+        assert_eq!(load_newest(&mut stores(), "audit.jsonl").unwrap(), None);
         file("a").save(&checkpoint(7, "seven")).unwrap();
         file("b").save(&checkpoint(9, "nine")).unwrap();
         file("b").save(&checkpoint(11, "eleven")).unwrap();
         assert_eq!(
-            load_newest(&mut places(), "audit.jsonl").unwrap(),
+            load_newest(&mut stores(), "audit.jsonl").unwrap(),
             Some(checkpoint(11, "eleven"))
         );
         assert_eq!(
-            load_newest(&mut places(), "other.jsonl").unwrap(),
+            load_newest(&mut stores(), "other.jsonl").unwrap(),
             None,
             "a log at another path has its own"
         );
@@ -213,16 +213,16 @@ mod tests {
         let earlier = LastCheckpoint { log: relative, ..checkpoint(3, "three") };
         file("c").save(&earlier).unwrap();
         let name = log.canonicalize().unwrap().display().to_string();
-        assert_eq!(load_newest(&mut places(), &name).unwrap(), Some(earlier));
+        assert_eq!(load_newest(&mut stores(), &name).unwrap(), Some(earlier));
         fs::remove_file(folder.path().join("c").join(FILE_NAME)).unwrap();
         fs::write(folder.path().join("b").join(FILE_NAME), "{}").unwrap();
         assert_eq!(
-            load_newest(&mut places(), "audit.jsonl").unwrap(),
+            load_newest(&mut stores(), "audit.jsonl").unwrap(),
             Some(checkpoint(7, "seven"))
         );
         fs::remove_file(folder.path().join("a").join(FILE_NAME)).unwrap();
         assert!(
-            load_newest(&mut places(), "audit.jsonl").is_err(),
+            load_newest(&mut stores(), "audit.jsonl").is_err(),
             "the others answer that they have none, this one does not"
         );
     }

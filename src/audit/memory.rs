@@ -50,7 +50,7 @@ impl Sink for MemorySink {
         Ok(())
     }
 
-    fn is_full(&self, _: Timestamp) -> bool {
+    fn needs_rotation(&self, _: Timestamp) -> bool {
         false
     }
 

@@ -156,7 +156,7 @@ fn read_root(
 ) -> Result<(CheckpointClaims, NodeHash), ProofError> {
     let claims = verify_checkpoint(jws, keys).map_err(|error| match error {
         CheckpointError::UnknownKey(kid) => ProofError::UnknownKey(kid),
-        CheckpointError::Broken(reason) => ProofError::InvalidCheckpoint(reason),
+        CheckpointError::Invalid(reason) => ProofError::InvalidCheckpoint(reason),
     })?;
     let root = claims.root_hash.as_deref().ok_or(ProofError::NoRoot)?;
     let root = from_hex(root)

@@ -18,13 +18,13 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::CheckFinding;
 use crate::telemetry::Metrics;
 
-/// Maximum number of waiting events: a third of a second of a hub at its limit.
+/// Maximum number of queued events: those of a third of a second at full load.
 pub(super) const QUEUE_CAPACITY: usize = 4096;
-/// Number of waiting events above which no new login begins, so that running ones find room.
-const MAX_WAITING_FOR_NEW_LOGINS: usize = QUEUE_CAPACITY / 2;
-/// Number of waiting events above which events of strangers are dropped, so that a flood of bad
-/// requests neither stops logins nor displaces their events.
-const MAX_WAITING_FOR_UNAUTHENTICATED: usize = QUEUE_CAPACITY / 4;
+/// Number of queued events above which no new login begins, so that running ones find room.
+const MAX_QUEUED_EVENTS_FOR_NEW_LOGINS: usize = QUEUE_CAPACITY / 2;
+/// Number of queued events above which events of unauthenticated clients are dropped, so that a
+/// flood of bad requests neither stops logins nor displaces their events.
+const MAX_QUEUED_EVENTS_FOR_UNAUTHENTICATED: usize = QUEUE_CAPACITY / 4;
 /// Maximum time that a shutdown waits for the disk.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -85,7 +85,7 @@ impl AuditQueue {
     /// Queues an event, or counts it as lost. Returns whether it was queued.
     pub(super) fn enqueue(&self, event: Event) -> bool {
         if event.is_unauthenticated()
-            && self.state.waiting.load(Ordering::Relaxed) >= MAX_WAITING_FOR_UNAUTHENTICATED
+            && self.state.waiting.load(Ordering::Relaxed) >= MAX_QUEUED_EVENTS_FOR_UNAUTHENTICATED
         {
             self.state.count_lost();
             return false;
@@ -111,14 +111,14 @@ impl AuditQueue {
     pub(super) fn admits_logins(&self) -> bool {
         let is_healthy = || {
             self.is_writable()
-                && self.state.waiting.load(Ordering::Relaxed) <= MAX_WAITING_FOR_NEW_LOGINS
+                && self.state.waiting.load(Ordering::Relaxed) <= MAX_QUEUED_EVENTS_FOR_NEW_LOGINS
         };
         self.state.when_full == WhenFull::GoOn || is_healthy()
     }
 
     /// Returns the problems of the log.
     pub(super) fn warnings(&self) -> Vec<CheckFinding> {
-        let crowded = self.state.waiting.load(Ordering::Relaxed) > MAX_WAITING_FOR_NEW_LOGINS;
+        let crowded = self.state.waiting.load(Ordering::Relaxed) > MAX_QUEUED_EVENTS_FOR_NEW_LOGINS;
         let crowded = crowded.then(|| {
             CheckFinding::without_fix("the audit log is written more slowly than events happen")
         });

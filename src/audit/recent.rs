@@ -6,7 +6,7 @@
 //!
 //! Memory is bounded: a login is kept until a number of later ones have begun. Logins with a
 //! refusal have their own limit, because operators ask about them. So have requests that never
-//! became a login, which any stranger can send. An event costs a short lock and about sixty bytes,
+//! became a login, which anyone can send. An event costs a short lock and about sixty bytes,
 //! an explanation up to 300 more.
 
 use std::collections::{HashMap, VecDeque};
@@ -17,6 +17,7 @@ use crate::assurance::Level;
 use crate::env::{Env, Timestamp};
 use crate::ids::{ClientId, ConnectorId, SupportId};
 use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::printable_ascii;
 
 /// Number of locks, so that threads seldom contend.
 const SHARDS: usize = 16;
@@ -317,8 +318,7 @@ impl Timeline {
 /// Makes an explanation printable and bounded, because parts of it may come from upstream.
 #[must_use]
 pub fn printable_detail(detail: &str) -> Box<str> {
-    let printable = |c: char| if c == ' ' || c.is_ascii_graphic() { c } else { '?' };
-    detail.chars().take(MAX_DETAIL_CHARS).map(printable).collect::<String>().into_boxed_str()
+    printable_ascii(detail, MAX_DETAIL_CHARS).into_boxed_str()
 }
 
 impl Shard {

@@ -55,7 +55,7 @@ pub enum FindingKind {
     Truncated { last: u64, trusted: u64 },
     /// A trusted checkpoint covers another line with this number.
     DiffersFromTrusted { seq: u64 },
-    /// These lines were written later after a checkpoint than a working hub allows.
+    /// More time passed between the last checkpoint and these lines than a working hub allows.
     NotSigned { from: u64, to: u64, seconds: u64 },
     /// A start found that the log differed from its last checkpoint: nothing is proven of these
     /// lines.
@@ -145,7 +145,7 @@ pub enum VerificationResult {
 }
 
 impl VerificationReport {
-    /// Judges the end of a log that a running hub writes: its last checkpoint must be recent, and
+    /// Checks the end of a log that a running hub writes: its last checkpoint must be recent, and
     /// lines after it wait for the next one.
     pub fn expect_running_hub(&mut self, now: Timestamp) {
         let (Some(signed), Some(last)) = (&self.last_signed, &self.last) else { return };

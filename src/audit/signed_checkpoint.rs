@@ -39,13 +39,13 @@ impl TrustedCheckpoints {
 /// Why a checkpoint is not valid.
 pub(super) enum CheckpointError {
     UnknownKey(String),
-    Broken(String),
+    Invalid(String),
 }
 
 /// Verifies the signature and type of a checkpoint.
 ///
 /// # Errors
-/// `UnknownKey` if `keys` lacks the key that the header names; `Broken` if the signature, the type
+/// `UnknownKey` if `keys` lacks the key that the header names; `Invalid` if the signature, the type
 /// or the claims are invalid.
 pub(super) fn verify_checkpoint(
     jws: &str,
@@ -53,13 +53,13 @@ pub(super) fn verify_checkpoint(
 ) -> Result<CheckpointClaims, CheckpointError> {
     let verified = verify_jws(jws, SigningAlg::ES256, keys).map_err(|error| match error {
         JwsError::UnknownKey => CheckpointError::UnknownKey(unverified_kid(jws)),
-        error => CheckpointError::Broken(error.to_string()),
+        error => CheckpointError::Invalid(error.to_string()),
     })?;
     if verified.header.get("typ").and_then(serde_json::Value::as_str) != Some(CHECKPOINT_TYPE) {
-        return Err(CheckpointError::Broken("it is signed, but is not a checkpoint".to_owned()));
+        return Err(CheckpointError::Invalid("it is signed, but is not a checkpoint".to_owned()));
     }
     serde_json::from_value(serde_json::Value::Object(verified.claims))
-        .map_err(|_| CheckpointError::Broken("it is not a checkpoint".to_owned()))
+        .map_err(|_| CheckpointError::Invalid("it is not a checkpoint".to_owned()))
 }
 
 /// Returns the `kid` that the header claims.

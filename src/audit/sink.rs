@@ -21,7 +21,7 @@ pub trait Sink: Send {
     fn sync(&mut self) -> io::Result<()>;
 
     /// Returns whether the next line should be the first of a new file.
-    fn is_full(&self, now: Timestamp) -> bool;
+    fn needs_rotation(&self, now: Timestamp) -> bool;
 
     /// Starts a new file.
     ///
@@ -29,7 +29,7 @@ pub trait Sink: Send {
     /// Returns an error if no new file can be created; the old one stays in use.
     fn rotate(&mut self, now: Timestamp) -> io::Result<()>;
 
-    /// Does what is due by the clock. Called about twice a second.
+    /// Removes expired files. The writer calls it about twice a second.
     fn maintain(&mut self, _now: Timestamp) {}
 }
 

@@ -1,6 +1,6 @@
 //! Tests of disks and crashes; in [`attacks`], of attackers who can write the file; in [`floods`],
-//! of strangers; in [`clock`], of the machine's clock; in [`proofs`], of proofs of single events;
-//! in [`retention`], of old files.
+//! of unauthenticated clients; in [`clock`], of the machine's clock; in [`proofs`], of proofs of
+//! single events; in [`retention`], of old files.
 
 mod attacks;
 mod clock;
@@ -141,14 +141,14 @@ fn names_of_a_login_and_a_session_give_no_access_to_them() {
     audit.record(|| {
         Event::new(EventKind::CodeIssued)
             .login(&hash)
-            .session(&crate::digest::fingerprint("session"))
+            .session(&crate::digest::sha256_base64url("session"))
     });
     audit.flush();
     let text = memory.text();
     let line: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     let (login, session) = (line["login"].as_str().unwrap(), line["session"].as_str().unwrap());
     assert_eq!((login.len(), session.len()), (16, 16));
-    for secret in [hash.as_str(), "cookie", &crate::digest::fingerprint("session")] {
+    for secret in [hash.as_str(), "cookie", &crate::digest::sha256_base64url("session")] {
         assert!(
             !text.contains(secret) && !secret.contains(login) && !secret.contains(session),
             "{text}"
@@ -212,7 +212,7 @@ fn a_writer_that_died_takes_no_new_logins() {
         fn sync(&mut self) -> std::io::Result<()> {
             Ok(())
         }
-        fn is_full(&self, _: Timestamp) -> bool {
+        fn needs_rotation(&self, _: Timestamp) -> bool {
             false
         }
         fn rotate(&mut self, _: Timestamp) -> std::io::Result<()> {

@@ -348,7 +348,7 @@ impl<'k> Verifier<'k> {
                 // Its validity is unknown, and the report says so.
                 self.reset_lateness(header);
             }
-            Err(CheckpointError::Broken(reason)) => self.add_finding(broken(&reason)),
+            Err(CheckpointError::Invalid(reason)) => self.add_finding(broken(&reason)),
         }
     }
 
@@ -357,14 +357,14 @@ impl<'k> Verifier<'k> {
         self.checkpoint_at = checkpoint.millis();
     }
 
-    fn add_finding(&mut self, flaw: FindingKind) {
-        self.add_finding_at(self.location.clone(), flaw);
+    fn add_finding(&mut self, kind: FindingKind) {
+        self.add_finding_at(self.location.clone(), kind);
     }
 
-    fn add_finding_at(&mut self, location: LineLocation, flaw: FindingKind) {
+    fn add_finding_at(&mut self, location: LineLocation, kind: FindingKind) {
         self.tree = None;
         if self.report.findings.len() < MAX_FINDINGS {
-            self.report.findings.push(LogFinding { location, kind: flaw });
+            self.report.findings.push(LogFinding { location, kind });
         } else {
             self.report.omitted_findings += 1;
         }

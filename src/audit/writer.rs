@@ -27,7 +27,7 @@ use crate::token::Signer;
 
 /// Maximum bytes of lines that wait for a failing sink.
 const MAX_PENDING_BYTES: usize = 4 << 20;
-/// The part of them for events of strangers, so that the rest is there for logins.
+/// Maximum of these for events of unauthenticated clients, so that the rest is there for logins.
 const MAX_UNAUTHENTICATED_PENDING_BYTES: usize = MAX_PENDING_BYTES / 4;
 /// Interval between checkpoints.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(60);
@@ -70,7 +70,7 @@ pub fn start(
     begin: Event,
     mut config: WriterConfig,
 ) -> Result<Audit, AuditError> {
-    let (shared, messages, state) = AuditQueue::new(&config.env, &config.metrics, config.when_full);
+    let (queue, messages, state) = AuditQueue::new(&config.env, &config.metrics, config.when_full);
     state.startup_finding.store(config.startup_finding.take().map(Arc::new));
     config.metrics.init_audit();
     // Signing may call an HSM over the network; only this thread waits for it.
@@ -78,20 +78,20 @@ pub fn start(
         .enable_all()
         .build()
         .map_err(AuditError::Thread)?;
-    let sealed_at = config.env.now();
+    let started_at = config.env.now();
     let mut writer = Writer {
         sink,
         chain: found.chain,
         tree: found.tree,
         pending: Vec::new(),
-        checkpoint_at: sealed_at,
+        checkpoint_at: started_at,
         checkpoint_seq: 0,
         unsaved_checkpoint: None,
         save_failed_at: None,
         unsynced: false,
         state,
         runtime,
-        means: config,
+        config,
     };
     if found.unfinished {
         // End the partial line. `start` has its hash, so it can't be changed afterwards.
@@ -108,7 +108,7 @@ pub fn start(
         }
     };
     std::thread::Builder::new().name("audit".to_owned()).spawn(run).map_err(AuditError::Thread)?;
-    Ok(Audit { log: Some(Arc::new(shared)), recent: None })
+    Ok(Audit { log: Some(Arc::new(queue)), recent: None })
 }
 
 struct Writer {
@@ -127,24 +127,25 @@ struct Writer {
     unsynced: bool,
     state: Arc<QueueState>,
     runtime: tokio::runtime::Runtime,
-    means: WriterConfig,
+    config: WriterConfig,
 }
 
 impl Writer {
     /// Runs until a stop or until all handles are dropped. Returns the requester of the stop.
     fn run(&mut self, messages: &Receiver<Message>, begin: &Event) -> Option<oneshot::Sender<()>> {
-        self.append(begin, self.means.env.now());
+        self.append(begin, self.config.env.now());
         self.write_checkpoint();
         self.write();
         self.sync();
         loop {
-            let mut asked = Vec::new();
+            let mut flush_requests = Vec::new();
             match messages.recv_timeout(RETRY_INTERVAL) {
                 Ok(message) => {
-                    if !self.means.batch_delay.is_zero() {
-                        std::thread::sleep(self.means.batch_delay);
+                    if !self.config.batch_delay.is_zero() {
+                        std::thread::sleep(self.config.batch_delay);
                     }
-                    if let Some(stopping) = self.drain_queue(message, messages, &mut asked) {
+                    if let Some(stopping) = self.drain_queue(message, messages, &mut flush_requests)
+                    {
                         self.finish();
                         return Some(stopping);
                     }
@@ -162,13 +163,13 @@ impl Writer {
             }
             self.write();
             self.rotate();
-            self.sink.maintain(self.means.env.now());
+            self.sink.maintain(self.config.env.now());
             if self.unsynced && self.pending.is_empty() {
                 self.sync();
             } else if !self.unsynced && self.is_save_retry_due() {
                 self.save_checkpoint();
             }
-            for done in asked {
+            for done in flush_requests {
                 // The caller may have stopped waiting.
                 let _gone = done.send(());
             }
@@ -180,7 +181,7 @@ impl Writer {
         &mut self,
         first: Message,
         messages: &Receiver<Message>,
-        asked: &mut Vec<SyncSender<()>>,
+        flush_requests: &mut Vec<SyncSender<()>>,
     ) -> Option<oneshot::Sender<()>> {
         for message in std::iter::once(first).chain(messages.try_iter()).take(QUEUE_CAPACITY) {
             match message {
@@ -188,7 +189,7 @@ impl Writer {
                     self.state.waiting.fetch_sub(1, Ordering::Relaxed);
                     self.append(&event, at);
                 }
-                Message::Flush(done) => asked.push(done),
+                Message::Flush(done) => flush_requests.push(done),
                 Message::Stop(done) => return Some(done),
             }
         }
@@ -210,33 +211,33 @@ impl Writer {
         if event.kind != EventKind::Checkpoint && self.pending.len() > room {
             return self.state.count_lost();
         }
-        let event = event.salted(self.means.env.entropy());
-        self.tree.push(self.chain.append(&mut self.pending, &event, at, &self.means.node));
-        self.means.metrics.record_audit_event(event.kind.as_str());
+        let event = event.salted(self.config.env.entropy());
+        self.tree.push(self.chain.append(&mut self.pending, &event, at, &self.config.node));
+        self.config.metrics.record_audit_event(event.kind.as_str());
     }
 
     /// Returns whether a checkpoint is due. A clock that was set back makes it due at once.
     fn is_checkpoint_due(&self) -> bool {
-        let now = self.means.env.now();
+        let now = self.config.env.now();
         now < self.checkpoint_at || now.since(self.checkpoint_at) >= CHECKPOINT_INTERVAL
     }
 
     /// Appends a checkpoint over the line before. Retries a failed signature a minute later.
     fn write_checkpoint(&mut self) {
-        let now = self.means.env.now();
+        let now = self.config.env.now();
         self.checkpoint_at = now;
         let (seq, hash) = (self.chain.seq, self.chain.hash.clone());
         let checkpoint = CheckpointClaims {
-            iss: self.means.issuer.clone(),
+            iss: self.config.issuer.clone(),
             iat: now.seconds(),
-            node: self.means.node.clone(),
+            node: self.config.node.clone(),
             seq,
             hash: hash.clone(),
             tree_size: Some(self.tree.size()),
             root_hash: Some(to_hex(&self.tree.root())),
         };
         let payload = serde_json::to_vec(&checkpoint).unwrap_or_default();
-        let signed = self.means.signer.sign(SigningAlg::ES256, CHECKPOINT_TYPE, &payload, now);
+        let signed = self.config.signer.sign(SigningAlg::ES256, CHECKPOINT_TYPE, &payload, now);
         match self.runtime.block_on(signed) {
             Ok(jws) => {
                 // A copy of the program's log on another machine then proves a truncated end.
@@ -245,13 +246,13 @@ impl Writer {
                 self.append(&Event::new(EventKind::Checkpoint).jws(jws.clone()), now);
                 (self.checkpoint_seq, self.unsynced) = (self.chain.seq, true);
                 self.unsaved_checkpoint = Some(LastCheckpoint {
-                    log: self.means.log.clone(),
+                    log: self.config.log.clone(),
                     seq: self.chain.seq,
                     hash: self.chain.hash.clone(),
                     jws,
                 });
                 self.state.signing_error.store(None);
-                self.means.metrics.set_last_audit_checkpoint(now);
+                self.config.metrics.set_last_audit_checkpoint(now);
             }
             Err(error) => {
                 tracing::error!(%error, "an audit checkpoint can't be signed");
@@ -269,7 +270,7 @@ impl Writer {
             if lost == 0 {
                 return;
             }
-            self.append(&Event::new(EventKind::EventsLost).lost(lost), self.means.env.now());
+            self.append(&Event::new(EventKind::EventsLost).lost(lost), self.config.env.now());
         }
     }
 
@@ -298,11 +299,11 @@ impl Writer {
     }
 
     fn report_failure(&self, error: &io::Error) {
-        self.means.metrics.record_audit_write_error();
+        self.config.metrics.record_audit_write_error();
         let finding = CheckFinding::without_fix(format!("the audit log can't be written: {error}"));
         let previous = self.state.write_error.swap(Some(Arc::new(finding)));
         if previous.is_none() {
-            let consequence = match self.means.when_full {
+            let consequence = match self.config.when_full {
                 WhenFull::Stop => "no new login begins",
                 WhenFull::GoOn => "logins continue, and events without room are lost",
             };
@@ -331,7 +332,7 @@ impl Writer {
     }
 
     fn is_save_retry_due(&self) -> bool {
-        let now = self.means.env.now();
+        let now = self.config.env.now();
         self.save_failed_at.is_some_and(|at| now < at || now.since(at) >= SAVE_RETRY_INTERVAL)
     }
 
@@ -340,10 +341,10 @@ impl Writer {
     fn save_checkpoint(&mut self) {
         let Some(checkpoint) = &self.unsaved_checkpoint else { return };
         let mut error = None;
-        for place in &mut self.means.checkpoint_stores {
+        for place in &mut self.config.checkpoint_stores {
             error = place.save(checkpoint).err().or(error);
         }
-        self.save_failed_at = error.is_some().then(|| self.means.env.now());
+        self.save_failed_at = error.is_some().then(|| self.config.env.now());
         if error.is_none() {
             self.unsaved_checkpoint = None;
         }
@@ -364,8 +365,8 @@ impl Writer {
     /// Starts a new file if the current one is full. Ends and begins files with a checkpoint, so
     /// that truncated files show.
     fn rotate(&mut self) {
-        let now = self.means.env.now();
-        if !self.pending.is_empty() || !self.sink.is_full(now) {
+        let now = self.config.env.now();
+        if !self.pending.is_empty() || !self.sink.needs_rotation(now) {
             return;
         }
         if self.checkpoint_seq != self.chain.seq {
@@ -383,14 +384,14 @@ impl Writer {
                 self.sync();
             }
             Err(error) => {
-                self.means.metrics.record_audit_write_error();
+                self.config.metrics.record_audit_write_error();
                 tracing::error!(%error, "can't start a new audit file; the old one keeps growing");
             }
         }
     }
 
     fn finish(&mut self) {
-        self.append(&Event::new(EventKind::Stop), self.means.env.now());
+        self.append(&Event::new(EventKind::Stop), self.config.env.now());
         self.write_checkpoint();
         self.write();
         self.sync();

@@ -333,7 +333,7 @@ impl Federation {
             .any(|service| service.cors_origins.iter().any(|registered| registered == origin))
     }
 
-    /// Returns the service provider with this client_id, active or not.
+    /// Like [`Self::service_provider`], for a client_id of a request.
     #[must_use]
     pub fn client_named(&self, client_id: &str) -> Option<&Arc<ServiceProvider>> {
         self.services.get(client_id).or_else(|| self.registered.get(client_id))

@@ -38,6 +38,7 @@ use super::validation::{
 use super::watching::reloadable_files::{self, ReloadableFiles};
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
+use crate::protocol::discovery::path;
 
 /// A complete, checked configuration with its secrets resolved.
 #[derive(Clone, Debug)]
@@ -269,7 +270,7 @@ fn assemble(
     let files = ReloadableFiles::new(load_context, checked_files)?;
     warnings.extend(files.place_diagnostics().cloned());
     let unverified_connectors = files.unverified_connectors();
-    let issuer = format!("{}/api/v2", settings.base_url);
+    let issuer = format!("{}{}", settings.base_url, path::ISSUER);
     Ok(LoadedConfig {
         settings,
         base_url,

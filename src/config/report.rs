@@ -78,7 +78,10 @@ fn to_texts<T: fmt::Display>(names: impl Iterator<Item = T>) -> Vec<String> {
 /// Returns the output of `passerelle check`: every problem, or a summary of the configuration with
 /// its warnings at `now`.
 #[must_use]
-pub fn report(loaded: &Result<LoadedConfig, Vec<Diagnostic>>, now: Timestamp) -> String {
+pub fn render_check_output(
+    loaded: &Result<LoadedConfig, Vec<Diagnostic>>,
+    now: Timestamp,
+) -> String {
     let mut text = String::new();
     match loaded {
         Ok(loaded) => {

@@ -150,7 +150,7 @@ impl Folder {
     pub(crate) fn loaded(&self) -> LoadedConfig {
         let loaded = self.load();
         if loaded.is_err() {
-            panic!("{}", report(&loaded, crate::env::Timestamp::default()));
+            panic!("{}", render_check_output(&loaded, crate::env::Timestamp::default()));
         }
         loaded.unwrap()
     }

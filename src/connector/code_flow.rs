@@ -25,7 +25,7 @@ use crate::ids::Secret;
 use crate::login::upstream::{CallbackParams, LoginAttempt};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
-use crate::telemetry::trace;
+use crate::telemetry::{printable_ascii, trace};
 
 /// Client of the `openidconnect` crate with authorization and token endpoints. Its key set stays
 /// empty, as `token::verify` verifies ID tokens.
@@ -209,15 +209,6 @@ pub async fn redeem_random_code(
             _ => Err(error),
         },
     }
-}
-
-/// Returns the first `max_chars` characters of untrusted text, with all but printable ASCII
-/// replaced.
-pub fn printable_ascii(text: &str, max_chars: usize) -> String {
-    text.chars()
-        .take(max_chars)
-        .map(|c| if c == ' ' || c.is_ascii_graphic() { c } else { '?' })
-        .collect()
 }
 
 /// HTTP client that removes the ID token from the response before `openidconnect` parses it, so

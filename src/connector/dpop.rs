@@ -24,7 +24,7 @@ const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 pub const USE_DPOP_NONCE: &str = "use_dpop_nonce";
 /// Maximum length of a nonce that is sent back.
 const MAX_NONCE_CHARS: usize = 1024;
-/// Most origins whose nonce is remembered; an identity provider has one to three.
+/// Maximum number of origins whose nonce is remembered; an identity provider has one to three.
 const MAX_ORIGINS: usize = 16;
 
 /// The last nonce of each server of one identity provider, by origin (RFC 9449 §8.2).
@@ -106,7 +106,7 @@ impl<'a> DpopSession<'a> {
             claims.insert("nonce".to_owned(), nonce.into());
         }
         if let Some(token) = access_token {
-            claims.insert("ath".to_owned(), digest::fingerprint(token.reveal()).into());
+            claims.insert("ath".to_owned(), digest::sha256_base64url(token.reveal()).into());
         }
         self.key
             .sign_proof(&claims)

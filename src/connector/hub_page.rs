@@ -14,6 +14,7 @@ use crate::client_network::ClientNetwork;
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::upstream::UpstreamAuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::discovery::path;
 
 /// Password check behind the hub's login page at `{base_url}/connectors/{connector}/login`.
 #[async_trait]
@@ -73,7 +74,7 @@ pub fn hub_page_url(
     id: &ConnectorId,
     path: &str,
 ) -> Result<Url, ConnectorError> {
-    let base = request.redirect_uri.strip_suffix(&format!("/api/v2/callback/{id}"));
+    let base = request.redirect_uri.strip_suffix(&format!("{}/callback/{id}", path::ISSUER));
     base.and_then(|base| Url::from_str(&format!("{base}{path}")).ok()).ok_or_else(|| {
         ConnectorError::new(
             ErrorCode::Internal,

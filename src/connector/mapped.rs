@@ -67,8 +67,8 @@ impl Connector for MappedConnector {
         Ok(Authentication { claims, ..authentication })
     }
 
-    async fn claimed_state(&self, response: &Secret<String>) -> Option<String> {
-        self.connector.claimed_state(response).await
+    async fn unverified_state(&self, response: &Secret<String>) -> Option<String> {
+        self.connector.unverified_state(response).await
     }
 
     async fn end_session(&self, request: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {

@@ -247,8 +247,8 @@ impl Connector for OidcConnector {
         })
     }
 
-    async fn claimed_state(&self, response: &Secret<String>) -> Option<String> {
-        self.upstream.claimed_state(response).await
+    async fn unverified_state(&self, response: &Secret<String>) -> Option<String> {
+        self.upstream.unverified_state(response).await
     }
 
     async fn end_session(&self, request: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {

@@ -49,7 +49,7 @@ pub trait Connector: Send + Sync {
 
     /// Returns the unverified `state` of an encrypted authorization response, which finds the login;
     /// `None` if it can't be decrypted, and for a kind without such responses.
-    async fn claimed_state(&self, _response: &Secret<String>) -> Option<String> {
+    async fn unverified_state(&self, _response: &Secret<String>) -> Option<String> {
         None
     }
 

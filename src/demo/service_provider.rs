@@ -40,7 +40,7 @@ use crate::web::pages::{
 const THEME: &str = include_str!("service_provider/theme.toml");
 /// Lifetime of a pending login, and of a result.
 const LOGIN_LIFETIME: Duration = Duration::from_secs(30 * 60);
-/// Maximum of pending logins, and of results.
+/// Maximum number of pending logins, and of results.
 const CAPACITY: usize = 1000;
 
 /// Error returned when the demo service provider can't be set up.
@@ -205,7 +205,7 @@ impl DemoServiceProvider {
     fn authorization_url(&self, pending: &PendingLogin, state: &str) -> Option<String> {
         let mut url = Url::parse(&pending.metadata.authorization_endpoint).ok()?;
         let registration = self.settings.registration_for(pending.sign_in);
-        let challenge = digest::fingerprint(pending.verifier.reveal());
+        let challenge = digest::sha256_base64url(pending.verifier.reveal());
         url.query_pairs_mut()
             .append_pair("response_type", "code")
             .append_pair("client_id", &registration.client_id)
@@ -304,7 +304,7 @@ impl DemoServiceProvider {
 
     fn remove_session(&self, request: &HttpRequest) -> Option<Arc<LoginResult>> {
         let cookie = request.cookie(&self.session_cookie())?;
-        self.finished.take(&digest::fingerprint(cookie.value()), self.env.now(), |_| true)
+        self.finished.take(&digest::sha256_base64url(cookie.value()), self.env.now(), |_| true)
     }
 
     /// Saves what the start page shows to the browser with this session.

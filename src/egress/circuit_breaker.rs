@@ -12,7 +12,7 @@ use tokio::time::Instant;
 /// Consecutive failures that open the circuit.
 pub const FAILURES_TO_OPEN: u32 = 5;
 /// How long the circuit stays open before one trial call is allowed.
-pub const DEFAULT_OPEN_DURATION: Duration = Duration::from_secs(10);
+pub const DEFAULT_OPEN_TIME: Duration = Duration::from_secs(10);
 
 /// State of a circuit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub const DEFAULT_OPEN_DURATION: Duration = Duration::from_secs(10);
 pub enum CircuitState {
     Closed,
     Open,
-    /// Tried again, without a success yet.
+    /// One trial call decides whether it closes.
     HalfOpen,
 }
 
@@ -46,7 +46,7 @@ pub type StateChangeListener = Box<dyn Fn(CircuitState, CircuitState) + Send + S
 /// Circuit breaker of one remote server.
 pub struct CircuitBreaker {
     state: Mutex<State>,
-    open_duration: Duration,
+    open_time: Duration,
     on_change: StateChangeListener,
 }
 
@@ -68,16 +68,16 @@ impl State {
 }
 
 impl CircuitBreaker {
-    /// Returns a closed breaker that stays open for [`DEFAULT_OPEN_DURATION`].
+    /// Returns a closed breaker that stays open for [`DEFAULT_OPEN_TIME`].
     #[must_use]
     pub fn new(on_change: StateChangeListener) -> Self {
-        Self::with_open_duration(DEFAULT_OPEN_DURATION, on_change)
+        Self::with_open_time(DEFAULT_OPEN_TIME, on_change)
     }
 
-    /// Returns a closed breaker that stays open for `open_duration`.
+    /// Returns a closed breaker that stays open for `open_time`.
     #[must_use]
-    pub fn with_open_duration(open_duration: Duration, on_change: StateChangeListener) -> Self {
-        Self { state: Mutex::new(State::Closed { failures: 0 }), open_duration, on_change }
+    pub fn with_open_time(open_time: Duration, on_change: StateChangeListener) -> Self {
+        Self { state: Mutex::new(State::Closed { failures: 0 }), open_time, on_change }
     }
 
     /// Returns the current state.
@@ -141,7 +141,7 @@ impl BreakerPermit<'_> {
     /// Records a failed call.
     pub fn record_failure(mut self, now: Instant) {
         self.is_recorded = true;
-        let (kind, until) = (self.kind, now + self.breaker.open_duration);
+        let (kind, until) = (self.kind, now + self.breaker.open_time);
         self.breaker.transition(|state| match (state, kind) {
             (State::Closed { failures }, _) if failures + 1 < FAILURES_TO_OPEN => {
                 (State::Closed { failures: failures + 1 }, ())
@@ -210,22 +210,22 @@ mod tests {
         assert!(
             fixture
                 .breaker
-                .try_acquire(fixture.now + DEFAULT_OPEN_DURATION - Duration::from_millis(1))
+                .try_acquire(fixture.now + DEFAULT_OPEN_TIME - Duration::from_millis(1))
                 .is_none()
         );
         assert_eq!(fixture.changes(), [CircuitState::Open], "reported once");
     }
 
     #[tokio::test]
-    async fn after_the_open_duration_one_trial_call_is_allowed_and_its_outcome_counts() {
+    async fn after_the_open_time_one_trial_call_is_allowed_and_its_outcome_counts() {
         let mut fixture = Fixture::new();
         fixture.fail(FAILURES_TO_OPEN);
-        fixture.now += DEFAULT_OPEN_DURATION;
+        fixture.now += DEFAULT_OPEN_TIME;
         let probe = fixture.breaker.try_acquire(fixture.now).unwrap();
         assert!(fixture.breaker.try_acquire(fixture.now).is_none(), "one trial call at a time");
         probe.record_failure(fixture.now);
         assert!(fixture.breaker.try_acquire(fixture.now).is_none());
-        fixture.now += DEFAULT_OPEN_DURATION;
+        fixture.now += DEFAULT_OPEN_TIME;
         fixture.breaker.try_acquire(fixture.now).unwrap().record_success();
         fixture.fail(FAILURES_TO_OPEN - 1);
         assert!(fixture.breaker.try_acquire(fixture.now).is_some());
@@ -237,7 +237,7 @@ mod tests {
     async fn a_dropped_trial_permit_allows_another_trial_call() {
         let mut fixture = Fixture::new();
         fixture.fail(FAILURES_TO_OPEN);
-        fixture.now += DEFAULT_OPEN_DURATION;
+        fixture.now += DEFAULT_OPEN_TIME;
         drop(fixture.breaker.try_acquire(fixture.now).unwrap());
         assert!(fixture.breaker.try_acquire(fixture.now).is_some());
     }
@@ -252,7 +252,7 @@ mod tests {
         fixture.fail(FAILURES_TO_OPEN);
         early_good.record_success();
         assert!(fixture.breaker.try_acquire(fixture.now).is_none());
-        fixture.now += DEFAULT_OPEN_DURATION;
+        fixture.now += DEFAULT_OPEN_TIME;
         let probe = fixture.breaker.try_acquire(fixture.now).unwrap();
         early_bad.record_failure(fixture.now);
         probe.record_success();

@@ -212,7 +212,7 @@ impl SafeHttpClient {
     /// nothing, so not for a code exchange. A timeout is not retried.
     ///
     /// # Errors
-    /// Returns the error of the second attempt.
+    /// Returns the error of the last attempt.
     pub async fn send_with_retry(&self, request: HttpRequest) -> Result<HttpResponse, EgressError> {
         match self.send(request.clone()).await {
             Err(EgressError::Unreachable { .. }) => self.send(request).await,

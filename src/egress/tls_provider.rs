@@ -1,6 +1,6 @@
 //! Makes OpenSSL the cryptographic provider of rustls (docs/design/adr/0020): the library that
 //! signs and decrypts tokens also encrypts connections. The protocol, and the certificates of
-//! strangers, stay in Rust.
+//! other parties, stay in Rust.
 
 use std::sync::Once;
 

@@ -136,8 +136,8 @@ impl LogoutNotifier {
         }
     }
 
-    /// Delivers what is due, for ever. Does nothing while no service provider receives logout
-    /// tokens.
+    /// Delivers the tokens that are due. Never returns. Does nothing while no service provider
+    /// receives logout tokens.
     pub async fn run(self: Arc<Self>) {
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;

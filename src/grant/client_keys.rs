@@ -25,7 +25,7 @@ use crate::token::encrypt::EncryptionKey;
 
 /// Interval between checks for missing or expiring key sets.
 const REFRESH_CHECK_INTERVAL: Duration = Duration::from_secs(10);
-/// Maximum of concurrent fetches, so that slow servers do not delay the others.
+/// Maximum number of concurrent fetches, so that slow servers do not delay the others.
 const MAX_CONCURRENT_FETCHES: usize = 16;
 /// Limits of one fetch. The body limit holds twice a set of one hundred keys with certificates.
 const FETCH_LIMITS: CallLimits = CallLimits { max_body_bytes: 256 * 1024, ..CallLimits::DEFAULT };

@@ -46,13 +46,13 @@ pub use requests::PresentedRegistrationToken;
 
 /// Start of each client_id that the hub assigns. Only for these the store is read.
 const CLIENT_ID_PREFIX: &str = "dcr-";
-/// Most networks that the limiter remembers.
+/// Maximum number of networks that the limiter remembers.
 const MAX_NETWORKS: usize = 16_384;
 /// Networks that are counted as one.
 const NETWORK_PREFIXES: PrefixLengths = PrefixLengths { v4: 32, v6: 64 };
 /// Interval between two reads of the index.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
-/// Least time between two reads for unknown clients: strangers can cause them.
+/// Minimum time between two reads for unknown clients: anyone can cause them.
 const MIN_MISS_INTERVAL_MS: u64 = 250;
 
 /// The dynamically registered clients of a hub.

@@ -2,8 +2,8 @@
 //!
 //! Responsible for the claims of a proof, for the hub's nonces, and for the single use of a `jti`
 //! over all hubs that share a store. A proof is verified before anything is changed, and its `jti`
-//! is recorded only for a client or token that is known to be real: proofs of strangers take no
-//! room in the store.
+//! is recorded only for a client or token that is known to be real: proofs of unauthenticated
+//! clients take no room in the store.
 
 mod nonce;
 
@@ -73,7 +73,9 @@ impl TokenService {
             return Err(ErrorCode::DpopProofUri);
         }
         // A proof is for one token: one that was seen elsewhere can't be used with a stolen token.
-        if target.access_token.is_some_and(|token| text("ath") != Some(&digest::fingerprint(token)))
+        if target
+            .access_token
+            .is_some_and(|token| text("ath") != Some(&digest::sha256_base64url(token)))
         {
             return Err(ErrorCode::DpopProofAccessToken);
         }

@@ -55,7 +55,7 @@ pub struct TokenRecord {
     pub scopes: Vec<Scope>,
     pub claims: Map<String, Value>,
     pub support_id: SupportId,
-    /// Level released to the service provider; never above the level obtained.
+    /// Level released to the service provider; never above the level achieved.
     pub level: Level,
     /// The level name that the ID token has instead of the level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -169,12 +169,12 @@ pub(super) fn dpop_proof_key(thumbprint: &str, jti: &str) -> RecordKey {
 }
 
 fn hashed_key(kind: RecordKind, secret: &str) -> RecordKey {
-    RecordKey { kind, name: Arc::from(digest::fingerprint(secret)) }
+    RecordKey { kind, name: Arc::from(digest::sha256_base64url(secret)) }
 }
 
 /// Returns the family of everything issued for a code.
 pub(super) fn code_family(code: &str) -> Family {
-    Family(Arc::from(digest::fingerprint(code)))
+    Family(Arc::from(digest::sha256_base64url(code)))
 }
 
 /// Creates a store record that holds the value as JSON.

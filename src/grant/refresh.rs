@@ -79,7 +79,7 @@ impl<'a> TokenParts<'a> {
     }
 
     fn is_in_use(&self, grant: &RefreshGrant) -> bool {
-        let hash = digest::fingerprint(self.secret);
+        let hash = digest::sha256_base64url(self.secret);
         digest::constant_time_eq(hash.as_bytes(), grant.secret.as_bytes())
     }
 }
@@ -104,7 +104,7 @@ impl TokenService {
         let (name, secret) = (entropy.token(), entropy.token());
         let session = rules.ends_with_session.then(|| record.session.clone());
         let grant = RefreshGrant {
-            secret: digest::fingerprint(&secret),
+            secret: digest::sha256_base64url(&secret),
             cnf: record.token.cnf.clone(),
             connector: record.connector.clone(),
             achieved: record.achieved,
@@ -240,7 +240,8 @@ impl TokenService {
         let name = TokenParts::parse(token).ok_or(ErrorCode::RefreshTokenUnknown)?.grant;
         let (now, rotates) = (self.core.env.now(), grant.rotates());
         let secret = rotates.then(|| self.core.env.entropy().token());
-        let hash = secret.as_ref().map_or(grant.secret.clone(), |new| digest::fingerprint(new));
+        let hash =
+            secret.as_ref().map_or(grant.secret.clone(), |new| digest::sha256_base64url(new));
         let next = RefreshGrant { secret: hash, ..grant };
         let (value, until) = (encode_record(&next)?, next.expires_at(rules, now));
         let key = refresh_grant_key(name);

@@ -13,7 +13,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::session::{FinishedLogin, Session};
 use crate::store::{Family, NewRecord, RecordKey, RecordVersion, ReplaceOutcome};
 
-/// Maximum of attempts to update a session that other requests change concurrently.
+/// Maximum number of attempts to update a session that other requests change concurrently.
 const MAX_UPDATE_ATTEMPTS: usize = 5;
 
 /// Whether the session of a grant is new.
@@ -104,7 +104,7 @@ impl TokenService {
             identity: grant.user.identity.clone(),
             id_token: authentication.id_token.clone(),
         };
-        let mut session = Session::start(finished, &digest::fingerprint(cookie.reveal()), now);
+        let mut session = Session::start(finished, &digest::sha256_base64url(cookie.reveal()), now);
         // The session of the same user inherits the participants and consents of the previous one.
         if let Some(former) = former
             && let Some((before, _)) = self.load_session(former).await?

@@ -49,7 +49,7 @@ impl SubjectDeriver {
         let is_proven = |session: &Session| {
             federation
                 .connector(&session.login.connector)
-                .is_some_and(|facts| facts.proves_identity)
+                .is_some_and(|metadata| metadata.proves_identity)
         };
         let is_same_pivot = || {
             self.source == SubjectSource::Pivot

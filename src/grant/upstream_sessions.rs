@@ -24,9 +24,9 @@ use crate::session::Session;
 use crate::store::{NewRecord, RecordKey, RecordKind, ReplaceOutcome, StoreError};
 use crate::token::verify::{numeric_date, unverified_claims};
 
-/// Most sessions of one `sub` or `sid`; the oldest is forgotten beyond.
+/// Maximum number of sessions of one `sub` or `sid`; the oldest is forgotten beyond.
 const MAX_SESSIONS: usize = 32;
-/// Most attempts to update a record that other requests change concurrently.
+/// Maximum number of attempts to update a record that other requests change concurrently.
 const MAX_UPDATE_ATTEMPTS: usize = 8;
 /// How long a logout is remembered that finds no session: as long as a login may be on its way.
 const LOGOUT_LIFETIME: Duration = Duration::from_secs(3600);

@@ -11,13 +11,13 @@ use super::Claim;
 pub enum ClaimType {
     /// A string.
     #[serde(rename = "string")]
-    Text,
+    String,
     /// An array of strings.
     #[serde(rename = "string_array")]
-    Texts,
+    StringArray,
     /// `true` or `false`.
     #[serde(rename = "boolean")]
-    Truth,
+    Boolean,
     /// A number.
     #[serde(rename = "number")]
     Number,
@@ -31,8 +31,8 @@ impl ClaimType {
     #[must_use]
     pub const fn for_claim(claim: Claim) -> Self {
         match claim {
-            Claim::GivenNameArray => Self::Texts,
-            Claim::EmailVerified | Claim::PhoneNumberVerified => Self::Truth,
+            Claim::GivenNameArray => Self::StringArray,
+            Claim::EmailVerified | Claim::PhoneNumberVerified => Self::Boolean,
             Claim::UpdatedAt => Self::Number,
             Claim::Address => Self::Object,
             Claim::Sub
@@ -52,7 +52,7 @@ impl ClaimType {
             | Claim::Website
             | Claim::Zoneinfo
             | Claim::Locale
-            | Claim::PhoneNumber => Self::Text,
+            | Claim::PhoneNumber => Self::String,
         }
     }
 
@@ -60,9 +60,11 @@ impl ClaimType {
     #[must_use]
     pub fn accepts(self, value: &Value) -> bool {
         match self {
-            Self::Text => value.is_string(),
-            Self::Texts => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
-            Self::Truth => value.is_boolean(),
+            Self::String => value.is_string(),
+            Self::StringArray => {
+                value.as_array().is_some_and(|items| items.iter().all(Value::is_string))
+            }
+            Self::Boolean => value.is_boolean(),
             Self::Number => value.is_number(),
             Self::Object => value.is_object(),
         }
@@ -72,9 +74,9 @@ impl ClaimType {
     #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
-            Self::Text => "a string",
-            Self::Texts => "an array of strings",
-            Self::Truth => "a boolean",
+            Self::String => "a string",
+            Self::StringArray => "an array of strings",
+            Self::Boolean => "a boolean",
             Self::Number => "a number",
             Self::Object => "an object",
         }

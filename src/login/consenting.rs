@@ -67,7 +67,7 @@ impl Consenting {
     #[must_use]
     pub fn page_digest(&self) -> String {
         let claims = serde_json::to_string(&self.user.claims).unwrap_or_default();
-        digest::fingerprint(&format!("{}\n{}\n{claims}", self.explicit, self.user.subject))
+        digest::sha256_base64url(&format!("{}\n{}\n{claims}", self.explicit, self.user.subject))
     }
 
     /// Applies a request of the browser.
@@ -173,7 +173,7 @@ impl Consenting {
                 cookie: Secret::new(inputs.entropy.token()),
                 replaced: replaced.cloned(),
             },
-            (Some(reused), Some(cookie)) if digest::fingerprint(cookie.reveal()) == reused => {
+            (Some(reused), Some(cookie)) if digest::sha256_base64url(cookie.reveal()) == reused => {
                 SessionUse::Reused { cookie: cookie.clone() }
             }
             // The session changed in another tab: the page showed another user.

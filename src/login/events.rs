@@ -227,7 +227,7 @@ impl WrongUser {
     /// one.
     #[must_use]
     pub fn is_of_session(&self, cookie: &Secret<String>) -> bool {
-        self.session.as_ref().is_some_and(|it| *it == digest::fingerprint(cookie.reveal()))
+        self.session.as_ref().is_some_and(|it| *it == digest::sha256_base64url(cookie.reveal()))
     }
 }
 

@@ -96,7 +96,7 @@ impl CallbackParams {
     /// Returns the unverified `state` of a signed response: it only finds the login, as a `state` in
     /// the address does. The connector verifies the whole response.
     #[must_use]
-    pub fn claimed_state(response: &str) -> Option<String> {
+    pub fn unverified_state(response: &str) -> Option<String> {
         let payload = digest::from_base64url(response.split('.').nth(1)?)?;
         let claims = json::parse_object(&payload).ok()?;
         claims.get("state").and_then(Value::as_str).map(str::to_owned)

@@ -93,7 +93,7 @@ pub struct AcrRegistration {
 /// A requested value of `acr`, of a service provider with level names.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RequestedAcr {
-    /// `None` if it is a level, which is answered as the level obtained.
+    /// `None` if it is a level, which is answered as the level achieved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Arc<str>>,
     /// Lowest level that meets it.

@@ -94,7 +94,7 @@ pub struct ActiveToken<'a> {
     pub client_id: &'a str,
     /// The token's scopes that the data provider shares, separated by spaces.
     pub scope: String,
-    /// Level obtained.
+    /// Level achieved.
     pub acr: Level,
     /// Unix seconds.
     pub iat: u64,

@@ -18,7 +18,7 @@ use crate::store::counters::{CounterBatch, CounterKey, Counters, MAX_ADDITIONS_P
 use crate::telemetry::CheckFinding;
 
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
-/// Most calls in one round; the rest is sent in the next.
+/// Maximum number of calls in one round; the rest is sent in the next.
 const MAX_CALLS_PER_ROUND: usize = 16;
 
 /// Synchronizes the counts of all limiters. One per program, if its store is shared.
@@ -68,7 +68,7 @@ impl CounterSync {
         }
     }
 
-    /// Synchronizes for ever.
+    /// Synchronizes the counters at intervals. Never returns.
     pub async fn run(self: Arc<Self>) {
         let mut ticks = tokio::time::interval(SYNC_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

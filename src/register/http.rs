@@ -255,7 +255,7 @@ fn report_circuit(metrics: &Metrics, from: CircuitState, to: CircuitState) {
     match (from, to) {
         (CircuitState::Closed, CircuitState::Open) => tracing::error!(
             failures = circuit_breaker::FAILURES_TO_OPEN,
-            pause_seconds = circuit_breaker::DEFAULT_OPEN_DURATION.as_secs(),
+            pause_seconds = circuit_breaker::DEFAULT_OPEN_TIME.as_secs(),
             "circuit of the register opened: logins that need it fail at once"
         ),
         (_, CircuitState::Closed) => {

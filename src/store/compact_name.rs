@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn every_name_is_decoded_unchanged() {
-        let hash = digest::fingerprint("a token");
+        let hash = digest::sha256_base64url("a token");
         // The last character of 43 has two bits too many; only one spelling is canonical.
         let aliases = (0..=u8::MAX)
             .filter(u8::is_ascii)

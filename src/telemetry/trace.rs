@@ -53,7 +53,7 @@ impl Propagation {
 /// What decides whether a trace is recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sampling {
-    /// The hub's sampling ratio alone, so that a stranger can't enable tracing at the hub's
+    /// The hub's sampling ratio alone, so that a client can't enable tracing at the hub's
     /// expense.
     HubRatio,
     /// The sampled flag of the caller's `traceparent`, if there is one.

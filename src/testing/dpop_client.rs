@@ -44,7 +44,7 @@ impl DpopClient {
     pub fn thumbprint(&self) -> String {
         let key = self.public_key();
         let (x, y) = (key["x"].as_str().unwrap(), key["y"].as_str().unwrap());
-        digest::fingerprint(&format!(r#"{{"crv":"P-256","kty":"EC","x":"{x}","y":"{y}"}}"#))
+        digest::sha256_base64url(&format!(r#"{{"crv":"P-256","kty":"EC","x":"{x}","y":"{y}"}}"#))
     }
 
     /// Returns a proof with these claims.

@@ -186,7 +186,7 @@ pub fn identified_user(connector: &str, level: Level) -> IdentifiedUser {
 /// Returns Angela, identified by a reused session.
 pub fn user_of_reused_session(cookie: &str) -> IdentifiedUser {
     IdentifiedUser {
-        session: Some(crate::digest::fingerprint(cookie)),
+        session: Some(crate::digest::sha256_base64url(cookie)),
         ..identified_user("idp", Level::Eidas1)
     }
 }

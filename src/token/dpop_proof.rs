@@ -176,7 +176,7 @@ impl ProofKey {
         // No member needs an escape: base64url characters and fixed words.
         let members: Vec<_> =
             self.members.iter().map(|(name, value)| format!("\"{name}\":\"{value}\"")).collect();
-        digest::fingerprint(&format!("{{{}}}", members.join(",")))
+        digest::sha256_base64url(&format!("{{{}}}", members.join(",")))
     }
 
     fn verifier(&self) -> Option<Box<dyn JwsVerifier>> {

@@ -16,7 +16,7 @@ use crate::protocol::alg::SigningAlg;
 use crate::telemetry::{CheckFinding, Metrics};
 
 /// How long the circuit stays open before a trial call.
-const OPEN_DURATION: Duration = Duration::from_secs(1);
+const OPEN_TIME: Duration = Duration::from_secs(1);
 /// Interval of the probes of a device that works.
 const IDLE_PROBE_INTERVAL: Duration = Duration::from_secs(10);
 /// Pause between the probes that decide whether a device has failed.
@@ -100,7 +100,7 @@ impl<B: DeviceBackend> GuardedKeyDevice<B> {
                 CircuitState::Open | CircuitState::HalfOpen => {}
             }
         };
-        let breaker = CircuitBreaker::with_open_duration(OPEN_DURATION, Box::new(on_change));
+        let breaker = CircuitBreaker::with_open_time(OPEN_TIME, Box::new(on_change));
         let (signs, last_failure) = (AtomicBool::new(false), Mutex::default());
         Self { backend, location, breaker, signs, timeout, metrics, last_failure }
     }
@@ -165,7 +165,7 @@ impl<B: DeviceBackend> GuardedKeyDevice<B> {
     }
 }
 
-/// Returns true if the error is the device's failure. A stranger can cause rejected ciphertexts;
+/// Returns true if the error is the device's failure. Anyone can cause rejected ciphertexts;
 /// and a missing decryption key fails only what is encrypted to it.
 const fn is_failure(error: &KeyDeviceError, is_signature: bool) -> bool {
     match error {
@@ -232,11 +232,11 @@ impl<B: DeviceBackend> KeyDevice for GuardedKeyDevice<B> {
     }
 }
 
-/// Probes a device for ever: rarely while it works, and until it works again.
+/// Probes a device: rarely while it works, and often until it works again. Never returns.
 pub async fn watch_device(device: &dyn KeyDevice, probe_keys: impl Fn() -> Vec<DeviceSigningKey>) {
     let mut failed_key = None;
     loop {
-        let pause = if device.is_available() { IDLE_PROBE_INTERVAL } else { OPEN_DURATION };
+        let pause = if device.is_available() { IDLE_PROBE_INTERVAL } else { OPEN_TIME };
         failed_key = probe(device, probe_keys(), failed_key).await;
         sleep(pause).await;
     }

@@ -152,7 +152,7 @@ pub struct IdTokenClaims<'a> {
     /// As in the authorization request (R036); absent if none was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nonce: Option<&'a str>,
-    /// Level obtained (R038), or a level name of the service provider.
+    /// Level achieved (R038), or a level name of the service provider.
     pub acr: &'a str,
     /// Only when requested (R039, R066).
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -281,7 +281,7 @@ pub(super) fn public_half(
 pub(in crate::token) fn thumbprint(public: &Map<String, Value>) -> String {
     let sorted: std::collections::BTreeMap<_, _> = public.iter().collect();
     let canonical = json!(sorted).to_string();
-    digest::fingerprint(&canonical)
+    digest::sha256_base64url(&canonical)
 }
 
 /// Returns what signs with a private JWK.

@@ -18,7 +18,7 @@ pub use keys::{UnusableKey, VerificationKeys};
 
 /// Longest compact serialization that is parsed.
 pub const MAX_JWT_BYTES: usize = 64 * 1024;
-/// Most keys that are read from one key set.
+/// Maximum number of keys that are read from one key set.
 pub const MAX_KEYS_PER_SET: usize = 100;
 
 /// A JWS with a valid signature. Its claims are not validated yet.

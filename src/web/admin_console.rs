@@ -130,7 +130,7 @@ impl AdminConsole {
             blocks: federation
                 .connectors()
                 .values()
-                .flat_map(|facts| facts.blocks.iter())
+                .flat_map(|metadata| metadata.blocks.iter())
                 .filter(|block: &&Block| !block.has_ended(now))
                 .count(),
         }

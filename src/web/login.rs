@@ -124,7 +124,7 @@ async fn run_callback(
     // compute its name: the store must know a login of this browser.
     let decrypted_state = async |response: &Secret<String>| match find_by_state(None).await {
         Ok(LoginByState::None) | Err(_) => None,
-        Ok(_) => hub.connectors.claimed_state(&connector, response).await,
+        Ok(_) => hub.connectors.unverified_state(&connector, response).await,
     };
     let params = callback_params(&context.request, decrypted_state).await;
     let Some((state, params)) = params else {
@@ -164,7 +164,7 @@ pub(crate) async fn callback_params(
         (None, Some(response)) if response.reveal().split('.').count() == 5 => {
             decrypted_state(response).await
         }
-        (None, Some(response)) => CallbackParams::claimed_state(response.reveal()),
+        (None, Some(response)) => CallbackParams::unverified_state(response.reveal()),
         (state, _) => state,
     };
     Some((state.filter(|state| !state.is_empty())?, params))

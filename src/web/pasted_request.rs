@@ -91,7 +91,7 @@ impl PastedRequest {
     /// Returns the authorization endpoint of this hub, if the URL leads elsewhere.
     #[must_use]
     pub fn expected_endpoint(&self, issuer: &str) -> Option<String> {
-        let base = issuer.strip_suffix("/api/v2").unwrap_or(issuer);
+        let base = issuer.strip_suffix(path::ISSUER).unwrap_or(issuer);
         let expected = format!("{base}{}", path::AUTHORIZE);
         let leads_here = Url::parse(&expected).is_ok_and(|expected| expected == self.endpoint);
         (!leads_here).then_some(expected)

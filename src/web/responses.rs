@@ -16,6 +16,7 @@ use super::pages::{DisplayedNotice, FormPostPage, HiddenField, PageChrome};
 use crate::ids::InteractionHash;
 use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::discovery::path;
 use crate::protocol::error_response::{AuthLocation, ErrorResponse};
 use crate::protocol::introspection::JWT_MEDIA_TYPE;
 use crate::protocol::userinfo::TokenScheme;
@@ -25,7 +26,7 @@ const HTML: &str = "text/html;charset=UTF-8";
 const JSON: &str = "application/json; charset=utf-8";
 
 /// Path prefix of the endpoints.
-pub const BASE_PATH: &str = "/api/v2";
+pub const BASE_PATH: &str = path::ISSUER;
 
 /// Returns the path of a login's interaction page.
 #[must_use]

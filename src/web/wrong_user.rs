@@ -36,7 +36,7 @@ pub async fn report_wrong_user(
         reply => return step_response(&context, &login, reply, ResponseOrigin::Form).await,
     };
     let is_ended = cookie.as_ref().is_some_and(|cookie| rejected.is_of_session(cookie));
-    let ended = hub.logouts.end_rejected_user(rejected, cookie.as_ref(), &login.hash).await;
+    let ended = hub.logouts.end_wrong_user_sessions(rejected, cookie.as_ref(), &login.hash).await;
     let mut response = match ended.map_err(|code| failed(StepError::Hub(code)))? {
         Some(url) => see_other(url.as_str()),
         None => see_other(&interaction_path(&login.hash)),

@@ -170,7 +170,7 @@ async fn reports(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
             .collect();
     let again = app::load_config(hub.folder(), &environment);
     assert!(again.is_err());
-    net.catch("check of bad files", config::report(&again, env.now()));
+    net.catch("check of bad files", config::render_check_output(&again, env.now()));
     canaries.add("a secret written into a file", INLINE);
 }
 

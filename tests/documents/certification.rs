@@ -305,7 +305,11 @@ fn the_set_up_for_a_run_loads_as_it_is_written() {
         .map(|name| (name, secret))
         .collect();
     let loaded = app::load_config(folder.path(), &environment);
-    assert!(loaded.is_ok(), "{}", config::report(&loaded, passerelle::env::Timestamp::default()));
+    assert!(
+        loaded.is_ok(),
+        "{}",
+        config::render_check_output(&loaded, passerelle::env::Timestamp::default())
+    );
     // What a run needs, and an incomplete set-up lacked.
     for needed in [
         "/test/a/ALIAS/callback",

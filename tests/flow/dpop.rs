@@ -64,7 +64,7 @@ async fn bound_token(hub: &TestHub, client: &DpopClient) -> String {
 }
 
 fn ath(token: &str) -> Value {
-    json!({ "ath": passerelle::digest::fingerprint(token) })
+    json!({ "ath": passerelle::digest::sha256_base64url(token) })
 }
 
 #[actix_web::test]

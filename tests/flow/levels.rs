@@ -146,7 +146,7 @@ async fn one_walked(
         assert_eq!(acr(service, &page.consent().await.received()).await, seen, "{case} {level}");
 
         let page = browser.authorize(&request.with("prompt", "consent")).await;
-        let again = way.sessions.iter().find(|(obtained, _)| obtained.as_str() == level).unwrap().1;
+        let again = way.sessions.iter().find(|(achieved, _)| achieved.as_str() == level).unwrap().1;
         assert_eq!(page.is_consent(), again.is_some(), "{case} {level}");
         if let Some(again) = again {
             assert_eq!(

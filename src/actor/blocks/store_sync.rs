@@ -58,10 +58,10 @@ impl Blocks {
     /// Shares the blocks with every hub that uses this store. Call [`Self::refresh`] before
     /// serving.
     pub fn share_through(&self, store: Arc<dyn Store>) {
-        let _there_is_one = self.0.store.set(store);
+        let _already_set = self.0.store.set(store);
     }
 
-    /// Reads the changes of other hubs, for ever.
+    /// Reads the changes of other hubs at intervals. Never returns.
     pub async fn run_refresh(self) {
         let mut round = tokio::time::interval(REFRESH_INTERVAL);
         round.set_missed_tick_behavior(MissedTickBehavior::Delay);

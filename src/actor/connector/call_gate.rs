@@ -45,7 +45,7 @@ pub(in crate::actor) enum Probe {
     Login { redirect_uri: String },
 }
 
-/// Input of the schedule from a finished probe. The connector's health records the outcome.
+/// What a finished probe tells the schedule. Its outcome is in the connector's health.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(in crate::actor) struct ProbeReport {
     /// How long the identity provider asks the hub to wait.
@@ -177,7 +177,7 @@ impl CallGate {
         Ok((call, slot))
     }
 
-    /// Probes, outside of all limits: where every other call hangs, the probe still finds out.
+    /// Makes a probe. No limit applies to it, so that it works while all other calls hang.
     pub async fn probe(&self, probe: Probe) -> ProbeReport {
         let env = &self.deps.env;
         let started = Instant::now();
@@ -223,7 +223,7 @@ impl CallGate {
         self.deps.metrics.record_call_outcome(&self.id, outcome);
     }
 
-    /// Counts a call that was not made, without a duration.
+    /// Counts a call that the gate refuses, and returns its error.
     fn reject_call(&self, call: CallKind, code: ErrorCode, why: &str) -> ConnectorError {
         self.deps.metrics.record_skipped_connector_call(&self.id, call_label(call), code);
         if !matches!(call, CallKind::Preload | CallKind::Probe | CallKind::LoginProbe) {

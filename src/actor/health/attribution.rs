@@ -15,7 +15,8 @@ pub enum Attribution {
     /// The identity provider answered correctly.
     Success,
     Failure(ErrorCode),
-    /// Nothing was called, or another party caused the outcome.
+    /// Proves nothing: no call was made, a cache may have answered, or another party caused the
+    /// outcome.
     Ignored,
 }
 
@@ -40,13 +41,14 @@ pub fn attribute_outcome(call: CallKind, outcome: Result<(), ErrorCode>) -> Attr
 pub const fn is_idp_failure(code: ErrorCode) -> bool {
     match code.entry().origin {
         ErrorOrigin::User | ErrorOrigin::Client | ErrorOrigin::Policy | ErrorOrigin::Hub => false,
-        ErrorOrigin::Upstream => !is_not_caused_by_idp(code) && !can_be_caused_by_browser(code),
+        ErrorOrigin::Upstream => !is_caused_elsewhere(code) && !can_be_caused_by_browser(code),
     }
 }
 
-/// Returns whether the code is the catalogue's fault of upstream, but the identity provider was not
-/// called, or the register was.
-const fn is_not_caused_by_idp(code: ErrorCode) -> bool {
+/// Returns whether the catalogue attributes the code to upstream although the identity provider did
+/// not fail: it was not called, asked the hub to wait, or rejected one account; or the register
+/// failed, or anyone can have sent the logout token.
+const fn is_caused_elsewhere(code: ErrorCode) -> bool {
     use ErrorCode as E;
     matches!(
         code,

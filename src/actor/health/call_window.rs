@@ -9,7 +9,7 @@ use crate::protocol::catalogue::ErrorCode;
 
 const SLOTS: usize = 10;
 const SLOT_MILLIS: u64 = 6_000;
-/// Two latency buckets per doubling, from half a millisecond to half a minute.
+/// Two latency buckets per doubling, with upper bounds of up to 65 seconds.
 const BUCKETS: usize = 34;
 /// Maximum number of kinds of failure that one slot distinguishes.
 const MAX_REASONS_PER_SLOT: usize = 6;
@@ -37,7 +37,8 @@ pub struct Tally {
     pub login_successes: u32,
 }
 
-/// Quantiles of call durations, at most half too long.
+/// Quantiles of call durations. Each is the upper bound of its bucket: above a millisecond at most
+/// 50 % too high.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Quantiles {
     pub p50: Duration,

@@ -17,7 +17,7 @@ use crate::env::Timestamp;
 
 /// Minimum time for which failed logins open the circuit; each reopening doubles it.
 pub const MIN_OPEN_TIME: Duration = Duration::from_secs(10);
-/// Maximum of this time, however often the circuit reopens.
+/// Maximum open time, however often the circuit reopens.
 pub const MAX_OPEN_TIME: Duration = Duration::from_secs(60);
 /// Time after which a half-open circuit closes without a quorum of failures.
 pub const HALF_OPEN_TIMEOUT: Duration = Duration::from_secs(600);
@@ -96,12 +96,12 @@ enum Phase {
     Closed,
     Open {
         since: Timestamp,
-        pause: Duration,
+        open_time: Duration,
         cause: OpenCause,
     },
     HalfOpen {
         since: Timestamp,
-        pause: Duration,
+        open_time: Duration,
     },
 }
 
@@ -133,14 +133,14 @@ impl Circuit {
 
     /// Opens the circuit, unless it is open.
     pub fn open(&mut self, cause: OpenCause, now: Timestamp) {
-        let pause = match self.phase {
+        let open_time = match self.phase {
             Phase::Open { .. } => return,
-            Phase::HalfOpen { since, pause } if is_within(since, HALF_OPEN_TIMEOUT, now) => {
-                (pause * 2).min(MAX_OPEN_TIME)
+            Phase::HalfOpen { since, open_time } if is_within(since, HALF_OPEN_TIMEOUT, now) => {
+                (open_time * 2).min(MAX_OPEN_TIME)
             }
             Phase::HalfOpen { .. } | Phase::Closed => MIN_OPEN_TIME,
         };
-        self.enter_phase(Phase::Open { since: now, pause, cause });
+        self.enter_phase(Phase::Open { since: now, open_time, cause });
     }
 
     /// Closes the circuit.
@@ -153,14 +153,14 @@ impl Circuit {
     /// Half-opens the circuit after a login probe that found no fault: after the minimum time if
     /// failed logins opened it, at once if an earlier login probe did.
     pub fn half_open_after_login_probe(&mut self, now: Timestamp) {
-        let Phase::Open { since, pause, cause } = self.phase else { return };
+        let Phase::Open { since, open_time, cause } = self.phase else { return };
         let may_half_open = match cause {
             OpenCause::Documents => false,
             OpenCause::LoginProbe => true,
-            OpenCause::Logins => !is_within(since, pause, now),
+            OpenCause::Logins => !is_within(since, open_time, now),
         };
         if may_half_open {
-            self.enter_phase(Phase::HalfOpen { since: now, pause });
+            self.enter_phase(Phase::HalfOpen { since: now, open_time });
         }
     }
 

@@ -223,9 +223,9 @@ fn quantiles_are_at_most_half_too_long() {
 #[test]
 fn an_anomaly_is_reported_once_and_memory_is_bounded() {
     let health = Health::default();
-    assert!(health.is_first_report("magic"));
-    assert!(!health.is_first_report("magic"));
-    let reported = (0..1000).filter(|n| health.is_first_report(&n.to_string())).count();
+    assert!(health.is_new_anomaly("magic"));
+    assert!(!health.is_new_anomaly("magic"));
+    let reported = (0..1000).filter(|n| health.is_new_anomaly(&n.to_string())).count();
     assert_eq!(reported, MAX_LOGGED_ANOMALIES - 1);
 }
 

@@ -214,7 +214,7 @@ impl ProberLease {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let news = probed.iter().filter_map(|(id, health)| {
-            let used_at = health.in_use_since(now)?;
+            let used_at = health.last_used_at(now)?;
             let is_old = shared
                 .used
                 .get(id)
@@ -262,7 +262,7 @@ impl ProberLease {
     ) -> SharedProbeRecord {
         let mut used = before.used.clone();
         used.extend(
-            probed.iter().filter_map(|(id, health)| Some((id.clone(), health.in_use_since(now)?))),
+            probed.iter().filter_map(|(id, health)| Some((id.clone(), health.last_used_at(now)?))),
         );
         used.retain(|_, at| now.since(*at) < IN_USE_PERIOD);
         SharedProbeRecord {

@@ -140,9 +140,9 @@ impl TestHub {
         let idps: Vec<_> = (0..count).map(|_| FakeIdp::new(&clock)).collect();
         let configured = any_connector("one", "One");
         let metadata = Arc::new(ConnectorMetadata::from_connector(&configured));
-        let facts = |number| (id(number), Arc::clone(&metadata));
+        let entry = |number| (id(number), Arc::clone(&metadata));
         let federation = Federation::new([], ScopeTable::default(), UnavailableDisplay::Disabled)
-            .with_connectors((0..count).map(facts));
+            .with_connectors((0..count).map(entry));
         let spec = |(number, idp): (usize, &Arc<FakeIdp>)| ConnectorSpec {
             id: id(number),
             connector: Arc::clone(idp) as Arc<dyn Connector>,
@@ -154,7 +154,7 @@ impl TestHub {
         let deps = registry::RegistryDeps {
             core: Arc::new(core),
             blocks: Blocks::load(std::path::Path::new("no state is kept here"), &env).unwrap(),
-            calls: 8,
+            default_max_calls: 8,
             store,
             arbiters: Vec::new(),
         };

@@ -40,22 +40,22 @@ impl GateSnapshot {
         service: Option<&Arc<ServiceProvider>>,
         (id, connector): (&ConnectorId, Option<&Arc<ConnectorMetadata>>),
     ) -> gate::GateInput {
-        let facts = gate_input_from_metadata(service, (id, connector));
+        let input = gate_input_from_metadata(service, (id, connector));
         let block = connector.and_then(|connector| {
             block_in_force(connector, &self.operator_blocks, client_id, id, self.now)
         });
         match block.map(|block| &block.target) {
-            None => facts,
+            None => input,
             // A disabled connector stays disabled, and an unknown one can't be blocked.
             Some(BlockTarget::Everyone)
-                if matches!(facts.connector, gate::ConnectorStatus::On { .. }) =>
+                if matches!(input.connector, gate::ConnectorStatus::On { .. }) =>
             {
-                gate::GateInput { connector: gate::ConnectorStatus::Blocked, ..facts }
+                gate::GateInput { connector: gate::ConnectorStatus::Blocked, ..input }
             }
-            Some(BlockTarget::Only(_)) if facts.access == gate::ConnectorAccess::Allowed => {
-                gate::GateInput { access: gate::ConnectorAccess::BlockedByOperator, ..facts }
+            Some(BlockTarget::Only(_)) if input.access == gate::ConnectorAccess::Allowed => {
+                gate::GateInput { access: gate::ConnectorAccess::BlockedByOperator, ..input }
             }
-            Some(BlockTarget::Everyone | BlockTarget::Only(_)) => facts,
+            Some(BlockTarget::Everyone | BlockTarget::Only(_)) => input,
         }
     }
 }

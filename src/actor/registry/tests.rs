@@ -50,7 +50,7 @@ fn registry() -> Registry {
             blocks,
             outbound: OutboundNetwork::default(),
         },
-        calls: 8,
+        default_max_calls: 8,
         actor_deps: ConnectorActorDeps { metrics: Arc::new(Metrics::new().unwrap()), env },
         arbiters: Vec::new(),
     }

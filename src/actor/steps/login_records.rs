@@ -20,6 +20,7 @@ const RECORD_RETENTION: Duration = Duration::from_secs(60);
 
 /// Poll interval while another hub processes the callback.
 const CALLBACK_POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Maximum number of polls, which take 8 seconds.
 const MAX_CALLBACK_POLLS: usize = 80;
 
 /// A login as last stored.
@@ -45,8 +46,8 @@ pub(super) enum RunStepError {
     Hub(ErrorCode),
 }
 
-/// Loads the login. While another hub verifies the callback, it waits: a browser that repeats the
-/// callback or reloads the page gets the outcome.
+/// Loads the login. Waits while another hub verifies the callback, so that a browser that repeats
+/// the callback or reloads the page gets the outcome.
 ///
 /// # Errors
 /// Returns the error of the store, or `Internal` if the record is not JSON of a login.
@@ -103,7 +104,7 @@ pub(super) async fn save_login(
 ) -> Result<(RecordVersion, Timestamp), RunStepError> {
     let value = serde_json::to_vec(login).map_err(|_| RunStepError::Hub(ErrorCode::Internal))?;
     let now = services.core.env.now();
-    let until = stored_until(login, now);
+    let until = record_expiry(login, now);
     match services.store.replace(&login_key(&login.context.hash), version, value, until, now).await
     {
         Ok(ReplaceOutcome::Replaced(version)) => {
@@ -116,8 +117,8 @@ pub(super) async fn save_login(
     }
 }
 
-/// Returns how long the record is kept: a minute after completion, or after the login's expiry.
-pub(in crate::actor) fn stored_until(login: &Login, now: Timestamp) -> Timestamp {
+/// Returns when the record expires: a minute after the login's completion or expiry.
+pub(in crate::actor) fn record_expiry(login: &Login, now: Timestamp) -> Timestamp {
     let end = if login.is_completed() { now } else { login.context.expires_at };
     end + RECORD_RETENTION
 }

@@ -1,7 +1,6 @@
 //! Logs and counts what a step did to a login.
 
 use super::timer;
-use crate::actor::live_login_counter::LoginPosition;
 use crate::actor::login_services::LoginServices;
 use crate::connector::ConnectorError;
 use crate::ids::ConnectorId;
@@ -47,7 +46,7 @@ pub(super) fn record_outcome(
         (Some(Ok(())), _) => {
             metrics.record_login_end(LoginOutcome::Granted, sp, chosen, 1);
             metrics.record_granted_login(
-                &timer::time_parts(&login.context.time_spent),
+                &timer::login_phases(&login.context.time_spent),
                 services.core.env.now(),
             );
         }
@@ -55,7 +54,7 @@ pub(super) fn record_outcome(
             metrics.record_login_end(LoginOutcome::Refused(code), sp, chosen, 1);
         }
         // `count_abandoned_logins` counts it later.
-        (None, _) if LoginPosition::is_expired(login) => {}
+        (None, _) if login.has_expired() => {}
         (None, LoginAnswer::ErrorPage(problem)) if after == FAILED => {
             metrics.record_login_end(LoginOutcome::Failed(problem.code), sp, chosen, 1);
         }

@@ -90,7 +90,7 @@ impl StepTimer {
 }
 
 /// Returns the breakdown as durations.
-pub(super) const fn time_parts(spent: &TimeBreakdown) -> LoginPhases {
+pub(super) const fn login_phases(spent: &TimeBreakdown) -> LoginPhases {
     LoginPhases {
         hub: Duration::from_micros(spent.hub),
         idp_calls: Duration::from_micros(spent.idp_calls),

@@ -9,9 +9,9 @@ use arc_swap::ArcSwap;
 use serde::Serialize;
 
 use super::sample::{self, SampleResult};
+use crate::app::from_settings::identity_rules;
 use crate::config::check_context::CheckContext;
 use crate::config::connectors::ConnectorDraft;
-use crate::config::model::SubjectSource;
 use crate::config::{ConfiguredConnector, Diagnostic, Environment};
 use crate::connector::diagnostic::{
     CheckDiagnostic, DiagnosisContext, DiagnosticStatus, HubEndpoints, RegistrationParameter,
@@ -22,9 +22,10 @@ use crate::connector::{self, Connector, ConnectorContext};
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::Env;
 use crate::identity::mapping::{ClaimPath, MappingSource, UnmappedClaims};
-use crate::identity::rules::{IdentityRules, RequiredClaims};
+use crate::identity::rules::RequiredClaims;
 use crate::identity::{Claim, ClaimName};
 use crate::ids::ConnectorId;
+use crate::protocol::discovery::path;
 use crate::protocol::json;
 use crate::token::UpstreamKeys;
 use crate::token::key_passphrase::KeyPassphrase;
@@ -35,7 +36,7 @@ use crate::token::keyfiles::{self, KeyFolder};
 pub struct ConnectorReport {
     /// The file's stem.
     pub connector: ConnectorId,
-    /// Worst status of the findings.
+    /// Worst status of the diagnostics.
     pub status: DiagnosticStatus,
     pub diagnostics: Vec<CheckDiagnostic>,
     /// Values to register at the identity provider.
@@ -55,29 +56,33 @@ pub async fn check_connector(
     is_online: bool,
 ) -> ConnectorReport {
     let draft = context.check_connector(file, environment);
-    let mut findings: Vec<CheckDiagnostic> =
+    let mut diagnostics: Vec<CheckDiagnostic> =
         draft.problems.iter().chain(&draft.unverified).map(diagnostic_from_problem).collect();
-    if findings.is_empty() {
-        findings.push(CheckDiagnostic::ok("file", "the file is well formed"));
+    if diagnostics.is_empty() {
+        diagnostics.push(CheckDiagnostic::ok("file", "the file is well formed"));
     }
     let endpoints = hub_endpoints(&draft.id, context);
     let (mut registration, mut sample_result) = (Vec::new(), None);
     if let Some(connector) = &draft.connector {
         let warnings = context.warnings(file, connector);
-        findings.extend(warnings.iter().filter_map(diagnostic_from_warning));
+        diagnostics.extend(warnings.iter().filter_map(diagnostic_from_warning));
         registration = connector::registration(connector, &endpoints);
         if let Some(sample) = sample {
             let verified = verify_sample(sample, connector, (context, env), is_online).await;
-            sample_result = evaluate_sample(sample, verified, connector, context, &mut findings);
+            sample_result = evaluate_sample(sample, verified, connector, context, &mut diagnostics);
         }
     }
     if is_online {
-        findings.extend(diagnose_online(&draft, context, endpoints.redirect_uri, env).await);
+        diagnostics.extend(diagnose_online(&draft, context, endpoints.redirect_uri, env).await);
     }
     ConnectorReport {
         connector: draft.id,
-        status: findings.iter().map(|finding| finding.status).max().unwrap_or(DiagnosticStatus::Ok),
-        diagnostics: findings,
+        status: diagnostics
+            .iter()
+            .map(|diagnostic| diagnostic.status)
+            .max()
+            .unwrap_or(DiagnosticStatus::Ok),
+        diagnostics,
         registration,
         sample: sample_result,
     }
@@ -98,29 +103,29 @@ async fn verify_sample(
     }
 }
 
-/// Processes a sample, or what the kind made of it, and adds the findings.
+/// Processes a sample, or what the kind made of it, and adds the diagnostics.
 fn evaluate_sample(
     sample: &[u8],
     verified: Option<SampleVerification>,
     connector: &ConfiguredConnector,
     context: &CheckContext,
-    findings: &mut Vec<CheckDiagnostic>,
+    diagnostics: &mut Vec<CheckDiagnostic>,
 ) -> Option<SampleResult> {
-    let claims = if let Some(SampleVerification { diagnostics, claims }) = verified {
-        findings.extend(diagnostics);
+    let claims = if let Some(SampleVerification { diagnostics: found, claims }) = verified {
+        diagnostics.extend(found);
         claims?
     } else {
         let Ok(claims) = json::parse_object(sample) else {
             let message = "the sample is not a JSON object of claims";
             let fix =
                 "write {\"claim\": \"value\"}, at most 16 levels deep, without duplicate names";
-            findings.push(CheckDiagnostic::error("sample", message, fix));
+            diagnostics.push(CheckDiagnostic::error("sample", message, fix));
             return None;
         };
         claims
     };
-    let rules = identity_rules(context);
-    Some(sample::evaluate_sample(connector, context, &rules, claims, findings))
+    let rules = identity_rules(context.subject, &context.home_country);
+    Some(sample::evaluate_sample(connector, context, &rules, claims, diagnostics))
 }
 
 /// Calls the identity provider.
@@ -164,14 +169,6 @@ fn diagnostic_from_warning(problem: &Diagnostic) -> Option<CheckDiagnostic> {
         format!("{} {}", problem.key, problem.message),
         problem.fix.clone(),
     ))
-}
-
-fn identity_rules(context: &CheckContext) -> IdentityRules {
-    let required = match context.subject {
-        SubjectSource::Pivot => RequiredClaims::Pivot,
-        SubjectSource::Provider => RequiredClaims::SubjectOnly,
-    };
-    IdentityRules { home_country: context.home_country.clone(), required }
 }
 
 fn build_connector(
@@ -218,7 +215,7 @@ fn required_claims(
     connector: &ConfiguredConnector,
     context: &CheckContext,
 ) -> Vec<(Claim, Vec<String>)> {
-    let required: &[Claim] = match identity_rules(context).required {
+    let required: &[Claim] = match identity_rules(context.subject, &context.home_country).required {
         RequiredClaims::SubjectOnly => &[],
         RequiredClaims::Pivot => &[
             Claim::GivenName,
@@ -246,7 +243,8 @@ fn required_claims(
 }
 
 fn hub_endpoints(id: &ConnectorId, context: &CheckContext) -> HubEndpoints {
-    let base = format!("{}/api/v2", context.base_url.as_deref().unwrap_or("https://HUB"));
+    let base_url = context.base_url.as_deref().unwrap_or("https://HUB");
+    let base = format!("{base_url}{}", path::ISSUER);
     HubEndpoints {
         redirect_uri: format!("{base}/callback/{id}"),
         post_logout_redirect_uri: format!("{base}/session/end/{id}"),

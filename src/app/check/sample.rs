@@ -37,13 +37,13 @@ pub struct ScopeClaims {
     pub missing: Vec<ClaimName>,
 }
 
-/// Processes the sample, and adds the findings.
+/// Processes the sample, and adds the diagnostics.
 pub(super) fn evaluate_sample(
     connector: &ConfiguredConnector,
     context: &CheckContext,
     rules: &IdentityRules,
     mut claims: Map<String, Value>,
-    findings: &mut Vec<CheckDiagnostic>,
+    diagnostics: &mut Vec<CheckDiagnostic>,
 ) -> SampleResult {
     // An invalid mapping is already reported.
     let protocol_claims = connector.kind.protocol_claims();
@@ -51,14 +51,14 @@ pub(super) fn evaluate_sample(
         return SampleResult::default();
     };
     claims.retain(|name, _| !protocol_claims.contains(&name.as_str()));
-    findings.extend(find_missing_sources(mapping, &claims));
+    diagnostics.extend(find_missing_sources(mapping, &claims));
     let (claims, lost) = mapping.apply(claims);
     for lost in lost {
         let fix = format!(
             "look at mapping.{} in the file, and at what the identity provider sends",
             lost.claim
         );
-        findings.push(CheckDiagnostic::warning(
+        diagnostics.push(CheckDiagnostic::warning(
             "mapping",
             format!("{} is omitted: {}", lost.claim, lost.error),
             fix,
@@ -66,11 +66,12 @@ pub(super) fn evaluate_sample(
     }
     let violations = find_rule_violations(&claims, rules);
     if violations.is_empty() {
-        findings.push(CheckDiagnostic::ok("identity", "the sample satisfies the identity rules"));
+        diagnostics
+            .push(CheckDiagnostic::ok("identity", "the sample satisfies the identity rules"));
     }
-    findings.extend(violations);
+    diagnostics.extend(violations);
     let (declared, rejected) = context.declarations.claims.read_values(&claims);
-    findings.extend(rejected.into_iter().map(|(name, error)| {
+    diagnostics.extend(rejected.into_iter().map(|(name, error)| {
         let fix = format!(
             "look at mapping.{name} in the file, and at [claims.{name}] in passerelle.toml"
         );
@@ -79,7 +80,7 @@ pub(super) fn evaluate_sample(
     if let Some(claim) = context.declarations.claims.missing_required(&declared) {
         let message = format!("{claim} is required, and this sample has no valid value");
         let fix = format!("map it: [mapping] {claim} = {{ … }}; or remove required = true");
-        findings.push(CheckDiagnostic::error("claims", message, fix));
+        diagnostics.push(CheckDiagnostic::error("claims", message, fix));
     }
     let identity = Identity::from_claims(&claims, rules).ok();
     let identity = identity.map(|identity| Identity { declared, ..identity });
@@ -108,7 +109,7 @@ pub(super) fn evaluate_sample(
 
 /// Finds mapping rules whose source claims are not in the sample.
 fn find_missing_sources(mapping: &Mapping, claims: &Map<String, Value>) -> Vec<CheckDiagnostic> {
-    let mut findings = Vec::new();
+    let mut diagnostics = Vec::new();
     for (claim, rule) in &mapping.rules {
         let paths = match &rule.source {
             MappingSource::Constant(_) => continue,
@@ -123,13 +124,13 @@ fn find_missing_sources(mapping: &Mapping, claims: &Map<String, Value>) -> Vec<C
             Some(pointer) => format!("paths begin with /: write \"{pointer}\""),
             None => "nothing, if this user has none; otherwise name the claim as the identity provider sends it".to_owned(),
         };
-        findings.push(CheckDiagnostic::warning(
+        diagnostics.push(CheckDiagnostic::warning(
             "mapping",
             format!("{claim} is made from {sought}, which this sample does not have"),
             fix,
         ));
     }
-    findings
+    diagnostics
 }
 
 /// Suggests a JSON pointer for a dotted path such as `address.country`.
@@ -144,7 +145,7 @@ fn find_rule_violations(
     claims: &Map<String, Value>,
     rules: &IdentityRules,
 ) -> Vec<CheckDiagnostic> {
-    let (mut claims, mut reported, mut findings) = (claims.clone(), BTreeSet::new(), Vec::new());
+    let (mut claims, mut reported, mut diagnostics) = (claims.clone(), BTreeSet::new(), Vec::new());
     while let Err(error) = Identity::from_claims(&claims, rules) {
         // A valid value replaces it, so that the next violation shows.
         match placeholder_value(error.claim) {
@@ -159,13 +160,13 @@ fn find_rule_violations(
             error.claim
         );
         let code = error.code().entry().code;
-        findings.push(CheckDiagnostic::error(
+        diagnostics.push(CheckDiagnostic::error(
             "identity",
             format!("{error} (a login would end with {code})"),
             fix,
         ));
     }
-    findings
+    diagnostics
 }
 
 const fn placeholder_value(claim: Claim) -> Option<&'static str> {
@@ -182,7 +183,7 @@ fn released_claims(
     table: &Scopes,
     context: &CheckContext,
     identity: &Identity,
-    presumed: PartialDateFormat,
+    date_format: PartialDateFormat,
 ) -> BTreeMap<String, ScopeClaims> {
     let Ok(checked) = ScopeTable::from_names(table, &context.declarations.claims) else {
         return BTreeMap::new();
@@ -191,7 +192,7 @@ fn released_claims(
         // `sub` is derived for each service provider.
         let mut names = checked.claim_names(std::slice::from_ref(scope));
         names.remove(&Claim::Sub.into());
-        let values = claim_values(&names, identity, presumed);
+        let values = claim_values(&names, identity, date_format);
         let (claims, missing) =
             names.into_iter().partition(|claim| values.contains_key(claim.as_str()));
         (scope.to_string(), ScopeClaims { claims, missing })

@@ -21,6 +21,7 @@ use crate::protocol::alg::VerificationAlg;
 use crate::protocol::authorize::explanation::{
     ParameterStatus, RequestExplanation, RequestOutcome,
 };
+use crate::protocol::discovery::path;
 use crate::web::pasted_request::{HubIdentity, PastedRequest};
 
 /// Report on one service provider's file.
@@ -28,7 +29,7 @@ use crate::web::pasted_request::{HubIdentity, PastedRequest};
 pub struct ServiceProviderReport {
     /// The client_id; `None` if the file is unreadable.
     pub service_provider: Option<ClientId>,
-    /// Worst status of the findings, and of the request.
+    /// Worst status of the diagnostics, and of the request.
     pub status: DiagnosticStatus,
     pub diagnostics: Vec<CheckDiagnostic>,
     /// Values to configure in the application.
@@ -47,13 +48,13 @@ pub async fn check_service_provider(
     is_online: bool,
 ) -> ServiceProviderReport {
     let draft = context.check_service_provider(file, environment, env.now());
-    let mut findings: Vec<CheckDiagnostic> =
+    let mut diagnostics: Vec<CheckDiagnostic> =
         draft.problems.iter().map(diagnostic_from_problem).collect();
-    if findings.is_empty() {
-        findings.push(CheckDiagnostic::ok("file", "the file is well formed"));
+    if diagnostics.is_empty() {
+        diagnostics.push(CheckDiagnostic::ok("file", "the file is well formed"));
     }
-    findings.extend(draft.warnings.iter().map(diagnostic_from_warning));
-    let federation = draft_federation(&draft, context, &mut findings);
+    diagnostics.extend(draft.warnings.iter().map(diagnostic_from_warning));
+    let federation = draft_federation(&draft, context, &mut diagnostics);
     let issuer = issuer(context);
     let mut explanation = None;
     if let Some(request) = request {
@@ -62,18 +63,18 @@ pub async fn check_service_provider(
             &draft,
             federation.as_ref(),
             (context, &issuer),
-            &mut findings,
+            &mut diagnostics,
         );
     }
     if is_online {
-        findings.extend(diagnose_online(&draft, federation.as_ref(), env).await);
+        diagnostics.extend(diagnose_online(&draft, federation.as_ref(), env).await);
     }
     let client = draft.client.as_ref();
-    let worst = findings.iter().map(|finding| finding.status).max();
+    let worst = diagnostics.iter().map(|diagnostic| diagnostic.status).max();
     ServiceProviderReport {
         service_provider: client.map(|client| client.file.client_id.clone()),
         status: worst.unwrap_or(DiagnosticStatus::Ok),
-        diagnostics: findings,
+        diagnostics,
         registration: client.map(|client| registration(client, &issuer)).unwrap_or_default(),
         request: explanation,
     }
@@ -84,41 +85,41 @@ fn diagnostic_from_warning(warning: &Diagnostic) -> CheckDiagnostic {
 }
 
 fn issuer(context: &CheckContext) -> String {
-    format!("{}/api/v2", context.base_url.as_deref().unwrap_or("https://HUB"))
+    format!("{}{}", context.base_url.as_deref().unwrap_or("https://HUB"), path::ISSUER)
 }
 
 fn draft_federation(
     draft: &ServiceProviderDraft,
     context: &CheckContext,
-    findings: &mut Vec<CheckDiagnostic>,
+    diagnostics: &mut Vec<CheckDiagnostic>,
 ) -> Option<Federation> {
     let client = draft.client.as_ref()?;
     Federation::from_draft(client, &draft.connectors, context)
         .map_err(|error| {
             let fix = "correct scopes.toml of the configuration folder";
-            findings.push(CheckDiagnostic::error("scopes", error.to_string(), fix));
+            diagnostics.push(CheckDiagnostic::error("scopes", error.to_string(), fix));
         })
         .ok()
 }
 
-/// Explains the request, and adds the findings about it.
+/// Explains the request, and adds the diagnostics about it.
 fn explain_request(
     url: &str,
     draft: &ServiceProviderDraft,
     federation: Option<&Federation>,
     (context, issuer): (&CheckContext, &str),
-    findings: &mut Vec<CheckDiagnostic>,
+    diagnostics: &mut Vec<CheckDiagnostic>,
 ) -> Option<RequestExplanation> {
     const NAME: &str = "request";
     let request = PastedRequest::parse(url)
         .map_err(|error| {
             let message = format!("the request can't be read: {error}");
-            findings.push(CheckDiagnostic::error(NAME, message, error.fix()));
+            diagnostics.push(CheckDiagnostic::error(NAME, message, error.fix()));
         })
         .ok()?;
     let (Some(federation), Some(client)) = (federation, &draft.client) else {
         let message = "the request was not explained";
-        findings.push(CheckDiagnostic::error(NAME, message, "correct the file first"));
+        diagnostics.push(CheckDiagnostic::error(NAME, message, "correct the file first"));
         return None;
     };
     if context.base_url.is_some()
@@ -126,19 +127,19 @@ fn explain_request(
     {
         let message = "the request is addressed to another endpoint, not to this hub's";
         let fix = format!("send it to {endpoint}, which discovery announces");
-        findings.push(CheckDiagnostic::warning(NAME, message, fix));
+        diagnostics.push(CheckDiagnostic::warning(NAME, message, fix));
     }
     if request.client_id().is_some_and(|id| id != client.file.client_id) {
         let message =
             format!("the request is not from {}: it has another client_id", client.file.client_id);
         let fix = "check the file of the client that the request names, or correct its client_id";
-        findings.push(CheckDiagnostic::error(NAME, message, fix));
+        diagnostics.push(CheckDiagnostic::error(NAME, message, fix));
     }
     let hub = HubIdentity { platform: context.platform, issuer };
     let gate = |client_id: &_, connector: &_| gate_input(federation, client_id, connector);
     let explanation = request.explain(hub, federation, &gate);
     let summary = explanation.outcome.summary();
-    findings.push(match explanation.outcome {
+    diagnostics.push(match explanation.outcome {
         RequestOutcome::Accepted if explanation.has(ParameterStatus::Warning) => {
             let fix = "see the parameters below";
             CheckDiagnostic::warning(NAME, summary, fix)

@@ -29,7 +29,7 @@ const DENIED: &[c_long] = &[
     libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
-    // Interfaces of the kernel through which many an escalation went.
+    // Kernel interfaces that many privilege escalations have used.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
@@ -147,7 +147,8 @@ fn denied_calls() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::Error>
         DENIED.iter().chain(DENIED_OF_ARCH).map(|call| (*call, Vec::new())).collect();
     calls.insert(libc::SYS_clone, vec![new_process()?]);
     calls.insert(libc::SYS_socket, vec![other_family()?]);
-    // Code that an attacker writes can't be run: no page is both writable and executable.
+    // No page is both writable and executable: code that an attacker writes into memory can't be
+    // run. Code in a file still can.
     calls.insert(libc::SYS_mmap, vec![has_flags(libc::PROT_WRITE | libc::PROT_EXEC)?]);
     calls.insert(libc::SYS_mprotect, vec![has_flags(libc::PROT_EXEC)?]);
     calls.insert(libc::SYS_pkey_mprotect, vec![has_flags(libc::PROT_EXEC)?]);

@@ -11,7 +11,7 @@ const ON: gate::GateInput = gate::GateInput {
     access: gate::ConnectorAccess::Allowed,
 };
 
-fn agreement(
+fn acr_policy(
     lowest: Level,
     highest: Level,
     table: &[(Level, &[&str])],
@@ -33,7 +33,7 @@ fn agreement(
 }
 
 fn wide() -> AcrPolicy {
-    agreement(
+    acr_policy(
         Eidas1,
         Eidas3,
         &[(Eidas1, &["low"]), (Eidas2, &["loa2", "substantial"]), (Eidas3, &["high"])],
@@ -44,8 +44,8 @@ fn wide() -> AcrPolicy {
 fn explain_levels(
     platform: Platform,
     acr_values: &str,
-    facts: &gate::GateInput,
-    agreement: &AcrPolicy,
+    gate_input: &gate::GateInput,
+    policy: &AcrPolicy,
 ) -> String {
     let decision = evaluate_levels(
         platform,
@@ -56,8 +56,8 @@ fn explain_levels(
             &AcrRegistration::default(),
             platform,
         ),
-        facts,
-        agreement,
+        gate_input,
+        policy,
     );
     explanation(platform, acr_values, decision)
 }
@@ -73,7 +73,7 @@ fn explanation(platform: Platform, acr_values: &str, decision: LevelDecision) ->
     explanation.to_string()
 }
 
-// R010: the standard platform returns eidas1 whatever was obtained.
+// R010: the standard platform returns eidas1 whatever was achieved.
 #[test]
 fn on_standard_in_words() {
     assert_eq!(
@@ -95,7 +95,7 @@ fn on_standard_in_words() {
     );
 }
 
-// R038: the high platform returns the level obtained. A session with eidas3 is never reused.
+// R038: the high platform returns the level achieved. A session with eidas3 is never reused.
 #[test]
 fn on_high_in_words() {
     assert_eq!(
@@ -121,8 +121,8 @@ fn on_high_in_words() {
 /// value, for none, and for a session of each level within the range.
 #[test]
 fn levels_of_each_step_by_table() {
-    let strong = agreement(Eidas2, Eidas3, &[(Eidas2, &["s"]), (Eidas3, &["h"])], None);
-    let silent = agreement(Eidas1, Eidas1, &[], Some(Eidas1));
+    let strong = acr_policy(Eidas2, Eidas3, &[(Eidas2, &["s"]), (Eidas3, &["h"])], None);
+    let silent = acr_policy(Eidas1, Eidas1, &[], Some(Eidas1));
     type Row<'a> = (
         Platform,
         &'a str,
@@ -186,11 +186,11 @@ fn levels_of_each_step_by_table() {
             vec![None, None],
         ),
     ];
-    for (platform, acr_values, agreement, needed, sent, seen, absent, again) in rows {
-        let facts = gate::GateInput {
+    for (platform, acr_values, policy, needed, sent, seen, absent, again) in rows {
+        let gate_input = gate::GateInput {
             connector: gate::ConnectorStatus::On {
-                lowest: agreement.lowest,
-                highest: agreement.highest,
+                lowest: policy.lowest,
+                highest: policy.highest,
                 reauthenticates: true,
             },
             ..ON
@@ -202,7 +202,7 @@ fn levels_of_each_step_by_table() {
             &AcrRegistration::default(),
             platform,
         );
-        let LevelDecision::Allowed(flow) = evaluate_levels(platform, asked, &facts, &agreement)
+        let LevelDecision::Allowed(flow) = evaluate_levels(platform, asked, &gate_input, &policy)
         else {
             panic!("{acr_values} on {platform:?}")
         };
@@ -242,7 +242,7 @@ fn a_file_without_acr_values_and_with_ignored_acr_is_explained() {
     let silent = AcrPolicy { sends_acr_values: false, ..wide() };
     let said = explain_levels(Platform::Standard, "eidas1", &ON, &silent);
     assert!(said.contains("no acr_values, because its file has send = false"), "{said}");
-    let ignoring = AcrPolicy { ignores_acr: true, ..agreement(Eidas1, Eidas1, &[], Some(Eidas1)) };
+    let ignoring = AcrPolicy { ignores_acr: true, ..acr_policy(Eidas1, Eidas1, &[], Some(Eidas1)) };
     let said = explain_levels(Platform::Standard, "eidas1", &ON, &ignoring);
     assert!(
         said.contains("- any other acr is accepted: the service provider sees acr eidas1"),
@@ -265,7 +265,7 @@ fn reasons_for_rejection_by_table() {
         },
         ..ON
     };
-    for (platform, acr_values, facts, said) in [
+    for (platform, acr_values, gate_input, said) in [
         (
             Platform::Standard,
             "eidas2",
@@ -279,7 +279,7 @@ fn reasons_for_rejection_by_table() {
         (Platform::High, "eidas2", blocked, "the service provider's file excludes the connector"),
         (Platform::High, "eidas2", low, "the level is higher than the connector's highest"),
     ] {
-        let words = explain_levels(platform, acr_values, &facts, &wide());
+        let words = explain_levels(platform, acr_values, &gate_input, &wide());
         assert!(
             words.contains(said) && !words.contains("sees acr"),
             "{acr_values} on {platform:?}: {words}"

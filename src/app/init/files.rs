@@ -12,6 +12,7 @@ use crate::digest;
 use crate::env::Env;
 use crate::ids::ClientId;
 use crate::protocol::acr::{Level, Platform};
+use crate::protocol::discovery::path;
 use crate::token::KeyError;
 use crate::token::decryption_key;
 
@@ -117,7 +118,7 @@ pub(super) fn configuration_files(
         }
     };
     contents.extend([("passerelle.toml", settings.into()), (APPLICATION, application.into())]);
-    let issuer = format!("{}/api/v2", options.base_url.trim_end_matches('/'));
+    let issuer = format!("{}{}", options.base_url.trim_end_matches('/'), path::ISSUER);
     let login_url = login_url(&issuer, options, env);
     Ok(ConfigurationFiles { contents, issuer, client_secret: CLIENT_SECRET, client_key, login_url })
 }
@@ -163,7 +164,7 @@ fn login_url(issuer: &str, options: &InitOptions, env: &Env) -> String {
         .append_pair("acr_values", level)
         .append_pair("state", &fresh())
         .append_pair("nonce", &fresh())
-        .append_pair("code_challenge", &digest::fingerprint(&fresh()))
+        .append_pair("code_challenge", &digest::sha256_base64url(&fresh()))
         .append_pair("code_challenge_method", "S256")
         .finish();
     format!("{issuer}/authorize?{query}")

@@ -15,7 +15,7 @@ fn a_full_device_stops_new_logins() {
         fn sync(&mut self) -> std::io::Result<()> {
             Ok(())
         }
-        fn is_full(&self, _: Timestamp) -> bool {
+        fn needs_rotation(&self, _: Timestamp) -> bool {
             false
         }
         fn rotate(&mut self, _: Timestamp) -> std::io::Result<()> {

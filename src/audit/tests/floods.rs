@@ -19,7 +19,7 @@ impl Sink for HangingDisk {
     fn sync(&mut self) -> std::io::Result<()> {
         Ok(())
     }
-    fn is_full(&self, _: Timestamp) -> bool {
+    fn needs_rotation(&self, _: Timestamp) -> bool {
         false
     }
     fn rotate(&mut self, _: Timestamp) -> std::io::Result<()> {

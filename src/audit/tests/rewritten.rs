@@ -5,7 +5,7 @@ use std::fs;
 use super::super::chain::{ChainPosition, line_hash};
 use super::super::continuity::leads_to_end;
 use super::super::last_checkpoint::{
-    CheckpointCheck, CheckpointFile, CheckpointStore, LastCheckpoint, compare, load_newest,
+    CheckpointCheck, CheckpointFile, CheckpointStore, LastCheckpoint, check_log_end, load_newest,
 };
 use super::*;
 
@@ -108,7 +108,7 @@ impl SavedLog {
         let mut checkpoints: Vec<Box<dyn CheckpointStore>> =
             vec![Box::new(CheckpointFile::in_folder(&self.state()))];
         let known = load_newest(&mut checkpoints, "audit.jsonl");
-        let check = compare(&known, &found.chain, |checkpoint| {
+        let check = check_log_end(&known, &found.chain, |checkpoint| {
             leads_to_end(&path, checkpoint, &found.chain)
         });
         let begin = Event::new(EventKind::Start)

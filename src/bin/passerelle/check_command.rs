@@ -107,7 +107,7 @@ pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
         print_json(&value)?;
         return Ok(exit_code(is_valid));
     }
-    let report = config::report(&loaded, env.now());
+    let report = config::render_check_output(&loaded, env.now());
     let Ok(loaded) = loaded else {
         print_report(&report);
         return Ok(ExitCode::FAILURE);

@@ -93,10 +93,10 @@ impl Federation {
     ) -> Map<String, Value> {
         let ReleasedClaims { mut userinfo, id_token } = self.released_claims(request);
         userinfo.extend(id_token);
-        let presumed = match self.rules_for(&request.client_id) {
+        let date_format = match self.rules_for(&request.client_id) {
             ProtocolRules::Federation => PartialDateFormat::ZeroPadded,
             ProtocolRules::Openid => PartialDateFormat::YearOnly,
         };
-        scopes::claim_values(&userinfo, identity, presumed)
+        scopes::claim_values(&userinfo, identity, date_format)
     }
 }

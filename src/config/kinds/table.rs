@@ -12,7 +12,7 @@ use url::Url;
 use super::ConfiguredTable;
 use crate::config::loading::{Diagnostic, SecretContext, SourceFile, secrets};
 use crate::config::model::SecretRef;
-use crate::config::validation::address::{self, Http};
+use crate::config::validation::address::{self, PlainHttp};
 use crate::config::validation::references::read_pem;
 use crate::config::validation::value_checks::check_range;
 use crate::ids::Secret;
@@ -95,7 +95,7 @@ impl<'a> KindTable<'a> {
     /// Parses an https URL without a query; http is allowed too if `insecure_http` is set. Reports
     /// any other text.
     pub fn check_url(&mut self, key: &str, text: &str, insecure_http: bool) -> Option<Url> {
-        let http = if insecure_http { Http::Anywhere } else { Http::Nowhere };
+        let http = PlainHttp::anywhere_if(insecure_http);
         address::parse_url_without_query(text, http)
             .map_err(|(message, fix)| self.report(key, message, fix))
             .ok()

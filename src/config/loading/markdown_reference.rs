@@ -71,7 +71,7 @@ fn collect_rows(table: SchemaNode<'_>, prefix: &str, rows: &mut Vec<String>) {
 fn table_row(table: SchemaNode<'_>, name: &str, key: &str, node: SchemaNode<'_>) -> String {
     let choices = node.choices();
     let value = if choices.is_empty() {
-        node.kind().in_words().to_owned()
+        node.kind().description().to_owned()
     } else {
         choices.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
     };

@@ -28,7 +28,7 @@ pub enum ValueKind {
 
 impl ValueKind {
     /// Returns the kind as text for operators.
-    pub const fn in_words(self) -> &'static str {
+    pub const fn description(self) -> &'static str {
         match self {
             Self::Text => "text",
             Self::Integer => "a whole number",
@@ -151,7 +151,7 @@ impl<'a> SchemaNode<'a> {
         match (text(self.field), text(self.shape())) {
             (Some(field), Some(shape)) if field != shape => format!("{field} {shape}"),
             (Some(text), _) | (None, Some(text)) => text,
-            (None, None) => format!("write {}", self.kind().in_words()),
+            (None, None) => format!("write {}", self.kind().description()),
         }
     }
 

@@ -109,7 +109,7 @@ fn may_be_logged(name: &str, owner: SecretOwner<'_>) -> bool {
 /// Returns a placeholder for a secret that is not read: long enough, printable, and different for
 /// each reference.
 fn placeholder(source: &SourceFile, key: &str) -> Secret<String> {
-    Secret::new(digest::fingerprint(&format!("{}\n{key}", source.path().display())))
+    Secret::new(digest::sha256_base64url(&format!("{}\n{key}", source.path().display())))
 }
 
 fn require_non_empty(

@@ -39,7 +39,7 @@ pub struct SourceFile {
 
 impl std::fmt::Debug for SourceFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Source").field(&self.file).finish()
+        f.debug_tuple("SourceFile").field(&self.file).finish()
     }
 }
 
@@ -302,7 +302,7 @@ impl SourceFile {
         let key = key_path(path);
         let node = schema.descend(path.iter().map(String::as_str));
         let hint = node.map_or_else(|| "see docs/configuration.md".into(), SchemaNode::hint);
-        let kind = node.map_or("another kind of value", |node| node.kind().in_words());
+        let kind = node.map_or("another kind of value", |node| node.kind().description());
         match fault {
             Fault::UnknownField(written, known) => {
                 let meant = closest_word(written, known)

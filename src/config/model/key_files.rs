@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PlainKeyFiles {
-    /// It is used.
+    /// The hub uses keys in unencrypted files.
     #[default]
     Accepted,
-    /// It is an error: a person who can only write to the folder can't add a key.
+    /// A key in an unencrypted file is an error, so that a person who can only write to the folder
+    /// can't add a key.
     Refused,
 }

@@ -110,7 +110,10 @@ fn a_connector_whose_users_may_edit_themselves_is_refused_for_pivot_identities()
         "{refused}"
     );
     assert!(refused.fix.contains("identity = \"verified\""), "{refused}");
-    assert!(crate::config::report(&Ok(loaded.clone()), Timestamp::default()).contains("1 problem"));
+    assert!(
+        crate::config::render_check_output(&Ok(loaded.clone()), Timestamp::default())
+            .contains("1 problem")
+    );
     assert_eq!(
         (loaded.files.unverified_connectors().len(), loaded.files.diagnostics().len()),
         (1, 0),

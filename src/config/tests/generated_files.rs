@@ -20,7 +20,7 @@ fn the_committed_configuration_loads_once_its_secrets_are_given() {
     .into_iter()
     .collect::<Environment>();
     let loaded = load_config(&repository().join("config"), &environment, KINDS);
-    assert!(loaded.is_ok(), "{}", report(&loaded, crate::env::Timestamp::default()));
+    assert!(loaded.is_ok(), "{}", render_check_output(&loaded, crate::env::Timestamp::default()));
 }
 
 #[test]

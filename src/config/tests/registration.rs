@@ -84,7 +84,7 @@ fn dated_secrets_are_valid_and_reported_when_none_is_valid() {
         assert_eq!(warnings(at(now)), expected, "{now}");
     }
     assert!(
-        report(&Ok(loaded.clone()), at("2027-06-01T00:00:00Z"))
+        render_check_output(&Ok(loaded.clone()), at("2027-06-01T00:00:00Z"))
             .contains("contains no currently valid secret")
     );
 }

@@ -88,7 +88,7 @@ fn secret_value_never_appears_in_an_error() {
             .collect();
         let seen = format!(
             "{}{problems:?}",
-            report(&Err(problems.clone()), crate::env::Timestamp::default())
+            render_check_output(&Err(problems.clone()), crate::env::Timestamp::default())
         );
         assert!(!seen.contains("7777777"), "folder {index}: {seen}");
     }

@@ -7,7 +7,7 @@ use crate::config::loading::MessageAndFix;
 
 /// Where plain HTTP is allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Http {
+pub enum PlainHttp {
     /// Only on loopback: `localhost`, `127.0.0.0/8`, `::1`.
     Loopback,
     /// Only at a literal loopback address: `127.0.0.0/8`, `::1`. A name can resolve to another host.
@@ -18,7 +18,7 @@ pub enum Http {
     Nowhere,
 }
 
-impl Http {
+impl PlainHttp {
     /// Returns [`Self::Anywhere`] if `insecure`, else [`Self::Nowhere`].
     #[must_use]
     pub const fn anywhere_if(insecure: bool) -> Self {
@@ -30,7 +30,7 @@ impl Http {
 ///
 /// # Errors
 /// Returns the rule that the URL breaks.
-pub fn parse_absolute_url(text: &str, http: Http) -> Result<Url, MessageAndFix> {
+pub fn parse_absolute_url(text: &str, http: PlainHttp) -> Result<Url, MessageAndFix> {
     // `Url::parse` accepts blanks, tabs and backslashes; a string that is compared byte by byte
     // must not contain any.
     if !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
@@ -47,16 +47,16 @@ pub fn parse_absolute_url(text: &str, http: Http) -> Result<Url, MessageAndFix> 
     match url.scheme() {
         "https" => {}
         "http" => match http {
-            Http::Anywhere => {}
-            Http::Loopback if is_loopback(&url) => {}
-            Http::LoopbackAddress if is_loopback_address(&url) => {}
-            Http::LoopbackAddress => {
+            PlainHttp::Anywhere => {}
+            PlainHttp::Loopback if is_loopback(&url) => {}
+            PlainHttp::LoopbackAddress if is_loopback_address(&url) => {}
+            PlainHttp::LoopbackAddress => {
                 return Err((
                     "is plain http",
                     "use https:// (http is for 127.0.0.1 and [::1] only: a name, localhost too, can resolve to another host)",
                 ));
             }
-            Http::Loopback | Http::Nowhere => {
+            PlainHttp::Loopback | PlainHttp::Nowhere => {
                 return Err((
                     "is plain http",
                     "use https:// (or set insecure_http = true in this file, for tests only)",
@@ -78,7 +78,7 @@ pub fn parse_absolute_url(text: &str, http: Http) -> Result<Url, MessageAndFix> 
 ///
 /// # Errors
 /// Returns the rule that the URL breaks.
-pub fn parse_url_without_query(text: &str, http: Http) -> Result<Url, MessageAndFix> {
+pub fn parse_url_without_query(text: &str, http: PlainHttp) -> Result<Url, MessageAndFix> {
     let url = parse_absolute_url(text, http)?;
     if url.query().is_some() {
         Err(("has a query", "remove the ? and what follows it"))

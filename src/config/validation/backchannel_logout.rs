@@ -3,7 +3,7 @@
 
 use url::Url;
 
-use super::address::{self, Http};
+use super::address::{self, PlainHttp};
 use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::ServiceProviderFile;
 use crate::egress::safe_http_client::{self, AllowedSchemes};
@@ -49,7 +49,7 @@ fn parse_endpoint(
     file: &ServiceProviderFile,
     uri: &str,
 ) -> Result<LogoutEndpoint, Diagnostic> {
-    let http = if file.insecure_http { Http::Anywhere } else { Http::Loopback };
+    let http = if file.insecure_http { PlainHttp::Anywhere } else { PlainHttp::Loopback };
     let uri = address::parse_absolute_url(uri, http)
         .map_err(|(message, fix)| source.diagnostic(URI, message, fix))?;
     let is_http_allowed = file.insecure_http || address::is_loopback(&uri);

@@ -1,7 +1,7 @@
 //! Checks the settings of client certificates (RFC 8705): those of the hub, and those of a service
 //! provider.
 
-use super::address::{self, Http};
+use super::address::{self, PlainHttp};
 use super::declarations::Declarations;
 use crate::config::loading::{Diagnostic, SecretContext, SourceFile};
 use crate::config::model::ServiceProviderFile;
@@ -63,7 +63,7 @@ pub fn check_hub_certificates(
         report(".ca", &message, "write the authorities' certificates into it, in PEM");
     }
     if let Some(base_url) = &certificates.base_url {
-        let url = address::parse_absolute_url(base_url, Http::Loopback);
+        let url = address::parse_absolute_url(base_url, PlainHttp::Loopback);
         match url {
             Ok(url) if url.origin().ascii_serialization() == *base_url => {}
             Ok(_) => {

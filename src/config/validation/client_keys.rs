@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::json;
 use url::Url;
 
-use super::address::{self, Http};
+use super::address::{self, PlainHttp};
 use crate::config::loading::{Diagnostic, SecretContext, SourceFile, safe_read};
 use crate::config::model::{JwksSource, ServiceProviderFile};
 use crate::egress::safe_http_client::{self, AllowedSchemes};
@@ -264,9 +264,9 @@ fn parse_jwks_uri(
     uri: &str,
 ) -> Result<JwksUri, Diagnostic> {
     let (schemes, http) = if given.insecure_http {
-        (AllowedSchemes::HttpAndHttps, Http::Anywhere)
+        (AllowedSchemes::HttpAndHttps, PlainHttp::Anywhere)
     } else {
-        (AllowedSchemes::HttpsOnly, Http::Nowhere)
+        (AllowedSchemes::HttpsOnly, PlainHttp::Nowhere)
     };
     let uri = address::parse_absolute_url(uri, http)
         .map_err(|(message, fix)| source.diagnostic("jwks_uri", message, fix))?;

@@ -13,7 +13,7 @@ use figment::value::Value as FileValue;
 use schemars::{Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
-use super::address::{self, Http};
+use super::address::{self, PlainHttp};
 use super::configured_connector::SandboxMode;
 use super::levels;
 use super::references::resolve_or_report;
@@ -323,14 +323,14 @@ impl KindCheck<'_> {
     }
 
     /// Reports a URL that is not absolute, or not allowed.
-    pub fn check_url(&mut self, key: &str, url: &str, http: Http) {
+    pub fn check_url(&mut self, key: &str, url: &str, http: PlainHttp) {
         if let Err((message, fix)) = address::parse_absolute_url(url, http) {
             self.report(key, message, fix);
         }
     }
 
     /// Reports a URL that is not absolute, not allowed, or has a query.
-    pub fn check_url_without_query(&mut self, key: &str, url: &str, http: Http) {
+    pub fn check_url_without_query(&mut self, key: &str, url: &str, http: PlainHttp) {
         if let Err((message, fix)) = address::parse_url_without_query(url, http) {
             self.report(key, message, fix);
         }

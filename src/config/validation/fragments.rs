@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use roxmltree::{Document, Node};
 
-use super::address::{self, Http};
+use super::address::{self, PlainHttp};
 use crate::config::loading::{Diagnostic, file_diagnostic, safe_read};
 
 /// Position of a fragment on a page.
@@ -241,7 +241,7 @@ fn check_attribute(
                 .then_some(())
                 .ok_or(("has a space or a special character", "percent-encode it"))
         }
-        ("a", "href") => address::parse_absolute_url(value, Http::Nowhere).map(drop),
+        ("a", "href") => address::parse_absolute_url(value, PlainHttp::Nowhere).map(drop),
         ("img", "src") if value == "/assets/logo" => Ok(()),
         ("img", "src") => Err((
             "is not the theme's logo",

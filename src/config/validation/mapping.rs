@@ -285,16 +285,17 @@ impl RuleParser<'_> {
             Transform::Date(_) if !is_birthdate => {
                 self.reject("date", "is for birthdate only", "remove it")
             }
-            Transform::Split { part: None, .. } if target_type != ClaimType::Texts => self.reject(
-                "split",
-                "returns a list, but this claim is not a list",
-                "add part = 0 for the first part, 1 for the second",
-            ),
+            Transform::Split { part: None, .. } if target_type != ClaimType::StringArray => self
+                .reject(
+                    "split",
+                    "returns a list, but this claim is not a list",
+                    "add part = 0 for the first part, 1 for the second",
+                ),
             Transform::Split { part: Some(_), .. }
             | Transform::Upper
             | Transform::Lower
             | Transform::Date(_)
-                if target_type != ClaimType::Text =>
+                if target_type != ClaimType::String =>
             {
                 self.reject(
                     "",
@@ -303,7 +304,7 @@ impl RuleParser<'_> {
                 )
             }
             Transform::Table { .. }
-                if !matches!(target_type, ClaimType::Text | ClaimType::Truth) =>
+                if !matches!(target_type, ClaimType::String | ClaimType::Boolean) =>
             {
                 self.reject(
                     "map",
@@ -313,7 +314,7 @@ impl RuleParser<'_> {
             }
             Transform::Unchanged
                 if matches!(source, MappingSource::Join { .. })
-                    && target_type != ClaimType::Text =>
+                    && target_type != ClaimType::String =>
             {
                 self.reject(
                     "join",

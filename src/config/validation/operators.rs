@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use url::Url;
 
-use super::address::{self, Http};
+use super::address::{self, PlainHttp};
 use super::admin_access::resolve_token;
 use crate::config::loading::{Diagnostic, SecretContext, SourceFile};
 use crate::config::model::{OperatorRole, PrivateListener};
@@ -110,7 +110,7 @@ fn read_peers(
     let mut peers = BTreeMap::new();
     for (name, address) in &private.peers {
         let key = format!("private.peers.{name}");
-        let url = address::parse_url_without_query(address, Http::Anywhere);
+        let url = address::parse_url_without_query(address, PlainHttp::Anywhere);
         match url {
             Ok(url) if url.path() == "/" && is_operator_name(name) => {
                 peers.insert(name.clone(), url);

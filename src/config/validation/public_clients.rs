@@ -3,7 +3,7 @@
 
 use url::Url;
 
-use super::address::{self, Http};
+use super::address::{self, PlainHttp};
 use crate::config::loading::{Diagnostic, MessageAndFix, SourceFile};
 use crate::config::model::{ConsentRequirement, ServiceProviderFile};
 use crate::protocol::acr::Platform;
@@ -92,7 +92,7 @@ fn check_cors_origin(origin: &str) -> Result<(), MessageAndFix> {
 /// Returns the rule that the URI breaks.
 pub fn check_redirect_uri(
     uri: &str,
-    http: Http,
+    http: PlainHttp,
     client_type: ClientType,
 ) -> Result<(), MessageAndFix> {
     let is_web = ["http:", "https:"].iter().any(|scheme| {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::address::Http;
+use super::address::PlainHttp;
 use super::backchannel_logout::{self, LogoutEndpoint};
 use super::client_keys::{self, KeyDeclaration, KeySource, ResponseEncryptionAlgs};
 use super::connector_rules::AllowedConnectors;
@@ -287,7 +287,7 @@ fn check_addresses(
     file: &ServiceProviderFile,
     problems: &mut Vec<Diagnostic>,
 ) {
-    let http = if file.insecure_http { Http::Anywhere } else { Http::Loopback };
+    let http = if file.insecure_http { PlainHttp::Anywhere } else { PlainHttp::Loopback };
     let list = |key: &str, uris: &[String]| -> Vec<(String, String)> {
         uris.iter()
             .enumerate()

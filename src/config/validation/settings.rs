@@ -4,7 +4,7 @@ use std::path::Path;
 
 use url::Url;
 
-use super::address::{self, Http};
+use super::address::{self, PlainHttp};
 use super::operators::PrivateListenerAccess;
 use super::private_keys::{PrivateKeyAccess, check_private_keys};
 use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
@@ -165,7 +165,7 @@ fn check_service_documentation(
 ) {
     let url = settings.service_documentation.as_deref();
     if let Some(Err((message, fix))) =
-        url.map(|url| address::parse_absolute_url(url, Http::Loopback))
+        url.map(|url| address::parse_absolute_url(url, PlainHttp::Loopback))
     {
         problems.push(source.diagnostic("service_documentation", message, fix));
     }
@@ -173,12 +173,13 @@ fn check_service_documentation(
 
 /// Requires an https origin, or http on loopback, without a path.
 fn check_base_url(source: &SourceFile, text: &str, problems: &mut Vec<Diagnostic>) -> Option<Url> {
-    let checked = address::parse_url_without_query(text, Http::Loopback).and_then(|url| match url
-        .path()
-    {
-        "/" => Ok(url),
-        _ => {
-            Err(("has a path", "end it after the host and port; the hub's paths start at the root"))
+    let checked = address::parse_url_without_query(text, PlainHttp::Loopback).and_then(|url| {
+        match url.path() {
+            "/" => Ok(url),
+            _ => Err((
+                "has a path",
+                "end it after the host and port; the hub's paths start at the root",
+            )),
         }
     });
     let adapt_http_fix = |(message, fix): MessageAndFix| match message {
@@ -373,7 +374,8 @@ fn check_no_account(source: &SourceFile, advice: &NoAccountText, problems: &mut 
     problems.extend(
         found.into_iter().map(|found| source.diagnostic(&found.key, found.message, found.fix)),
     );
-    let link = advice.link.as_deref().map(|link| address::parse_absolute_url(link, Http::Nowhere));
+    let link =
+        advice.link.as_deref().map(|link| address::parse_absolute_url(link, PlainHttp::Nowhere));
     if let Some(Err((message, fix))) = link {
         problems.push(source.diagnostic("choice.no_account.link", message, fix));
     }

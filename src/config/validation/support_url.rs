@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use url::Url;
 use url::form_urlencoded;
 
-use super::address::{self, Http};
+use super::address::{self, PlainHttp};
 use crate::config::loading::MessageAndFix;
 
 /// A support address: `https` or `mailto`, with placeholders in its query.
@@ -127,7 +127,7 @@ fn check_address(address: &str) -> Result<(), MessageAndFix> {
     if is_plain && Url::parse(address).is_ok_and(|url| is_mail(&url)) {
         return Ok(());
     }
-    address::parse_absolute_url(address, Http::Loopback).map(drop)
+    address::parse_absolute_url(address, PlainHttp::Loopback).map(drop)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::address::{self, Http};
+use super::address::{self, PlainHttp};
 use super::fragments::Fragments;
 use super::localized_text;
 use super::logo::Logo;
@@ -85,7 +85,7 @@ fn check_theme(
             &link.label,
             problems,
         );
-        if let Err((message, fix)) = address::parse_absolute_url(&link.url, Http::Loopback) {
+        if let Err((message, fix)) = address::parse_absolute_url(&link.url, PlainHttp::Loopback) {
             problems.push(source.diagnostic(&format!("footer[{index}].url"), message, fix));
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::address::{self, Http};
+use super::address::{self, PlainHttp};
 use super::value_checks::check_range;
 use crate::config::loading::{Diagnostic, SecretContext, SourceFile, secrets};
 use crate::config::model::TracesConfig;
@@ -24,7 +24,7 @@ pub fn check_traces(
     context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> TraceHeaders {
-    let http = if traces.insecure_http { Http::Anywhere } else { Http::Nowhere };
+    let http = PlainHttp::anywhere_if(traces.insecure_http);
     if let Some(endpoint) = &traces.endpoint
         && let Err((message, fix)) = address::parse_url_without_query(endpoint, http)
             .and(if cfg!(feature = "otlp") { Ok(()) } else { Err(FEATURE_MISSING) })

@@ -19,7 +19,7 @@ pub fn check_range(
     }
 }
 
-/// Maximum of a rate per minute.
+/// Maximum rate per minute.
 const MAX_RATE_PER_MINUTE: u64 = 10_000_000;
 
 /// Reports a rate per minute that is out of range.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use url::Url;
 
-use super::address::{self, Http};
+use super::address::{self, PlainHttp};
 use super::references;
 use super::value_checks::check_range;
 use crate::config::loading::{Diagnostic, SecretContext, SourceFile, secrets};
@@ -37,7 +37,7 @@ pub(super) fn check_vault_transit(
     let config = settings.vault_transit.as_ref()?;
     let VaultTransitConfig { address, mount, namespace, token, ca, new_keys, timeout_seconds } =
         config;
-    let address = address::parse_url_without_query(address, Http::LoopbackAddress)
+    let address = address::parse_url_without_query(address, PlainHttp::LoopbackAddress)
         .map_err(|(message, fix)| {
             problems.push(source.diagnostic("vault_transit.address", message, fix));
         })

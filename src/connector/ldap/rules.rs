@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::settings::{LdapKind, USERNAME_PLACEHOLDER};
-use crate::config::address::{self, Http};
+use crate::config::address::{self, PlainHttp};
 use crate::config::connector_kind::{KindCheck, KindSettings};
 use crate::ids::Secret;
 
@@ -40,7 +40,7 @@ impl KindSettings for LdapKind {
         }
         let forgotten = self.forgotten_password_url.as_deref();
         if let Some(Err((message, fix))) =
-            forgotten.map(|url| address::parse_absolute_url(url, Http::Loopback))
+            forgotten.map(|url| address::parse_absolute_url(url, PlainHttp::Loopback))
         {
             check.report("forgotten_password_url", message, fix);
         }

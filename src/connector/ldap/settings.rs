@@ -47,7 +47,7 @@ pub struct LdapKind {
     #[serde(default)]
     pub attributes: Vec<String>,
     /// Wrong passwords after which the directory locks an account (pwdMaxFailure,
-    /// passwordMaxFailure, lockoutThreshold). The hub allows fewer, so that strangers can't lock
+    /// passwordMaxFailure, lockoutThreshold). The hub allows fewer, so that attackers can't lock
     /// accounts. From 3 to 100.
     #[serde(default = "lockout_after")]
     pub lockout_after: u32,

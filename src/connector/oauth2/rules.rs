@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::settings::Oauth2Kind;
-use crate::config::address::Http;
+use crate::config::address::PlainHttp;
 use crate::config::connector_kind::{KindCheck, KindSettings};
 use crate::ids::Secret;
 
@@ -25,7 +25,7 @@ const PROTOCOL_PARAMETERS: [&str; 9] = [
 impl KindSettings for Oauth2Kind {
     fn check(&self, check: &mut KindCheck<'_>) -> Option<Secret<String>> {
         check.check_levels_without_acr();
-        let http = Http::anywhere_if(self.insecure_http);
+        let http = PlainHttp::anywhere_if(self.insecure_http);
         check.check_url_without_query("issuer", &self.issuer, http);
         check.check_url("endpoints.authorization", &self.endpoints.authorization, http);
         check.check_url("endpoints.token", &self.endpoints.token, http);

@@ -15,7 +15,6 @@ use super::code_exchange::CallPurpose;
 use super::metadata::{self, ResolvedProvider};
 use super::settings::{AssertionAudience, OidcKind, UpstreamAuthMethod};
 use super::upstream::Upstream;
-use crate::connector::code_flow::printable_ascii;
 use crate::connector::connection_check;
 use crate::connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use crate::connector::http_clients::HttpClientOptions;
@@ -27,6 +26,7 @@ use crate::ids::Secret;
 use crate::login::upstream::AuthorizationRedirect;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
+use crate::telemetry::printable_ascii;
 
 /// Returns the diagnostics of an OpenID provider.
 pub async fn diagnose(upstream: &Upstream, context: &DiagnosisContext) -> Vec<CheckDiagnostic> {

@@ -16,7 +16,6 @@ use serde_json::{Map, Value};
 
 use super::keys::PreverifiedKey;
 use crate::assurance::acr::{AcrPolicy, LevelError};
-use crate::connector::code_flow;
 use crate::connector::connection_check::CLOCK_TOLERANCE;
 use crate::connector::error::ConnectorError;
 use crate::digest;
@@ -25,6 +24,7 @@ use crate::ids::Secret;
 use crate::login::upstream::LoginAttempt;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::printable_ascii;
 use crate::token::verify::{self, Expiry, JwsError, TimeClaimError, VerificationKeys, VerifiedJws};
 
 /// Expected values of an ID token.
@@ -314,7 +314,7 @@ pub fn unlisted_acr_error(value: &str, acr_policy: &AcrPolicy) -> ConnectorError
     let shown = if value.is_empty() {
         "an acr that is empty or not a string".to_owned()
     } else {
-        format!("acr \"{}\"", code_flow::printable_ascii(value, 64))
+        format!("acr \"{}\"", printable_ascii(value, 64))
     };
     let advice = match acr_policy.assumed {
         Some(_) => {

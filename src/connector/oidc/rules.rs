@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::fapi2;
 use super::settings::{AuthTimeSource, OidcKind, UpstreamAuthMethod, UpstreamFeature};
-use crate::config::address::Http;
+use crate::config::address::PlainHttp;
 use crate::config::connector_kind::{KindCheck, KindSettings};
 use crate::ids::Secret;
 
@@ -105,7 +105,7 @@ impl KindSettings for OidcKind {
 
 impl OidcKind {
     fn check_addresses(&self, check: &mut KindCheck<'_>) {
-        let http = Http::anywhere_if(self.insecure_http);
+        let http = PlainHttp::anywhere_if(self.insecure_http);
         check.check_url_without_query("issuer", &self.issuer, http);
         let Some(endpoints) = &self.endpoints else { return };
         check.check_url("endpoints.authorization", &endpoints.authorization, http);

@@ -81,11 +81,11 @@ impl Upstream {
     }
 
     /// Returns the unverified `state` of a signed response, decrypted if encryption is registered.
-    pub(super) async fn claimed_state(&self, response: &Secret<String>) -> Option<String> {
+    pub(super) async fn unverified_state(&self, response: &Secret<String>) -> Option<String> {
         let response = self.decrypt_response(response).await.inspect_err(|error| {
             tracing::warn!(connector = %self.id, %error, "authorization response not decrypted");
         });
-        CallbackParams::claimed_state(response.ok()?.reveal())
+        CallbackParams::unverified_state(response.ok()?.reveal())
     }
 
     /// Checks issuer, audience, time and request of the response (JARM §2.4, steps 4 to 6). Stops

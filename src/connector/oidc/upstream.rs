@@ -12,7 +12,6 @@ use super::settings::OidcKind;
 use super::{id_token, keys, logout_token, userinfo};
 use crate::assurance::Level;
 use crate::assurance::acr::{AcrPolicy, LevelError};
-use crate::connector::code_flow;
 use crate::connector::dpop::{DpopSession, ServerNonces};
 use crate::connector::error::ConnectorError;
 use crate::connector::userinfo_request::UserinfoRequest;
@@ -23,7 +22,7 @@ use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{LoginAttempt, UpstreamLogout};
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::Metrics;
+use crate::telemetry::{Metrics, printable_ascii};
 use crate::token::UpstreamKeys;
 use crate::token::verify::{self, VerificationKeys};
 
@@ -345,7 +344,7 @@ impl Upstream {
     pub(super) fn report_referred_claims(&self, claims: &Map<String, Value>) {
         let Some(referred) = claims.get("_claim_names").and_then(Value::as_object) else { return };
         let names: Vec<&str> = referred.keys().map(String::as_str).collect();
-        let claims = code_flow::printable_ascii(&names.join(", "), 200);
+        let claims = printable_ascii(&names.join(", "), 200);
         tracing::warn!(connector = %self.id, claims, "aggregated or distributed claims are not supported, so they are missing");
         if let Some(metrics) = &self.metrics {
             metrics.record_dropped_claim(&self.id, "_claim_names", "not_supported");

@@ -195,7 +195,7 @@ impl PresentationRequests {
     #[must_use]
     pub fn request_id(&self, device: WalletDevice, state: &str) -> String {
         let parts = [self.connector.as_str(), device.label(), state];
-        digest::fingerprint(&format!("wallet request\n{}", parts.join("\n")))
+        digest::sha256_base64url(&format!("wallet request\n{}", parts.join("\n")))
     }
 
     /// Returns the path of a request. The response goes to `…/response` below it.

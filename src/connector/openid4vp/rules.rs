@@ -7,7 +7,7 @@ use url::Url;
 use super::credential::CredentialFormat;
 use super::credential_query::are_equal_paths;
 use super::settings::{CredentialSettings, MAX_REQUEST_MINUTES, Openid4vpKind};
-use crate::config::address::Http;
+use crate::config::address::PlainHttp;
 use crate::config::connector_kind::{KindCheck, KindSettings};
 use crate::config::model::AcrTable;
 use crate::identity::mapping::ClaimPath;
@@ -26,7 +26,7 @@ impl KindSettings for Openid4vpKind {
         if self.algs.is_empty() {
             check.report("algs", "is empty", "write for example [\"ES256\"]");
         }
-        let http = Http::anywhere_if(self.insecure_http);
+        let http = PlainHttp::anywhere_if(self.insecure_http);
         for (index, list) in self.trust_lists.iter().enumerate() {
             check.check_url(&format!("trust_lists[{index}].url"), &list.url, http);
         }

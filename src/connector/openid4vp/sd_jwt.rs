@@ -19,7 +19,7 @@ use super::signature::{HolderKey, UnverifiedJws};
 use super::trust::{CertificatePurpose, IssuerCertificate};
 use crate::env::Timestamp;
 
-/// Most disclosures of a presentation; a PID has about 40 claims.
+/// Maximum number of disclosures of a presentation; a PID has about 40 claims.
 const MAX_DISCLOSURES: usize = 200;
 
 /// Claims that must not be selectively disclosed (SD-JWT VC §2.2.2.2): a holder could hide that the

@@ -122,7 +122,7 @@ impl HolderKey {
         let members = json!({ "kty": "EC", "crv": alg.curve(), "x": x, "y": y });
         let jwk = Jwk::from_map(members.as_object()?.clone()).ok()?;
         alg.jose().verifier_from_jwk(&jwk).ok()?;
-        Some(Self { alg, jwk, thumbprint: digest::fingerprint(&canonical) })
+        Some(Self { alg, jwk, thumbprint: digest::sha256_base64url(&canonical) })
     }
 
     /// Returns the algorithm that the curve of the key allows.

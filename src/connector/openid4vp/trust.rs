@@ -21,7 +21,7 @@ use crate::env::Timestamp;
 
 /// Size limit of a file of trust anchors, in bytes.
 const MAX_PEM_BYTES: usize = 1 << 20;
-/// Most certificates in a header, and most on a path.
+/// Maximum number of certificates in a header, and on a path.
 const MAX_CHAIN_LENGTH: usize = 6;
 /// OpenSSL's level for 112 bits: no SHA-1, no RSA under 2048 bits, no curve under 224.
 const SECURITY_LEVEL: i32 = 2;

@@ -267,6 +267,6 @@ impl CredentialVerifier {
         // JSON separates the values, so that no two lists of values are equal.
         let subject =
             serde_json::to_string(&values).map_err(|_| VerificationError::SubjectMissing)?;
-        Ok(VerifiedUser { subject: Secret::new(digest::fingerprint(&subject)), claims })
+        Ok(VerifiedUser { subject: Secret::new(digest::sha256_base64url(&subject)), claims })
     }
 }

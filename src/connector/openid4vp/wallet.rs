@@ -144,7 +144,7 @@ impl WalletPage for WalletConnector {
         let Some((RequestAnswer::Unconfirmed(answer), _)) = answer else {
             return Err(unknown_request_error());
         };
-        let sent = digest::fingerprint(page_secret);
+        let sent = digest::sha256_base64url(page_secret);
         // Who photographs the QR code knows the id, but not this secret.
         if digest::constant_time_eq(sent.as_bytes(), answer.page_secret.as_bytes()) {
             Ok(ConfirmationCode { code: answer.code.into_inner(), service: answer.service })
@@ -225,7 +225,7 @@ impl WalletConnector {
         let answer = UnconfirmedAnswer {
             service,
             code: Secret::new(six_digits(self.env.entropy().bits256())),
-            page_secret: digest::fingerprint(&page_secret),
+            page_secret: digest::sha256_base64url(&page_secret),
             wrong_codes: 0,
             outcome: outcome.clone(),
         };

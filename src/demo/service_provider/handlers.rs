@@ -21,7 +21,7 @@ pub type ServiceProviderData = web::Data<DemoServiceProvider>;
 pub async fn show_page(this: ServiceProviderData, request: HttpRequest) -> HttpResponse {
     let session = request.cookie(&this.session_cookie());
     let outcome = session.and_then(|cookie| {
-        this.finished.load(&digest::fingerprint(cookie.value()), this.env.now())
+        this.finished.load(&digest::sha256_base64url(cookie.value()), this.env.now())
     });
     let locale =
         negotiate_locale(&request, &UniqueParams::parse(request.query_string().as_bytes()), "lang");
@@ -62,7 +62,7 @@ pub async fn log_in(
         sign_in,
         nonce: entropy.token(),
         verifier,
-        binding: digest::fingerprint(&binding),
+        binding: digest::sha256_base64url(&binding),
         metadata,
         locale: locale.clone(),
     };
@@ -86,7 +86,7 @@ pub async fn callback(this: ServiceProviderData, request: HttpRequest) -> HttpRe
     let login_cookie = this.login_cookie(state);
     // RFC 6749 §10.12: a response is accepted once, and only in the browser that sent the request.
     let pending = request.cookie(&login_cookie).and_then(|cookie| {
-        let binding = digest::fingerprint(cookie.value());
+        let binding = digest::sha256_base64url(cookie.value());
         this.pending.take(state, this.env.now(), |pending| {
             digest::constant_time_eq(pending.binding.as_bytes(), binding.as_bytes())
         })
@@ -104,7 +104,7 @@ pub async fn callback(this: ServiceProviderData, request: HttpRequest) -> HttpRe
     // A new session id for each result, against session fixation.
     let session = this.env.entropy().token();
     this.remove_session(&request);
-    this.save_result(digest::fingerprint(&session), outcome);
+    this.save_result(digest::sha256_base64url(&session), outcome);
     redirect_to(
         &home_path(&pending.locale),
         vec![this.removal_cookie(login_cookie), this.cookie(this.session_cookie(), session)],
@@ -126,7 +126,7 @@ pub async fn log_out(
         return redirect_to(&home_path(&locale), vec![this.removal_cookie(this.session_cookie())]);
     };
     let session = this.env.entropy().token();
-    let key = digest::fingerprint(&session);
+    let key = digest::sha256_base64url(&session);
     let location =
         sign_out.as_ref().and_then(|sign_out| this.end_session_url(sign_out, &locale, &key));
     this.save_result(key, LoginResult::SignedOut(DemoSignedOut { hub_confirmed: false }));
@@ -146,7 +146,7 @@ pub async fn signed_out(this: ServiceProviderData, request: HttpRequest) -> Http
         return redirect_to(&home_path(&negotiate_locale(&request, &answer, "lang")), vec![]);
     };
     let session = request.cookie(&this.session_cookie());
-    if session.is_some_and(|cookie| digest::fingerprint(cookie.value()) == pending.session) {
+    if session.is_some_and(|cookie| digest::sha256_base64url(cookie.value()) == pending.session) {
         let confirmed = DemoSignedOut { hub_confirmed: true };
         this.save_result(pending.session.clone(), LoginResult::SignedOut(confirmed));
     }

@@ -233,7 +233,7 @@ async fn whole_sign_in_shows_the_claims_and_signs_out() {
     assert!(page.contains("Ada &#60;b&#62;") && !page.contains("<b>"), "{page}");
     let form = hub.token_form.lock().unwrap().clone();
     let verifier = &form.iter().find(|(name, _)| name == "code_verifier").unwrap().1;
-    assert_eq!(digest::fingerprint(verifier), sent.one("code_challenge").unwrap());
+    assert_eq!(digest::sha256_base64url(verifier), sent.one("code_challenge").unwrap());
 
     let replayed = come_back(&this, &query, &cookies).await;
     assert_eq!(replayed.status(), StatusCode::BAD_REQUEST, "a response is accepted once");

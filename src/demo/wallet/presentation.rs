@@ -187,7 +187,8 @@ async fn present_document(params: &PresentationParams<'_>, person: &DemoPerson) 
         (name, digest::base64url(disclosure.as_bytes()))
     });
     let disclosures: Vec<(String, String)> = disclosures.collect();
-    let digests: Vec<_> = disclosures.iter().map(|(_, one)| digest::fingerprint(one)).collect();
+    let digests: Vec<_> =
+        disclosures.iter().map(|(_, one)| digest::sha256_base64url(one)).collect();
     let holder_jwk: Value = serde_json::from_str(holder.public_jwk()).ok()?;
     let payload = json!({
         "vct": PID, "iat": now.seconds(), "exp": now.seconds() + 24 * 3600,
@@ -200,7 +201,7 @@ async fn present_document(params: &PresentationParams<'_>, person: &DemoPerson) 
     }
     let binding = json!({
         "aud": request.client_id, "nonce": request.nonce, "iat": now.seconds(),
-        "sd_hash": digest::fingerprint(&sd_jwt),
+        "sd_hash": digest::sha256_base64url(&sd_jwt),
     });
     let binding = digest::base64url(binding.to_string().as_bytes());
     let input = format!("{}.{binding}", holder.header("kb+jwt"));

@@ -24,7 +24,7 @@ const BUCKETS: usize = 32;
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 /// Lifetime of a record after its last change; longer than any notice is retried.
 const RECORD_LIFETIME: Duration = Duration::from_secs(2 * 3600);
-/// Most attempts at a change that loses races.
+/// Maximum number of attempts at a change that loses races.
 const MAX_WRITE_ATTEMPTS: usize = 16;
 
 /// A notice in the queue.

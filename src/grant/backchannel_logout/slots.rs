@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::ids::ClientId;
 
-/// Most deliveries at once.
+/// Maximum number of deliveries at once.
 const MAX_DELIVERIES: usize = 64;
-/// Most deliveries at once to one service provider.
+/// Maximum number of deliveries at once to one service provider.
 const MAX_DELIVERIES_PER_CLIENT: usize = 4;
 
 /// Deliveries in flight, by service provider.

@@ -23,7 +23,7 @@ pub(super) const RECORD_LIFETIME: Duration = days(600);
 pub(super) const RECORD_RENEWAL_AGE: Duration = days(180);
 /// Length of a fingerprint: 64 bits, which no client can choose.
 const FINGERPRINT_CHARS: usize = 16;
-/// Most attempts at a change of the index that loses races.
+/// Maximum number of attempts at a change of the index that loses races.
 const MAX_WRITE_ATTEMPTS: usize = 16;
 
 pub(super) const fn days(days: u64) -> Duration {
@@ -167,7 +167,7 @@ pub(super) fn index_key() -> RecordKey {
 
 /// Returns the key of the record with the metadata of a registration.
 pub(super) fn registration_key(name: &str) -> RecordKey {
-    RecordKey { kind: RecordKind::Registration, name: digest::fingerprint(name).into() }
+    RecordKey { kind: RecordKind::Registration, name: digest::sha256_base64url(name).into() }
 }
 
 /// Returns the SHA-256 of a text in hex, as the files of service providers have that of a secret.

@@ -54,7 +54,7 @@ impl RegistrationMirror {
 }
 
 impl ClientRegistrations {
-    /// Reads the registrations every two seconds, for ever.
+    /// Reads the registrations every two seconds. Never returns.
     pub async fn run(self: Arc<Self>) {
         let mut round = tokio::time::interval(REFRESH_INTERVAL);
         round.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -293,7 +293,7 @@ impl ClientRegistrations {
     }
 
     /// Writes the records again that are encrypted with an outdated key of the store. Each process
-    /// does it once for what it finds: hubs whose first keys differ would otherwise do it for ever.
+    /// does it once for what it finds: hubs whose first keys differ would otherwise never stop.
     async fn rewrite_outdated_records(&self) {
         let outdated = std::mem::take(&mut self.mirror.lock().await.outdated);
         for key in outdated {

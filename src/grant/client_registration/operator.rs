@@ -19,7 +19,7 @@ use crate::ids::{ClientId, Scope, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_registration::{AUTH_METHOD, ClientMetadata, DEFAULT_AUTH_METHOD};
 
-/// Most initial access tokens at once.
+/// Maximum number of initial access tokens at once.
 const MAX_INITIAL_TOKENS: usize = 100;
 /// Ranges of what a token may allow.
 const MAX_TOKEN_REGISTRATIONS: u32 = 1000;
@@ -231,7 +231,7 @@ impl ClientRegistrations {
         let token = env.entropy().token();
         let created = InitialToken {
             id: SupportId::generate(env.entropy()).to_string(),
-            hash: digest::fingerprint(&token),
+            hash: digest::sha256_base64url(&token),
             purpose: new.purpose,
             created_by: operator.to_owned(),
             created_at: now,

@@ -56,9 +56,9 @@ impl ClientRegistrations {
         record
     }
 
-    /// Returns the status of a registration that no operator has seen. The hub calls no address that
-    /// a stranger names (server-side request forgery), and the high platform has no client without
-    /// an approval.
+    /// Returns the status of a registration that no operator has seen. The hub calls no address
+    /// that an unauthenticated client names (server-side request forgery), and the high platform
+    /// has no client without an approval.
     pub(super) fn initial_status(
         &self,
         terms: &RegistrationTerms,
@@ -135,7 +135,7 @@ impl ClientRegistrations {
         Ok(())
     }
 
-    /// Checks that the addresses are not those of another service. Otherwise a stranger could have
+    /// Checks that the addresses are not those of another service. Otherwise anyone could have
     /// the codes of users sent to it, or pose as it.
     fn check_hosts(
         &self,

@@ -36,7 +36,7 @@ impl std::fmt::Debug for PresentedRegistrationToken<'_> {
 
 impl PresentedRegistrationToken<'_> {
     fn hash(self) -> Option<String> {
-        self.0.map(digest::fingerprint)
+        self.0.map(digest::sha256_base64url)
     }
 }
 
@@ -120,7 +120,7 @@ impl ClientRegistrations {
             if self.config.open == OpenRegistration::Refused {
                 return Err(ErrorCode::InitialTokenMissing);
             }
-            // A flood of strangers takes no place of clients with tokens.
+            // A flood of clients without a token takes no place of clients with one.
             let is_waiting = |entry: &&ClientEntry| {
                 entry.token.is_none() && self.current_status(entry) == RegistrationStatus::Pending
             };
@@ -263,7 +263,7 @@ impl ClientRegistrations {
     fn issue_credentials(&self, record: &mut RegistrationRecord) -> IssuedCredentials {
         let entropy = self.services.env.entropy();
         let access_token = entropy.token();
-        record.access_token_hash = digest::fingerprint(&access_token);
+        record.access_token_hash = digest::sha256_base64url(&access_token);
         let secret = match (record.metadata.needs_secret(), &record.secret_sha256) {
             (true, None) => Some(entropy.token()),
             (true, Some(_)) => None,

@@ -92,7 +92,7 @@ async fn a_failed_client_authentication_reveals_nothing_and_uses_no_code() {
         (
             "the stored hash as secret",
             "sp",
-            &crate::digest::fingerprint("sp's secret"),
+            &crate::digest::sha256_base64url("sp's secret"),
             ErrorCode::ClientAuthentication,
         ),
         ("unknown client", "unknown", "sp's secret", ErrorCode::ClientUnknown),

@@ -389,7 +389,7 @@ async fn reading_the_store_reveals_no_code_or_token() {
         (RecordKind::Session, "code's session"),
     ] {
         let plain = RecordKey { kind, name: Arc::from(secret) };
-        let hashed = RecordKey { kind, name: Arc::from(crate::digest::fingerprint(secret)) };
+        let hashed = RecordKey { kind, name: Arc::from(crate::digest::sha256_base64url(secret)) };
         assert!(hub.token_service.store.load(&plain, hub.now()).await.unwrap().is_none());
         let record = hub.token_service.store.load(&hashed, hub.now()).await.unwrap().unwrap();
         assert!(!String::from_utf8_lossy(&record.value).contains(secret));

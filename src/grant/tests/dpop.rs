@@ -58,7 +58,7 @@ async fn bound_token(hub: &Hub, client: &DpopClient, code: &str) -> String {
 /// The claims of a good proof for userinfo by GET.
 fn userinfo_claims(hub: &Hub, token: &str, changes: Value) -> Value {
     let own = json!({
-        "htm": "GET", "htu": format!("{ISSUER}/userinfo"), "ath": digest::fingerprint(token),
+        "htm": "GET", "htu": format!("{ISSUER}/userinfo"), "ath": digest::sha256_base64url(token),
     });
     let mut claims = claims(hub, own);
     claims.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
@@ -131,7 +131,7 @@ async fn a_proof_for_another_token_method_or_address_is_refused_at_userinfo() {
     let (hub, client) = (Hub::new(), DpopClient::default());
     let token = bound_token(&hub, &client, "code").await;
     for (changes, code) in [
-        (json!({ "ath": digest::fingerprint("another") }), ErrorCode::DpopProofAccessToken),
+        (json!({ "ath": digest::sha256_base64url("another") }), ErrorCode::DpopProofAccessToken),
         (json!({ "ath": null }), ErrorCode::DpopProofAccessToken),
         (json!({ "htm": "POST" }), ErrorCode::DpopProofMethod),
         (json!({ "htu": format!("{ISSUER}/token") }), ErrorCode::DpopProofUri),

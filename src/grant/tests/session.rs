@@ -213,7 +213,7 @@ fn by_another_account(mut grant: CodeGrant, change: impl FnOnce(&mut Identity)) 
 fn hub_where_identity_is_proven_by(idp: bool, another: bool) -> Hub {
     let mut hub = Hub::new();
     let configured = any_connector("one", "One");
-    let facts = |(id, proves_identity): (&str, bool)| {
+    let entry = |(id, proves_identity): (&str, bool)| {
         let id = ConnectorId::from(id);
         (
             id,
@@ -223,7 +223,7 @@ fn hub_where_identity_is_proven_by(idp: bool, another: bool) -> Hub {
             }),
         )
     };
-    let connectors = [("idp", idp), ("another", another)].map(facts);
+    let connectors = [("idp", idp), ("another", another)].map(entry);
     hub.core_mut().federation = CurrentFederation::new(
         Federation::clone(&hub.token_service.core.federation.load()).with_connectors(connectors),
     );

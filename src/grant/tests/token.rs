@@ -103,7 +103,7 @@ async fn amr_is_released_only_when_requested() {
 #[tokio::test]
 async fn acr_is_the_level_obtained_and_on_standard_always_eidas1() {
     // R010, R038
-    for (platform, asked, obtained, acr) in [
+    for (platform, asked, achieved, acr) in [
         (Platform::Standard, "eidas1", Level::Eidas1, "eidas1"),
         (Platform::Standard, "eidas1", Level::Eidas3, "eidas1"),
         (Platform::High, "eidas2", Level::Eidas2, "eidas2"),
@@ -111,14 +111,14 @@ async fn acr_is_the_level_obtained_and_on_standard_always_eidas1() {
     ] {
         let hub = if platform == Platform::High { Hub::high() } else { Hub::new() };
         let mut grant = hub.grant("code", &[("acr_values", asked)]);
-        grant.user = identified_user("idp", obtained);
+        grant.user = identified_user("idp", achieved);
         hub.token_service.issue_code(&grant).await.unwrap();
         let answer = hub.redeem("code").await.unwrap();
         let id_token = answer["id_token"].as_str().unwrap();
         let id_token =
             if platform == Platform::High { decrypted(id_token) } else { id_token.to_owned() };
-        assert_eq!(read(&id_token).1["acr"], acr, "{platform:?} {obtained:?}");
-        assert_eq!(hub.gate.asked.lock().unwrap().last().unwrap().2, AcrCheck::Achieved(obtained));
+        assert_eq!(read(&id_token).1["acr"], acr, "{platform:?} {achieved:?}");
+        assert_eq!(hub.gate.asked.lock().unwrap().last().unwrap().2, AcrCheck::Achieved(achieved));
     }
 }
 

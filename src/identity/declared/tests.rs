@@ -14,9 +14,9 @@ fn declaration(value_type: ClaimType, max_bytes: usize) -> ClaimDeclaration {
 
 fn declared() -> DeclaredClaims {
     let claims = [
-        ("siret", ClaimType::Text, 16),
-        ("groups", ClaimType::Texts, 8 * 1024),
-        ("staff", ClaimType::Truth, 8),
+        ("siret", ClaimType::String, 16),
+        ("groups", ClaimType::StringArray, 8 * 1024),
+        ("staff", ClaimType::Boolean, 8),
         ("grade", ClaimType::Number, 8),
         ("postal_address", ClaimType::Object, 256),
     ];
@@ -73,9 +73,10 @@ fn a_value_that_does_not_fit_its_declaration_is_left_out() {
 
 #[test]
 fn only_a_required_claim_can_be_missing() {
-    let required = ClaimDeclaration { required: true, ..declaration(ClaimType::Text, 16) };
+    let required = ClaimDeclaration { required: true, ..declaration(ClaimType::String, 16) };
     let claims = DeclaredClaims::new(
-        &[("siret".to_owned(), required), ("unit".into(), declaration(ClaimType::Text, 16))].into(),
+        &[("siret".to_owned(), required), ("unit".into(), declaration(ClaimType::String, 16))]
+            .into(),
     );
     let siret = ClaimName::from_name("siret");
     assert_eq!(claims.missing_required(&DeclaredValues::new()), Some(siret));

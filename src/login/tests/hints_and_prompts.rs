@@ -45,7 +45,7 @@ fn essential_acr_is_answered_with_one_of_its_values_or_not_at_all() {
     const EIDAS2: &str = r#"{"id_token":{"acr":{"essential":true,"values":["eidas2"]}}}"#;
     const BOTH: &str = r#"{"id_token":{"acr":{"essential":true,"values":["eidas2","eidas3"]}}}"#;
     const WISHED: &str = r#"{"id_token":{"acr":{"values":["eidas2"]}}}"#;
-    for (claims, obtained, is_answer) in [
+    for (claims, achieved, is_answer) in [
         (EIDAS2, Level::Eidas2, true),
         (EIDAS2, Level::Eidas3, false),
         (BOTH, Level::Eidas3, true),
@@ -53,13 +53,13 @@ fn essential_acr_is_answered_with_one_of_its_values_or_not_at_all() {
     ] {
         let mut harness = Harness::new(&[("acr_values", "eidas2"), ("claims", claims)]);
         harness.reach_verifying();
-        match harness.report_authentication(obtained) {
+        match harness.report_authentication(achieved) {
             StepOutput::Perform(effect) => assert!(
                 is_answer && matches!(*effect, Effect::Identify(_)),
-                "{claims} {obtained:?}"
+                "{claims} {achieved:?}"
             ),
             output @ StepOutput::Answer(_) => {
-                assert!(!is_answer, "{claims} {obtained:?}");
+                assert!(!is_answer, "{claims} {achieved:?}");
                 assert_eq!(
                     browser_view(output),
                     choice_with_banner(Some("idp"), ErrorCode::AcrNotRequired)
@@ -235,7 +235,7 @@ fn an_interrupted_login_starts_over_and_completes() {
         let stored = harness.stored.clone();
         let began = OPENED;
         assert!(stored.is_being_verified(began), "other hubs wait for the outcome");
-        assert!(!stored.is_being_verified(began + Duration::from_secs(8)), "and not for ever");
+        assert!(!stored.is_being_verified(began + Duration::from_secs(8)), "and no longer");
         assert_eq!(harness.open_page(), interrupted);
         harness.reach_granted();
     }

@@ -80,8 +80,8 @@ fn completing_gets_the_attempt_and_the_callback() {
         (attempt.request.nonce, attempt.request.verifier)
     );
     assert_eq!(
-        digest::fingerprint(params.code.unwrap().reveal()),
-        digest::fingerprint("upstream code")
+        digest::sha256_base64url(params.code.unwrap().reveal()),
+        digest::sha256_base64url("upstream code")
     );
 }
 

@@ -150,7 +150,7 @@ async fn the_circuit_opens_after_failures_and_closes_after_a_success() {
     assert!(metrics.render().contains("passerelle_register_circuit_state{state=\"open\"} 1"));
     well.store(1, Ordering::SeqCst);
     tokio::time::pause();
-    tokio::time::advance(circuit_breaker::DEFAULT_OPEN_DURATION).await;
+    tokio::time::advance(circuit_breaker::DEFAULT_OPEN_TIME).await;
     tokio::time::resume();
     assert_eq!(ask().await, Ok("found"));
     let text = metrics.render();

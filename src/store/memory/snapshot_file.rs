@@ -137,7 +137,7 @@ impl SnapshotFile {
         &self,
         path: &Path,
     ) -> Result<(Vec<SnapshotEntry>, Timestamp), SnapshotReadError> {
-        // Opening a pipe would block for ever.
+        // Opening a pipe would block forever.
         if !fs::symlink_metadata(path)?.is_file() {
             return Err(SnapshotReadError::NotASnapshot);
         }

@@ -26,7 +26,7 @@ use crate::egress::circuit_breaker::{CircuitBreaker, CircuitState, FAILURES_TO_O
 use crate::telemetry::Metrics;
 
 /// Time that the circuit stays open. A failover takes a few seconds.
-const CIRCUIT_OPEN_DURATION: Duration = Duration::from_secs(1);
+const CIRCUIT_OPEN_TIME: Duration = Duration::from_secs(1);
 /// Delay after the first failed connection attempt. It doubles with each further failure.
 const MIN_RECONNECT_DELAY: Duration = Duration::from_millis(50);
 const MAX_RECONNECT_DELAY: Duration = Duration::from_secs(2);
@@ -104,7 +104,7 @@ impl ConnectionManager {
             runtime: handle,
             state: Mutex::default(),
             connect_lock: tokio::sync::Mutex::default(),
-            breaker: CircuitBreaker::with_open_duration(CIRCUIT_OPEN_DURATION, on_change),
+            breaker: CircuitBreaker::with_open_time(CIRCUIT_OPEN_TIME, on_change),
             metrics,
             ping: (scripts::ping(), format!("{prefix}:-")),
             _alive: alive,

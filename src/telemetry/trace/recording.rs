@@ -19,7 +19,7 @@ use crate::telemetry::export::SpanQueue;
 
 pub(super) use opentelemetry::trace::SpanKind;
 
-/// Maximum of spans recorded for one request; the rest are counted as dropped.
+/// Maximum number of spans recorded for one request; the rest are counted as dropped.
 pub(super) const MAX_SPANS_PER_REQUEST: usize = 128;
 
 /// Configuration of a [`Tracer`].

@@ -7,7 +7,7 @@ use ldap3::{ResultEntry, asn1::parse_tag};
 use openidconnect::http::{HeaderMap, HeaderValue, header};
 
 use super::{FuzzFunction, FuzzTarget, split_line, target};
-use crate::connector::code_flow::{printable_ascii, split_token_response};
+use crate::connector::code_flow::split_token_response;
 #[cfg(feature = "ldap")]
 use crate::connector::ldap::directory::message::complete_message;
 use crate::connector::ldap::directory::{filter_for, read_entry};
@@ -20,6 +20,7 @@ use crate::identity::Identity;
 use crate::identity::mapping::ClaimPath;
 use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::register::http::contract::decode_answer;
+use crate::telemetry::printable_ascii;
 use crate::testing::samples::{self, IDP_ISSUER};
 
 pub(super) const TARGETS: &[FuzzTarget] = &[

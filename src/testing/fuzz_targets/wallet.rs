@@ -133,7 +133,7 @@ fn sd_jwt_vc() -> FuzzFunction {
             holder_key: presentation.holder_key.clone(),
             key_binding: None,
         };
-        let digests = signed.disclosures.iter().map(|one| json!(digest::fingerprint(one)));
+        let digests = signed.disclosures.iter().map(|one| json!(digest::sha256_base64url(one)));
         signed.payload["_sd"] = digests.collect();
         signed.payload.as_object_mut().unwrap().extend(issued);
         signed.key_binding_payload.as_object_mut().unwrap().extend(bound.clone());

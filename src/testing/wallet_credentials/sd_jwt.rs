@@ -28,16 +28,16 @@ impl SdJwtPresentation {
         let family_name = disclosure("s1", Some("family_name"), &json!("Mustermann"));
         let locality = disclosure("s2", Some("locality"), &json!("Berlin"));
         let nationality = disclosure("s3", None, &json!("DE"));
-        let hidden = |n: u8| digest::fingerprint(&format!("hidden {n}"));
+        let hidden = |n: u8| digest::sha256_base64url(&format!("hidden {n}"));
         let payload = json!({
             "vct": "urn:eudi:pid:1",
             "iss": "https://pid-issuer.example",
             "iat": now - 1000,
             "exp": now + 86_400,
             "_sd_alg": "sha-256",
-            "_sd": [digest::fingerprint(&family_name), hidden(1)],
-            "address": { "_sd": [hidden(2), digest::fingerprint(&locality)], "country": "DE" },
-            "nationalities": [{ "...": hidden(3) }, { "...": digest::fingerprint(&nationality) }],
+            "_sd": [digest::sha256_base64url(&family_name), hidden(1)],
+            "address": { "_sd": [hidden(2), digest::sha256_base64url(&locality)], "country": "DE" },
+            "nationalities": [{ "...": hidden(3) }, { "...": digest::sha256_base64url(&nationality) }],
             "issuing_country": "DE",
             "cnf": { "jwk": public_jwk(&holder_key) },
             "status": { "status_list": { "uri": "https://status.example/1", "idx": 7 } },
@@ -57,7 +57,10 @@ impl SdJwtPresentation {
     /// Adds a disclosure whose digest the issuer has signed.
     pub fn disclose(&mut self, name: &str, value: &Value) {
         let disclosure = disclosure("s9", Some(name), value);
-        self.payload["_sd"].as_array_mut().unwrap().push(json!(digest::fingerprint(&disclosure)));
+        self.payload["_sd"]
+            .as_array_mut()
+            .unwrap()
+            .push(json!(digest::sha256_base64url(&disclosure)));
         self.disclosures.push(disclosure);
     }
 
@@ -74,7 +77,7 @@ impl SdJwtPresentation {
         let key_binding = self.key_binding.clone().unwrap_or_else(|| {
             let mut payload = self.key_binding_payload.clone();
             if payload.get("sd_hash").is_none() {
-                payload["sd_hash"] = json!(digest::fingerprint(&sd_jwt));
+                payload["sd_hash"] = json!(digest::sha256_base64url(&sd_jwt));
             }
             sign_jws(&self.key_binding_header, &payload, &self.holder_key)
         });

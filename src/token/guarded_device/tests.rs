@@ -140,7 +140,7 @@ async fn an_attacker_whose_ciphertexts_decrypt_or_not_does_not_keep_the_circuit_
         fixture.fail(1).await;
         assert!(!fixture.is_available(), "a decryption does not reset the count of failures");
 
-        tokio::time::advance(OPEN_DURATION).await;
+        tokio::time::advance(OPEN_TIME).await;
         fixture.set(outcome);
         let decrypted = fixture.device.decrypt(&fixture.key.uri, OaepHash::Sha256, b"ciphertext");
         let refused = decrypted.await.map(Secret::into_inner);
@@ -158,7 +158,7 @@ async fn a_device_that_only_decrypts_works_again_when_a_decryption_succeeds() {
         fixture.decrypt_with(unavailable()).await;
     }
     assert!(!fixture.is_available());
-    tokio::time::advance(OPEN_DURATION).await;
+    tokio::time::advance(OPEN_TIME).await;
     fixture.decrypt_with(Ok(b"plaintext".to_vec())).await;
     assert!(fixture.is_available());
 }
@@ -176,7 +176,7 @@ async fn a_busy_device_neither_opens_nor_closes_the_circuit() {
     assert_eq!(fixture.sign_with(busy()).await, busy());
     fixture.fail(1).await;
     assert!(!fixture.is_available());
-    tokio::time::advance(OPEN_DURATION).await;
+    tokio::time::advance(OPEN_TIME).await;
     assert_eq!(fixture.sign_with(busy()).await, busy());
     assert!(!fixture.is_available());
 }
@@ -194,10 +194,10 @@ async fn a_device_that_signs_with_a_wrong_key_opens_the_circuit() {
     assert!(!fixture.is_available());
     assert_eq!(fixture.device.failure(), Some(KeyDeviceError::WrongSignature));
 
-    tokio::time::advance(OPEN_DURATION).await;
+    tokio::time::advance(OPEN_TIME).await;
     assert_eq!(fixture.sign_with(Ok(wrong)).await, Err(KeyDeviceError::WrongSignature));
     assert!(!fixture.is_available(), "a wrong signature is no proof that the device works");
-    tokio::time::advance(OPEN_DURATION).await;
+    tokio::time::advance(OPEN_TIME).await;
     fixture.sign_with(Ok(fixture.signature.clone())).await.unwrap();
     assert!(fixture.is_available());
 }

@@ -158,7 +158,7 @@ pub(super) fn answer_data<T: DeserializeOwned>(
 }
 
 /// Returns the error for a status that is no answer to the call. A limit of the rate says nothing
-/// about the server: load is what strangers can cause.
+/// about the server: anyone can cause load.
 pub(super) fn status_error(status: StatusCode) -> KeyDeviceError {
     if status == StatusCode::TOO_MANY_REQUESTS {
         return KeyDeviceError::Busy;

@@ -17,7 +17,7 @@ use crate::ids::{ClientId, ConnectorId, Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::web::admin::responses::AdminError;
 
-/// Most logins of one person that are shown, the latest ones.
+/// Maximum number of logins of one person that are shown, the latest ones.
 const MAX_LOGINS_OF_PERSON: usize = 50;
 
 impl AdminConsole {

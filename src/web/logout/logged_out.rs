@@ -24,7 +24,7 @@ pub enum IdpLogoutResult {
     Unreached(ConnectorId),
 }
 
-/// Most service providers that the page after a logout names.
+/// Maximum number of service providers that the page after a logout names.
 const MAX_NAMED_SERVICES: usize = 10;
 
 /// Parameters of the page's address.

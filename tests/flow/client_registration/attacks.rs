@@ -306,7 +306,7 @@ async fn no_member_contains_deceptive_characters() {
     }
 }
 
-/// Attack: a registration that no operator approves keeps its place for ever, by an update a day.
+/// Attack: a registration that no operator approves keeps its place by an update a day.
 #[actix_web::test]
 async fn updates_do_not_prolong_the_wait_for_approval() {
     let hub = TestHub::with(&format!("{BY_APPROVAL}pending_days = 7\n{PATIENT}")).await;

@@ -107,7 +107,7 @@ jwks = {{ keys = [{sig}, {enc}] }}
             "jti": format!("{}-proof-{}", self.id, self.number()),
         });
         if let Some(token) = token {
-            claims["ath"] = digest::fingerprint(token).into();
+            claims["ath"] = digest::sha256_base64url(token).into();
         }
         self.dpop.proof(&claims)
     }
@@ -122,7 +122,7 @@ jwks = {{ keys = [{sig}, {enc}] }}
 
     /// The usual request, with PKCE.
     pub fn request(&self) -> Authorize {
-        let challenge = digest::fingerprint(VERIFIER);
+        let challenge = digest::sha256_base64url(VERIFIER);
         let request = Authorize::by(self.id).with("code_challenge", &challenge);
         request.with("code_challenge_method", "S256")
     }

@@ -197,7 +197,7 @@ async fn the_method_is_possession_of_a_key_and_nothing_else() {
 /// The level is that of the file; a service that asks for more gets no such login.
 #[actix_web::test]
 async fn a_presentation_proves_the_level_of_the_file() {
-    for (level, asked, obtained) in [
+    for (level, asked, achieved) in [
         ("eidas3", "eidas3", Some("eidas3")),
         ("eidas2", "eidas2", Some("eidas2")),
         ("eidas2", "eidas3", None),
@@ -217,13 +217,13 @@ async fn a_presentation_proves_the_level_of_the_file() {
         .await;
         let browser = hub.browser();
         let page = browser.authorize(&Authorize::by("vault").with("acr_values", asked)).await;
-        let Some(obtained) = obtained else {
+        let Some(achieved) = achieved else {
             assert!(!page.offered().contains(&"wallet".to_owned()), "{:?}", page.offered());
             continue;
         };
         let request = WalletRequest::fetch(&hub, &page.choose("wallet").await).await;
         let redirect = wallet.respond(&hub, &request, &wallet.present(&request, &hub)).await;
         let received = browser.open(&redirect).await.consent().await.received();
-        assert_eq!(acr_at(&hub, "vault", &received).await, obtained);
+        assert_eq!(acr_at(&hub, "vault", &received).await, achieved);
     }
 }

@@ -114,7 +114,7 @@ async fn a_stranger_who_does_not_know_the_request_can_not_end_it() {
     let browser = hub.browser();
     let page = wallet_page(&browser).await;
     let request = WalletRequest::fetch(&hub, &page).await;
-    let guessed = digest::fingerprint("a guess");
+    let guessed = digest::sha256_base64url("a guess");
     // The browser's `state` is another value than the request's id.
     let state = page.url.split_once("state=").unwrap().1;
     for id in [guessed.as_str(), state, "x", "%00"] {

@@ -58,7 +58,7 @@ async fn the_qr_code_begins_with_the_configured_scheme() {
         let page = wallet_page(&browser).await;
         let client_id = WalletRequest::fetch(&hub, &page).await.parameter("client_id");
         let state = page.url.split_once("state=").unwrap().1;
-        let id = digest::fingerprint(&format!("wallet request\nwallet\nother\n{state}"));
+        let id = digest::sha256_base64url(&format!("wallet request\nwallet\nother\n{state}"));
         let query = Serializer::new(String::new())
             .append_pair("client_id", &client_id)
             .append_pair("request_uri", &format!("https://hub.example/api/v2/wallet/wallet/{id}"))

@@ -296,9 +296,9 @@ fn a_connector_that_died_in_use_stays_in_use_until_it_is_back() {
     harness.wait(Duration::from_secs(200));
     harness.documents(ProbeOutcome::Failed(DEAD));
     harness.wait(Duration::from_secs(1800));
-    assert!(harness.health.in_use_since(harness.now).is_some());
+    assert!(harness.health.last_used_at(harness.now).is_some());
     harness.documents(ProbeOutcome::Succeeded);
-    assert!(harness.health.in_use_since(harness.now).is_none());
+    assert!(harness.health.last_used_at(harness.now).is_none());
 }
 
 #[test]

@@ -32,11 +32,11 @@ pub async fn diagnose_online(
         let message = "no address was called";
         return vec![CheckDiagnostic::error("online", message, "correct the file first")];
     };
-    let mut findings: Vec<_> = diagnose_keys(client, federation).await.into_iter().collect();
+    let mut diagnostics: Vec<_> = diagnose_keys(client, federation).await.into_iter().collect();
     for server in tls_servers(client) {
-        findings.push(diagnose_server(client, &server, env).await);
+        diagnostics.push(diagnose_server(client, &server, env).await);
     }
-    findings
+    diagnostics
 }
 
 /// Fetches `jwks_uri`, and checks that its keys suffice for the registered algorithms.

@@ -8,7 +8,7 @@ use passerelle::web::readiness::CheckState;
 
 use super::StatusView;
 
-/// Maximum of rows shown; unhealthy connectors come first.
+/// Maximum number of rows shown; unhealthy connectors come first.
 const MAX_CONNECTORS: usize = 12;
 
 /// Renders the status without control characters.

@@ -370,5 +370,5 @@ fn a_service_provider_that_names_another_file_does_not_learn_its_mode() {
 }
 
 fn config_report(folder: &Folder) -> String {
-    crate::config::report(&Ok(folder.loaded()), crate::env::Timestamp::default())
+    crate::config::render_check_output(&Ok(folder.loaded()), crate::env::Timestamp::default())
 }

@@ -4,9 +4,9 @@
 use serde_json::{Map, Value};
 
 use crate::assurance::acr::AcrPolicy;
-use crate::connector::code_flow::printable_ascii;
 use crate::connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use crate::connector::oidc::settings::OidcKind;
+use crate::telemetry::printable_ascii;
 
 /// Ending of a message about an absent member.
 const NOT_ANNOUNCED: &str = "can't be checked: the identity provider announces no values";

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::connector::code_flow::printable_ascii;
 use crate::connector::diagnostic::CheckDiagnostic;
 use crate::connector::oidc::settings::OidcKind;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::json;
+use crate::telemetry::printable_ascii;
 use crate::token::verify::{MAX_KEYS_PER_SET, VerificationKeys, rsa_bits};
 
 /// Returns the diagnostics of a key set. `announced` has the members of the configuration document.

@@ -47,7 +47,7 @@ async fn a_stolen_code_or_token_is_useless_without_the_key_of_its_login() {
         let expected = |method: &str, path: &str, jti: &Value| json!({ "htm": method, "htu": format!("{base}{path}"), "iat": NOW, "jti": jti });
         assert_eq!(token[0].1, expected("POST", "/token", &token[0].1["jti"]));
         let mut with_token = expected("GET", "/userinfo", &userinfo[0].1["jti"]);
-        with_token["ath"] = json!(digest::fingerprint("at-1"));
+        with_token["ath"] = json!(digest::sha256_base64url("at-1"));
         assert_eq!(userinfo[0].1, with_token);
         let script = fixture.script();
         let call = script.log.iter().find(|request| request.target == "/userinfo").unwrap();

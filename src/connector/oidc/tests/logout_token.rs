@@ -104,7 +104,10 @@ async fn a_forged_logout_token_is_rejected() {
     for token in [forged, changed] {
         assert_eq!(verify(&fixture, &token).await.err(), Some(ErrorCode::LogoutTokenUnproven));
     }
-    assert!(fixture.script().calls("/jwks") <= 2, "strangers cause one fetch a minute at most");
+    assert!(
+        fixture.script().calls("/jwks") <= 2,
+        "unverified tokens cause one fetch a minute at most"
+    );
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ async fn a_signed_response_completes_the_login() {
     assert_eq!(query_pairs(&attempt.redirect.url)["response_mode"], "jwt");
     assert!(!attempt.redirect.iss_expected, "beside the response");
     let callback = response(&fixture, &claims(&fixture));
-    let state = CallbackParams::claimed_state(callback.response.as_ref().unwrap().reveal());
+    let state = CallbackParams::unverified_state(callback.response.as_ref().unwrap().reveal());
     assert_eq!(state.as_deref(), Some("the state"));
     assert_eq!(complete(&fixture, callback).await, Ok(()));
     let error = json!({ "iss": fixture.server.base(), "aud": "hub", "exp": NOW + 60, "state": "the state", "error": "access_denied" });
@@ -134,7 +134,7 @@ async fn an_encrypted_response_is_decrypted_and_then_verified_as_any_other() {
     let fixture = OidcFixture::with(ENCRYPTED).await;
     assert_eq!(complete(&fixture, encrypted(&fixture, &claims(&fixture))).await, Ok(()));
     let callback = encrypted(&fixture, &claims(&fixture));
-    let state = fixture.connector.claimed_state(callback.response.as_ref().unwrap()).await;
+    let state = fixture.connector.unverified_state(callback.response.as_ref().unwrap()).await;
     assert_eq!(state.as_deref(), Some("the state"));
     let mut foreign = claims(&fixture);
     foreign["iss"] = json!("https://evil.example");
@@ -160,13 +160,13 @@ async fn a_response_that_is_not_encrypted_as_registered_is_refused() {
     let other = OidcFixture::with(&ENCRYPTED.replace("ECDH-ES", "RSA-OAEP-256")).await;
     for (fixture, callback) in [(&fixture, signed), (&other, encrypted.clone())] {
         let response = callback.response.as_ref().unwrap();
-        assert_eq!(fixture.connector.claimed_state(response).await, None);
+        assert_eq!(fixture.connector.unverified_state(response).await, None);
         let outcome = complete(fixture, callback).await;
         assert_eq!(outcome, Err(ErrorCode::IdpResponseEncryption));
     }
     // Not registered: nothing is decrypted.
     let plain = OidcFixture::with(SIGNED).await;
     let response = encrypted.response.as_ref().unwrap();
-    assert_eq!(plain.connector.claimed_state(response).await, None);
+    assert_eq!(plain.connector.unverified_state(response).await, None);
     assert_eq!(complete(&plain, encrypted).await, Err(ErrorCode::IdpResponseUnproven));
 }

@@ -64,7 +64,7 @@ impl Discloser {
         let mut unused = BTreeMap::new();
         for encoded in disclosures {
             let disclosure = parse_disclosure(encoded)?;
-            if unused.insert(digest::fingerprint(encoded), disclosure).is_some() {
+            if unused.insert(digest::sha256_base64url(encoded), disclosure).is_some() {
                 return Err(PresentationError::RepeatedDisclosure);
             }
         }
@@ -215,7 +215,7 @@ mod tests {
             ),
         ] {
             assert!(parse_disclosure(disclosure).is_ok());
-            assert_eq!(digest::fingerprint(disclosure), expected);
+            assert_eq!(digest::sha256_base64url(disclosure), expected);
         }
         let payload = json!({ "nationalities": [{ "...": "w0I8EKcdCtUPkGCNUrfwVp2xEgNjtoIDlOxc9-PlOhs" }, "DE"] });
         let payload = payload.as_object().unwrap().clone();

@@ -40,7 +40,7 @@ pub fn verify_key_binding(
         return Err(PresentationError::KeyBindingNonce);
     }
     // Stops the exchange of disclosures, or of the whole credential, under a signature.
-    if !same(text("sd_hash"), &digest::fingerprint(sd_jwt)) {
+    if !same(text("sd_hash"), &digest::sha256_base64url(sd_jwt)) {
         return Err(PresentationError::KeyBindingDigest);
     }
     verify_times(&jws, expected)

@@ -67,7 +67,7 @@ fn any_json() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         any::<f64>().prop_map(Value::from),
         ".{0,12}".prop_map(Value::from),
-        prop::sample::select(&NAMES[..]).prop_map(|name| json!(digest::fingerprint(name))),
+        prop::sample::select(&NAMES[..]).prop_map(|name| json!(digest::sha256_base64url(name))),
     ];
     leaf.prop_recursive(6, 48, 6, |inner| {
         let name = prop::sample::select(&NAMES[..]).prop_map(str::to_owned);
@@ -216,7 +216,7 @@ fn any_signed_claims_and_disclosures_are_answered() {
         let mut presentation = SdJwtPresentation::of_pid(&bench.issuer);
         let encoded = disclosures.iter().map(|one| digest::base64url(one.to_string().as_bytes()));
         presentation.disclosures.extend(encoded);
-        let digests = presentation.disclosures.iter().map(|one| digest::fingerprint(one));
+        let digests = presentation.disclosures.iter().map(|one| digest::sha256_base64url(one));
         presentation.payload["nationalities"] = json!(digests.collect::<Vec<_>>());
         presentation.payload["address"] = claims.clone();
         let _answered = bench.verify(&presentation.present());

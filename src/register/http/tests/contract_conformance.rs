@@ -23,7 +23,7 @@ fn the_committed_contract_matches_the_code() {
         assert!(contract.contains(said), "{said}");
     }
     assert_eq!(
-        (circuit_breaker::FAILURES_TO_OPEN, circuit_breaker::DEFAULT_OPEN_DURATION.as_secs()),
+        (circuit_breaker::FAILURES_TO_OPEN, circuit_breaker::DEFAULT_OPEN_TIME.as_secs()),
         (5, 10)
     );
     for member in identity().as_object().unwrap().keys() {

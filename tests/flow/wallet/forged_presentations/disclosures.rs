@@ -9,7 +9,7 @@ use super::{LyingWallet, SdJwtLie, remove};
 /// Adds a disclosure from its text, under a digest that the issuer has signed.
 fn disclose_text(pid: &mut SdJwtPresentation, text: &str) {
     let encoded = digest::base64url(text.as_bytes());
-    pid.payload["_sd"].as_array_mut().unwrap().push(json!(digest::fingerprint(&encoded)));
+    pid.payload["_sd"].as_array_mut().unwrap().push(json!(digest::sha256_base64url(&encoded)));
     pid.disclosures.push(encoded);
 }
 
@@ -42,7 +42,7 @@ const LIES: &[SdJwtLie] = &[
         pid.payload["_sd"].as_array_mut().unwrap().push(digest);
     }),
     ("decoy digest that occurs twice", "repeated_digest", |pid, _| {
-        let decoy = json!(digest::fingerprint("decoy"));
+        let decoy = json!(digest::sha256_base64url("decoy"));
         pid.payload["_sd"].as_array_mut().unwrap().extend([decoy.clone(), decoy]);
     }),
     ("disclosure in two places", "repeated_digest", |pid, _| {
@@ -92,7 +92,7 @@ const LIES: &[SdJwtLie] = &[
         let mut value = json!("end");
         for _ in 0..150 {
             let inner = disclosure("s", Some("a"), &value);
-            value = json!({ "_sd": [digest::fingerprint(&inner)] });
+            value = json!({ "_sd": [digest::sha256_base64url(&inner)] });
             pid.disclosures.push(inner);
         }
         pid.payload["nationalities"] = value;
@@ -125,7 +125,7 @@ const LIES: &[SdJwtLie] = &[
     }),
     ("unrequested part of a claim", "unrequested_claim", |pid, _| {
         let street = disclosure("s9", Some("street_address"), &json!("Rue Mallory"));
-        pid.payload["address"] = json!({ "_sd": [digest::fingerprint(&street)] });
+        pid.payload["address"] = json!({ "_sd": [digest::sha256_base64url(&street)] });
         pid.disclosures.push(street);
     }),
     ("person's number that is empty", "subject_missing", |pid, _| {

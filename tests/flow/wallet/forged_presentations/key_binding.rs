@@ -112,7 +112,7 @@ const LIES: &[SdJwtLie] = &[
     }),
     ("hash of other disclosures", "key_binding_digest", |pid, _| {
         let withheld = pid.disclosures.pop().unwrap();
-        pid.key_binding_payload["sd_hash"] = json!(digest::fingerprint(&pid.sd_jwt()));
+        pid.key_binding_payload["sd_hash"] = json!(digest::sha256_base64url(&pid.sd_jwt()));
         pid.disclosures.push(withheld);
     }),
     ("hash of another algorithm", "key_binding_digest", |pid, _| {

@@ -115,7 +115,7 @@ fn a_chain_of_disclosures_deeper_than_the_limit_is_refused() {
             let mut value = json!("end");
             for _ in 0..levels {
                 let inner = disclosure("s", Some("a"), &value);
-                value = json!({ "_sd": [digest::fingerprint(&inner)] });
+                value = json!({ "_sd": [digest::sha256_base64url(&inner)] });
                 p.disclosures.push(inner);
             }
             p.payload["address"]["deep"] = value;
@@ -148,7 +148,7 @@ fn unrequested_attributes_are_refused() {
         p.payload["address"]["_sd"]
             .as_array_mut()
             .unwrap()
-            .push(json!(digest::fingerprint(&street)));
+            .push(json!(digest::sha256_base64url(&street)));
         p.disclosures.push(street);
     });
 }

@@ -68,7 +68,7 @@ fn key_binding_of_another_presentation_is_refused() {
     let bench = Bench::sd_jwt();
     let other = SdJwtPresentation::of_pid(&bench.issuer).sd_jwt();
     assert_lie(KeyBindingDigest, |p| {
-        p.key_binding_payload["sd_hash"] = json!(digest::fingerprint(&other));
+        p.key_binding_payload["sd_hash"] = json!(digest::sha256_base64url(&other));
     });
     // A disclosure that is removed on the way.
     let mut presentation = SdJwtPresentation::of_pid(&bench.issuer);
