@@ -120,8 +120,9 @@ impl RecordKind {
         }
     }
 
-    /// Returns whether hubs read records of this kind continuously. Snapshots leave them out.
-    const fn is_polled(self) -> bool {
+    /// Returns whether records of this kind only exchange state between hubs. Snapshots leave them
+    /// out.
+    const fn is_hub_state(self) -> bool {
         matches!(self, Self::Blocks | Self::Probes)
     }
 

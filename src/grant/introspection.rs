@@ -97,8 +97,8 @@ impl TokenService {
         Ok(written)
     }
 
-    /// Revokes an access token of the requesting service provider. Tokens of other clients stay,
-    /// with the same response.
+    /// Revokes an access token, or a refresh token with its grant, of the requesting service
+    /// provider (RFC 7009 §2.1). Ignores tokens of other clients, with the same response.
     ///
     /// # Errors
     /// Those of [`TokenService::authenticate`]; the hub's own failures.

@@ -247,7 +247,7 @@ impl TokenService {
     /// Validates an access token. All endpoints that accept access tokens use this function.
     ///
     /// # Errors
-    /// `AccessTokenInvalid` for unknown, expired and revoked tokens alike.
+    /// `AccessTokenInvalid` for unknown, expired and revoked tokens alike; `StoreUnavailable`.
     pub async fn validate_access_token(&self, token: &str) -> Result<ValidToken, ErrorCode> {
         let valid = self.find_live_token(token).await?;
         let (client, ValidToken { token, .. }) = (&valid.client.registration, &valid);
@@ -265,7 +265,7 @@ impl TokenService {
     /// registration.
     ///
     /// # Errors
-    /// `AccessTokenInvalid` for unknown, expired and revoked tokens alike.
+    /// `AccessTokenInvalid` for unknown, expired and revoked tokens alike; `StoreUnavailable`.
     pub(super) async fn find_live_token(&self, token: &str) -> Result<ValidToken, ErrorCode> {
         let found = self.load_record::<TokenRecord>(&token_key(token)).await?;
         let (token, record) = found.ok_or(ErrorCode::AccessTokenInvalid)?;

@@ -25,8 +25,8 @@ pub struct UpstreamAuthorizationRequest {
     pub verifier: Secret<String>,
     /// `{base_url}/api/v2/callback/{connector}`.
     pub redirect_uri: String,
-    /// The minimum level of the answer: the requested one, or the connector's lowest if that is
-    /// higher.
+    /// The requested level. The connector requests its own lowest level if that is higher
+    /// (docs/design/assurance.md).
     pub level: Level,
     /// The identity provider must authenticate the user again (`prompt=login`).
     pub reauthenticate: bool,

@@ -24,7 +24,8 @@ impl RevocationRequest {
 }
 
 /// Reads a request. `authorization` holds every `Authorization` header, `body` the decoded form.
-/// `token_type_hint` is ignored: there is only one type.
+/// `token_type_hint` is ignored: the hub looks the token up among access tokens and refresh tokens
+/// (RFC 7009 §2.1).
 ///
 /// # Errors
 /// The first failed check, as at the token endpoint.

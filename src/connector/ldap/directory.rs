@@ -74,7 +74,7 @@ pub struct LdapDirectory {
     attributes: Vec<String>,
 }
 
-/// DirectoryEntry of a user.
+/// Entry of a user in the directory.
 #[derive(Clone)]
 pub struct DirectoryEntry {
     pub dn: String,

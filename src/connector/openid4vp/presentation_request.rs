@@ -74,7 +74,8 @@ impl PresentationRequest {
 pub enum RequestAnswer {
     /// The answer is stored under a one-time code.
     PassedOn,
-    /// The answer of another device waits for the code that this device shows.
+    /// The response of a wallet on another device; it waits until the user has typed the code that
+    /// the other device shows.
     Unconfirmed(Box<UnconfirmedAnswer>),
     /// Too many wrong codes were typed.
     Dropped,

@@ -53,7 +53,7 @@ impl<'a> SdJwtParts<'a> {
     }
 }
 
-/// Audience, nonce and time that a key binding JWT claims, unverified.
+/// Audience and nonce of a key binding JWT, which is not verified.
 #[derive(Default)]
 pub struct ClaimedBinding {
     pub audience: String,

@@ -2,7 +2,8 @@
 //!
 //! A response of the same device continues only in the browser that began, which the callback's
 //! cookie proves: a link sent to another person does not sign the sender in as that person (session
-//! fixation). A response of another device continues only with a code that this device shows.
+//! fixation). A response of a wallet on another device continues only after the user has typed the
+//! code that the other device shows.
 
 use std::time::Duration;
 

@@ -56,8 +56,8 @@ pub(super) struct RegistrationTerms {
     /// It needs no operator's approval, unless the hub would call an address of it.
     pub approved: bool,
     pub scopes: Vec<Scope>,
-    /// The only hosts of its addresses; empty: any that no service provider of the configuration
-    /// has.
+    /// The only hosts of its addresses. If empty, any host that neither the hub nor another service
+    /// uses.
     pub hosts: Vec<String>,
 }
 

@@ -294,7 +294,6 @@ catalogue! {
     RefreshTokenOfAnother = "Y042381" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token is not valid for this client_id, has expired, or was revoked.";
     RefreshTokenReused = "Y042382" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token was used before; it and all tokens issued with it are revoked.";
     RefreshTokenKey = "Y042383" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token is bound to a key, which this request does not prove.";
-    RefreshScopeExceeded = "Y047001" 400 "invalid_scope" Info Client ServiceProvider "error-bad-request" "The scope asks for more than was granted with the refresh token.";
     BearerMissing = "Y043001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header with the access token is missing.";
     BearerTwice = "Y043002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header was sent more than once.";
     BearerOtherScheme = "Y043003" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header must use the scheme Bearer, or DPoP for a token that is bound to a key.";
@@ -344,6 +343,7 @@ catalogue! {
     ClientCertificateMalformed = "Y046101" 400 "invalid_request" Warn Client Operator "error-bad-request" "The proxy forwarded more than one client certificate, or one that is not a byte sequence of RFC 9440.";
     ClientCertificateMissing = "Y046102" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access tokens of this client_id are bound to a client certificate, and the connection has none.";
     CertificateMismatch = "Y046103" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The access token is bound to a client certificate, which is not the one of this connection.";
+    RefreshScopeExceeded = "Y047001" 400 "invalid_scope" Info Client ServiceProvider "error-bad-request" "The scope asks for more than was granted with the refresh token.";
 
     // Y10: assurance.
     AcrUnlisted = "Y100001" 403 "access_denied" Warn Upstream IdentityProvider "error-assurance" "The identity provider returned a level of assurance that is not configured for it.";
@@ -439,15 +439,15 @@ catalogue! {
     LoginSearchMalformed = "Y500103" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a search: a JSON object of sub and reason. The reason, of 5 to 200 printable characters, is recorded in the audit log.";
     LoginSearchUnrecorded = "Y500104" 409 "invalid_request" Warn Client Operator "error-bad-request" "The logins of a person are only searched if the audit log records why: set audit.sink to file, and see in /readyz whether it can be written.";
     ReasonMissing = "Y500105" 400 "invalid_request" Info Client Operator "error-bad-request" "The change needs a reason of 5 to 200 printable characters, which the audit log records.";
+    KeysNotRotated = "Y500106" 500 "server_error" Error Hub Operator "error-internal" "No new keys could be created in the key folder; the keys in use stay.";
+    PeerToken = "Y500107" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.peer_token as a Bearer token.";
+    SessionsNotIndexed = "Y500108" 409 "invalid_request" Info Client Operator "error-bad-request" "The sessions of a person can't be found: set index_sessions_by_sub = true, which finds those that begin from then on.";
+    AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can not write its audit log, and accepts no new logins.";
     RegistrationUnknown = "Y500120" 404 "invalid_request" Info Client Operator "error-not-found" "There is no registration, or no initial access token, of this id.";
     RegistrationRequestMalformed = "Y500121" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a JSON object of the documented members.";
     TooManyInitialTokens = "Y500122" 409 "invalid_request" Warn Client Operator "error-bad-request" "There are as many initial access tokens as the hub keeps; revoke those that are not needed.";
     RegistrationChanged = "Y500123" 409 "invalid_request" Warn Policy Operator "error-bad-request" "The registration is not the one of this fingerprint: its service provider has changed it since it was listed. List the registrations again, check what changed, and send the new fingerprint.";
     RegistrationUnreadable = "Y500124" 500 "server_error" Error Hub Operator "error-internal" "The record of the registration is lost or can't be read; remove the registration, and let its service provider register again.";
-    KeysNotRotated = "Y500106" 500 "server_error" Error Hub Operator "error-internal" "No new keys could be created in the key folder; the keys in use stay.";
-    PeerToken = "Y500107" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.peer_token as a Bearer token.";
-    SessionsNotIndexed = "Y500108" 409 "invalid_request" Info Client Operator "error-bad-request" "The sessions of a person can't be found: set index_sessions_by_sub = true, which finds those that begin from then on.";
-    AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can not write its audit log, and accepts no new logins.";
     NetworkCrowded = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins from this network wait for authentication while the hub is nearly full; try again after the time in Retry-After.";
     // Connection errors before a request exists; only the log shows these.
     HttpMalformed = "Y500340" 400 "invalid_request" Info Client Operator "error-bad-request" "The bytes received are not an HTTP/1.1 request.";

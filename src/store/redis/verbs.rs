@@ -77,7 +77,7 @@ impl Store for RedisStore {
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Option<Record>, StoreError> {
         let location = self.locate(key);
         // Polled every second without traffic, so it has its own label.
-        let verb = if key.kind.is_polled() { "poll" } else { "load" };
+        let verb = if key.kind.is_hub_state() { "poll" } else { "load" };
         match self.connections.query(verb, redis::cmd(READ_COMMAND).arg(&location.key)).await? {
             Value::BulkString(bytes) => {
                 Ok(self.read_live(&location, &bytes)?.filter(|record| record.expires_at > now))
