@@ -183,7 +183,7 @@ impl Harness {
         let LoginState::AwaitingCallback(away) = &self.login.state else {
             panic!("{}", self.login.state.name())
         };
-        away.attempt.clone()
+        (*away.attempt).clone()
     }
 
     /// Goes to `idp` and back; the callback is to be verified.

@@ -210,7 +210,7 @@ impl ObservedLogin {
                     good.then(authorization_redirect).ok_or(ErrorCode::IdpTimeout),
                 ));
                 if let LoginState::AwaitingCallback(state) = &self.harness.login.state {
-                    self.attempts.push(state.attempt.clone());
+                    self.attempts.push((*state.attempt).clone());
                 }
                 then
             }
