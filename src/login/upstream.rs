@@ -93,8 +93,8 @@ pub struct CallbackParams {
 }
 
 impl CallbackParams {
-    /// Returns the unverified `state` of a signed response: it only finds the login, as a `state` in
-    /// the address does. The connector verifies the whole response.
+    /// Returns the unverified `state` of a signed response: it only finds the login, as a `state`
+    /// in the address does. The connector verifies the whole response.
     #[must_use]
     pub fn claimed_state(response: &str) -> Option<String> {
         let payload = digest::from_base64url(response.split('.').nth(1)?)?;
@@ -138,8 +138,8 @@ pub struct Authentication {
     pub id_token: Option<Secret<String>>,
 }
 
-/// Content of a verified logout token (OpenID Connect Back-Channel Logout 1.0 §2.4). It has a `sid`,
-/// a `sub`, or both.
+/// Content of a verified logout token (OpenID Connect Back-Channel Logout 1.0 §2.4). It has a
+/// `sid`, a `sub`, or both.
 #[derive(Clone)]
 pub struct UpstreamLogout {
     pub session_id: Option<Secret<String>>,

@@ -129,8 +129,8 @@ impl Credentials {
 /// `body` the form.
 ///
 /// # Errors
-/// No `client_id`, or more than one method; different ids; a missing or repeated parameter; an unreadable
-/// header.
+/// No `client_id`, or more than one method; different ids; a missing or repeated parameter; an
+/// unreadable header.
 pub fn read_credentials(body: &Params, authorization: &[&[u8]]) -> Result<Credentials, ErrorCode> {
     let client_id = body.once(Param::TokenClientId)?;
     let client_secret = body.once(Param::TokenClientSecret)?;

@@ -191,8 +191,8 @@ impl PresentationRequests {
         Self { connector: connector.clone(), store, lifetime, env }
     }
 
-    /// Returns the id of a request. It is derived from the attempt's `state`, so that the page finds
-    /// it; a wallet that knows the id can't compute the `state`.
+    /// Returns the id of a request. It is derived from the attempt's `state`, so that the page
+    /// finds it; a wallet that knows the id can't compute the `state`.
     #[must_use]
     pub fn request_id(&self, device: WalletDevice, state: &str) -> String {
         let parts = [self.connector.as_str(), device.label(), state];

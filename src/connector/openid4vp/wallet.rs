@@ -261,7 +261,7 @@ impl WalletConnector {
         }
     }
 
-    /// Removes what an attempt that is over has left: its requests, and the presentation of a device
+    /// Removes the records of an ended attempt: its requests, and the presentation of a device
     /// whose code was not typed.
     pub(super) async fn remove_requests(&self, state: &str) {
         self.requests.remove(&self.requests.request_id(WalletDevice::Same, state)).await;

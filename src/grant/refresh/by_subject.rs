@@ -14,7 +14,7 @@ use crate::store::{RecordKey, RecordKind, ReplaceOutcome, StoreError};
 
 /// Grants of one person at one service provider; the oldest ends when there are more.
 const MAX_GRANTS_PER_SUBJECT: usize = 20;
-/// Maximum of attempts to update a record that other requests change concurrently.
+/// Maximum number of attempts to update a record that other requests change concurrently.
 const MAX_UPDATE_ATTEMPTS: usize = 5;
 
 /// The grants of one `sub`, the oldest first.
