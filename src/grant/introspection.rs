@@ -50,10 +50,7 @@ impl TokenService {
     ) -> Result<IntrospectionResponse, GrantError> {
         let provider = self.authenticate_data_provider(request)?;
         let answer = self.introspect_token(&provider, request).await;
-        answer.map_err(|refusal| GrantError {
-            client_id: Some(provider.client_id.clone()),
-            ..refusal
-        })
+        answer.map_err(|error| GrantError { client_id: Some(provider.client_id.clone()), ..error })
     }
 
     async fn introspect_token(

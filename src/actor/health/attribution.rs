@@ -51,7 +51,7 @@ const fn is_not_caused_by_idp(code: ErrorCode) -> bool {
     matches!(
         code,
         E::IdpBusy
-            | E::IdpInTrouble
+            | E::IdpCircuitOpen
             | E::RegisterUnavailable
             | E::RegisterContract
             | E::RegisterBusy
