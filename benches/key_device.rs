@@ -1,5 +1,5 @@
-//! Measures signatures by keys in files and by keys in a token of `SoftHSM`: number in a second, and
-//! CPU time of each.
+//! Measures signatures by keys in files and by keys in a token of `SoftHSM`: number in a second,
+//! and CPU time of each.
 //!
 //! `cargo bench --bench key_device`. Nothing is asserted: read the figures. CPU time is that of the
 //! process, so it contains that of `SoftHSM`.

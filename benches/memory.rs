@@ -1,9 +1,9 @@
-//! Measures the memory of logins: waiting at the choice page, finished, and after their records have
-//! expired.
+//! Measures the memory of logins: waiting at the choice page, finished, and after their records
+//! have expired.
 //!
-//! `cargo bench --bench memory`; `-- 200000 20000` for other numbers of waiting and finished logins.
-//! It takes about five minutes, most of which it waits for the expiry. Nothing is asserted: read the
-//! figures. They include what the process needs once, so small numbers give large figures.
+//! `cargo bench --bench memory`; `-- 200000 20000` for other numbers of waiting and finished
+//! logins. It takes about five minutes, most of which it waits for the expiry. Nothing is asserted:
+//! read the figures. They include what the process needs once, so small numbers give large figures.
 #![expect(clippy::unwrap_used, reason = "a measurement that can't be made should stop")]
 
 use std::fs;

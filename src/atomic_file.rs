@@ -1,5 +1,5 @@
-//! Replaces files atomically: a reader, and a start after a crash, finds the old content or the new.
-//! Creates files and folders that only this user can access.
+//! Replaces files atomically: a reader, and a start after a crash, finds the old content or the
+//! new. Creates files and folders that only this user can access.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};

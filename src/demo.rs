@@ -114,8 +114,8 @@ impl PlatformListeners {
 impl Listeners {
     /// Binds the listeners. The standard hub uses `port` and `port + 1`, the high hub the next two;
     /// each pair is public and private. The identity providers start at `port + 10`, the service
-    /// provider is on `port + 20`, the data providers follow; standard before high; then the wallet. With 0 all
-    /// ports are free ones.
+    /// provider is on `port + 20`, the data providers follow; standard before high; then the
+    /// wallet. With 0 all ports are free ones.
     fn bind(port: u16) -> Result<Self, DemoStartError> {
         let at = |offset: u16| {
             let port = match port {

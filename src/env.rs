@@ -74,7 +74,7 @@ pub trait Clock: Send + Sync {
 
 /// Source of randomness.
 pub trait Entropy: Send + Sync {
-    /// 256 unpredictable bits.
+    /// Returns 256 unpredictable bits.
     fn bits256(&self) -> [u8; 32];
 
     /// Returns 256 unpredictable bits as 43 base64url characters: for states, nonces, verifiers,

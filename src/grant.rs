@@ -27,9 +27,9 @@ mod refresh;
 pub(crate) mod request_object;
 mod sender;
 pub mod session;
+mod session_index;
 pub mod subjects;
 mod token;
-mod upstream_sessions;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,12 +60,12 @@ pub struct TokenService {
     /// Public keys of all service providers and data providers.
     pub client_keys: Arc<KeyDirectory>,
     pub single_use_quota: SingleUseQuota,
-    /// Bounds the pushed requests of each client in the same way.
+    /// Limits the pushed requests that each client has in the store.
     pub pushed_request_quota: SingleUseQuota,
     pub dpop_nonces: DpopNonces,
-    /// Issue the certificates of clients with `tls_client_auth`.
+    /// Certificate authorities for clients with `tls_client_auth`; `None` if not configured.
     pub certificate_authorities: Option<CertificateAuthorities>,
-    /// Base URL under which connections have client certificates, if it is another one.
+    /// Base URL of `mtls_endpoint_aliases` (RFC 8705 §5), if it differs from the issuer's.
     pub certificate_base_url: Option<String>,
     pub subjects: SubjectDeriver,
     /// Whether sessions are indexed by the `sub` of each service provider.
@@ -95,8 +95,8 @@ pub trait Gate: Send + Sync {
     /// Checks that this service provider may use this connector at this level, now.
     ///
     /// # Errors
-    /// The first reason that applies: `GateClosed` if the service provider is inactive, `IdpUnknown`,
-    /// `IdpOff`, `IdpBlocked`, `GateClosed` if its file excludes the connector,
+    /// The first reason that applies: `GateClosed` if the service provider is inactive,
+    /// `IdpUnknown`, `IdpOff`, `IdpBlocked`, `GateClosed` if its file excludes the connector,
     /// `IdpBlockedForService`, `AcrTooLow`, `IdpReauthenticationUnproven`.
     fn check_access(
         &self,

@@ -58,8 +58,8 @@ impl Identity {
     }
 
     /// Returns this register identity with the `email`, `preferred_username` and declared claims of
-    /// the identity provider, for service providers of the standard platform. Standard claims about the civil
-    /// identity are dropped: there the register is the only source.
+    /// the identity provider, for service providers of the standard platform. Standard claims about
+    /// the civil identity are dropped: there the register is the only source.
     #[must_use]
     pub fn with_contact_claims_from(self, provider: &Self) -> Self {
         Self {

@@ -94,7 +94,7 @@ impl InteractionHash {
     /// Returns the hash of a login cookie's value.
     #[must_use]
     pub fn from_cookie(value: &str) -> Self {
-        Self::new(digest::base64url(&digest::sha256(value.as_bytes())))
+        Self::new(digest::sha256_base64url(value))
     }
 
     /// Returns true for 43 base64url characters, the form of a hash.

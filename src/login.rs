@@ -316,12 +316,12 @@ pub fn on_request(login: Login, request: LoginRequest, inputs: &StepInputs<'_>) 
 
 /// Applies the outcome of the effect that the last step requested.
 #[must_use]
-pub fn on_effect_outcome(login: Login, report: EffectOutcome, inputs: &StepInputs<'_>) -> Step {
+pub fn on_effect_outcome(login: Login, outcome: EffectOutcome, inputs: &StepInputs<'_>) -> Step {
     let Login { context, state } = login;
     if context.is_redirect_withdrawn(inputs) {
         return Step::redirect_uri_withdrawn_during_effect(context, state);
     }
-    match (state, report) {
+    match (state, outcome) {
         (LoginState::PreparingRedirect(state), EffectOutcome::RedirectPrepared(result)) => {
             state.on_redirect_prepared(context, result, inputs)
         }

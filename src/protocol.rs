@@ -5,7 +5,13 @@
 //! |---|---|
 //! | [`params`] | parameters as ordered pairs, so that repeated ones are detected |
 //! | [`authorize`] | the authorization request, and its response by a proven redirect |
+//! | [`redirect_uri`] | how redirect URIs are compared |
+//! | [`acr`] | levels and level names of a request |
+//! | [`pushed_request`] | the pushed authorization request |
+//! | [`email_domain`] | the domain of an e-mail address |
 //! | [`registration`] | what the checks need to know of a service provider |
+//! | [`client_registration`] | client metadata (RFC 7591) |
+//! | [`security_profile`] | FAPI 2.0 profiles |
 //! | [`pkce`] | code challenge and verifier |
 //! | [`client_auth`] | client authentication in a request |
 //! | [`token`] | the token request and response |
@@ -15,6 +21,9 @@
 //! | [`userinfo`] | the access token of a userinfo request |
 //! | [`sender_constraint`] | proof of possession, and the key that a token is bound to |
 //! | [`logout`] | the logout request, and its proven redirect |
+//! | [`alg`] | JOSE algorithms |
+//! | [`json`] | JSON objects without repeated members |
+//! | [`trace_context`] | the `traceparent` header |
 //! | [`error_response`] | errors as JSON, with status and challenge |
 //! | [`discovery`] | the provider configuration document |
 //! | [`catalogue`] | every error code |

@@ -26,8 +26,8 @@ const MAX_NETWORKS: usize = 65_536;
 /// Maximum number of service providers or connectors in one limiter; no federation has more.
 const MAX_MEMBERS: usize = 65_536;
 
-/// How many of its networks' limits an IPv6 site has. A mobile carrier gives each of its
-/// subscribers a network, and the subscribers of one site do not all log in at once.
+/// Limit of an IPv6 site (/48), as a multiple of the limit of one network. A mobile carrier gives
+/// each of its subscribers a network, and the subscribers of one site do not all log in at once.
 const SITE_FACTOR: NonZeroU32 = NonZeroU32::MIN.saturating_add(3);
 
 /// Rate limits per minute; `None` means unlimited.

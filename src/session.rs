@@ -98,13 +98,13 @@ impl Session {
             && self.login.upstream_subject == other.login.upstream_subject
     }
 
-    /// Takes over the history of the former session: the same user has authenticated again in the
+    /// Takes over the history of the previous session: the same user has authenticated again in the
     /// same browser.
-    pub fn continue_from(&mut self, former: Self) {
-        self.participants = former.participants;
-        self.support_ids = former.support_ids;
-        self.lineage = former.lineage;
-        self.hint_key = former.hint_key;
+    pub fn continue_from(&mut self, previous: Self) {
+        self.participants = previous.participants;
+        self.support_ids = previous.support_ids;
+        self.lineage = previous.lineage;
+        self.hint_key = previous.hint_key;
     }
 
     /// Records that this service provider got an answer from this session.

@@ -55,8 +55,8 @@ pub enum RecordKind {
     LogoutRedirect,
     /// A cross-site POST logout request, until the browser repeats it with its cookies.
     PendingLogout,
-    /// A used `jti`: of a client assertion (RFC 7523 §3), a request object (RFC 9101) or a DPoP proof
-    /// (RFC 9449 §11.1).
+    /// A used `jti`: of a client assertion (RFC 7523 §3), a request object (RFC 9101) or a DPoP
+    /// proof (RFC 9449 §11.1).
     UsedJti,
     /// The user verified by a login page of the hub, until its callback.
     LoginPageCode,
@@ -120,8 +120,9 @@ impl RecordKind {
         }
     }
 
-    /// Returns whether hubs read records of this kind continuously. Snapshots leave them out.
-    const fn is_polled(self) -> bool {
+    /// Returns whether records of this kind only exchange state between hubs. Snapshots leave them
+    /// out.
+    const fn is_hub_state(self) -> bool {
         matches!(self, Self::Blocks | Self::Probes)
     }
 

@@ -20,6 +20,7 @@ mod jwe;
 pub mod jwt_signer;
 pub mod key_device;
 pub mod key_passphrase;
+pub mod key_type;
 pub mod keyfiles;
 pub mod keyring;
 pub mod logout_token;

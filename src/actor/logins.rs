@@ -80,7 +80,8 @@ impl Logins {
     /// Admits a login: stores its record. Its actor starts with the first step.
     ///
     /// # Errors
-    /// `NetworkCrowded`, `StoreFull`, `StoreUnavailable`, `AuditUnwritable`; nothing is stored.
+    /// `NetworkLoginsExceeded`, `StoreFull`, `StoreUnavailable`, `AuditUnwritable`; nothing is
+    /// stored.
     pub async fn admit(
         &self,
         mut request: AuthorizationRequest,
@@ -137,7 +138,7 @@ impl Logins {
             let used = services.store.usage(RecordKind::Login);
             let admitted = services.unauthenticated.admit(hash, (network, value.len()), used, now);
             for (displaced, version) in
-                admitted.map_err(|_| LoginAdmissionError(ErrorCode::NetworkCrowded))?
+                admitted.map_err(|_| LoginAdmissionError(ErrorCode::NetworkLoginsExceeded))?
             {
                 // If the store is unavailable, the insertion fails.
                 let _removed = services

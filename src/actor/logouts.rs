@@ -8,7 +8,7 @@ use super::login_services::LoginServices;
 use super::session_reuse::session_authentication;
 use crate::audit::{Event, EventKind};
 use crate::grant::backchannel_logout::LogoutNotifier;
-use crate::grant::logout::{LogoutDestination, RepeatableLogout};
+use crate::grant::logout::{LogoutDestination, LogoutRequestKey};
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret};
 use crate::login::WrongUser;
 use crate::login::upstream::EndSessionRequest;
@@ -156,7 +156,7 @@ impl Logouts {
             if let Err(code) = token_service
                 .remember_logout_redirect(
                     cookie,
-                    RepeatableLogout::Destination(destination),
+                    LogoutRequestKey::Destination(destination),
                     url.as_str(),
                 )
                 .await
@@ -221,7 +221,7 @@ impl Logouts {
         let earlier = self
             .services
             .token_service
-            .logout_redirect(cookie, RepeatableLogout::Destination(destination))
+            .logout_redirect(cookie, LogoutRequestKey::Destination(destination))
             .await?;
         Ok(earlier
             .and_then(|url| Url::parse(&url).ok())

@@ -44,11 +44,10 @@ impl StepAdmission {
     /// # Errors
     /// `Busy`, or `ShuttingDown` after [`Self::close`].
     pub fn admit(&self) -> Result<Arc<StepPermit>, ErrorCode> {
-        let held =
-            Arc::clone(&self.slots).try_acquire_owned().map_err(|refusal| match refusal {
-                TryAcquireError::NoPermits => ErrorCode::Busy,
-                TryAcquireError::Closed => ErrorCode::ShuttingDown,
-            })?;
+        let held = Arc::clone(&self.slots).try_acquire_owned().map_err(|error| match error {
+            TryAcquireError::NoPermits => ErrorCode::Busy,
+            TryAcquireError::Closed => ErrorCode::ShuttingDown,
+        })?;
         let running =
             Arc::clone(&self.running).try_acquire_owned().map_err(|_| ErrorCode::ShuttingDown)?;
         Ok(Arc::new(StepPermit { slot: Mutex::new(Some(held)), _running: running }))

@@ -44,7 +44,7 @@ const LIMIT_LABEL: &str = "unauthenticated_logins";
 pub struct UnauthenticatedLogins {
     capacity: Usage,
     metrics: Arc<Metrics>,
-    held: Mutex<HeldLogins>,
+    held: Mutex<UnauthenticatedLoginTable>,
 }
 
 /// A login that a new one replaces, and the version of its record.
@@ -57,7 +57,7 @@ pub type DisplacedLogin = (InteractionHash, RecordVersion);
 pub struct NetworkCrowdedError;
 
 #[derive(Default)]
-struct HeldLogins {
+struct UnauthenticatedLoginTable {
     by_login: HashMap<InteractionHash, UnauthenticatedLogin>,
     by_network: HashMap<ClientNetwork, NetworkLogins>,
     /// In ascending order.
@@ -165,7 +165,7 @@ impl DisplacementPlan {
     }
 }
 
-impl HeldLogins {
+impl UnauthenticatedLoginTable {
     fn insert(
         &mut self,
         hash: &InteractionHash,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustix::process::{Resource, getrlimit};
 
 use crate::config::model::Settings;
-use crate::web::connection::EXTRA_CONNECTIONS_PER_WORKER;
+use crate::web::connection::EXTRA_CONNECTIONS_PER_ARBITER;
 use crate::web::connection::admission::{ConnectionLimiter, ConnectionLimits};
 
 /// Default connections of the public listener, if there are enough descriptors.
@@ -31,8 +31,8 @@ fn descriptor_limit() -> usize {
 /// the store, the register and identity providers.
 fn max_public_connections(configured: Option<usize>, descriptors: usize, workers: usize) -> usize {
     let own = PRIVATE_CONNECTIONS
-        + EXTRA_CONNECTIONS_PER_WORKER
-        + workers * (DESCRIPTORS_PER_WORKER + EXTRA_CONNECTIONS_PER_WORKER);
+        + EXTRA_CONNECTIONS_PER_ARBITER
+        + workers * (DESCRIPTORS_PER_WORKER + EXTRA_CONNECTIONS_PER_ARBITER);
     let room = descriptors.saturating_sub(descriptors / 4).saturating_sub(own).max(MIN_CONNECTIONS);
     configured.unwrap_or(DEFAULT_CONNECTIONS).min(room)
 }
@@ -61,7 +61,7 @@ pub(super) fn public_admission(settings: &Settings, workers: usize) -> Arc<Conne
             .filter_map(|text| text.parse().ok())
             .collect(),
     };
-    ConnectionLimiter::new(limits, workers * EXTRA_CONNECTIONS_PER_WORKER)
+    ConnectionLimiter::new(limits, workers * EXTRA_CONNECTIONS_PER_ARBITER)
 }
 
 /// Returns the connection limits of the private listener.
@@ -73,7 +73,7 @@ pub(super) fn private_admission() -> Arc<ConnectionLimiter> {
         counts_local_peers: false,
         trusted_proxies: Vec::new(),
     };
-    ConnectionLimiter::new(limits, EXTRA_CONNECTIONS_PER_WORKER)
+    ConnectionLimiter::new(limits, EXTRA_CONNECTIONS_PER_ARBITER)
 }
 
 #[cfg(test)]
@@ -95,9 +95,9 @@ mod tests {
             let total = max_public_connections(configured, descriptors, workers);
             assert_eq!(total, expected, "{configured:?} {descriptors} {workers}");
             let at_most = total
-                + workers * EXTRA_CONNECTIONS_PER_WORKER
+                + workers * EXTRA_CONNECTIONS_PER_ARBITER
                 + PRIVATE_CONNECTIONS
-                + EXTRA_CONNECTIONS_PER_WORKER;
+                + EXTRA_CONNECTIONS_PER_ARBITER;
             assert!(
                 descriptors < 256 || at_most < descriptors - descriptors / 5,
                 "{at_most} of {descriptors}"

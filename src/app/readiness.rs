@@ -330,7 +330,7 @@ mod tests {
         health.unreachable = Some(UnreachableRow {
             since: "2026-11-23T03:00:00Z".to_owned(),
             code: "Y020003".to_owned(),
-            reason: "The identity provider can not be reached.".to_owned(),
+            reason: "The identity provider can't be reached.".to_owned(),
         });
         let findings = find_unavailable_connectors(&rows);
         let [finding] = findings.as_slice() else { panic!("{findings:?}") };

@@ -16,7 +16,7 @@ use crate::env::Timestamp;
 /// Tolerated difference between the clocks of the identity provider and the hub.
 pub const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
 /// Clock skew above which there is a warning, in seconds.
-const MAX_HONEST_SKEW_SECONDS: i64 = 5;
+const SKEW_WARNING_SECONDS: i64 = 5;
 
 /// Adds the diagnostics of a connection over which a response arrived.
 pub fn diagnose_connection(
@@ -57,7 +57,7 @@ pub fn diagnose_certificate(
         Some(days) if days < MIN_CERTIFICATE_DAYS => CheckDiagnostic::warning(
             "certificate",
             format!("it is valid, and expires in {days} days"),
-            "ask the identity provider to renew it: no login works after that",
+            "ask the identity provider to renew it before it expires, or every login fails",
         ),
         Some(days) => {
             CheckDiagnostic::ok("certificate", format!("it is valid for {days} more days"))
@@ -118,7 +118,7 @@ pub fn diagnose_clock(response: &TimedResponse) -> CheckDiagnostic {
             format!("{what}: more than the {tolerance} s that are tolerated"),
             fix,
         ),
-        off if off > MAX_HONEST_SKEW_SECONDS => CheckDiagnostic::warning("clock", what, fix),
+        off if off > SKEW_WARNING_SECONDS => CheckDiagnostic::warning("clock", what, fix),
         _ => CheckDiagnostic::ok("clock", what),
     }
 }

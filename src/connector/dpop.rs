@@ -82,8 +82,8 @@ impl<'a> DpopSession<'a> {
         self.key.thumbprint()
     }
 
-    /// Returns a proof for one request (RFC 9449 §4.2), with the server's last nonce. With an access
-    /// token, the proof is for that one too (§7).
+    /// Returns a proof for one request (RFC 9449 §4.2), with the server's last nonce. With an
+    /// access token, the proof is for that one too (§7).
     ///
     /// # Errors
     /// `Internal` if OpenSSL fails.

@@ -73,7 +73,7 @@ impl ConnectorKind for LdapKind {
 /// Connector to an LDAP directory.
 pub struct LdapConnector {
     id: ConnectorId,
-    /// A URN, as the browser does not call the directory.
+    /// A URN, because this issuer has no address.
     issuer: String,
     subject_attribute: String,
     attributes: Vec<String>,
@@ -141,11 +141,11 @@ impl LdapConnector {
         &'t self,
         credentials: &PasswordCredentials,
         counted: &mut CountedAttempt<'t>,
-    ) -> Result<Option<DirectoryEntry>, SignInError> {
+    ) -> Result<Option<DirectoryEntry>, LdapSignInError> {
         let (network, now) = (credentials.network, counted.at);
         counted.count(&self.attempts_per_login, credentials.login.as_str())?;
         let key = username_key(credentials);
-        let limited = SignInError::RateLimited;
+        let limited = LdapSignInError::RateLimited;
         self.failed_binds.count_network(&key, network, now, &mut counted.bind).map_err(limited)?;
         self.failed_binds.count_user(&key, network, now, &mut counted.bind).map_err(limited)?;
         let found = self.directory.find_user(&credentials.username).await?;
@@ -222,7 +222,7 @@ impl LdapConnector {
             self.authenticate(credentials, &mut counted),
         )
         .await;
-        match outcome.unwrap_or_else(|_| Err(SignInError::Connector(timeout_error()))) {
+        match outcome.unwrap_or_else(|_| Err(LdapSignInError::Connector(timeout_error()))) {
             Ok(Some(entry)) => {
                 counted.refund();
                 self.failed_binds.record_success(
@@ -241,11 +241,11 @@ impl LdapConnector {
                 Ok(PasswordOutcome::Accepted(Secret::new(query.finish())))
             }
             Ok(None) => Ok(PasswordOutcome::Rejected),
-            Err(SignInError::RateLimited(wait)) => {
+            Err(LdapSignInError::RateLimited(wait)) => {
                 self.failed_binds.refund(&counted.bind);
                 Ok(PasswordOutcome::RateLimited(wait))
             }
-            Err(SignInError::Connector(error)) => {
+            Err(LdapSignInError::Connector(error)) => {
                 // The directory may have counted a bind that it did not answer.
                 if !counted.is_unanswered {
                     counted.refund();
@@ -262,12 +262,12 @@ fn timeout_error() -> ConnectorError {
 }
 
 /// Reason why a password was not verified.
-enum SignInError {
+enum LdapSignInError {
     RateLimited(Duration),
     Connector(ConnectorError),
 }
 
-impl From<ConnectorError> for SignInError {
+impl From<ConnectorError> for LdapSignInError {
     fn from(error: ConnectorError) -> Self {
         Self::Connector(error)
     }
@@ -283,8 +283,8 @@ struct CountedAttempt<'t> {
 }
 
 impl<'t> CountedAttempt<'t> {
-    fn count(&mut self, attempts: &'t PasswordAttempts, key: &str) -> Result<(), SignInError> {
-        attempts.count(key, self.at).map_err(SignInError::RateLimited)?;
+    fn count(&mut self, attempts: &'t PasswordAttempts, key: &str) -> Result<(), LdapSignInError> {
+        attempts.count(key, self.at).map_err(LdapSignInError::RateLimited)?;
         self.attempts.push((attempts, key.to_owned()));
         Ok(())
     }

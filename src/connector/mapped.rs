@@ -57,11 +57,11 @@ impl Connector for MappedConnector {
         callback: CallbackParams,
     ) -> Result<Authentication, ConnectorError> {
         let authentication = self.connector.complete_login(attempt, callback).await?;
-        let (claims, unmapped) = self.mapping.apply(authentication.claims);
-        for claim in unmapped {
-            tracing::warn!(connector = %self.id, claim = %claim.claim, error = %claim.error, "claim not mapped");
+        let (claims, errors) = self.mapping.apply(authentication.claims);
+        for error in errors {
+            tracing::warn!(connector = %self.id, claim = %error.claim, error = %error.error, "claim not mapped");
             if let Some(metrics) = &self.metrics {
-                metrics.record_dropped_claim(&self.id, claim.claim.as_str(), claim.error.label());
+                metrics.record_dropped_claim(&self.id, error.claim.as_str(), error.error.label());
             }
         }
         Ok(Authentication { claims, ..authentication })

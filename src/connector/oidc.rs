@@ -227,7 +227,7 @@ impl Connector for OidcConnector {
         let userinfo =
             upstream.fetch_userinfo(&provider, (&tokens, dpop.as_ref()), &id_token).await?;
         for claims in [&id_token, &userinfo] {
-            upstream.report_referred_claims(claims);
+            upstream.report_aggregated_and_distributed_claims(claims);
         }
         Ok(Authentication {
             connector: upstream.id.clone(),

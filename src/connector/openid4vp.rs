@@ -95,7 +95,7 @@ impl ConnectorKind for Openid4vpKind {
 /// Connector to wallets.
 pub struct WalletConnector {
     id: ConnectorId,
-    /// A URN, as nothing but the wallet's response is received.
+    /// A URN, because this issuer has no address.
     issuer: String,
     level: Level,
     acr_policy: AcrPolicy,
@@ -206,10 +206,10 @@ fn certificate_signer(
         let message = "it is missing; set it to the file with the private key";
         return Err(ConnectorConfigError::new("kind.openid4vp.private_key", message));
     };
-    let key_of = "kind.openid4vp.certificate";
-    let chain = read_file(key_of, &kind.certificate)?;
+    let setting = "kind.openid4vp.certificate";
+    let chain = read_file(setting, &kind.certificate)?;
     CertificateSigner::from_pem(&chain, key)
-        .map_err(|error| ConnectorConfigError::new(key_of, error.to_string()))
+        .map_err(|error| ConnectorConfigError::new(setting, error.to_string()))
 }
 
 /// Reads a file that a key names.

@@ -72,7 +72,7 @@ impl ConnectorKind for PersonaKind {
 /// Connector of the sandbox.
 pub struct PersonaConnector {
     id: ConnectorId,
-    /// A URN, as nothing of the sandbox is called.
+    /// A URN, because this issuer has no address.
     issuer: String,
     env: Env,
     personas: Vec<Persona>,

@@ -47,8 +47,8 @@ pub trait Connector: Send + Sync {
         callback: CallbackParams,
     ) -> Result<Authentication, ConnectorError>;
 
-    /// Returns the unverified `state` of an encrypted authorization response, which finds the login;
-    /// `None` if it can't be decrypted, and for a kind without such responses.
+    /// Returns the unverified `state` of an encrypted authorization response, which finds the
+    /// login; `None` if it can't be decrypted, and for a kind without such responses.
     async fn unverified_state(&self, _response: &Secret<String>) -> Option<String> {
         None
     }
@@ -88,8 +88,9 @@ pub trait Connector: Send + Sync {
         }]
     }
 
-    /// Verifies a sample of what the identity provider sends, for `check connector --sample`. `None`
-    /// for an object of claims, and for a kind that verifies none. Calls others only if `is_online`.
+    /// Verifies a sample of what the identity provider sends, for `check connector --sample`.
+    /// `None` for an object of claims, and for a kind that verifies none. Calls others only if
+    /// `is_online`.
     async fn verify_sample(&self, _: &[u8], _is_online: bool) -> Option<SampleVerification> {
         None
     }

@@ -1,5 +1,5 @@
-//! Interface between the hub's sandbox page and its connector, for kinds where anyone can sign in as
-//! anyone.
+//! Interface between the hub's sandbox page and its connector, for kinds where anyone can sign in
+//! as anyone.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Fetches userinfo with an access token, for `oidc` and `oauth2` (OpenID Connect Core 1.0 §5.3.1; RFC
-//! 6750 §2.1; RFC 9449 §7). Does not verify the response.
+//! Fetches userinfo with an access token, for `oidc` and `oauth2` (OpenID Connect Core 1.0 §5.3.1;
+//! RFC 6750 §2.1; RFC 9449 §7). Does not verify the response.
 
 use http::header::{ACCEPT, AUTHORIZATION, WWW_AUTHENTICATE};
 use openidconnect::{HttpRequest, HttpResponse};

@@ -124,7 +124,8 @@ impl DemoPlatform {
 
     /// Writes the hub's files: two identity providers, one service provider, one data provider. On
     /// the standard platform also identities from the register, a service provider that asks for
-    /// consent, one blocked and one unreachable identity provider, and the developer's applications.
+    /// consent, one blocked and one unreachable identity provider, and the developer's
+    /// applications.
     ///
     /// # Errors
     /// Returns an error if a file can't be written.

@@ -1,4 +1,5 @@
-//! Decides which addresses may be called: URLs before their name is resolved, and resolved addresses.
+//! Decides which addresses may be called: URLs before their name is resolved, and resolved
+//! addresses.
 
 use std::net::IpAddr;
 use std::sync::Arc;

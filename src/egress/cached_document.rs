@@ -159,13 +159,13 @@ impl<T, F: Clone> CachedDocument<T, F> {
         outcome: Result<FetchedDocument<T>, F>,
         now: Timestamp,
     ) -> Result<Arc<T>, F> {
-        let outcome = outcome.map(|FetchedDocument { value, lifetime: life }| {
+        let outcome = outcome.map(|FetchedDocument { value, lifetime }| {
             let value = Arc::new(value);
             let copy = CachedCopy {
                 value: Arc::clone(&value),
                 fetched_at: now,
-                refresh_at: now + life * 3 / 4,
-                stale_at: now + life,
+                refresh_at: now + lifetime * 3 / 4,
+                stale_at: now + lifetime,
             };
             self.copy.store(Some(Arc::new(copy)));
             value
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_copy_ages_is_refreshed_once_beside_and_serves_while_the_provider_is_down() {
+    async fn a_copy_is_refreshed_once_and_serves_while_the_provider_is_down() {
         let (clock, env) = clock_and_env();
         let document = CachedDocument::default();
         assert!(matches!(document.freshness(env.now()), Freshness::Missing));
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn cache_control_is_believed_within_bounds() {
+    fn max_age_is_clamped() {
         let table = [
             ("max-age=5", 60),
             ("public, max-age=3600", 3600),

@@ -1,6 +1,6 @@
 //! Reads the expiry of PEM certificates.
 
-use openssl::asn1::Asn1Time;
+use openssl::asn1::{Asn1Time, Asn1TimeRef};
 use openssl::x509::X509;
 
 use crate::env::Timestamp;
@@ -26,7 +26,13 @@ pub fn days_left(der: &[u8], now: Timestamp) -> Option<i64> {
 /// Returns when a certificate expires.
 #[must_use]
 pub fn expiry(certificate: &X509) -> Option<Timestamp> {
-    let since = Asn1Time::from_unix(0).ok()?.diff(certificate.not_after()).ok()?;
+    timestamp(certificate.not_after())
+}
+
+/// Returns a time of a certificate; a time before 1970 is 1970.
+#[must_use]
+pub fn timestamp(time: &Asn1TimeRef) -> Option<Timestamp> {
+    let since = Asn1Time::from_unix(0).ok()?.diff(time).ok()?;
     let seconds = i64::from(since.days) * 86_400 + i64::from(since.secs);
     Some(Timestamp::from_seconds(u64::try_from(seconds).unwrap_or_default()))
 }

@@ -1,6 +1,6 @@
 //! Makes OpenSSL the cryptographic provider of rustls (docs/design/adr/0020): the library that
-//! signs and decrypts tokens also encrypts connections. The protocol, and the certificates of
-//! other parties, stay in Rust.
+//! signs and decrypts tokens also encrypts connections. The protocol itself, and the
+//! parsing of peers' certificates, stay in Rust.
 
 use std::sync::Once;
 

@@ -174,7 +174,9 @@ impl TokenService {
     /// Spends the time of a signature verification. An assertion that fails earlier takes as long
     /// as one with a wrong signature, so that timing does not reveal ids and methods (R206).
     fn equalize_timing(&self, assertion: &str) {
-        self.own_keys.load().verify_dummy(verify::claimed_alg(assertion).unwrap_or_default());
+        self.own_keys
+            .load()
+            .verify_dummy(verify::alg_of_similar_cost(assertion).unwrap_or_default());
     }
 
     /// Records the `jti`, so that an intercepted assertion can't be replayed on any hub (RFC 7523

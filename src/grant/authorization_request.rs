@@ -1,5 +1,5 @@
-//! Finds the parameters of an authorization request: in the request, in a request object (RFC 9101),
-//! or pushed before (RFC 9126).
+//! Finds the parameters of an authorization request: in the request, in a request object (RFC
+//! 9101), or pushed before (RFC 9126).
 //!
 //! Responsible for storing pushed requests, for who may use one, and for the moment in which a
 //! pushed request or a request object is used: when its login is stored. Until then a reload, or a

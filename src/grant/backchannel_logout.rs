@@ -36,13 +36,15 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(600);
 /// Time after a logout beyond which no further attempt begins.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(3600);
 
-/// Notices of one session, stored, that this hub delivers first.
+/// Notices of one session after [`LogoutNotifier::store`]: what this hub delivers first, and what
+/// [`LogoutNotifier::discard`] removes.
 #[derive(Default)]
 pub struct StoredNotices {
     bucket: Option<usize>,
     claimed: Vec<(QueuedNotice, DeliverySlot)>,
     /// Notices for which there was no room in the queue: one attempt is all they get.
     unstored: Vec<QueuedNotice>,
+    /// Ids of all notices, stored or not.
     ids: Vec<String>,
 }
 

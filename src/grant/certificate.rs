@@ -21,7 +21,8 @@ impl TokenService {
     /// and may show one.
     ///
     /// # Errors
-    /// `Unknown`, `OtherMethod`, `CertificateUntrusted`, `CertificateOther`; all are answered alike.
+    /// `Unknown`, `OtherMethod`, `CertificateUntrusted`, `CertificateOther`; all are answered
+    /// alike.
     pub(super) async fn authenticate_by_certificate(
         &self,
         client_id: &ClientId,

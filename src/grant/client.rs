@@ -50,7 +50,7 @@ impl ClientAuthError {
             // The same answer for every id that is not a public client's.
             Self::NoCredentials => ErrorCode::Missing(RequiredParam::TokenClientSecret),
             Self::CertificateUntrusted => ErrorCode::ClientCertificateUntrusted,
-            Self::CertificateOther => ErrorCode::ClientCertificateOther,
+            Self::CertificateOther => ErrorCode::ClientCertificateNotRegistered,
             Self::Secret => ErrorCode::ClientAuthentication,
             Self::SecretNotYet => ErrorCode::ClientSecretNotYet,
             Self::SecretExpired => ErrorCode::ClientSecretExpired,
@@ -63,10 +63,10 @@ impl TokenService {
     /// Authenticates a service provider.
     ///
     /// # Errors
-    /// A 400 without credentials, except for a public client; a 401 that reads the same for an unknown id, an inactive client, another method than the
-    /// registered one, and a wrong secret or signature; a 401 that names the defect of an assertion
-    /// whose signature is valid; a 503 when the hub can't decide; `TooManyFailures` instead of a
-    /// 401 over the limit.
+    /// A 400 without credentials, except for a public client; a 401 that reads the same for an
+    /// unknown id, an inactive client, another method than the registered one, and a wrong secret
+    /// or signature; a 401 that names the defect of an assertion whose signature is valid; a 503
+    /// when the hub can't decide; `TooManyFailures` instead of a 401 over the limit.
     pub async fn authenticate(
         &self,
         offered: &Credentials,

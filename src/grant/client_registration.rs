@@ -52,7 +52,7 @@ const MAX_NETWORKS: usize = 16_384;
 const NETWORK_PREFIXES: PrefixLengths = PrefixLengths { v4: 32, v6: 64 };
 /// Interval between two reads of the index.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
-/// Minimum time between two reads for unknown clients: anyone can cause them.
+/// Minimum time between two reads for unknown clients, which unauthenticated requests can cause.
 const MIN_MISS_INTERVAL_MS: u64 = 250;
 
 /// The dynamically registered clients of a hub.
@@ -117,8 +117,8 @@ impl ClientRegistrations {
     /// # Errors
     /// `RegistrationsLimited` if its network is over its limit.
     pub fn check_network(&self, address: IpAddr) -> Result<(), GrantError> {
-        let most = NonZeroU32::new(self.config.requests_per_network).unwrap_or(NonZeroU32::MIN);
-        let taken = self.limiter.take(LimitKey::from_network(address, NETWORK_PREFIXES), most);
+        let limit = NonZeroU32::new(self.config.requests_per_network).unwrap_or(NonZeroU32::MIN);
+        let taken = self.limiter.take(LimitKey::from_network(address, NETWORK_PREFIXES), limit);
         taken.map_err(|over| GrantError {
             rate_limited: Some(over),
             ..ErrorCode::RegistrationsLimited.into()

@@ -15,7 +15,8 @@ use crate::protocol::refresh::OFFLINE_ACCESS;
 use crate::store::{InsertPairError, NewRecord, StoreError};
 use crate::telemetry::trace;
 
-/// Returns the scopes of a grant: access while the user is away only with explicit consent.
+/// Returns the scopes of a grant, without `offline_access` unless the user has consented (OpenID
+/// Connect Core §11).
 fn consented_scopes(grant: &CodeGrant) -> Vec<Scope> {
     let is_consented = |scope: &&Scope| grant.consented || scope.as_str() != OFFLINE_ACCESS;
     grant.scopes.iter().filter(is_consented).cloned().collect()
@@ -150,13 +151,13 @@ impl TokenService {
     async fn finish_earlier_issue(
         &self,
         grant: &CodeGrant,
-        begun: SessionOrigin,
+        origin: SessionOrigin,
     ) -> Result<(), ErrorCode> {
         if self.is_code_live(grant.code.reveal()).await? {
             self.end_previous_session(grant).await;
             return Ok(());
         }
-        if begun == SessionOrigin::New {
+        if origin == SessionOrigin::New {
             self.discard_new_session(grant).await;
         }
         Err(ErrorCode::AlreadyDone)

@@ -161,7 +161,7 @@ impl TokenService {
     pub(super) fn response_encryption(
         &self,
         client: &ServiceProvider,
-        answer: ResponseKind,
+        kind: ResponseKind,
     ) -> Result<ResponseEncryption, ErrorCode> {
         let encryption = match (self.core.platform, &client.encryption) {
             (Platform::Standard, None) => return Ok(ResponseEncryption::SignedOnly),
@@ -170,7 +170,7 @@ impl TokenService {
             (Platform::High, None) => return Err(ErrorCode::ClientKeysMissing),
             (Platform::Standard | Platform::High, Some(encryption)) => encryption,
         };
-        let alg = match answer {
+        let alg = match kind {
             ResponseKind::IdToken => encryption.id_token,
             ResponseKind::Userinfo => encryption.userinfo,
         };

@@ -13,7 +13,7 @@ pub struct GrantError {
     pub client_id: Option<ClientId>,
     /// Details beyond the code.
     pub reason: Option<String>,
-    /// The exceeded limit, for `TooManyFailures`.
+    /// The exceeded limit, for `TooManyFailures` and `RegistrationsLimited`.
     pub rate_limited: Option<RateLimitError>,
 }
 

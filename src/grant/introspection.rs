@@ -50,10 +50,7 @@ impl TokenService {
     ) -> Result<IntrospectionResponse, GrantError> {
         let provider = self.authenticate_data_provider(request)?;
         let answer = self.introspect_token(&provider, request).await;
-        answer.map_err(|refusal| GrantError {
-            client_id: Some(provider.client_id.clone()),
-            ..refusal
-        })
+        answer.map_err(|error| GrantError { client_id: Some(provider.client_id.clone()), ..error })
     }
 
     async fn introspect_token(
@@ -97,8 +94,8 @@ impl TokenService {
         Ok(written)
     }
 
-    /// Revokes an access token of the requesting service provider. Tokens of other clients stay,
-    /// with the same response.
+    /// Revokes an access token, or a refresh token with its grant, of the requesting service
+    /// provider (RFC 7009 §2.1). Ignores tokens of other clients, with the same response.
     ///
     /// # Errors
     /// Those of [`TokenService::authenticate`]; the hub's own failures.

@@ -40,16 +40,16 @@ pub struct LogoutDestination {
     pub participants: Vec<ClientId>,
 }
 
-/// Values that are equal if two logout requests of a browser are the same.
+/// Identifies a logout request of a browser, so that the hub recognizes its repetition.
 #[derive(Clone, Copy, Debug)]
-pub enum RepeatableLogout<'a> {
+pub enum LogoutRequestKey<'a> {
     /// The same destination.
     Destination(&'a LogoutDestination),
     /// The same parameters, for a request whose encrypted hint no session recognizes any more.
     Parameters(&'a str),
 }
 
-impl RepeatableLogout<'_> {
+impl LogoutRequestKey<'_> {
     fn redirect_key(self, cookie: &Secret<String>) -> Result<RecordKey, ErrorCode> {
         let request = match self {
             Self::Destination(destination) => encode_record(destination)?,
@@ -69,10 +69,14 @@ impl TokenService {
         &self,
         connector: &ConnectorId,
         state: &str,
-        kept: &LogoutDestination,
+        destination: &LogoutDestination,
     ) -> Result<(), ErrorCode> {
-        self.insert_record(logout_destination_key(connector, state), kept, DESTINATION_LIFETIME)
-            .await
+        self.insert_record(
+            logout_destination_key(connector, state),
+            destination,
+            DESTINATION_LIFETIME,
+        )
+        .await
     }
 
     /// Removes and returns the destination. At most one caller gets it.
@@ -95,7 +99,7 @@ impl TokenService {
     pub async fn remember_logout_redirect(
         &self,
         cookie: &Secret<String>,
-        request: RepeatableLogout<'_>,
+        request: LogoutRequestKey<'_>,
         url: &str,
     ) -> Result<(), ErrorCode> {
         self.insert_record(request.redirect_key(cookie)?, &url, REDIRECT_LIFETIME).await
@@ -108,7 +112,7 @@ impl TokenService {
     pub async fn logout_redirect(
         &self,
         cookie: &Secret<String>,
-        request: RepeatableLogout<'_>,
+        request: LogoutRequestKey<'_>,
     ) -> Result<Option<String>, ErrorCode> {
         let found = self.load_record(&request.redirect_key(cookie)?).await?;
         Ok(found.map(|(url, _)| url))
@@ -176,10 +180,10 @@ impl TokenService {
         &self,
         key: RecordKey,
         record: &impl Serialize,
-        life: Duration,
+        lifetime: Duration,
     ) -> Result<(), ErrorCode> {
         let now = self.core.env.now();
-        self.store.insert(key, new_record(record, now + life)?, now).await?;
+        self.store.insert(key, new_record(record, now + lifetime)?, now).await?;
         Ok(())
     }
 

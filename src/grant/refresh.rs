@@ -66,12 +66,12 @@ impl RefreshGrant {
 }
 
 /// A refresh token, as sent: the name of its grant, and its secret.
-struct TokenParts<'a> {
+struct RefreshTokenParts<'a> {
     grant: &'a str,
     secret: &'a str,
 }
 
-impl<'a> TokenParts<'a> {
+impl<'a> RefreshTokenParts<'a> {
     /// `None` for a text that can't be a refresh token; an access token has no dot.
     fn parse(token: &'a str) -> Option<Self> {
         let (grant, secret) = token.split_once('.')?;
@@ -147,7 +147,7 @@ impl TokenService {
     ) -> Result<TokenResponse, ErrorCode> {
         let rules = client.refresh_tokens.ok_or(ErrorCode::TokenGrantTypeUnsupported)?;
         // Verified before the grant is looked at: a client that lacks a nonce loses nothing.
-        let sender = self.verify_token_sender(client, &request.sender)?;
+        let sender = self.verify_token_sender(client, &request.proof_of_possession)?;
         let (grant, record) = self.find_refresh_grant(client, request).await?;
         self.check_refresh(client, &grant, request)?;
         if !is_same_sender(client, &grant, sender.key().as_ref()) {
@@ -158,8 +158,8 @@ impl TokenService {
         let now = self.core.env.now();
         let token = TokenRecord { issued_at: now, cnf, ..grant.token.clone() };
         let access_token = self.core.env.entropy().token();
-        let life = self.lifetimes.access_token;
-        let draft = new_record(&token, now + life)?;
+        let lifetime = self.lifetimes.access_token;
+        let draft = new_record(&token, now + lifetime)?;
         let draft = NewRecord { families: grant.families.as_slice().into(), ..draft };
         match self.store.insert(token_key(&access_token), draft, now).await {
             Ok(_) => {}
@@ -177,7 +177,7 @@ impl TokenService {
         self.core
             .audit
             .record(|| event_for_token(EventKind::TokenIssued, &token).level(token.level));
-        Ok(TokenResponse::refreshed(access_token, life.as_secs(), &token.scopes)
+        Ok(TokenResponse::refreshed(access_token, lifetime.as_secs(), &token.scopes)
             .bound_to(token.cnf.as_ref())
             .with_refresh_token(refresh_token))
     }
@@ -190,11 +190,11 @@ impl TokenService {
         request: &RefreshRequest,
     ) -> Result<(RefreshGrant, Record), ErrorCode> {
         let token = request.refresh_token.reveal();
-        let parts = TokenParts::parse(token).ok_or(ErrorCode::RefreshTokenUnknown)?;
+        let parts = RefreshTokenParts::parse(token).ok_or(ErrorCode::RefreshTokenUnknown)?;
         let found = self.load_record::<RefreshGrant>(&refresh_grant_key(parts.grant)).await?;
         let (grant, record) = found.ok_or(ErrorCode::RefreshTokenUnknown)?;
         if grant.token.client_id != client.registration.client_id {
-            return Err(ErrorCode::RefreshTokenOfAnother);
+            return Err(ErrorCode::RefreshTokenOfOtherClient);
         }
         if !parts.is_in_use(&grant) {
             self.end_refresh_grant(&grant).await?;
@@ -211,9 +211,9 @@ impl TokenService {
         request: &RefreshRequest,
     ) -> Result<(), ErrorCode> {
         let (registration, token) = (&client.registration, &grant.token);
-        let is_held =
+        let is_redirect_uri_registered =
             token.redirect_uri.as_ref().is_none_or(|uri| registration.has_redirect_uri(uri));
-        if !is_held || !registration.grants_scopes(&token.scopes) {
+        if !is_redirect_uri_registered || !registration.grants_scopes(&token.scopes) {
             return Err(ErrorCode::CodeRegistrationWithdrawn);
         }
         // RFC 6749 §6: never more than was granted.
@@ -237,7 +237,7 @@ impl TokenService {
         rules: RefreshTokenRules,
     ) -> Result<Option<Secret<String>>, ErrorCode> {
         let token = request.refresh_token.reveal();
-        let name = TokenParts::parse(token).ok_or(ErrorCode::RefreshTokenUnknown)?.grant;
+        let name = RefreshTokenParts::parse(token).ok_or(ErrorCode::RefreshTokenUnknown)?.grant;
         let (now, rotates) = (self.core.env.now(), grant.rotates());
         let secret = rotates.then(|| self.core.env.entropy().token());
         let hash =
@@ -274,7 +274,7 @@ impl TokenService {
         client: &ServiceProvider,
         token: &str,
     ) -> Result<bool, ErrorCode> {
-        let Some(parts) = TokenParts::parse(token) else { return Ok(false) };
+        let Some(parts) = RefreshTokenParts::parse(token) else { return Ok(false) };
         let key = refresh_grant_key(parts.grant);
         let Some(record) = self.store.load(&key, self.core.env.now()).await? else {
             return Ok(false);

@@ -66,10 +66,11 @@ impl TokenService {
         })?;
         let now = self.core.env.now();
         let expires_at = check_claims(&jws, &client.registration, &self.core.issuer, now)?;
-        // Not accepted before, so not used before.
+        // An object can't have been used before it was valid.
         let begins_at =
             ["iat", "nbf"].iter().find_map(|name| numeric_date(&jws.claims, name).ok()?);
-        // An object that was used before the store became empty (see `SingleUseQuota`).
+        // Rejects an object that may have been used before the store lost its records (see
+        // `SingleUseQuota`).
         if begins_at.unwrap_or_else(|| expires_at - MAX_LIFETIME).seconds()
             <= self.single_use_quota.known_since().seconds()
         {

@@ -8,7 +8,7 @@ use crate::config::ServiceProvider;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
-use crate::protocol::sender_constraint::{Confirmation, ForwardedCertificate, SenderEvidence};
+use crate::protocol::sender_constraint::{Confirmation, ForwardedCertificate, ProofOfPossession};
 use crate::protocol::userinfo::{PresentedToken, TokenScheme};
 
 /// The key that the sender of a token request has proven to have.
@@ -41,15 +41,15 @@ impl TokenService {
     pub(super) fn verify_token_sender(
         &self,
         client: &ServiceProvider,
-        sender: &SenderEvidence,
+        proof_of_possession: &ProofOfPossession,
     ) -> Result<ProvenSender, ErrorCode> {
         if client.token_binding.certificate_required {
-            let certificate = sender.certificate.clone();
+            let certificate = proof_of_possession.certificate.clone();
             let certificate = certificate.ok_or(ErrorCode::ClientCertificateMissing)?;
             return Ok(ProvenSender::Certificate(certificate));
         }
         let target = ProofTarget { path: path::TOKEN, access_token: None };
-        match &sender.dpop {
+        match &proof_of_possession.dpop {
             Some(header) => self.verify_dpop_proof(client, header, target).map(ProvenSender::Dpop),
             None if client.token_binding.dpop_required => Err(ErrorCode::DpopProofMissing),
             None => Ok(ProvenSender::Unknown),
@@ -98,7 +98,7 @@ impl TokenService {
             }
             // RFC 8705 §3 and RFC 9449 §7.2: a stolen token is worth nothing without its key.
             (Some(Confirmation::Certificate(thumbprint)), TokenScheme::Bearer) => {
-                let certificate = presented.sender.certificate.as_ref();
+                let certificate = presented.proof_of_possession.certificate.as_ref();
                 return match certificate.map(ForwardedCertificate::thumbprint) {
                     Some(own) if own == *thumbprint => Ok(()),
                     _ => Err(ErrorCode::CertificateMismatch),
@@ -109,7 +109,8 @@ impl TokenService {
             }
             (Some(Confirmation::DpopKey(thumbprint)), TokenScheme::Dpop) => thumbprint,
         };
-        let header = presented.sender.dpop.as_ref().ok_or(ErrorCode::DpopProofMissing)?;
+        let header =
+            presented.proof_of_possession.dpop.as_ref().ok_or(ErrorCode::DpopProofMissing)?;
         let token = presented.token.reveal();
         let target = ProofTarget { path: path::USERINFO, access_token: Some(token) };
         let proof = self.verify_dpop_proof(&valid.client, header, target)?;

@@ -13,7 +13,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::session::{FinishedLogin, Session};
 use crate::store::{Family, NewRecord, RecordKey, RecordVersion, ReplaceOutcome};
 
-/// Maximum number of attempts to update a session that other requests change concurrently.
+/// Maximum number of attempts to update a record that other requests change concurrently.
 const MAX_UPDATE_ATTEMPTS: usize = 5;
 
 /// Whether the session of a grant is new.
@@ -66,8 +66,8 @@ impl TokenService {
     ) -> Result<GrantSession, ErrorCode> {
         match &grant.session {
             SessionUse::Reused { cookie } => self.reuse_session(grant, cookie, now).await,
-            SessionUse::New { cookie, replaced: former } => {
-                self.start_session(grant, cookie, former.as_ref(), now).await
+            SessionUse::New { cookie, replaced: previous } => {
+                self.start_session(grant, cookie, previous.as_ref(), now).await
             }
         }
     }
@@ -91,7 +91,7 @@ impl TokenService {
         &self,
         grant: &CodeGrant,
         cookie: &Secret<String>,
-        former: Option<&Secret<String>>,
+        previous: Option<&Secret<String>>,
         now: Timestamp,
     ) -> Result<GrantSession, ErrorCode> {
         let authentication = &grant.user.authentication;
@@ -106,8 +106,8 @@ impl TokenService {
         };
         let mut session = Session::start(finished, &digest::sha256_base64url(cookie.reveal()), now);
         // The session of the same user inherits the participants and consents of the previous one.
-        if let Some(former) = former
-            && let Some((before, _)) = self.load_session(former).await?
+        if let Some(previous) = previous
+            && let Some((before, _)) = self.load_session(previous).await?
             && self.subjects.is_same_person(&session, &before, &self.core.federation.load())
         {
             session.continue_from(before);
@@ -125,8 +125,8 @@ impl TokenService {
     /// Ends the session that a new authentication replaces (ASVS 5 §7.2.4). This is the last step,
     /// so that a login that fails ends nothing.
     pub(super) async fn end_previous_session(&self, grant: &CodeGrant) {
-        if let SessionUse::New { replaced: Some(former), .. } = &grant.session {
-            self.remove_session(former).await;
+        if let SessionUse::New { replaced: Some(previous), .. } = &grant.session {
+            self.remove_session(previous).await;
         }
     }
 

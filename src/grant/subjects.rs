@@ -16,8 +16,8 @@ pub struct SubjectDeriver {
 }
 
 impl SubjectDeriver {
-    /// Derives the `sub` of a user in a sector, from the account at an identity provider or from the
-    /// identity.
+    /// Derives the `sub` of a user in a sector, from the account at an identity provider or from
+    /// the identity.
     ///
     /// # Errors
     /// `IdentityIncomplete` or `IdTokenSubject` when the source value is missing, `Internal` when

@@ -13,8 +13,8 @@ mod refresh;
 #[cfg(feature = "redis")]
 pub(crate) mod released;
 mod session;
+mod session_index;
 mod token;
-mod upstream_sessions;
 mod withdrawn;
 
 use std::num::NonZeroU32;
@@ -45,7 +45,7 @@ use crate::login::{CodeGrant, SessionUse};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
-use crate::protocol::sender_constraint::SenderEvidence;
+use crate::protocol::sender_constraint::ProofOfPossession;
 use crate::protocol::token::TokenRequest;
 use crate::protocol::userinfo::{BearerLocation, PresentedToken, TokenScheme};
 use crate::store::Capacities;
@@ -110,7 +110,7 @@ impl Hub {
             token: Secret::new(token.into()),
             location: BearerLocation::Header,
             scheme: TokenScheme::Bearer,
-            sender: SenderEvidence::default(),
+            proof_of_possession: ProofOfPossession::default(),
         };
         let answer = self.token_service.userinfo(&bearer).await.map_err(|refusal| refusal.code)?;
         Ok(match answer {
@@ -302,7 +302,7 @@ fn token_request(code: &str) -> TokenRequest {
         redirect_uri: SP_CALLBACK.into(),
         code: Secret::new(code.into()),
         code_verifier: None,
-        sender: SenderEvidence::default(),
+        proof_of_possession: ProofOfPossession::default(),
     }
 }
 

@@ -99,7 +99,7 @@ impl TokenService {
         // Likewise while the device that holds the hub's keys has failed.
         self.check_signing_keys()?;
         // Likewise a client whose proof needs a nonce, which it learns from the answer.
-        let sender = self.verify_token_sender(client, &request.sender)?;
+        let sender = self.verify_token_sender(client, &request.proof_of_possession)?;
         let now = self.core.env.now();
         let code = request.code.reveal();
         let issued = code_family(code);
@@ -167,7 +167,7 @@ impl TokenService {
             TakeOutcome::AlreadyTaken(tombstone)
                 if !was_redeemed_by(&tombstone, client_id, &issued) =>
             {
-                Err(ErrorCode::CodeSpentByAnother)
+                Err(ErrorCode::CodeRedeemedByOtherClient)
             }
             TakeOutcome::AlreadyTaken(_) => {
                 // Code replay: revokes what the first redemption issued (RFC 9700 §2.1.1).
@@ -185,7 +185,7 @@ impl TokenService {
         record: &CodeRecord,
     ) -> Result<(), ErrorCode> {
         if record.token.client_id != client.client_id {
-            return Err(ErrorCode::CodeOfAnother);
+            return Err(ErrorCode::CodeOfOtherClient);
         }
         if record.redirect_uri != request.redirect_uri {
             return Err(ErrorCode::CodeRedirectUri);
@@ -247,13 +247,14 @@ impl TokenService {
     /// Validates an access token. All endpoints that accept access tokens use this function.
     ///
     /// # Errors
-    /// `AccessTokenInvalid` for unknown, expired and revoked tokens alike.
+    /// `AccessTokenInvalid` for unknown, expired and revoked tokens alike; `StoreUnavailable`.
     pub async fn validate_access_token(&self, token: &str) -> Result<ValidToken, ErrorCode> {
         let valid = self.find_live_token(token).await?;
         let (client, ValidToken { token, .. }) = (&valid.client.registration, &valid);
         // Tokens of earlier releases lack the redirect URI.
-        let is_held = token.redirect_uri.as_ref().is_none_or(|uri| client.has_redirect_uri(uri));
-        if !is_held || !client.grants_scopes(&token.scopes) {
+        let is_redirect_uri_registered =
+            token.redirect_uri.as_ref().is_none_or(|uri| client.has_redirect_uri(uri));
+        if !is_redirect_uri_registered || !client.grants_scopes(&token.scopes) {
             let (client_id, support_id) = (&client.client_id, &token.support_id);
             tracing::info!(%client_id, %support_id, "access token rejected: its redirect_uri or one of its scopes is no longer registered");
             return Err(ErrorCode::AccessTokenInvalid);
@@ -265,7 +266,7 @@ impl TokenService {
     /// registration.
     ///
     /// # Errors
-    /// `AccessTokenInvalid` for unknown, expired and revoked tokens alike.
+    /// `AccessTokenInvalid` for unknown, expired and revoked tokens alike; `StoreUnavailable`.
     pub(super) async fn find_live_token(&self, token: &str) -> Result<ValidToken, ErrorCode> {
         let found = self.load_record::<TokenRecord>(&token_key(token)).await?;
         let (token, record) = found.ok_or(ErrorCode::AccessTokenInvalid)?;
@@ -287,21 +288,21 @@ impl TokenService {
     /// "openid"` registered no algorithm.
     ///
     /// # Errors
-    /// `AccessTokenInvalid`, `BearerInBody`, `ClientKeysMissing`, the codes of a token that is bound
-    /// to a key and of its proof, or the hub's own failures.
+    /// `AccessTokenInvalid`, `BearerInBody`, `ClientKeysMissing`, the codes of a token that is
+    /// bound to a key and of its proof, or the hub's own failures.
     pub async fn userinfo(
         &self,
         presented: &PresentedToken,
     ) -> Result<UserinfoResponse, GrantError> {
         let valid = self.validate_access_token(presented.token.reveal()).await?;
-        let refusal = |code| GrantError::for_client(&valid.token.client_id, code);
+        let with_client = |code| GrantError::for_client(&valid.token.client_id, code);
         if presented.location == BearerLocation::Body
             && valid.client.registration.rules == ProtocolRules::Federation
         {
-            return Err(refusal(ErrorCode::BearerInBody)); // R160
+            return Err(with_client(ErrorCode::BearerInBody)); // R160
         }
-        self.check_token_sender(&valid, presented).await.map_err(refusal)?;
-        let answer = self.build_userinfo_response(&valid).await.map_err(refusal)?;
+        self.check_token_sender(&valid, presented).await.map_err(with_client)?;
+        let answer = self.build_userinfo_response(&valid).await.map_err(with_client)?;
         self.core.audit.record(|| {
             event_for_token(EventKind::UserinfoReleased, &valid.token).level(valid.token.level)
         });

@@ -120,7 +120,7 @@ impl ClaimDeclaration {
         if !is_small || !has_bounded_depth(value, MAX_DEPTH) {
             return Err(DeclaredValueError::Size);
         }
-        if has_only_legible_text(value) { Ok(()) } else { Err(DeclaredValueError::Characters) }
+        if has_only_displayable_text(value) { Ok(()) } else { Err(DeclaredValueError::Characters) }
     }
 }
 
@@ -135,15 +135,15 @@ fn has_bounded_depth(value: &Value, depth: usize) -> bool {
 
 /// Returns true if no text has a character that makes the consent page display something else.
 /// Line breaks are allowed, as in an address.
-fn has_only_legible_text(value: &Value) -> bool {
-    let legible =
+fn has_only_displayable_text(value: &Value) -> bool {
+    let is_displayable =
         |text: &str| !text.chars().any(|c| is_forbidden_char(c) && !matches!(c, '\r' | '\n'));
     match value {
-        Value::String(text) => legible(text),
-        Value::Array(items) => items.iter().all(has_only_legible_text),
-        Value::Object(members) => {
-            members.iter().all(|(name, value)| legible(name) && has_only_legible_text(value))
-        }
+        Value::String(text) => is_displayable(text),
+        Value::Array(items) => items.iter().all(has_only_displayable_text),
+        Value::Object(members) => members
+            .iter()
+            .all(|(name, value)| is_displayable(name) && has_only_displayable_text(value)),
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
     }
 }

@@ -25,8 +25,8 @@ pub struct UpstreamAuthorizationRequest {
     pub verifier: Secret<String>,
     /// `{base_url}/api/v2/callback/{connector}`.
     pub redirect_uri: String,
-    /// The minimum level of the answer: the requested one, or the connector's lowest if that is
-    /// higher.
+    /// The requested level. The connector requests its own lowest level if that is higher
+    /// (docs/design/assurance.md).
     pub level: Level,
     /// The identity provider must authenticate the user again (`prompt=login`).
     pub reauthenticate: bool,
@@ -93,8 +93,8 @@ pub struct CallbackParams {
 }
 
 impl CallbackParams {
-    /// Returns the unverified `state` of a signed response: it only finds the login, as a `state` in
-    /// the address does. The connector verifies the whole response.
+    /// Returns the unverified `state` of a signed response: it only finds the login, as a `state`
+    /// in the address does. The connector verifies the whole response.
     #[must_use]
     pub fn unverified_state(response: &str) -> Option<String> {
         let payload = digest::from_base64url(response.split('.').nth(1)?)?;
@@ -138,8 +138,8 @@ pub struct Authentication {
     pub id_token: Option<Secret<String>>,
 }
 
-/// Content of a verified logout token (OpenID Connect Back-Channel Logout 1.0 §2.4). It has a `sid`,
-/// a `sub`, or both.
+/// Content of a verified logout token (OpenID Connect Back-Channel Logout 1.0 §2.4). It has a
+/// `sid`, a `sub`, or both.
 #[derive(Clone)]
 pub struct UpstreamLogout {
     pub session_id: Option<Secret<String>>,

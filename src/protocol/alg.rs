@@ -12,6 +12,9 @@ pub enum SigningAlg {
 }
 
 impl SigningAlg {
+    /// All algorithms, in the order of the published key set.
+    pub const ALL: [Self; 2] = [Self::ES256, Self::RS256];
+
     /// Returns the JOSE name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -22,7 +25,8 @@ impl SigningAlg {
     }
 }
 
-/// Signature algorithm of JWTs that others sign and the hub verifies (RFC 7518 §3.1; RFC 8037 §3.1).
+/// Signature algorithm of JWTs that others sign and the hub verifies (RFC 7518 §3.1; RFC 8037
+/// §3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub enum VerificationAlg {
     #[default]

@@ -115,7 +115,8 @@ macro_rules! catalogue {
 
         impl Param {
             $(
-                /// The parameters of one endpoint, in the order in which a repeated one is reported.
+                /// The parameters of one endpoint, in the order in which a repeated one is
+                /// reported.
                 pub const $group: &'static [Self] = &[$(Self::$param,)*];
             )*
 

@@ -51,7 +51,7 @@ impl AuthMethod {
     }
 }
 
-/// Registered names: of the methods of confidential clients, then of public ones.
+/// Names of the authentication methods that need no client certificate. `none` is last.
 const AUTH_METHODS: &[&str] = &[
     AuthMethod::ClientSecretPost.as_str(),
     AuthMethod::ClientSecretBasic.as_str(),
@@ -59,7 +59,8 @@ const AUTH_METHODS: &[&str] = &[
     AuthMethod::None.as_str(),
 ];
 
-/// Returns the registered names of the methods that work: `none` only with public clients.
+/// Returns the names of the supported methods that need no client certificate; `none` only if there
+/// are public clients.
 #[must_use]
 pub fn supported_auth_methods(has_public_clients: bool) -> &'static [&'static str] {
     match AUTH_METHODS.split_last() {
@@ -128,8 +129,8 @@ impl Credentials {
 /// `body` the form.
 ///
 /// # Errors
-/// No `client_id`, or more than one method; different ids; a missing or repeated parameter; an unreadable
-/// header.
+/// No `client_id`, or more than one method; different ids; a missing or repeated parameter; an
+/// unreadable header.
 pub fn read_credentials(body: &Params, authorization: &[&[u8]]) -> Result<Credentials, ErrorCode> {
     let client_id = body.once(Param::TokenClientId)?;
     let client_secret = body.once(Param::TokenClientSecret)?;

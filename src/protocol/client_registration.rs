@@ -111,12 +111,13 @@ const OTHER_MEMBERS: &[(&str, MemberType)] = &[
     ("software_version", MemberType::Text),
 ];
 
-/// Members whose value the hub can't honour. Ignoring them would promise what it doesn't do.
+/// Members whose value the hub can't honour. If it ignored them, the client would expect an effect
+/// that they don't have.
 const REJECTED_MEMBERS: &[(&str, &str)] = &[
     ("software_statement", "register without it"),
     (
         "sector_identifier_uri",
-        "register without it, or ask the operator for a service provider file with a sector; the hub fetches no address for a stranger",
+        "register without it, or ask the operator for a service provider file with a sector; the hub fetches no address of an unapproved client",
     ),
     ("default_max_age", "register without it, and send max_age in each request"),
 ];
@@ -162,12 +163,12 @@ impl ClientMetadata {
             }
         }
         let mut metadata = Self(known);
-        metadata.set_defaults()?;
+        metadata.normalize()?;
         Ok((metadata, identification))
     }
 
     /// Checks the values that concern the protocol, and adds those of absent members.
-    fn set_defaults(&mut self) -> Result<(), MetadataError> {
+    fn normalize(&mut self) -> Result<(), MetadataError> {
         let rejected = |name: &str, listed: &str| {
             let fix = format!("the hub supports {listed}");
             MetadataError::new(name, "contains a value that is not supported", &fix)
@@ -304,7 +305,7 @@ fn check_type(name: &str, value: &Value, member_type: MemberType) -> Result<(), 
         ),
     };
     let member = if name.contains('#') { "client_name" } else { name };
-    if holds { Ok(()) } else { Err(MetadataError::new(member, "is not of its type", fix)) }
+    if holds { Ok(()) } else { Err(MetadataError::new(member, "has the wrong type", fix)) }
 }
 
 #[cfg(test)]

@@ -237,7 +237,8 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             service_documentation: provider.service_documentation,
             claims_parameter_supported: true,
             request_parameter_supported: provider.protection.request_objects,
-            // Of addresses; a pushed request needs no announcement (RFC 9126 §5).
+            // The hub fetches no request object. A `request_uri` of a pushed request needs no
+            // announcement (RFC 9126 §5).
             request_uri_parameter_supported: false,
             end_session_endpoint: has(OptionalEndpoint::EndSession).then(|| at(path::END_SESSION)),
             backchannel_logout_supported: provider.sends_logout_tokens.then_some(true),

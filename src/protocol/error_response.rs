@@ -64,8 +64,8 @@ impl ErrorResponse {
         let entry = code.entry();
         let response = Self::from(code);
         let is_dpop = entry.code.starts_with("Y0460") || used == TokenScheme::Dpop;
-        let is_answered = entry.code.starts_with("Y0460") || response.www_authenticate.is_some();
-        if !is_dpop || !is_answered || entry.status >= 500 {
+        let has_challenge = entry.code.starts_with("Y0460") || response.www_authenticate.is_some();
+        if !is_dpop || !has_challenge || entry.status >= 500 {
             return response;
         }
         // RFC 9449 §7.1: a challenge answers a proof that is refused.

@@ -7,7 +7,7 @@ use super::authorize::parameter_source::REQUEST_URI_PREFIX;
 use super::catalogue::{ErrorCode, Param};
 use super::client_auth::{self, Credentials};
 use super::params::{Params, is_form_urlencoded};
-use super::sender_constraint::{DpopHeader, SenderEvidence};
+use super::sender_constraint::{DpopHeader, ProofOfPossession};
 use crate::ids::{ClientId, Secret};
 
 /// An authorization request with an unauthenticated client. Its parameters are not checked yet.
@@ -42,9 +42,10 @@ pub fn parse_request(
 impl PushedRequest {
     /// Adds the request's proof of possession of a key.
     #[must_use]
-    pub fn with_sender(self, sender: SenderEvidence) -> Self {
-        let credentials = self.credentials.with_certificate(sender.certificate.as_ref());
-        Self { credentials, dpop: sender.dpop, ..self }
+    pub fn with_proof_of_possession(self, proof_of_possession: ProofOfPossession) -> Self {
+        let credentials =
+            self.credentials.with_certificate(proof_of_possession.certificate.as_ref());
+        Self { credentials, dpop: proof_of_possession.dpop, ..self }
     }
 
     /// Returns the parameters of the authorization request of the authenticated client: those that

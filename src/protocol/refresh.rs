@@ -3,7 +3,7 @@
 use super::catalogue::{ErrorCode, Param, RequiredParam};
 use super::client_auth::{self, Credentials};
 use super::params::{Params, is_form_urlencoded};
-use super::sender_constraint::SenderEvidence;
+use super::sender_constraint::ProofOfPossession;
 use crate::ids::Secret;
 
 /// The scope that asks for a refresh token (OpenID Connect Core 1.0 §11).
@@ -18,16 +18,17 @@ pub struct RefreshRequest {
     pub refresh_token: Secret<String>,
     /// The requested scopes; empty for those of the grant.
     pub scope: Vec<String>,
-    /// Empty until [`RefreshRequest::with_sender`].
-    pub sender: SenderEvidence,
+    /// Empty until [`RefreshRequest::with_proof_of_possession`].
+    pub proof_of_possession: ProofOfPossession,
 }
 
 impl RefreshRequest {
     /// Adds the request's proof of possession of a key.
     #[must_use]
-    pub fn with_sender(self, sender: SenderEvidence) -> Self {
-        let credentials = self.credentials.with_certificate(sender.certificate.as_ref());
-        Self { credentials, sender, ..self }
+    pub fn with_proof_of_possession(self, proof_of_possession: ProofOfPossession) -> Self {
+        let credentials =
+            self.credentials.with_certificate(proof_of_possession.certificate.as_ref());
+        Self { credentials, proof_of_possession, ..self }
     }
 }
 
@@ -54,7 +55,7 @@ pub fn parse_request(
         credentials,
         refresh_token: Secret::new(token),
         scope,
-        sender: SenderEvidence::default(),
+        proof_of_possession: ProofOfPossession::default(),
     })
 }
 

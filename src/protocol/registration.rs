@@ -119,22 +119,22 @@ pub enum ConsentRequirement {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum IdpHintPolicy {
-    All(IdpHintDefault),
+    Keyword(IdpHintKeyword),
     /// Hints that name one of these connectors.
     Only(Vec<ConnectorId>),
 }
 
-/// A policy for all hints.
+/// Keyword that permits all hints, or none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum IdpHintDefault {
+pub enum IdpHintKeyword {
     Any,
     None,
 }
 
 impl Default for IdpHintPolicy {
     fn default() -> Self {
-        Self::All(IdpHintDefault::Any)
+        Self::Keyword(IdpHintKeyword::Any)
     }
 }
 
@@ -143,8 +143,8 @@ impl IdpHintPolicy {
     #[must_use]
     pub fn permits(&self, connector: &ConnectorId) -> bool {
         match self {
-            Self::All(IdpHintDefault::Any) => true,
-            Self::All(IdpHintDefault::None) => false,
+            Self::Keyword(IdpHintKeyword::Any) => true,
+            Self::Keyword(IdpHintKeyword::None) => false,
             Self::Only(named) => named.contains(connector),
         }
     }

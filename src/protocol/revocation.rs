@@ -4,7 +4,7 @@
 use super::catalogue::{ErrorCode, Param, RequiredParam};
 use super::client_auth::{self, Credentials};
 use super::params::Params;
-use super::sender_constraint::SenderEvidence;
+use super::sender_constraint::ProofOfPossession;
 use crate::ids::Secret;
 
 /// A well-formed request with an unauthenticated client and an unchecked token.
@@ -17,14 +17,16 @@ pub struct RevocationRequest {
 impl RevocationRequest {
     /// Adds the certificate of the connection.
     #[must_use]
-    pub fn with_sender(self, sender: &SenderEvidence) -> Self {
-        let credentials = self.credentials.with_certificate(sender.certificate.as_ref());
+    pub fn with_proof_of_possession(self, proof_of_possession: &ProofOfPossession) -> Self {
+        let credentials =
+            self.credentials.with_certificate(proof_of_possession.certificate.as_ref());
         Self { credentials, ..self }
     }
 }
 
 /// Reads a request. `authorization` holds every `Authorization` header, `body` the decoded form.
-/// `token_type_hint` is ignored: there is only one type.
+/// `token_type_hint` is ignored: the hub looks the token up among access tokens and refresh tokens
+/// (RFC 7009 §2.1).
 ///
 /// # Errors
 /// The first failed check, as at the token endpoint.

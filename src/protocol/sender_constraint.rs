@@ -56,9 +56,9 @@ impl Confirmation {
     }
 }
 
-/// What a request sends to prove possession of a key. Not verified.
+/// Proof of possession of a key that a request sends (RFC 7800 §1). Not verified.
 #[derive(Clone, Debug, Default)]
-pub struct SenderEvidence {
+pub struct ProofOfPossession {
     /// The `DPoP` header.
     pub dpop: Option<DpopHeader>,
     /// The certificate of the client's TLS connection, as a trusted proxy states it.

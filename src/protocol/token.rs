@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::catalogue::{ErrorCode, Param, RequiredParam};
 use super::client_auth::{self, Credentials};
 use super::params::{Params, is_form_urlencoded};
-use super::sender_constraint::{Confirmation, SenderEvidence};
+use super::sender_constraint::{Confirmation, ProofOfPossession};
 use crate::ids::{Scope, Secret};
 
 /// A well-formed token request with an unauthenticated client and an unchecked code.
@@ -22,16 +22,17 @@ pub struct TokenRequest {
     pub code: Secret<String>,
     /// As sent; [`super::pkce::proves`] checks it.
     pub code_verifier: Option<Secret<String>>,
-    /// Empty until [`TokenRequest::with_sender`].
-    pub sender: SenderEvidence,
+    /// Empty until [`TokenRequest::with_proof_of_possession`].
+    pub proof_of_possession: ProofOfPossession,
 }
 
 impl TokenRequest {
     /// Adds the request's proof of possession of a key.
     #[must_use]
-    pub fn with_sender(self, sender: SenderEvidence) -> Self {
-        let credentials = self.credentials.with_certificate(sender.certificate.as_ref());
-        Self { credentials, sender, ..self }
+    pub fn with_proof_of_possession(self, proof_of_possession: ProofOfPossession) -> Self {
+        let credentials =
+            self.credentials.with_certificate(proof_of_possession.certificate.as_ref());
+        Self { credentials, proof_of_possession, ..self }
     }
 }
 
@@ -59,12 +60,12 @@ pub fn parse_request(
         redirect_uri: body.required(RequiredParam::TokenRedirectUri)?.to_owned(),
         code: Secret::new(body.required(RequiredParam::TokenCode)?.to_owned()),
         code_verifier: verifier.map(|verifier| Secret::new(verifier.to_owned())),
-        sender: SenderEvidence::default(),
+        proof_of_possession: ProofOfPossession::default(),
     })
 }
 
-/// The token response (R020), with a refresh token only where the client's file allows it. Serializes to the JSON body in the
-/// specification's member order.
+/// The token response (R020), with a refresh token only where the client's file allows it.
+/// Serializes to the JSON body in the specification's member order.
 #[derive(Serialize)]
 pub struct TokenResponse {
     #[serde(serialize_with = "crate::ids::issued_secret")]

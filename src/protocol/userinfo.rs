@@ -5,7 +5,7 @@
 
 use super::catalogue::ErrorCode;
 use super::params::Params;
-use super::sender_constraint::SenderEvidence;
+use super::sender_constraint::ProofOfPossession;
 use crate::ids::Secret;
 
 /// An access token, how the request presents it, and its proof of possession of a key.
@@ -14,15 +14,15 @@ pub struct PresentedToken {
     pub token: Secret<String>,
     pub location: BearerLocation,
     pub scheme: TokenScheme,
-    /// Empty until [`PresentedToken::with_sender`].
-    pub sender: SenderEvidence,
+    /// Empty until [`PresentedToken::with_proof_of_possession`].
+    pub proof_of_possession: ProofOfPossession,
 }
 
 impl PresentedToken {
     /// Adds the request's proof of possession of a key.
     #[must_use]
-    pub fn with_sender(self, sender: SenderEvidence) -> Self {
-        Self { sender, ..self }
+    pub fn with_proof_of_possession(self, proof_of_possession: ProofOfPossession) -> Self {
+        Self { proof_of_possession, ..self }
     }
 }
 
@@ -73,18 +73,19 @@ pub fn parse_access_token(
     match (authorization, form) {
         ([], None) => Err(ErrorCode::BearerMissing),
         ([], Some(form)) => {
-            let token = form.single("access_token").map_err(|_| ErrorCode::BearerManyWays)?;
+            let token =
+                form.single("access_token").map_err(|_| ErrorCode::BearerMultipleMethods)?;
             let token =
                 token.filter(|token| is_b64token(token)).ok_or(ErrorCode::BearerMalformed)?;
             Ok(PresentedToken {
                 token: Secret::new(token.to_owned()),
                 location: BearerLocation::Body,
                 scheme: TokenScheme::Bearer,
-                sender: SenderEvidence::default(),
+                proof_of_possession: ProofOfPossession::default(),
             })
         }
         // RFC 6750 §2: exactly one method.
-        (_, Some(_)) => Err(ErrorCode::BearerManyWays),
+        (_, Some(_)) => Err(ErrorCode::BearerMultipleMethods),
         ([header], None) => parse_header(header),
         (_, None) => Err(ErrorCode::BearerTwice),
     }
@@ -109,7 +110,7 @@ fn parse_header(header: &[u8]) -> Result<PresentedToken, ErrorCode> {
         token: Secret::new(token.to_owned()),
         location: BearerLocation::Header,
         scheme,
-        sender: SenderEvidence::default(),
+        proof_of_possession: ProofOfPossession::default(),
     })
 }
 
@@ -151,8 +152,8 @@ mod tests {
             (&[][..], "", "x=1", ErrorCode::BearerMissing),
             (&[], "", "access_token=", ErrorCode::BearerMalformed),
             (&[], "", "access_token=a%20b", ErrorCode::BearerMalformed),
-            (&[], "", "access_token=a&access_token=a", ErrorCode::BearerManyWays),
-            (&[b"Bearer a".as_slice()], "", "access_token=a", ErrorCode::BearerManyWays),
+            (&[], "", "access_token=a&access_token=a", ErrorCode::BearerMultipleMethods),
+            (&[b"Bearer a".as_slice()], "", "access_token=a", ErrorCode::BearerMultipleMethods),
             (&[], "access_token=a", "access_token=a", ErrorCode::BearerInQuery),
         ] {
             assert_eq!(read(headers, query, body), Err(code), "{query} {body}");

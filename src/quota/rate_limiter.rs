@@ -58,15 +58,15 @@ impl KeyedRateLimiter {
         Self { metrics: Some(Arc::clone(metrics)), ..self }
     }
 
-    /// Counts one more for this key.
+    /// Counts one event for this key.
     ///
     /// # Errors
     /// [`RateLimitError`] if the key is over its limit; the refusal is not counted.
-    pub fn take(&self, key: LimitKey, most: NonZeroU32) -> Result<(), RateLimitError> {
+    pub fn take(&self, key: LimitKey, limit: NonZeroU32) -> Result<(), RateLimitError> {
         let taken = self.with(|windows, now| {
             let is_shared = self.is_shared.load(Ordering::Relaxed);
-            let window = windows.window_for(key, (most, self.capacity), &self.env, now);
-            window.take(most, &self.env, now)?;
+            let window = windows.window_for(key, (limit, self.capacity), &self.env, now);
+            window.take(limit, &self.env, now)?;
             if is_shared && !std::mem::replace(&mut window.is_queued, true) {
                 windows.unreported.push(key);
             }
@@ -83,11 +83,11 @@ impl KeyedRateLimiter {
         self.is_shared.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the counts of at most `most` keys that other hubs don't know. The rest follows next
-    /// time.
-    pub(super) fn drain_deltas(&self, window: u64, most: usize) -> Vec<(LimitKey, u32)> {
+    /// Returns the counts of at most `max_keys` keys that other hubs don't know. The rest follows
+    /// next time.
+    pub(super) fn drain_deltas(&self, window: u64, max_keys: usize) -> Vec<(LimitKey, u32)> {
         self.with(|windows, _| {
-            let rest = windows.unreported.split_off(windows.unreported.len().min(most));
+            let rest = windows.unreported.split_off(windows.unreported.len().min(max_keys));
             let keys = std::mem::replace(&mut windows.unreported, rest);
             keys.into_iter()
                 .filter_map(|key| Some((key, windows.by_key.get_mut(&key)?.drain_delta(window)?)))

@@ -12,7 +12,8 @@ use governor::{Quota, RateLimiter};
 use crate::env::{Env, Timestamp};
 use crate::store::counters::WINDOW_LENGTH;
 
-/// Largest disorder between threads that read the clock one after the other.
+/// A time at least this much before the last one means that the clock was set back; threads differ
+/// by less.
 const CLOCK_SET_BACK_TOLERANCE: Duration = Duration::from_secs(1);
 
 /// Error returned when a rate limit is exceeded.

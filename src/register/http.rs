@@ -113,33 +113,34 @@ impl HttpRegister {
             .unwrap_or_else(|_| Err(EgressError::Timeout(self.host.clone())))
     }
 
-    /// Sends a request within the circuit breaker and the call limit; only status `good` succeeds.
+    /// Sends a request within the circuit breaker and the call limit. Returns an error for any
+    /// status but `expected`.
     async fn call(
         &self,
         request: HttpRequest,
-        good: StatusCode,
+        expected: StatusCode,
     ) -> Result<HttpResponse, RegisterError> {
-        let _permit = self.call_permits.try_acquire().map_err(|_| RegisterError::Busy)?;
-        let pass = self.breaker.try_acquire(Instant::now()).ok_or(RegisterError::CircuitOpen)?;
+        let _call_permit = self.call_permits.try_acquire().map_err(|_| RegisterError::Busy)?;
+        let permit = self.breaker.try_acquire(Instant::now()).ok_or(RegisterError::CircuitOpen)?;
         let error = match self.send(request).await {
-            Ok(answer) if answer.status() == good => {
+            Ok(answer) if answer.status() == expected => {
                 // The body is checked later: one broken record must not open the circuit.
-                pass.record_success();
+                permit.record_success();
                 return Ok(answer);
             }
             // A fault of the query, which one person's data may repeat: the register itself works.
             Ok(answer) if answer.status() == StatusCode::BAD_REQUEST => {
-                pass.record_success();
+                permit.record_success();
                 return Err(RegisterError::Unavailable(describe_status(answer.status())));
             }
             Ok(answer) => RegisterError::Unavailable(describe_status(answer.status())),
             Err(EgressError::TooLarge { limit, .. }) => {
-                pass.record_success();
+                permit.record_success();
                 return Err(RegisterError::Contract(format!("it is larger than {limit} bytes")));
             }
             Err(error) => RegisterError::Unavailable(error.to_string()),
         };
-        pass.record_failure(Instant::now());
+        permit.record_failure(Instant::now());
         Err(error)
     }
 
@@ -170,14 +171,13 @@ impl Register for HttpRegister {
         if Pivot::from_identity(pivot, &self.rules.home_country, Derivation::LATEST).is_none() {
             return Ok(RegisterAnswer::NotFound);
         }
-        let mut request =
-            self.request(Method::POST, "/identify", contract::encode_question(pivot))?;
+        let mut request = self.request(Method::POST, "/identify", contract::encode_query(pivot))?;
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Ok(id) = HeaderValue::from_str(support_id.as_str()) {
             request.headers_mut().insert(REQUEST_ID, id);
         }
         let answer = self.call(request, StatusCode::OK).await?;
-        contract::decode_answer(answer.headers(), answer.body(), pivot, &self.rules)
+        contract::decode_response(answer.headers(), answer.body(), pivot, &self.rules)
     }
 
     fn warning(&self) -> Option<CheckFinding> {

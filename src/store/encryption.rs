@@ -35,12 +35,12 @@ pub enum EncryptionError {
 
 /// Keys of a store. The first key encrypts; all keys decrypt.
 pub struct StoreEncryptionKeys {
-    keys: Vec<EncryptionKey>,
+    keys: Vec<DerivedStoreKey>,
     /// AES-256-GCM, looked up once: OpenSSL's lookup by name takes a third of an encryption.
     cipher: Option<Cipher>,
 }
 
-struct EncryptionKey {
+struct DerivedStoreKey {
     id: [u8; KEY_ID_BYTES],
     secret: HmacKey,
 }
@@ -53,7 +53,7 @@ impl StoreEncryptionKeys {
                 digest::hmac_parts(secret.reveal().as_bytes(), &[b"passerelle store", purpose])
             };
             let id = derived(b"id").first_chunk().copied().unwrap_or_default();
-            EncryptionKey { id, secret: HmacKey::new(&derived(b"seal")) }
+            DerivedStoreKey { id, secret: HmacKey::new(&derived(b"seal")) }
         };
         Self {
             keys: secrets.iter().map(key).collect(),
@@ -134,7 +134,7 @@ impl StoreEncryptionKeys {
     }
 }
 
-impl EncryptionKey {
+impl DerivedStoreKey {
     fn derive(&self, location: &[u8]) -> [u8; 32] {
         self.secret.tag(location)
     }

@@ -2,10 +2,10 @@
 //!
 //! Responsible for the store operations over the network. Does not depend on what a record means.
 //!
-//! **One key per record.** No operation needs two keys at once, so a Cluster can spread them; one
-//! server inserts a record and joins its families in one call. A family is a set of its members.
-//! Revoking it closes the set, then revokes each member. Reading a token thus costs one round trip;
-//! docs/redis.md proves that no member is missed.
+//! **One key per record.** In a Cluster no operation needs two keys at once, so it can spread them;
+//! one server inserts a record and joins its families in one call. A family is a sorted set of its
+//! members, by their expiry. Revoking it closes the set, then revokes each member. Reading a token
+//! thus costs one round trip; docs/redis.md proves that no member is missed.
 //!
 //! **Time.** A record expires by its own `expires_at` and the `now` of the call. The server only
 //! frees its memory, some time later. Calls carry durations, so the server's clock decides nothing.

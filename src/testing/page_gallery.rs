@@ -10,6 +10,7 @@ use crate::config::model::NoticeSeverity;
 use crate::config::support_url::SupportUrlTemplate;
 use crate::env::Timestamp;
 use crate::identity::Claim;
+use crate::login::ClaimsSource;
 use crate::protocol::acr::Level;
 use crate::protocol::authorize::explanation::{
     ParameterExplanation, ParameterStatus, RejectionReason, RequestExplanation, RequestOutcome,
@@ -55,7 +56,7 @@ pub(crate) fn consent_page(question: ConsentMode) -> ConsentPage {
         page_digest: "s".repeat(43),
         service: "Mairie de Saint-Étienne".into(),
         provider: "Impôts".into(),
-        source: ClaimSource::Register,
+        source: ClaimsSource::Register,
         mode: question,
         offline_access: false,
         claims: vec![
@@ -81,7 +82,7 @@ fn unusual_consent_pages() -> [ConsentPage; 3] {
     [
         ConsentPage { claims: Vec::new(), ..consent_page(ConsentMode::Information) },
         ConsentPage {
-            source: ClaimSource::Provider,
+            source: ClaimsSource::Provider,
             claims: vec![
                 claim(Claim::FamilyName, Some(&long)),
                 claim(Claim::Birthdate, Some("1962-00-00")),

@@ -64,7 +64,8 @@ pub struct SoftHsm {
 }
 
 impl SoftHsm {
-    /// Prepares a token without keys; `None`, with a line on stderr, where SoftHSM is not installed.
+    /// Prepares a token without keys; `None`, with a line on stderr, where SoftHSM is not
+    /// installed.
     ///
     /// # Panics
     /// If SoftHSM is missing although `REQUIRE_SOFTHSM` is set, which `tests/run` does.
@@ -84,7 +85,8 @@ impl SoftHsm {
         fs::write(&source, include_str!("softhsm/shim.c")).unwrap();
         let define = |name: &str, path: &Path| format!("-D{name}=\"{}\"", path.display());
         let compiled = Command::new("cc")
-            // The module stays mapped: threads and the end of the process use it after it is closed.
+            // The module stays mapped: threads and the end of the process use it after it is
+            // closed.
             .args(["-Wl,-z,nodelete", "-shared", "-fPIC", "-O1", "-w", "-o"])
             .arg(hsm.module())
             .arg(define("FAULT_FILE", &hsm.fault_file()))

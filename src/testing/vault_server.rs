@@ -1,5 +1,5 @@
-//! A real Vault server (OpenBao's `bao`, or `vault`) with a Transit engine, over TLS, for as long as
-//! a test runs.
+//! A real Vault server (OpenBao's `bao`, or `vault`) with a Transit engine, over TLS, for as long
+//! as a test runs.
 #![allow(
     clippy::expect_used,
     clippy::panic,

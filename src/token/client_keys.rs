@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::encrypt::EncryptionKeys;
-use super::verify::{MAX_KEYS_PER_SET, VerificationKeys};
+use super::verify::{MAX_KEYS_PER_SET, PRIVATE_JWK_MEMBERS, VerificationKeys};
 use crate::digest;
 use crate::protocol::json;
 
@@ -43,9 +43,6 @@ pub enum ClientKeysError {
     Empty,
 }
 
-/// Members that only a private or symmetric key has.
-pub(super) const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
-
 impl ClientKeys {
     /// Parses a JWK Set. Unusable keys are skipped.
     ///
@@ -62,7 +59,8 @@ impl ClientKeys {
         if jwks.len() > MAX_KEYS_PER_SET {
             return Err(ClientKeysError::TooMany);
         }
-        if jwks.iter().any(|jwk| PRIVATE_MEMBERS.iter().any(|member| jwk.get(member).is_some())) {
+        if jwks.iter().any(|jwk| PRIVATE_JWK_MEMBERS.iter().any(|member| jwk.get(member).is_some()))
+        {
             return Err(ClientKeysError::Private);
         }
         let verification =
@@ -117,7 +115,7 @@ mod tests {
     #[test]
     fn a_set_with_a_published_private_key_is_refused_whole() {
         let good = public(&EC, "ec", &json!({}));
-        for member in PRIVATE_MEMBERS {
+        for member in PRIVATE_JWK_MEMBERS {
             let mut leaked = public(&RSA, "rsa", &json!({}));
             leaked[member] = "c2VjcmV0".into();
             assert_eq!(

@@ -11,55 +11,16 @@ pub use self::trial::DecryptionTrialError;
 use super::content_key::ContentKey;
 use super::jwe;
 use super::key_device::{DeviceKey, KeyDeviceError, KeyLocation};
+use super::key_type::KeyType;
 use super::signing_key::{self, KeyError, PrivateJwk};
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 
-/// Kind of a decryption key; one of each is current at a time.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum KeyKind {
-    /// P-256, for ECDH-ES.
-    Ec,
-    /// For RSA-OAEP-256 and RSA-OAEP.
-    Rsa,
-}
-
-impl KeyKind {
-    /// In the order of the published key set.
-    pub const ALL: [Self; 2] = [Self::Ec, Self::Rsa];
-
-    /// Returns the kind of a key of this family.
-    const fn from_family(family: SigningAlg) -> Self {
-        match family {
-            SigningAlg::ES256 => Self::Ec,
-            SigningAlg::RS256 => Self::Rsa,
-        }
-    }
-
-    /// Returns its algorithms, the preferred one first.
-    #[must_use]
-    pub const fn algorithms(self) -> &'static [EncryptionAlg] {
-        match self {
-            Self::Ec => &[EncryptionAlg::EcdhEs],
-            Self::Rsa => &[EncryptionAlg::RsaOaep256, EncryptionAlg::RsaOaep],
-        }
-    }
-
-    /// Returns the JOSE names of its algorithms.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ec => "ECDH-ES",
-            Self::Rsa => "RSA-OAEP-256, RSA-OAEP",
-        }
-    }
-}
-
 /// A private key for JWEs that identity providers send.
 pub struct DecryptionKey {
-    pub kind: KeyKind,
+    pub key_type: KeyType,
     /// RFC 7638 thumbprint (SHA-256, base64url).
     pub kid: String,
     pub created: Timestamp,
@@ -95,14 +56,14 @@ impl DecryptionKey {
     /// # Errors
     /// Any [`KeyError`] but `Generation`.
     pub fn parse(private: &PrivateJwk, created: Timestamp) -> Result<Self, KeyError> {
-        let (family, public, kid) = signing_key::identified_public_half(private)?;
-        let kind = KeyKind::from_family(family);
-        let algorithm_keys = kind
-            .algorithms()
+        let (alg, public, kid) = signing_key::identified_public_half(private)?;
+        let key_type = KeyType::from_signing_alg(alg);
+        let algorithm_keys = key_type
+            .encryption_algs()
             .iter()
             .map(|alg| AlgorithmKey::local(*alg, &kid, private.reveal(), &public))
             .collect::<Result<_, _>>()?;
-        Ok(Self { kind, kid, created, algorithm_keys })
+        Ok(Self { key_type, kid, created, algorithm_keys })
     }
 
     /// Creates a key whose private half is in a device, from its public JWK and the algorithms that
@@ -116,9 +77,9 @@ impl DecryptionKey {
         key: &DeviceKey,
         created: Timestamp,
     ) -> Result<Self, KeyError> {
-        let (family, public, kid) = signing_key::identified_device_half(public)?;
-        let kind = KeyKind::from_family(family);
-        let offered = kind.algorithms().iter().filter(|alg| algorithms.contains(alg));
+        let (alg, public, kid) = signing_key::identified_device_half(public)?;
+        let key_type = KeyType::from_signing_alg(alg);
+        let offered = key_type.encryption_algs().iter().filter(|alg| algorithms.contains(alg));
         let algorithm_keys: Vec<AlgorithmKey> = offered
             .map(|alg| {
                 AlgorithmKey::new(*alg, &kid, PrivateDecryptionKey::Device(key.clone()), &public)
@@ -127,7 +88,7 @@ impl DecryptionKey {
         if algorithm_keys.is_empty() || algorithm_keys.len() != algorithms.len() {
             return Err(KeyError::Unusable);
         }
-        Ok(Self { kind, kid, created, algorithm_keys })
+        Ok(Self { key_type, kid, created, algorithm_keys })
     }
 
     /// Returns the key in a device; `None` for a local key.
@@ -211,7 +172,7 @@ pub fn generate_client_key(now: Timestamp) -> Result<(PrivateJwk, String), KeyEr
 
 impl std::fmt::Debug for DecryptionKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "DecryptionKey({} {})", self.kind.as_str(), self.kid)
+        write!(f, "DecryptionKey({} {})", self.key_type.encryption_alg_names(), self.kid)
     }
 }
 
@@ -297,20 +258,20 @@ mod tests {
 
     #[test]
     fn the_public_half_is_for_encryption_and_holds_nothing_private() {
-        for (family, kind, names) in [
+        for (alg, key_type, names) in [
             (
                 SigningAlg::ES256,
-                KeyKind::Ec,
+                KeyType::Ec,
                 ["alg", "crv", "kid", "kty", "use", "x", "y"].as_slice(),
             ),
-            (SigningAlg::RS256, KeyKind::Rsa, ["alg", "e", "kid", "kty", "n", "use"].as_slice()),
+            (SigningAlg::RS256, KeyType::Rsa, ["alg", "e", "kid", "kty", "n", "use"].as_slice()),
         ] {
-            let key = parse(&signing_key::generate(family).unwrap()).unwrap();
-            assert_eq!(key.kind, kind);
+            let key = parse(&signing_key::generate(alg).unwrap()).unwrap();
+            assert_eq!(key.key_type, key_type);
             let published: Vec<Map<String, Value>> =
                 key.public_jwks().map(|jwk| serde_json::from_str(jwk).unwrap()).collect();
-            assert_eq!(published.len(), kind.algorithms().len());
-            for (jwk, alg) in published.iter().zip(kind.algorithms()) {
+            assert_eq!(published.len(), key_type.encryption_algs().len());
+            for (jwk, alg) in published.iter().zip(key_type.encryption_algs()) {
                 let mut found: Vec<_> = jwk.keys().map(String::as_str).collect();
                 found.sort_unstable();
                 assert_eq!(found, names);

@@ -9,9 +9,9 @@ use josekit::jwk::Jwk;
 use josekit::jws::{ES256, EdDSA, JwsVerifier, PS256, RS256};
 use serde_json::{Map, Value};
 
-use super::client_keys::PRIVATE_MEMBERS;
-use super::verify::{decode_object, is_sound_rsa};
+use super::verify::{PRIVATE_JWK_MEMBERS, decode_object, is_sound_rsa};
 use crate::digest;
+use crate::protocol::alg::VerificationAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::sender_constraint::MAX_DPOP_PROOF_BYTES;
 
@@ -85,7 +85,8 @@ impl<'a> DpopProof<'a> {
         if !typ.is_some_and(|typ| typ.eq_ignore_ascii_case("dpop+jwt")) {
             return Err(DpopProofError::Typ);
         }
-        let alg = header.get("alg").and_then(Value::as_str).and_then(ProofAlg::parse);
+        let alg = header.get("alg").and_then(Value::as_str).ok_or(DpopProofError::Algorithm)?;
+        let alg = VerificationAlg::ALL.into_iter().find(|known| known.is_named(alg));
         let alg = alg.ok_or(DpopProofError::Algorithm)?;
         let jwk = header.get("jwk").and_then(Value::as_object).ok_or(DpopProofError::Key)?;
         let key = ProofKey::read(alg, jwk).ok_or(DpopProofError::Key)?;
@@ -107,44 +108,24 @@ impl<'a> DpopProof<'a> {
         verifier
             .verify(self.signed.as_bytes(), &self.signature)
             .map_err(|_| DpopProofError::Signature)?;
-        let has_fapi_algorithm = self.key.alg != ProofAlg::Rs256;
+        let has_fapi_algorithm = self.key.alg != VerificationAlg::RS256;
         let (thumbprint, claims) = (self.key.thumbprint(), self.claims);
         Ok(VerifiedDpopProof { has_fapi_algorithm, thumbprint, claims })
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ProofAlg {
-    Es256,
-    Ps256,
-    Rs256,
-    EdDsa,
-}
-
-impl ProofAlg {
-    fn parse(alg: &str) -> Option<Self> {
-        match alg {
-            "ES256" => Some(Self::Es256),
-            "PS256" => Some(Self::Ps256),
-            "RS256" => Some(Self::Rs256),
-            "EdDSA" | "Ed25519" => Some(Self::EdDsa),
-            _ => None,
-        }
-    }
-}
-
 /// The required members of a public key, each of base64url characters or a fixed word.
 struct ProofKey {
-    alg: ProofAlg,
+    alg: VerificationAlg,
     /// In the order of RFC 7638 §3.3.
     members: Vec<(&'static str, String)>,
 }
 
 impl ProofKey {
     /// Returns `None` for a private key, a key that doesn't fit the algorithm, and an unsound one.
-    fn read(alg: ProofAlg, jwk: &Map<String, Value>) -> Option<Self> {
+    fn read(alg: VerificationAlg, jwk: &Map<String, Value>) -> Option<Self> {
         // RFC 9449 §4.3, check 7. Anyone who saw the proof could sign with such a key.
-        if PRIVATE_MEMBERS.iter().any(|member| jwk.contains_key(*member)) {
+        if PRIVATE_JWK_MEMBERS.iter().any(|member| jwk.contains_key(*member)) {
             return None;
         }
         let text = |name: &str| jwk.get(name).and_then(Value::as_str);
@@ -156,11 +137,13 @@ impl ProofKey {
             (digest::from_base64url(value)?.len() == 32).then(|| (name, value.to_owned()))
         };
         let members = match alg {
-            ProofAlg::Es256 => {
+            VerificationAlg::ES256 => {
                 vec![word("crv", "P-256")?, word("kty", "EC")?, coordinate("x")?, coordinate("y")?]
             }
-            ProofAlg::EdDsa => vec![word("crv", "Ed25519")?, word("kty", "OKP")?, coordinate("x")?],
-            ProofAlg::Ps256 | ProofAlg::Rs256 => {
+            VerificationAlg::EdDSA => {
+                vec![word("crv", "Ed25519")?, word("kty", "OKP")?, coordinate("x")?]
+            }
+            VerificationAlg::PS256 | VerificationAlg::RS256 => {
                 let (e, n) = (text("e")?, text("n")?);
                 if !is_sound_rsa(n, e) {
                     return None;
@@ -185,10 +168,10 @@ impl ProofKey {
             members.map(|(name, value)| ((*name).to_owned(), Value::from(value.as_str())));
         let jwk = Jwk::from_map(members.collect::<Map<_, _>>()).ok()?;
         Some(match self.alg {
-            ProofAlg::Es256 => Box::new(ES256.verifier_from_jwk(&jwk).ok()?),
-            ProofAlg::Ps256 => Box::new(PS256.verifier_from_jwk(&jwk).ok()?),
-            ProofAlg::Rs256 => Box::new(RS256.verifier_from_jwk(&jwk).ok()?),
-            ProofAlg::EdDsa => Box::new(EdDSA.verifier_from_jwk(&jwk).ok()?),
+            VerificationAlg::ES256 => Box::new(ES256.verifier_from_jwk(&jwk).ok()?),
+            VerificationAlg::PS256 => Box::new(PS256.verifier_from_jwk(&jwk).ok()?),
+            VerificationAlg::RS256 => Box::new(RS256.verifier_from_jwk(&jwk).ok()?),
+            VerificationAlg::EdDSA => Box::new(EdDSA.verifier_from_jwk(&jwk).ok()?),
         })
     }
 }

@@ -105,7 +105,8 @@ impl<B: DeviceBackend> GuardedKeyDevice<B> {
         Self { backend, location, breaker, signs, timeout, metrics, last_failure }
     }
 
-    /// Runs an operation, and checks its answer: one that fails the check is a failure of the device.
+    /// Runs an operation, and checks its answer: one that fails the check is a failure of the
+    /// device.
     async fn call(
         &self,
         operation: DeviceOperation,
@@ -138,8 +139,8 @@ impl<B: DeviceBackend> GuardedKeyDevice<B> {
             Err(KeyDeviceError::WrongSignature) => "wrong_signature",
         };
         match &outcome {
-            // The outcome says nothing about the device: a broken server answers too, and anyone can
-            // send a ciphertext that doesn't decrypt.
+            // The outcome says nothing about the device: a broken server answers too, and anyone
+            // can send a ciphertext that doesn't decrypt.
             Err(KeyDeviceError::Busy) => drop(permit),
             Err(KeyDeviceError::Rejected(_)) if !is_signature => drop(permit),
             Err(error) if is_failure(error, is_signature) => {
@@ -242,8 +243,8 @@ pub async fn watch_device(device: &dyn KeyDevice, probe_keys: impl Fn() -> Vec<D
     }
 }
 
-/// Signs with each key until one opens the circuit, and returns that key. A key that did so before is
-/// the first, so that another one does not close the circuit in between.
+/// Signs with each key until one opens the circuit, and returns that key. A key that did so before
+/// is the first, so that another one does not close the circuit in between.
 async fn probe(
     device: &dyn KeyDevice,
     mut keys: Vec<DeviceSigningKey>,

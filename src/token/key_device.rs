@@ -12,6 +12,7 @@ use josekit::jws::JwsVerifier;
 use serde_json::{Map, Value};
 
 use super::device_key_uri::DeviceKeyUri;
+use super::key_type::KeyType;
 use crate::ids::Secret;
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
 use crate::telemetry::CheckFinding;
@@ -91,7 +92,8 @@ pub trait KeyDevice: Send + Sync {
         ciphertext: &[u8],
     ) -> Result<Secret<Vec<u8>>, KeyDeviceError>;
 
-    /// Returns the shared secret Z of ECDH with a peer's public key on P-256, an uncompressed point.
+    /// Returns the shared secret Z of ECDH with a peer's public key on P-256, an uncompressed
+    /// point.
     ///
     /// # Errors
     /// Any [`KeyDeviceError`] but `WrongSignature`.
@@ -136,8 +138,7 @@ pub struct DeviceKeySpec {
     pub id: Vec<u8>,
     /// Shown by the device's own tools.
     pub label: String,
-    /// ES256 for P-256, RS256 for RSA.
-    pub family: SigningAlg,
+    pub key_type: KeyType,
     pub usage: DeviceKeyUsage,
 }
 
@@ -169,7 +170,7 @@ impl From<KeyDeviceError> for KeyGenerationError {
 /// Generates keys in a device.
 pub trait DeviceKeyGenerator: Send + Sync {
     /// Returns true if the device has the operation that such a key is for.
-    fn supports(&self, usage: DeviceKeyUsage, family: SigningAlg) -> bool;
+    fn supports(&self, usage: DeviceKeyUsage, key_type: KeyType) -> bool;
 
     /// Generates a key that never leaves the device. Blocks; don't call it on an arbiter.
     ///

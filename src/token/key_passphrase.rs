@@ -97,8 +97,8 @@ impl KeyPassphrase {
     }
 }
 
-/// Returns `None` for a JWE that [`KeyPassphrase::encrypt`] can't have written. josekit itself has no
-/// least number of iterations, and panics on a wrapped key that is too short.
+/// Returns `None` for a JWE that [`KeyPassphrase::encrypt`] can't have written. josekit itself has
+/// no least number of iterations, and panics on a wrapped key that is too short.
 fn check_form(compact: &str) -> Option<()> {
     let parts: Vec<_> = compact.split('.').collect();
     let [header, wrapped_key, nonce, _, tag] = parts.as_slice() else { return None };

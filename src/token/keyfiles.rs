@@ -6,9 +6,9 @@
 //! | `assertion/` | authenticate the hub to identity providers | the same |
 //! | `encryption/` | decrypt what identity providers encrypt to the hub | without `signs_from` |
 //!
-//! If a device holds the private half, `jwk` is the public JWK, and `pkcs11` or `vault_transit` is the
-//! key's URI; `algorithms` lists what a decryption key can do. If the folder has a passphrase, new
-//! files have `encrypted_jwk`, a JWE of the private JWK, instead of `jwk`.
+//! If a device holds the private half, `jwk` is the public JWK, and `pkcs11` or `vault_transit` is
+//! the key's URI; `algorithms` lists what a decryption key can do. If the folder has a passphrase,
+//! new files have `encrypted_jwk`, a JWE of the private JWK, instead of `jwk`.
 //!
 //! Times are Unix seconds; files have mode 0600, folders 0700. Does not know when the folder is
 //! read again, or the command line.
@@ -31,7 +31,8 @@ pub use self::folder::{CreatedKey, KeyFileError, KeyFolder, KeyPurpose, NewDevic
 use self::new_key::{KeySpec, add_keys};
 pub use self::rows::{KeyRow, key_rows};
 use self::temporary_file::TemporaryFile;
-use super::decryption_key::{DecryptionKey, KeyKind};
+use super::decryption_key::DecryptionKey;
+use super::key_type::KeyType;
 use super::keyring::{KeyState, Keyring, KeyringError};
 use super::upstream_keys::{PUBLICATION_DELAY, UpstreamKeys};
 use crate::atomic_file::parent_folder;
@@ -101,7 +102,7 @@ pub fn load_upstream_keys<'a>(
     let assertion = load_keyring_for(&source, KeyPurpose::Assertion, now)?;
     let path = KeyPurpose::Encryption.folder(source.folder);
     UpstreamKeys::new(read_keys(&path, &source)?, assertion)
-        .map_err(|kind| KeyFileError::NoDecryption { path, kind })
+        .map_err(|key_type| KeyFileError::NoDecryption { path, key_type })
 }
 
 /// Creates the first keys, which are in use immediately; in a folder with some keys, the missing
@@ -122,13 +123,14 @@ pub fn create_keys<'a>(
     let mut missing = Vec::new();
     for purpose in SIGNING_PURPOSES {
         let ring = Keyring::new_unchecked(read_keys(&purpose.folder(dir), &source)?);
-        let lacks = ALGORITHMS.into_iter().filter(|alg| ring.current(*alg, now).is_none());
+        let lacks = SigningAlg::ALL.into_iter().filter(|alg| ring.current(*alg, now).is_none());
         missing.extend(lacks.map(|alg| KeySpec::Signing { purpose, alg, from: now }));
     }
     let decryption: Vec<DecryptionKey> = read_keys(&KeyPurpose::Encryption.folder(dir), &source)?;
-    let lacks =
-        KeyKind::ALL.into_iter().filter(|kind| !decryption.iter().any(|key| key.kind == *kind));
-    missing.extend(lacks.map(|kind| KeySpec::Decryption { kind, from: now }));
+    let lacks = KeyType::ALL
+        .into_iter()
+        .filter(|key_type| !decryption.iter().any(|key| key.key_type == *key_type));
+    missing.extend(lacks.map(|key_type| KeySpec::Decryption { key_type, from: now }));
     if missing.is_empty() {
         return Err(KeyFileError::Exists { path: dir.into() });
     }
@@ -164,9 +166,9 @@ pub fn rotate_keys<'a>(
     let from = Timestamp::from_seconds((now + lead + Duration::from_millis(999)).seconds());
     let signing = SIGNING_PURPOSES
         .into_iter()
-        .flat_map(|purpose| ALGORITHMS.map(|alg| KeySpec::Signing { purpose, alg, from }));
-    let decryption =
-        KeyKind::ALL.map(|kind| KeySpec::Decryption { kind, from: now + PUBLICATION_DELAY });
+        .flat_map(|purpose| SigningAlg::ALL.map(|alg| KeySpec::Signing { purpose, alg, from }));
+    let decryption = KeyType::ALL
+        .map(|key_type| KeySpec::Decryption { key_type, from: now + PUBLICATION_DELAY });
     let added = add_keys(&source, &signing.chain(decryption).collect::<Vec<_>>(), env)?;
     let (mut removed, mut not_removed) = (Vec::new(), Vec::new());
     for row in rows {
@@ -234,7 +236,6 @@ pub fn create_subject_key(path: &Path, env: &Env) -> Result<SubjectKeyOutcome, K
     Ok(SubjectKeyOutcome::Created)
 }
 
-const ALGORITHMS: [SigningAlg; 2] = [SigningAlg::ES256, SigningAlg::RS256];
 const SIGNING_PURPOSES: [KeyPurpose; 2] = [KeyPurpose::Tokens, KeyPurpose::Assertion];
 
 /// Reads the keys of a folder that earlier versions did not have.

@@ -16,9 +16,6 @@ pub const DEFAULT_ROTATION_LEAD: Duration = Duration::from_secs(20 * 60);
 /// How long a retired key still verifies logout hints.
 pub const RETIRED_KEY_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// In the order of the published key set.
-const ALGORITHMS: [SigningAlg; 2] = [SigningAlg::ES256, SigningAlg::RS256];
-
 /// State of a key at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeyState {
@@ -42,7 +39,7 @@ pub enum KeyringError {
 /// All signing keys of one hub. To change keys, build a new ring and swap it in.
 #[derive(Debug)]
 pub struct Keyring {
-    /// By algorithm in the order of `ALGORITHMS`, the latest `signs_from` first.
+    /// By algorithm in the order of `SigningAlg::ALL`, the latest `signs_from` first.
     keys: Vec<SigningKey>,
 }
 
@@ -53,7 +50,7 @@ impl Keyring {
     /// `NoCurrent` names the algorithm without a current key.
     pub fn new(keys: Vec<SigningKey>, now: Timestamp) -> Result<Self, KeyringError> {
         let ring = Self::new_unchecked(keys);
-        for alg in ALGORITHMS {
+        for alg in SigningAlg::ALL {
             ring.current(alg, now).ok_or(KeyringError::NoCurrent(alg))?;
         }
         Ok(ring)
@@ -64,7 +61,7 @@ impl Keyring {
     pub(super) fn new_unchecked(mut keys: Vec<SigningKey>) -> Self {
         // The kid breaks ties, so that all hubs agree on the current key.
         keys.sort_by(|a, b| {
-            let place = |key: &SigningKey| ALGORITHMS.iter().position(|alg| *alg == key.alg);
+            let place = |key: &SigningKey| SigningAlg::ALL.iter().position(|alg| *alg == key.alg);
             place(a).cmp(&place(b)).then(b.signs_from.cmp(&a.signs_from)).then(a.kid.cmp(&b.kid))
         });
         Self { keys }
@@ -80,7 +77,7 @@ impl Keyring {
     /// Only if OpenSSL can't generate keys.
     pub fn ephemeral(now: Timestamp) -> Result<Self, KeyringError> {
         let fresh = |alg| SigningKey::parse(&signing_key::generate_ephemeral(alg)?, now, now);
-        Self::new(ALGORITHMS.into_iter().map(fresh).collect::<Result<_, _>>()?, now)
+        Self::new(SigningAlg::ALL.into_iter().map(fresh).collect::<Result<_, _>>()?, now)
     }
 
     /// Returns the key that signs at `now`.
@@ -91,7 +88,7 @@ impl Keyring {
 
     /// Returns the keys that sign at `now`, one for each algorithm that has any.
     pub fn current_keys(&self, now: Timestamp) -> impl Iterator<Item = &SigningKey> {
-        ALGORITHMS.into_iter().filter_map(move |alg| self.current(alg, now))
+        SigningAlg::ALL.into_iter().filter_map(move |alg| self.current(alg, now))
     }
 
     /// Returns every key with its state at `now`, in the order of the key set: EC current, RSA
@@ -203,7 +200,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn turns_change_at_the_second_and_only_by_time() {
+    fn the_current_key_changes_at_signs_from() {
         let (old, new) = (ec(T0), ec(at(1200)));
         let (old_kid, new_kid) = (old.kid.clone(), new.kid.clone());
         let ring = Keyring::new(vec![rsa(T0), new, old], T0).unwrap();
@@ -271,13 +268,13 @@ pub(crate) mod tests {
 
         let ring = Keyring::new(vec![rsa(T0), ec(T0), ec(at(100))], T0).unwrap();
         let hint = ring.sign(SigningAlg::ES256, "JWT", b"{}", T0).await.unwrap();
-        let opened = |set: Vec<u8>| {
+        let verify = |set: Vec<u8>| {
             verify_jws(&hint, SigningAlg::ES256, &VerificationKeys::from_jwks(&set).unwrap())
         };
         let later = at(24 * 3600);
-        assert!(opened(ring.verification_jwks(later)).is_ok());
+        assert!(verify(ring.verification_jwks(later)).is_ok());
         assert!(
-            opened(ring.jwks(later, JWKS_MAX_AGE))
+            verify(ring.jwks(later, JWKS_MAX_AGE))
                 .is_err_and(|error| error == JwsError::UnknownKey)
         );
     }

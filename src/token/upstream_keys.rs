@@ -3,13 +3,14 @@
 //!
 //! The state of a decryption key is computed from its creation time, so that all nodes that read
 //! one key folder agree. In its first minute it only decrypts, while every node reads it; then it
-//! is the only published key of its kind. Its predecessor is withdrawn, because an identity
+//! is the only published key of its type. Its predecessor is withdrawn, because an identity
 //! provider may choose any fitting key of a set, and keeps decrypting, because identity providers
 //! may cache a key set longer than allowed.
 
 use std::time::Duration;
 
-use super::decryption_key::{DecryptionKey, KeyKind};
+use super::decryption_key::DecryptionKey;
+use super::key_type::KeyType;
 use super::keyring::{JWKS_MAX_AGE, KeyState, Keyring, KeyringError};
 use super::signing_key::{self, KeyError};
 use crate::env::Timestamp;
@@ -29,19 +30,22 @@ pub const REQUEST_OBJECT_LIFETIME: Duration = Duration::from_secs(300);
 /// All keys of one hub as a client. To change keys, build a new value and swap it in.
 #[derive(Debug)]
 pub struct UpstreamKeys {
-    /// By kind in the order of the key set, the newest first.
+    /// By type in the order of the key set, the newest first.
     decryption: Vec<DecryptionKey>,
     assertion: Keyring,
 }
 
 impl UpstreamKeys {
-    /// Creates a value with decryption keys of both kinds.
+    /// Creates a value with decryption keys of both types.
     ///
     /// # Errors
-    /// The missing kind.
-    pub fn new(decryption: Vec<DecryptionKey>, assertion: Keyring) -> Result<Self, KeyKind> {
+    /// The missing type.
+    pub fn new(decryption: Vec<DecryptionKey>, assertion: Keyring) -> Result<Self, KeyType> {
         let keys = Self::new_unchecked(decryption, assertion);
-        match KeyKind::ALL.into_iter().find(|kind| keys.keys_of_kind(*kind).next().is_none()) {
+        match KeyType::ALL
+            .into_iter()
+            .find(|key_type| keys.keys_of_type(*key_type).next().is_none())
+        {
             Some(missing) => Err(missing),
             None => Ok(keys),
         }
@@ -51,7 +55,9 @@ impl UpstreamKeys {
     #[must_use]
     pub(super) fn new_unchecked(mut decryption: Vec<DecryptionKey>, assertion: Keyring) -> Self {
         // The kid breaks ties, so that all hubs publish the same key.
-        let place = |key: &DecryptionKey| KeyKind::ALL.iter().position(|kind| *kind == key.kind);
+        let place = |key: &DecryptionKey| {
+            KeyType::ALL.iter().position(|key_type| *key_type == key.key_type)
+        };
         decryption.sort_by(|a, b| {
             place(a).cmp(&place(b)).then(b.created.cmp(&a.created)).then(a.kid.cmp(&b.kid))
         });
@@ -70,11 +76,8 @@ impl UpstreamKeys {
     /// # Errors
     /// Only if OpenSSL can't generate keys.
     pub fn ephemeral(now: Timestamp) -> Result<Self, KeyringError> {
-        let fresh = |family| DecryptionKey::parse(&signing_key::generate_ephemeral(family)?, now);
-        let decryption = [SigningAlg::ES256, SigningAlg::RS256]
-            .into_iter()
-            .map(fresh)
-            .collect::<Result<_, KeyError>>()?;
+        let fresh = |alg| DecryptionKey::parse(&signing_key::generate_ephemeral(alg)?, now);
+        let decryption = SigningAlg::ALL.into_iter().map(fresh).collect::<Result<_, KeyError>>()?;
         Ok(Self::new_unchecked(decryption, Keyring::ephemeral(now)?))
     }
 
@@ -87,9 +90,9 @@ impl UpstreamKeys {
     /// Returns the JWK Set for identity providers; each key has `kid`, `use` and `alg`.
     #[must_use]
     pub fn jwks(&self, now: Timestamp) -> Vec<u8> {
-        let encryption = KeyKind::ALL
+        let encryption = KeyType::ALL
             .into_iter()
-            .filter_map(|kind| self.published(kind, now))
+            .filter_map(|key_type| self.published(key_type, now))
             .flat_map(DecryptionKey::public_jwks);
         let signing = self.assertion.published_jwks(now, REQUEST_OBJECT_LIFETIME + JWKS_MAX_AGE);
         let all: Vec<&str> = encryption.chain(signing).collect();
@@ -105,7 +108,8 @@ impl UpstreamKeys {
     /// Returns when `key` is replaced, if its successor exists.
     #[must_use]
     pub fn retirement_time(&self, key: &DecryptionKey) -> Option<Timestamp> {
-        let newer = self.keys_of_kind(key.kind).take_while(|other| other.kid != key.kid).last()?;
+        let newer =
+            self.keys_of_type(key.key_type).take_while(|other| other.kid != key.kid).last()?;
         Some(newer.created + PUBLICATION_DELAY)
     }
 
@@ -116,24 +120,25 @@ impl UpstreamKeys {
 
     /// Returns the key for a JWE without a `kid`.
     pub(super) fn default_key(&self, alg: EncryptionAlg, now: Timestamp) -> Option<&DecryptionKey> {
-        let kind = KeyKind::ALL.into_iter().find(|kind| kind.algorithms().contains(&alg))?;
-        self.published(kind, now)
+        let key_type =
+            KeyType::ALL.into_iter().find(|key_type| key_type.encryption_algs().contains(&alg))?;
+        self.published(key_type, now)
     }
 
-    fn keys_of_kind(&self, kind: KeyKind) -> impl Iterator<Item = &DecryptionKey> {
-        self.decryption.iter().filter(move |key| key.kind == kind)
+    fn keys_of_type(&self, key_type: KeyType) -> impl Iterator<Item = &DecryptionKey> {
+        self.decryption.iter().filter(move |key| key.key_type == key_type)
     }
 
     /// Returns the newest key whose publication time has come; the very first key is published
     /// immediately.
-    fn published(&self, kind: KeyKind, now: Timestamp) -> Option<&DecryptionKey> {
-        self.keys_of_kind(kind)
+    fn published(&self, key_type: KeyType, now: Timestamp) -> Option<&DecryptionKey> {
+        self.keys_of_type(key_type)
             .find(|key| key.created + PUBLICATION_DELAY <= now)
-            .or_else(|| self.keys_of_kind(kind).last())
+            .or_else(|| self.keys_of_type(key_type).last())
     }
 
     fn state(&self, key: &DecryptionKey, now: Timestamp) -> KeyState {
-        match self.published(key.kind, now) {
+        match self.published(key.key_type, now) {
             Some(published) if published.kid == key.kid => KeyState::Current,
             Some(published) if published.created < key.created => KeyState::Next,
             _ => KeyState::Retired { since: self.retirement_time(key).unwrap_or(now) },
@@ -248,7 +253,7 @@ pub(crate) mod tests {
     #[test]
     fn a_missing_kind_is_named() {
         let ring = || Keyring::new_unchecked(Vec::new());
-        assert_eq!(UpstreamKeys::new(Vec::new(), ring()).unwrap_err(), KeyKind::Ec);
-        assert_eq!(UpstreamKeys::new(vec![ec(T0)], ring()).unwrap_err(), KeyKind::Rsa);
+        assert_eq!(UpstreamKeys::new(Vec::new(), ring()).unwrap_err(), KeyType::Ec);
+        assert_eq!(UpstreamKeys::new(vec![ec(T0)], ring()).unwrap_err(), KeyType::Rsa);
     }
 }

@@ -14,7 +14,7 @@ use crate::digest;
 use crate::env::Timestamp;
 use crate::protocol::alg::{SigningAlg, VerificationAlg};
 use crate::protocol::json;
-pub use keys::{UnusableKey, VerificationKeys};
+pub use keys::{PRIVATE_JWK_MEMBERS, UnusableKey, VerificationKeys};
 
 /// Longest compact serialization that is parsed.
 pub const MAX_JWT_BYTES: usize = 64 * 1024;
@@ -83,10 +83,10 @@ pub fn verify_jws(
     Ok(VerifiedJws { header, claims })
 }
 
-/// Returns the unverified `alg` of a compact JWS: the one of the hub's own that takes as long to
-/// verify.
+/// Returns the signing algorithm of the hub whose verification takes as long as the unverified
+/// `alg` of a compact JWS; `None` for any other `alg`.
 #[must_use]
-pub fn claimed_alg(compact: &str) -> Option<SigningAlg> {
+pub fn alg_of_similar_cost(compact: &str) -> Option<SigningAlg> {
     let header = decode_object(compact.split('.').next()?).ok()?;
     match header.get("alg")?.as_str()? {
         "ES256" | "EdDSA" | "Ed25519" => Some(SigningAlg::ES256),

@@ -23,8 +23,8 @@ pub async fn serve_theme_logo(context: RequestContext) -> Result<HttpResponse, R
     Ok(make_cacheable(logo_response(logo)))
 }
 
-/// Serves the theme's icon of browser tabs at `GET /assets/favicon`, and at `GET /favicon.ico`, which
-/// browsers request for pages without one.
+/// Serves the theme's icon of browser tabs at `GET /assets/favicon`, and at `GET /favicon.ico`,
+/// which browsers request for pages without one.
 ///
 /// # Errors
 /// Returns the rejection to answer with.

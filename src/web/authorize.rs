@@ -204,7 +204,7 @@ async fn start_login(
         code if is_silent => reject(code),
         // The hub shows a page: a service provider that received the error would send the user
         // again.
-        ErrorCode::NetworkCrowded => {
+        ErrorCode::NetworkLoginsExceeded => {
             rate_limited(code, RateLimitError { retry_after: UNREAD_LOGIN_LIFETIME })
         }
         code => Rejection::NotAdmitted(code, client_id.clone()),

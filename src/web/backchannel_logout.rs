@@ -1,5 +1,6 @@
-//! The endpoint for logout tokens of identity providers, `POST /api/v2/backchannel-logout/{connector}`
-//! (OpenID Connect Back-Channel Logout 1.0 §2.5, §2.8).
+//! The endpoint for logout tokens of identity providers,
+//! `POST /api/v2/backchannel-logout/{connector}` (OpenID Connect Back-Channel Logout 1.0 §2.5,
+//! §2.8).
 
 use actix_web::{HttpResponse, web};
 

@@ -25,7 +25,7 @@ mod stream;
 mod timeouts;
 
 pub use self::exchange::serve_request;
-pub use self::server::{EXTRA_CONNECTIONS_PER_WORKER, ServerConfig, build_server};
+pub use self::server::{EXTRA_CONNECTIONS_PER_ARBITER, ServerConfig, build_server};
 pub use self::timeouts::ConnectionTimeouts;
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The hub's cookies: one for each live login, one for the session, one for the language that the
-//! user chose, and one for the last choice, if the operator enables it (docs/design/cookies-and-csrf.md).
+//! user chose, and one for the last choice, if the operator enables it
+//! (docs/design/cookies-and-csrf.md).
 //!
 //! A login's cookie holds 256 random bits; the URL carries their hash. So the hub verifies that a
 //! step comes from the login's browser before any lookup, an attacker can't fixate a login, and

@@ -62,6 +62,6 @@ async fn read_and_revoke(context: &RequestContext, body: web::Payload) -> Result
     let params = parse_client_form(&context.request, body).await?;
     let authorization = authorization_headers(&context.request);
     let request = revocation::parse_request(&authorization, &params)?
-        .with_sender(&sender::read_evidence(context)?);
+        .with_proof_of_possession(&sender::read_proof_of_possession(context)?);
     context.hub.token_service.revoke_token(&request).await
 }

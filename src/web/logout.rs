@@ -22,7 +22,7 @@ use super::request_context::RequestContext;
 use super::responses::{add_cookie, interaction_path, landing_page_response, see_other};
 use crate::actor::LogoutOutcome;
 use crate::audit::{Event, EventKind};
-use crate::grant::logout::{LogoutDestination, RepeatableLogout};
+use crate::grant::logout::{LogoutDestination, LogoutRequestKey};
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
@@ -40,7 +40,7 @@ const MAX_FORWARDED_BYTES: usize = 8 * 1024;
 
 /// Whether the user has confirmed the logout.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Confirmation {
+enum LogoutConfirmation {
     Missing,
     Given,
 }
@@ -60,7 +60,7 @@ pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
         }
         Err(RepeatedParamError) => return Err(Rejection::MalformedLogout(ErrorCode::BadRequest)),
     };
-    end_session(&context, &params, Confirmation::Missing).await
+    end_session(&context, &params, LogoutConfirmation::Missing).await
 }
 
 /// Handles `POST /api/v2/session/end`.
@@ -135,7 +135,7 @@ pub async fn post_confirmation(
             .inspect_err(|_| context.hub.core.metrics.record_logout("rejected"))
             .map_err(Rejection::LogoutFailed)?;
     }
-    end_session(&context, &params, Confirmation::Given).await
+    end_session(&context, &params, LogoutConfirmation::Given).await
 }
 
 /// Handles `GET /api/v2/session/end/{connector}`, the return from an identity provider's logout.
@@ -218,7 +218,7 @@ fn is_jwe(token: &str) -> bool {
 async fn end_session(
     context: &RequestContext,
     params: &Params,
-    confirmation: Confirmation,
+    confirmation: LogoutConfirmation,
 ) -> Result<HttpResponse, Rejection> {
     let hub = &context.hub;
     let cookie = hub.cookies.session(&context.request);
@@ -240,7 +240,7 @@ async fn end_session(
     let mut destination =
         LogoutDestination { service_provider, return_to, ..LogoutDestination::default() };
     let outcome = match (decision, confirmation, &cookie, session) {
-        (LogoutDecision::AskFirst, Confirmation::Missing, cookie, session) => {
+        (LogoutDecision::AskFirst, LogoutConfirmation::Missing, cookie, session) => {
             hub.core.metrics.record_logout("confirmation");
             hub.core.audit.record(|| {
                 let requested = Event::new(EventKind::LogoutRequested);
@@ -285,7 +285,7 @@ async fn repeated_logout(
         .token_service
         .logout_redirect(
             cookie,
-            RepeatableLogout::Parameters(&encode_params(&forwarded_params(params))),
+            LogoutRequestKey::Parameters(&encode_params(&forwarded_params(params))),
         )
         .await
         .ok()??;
@@ -310,7 +310,7 @@ async fn remember_redirect(
         .token_service
         .remember_logout_redirect(
             cookie,
-            RepeatableLogout::Parameters(&encode_params(&forwarded_params(params))),
+            LogoutRequestKey::Parameters(&encode_params(&forwarded_params(params))),
             &location,
         )
         .await

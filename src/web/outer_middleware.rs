@@ -2,7 +2,7 @@
 //!
 //! Responsible, in this order, for panics (500), the deadline (408), the Host header (421), request
 //! metrics and security headers, and for the bodies of these early error responses. Does not depend
-//! on any route except the four whose errors are JSON.
+//! on any route except those whose errors are JSON.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

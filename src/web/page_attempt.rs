@@ -1,8 +1,8 @@
 //! An attempt at a connector whose page the hub serves itself, such as a password form or a wallet
 //! page.
 //!
-//! The page belongs to one login: only the browser that started the login sees it, and its forms are
-//! bound to the login's cookie and to the attempt.
+//! The page belongs to one login: only the browser that started the login sees it, and its forms
+//! are bound to the login's cookie and to the attempt.
 
 use actix_web::HttpRequest;
 

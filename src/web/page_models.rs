@@ -21,7 +21,7 @@ use crate::actor::{Availability, ChoiceEntry, LoginSummary, UnavailableReason};
 use crate::config::ConnectorMetadata;
 use crate::identity::{Claim, ClaimName, Identity};
 use crate::ids::{ConnectorId, InteractionHash};
-use crate::login::{self, ClaimsSource, Consenting};
+use crate::login::{self, Consenting};
 use crate::protocol::email_domain::EmailDomain;
 
 /// A login whose page is shown to the browser that started it.
@@ -249,10 +249,7 @@ pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> Co
         page_digest,
         service: login.service_name(),
         provider: provider.unwrap_or_default(),
-        source: match proven.source {
-            ClaimsSource::Register => pages::ClaimSource::Register,
-            ClaimsSource::Provider => pages::ClaimSource::Provider,
-        },
+        source: proven.source,
         offline_access: login.summary.offline_access,
         mode: if consenting.explicit { ConsentMode::Consent } else { ConsentMode::Information },
         claims: proven

@@ -60,7 +60,7 @@ pub use choice::{
     ChoicePage, EmailSearch, FailureBanner, NoAccountAdvice, ProviderOption, ProviderWarning,
     UnavailableLabel, UnavailableProvider,
 };
-pub use consent::{ClaimLabel, ClaimSource, ConsentClaim, ConsentMode, ConsentPage};
+pub use consent::{ClaimLabel, ConsentClaim, ConsentMode, ConsentPage};
 pub use demo::{
     DemoError, DemoSignIn, DemoSignedIn, DemoSignedOut, DemoStart, DemoWalletError, DemoWalletPage,
     NamedValue, TokenParts,

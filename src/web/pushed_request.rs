@@ -58,5 +58,7 @@ async fn read_and_push(
             ..ErrorCode::NetworkLimited.into()
         })?;
     }
-    hub.token_service.push_request(&pushed.with_sender(sender::read_evidence(context)?)).await
+    hub.token_service
+        .push_request(&pushed.with_proof_of_possession(sender::read_proof_of_possession(context)?))
+        .await
 }

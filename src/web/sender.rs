@@ -4,7 +4,7 @@
 use super::request_context::RequestContext;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::sender_constraint::{DpopHeader, MAX_DPOP_PROOF_BYTES, SenderEvidence};
+use crate::protocol::sender_constraint::{DpopHeader, MAX_DPOP_PROOF_BYTES, ProofOfPossession};
 
 /// Name of the header of a proof.
 pub(super) const DPOP: &str = "dpop";
@@ -16,7 +16,9 @@ pub(super) const DPOP_NONCE: &str = "dpop-nonce";
 /// # Errors
 /// `DpopProofRepeated` for two headers, because a proxy and the hub could use different ones;
 /// `DpopProofMalformed` for a header that can't be a proof; `ClientCertificateMalformed`.
-pub(super) fn read_evidence(context: &RequestContext) -> Result<SenderEvidence, ErrorCode> {
+pub(super) fn read_proof_of_possession(
+    context: &RequestContext,
+) -> Result<ProofOfPossession, ErrorCode> {
     let request = &context.request;
     let mut headers = request.headers().get_all(DPOP);
     let dpop = match (headers.next(), headers.next()) {
@@ -29,5 +31,5 @@ pub(super) fn read_evidence(context: &RequestContext) -> Result<SenderEvidence, 
         }
     };
     let certificate = context.hub.proxies.client_certificate(request)?;
-    Ok(SenderEvidence { dpop, certificate })
+    Ok(ProofOfPossession { dpop, certificate })
 }

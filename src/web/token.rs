@@ -37,7 +37,7 @@ async fn redeem_code(context: &RequestContext, body: web::Payload) -> Result<Vec
     }
     let token_request =
         token::parse_request(context.content_type(), &authorization_headers(request), &params)?
-            .with_sender(sender::read_evidence(context)?);
+            .with_proof_of_possession(sender::read_proof_of_possession(context)?);
     let answer = context.hub.token_service.redeem_code(&token_request).await?;
     serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
 }
@@ -45,7 +45,7 @@ async fn redeem_code(context: &RequestContext, body: web::Payload) -> Result<Vec
 async fn refresh_token(context: &RequestContext, params: &Params) -> Result<Vec<u8>, GrantError> {
     let authorization = authorization_headers(&context.request);
     let request = refresh::parse_request(context.content_type(), &authorization, params)?
-        .with_sender(sender::read_evidence(context)?);
+        .with_proof_of_possession(sender::read_proof_of_possession(context)?);
     let answer = context.hub.token_service.refresh(&request).await?;
     serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
 }
@@ -87,7 +87,7 @@ async fn read_userinfo(
     let form = userinfo_form(context, body).await?;
     let authorization = authorization_headers(&context.request);
     let presented = userinfo::parse_access_token(&authorization, &query, form.as_ref())?
-        .with_sender(sender::read_evidence(context)?);
+        .with_proof_of_possession(sender::read_proof_of_possession(context)?);
     context.hub.token_service.userinfo(&presented).await
 }
 

@@ -300,7 +300,7 @@ async fn no_secret_and_no_identity_comes_out_anywhere() {
 }
 
 #[test]
-fn the_net_catches_what_is_planted_in_whatever_dress() {
+fn a_planted_value_is_found_in_every_encoding() {
     let canary = [("the canary".to_owned(), "Canary Secret é/+ 1234".to_owned())];
     let value = &canary[0].1;
     for planted in [

@@ -63,7 +63,7 @@ const CLAIMS: &str = r#"{ "sub": "1", "iss": "x", "first": "Ada", "sn": "Lovelac
   "person": { "sex": "F" }, "email": "ada@example.org" }"#;
 
 #[test]
-fn a_sample_is_mapped_judged_and_released() {
+fn a_sample_is_mapped_checked_and_released() {
     let folder = with(MAPPING, CLAIMS);
     let output = check(folder.path(), &["idp.toml", "--sample", "claims.json"]);
     assert_eq!(output.code, Some(0), "{}", output.text);
@@ -112,7 +112,7 @@ fn what_is_missing_and_why_is_reported_at_once() {
 }
 
 #[test]
-fn exit_codes_tell_faults_from_warnings() {
+fn exit_codes_distinguish_errors_from_warnings() {
     let warned = with(&format!("{MAPPING}\nlocale = {{ from = \"lang\" }}"), CLAIMS);
     assert_eq!(check(warned.path(), &["idp.toml", "--sample", "claims.json"]).code, Some(2));
     assert_eq!(check(warned.path(), &["idp.toml"]).code, Some(0));

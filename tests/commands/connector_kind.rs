@@ -1,5 +1,5 @@
-//! A connector kind of another crate: its file is loaded, checked and diagnosed, and logs a user in,
-//! through the public interface alone.
+//! A connector kind of another crate: its file is loaded, checked and diagnosed, and logs a user
+//! in, through the public interface alone.
 
 use std::fs;
 use std::sync::Arc;

@@ -195,7 +195,7 @@ fn a_block_of_a_removed_connector_is_lifted_by_its_name() {
 
 /// An operator who looks for the connector to block sees which one is in trouble.
 #[test]
-fn the_list_tells_which_identity_provider_fails() {
+fn the_list_names_the_failing_identity_provider() {
     let folder = administered();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let dead = format!(

@@ -30,7 +30,7 @@ fn against(before: &TempDir, more: &[&str], folder: &TempDir) -> (Option<i32>, S
 }
 
 #[test]
-fn two_folders_are_held_against_each_other() {
+fn two_folders_are_compared() {
     let (before, after) = (good(), good());
     assert_eq!(against(&before, &[], &after), (Some(0), "Nothing would change.\n".into()));
     fs::write(after.path().join("connectors/another.toml"), ANOTHER).unwrap();

@@ -1,5 +1,5 @@
-//! `docs/security/cryptography.md` against the sources: each file that calls a cryptographic library
-//! or computes a MAC is in one row of the algorithms.
+//! `docs/security/cryptography.md` against the sources: each file that calls a cryptographic
+//! library or computes a MAC is in one row of the algorithms.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -135,7 +135,7 @@ fn panels_say_what_they_show() {
 }
 
 #[test]
-fn panels_lie_side_by_side() {
+fn panels_do_not_overlap() {
     assert_none(&read_dashboards().iter().flat_map(place_faults).collect::<Vec<_>>());
 }
 

@@ -1,5 +1,5 @@
-//! The pages of `docs/security/` and the table of docs/limits.md against the code: every requirement
-//! is there once, and every test and file that they name exists.
+//! The pages of `docs/security/` and the table of docs/limits.md against the code: every
+//! requirement is there once, and every test and file that they name exists.
 
 use std::collections::BTreeMap;
 use std::path::Path;

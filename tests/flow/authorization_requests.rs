@@ -1,5 +1,5 @@
-//! Pushed authorization requests (RFC 9126), request objects (RFC 9101) and signed responses (JARM), in
-//! whole logins and under attack.
+//! Pushed authorization requests (RFC 9126), request objects (RFC 9101) and signed responses
+//! (JARM), in whole logins and under attack.
 
 mod high_platform;
 mod objects;

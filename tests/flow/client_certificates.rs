@@ -142,7 +142,8 @@ async fn a_certificate_header_forged_by_a_client_is_ignored() {
     assert_eq!(redeem(&hub, "shop", &code, PROXY, &[&real]).await.status, 200);
 }
 
-/// CVE-2025-64484: a client sends a proxy's header with underscores, which the proxy doesn't remove.
+/// CVE-2025-64484: a client sends a proxy's header with underscores, which the proxy doesn't
+/// remove.
 #[actix_web::test]
 async fn a_proxy_header_name_with_underscores_is_ignored() {
     let (hub, certificates) = hub().await;

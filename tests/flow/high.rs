@@ -252,8 +252,8 @@ async fn what_is_registered_on_one_platform_is_unknown_on_the_other() {
     }
 }
 
-/// R009: one that was left in the settings is warned of at the start. That no server answers there is
-/// no fault of the hub's.
+/// R009: one that was left in the settings is warned of at the start. That no server answers there
+/// is no fault of the hub's.
 #[actix_web::test]
 async fn an_unused_register_is_not_called_by_check_online() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

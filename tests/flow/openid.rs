@@ -1,5 +1,6 @@
-//! `rules = "openid"`: a service provider that speaks plain OpenID Connect, in whole logins. The modules of the OpenID Foundation's plans that each test answers
-//! to are listed in `docs/certification.md`.
+//! `rules = "openid"`: a service provider that speaks plain OpenID Connect, in whole logins. The
+//! modules of the OpenID Foundation's plans that each test answers to are listed in
+//! `docs/certification.md`.
 
 mod accounts;
 mod logout;

@@ -1,5 +1,5 @@
-//! Native and single-page applications: no secret, PKCE instead (RFC 8252, RFC 9700), and what pages
-//! of other origins may read.
+//! Native and single-page applications: no secret, PKCE instead (RFC 8252, RFC 9700), and what
+//! pages of other origins may read.
 
 use actix_web::http::Method;
 use actix_web::test::TestRequest;

@@ -1,4 +1,5 @@
-//! Refresh tokens over HTTP: from the consent page to the end of a grant (`docs/refresh-tokens.md`).
+//! Refresh tokens over HTTP: from the consent page to the end of a grant
+//! (`docs/refresh-tokens.md`).
 
 use std::time::Duration;
 

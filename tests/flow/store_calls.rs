@@ -66,8 +66,8 @@ async fn calls_of_a_login(hubs: u64) -> Vec<String> {
     calls
 }
 
-/// Three of them are for the code of the sandbox's page, which stands in for an identity provider: it
-/// is stored, taken and removed.
+/// Three of them are for the code of the sandbox's page, which stands in for an identity provider:
+/// it is stored, taken and removed.
 #[actix_web::test]
 async fn a_login_at_one_hub_takes_thirteen_calls() {
     let calls = calls_of_a_login(1).await;

@@ -15,8 +15,8 @@ use super::hub::TestHub;
 use super::keys_in_device::{self, ALL_PURPOSES, check_outage};
 use super::service::Authorize;
 
-/// Replaces the hub's keys by keys that are in the engine for these purposes; those for ECDH-ES are in
-/// a file.
+/// Replaces the hub's keys by keys that are in the engine for these purposes; those for ECDH-ES are
+/// in a file.
 fn move_keys(folder: &Path, vault: &FakeVault, purposes: &[KeyPurpose]) {
     keys_in_device::add_table(folder, &vault.settings());
     federation::put(folder, "vault.token", TOKEN.as_bytes());

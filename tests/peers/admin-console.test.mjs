@@ -157,7 +157,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     // What needs attention is first, with the reason.
     const first = page.locator('table').first().locator('tbody tr').first();
     await first.getByText('nowhere', { exact: true }).waitFor();
-    await first.getByText('can not be reached').first().waitFor();
+    await first.getByText("can't be reached").first().waitFor();
     await page.getByText('Block an identity provider', { exact: true }).click();
     await page.getByLabel('Identity provider', { exact: true }).selectOption('trial');
     await page.getByLabel('Reason, for operators').fill(`keys leaked, ${size}`);

@@ -117,7 +117,7 @@ test('a log that was cut while the hub was down, or taken away, is found at the 
   }
 });
 
-test('lines that stand for longer than 90 seconds behind the last checkpoint are found without any copy of a seal', async () => {
+test('lines that stand for longer than 90 seconds behind the last checkpoint are found without a copy of a checkpoint', async () => {
   const log = await start('spans');
   try {
     await log.work();

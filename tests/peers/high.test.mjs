@@ -79,7 +79,7 @@ test('R003 R070: discovery of the high platform says its levels and encryptions'
 
 for (const alg of ALGS) {
   for (const how of ['inline', 'uri']) {
-    test(`R005 R007 R009 R038 R041 R042 R161: openid-client opens ID token and userinfo: ${alg}, keys ${how}`, async () => {
+    test(`R005 R007 R009 R038 R041 R042 R161: openid-client decrypts ID token and userinfo: ${alg}, keys ${how}`, async () => {
       const sp = services.find(({ id }) => id === `${alg.toLowerCase()}-${how}`);
       const client = await libraryOf(sp);
       for (const level of ['eidas2', 'eidas3']) {
@@ -115,7 +115,7 @@ test('a token encrypted to one service provider is decrypted by no other key', a
   await assert.rejects(tokensFor(client, await backFrom(client, sp, 'eidas2')));
 });
 
-test('R003: eidas1 is nothing that can be asked here', async () => {
+test("R003: eidas1 can't be requested", async () => {
   const sp = services[0];
   const authorization = await buildAuthorizationRequest(await libraryOf(sp), sp, { acr_values: 'eidas1' });
   const { url, stopped } = await new Browser().open(authorization.url, { stopAt: sp.redirectUri });

@@ -1,5 +1,5 @@
 // The two real peers face to face, without a hub: what the other tests lean on holds by itself. Then a real identity
-// provider that seals its answers to the hub, and lets it prove itself in other ways than by a posted secret.
+// provider that encrypts its responses to the hub, and lets it prove itself in other ways than by a posted secret.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
@@ -47,33 +47,33 @@ for (const userinfoAlg of [undefined, 'ES256']) {
 }
 
 /** What the identity provider registers of the hub, and what the hub's connector file says of it. */
-const SEALED = {
+const ENCRYPTED = {
   'rsa-and-assertion': {
-    signing: 'ES256', sealing: 'RSA-OAEP-256', client: { client_secret: undefined, token_endpoint_auth_method: 'private_key_jwt' },
+    signing: 'ES256', encryption: 'RSA-OAEP-256', client: { client_secret: undefined, token_endpoint_auth_method: 'private_key_jwt' },
     file: ['token_endpoint_auth_method = "private_key_jwt"'], secret: '',
   },
   'ec-and-basic': {
-    signing: 'RS256', sealing: 'ECDH-ES', client: { token_endpoint_auth_method: 'client_secret_basic' },
+    signing: 'RS256', encryption: 'ECDH-ES', client: { token_endpoint_auth_method: 'client_secret_basic' },
     file: ['token_endpoint_auth_method = "client_secret_basic"'],
   },
   'rs256-assertion': {
-    signing: 'RS256', sealing: 'RSA-OAEP', file: ['token_endpoint_auth_method = "private_key_jwt"', 'token_endpoint_auth_signing_alg = "RS256"'],
+    signing: 'RS256', encryption: 'RSA-OAEP', file: ['token_endpoint_auth_method = "private_key_jwt"', 'token_endpoint_auth_signing_alg = "RS256"'],
     client: { client_secret: undefined, token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'RS256' }, secret: '',
   },
 };
 
-test('a real identity provider seals its answers to the hub, and believes its proof of who it is', async () => {
-  const [port, privatePort, ...idpPorts] = await freePorts(2 + Object.keys(SEALED).length);
+test('a real identity provider encrypts its responses to the hub, and accepts its client assertion', async () => {
+  const [port, privatePort, ...idpPorts] = await freePorts(2 + Object.keys(ENCRYPTED).length);
   const jwks_uri = `http://localhost:${port}/api/v2/client/jwks`;
   const idps = {};
   const connectors = {};
   let hub;
   try {
-    for (const [id, { signing, sealing, client, file, secret }] of Object.entries(SEALED)) {
-      const seal = (answer) => ({
-        [`${answer}_signed_response_alg`]: signing, [`${answer}_encrypted_response_alg`]: sealing, [`${answer}_encrypted_response_enc`]: 'A256GCM',
+    for (const [id, { signing, encryption, client, file, secret }] of Object.entries(ENCRYPTED)) {
+      const encrypt = (answer) => ({
+        [`${answer}_signed_response_alg`]: signing, [`${answer}_encrypted_response_alg`]: encryption, [`${answer}_encrypted_response_enc`]: 'A256GCM',
       });
-      const registered = { ...seal('id_token'), ...seal('userinfo') };
+      const registered = { ...encrypt('id_token'), ...encrypt('userinfo') };
       idps[id] = await startIdp({
         port: idpPorts.pop(), clientId: IDP_CLIENT, clientSecret: IDP_SECRET,
         redirectUris: [`http://localhost:${port}/api/v2/callback/${id}`], client: { jwks_uri, ...registered, ...client },
@@ -82,7 +82,7 @@ test('a real identity provider seals its answers to the hub, and believes its pr
       connectors[id] = oidcConnector(idps[id].issuer, lines.join('\n'), { secret });
     }
     const sp = { id: 'alpha', secret: random(32), redirectUri: `http://localhost:${port}/sp/alpha/callback` };
-    hub = await startHub('hub-sealed', {
+    hub = await startHub('hub-encrypted', {
       port, privatePort, connectors,
       sps: [{ id: sp.id, secret: sp.secret, redirectUris: [sp.redirectUri], scopes: ['openid', 'profile', 'birth', 'email', 'preferred_username', 'given_name', 'family_name', 'birthdate', 'gender', 'birthplace', 'birthcountry'] }],
     });
@@ -100,7 +100,7 @@ test('a real identity provider seals its answers to the hub, and believes its pr
     }
 
     const client = await discoverHub(hub, sp);
-    for (const [id, { sealing, client: registered }] of Object.entries(SEALED)) {
+    for (const [id, { encryption, client: registered }] of Object.entries(ENCRYPTED)) {
       const authorization = await buildAuthorizationRequest(client, sp);
       const redirect = await signIn(new Browser(), authorization.url, { connector: id, stopAt: sp.redirectUri });
       const tokens = await oidc.authorizationCodeGrant(client, new URL(redirect), {
@@ -111,10 +111,10 @@ test('a real identity provider seals its answers to the hub, and believes its pr
       assert.equal(person.email, 'angela@example.org', id);
 
       const [token, userinfo] = idps[id].answers;
-      for (const sealed of [token.body.id_token, String(userinfo.body)]) {
-        const { alg, enc, kid } = decodeProtectedHeader(sealed);
-        assert.deepEqual([alg, enc, sealed.split('.').length], [sealing, 'A256GCM', 5], id);
-        assert.equal(keys.find((key) => key.kid === kid)?.alg, sealing, id);
+      for (const encrypted of [token.body.id_token, String(userinfo.body)]) {
+        const { alg, enc, kid } = decodeProtectedHeader(encrypted);
+        assert.deepEqual([alg, enc, encrypted.split('.').length], [encryption, 'A256GCM', 5], id);
+        assert.equal(keys.find((key) => key.kid === kid)?.alg, encryption, id);
       }
       assert.equal(userinfo.type, 'application/jwt', id);
       assert.deepEqual(idps[id].faults, [], id);

@@ -90,7 +90,7 @@ test('RFC 7009: a real library has a token revoked, and no one accepts it any mo
   await assert.rejects(oidc.tokenRevocation(stranger, token), { error: 'invalid_client', status: 401 });
 });
 
-test('R002 R012 R184 R185: on high, a real library hears the level obtained, and a token is revoked', async (t) => {
+test('R002 R012 R184 R185: on high, a real library reads the level achieved, and a token is revoked', async (t) => {
   const sealing = await keyPair('ECDH-ES', 'vault-1');
   const federation = await startFederation('hub-introspection-high', { vault: { extra: responseEncryption('ECDH-ES', [sealing.jwk]) } },
     { platform: 'high', amr: ['pin', 'hwk'], files: dataProviderFiles({ archive: '', notary: SIGNED }) });

@@ -188,13 +188,13 @@ ${redis}`],
       assert.match(listed.stdout, new RegExp(id));
     });
 
-    test('the night shift: status, block, unblock, reload, rotate keys, drain, by the clock', async () => {
+    test("an operator's tasks within their time limits: status, block, unblock, reload, rotate keys, drain", async () => {
       writeFileSync(path.join(hubs[0].folder, 'alice-too.token'), ALICE, { mode: 0o600 });
       const alice = ['--token-file', path.join(hubs[0].folder, 'alice-too.token')];
       const status = await timed('see what is unhealthy', () => command(0, 'status', '--json'));
       const { connectors, checks } = JSON.parse(status.stdout);
       assert.equal(connectors[0].id, 'nowhere', 'what needs attention is first');
-      assert.match(connectors[0].health.unreachable.reason, /can not be reached/);
+      assert.match(connectors[0].health.unreachable.reason, /can't be reached/);
       assert.equal(checks.find((check) => check.name === 'connectors').state, 'degraded');
       await timed('block an identity provider', () => command(0, 'idp', 'block', 'trial', '--reason', 'keys leaked', '--for', '2h', ...alice));
       if (hasRedis) {

@@ -14,9 +14,9 @@
 )]
 
 mod cluster;
-mod one;
+mod failures;
 mod sentinels;
-mod trouble;
+mod single_server;
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

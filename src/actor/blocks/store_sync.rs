@@ -23,8 +23,8 @@ use crate::telemetry::CheckFinding;
 
 /// Interval between two reads of the record.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum number of attempts at a change while other hubs write the record.
-const MAX_WRITE_ATTEMPTS: usize = 8;
+/// Maximum number of attempts to update a record that other requests change concurrently.
+const MAX_UPDATE_ATTEMPTS: usize = 8;
 /// Lifetime of the record; it is written again after half of it.
 const RECORD_LIFETIME: Duration = Duration::from_secs(366 * 24 * 3600);
 
@@ -156,7 +156,7 @@ impl Blocks {
         store: &dyn Store,
         change: impl Fn(&mut Vec<OperatorBlock>) -> Option<T>,
     ) -> Result<Option<(T, Persistence)>, BlockUpdateError> {
-        for _ in 0..MAX_WRITE_ATTEMPTS {
+        for _ in 0..MAX_UPDATE_ATTEMPTS {
             let now = self.now();
             let found = self.load_shared(store, now).await?;
             let current = self.0.current.load_full();

@@ -88,7 +88,7 @@ impl CallGate {
     /// Makes a call, within the limits, in a span of its own.
     ///
     /// # Errors
-    /// `IdpInTrouble` while the circuit is open, `IdpBusy` at the limit of concurrent calls,
+    /// `IdpCircuitOpen` while the circuit is open, `IdpBusy` at the limit of concurrent calls,
     /// `IdpTimeout` at the limit of time; otherwise the error of `work`.
     pub async fn call_in_span<T>(
         &self,
@@ -120,7 +120,7 @@ impl CallGate {
         if self.health.would_refuse(call, env.now()) {
             return Err(self.reject_call(
                 call,
-                ErrorCode::IdpInTrouble,
+                ErrorCode::IdpCircuitOpen,
                 "its circuit is open after several failures",
             ));
         }
@@ -139,7 +139,7 @@ impl CallGate {
         let Some(permit) = self.health.admit(call, env.now()) else {
             return Err(self.reject_call(
                 call,
-                ErrorCode::IdpInTrouble,
+                ErrorCode::IdpCircuitOpen,
                 "its circuit opened while this call waited",
             ));
         };

@@ -86,7 +86,7 @@ impl ConnectorHandle {
     /// Prepares the redirect to the identity provider.
     ///
     /// # Errors
-    /// The connector's error; `IdpBusy` beyond its limits; `IdpInTrouble` while its circuit is
+    /// The connector's error; `IdpBusy` beyond its limits; `IdpCircuitOpen` while its circuit is
     /// open; `IdpTimeout` if its actor does not answer in time; `Internal` if its actor has died.
     pub async fn begin_login(
         &self,

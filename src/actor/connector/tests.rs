@@ -257,7 +257,7 @@ async fn an_identity_provider_with_an_open_circuit_is_not_called_until_a_probe_s
     assert_eq!(actor.handle.availability(), Availability::Unavailable);
     assert_eq!(
         actor.handle.end_session(request()).await.unwrap_err().code,
-        ErrorCode::IdpInTrouble
+        ErrorCode::IdpCircuitOpen
     );
     assert_eq!(fragile.asked.load(Ordering::SeqCst), 0, "it was called");
     let text = {
@@ -270,7 +270,7 @@ async fn an_identity_provider_with_an_open_circuit_is_not_called_until_a_probe_s
         "{text}"
     );
     assert!(text.contains("passerelle_connector_failure_ratio{connector=\"mute\"} 1"), "{text}");
-    let in_trouble = ErrorCode::IdpInTrouble.entry().code;
+    let in_trouble = ErrorCode::IdpCircuitOpen.entry().code;
     assert!(
         text.contains(&format!("operation=\"end_session\",outcome=\"{in_trouble}\"}} 1")),
         "{text}"

@@ -53,7 +53,7 @@ const fn is_caused_elsewhere(code: ErrorCode) -> bool {
     matches!(
         code,
         E::IdpBusy
-            | E::IdpInTrouble
+            | E::IdpCircuitOpen
             | E::RegisterUnavailable
             | E::RegisterContract
             | E::RegisterBusy

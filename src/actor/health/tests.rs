@@ -147,7 +147,7 @@ fn every_upstream_code_is_attributed() {
     let other_failures = [
         // The hub's own limits, and the register.
         E::IdpBusy,
-        E::IdpInTrouble,
+        E::IdpCircuitOpen,
         E::RegisterUnavailable,
         E::RegisterContract,
         E::RegisterBusy,

@@ -115,7 +115,7 @@ impl Connector for FakeIdp {
 }
 
 /// A hub with identity providers `idp-000`, `idp-001`, and so on.
-pub struct TestHub {
+pub struct ProberHub {
     pub connectors: Connectors,
     pub idps: Vec<Arc<FakeIdp>>,
     pub clock: Arc<ManualClock>,
@@ -130,7 +130,7 @@ pub fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::at(Timestamp::from_seconds(1_700_000_000)))
 }
 
-impl TestHub {
+impl ProberHub {
     pub fn alone(count: usize) -> Self {
         Self::start(count, Arc::new(MemoryStore::new(AMPLE_CAPACITIES)), clock(), 1)
     }
@@ -214,7 +214,7 @@ async fn a_failed_identity_provider_is_disabled_and_a_recovered_one_offered_in_t
         (Mode::Hangs, false, 90),
     ] {
         for delay in [0, 3, 7, 9] {
-            let hub = TestHub::alone(3);
+            let hub = ProberHub::alone(3);
             let use_it = || {
                 (0..3).for_each(|number| {
                     if is_used {
@@ -245,7 +245,7 @@ async fn an_identity_provider_that_dies_after_its_documents_were_fetched_is_not_
 {
     // Once users were still sent there 28 minutes after it had died.
     tokio::time::pause();
-    let hub = TestHub::alone(2);
+    let hub = ProberHub::alone(2);
     pass(&hub.clock, 120).await;
     hub.idps[0].set(Mode::Refuses);
     pass(&hub.clock, 90).await;
@@ -259,7 +259,7 @@ async fn an_identity_provider_that_dies_after_its_documents_were_fetched_is_not_
 #[actix::test]
 async fn five_hundred_identity_providers_are_probed_without_bursts() {
     tokio::time::pause();
-    let hub = TestHub::alone(500);
+    let hub = ProberHub::alone(500);
     pass(&hub.clock, 180).await;
     let mut per_second = std::collections::BTreeMap::new();
     for idp in &hub.idps {
@@ -284,7 +284,7 @@ async fn five_hundred_identity_providers_are_probed_without_bursts() {
 #[actix::test]
 async fn retry_after_is_honoured() {
     tokio::time::pause();
-    let hub = TestHub::alone(2);
+    let hub = ProberHub::alone(2);
     hub.use_it(0);
     pass(&hub.clock, 20).await;
     // 429: it works, and limits the hub.
@@ -314,7 +314,7 @@ async fn retry_after_is_honoured() {
 #[actix::test]
 async fn if_all_fail_at_once_the_network_is_reported_and_none_is_disabled() {
     tokio::time::pause();
-    let hub = TestHub::alone(4);
+    let hub = ProberHub::alone(4);
     hub.use_it(2);
     pass(&hub.clock, 70).await;
     assert_eq!(hub.connectors.outbound_warning(), None);
@@ -341,7 +341,7 @@ async fn if_all_fail_at_once_the_network_is_reported_and_none_is_disabled() {
 #[actix::test]
 async fn a_single_identity_provider_is_disabled_without_a_witness() {
     tokio::time::pause();
-    let hub = TestHub::alone(1);
+    let hub = ProberHub::alone(1);
     hub.idps[0].set(Mode::Refuses);
     hub.until(0, Availability::Unavailable, 90).await;
     assert_eq!(hub.connectors.outbound_warning(), None);

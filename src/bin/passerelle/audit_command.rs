@@ -27,15 +27,15 @@ pub const EXIT_UNVERIFIED: u8 = 2;
 #[derive(Subcommand)]
 pub enum AuditCommand {
     /// Verify a log: find lines that were removed, changed, moved, duplicated or truncated. Exit
-    /// code 0: the log is intact, and a checkpoint covers its last line; 1: it has been modified; 2:
-    /// neither can be proven.
+    /// code 0: the log is intact, and a checkpoint covers its last line; 1: it has been modified;
+    /// 2: neither can be proven.
     Verify(VerifyArguments),
     /// Export the events of a login, each with its proof, and nothing else of the log. Prints JSON.
     /// Exit code 0: every event is proven; 1: there is none, or the log has been modified; 2: a key
     /// or a checkpoint is missing.
     Prove(ProveArguments),
-    /// Check an exported proof, without the log. Exit code 0: the hub wrote every event as shown; 1:
-    /// one is not proven; 2: the proof or a key is missing or unreadable.
+    /// Check an exported proof, without the log. Exit code 0: the hub wrote every event as shown;
+    /// 1: one is not proven; 2: the proof or a key is missing or unreadable.
     VerifyProof(VerifyProofArguments),
 }
 
@@ -52,8 +52,8 @@ pub struct VerifyArguments {
     /// The files hold several chains: standard output gets a new one at each start.
     #[arg(long)]
     several_chains: bool,
-    /// A hub is writing the log: its last checkpoint must be at most 90 seconds old, and later lines
-    /// may wait for the next one.
+    /// A hub is writing the log: its last checkpoint must be at most 90 seconds old, and later
+    /// lines may wait for the next one.
     #[arg(long)]
     running: bool,
     /// Print JSON.

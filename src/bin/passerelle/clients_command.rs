@@ -25,8 +25,8 @@ pub enum ClientsCommand {
     Approve(ClientApproval),
     /// Refuse a registration that waits, or revoke one in use: its codes and tokens end at once.
     Remove(ClientRemoval),
-    /// Print a registration as the file of a service provider, for the folder service-providers. The
-    /// service provider keeps its client_id and its secret.
+    /// Print a registration as the file of a service provider, for the folder service-providers.
+    /// The service provider keeps its client_id and its secret.
     Export {
         /// The client_id.
         client_id: String,

@@ -31,8 +31,8 @@ const COPIES_HINT: &str = "copies of the former files, as in backups, are not en
 pub enum KeysCommand {
     /// Create the first keys (EC P-256 and 3072-bit RSA), or those that are missing.
     New {
-        /// Folder of passerelle.toml, which sets the key folder and where keys are generated. Default:
-        /// the parent of --dir.
+        /// Folder of passerelle.toml, which sets the key folder and where keys are generated.
+        /// Default: the parent of --dir.
         #[arg(long)]
         config: Option<PathBuf>,
         /// Folder of the keys. Default: as set in passerelle.toml.
@@ -45,8 +45,8 @@ pub enum KeysCommand {
     },
     /// List the keys with their use and state.
     List {
-        /// Folder of passerelle.toml, which references the passphrase of encrypted keys. Default: the
-        /// parent of --dir.
+        /// Folder of passerelle.toml, which references the passphrase of encrypted keys. Default:
+        /// the parent of --dir.
         #[arg(long)]
         config: Option<PathBuf>,
         /// Folder of the keys.

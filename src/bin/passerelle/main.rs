@@ -86,8 +86,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Write a new configuration folder that a hub can start with: keys, secrets, a sandbox identity
-    /// provider, a service provider, a person. On a terminal and without options it asks.
+    /// Write a new configuration folder that a hub can start with: keys, secrets, a sandbox
+    /// identity provider, a service provider, a person. On a terminal and without options it asks.
     Init(InitCommand),
     /// Run the hub.
     Serve {
@@ -157,8 +157,8 @@ enum Command {
         #[command(subcommand)]
         command: IdpCommand,
     },
-    /// Approve, remove and export dynamically registered service providers, and create initial access
-    /// tokens.
+    /// Approve, remove and export dynamically registered service providers, and create initial
+    /// access tokens.
     Clients {
         #[command(subcommand)]
         command: ClientsCommand,

@@ -12,8 +12,8 @@ use super::{CommandResult, print_json};
 
 #[derive(Subcommand)]
 pub enum PersonCommand {
-    /// End the sessions of a person at every hub that shares the store, with their codes and tokens.
-    /// Service providers with a logout endpoint are notified.
+    /// End the sessions of a person at every hub that shares the store, with their codes and
+    /// tokens. Service providers with a logout endpoint are notified.
     EndSessions {
         #[command(flatten)]
         person: NamedPersonOptions,

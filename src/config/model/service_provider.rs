@@ -77,7 +77,7 @@ pub struct ServiceProviderFile {
     #[serde(default)]
     pub client_assertion_audiences: Option<Vec<String>>,
     /// Origins of a public client's pages, for example `https://app.example.org`: their scripts may
-    /// call the token, userinfo and revocation endpoints (CORS).
+    /// call the token, pushed authorization request, userinfo and revocation endpoints (CORS).
     #[serde(default)]
     pub cors_origins: Vec<String>,
     /// Allows a public client on the high platform.

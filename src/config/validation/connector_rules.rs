@@ -99,7 +99,7 @@ impl ConnectorRules {
     fn named_connectors(&self) -> impl Iterator<Item = (String, &ConnectorId)> {
         let hints = match &self.idp_hint {
             IdpHintPolicy::Only(named) => named.as_slice(),
-            IdpHintPolicy::All(_) => &[],
+            IdpHintPolicy::Keyword(_) => &[],
         };
         let lists = [
             ("allow", self.allow.as_deref().unwrap_or_default()),

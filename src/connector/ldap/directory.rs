@@ -74,7 +74,7 @@ pub struct LdapDirectory {
     attributes: Vec<String>,
 }
 
-/// DirectoryEntry of a user.
+/// Entry of a user in the directory.
 #[derive(Clone)]
 pub struct DirectoryEntry {
     pub dn: String,
@@ -98,12 +98,12 @@ impl LdapDirectory {
     /// # Errors
     /// Returns the key whose value can't be used.
     pub fn new(kind: &LdapKind, password: Secret<String>) -> Result<Self, ConnectorConfigError> {
-        let place = kind.server_address().map_err(|(what, fix)| {
+        let address = kind.server_address().map_err(|(what, fix)| {
             ConnectorConfigError::new("kind.ldap.url", format!("it {what}; {fix}"))
         })?;
         let dialer = Dialer::new(
-            place.host,
-            place.port,
+            address.host,
+            address.port,
             &kind.internal_hosts,
             CallLimits::DEFAULT.connect_timeout,
         )
@@ -118,7 +118,7 @@ impl LdapDirectory {
         }
         install_tls_provider();
         Ok(Self {
-            url: place.url,
+            url: address.url,
             dialer,
             starttls: kind.starttls,
             tls: tls_config(kind.ca.as_deref())?,

@@ -7,10 +7,12 @@
 //! | counter | limit | purpose |
 //! |---|---|---|
 //! | account | one less than locks it | no account is locked through the hub |
-//! | account, from networks where it never signed in | one less than that | attackers leave the user one attempt |
-//! | account and network, never signed in there | one less again | one network leaves the others one attempt |
-//! | network, users who never signed in there | 20 | one attacker can't get the hub's address banned |
-//! | account and network, signed in there; not cleared by a sign-in | 20 | nor by wrong passwords for an own account |
+//! | account, on networks new to it | one less than that | the user keeps one attempt |
+//! | account and network new to it | one less again | other networks keep one attempt |
+//! | network, users who never signed in there | 20 | no attacker gets the hub banned |
+//! | account and network, signed in there | 20 | no attacker does so with their own account |
+//!
+//! A sign-in does not clear the last one.
 //!
 //! The network counter does not stop users who signed in from that network, so that attackers
 //! behind the same proxy can't lock them out. It does not apply to loopback and private addresses,

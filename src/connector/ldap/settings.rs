@@ -55,8 +55,8 @@ pub struct LdapKind {
     /// lockoutObservationWindow). From 1 to 1440.
     #[serde(default = "lockout_minutes")]
     pub lockout_minutes: u32,
-    /// Absolute https URL of the page for users who forgot their password; the sign-in page links to
-    /// it. Default: no link.
+    /// Absolute https URL of the page for users who forgot their password; the sign-in page links
+    /// to it. Default: no link.
     #[serde(default)]
     pub forgotten_password_url: Option<String>,
     /// Hosts that may resolve to loopback, link-local or private addresses.

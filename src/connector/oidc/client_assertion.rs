@@ -10,9 +10,6 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::token::upstream_keys::{MAX_ASSERTION_LIFETIME, UpstreamKeys};
 use crate::token::{Signer as _, SigningError};
 
-/// `client_assertion_type` (RFC 7523 §2.2).
-pub const CLIENT_ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-
 /// Signs an assertion for one request, valid for a minute and with a unique `jti`.
 ///
 /// # Errors

@@ -14,6 +14,7 @@ use crate::egress::safe_http_client::SafeHttpClient;
 use crate::ids::Secret;
 use crate::login::upstream::LoginAttempt;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::client_auth::JWT_BEARER_ASSERTION_TYPE;
 use crate::token::PrivateJwk;
 use crate::token::dpop_key::DpopKey;
 
@@ -29,7 +30,7 @@ pub struct OidcTokens {
 pub fn assertion_params(assertion: Option<Secret<String>>) -> Vec<(&'static str, String)> {
     assertion.map_or_else(Vec::new, |assertion| {
         vec![
-            ("client_assertion_type", client_assertion::CLIENT_ASSERTION_TYPE.to_owned()),
+            ("client_assertion_type", JWT_BEARER_ASSERTION_TYPE.to_owned()),
             ("client_assertion", assertion.into_inner()),
         ]
     })

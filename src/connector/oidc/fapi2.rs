@@ -1,5 +1,5 @@
-//! Demands the FAPI 2.0 Security Profile (Final, §5.3.3 and §5.4) towards an identity provider: of
-//! the connector's file at its load, and of the metadata at each fetch.
+//! Checks that the connector's file, when it is loaded, and the identity provider's metadata, at
+//! each fetch, meet the FAPI 2.0 Security Profile (Final, §5.3.3 and §5.4).
 //!
 //! A connector with `fapi2 = true` never falls back to a weaker request, so that neither a mistake
 //! in the file nor a document in its place downgrades a login.
@@ -13,13 +13,13 @@ use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::dpop_key::DPOP_CLIENT_ALG;
 
-const PROFILE: &str = "but fapi2 = true";
+const CONTRADICTION: &str = "but fapi2 = true";
 
 /// Reports each setting of the file that contradicts the profile.
 pub fn check_file(kind: &OidcKind, check: &mut KindCheck<'_>) {
     let mut demand = |holds: bool, key: &str, message: &str, fix: &str| {
         if !holds {
-            check.report(key, format!("{message}, {PROFILE}"), fix);
+            check.report(key, format!("{message}, {CONTRADICTION}"), fix);
         }
     };
     demand(

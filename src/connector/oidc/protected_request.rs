@@ -1,5 +1,5 @@
-//! Signs the authorization request (RFC 9101) and pushes it (RFC 9126), where the connector's file or
-//! the identity provider's metadata says so.
+//! Signs the authorization request (RFC 9101) and pushes it (RFC 9126), where the connector's file
+//! or the identity provider's metadata says so.
 //!
 //! The browser then carries a reference or a signed object, and can change no parameter.
 

@@ -23,8 +23,8 @@ impl Upstream {
     /// nothing of the address.
     ///
     /// # Errors
-    /// `IdpResponseEncryption`, `IdpResponseKey`, `IdpResponseUnproven`, `IdpResponseClaims`, `IdpCodeMalformed`, or the error
-    /// of fetching the keys.
+    /// `IdpResponseEncryption`, `IdpResponseKey`, `IdpResponseUnproven`, `IdpResponseClaims`,
+    /// `IdpCodeMalformed`, or the error of fetching the keys.
     pub(super) async fn verified_callback(
         self: &Arc<Self>,
         attempt: &LoginAttempt,
@@ -46,8 +46,8 @@ impl Upstream {
                 error => unproven(&error.to_string()),
             })
         };
-        let outdated = [ErrorCode::IdpResponseKey; 2];
-        let claims = self.verify_with_keys(&provider, outdated, check).await?.claims;
+        let retry_on = &[ErrorCode::IdpResponseKey];
+        let claims = self.verify_with_keys(&provider, retry_on, check).await?.claims;
         self.check_response_claims(&claims, attempt)?;
         let text = |name: &str| claims.get(name).and_then(Value::as_str).map(str::to_owned);
         let params = CallbackParams {

@@ -166,20 +166,20 @@ impl Upstream {
         })
     }
 
-    /// Runs a check with the cached keys. If it fails with one of the `outdated` codes, fetches the
-    /// keys and runs it again.
+    /// Runs a check with the cached keys. If it fails with one of the codes in `retry_on`, fetches
+    /// the keys and runs it again.
     ///
     /// # Errors
     /// Returns the error of the last check, or of the fetch of the keys if none are cached.
     pub(super) async fn verify_with_keys<T>(
         self: &Arc<Self>,
         provider: &Arc<ResolvedProvider>,
-        outdated: [ErrorCode; 2],
+        retry_on: &[ErrorCode],
         check: impl Fn(&VerificationKeys) -> Result<T, ConnectorError>,
     ) -> Result<T, ConnectorError> {
         let keys = self.keys(provider).await?;
         let error = match check(&keys) {
-            Err(error) if outdated.contains(&error.code) => error,
+            Err(error) if retry_on.contains(&error.code) => error,
             outcome => return outcome,
         };
         let fetch =
@@ -234,7 +234,11 @@ impl Upstream {
             id_token::verify_id_token(tokens.id_token.reveal(), keys, &expected)
         };
         let claims = self
-            .verify_with_keys(provider, [ErrorCode::IdTokenKey, ErrorCode::IdTokenSignature], check)
+            .verify_with_keys(
+                provider,
+                &[ErrorCode::IdTokenKey, ErrorCode::IdTokenSignature],
+                check,
+            )
             .await?;
         self.record_clock_skew(&claims, now);
         Ok(claims)
@@ -270,8 +274,7 @@ impl Upstream {
         let check = |keys: &VerificationKeys| {
             logout_token::verify_logout_token(token.reveal(), keys, &expected)
         };
-        let outdated = [ErrorCode::LogoutTokenUnproven; 2];
-        self.verify_with_keys(&provider, outdated, check).await
+        self.verify_with_keys(&provider, &[ErrorCode::LogoutTokenUnproven], check).await
     }
 
     /// Records the clock skew of the identity provider: `iat` minus `now`, in seconds. Records
@@ -329,7 +332,7 @@ impl Upstream {
                 };
                 self.verify_with_keys(
                     provider,
-                    [ErrorCode::UserinfoKey, ErrorCode::UserinfoSignature],
+                    &[ErrorCode::UserinfoKey, ErrorCode::UserinfoSignature],
                     check,
                 )
                 .await?
@@ -341,7 +344,7 @@ impl Upstream {
 
     /// Logs and counts claims that are only referred to (OpenID Connect Core §5.6.2): aggregated
     /// and distributed claims are not supported, and nothing is fetched because a token names it.
-    pub(super) fn report_referred_claims(&self, claims: &Map<String, Value>) {
+    pub(super) fn report_aggregated_and_distributed_claims(&self, claims: &Map<String, Value>) {
         let Some(referred) = claims.get("_claim_names").and_then(Value::as_object) else { return };
         let names: Vec<&str> = referred.keys().map(String::as_str).collect();
         let claims = printable_ascii(&names.join(", "), 200);

@@ -49,8 +49,8 @@ pub enum RequestChannel<'a> {
 
 impl RequestChannel<'_> {
     /// Returns the `aud` of the holder's signature (OpenID4VP 1.0 §5.2, appendix A.4). Over the
-    /// Digital Credentials API it is the origin, for signed requests too: the browser vouches for the
-    /// origin, and another site that forwards a request of the hub has another one.
+    /// Digital Credentials API it is the origin, for signed requests too: the browser vouches for
+    /// the origin, and another site that forwards a request of the hub has another one.
     #[must_use]
     pub fn audience(&self) -> Cow<'_, str> {
         match self {

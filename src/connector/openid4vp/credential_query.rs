@@ -1,8 +1,8 @@
 //! The credentials that a connector accepts, as a DCQL query (OpenID4VP 1.0 §6) and as what a
 //! presentation is verified against.
 //!
-//! Responsible for the names of claims: those of an mdoc of a PID become the names that an SD-JWT VC
-//! of a PID has, so that one mapping and one subject serve both formats.
+//! Responsible for the names of claims: those of an mdoc of a PID become the names that an SD-JWT
+//! VC of a PID has, so that one mapping and one subject serve both formats.
 
 use serde_json::{Map, Value, json};
 

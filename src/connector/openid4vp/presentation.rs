@@ -8,8 +8,8 @@ use super::{mdoc, sd_jwt};
 /// PID is several times smaller; a portrait often exceeds it.
 pub const MAX_PRESENTATION_BYTES: usize = 64 * 1024;
 
-/// Verifies the presentation of an mdoc, but not that its device made it for a request: for a sample
-/// whose request is not known.
+/// Verifies the presentation of an mdoc, but not that its device made it for a request: for a
+/// sample whose request is not known.
 ///
 /// # Errors
 /// The first rule that the presentation breaks.

@@ -74,7 +74,8 @@ impl PresentationRequest {
 pub enum RequestAnswer {
     /// The answer is stored under a one-time code.
     PassedOn,
-    /// The answer of another device waits for the code that this device shows.
+    /// The response of a wallet on another device; it waits until the user has typed the code that
+    /// the other device shows.
     Unconfirmed(Box<UnconfirmedAnswer>),
     /// Too many wrong codes were typed.
     Dropped,
@@ -190,8 +191,8 @@ impl PresentationRequests {
         Self { connector: connector.clone(), store, lifetime, env }
     }
 
-    /// Returns the id of a request. It is derived from the attempt's `state`, so that the page finds
-    /// it; a wallet that knows the id can't compute the `state`.
+    /// Returns the id of a request. It is derived from the attempt's `state`, so that the page
+    /// finds it; a wallet that knows the id can't compute the `state`.
     #[must_use]
     pub fn request_id(&self, device: WalletDevice, state: &str) -> String {
         let parts = [self.connector.as_str(), device.label(), state];

@@ -17,7 +17,7 @@ use super::credential::{
 use super::presentation_error::PresentationError;
 use super::signature::{HolderKey, UnverifiedJws};
 use super::trust::{CertificatePurpose, IssuerCertificate};
-use crate::env::Timestamp;
+use crate::token::verify::numeric_date;
 
 /// Maximum number of disclosures of a presentation; a PID has about 40 claims.
 const MAX_DISCLOSURES: usize = 200;
@@ -53,7 +53,7 @@ impl<'a> SdJwtParts<'a> {
     }
 }
 
-/// Audience, nonce and time that a key binding JWT claims, unverified.
+/// Audience and nonce of a key binding JWT, which is not verified.
 #[derive(Default)]
 pub struct ClaimedBinding {
     pub audience: String,
@@ -155,19 +155,6 @@ fn verify_validity(
     };
     validity.check(expected.now, expected.policy.clock_skew)?;
     Ok(validity)
-}
-
-/// A time that is not a number of seconds after 1970.
-struct InvalidDate;
-
-/// Returns a `NumericDate` (RFC 7519 §2), rounded down; `None` if the claim is absent.
-fn numeric_date(claims: &Map<String, Value>, name: &str) -> Result<Option<Timestamp>, InvalidDate> {
-    let Some(value) = claims.get(name) else { return Ok(None) };
-    let millis = value.as_f64().map(|seconds| seconds * 1000.0);
-    // Up to the year 9999, so that the number fits.
-    let millis = millis.filter(|millis| (0.0..=253_402_300_799_000.0).contains(millis));
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
-    millis.map(|millis| Some(Timestamp::from_millis(millis as u64))).ok_or(InvalidDate)
 }
 
 /// HAIP 1.0 §6.1: `cnf` has the key itself.

@@ -51,7 +51,8 @@ pub struct Openid4vpKind {
     #[serde(default)]
     pub digital_credentials_api: bool,
     /// Shows a QR code for a wallet on another device. The user then types a code of that device
-    /// into the browser; nothing stops a user who does both for a swindler (docs/wallet.md).
+    /// into the browser; the hub can't detect a user who was tricked into doing both for an
+    /// attacker (docs/wallet.md).
     #[serde(default)]
     pub cross_device: bool,
     /// What the QR code begins with: a scheme, or the https address of a wallet.

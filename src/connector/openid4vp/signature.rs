@@ -201,7 +201,7 @@ impl<'a> UnverifiedJws<'a> {
     /// Verifies the signature of a trust list, whose operators also sign with RSA; `None` if the
     /// algorithm is not accepted.
     #[must_use]
-    pub fn verify_as_list(&self, key: &PKeyRef<Public>) -> Option<bool> {
+    pub fn verify_trust_list_signature(&self, key: &PKeyRef<Public>) -> Option<bool> {
         let message = self.message.as_bytes();
         if let Some(alg) = self.accepted_alg(&CredentialAlg::ALL) {
             return Some(alg.verifies(key, message, &self.signature));

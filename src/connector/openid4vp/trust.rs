@@ -5,7 +5,6 @@
 
 use std::fmt;
 
-use openssl::asn1::{Asn1Time, Asn1TimeRef};
 use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Public};
@@ -17,6 +16,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::presentation_error::PresentationError;
 use crate::digest;
+use crate::egress::certificates;
 use crate::env::Timestamp;
 
 /// Size limit of a file of trust anchors, in bytes.
@@ -128,7 +128,10 @@ impl TrustAnchors {
     /// Returns the earliest expiry among the anchors.
     #[must_use]
     pub fn earliest_expiry(&self) -> Option<Timestamp> {
-        self.certificates.iter().filter_map(|anchor| timestamp_from_asn1(anchor.not_after())).min()
+        self.certificates
+            .iter()
+            .filter_map(|anchor| certificates::timestamp(anchor.not_after()))
+            .min()
     }
 
     /// Validates a path from the first certificate (DER) over the others to an anchor.
@@ -276,8 +279,8 @@ fn describe_path(path: &[X509]) -> Option<IssuerCertificate> {
         fingerprint: fingerprint(leaf)?,
         anchor_subject: format_name(anchor.subject_name()),
         anchor_fingerprint: fingerprint(anchor)?,
-        not_before: timestamp_from_asn1(leaf.not_before())?,
-        not_after: timestamp_from_asn1(leaf.not_after())?,
+        not_before: certificates::timestamp(leaf.not_before())?,
+        not_after: certificates::timestamp(leaf.not_after())?,
     })
 }
 
@@ -288,10 +291,4 @@ fn format_name(name: &X509NameRef) -> String {
         format!("{kind}={value}")
     };
     name.entries().map(attribute).collect::<Vec<_>>().join(", ")
-}
-
-fn timestamp_from_asn1(time: &Asn1TimeRef) -> Option<Timestamp> {
-    let since = Asn1Time::from_unix(0).ok()?.diff(time).ok()?;
-    let seconds = i64::from(since.days) * 86_400 + i64::from(since.secs);
-    Some(Timestamp::from_seconds(u64::try_from(seconds).unwrap_or_default()))
 }

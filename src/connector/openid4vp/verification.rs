@@ -79,8 +79,8 @@ impl VerificationError {
         }
     }
 
-    /// Returns the error to report with these anchors. An unusable list may name the issuer, so that
-    /// the credential is not to blame.
+    /// Returns the error to report with these anchors. An unusable list may name the issuer, so
+    /// that the credential is not to blame.
     fn with_trust(self, trust: &CurrentTrust) -> Self {
         use PresentationError::IssuerUntrusted;
         let lacks_trust = matches!(

@@ -2,7 +2,8 @@
 //!
 //! A response of the same device continues only in the browser that began, which the callback's
 //! cookie proves: a link sent to another person does not sign the sender in as that person (session
-//! fixation). A response of another device continues only with a code that this device shows.
+//! fixation). A response of a wallet on another device continues only after the user has typed the
+//! code that the other device shows.
 
 use std::time::Duration;
 
@@ -260,7 +261,7 @@ impl WalletConnector {
         }
     }
 
-    /// Removes what an attempt that is over has left: its requests, and the presentation of a device
+    /// Removes the records of an ended attempt: its requests, and the presentation of a device
     /// whose code was not typed.
     pub(super) async fn remove_requests(&self, state: &str) {
         self.requests.remove(&self.requests.request_id(WalletDevice::Same, state)).await;

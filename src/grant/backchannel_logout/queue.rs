@@ -1,9 +1,9 @@
 //! The queue of logout tokens in the store, shared by the hubs: a few records, each with a list of
 //! notices.
 //!
-//! An empty record stays: its capacity counts at the hub that inserted it, which is seldom the one
-//! that would remove it. A hub that delivers a notice first moves the time when it is due by [`LEASE`], so that no other
-//! one takes it meanwhile. If the hub stops, the notice becomes due again.
+//! An empty record stays: the inserting hub counts its capacity, and another hub could not release
+//! it. A hub that delivers a notice first moves the time when it is due by [`LEASE`], so that no
+//! other one takes it meanwhile. If the hub stops, the notice becomes due again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +24,8 @@ const BUCKETS: usize = 32;
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 /// Lifetime of a record after its last change; longer than any notice is retried.
 const RECORD_LIFETIME: Duration = Duration::from_secs(2 * 3600);
-/// Maximum number of attempts at a change that loses races.
-const MAX_WRITE_ATTEMPTS: usize = 16;
+/// Maximum number of attempts to update a record that other requests change concurrently.
+const MAX_UPDATE_ATTEMPTS: usize = 16;
 
 /// A notice in the queue.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -181,7 +181,7 @@ impl NoticeQueue {
         change: impl Fn(&mut Vec<QueuedNotice>) -> T,
     ) -> Result<T, StoreError> {
         let (key, until) = (bucket_key(index), now + RECORD_LIFETIME);
-        for _ in 0..MAX_WRITE_ATTEMPTS {
+        for _ in 0..MAX_UPDATE_ATTEMPTS {
             let found = self.store.load(&key, now).await?;
             let loaded = found.map(|record| LoadedBucket::new(index, &record)).transpose()?;
             let (version, before) = match loaded {

@@ -110,7 +110,7 @@ async fn a_caller_that_hangs_up_does_not_take_the_minutes_fetch_from_a_new_key()
 }
 
 #[tokio::test]
-async fn keys_come_are_refreshed_before_they_are_old_and_outlive_their_server() {
+async fn keys_are_fetched_refreshed_early_and_serve_while_their_server_is_down() {
     let scene = ClientKeysFixture::with(FakeResponse::status(503)).await;
     assert_eq!(scene.advance_and_refresh(0).await, None);
     scene.set_response(FakeResponse::json(&set("one")));

@@ -23,8 +23,8 @@ pub(super) const RECORD_LIFETIME: Duration = days(600);
 pub(super) const RECORD_RENEWAL_AGE: Duration = days(180);
 /// Length of a fingerprint: 64 bits, which no client can choose.
 const FINGERPRINT_CHARS: usize = 16;
-/// Maximum number of attempts at a change of the index that loses races.
-const MAX_WRITE_ATTEMPTS: usize = 16;
+/// Maximum number of attempts to update a record that other requests change concurrently.
+const MAX_UPDATE_ATTEMPTS: usize = 16;
 
 pub(super) const fn days(days: u64) -> Duration {
     Duration::from_secs(days * 24 * 3600)
@@ -53,11 +53,11 @@ impl RegistrationStatus {
 /// What a registration may request, by its initial access token or by the configuration.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct RegistrationTerms {
-    /// It needs no operator's approval, unless the hub would call an address of it.
+    /// Whether it is approved at once, unless it names an address that the hub calls.
     pub approved: bool,
     pub scopes: Vec<Scope>,
-    /// The only hosts of its addresses; empty: any that no service provider of the configuration
-    /// has.
+    /// The only hosts of its addresses. If empty, any host that neither the hub nor another service
+    /// uses.
     pub hosts: Vec<String>,
 }
 
@@ -200,7 +200,7 @@ impl ClientRegistrations {
         &self,
         change: impl Fn(&mut RegistrationIndex) -> Result<T, GrantError>,
     ) -> Result<T, GrantError> {
-        for _ in 0..MAX_WRITE_ATTEMPTS {
+        for _ in 0..MAX_UPDATE_ATTEMPTS {
             let (mut index, version) = self.load_index().await?;
             let made = change(&mut index)?;
             if self.write_index(&index, version).await? {

@@ -86,7 +86,8 @@ pub struct NewInitialToken {
     pub days: u32,
     /// Scopes that the clients may have.
     pub scopes: Vec<Scope>,
-    /// The only hosts of their addresses; empty: any that no service provider has.
+    /// The only hosts of their addresses. If empty, any host that neither the hub nor another
+    /// service uses.
     #[serde(default)]
     pub hosts: Vec<String>,
     /// Their registrations need no approval.

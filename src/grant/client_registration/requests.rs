@@ -120,7 +120,7 @@ impl ClientRegistrations {
             if self.config.open == OpenRegistration::Refused {
                 return Err(ErrorCode::InitialTokenMissing);
             }
-            // A flood of clients without a token takes no place of clients with one.
+            // Registrations without a token can't use up the places of those with one.
             let is_waiting = |entry: &&ClientEntry| {
                 entry.token.is_none() && self.current_status(entry) == RegistrationStatus::Pending
             };
@@ -134,11 +134,13 @@ impl ClientRegistrations {
             digest::constant_time_eq(token.hash.as_bytes(), hash.as_bytes())
         };
         let token = index.tokens.iter().find(is_same).ok_or(ErrorCode::InitialTokenInvalid)?;
-        match () {
-            () if token.used >= token.registrations => Err(ErrorCode::InitialTokenExhausted),
-            () if is_full => Err(ErrorCode::RegistrationsFull),
-            () => Ok((token.terms.clone(), Some(token.id.clone()))),
+        if token.used >= token.registrations {
+            return Err(ErrorCode::InitialTokenExhausted);
         }
+        if is_full {
+            return Err(ErrorCode::RegistrationsFull);
+        }
+        Ok((token.terms.clone(), Some(token.id.clone())))
     }
 
     /// Returns the registration to the client that owns it (RFC 7592 §2.1).

@@ -62,10 +62,11 @@ async fn a_foreign_client_that_presents_a_spent_code_revokes_nothing() {
     let mut foreign = token_request("code");
     as_other(&mut foreign);
     for _ in 0..2 {
-        assert_eq!(hub.refusal(&foreign).await, Some(ErrorCode::CodeSpentByAnother));
+        assert_eq!(hub.refusal(&foreign).await, Some(ErrorCode::CodeRedeemedByOtherClient));
         assert_eq!(hub.validate(&token).await, Ok(()));
     }
-    let (seen, unknown) = (ErrorCode::CodeSpentByAnother.entry(), ErrorCode::CodeUnknown.entry());
+    let (seen, unknown) =
+        (ErrorCode::CodeRedeemedByOtherClient.entry(), ErrorCode::CodeUnknown.entry());
     assert_eq!(
         (seen.status, seen.oauth, seen.description),
         (unknown.status, unknown.oauth, unknown.description)
@@ -132,8 +133,8 @@ async fn a_code_that_outlives_its_tokens_is_not_issued_again_and_its_replay_is_d
 async fn any_failed_check_invalidates_the_code() {
     type Flaw = fn(&mut TokenRequest);
     let flaws: [(&str, bool, Flaw, ErrorCode); 9] = [
-        ("code injection: another SP's", false, as_other, ErrorCode::CodeOfAnother),
-        ("code injection with PKCE", true, as_other, ErrorCode::CodeOfAnother),
+        ("code injection: another SP's", false, as_other, ErrorCode::CodeOfOtherClient),
+        ("code injection with PKCE", true, as_other, ErrorCode::CodeOfOtherClient),
         ("a slash more", false, |r| r.redirect_uri.push('/'), ErrorCode::CodeRedirectUri),
         (
             "a byte less",
@@ -174,8 +175,8 @@ async fn any_failed_check_invalidates_the_code() {
         let mut bad = good.clone();
         flaw(&mut bad);
         assert_eq!(hub.refusal(&bad).await, Some(code), "{attack}");
-        let late = if code == ErrorCode::CodeOfAnother {
-            ErrorCode::CodeSpentByAnother
+        let late = if code == ErrorCode::CodeOfOtherClient {
+            ErrorCode::CodeRedeemedByOtherClient
         } else {
             ErrorCode::CodeReused
         };

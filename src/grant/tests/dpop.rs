@@ -12,14 +12,14 @@ use crate::identity::scopes::ScopeTable;
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::sender_constraint::{DpopHeader, SenderEvidence};
+use crate::protocol::sender_constraint::{DpopHeader, ProofOfPossession};
 use crate::protocol::token::TokenRequest;
 use crate::protocol::userinfo::{BearerLocation, PresentedToken, TokenScheme};
 use crate::testing::dpop_client::DpopClient;
 use crate::testing::samples::ISSUER;
 
-fn evidence(method: &str, proof: String) -> SenderEvidence {
-    SenderEvidence {
+fn proof_of_possession(method: &str, proof: String) -> ProofOfPossession {
+    ProofOfPossession {
         dpop: Some(DpopHeader { proof: Secret::new(proof), method: method.to_owned() }),
         certificate: None,
     }
@@ -38,7 +38,7 @@ fn claims(hub: &Hub, changes: Value) -> Value {
 }
 
 fn with_proof(code: &str, proof: String) -> TokenRequest {
-    token_request(code).with_sender(evidence("POST", proof))
+    token_request(code).with_proof_of_possession(proof_of_possession("POST", proof))
 }
 
 async fn redeem(hub: &Hub, request: &TokenRequest) -> Result<Value, ErrorCode> {
@@ -69,10 +69,11 @@ async fn present(
     hub: &Hub,
     token: &str,
     scheme: TokenScheme,
-    sender: SenderEvidence,
+    proof_of_possession: ProofOfPossession,
 ) -> Result<(), ErrorCode> {
     let token = Secret::new(token.to_owned());
-    let presented = PresentedToken { token, location: BearerLocation::Header, scheme, sender };
+    let presented =
+        PresentedToken { token, location: BearerLocation::Header, scheme, proof_of_possession };
     hub.token_service.userinfo(&presented).await.map(drop).map_err(|error| error.code)
 }
 
@@ -91,25 +92,28 @@ async fn a_token_is_bound_to_the_key_of_the_proof() {
     let bound = serde_json::to_value(bound).unwrap();
     assert_eq!(bound, json!({ "jkt": client.thumbprint() }));
     let proof = client.proof(&userinfo_claims(&hub, &token, json!({})));
-    assert_eq!(present(&hub, &token, TokenScheme::Dpop, evidence("GET", proof)).await, Ok(()));
+    assert_eq!(
+        present(&hub, &token, TokenScheme::Dpop, proof_of_possession("GET", proof)).await,
+        Ok(())
+    );
 }
 
 #[tokio::test]
 async fn a_stolen_bound_token_is_useless_without_its_key() {
     let (hub, client, thief) = (Hub::new(), DpopClient::default(), DpopClient::default());
     let token = bound_token(&hub, &client, "code").await;
-    let none = SenderEvidence::default;
+    let none = ProofOfPossession::default;
     for (scheme, sender, code) in [
         (TokenScheme::Bearer, none(), ErrorCode::BoundTokenAsBearer),
         (TokenScheme::Dpop, none(), ErrorCode::DpopProofMissing),
         (
             TokenScheme::Dpop,
-            evidence("GET", thief.proof(&userinfo_claims(&hub, &token, json!({})))),
+            proof_of_possession("GET", thief.proof(&userinfo_claims(&hub, &token, json!({})))),
             ErrorCode::DpopKeyMismatch,
         ),
         (
             TokenScheme::Bearer,
-            evidence("GET", client.proof(&userinfo_claims(&hub, &token, json!({})))),
+            proof_of_possession("GET", client.proof(&userinfo_claims(&hub, &token, json!({})))),
             ErrorCode::BoundTokenAsBearer,
         ),
     ] {
@@ -122,7 +126,7 @@ async fn an_unbound_token_does_not_pass_for_a_bound_one() {
     let (hub, client) = (Hub::new(), DpopClient::default());
     let (token, _) = hub.tokens("code", &[]).await;
     let proof = client.proof(&userinfo_claims(&hub, &token, json!({})));
-    let answer = present(&hub, &token, TokenScheme::Dpop, evidence("GET", proof)).await;
+    let answer = present(&hub, &token, TokenScheme::Dpop, proof_of_possession("GET", proof)).await;
     assert_eq!(answer, Err(ErrorCode::UnboundTokenAsDpop));
 }
 
@@ -137,7 +141,8 @@ async fn a_proof_for_another_token_method_or_address_is_refused_at_userinfo() {
         (json!({ "htu": format!("{ISSUER}/token") }), ErrorCode::DpopProofUri),
     ] {
         let proof = client.proof(&userinfo_claims(&hub, &token, changes.clone()));
-        let answer = present(&hub, &token, TokenScheme::Dpop, evidence("GET", proof)).await;
+        let answer =
+            present(&hub, &token, TokenScheme::Dpop, proof_of_possession("GET", proof)).await;
         assert_eq!(answer, Err(code), "{changes}");
     }
 }
@@ -191,7 +196,7 @@ async fn a_proof_that_is_replayed_redeems_no_second_code() {
     let token = bound_token(&hub, &client, "three").await;
     let proof = client.proof(&userinfo_claims(&hub, &token, json!({})));
     for expected in [Ok(()), Err(ErrorCode::DpopProofReplayed)] {
-        let sender = evidence("GET", proof.clone());
+        let sender = proof_of_possession("GET", proof.clone());
         assert_eq!(present(&hub, &token, TokenScheme::Dpop, sender).await, expected);
     }
 }
@@ -223,7 +228,7 @@ async fn proofs_of_unauthenticated_clients_are_not_stored() {
         assert_eq!(redeem(&hub, &with_proof(code, proof)).await, Err(ErrorCode::CodeUnknown));
     }
     let proof = stranger.proof(&userinfo_claims(&hub, "guess", json!({})));
-    let answer = present(&hub, "guess", TokenScheme::Dpop, evidence("GET", proof)).await;
+    let answer = present(&hub, "guess", TokenScheme::Dpop, proof_of_possession("GET", proof)).await;
     assert_eq!((answer, count()), (Err(ErrorCode::AccessTokenInvalid), 0));
 }
 
@@ -238,7 +243,9 @@ async fn a_client_that_floods_the_hub_with_proofs_leaves_room_for_others() {
     let mut answers = Vec::new();
     for _ in 0..3 {
         let proof = client.proof(&userinfo_claims(&hub, &token, json!({})));
-        answers.push(present(&hub, &token, TokenScheme::Dpop, evidence("GET", proof)).await);
+        answers.push(
+            present(&hub, &token, TokenScheme::Dpop, proof_of_possession("GET", proof)).await,
+        );
     }
     assert_eq!(answers, [Ok(()), Ok(()), Err(ErrorCode::TooManyDpopProofs)]);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Hub, MILLISECOND};
-use crate::grant::logout::{LogoutDestination, RepeatableLogout};
+use crate::grant::logout::{LogoutDestination, LogoutRequestKey};
 use crate::ids::{ConnectorId, Secret};
 use crate::login::{CodeGrant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
@@ -140,7 +140,7 @@ async fn a_repeated_logout_request_gets_the_same_redirect_for_a_minute() {
     hub.token_service
         .remember_logout_redirect(
             &cookie("c"),
-            RepeatableLogout::Destination(&NOWHERE),
+            LogoutRequestKey::Destination(&NOWHERE),
             "https://idp.example/end?state=s",
         )
         .await
@@ -149,7 +149,7 @@ async fn a_repeated_logout_request_gets_the_same_redirect_for_a_minute() {
         let token_service = &hub.token_service;
         async move {
             token_service
-                .logout_redirect(&cookie(value), RepeatableLogout::Destination(&NOWHERE))
+                .logout_redirect(&cookie(value), LogoutRequestKey::Destination(&NOWHERE))
                 .await
                 .unwrap()
         }
@@ -159,7 +159,7 @@ async fn a_repeated_logout_request_gets_the_same_redirect_for_a_minute() {
     assert_eq!(led("another").await, None);
     assert_eq!(
         hub.token_service
-            .logout_redirect(&cookie("c"), RepeatableLogout::Destination(&elsewhere))
+            .logout_redirect(&cookie("c"), LogoutRequestKey::Destination(&elsewhere))
             .await,
         Ok(None),
         "another request"

@@ -16,7 +16,7 @@ use crate::protocol::client_auth::Credentials;
 use crate::protocol::refresh::RefreshRequest;
 use crate::protocol::registration::ClientType;
 use crate::protocol::revocation::RevocationRequest;
-use crate::protocol::sender_constraint::{DpopHeader, SenderEvidence};
+use crate::protocol::sender_constraint::{DpopHeader, ProofOfPossession};
 use crate::protocol::token::TokenRequest;
 use crate::testing::dpop_client::DpopClient;
 use crate::testing::samples::ISSUER;
@@ -77,7 +77,7 @@ fn request(token: &str) -> RefreshRequest {
         credentials: by_post("sp", "sp's secret"),
         refresh_token: Secret::new(token.to_owned()),
         scope: Vec::new(),
-        sender: SenderEvidence::default(),
+        proof_of_possession: ProofOfPossession::default(),
     }
 }
 
@@ -139,13 +139,13 @@ async fn a_refresh_token_of_another_client_is_refused_and_left_alone() {
     let (token, _) = first_tokens(&hub, "code").await;
     let stranger =
         RefreshRequest { credentials: by_post("other", "other's secret"), ..request(&token) };
-    assert_eq!(refresh(&hub, &stranger).await, Err(ErrorCode::RefreshTokenOfAnother));
+    assert_eq!(refresh(&hub, &stranger).await, Err(ErrorCode::RefreshTokenOfOtherClient));
     let (name, _) = token.split_once('.').unwrap();
     let guess = RefreshRequest {
         credentials: by_post("other", "other's secret"),
         ..request(&format!("{name}.guess"))
     };
-    assert_eq!(refresh(&hub, &guess).await, Err(ErrorCode::RefreshTokenOfAnother));
+    assert_eq!(refresh(&hub, &guess).await, Err(ErrorCode::RefreshTokenOfOtherClient));
     for guess in ["", ".", "guess", "guess.guess", name] {
         let refused = refresh(&hub, &request(guess)).await;
         assert_eq!(refused, Err(ErrorCode::RefreshTokenUnknown), "{guess}");
@@ -259,14 +259,14 @@ async fn a_refresh_token_is_no_access_token() {
     }
 }
 
-fn evidence(hub: &Hub, client: &DpopClient) -> SenderEvidence {
+fn proof_of_possession(hub: &Hub, client: &DpopClient) -> ProofOfPossession {
     let claims = json!({
         "htm": "POST", "htu": format!("{ISSUER}/token"), "iat": hub.now().seconds(),
         "jti": hub.token_service.core.env.entropy().token(),
     });
     let proof = Secret::new(client.proof(&claims));
     let dpop = Some(DpopHeader { proof, method: "POST".to_owned() });
-    SenderEvidence { dpop, ..SenderEvidence::default() }
+    ProofOfPossession { dpop, ..ProofOfPossession::default() }
 }
 
 #[tokio::test]
@@ -282,14 +282,19 @@ async fn a_stolen_refresh_token_of_a_public_client_is_useless_without_its_key() 
         code_verifier: Some(Secret::new("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".to_owned())),
         ..token_request("code")
     };
-    let answer = redeem(&hub, &redeemed.with_sender(evidence(&hub, &client))).await;
+    let answer =
+        redeem(&hub, &redeemed.with_proof_of_possession(proof_of_possession(&hub, &client))).await;
     let token = text(&answer, "refresh_token");
-    let with = |sender| RefreshRequest { credentials: public(), sender, ..request(&token) };
-    for sender in [SenderEvidence::default(), evidence(&hub, &thief)] {
-        assert_eq!(refresh(&hub, &with(sender)).await, Err(ErrorCode::RefreshTokenKey));
+    let with = |proof_of_possession| RefreshRequest {
+        credentials: public(),
+        proof_of_possession,
+        ..request(&token)
+    };
+    for proof in [ProofOfPossession::default(), proof_of_possession(&hub, &thief)] {
+        assert_eq!(refresh(&hub, &with(proof)).await, Err(ErrorCode::RefreshTokenKey));
     }
     for _ in 0..3 {
-        let answer = refresh(&hub, &with(evidence(&hub, &client))).await.unwrap();
+        let answer = refresh(&hub, &with(proof_of_possession(&hub, &client))).await.unwrap();
         assert_eq!(answer["token_type"], "DPoP");
         assert!(answer.get("refresh_token").is_none(), "a bound one is not replaced");
     }
@@ -299,12 +304,13 @@ async fn a_stolen_refresh_token_of_a_public_client_is_useless_without_its_key() 
 async fn a_grant_that_is_bound_to_a_key_never_falls_back_to_bearer_tokens() {
     let (hub, client, next) = (hub(), DpopClient::default(), DpopClient::default());
     hub.token_service.issue_code(&offline_grant(&hub, "code")).await.unwrap();
-    let bound = token_request("code").with_sender(evidence(&hub, &client));
+    let bound = token_request("code").with_proof_of_possession(proof_of_possession(&hub, &client));
     let token = text(&redeem(&hub, &bound).await, "refresh_token");
     assert_eq!(refresh(&hub, &request(&token)).await, Err(ErrorCode::RefreshTokenKey));
     // A client that authenticates may change its key.
-    let sender = evidence(&hub, &next);
-    let answer = refresh(&hub, &RefreshRequest { sender, ..request(&token) }).await.unwrap();
+    let proof_of_possession = proof_of_possession(&hub, &next);
+    let answer =
+        refresh(&hub, &RefreshRequest { proof_of_possession, ..request(&token) }).await.unwrap();
     assert_eq!(answer["token_type"], "DPoP");
 }
 

@@ -33,9 +33,9 @@ async fn expires_in_is_the_life_that_the_token_has() {
         (&json!("Bearer"), &json!("openid email"))
     );
     let token = answer["access_token"].as_str().unwrap();
-    let judged = hub.token_service.validate_access_token(token).await.unwrap();
+    let valid = hub.token_service.validate_access_token(token).await.unwrap();
     let life = Duration::from_secs(answer["expires_in"].as_u64().unwrap());
-    assert_eq!((life, judged.expires_at), (TOKEN_LIFE, hub.now() + life));
+    assert_eq!((life, valid.expires_at), (TOKEN_LIFE, hub.now() + life));
     hub.clock.advance(life - MILLISECOND);
     assert_eq!(hub.validate(token).await, Ok(()));
     assert_eq!(hub.validate(token).await, Ok(()), "an access token may be used many times");

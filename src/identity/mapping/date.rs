@@ -11,7 +11,7 @@ enum Token {
     Year,
     Month(Digits),
     Day(Digits),
-    Mark(char),
+    Literal(char),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,7 +30,7 @@ pub enum DatePatternError {
     #[error("has no year, a repeated part, or a day without a month")]
     Parts,
     #[error("has M or D directly before other digits, so that its end is ambiguous")]
-    Open,
+    Ambiguous,
     #[error("is longer than 32 characters")]
     TooLong,
 }
@@ -56,7 +56,7 @@ impl DatePattern {
                 ('D', 2) => (Token::Day(Digits::Two), run),
                 ('D', 1) => (Token::Day(Digits::OneOrTwo), run),
                 _ if c.is_alphanumeric() => return Err(DatePatternError::Letter),
-                _ => (Token::Mark(c), c.len_utf8()),
+                _ => (Token::Literal(c), c.len_utf8()),
             };
             tokens.push(token);
             rest = rest.get(length..).unwrap_or_default();
@@ -70,15 +70,15 @@ impl DatePattern {
         if years != 1 || months > 1 || days > months {
             return Err(DatePatternError::Parts);
         }
-        let open = |token: &Token| {
+        let is_variable_length = |token: &Token| {
             matches!(token, Token::Month(Digits::OneOrTwo) | Token::Day(Digits::OneOrTwo))
         };
         if tokens
             .iter()
             .zip(tokens.iter().skip(1))
-            .any(|(token, next)| open(token) && !matches!(next, Token::Mark(_)))
+            .any(|(token, next)| is_variable_length(token) && !matches!(next, Token::Literal(_)))
         {
-            return Err(DatePatternError::Open);
+            return Err(DatePatternError::Ambiguous);
         }
         Ok(Self(tokens))
     }
@@ -95,7 +95,7 @@ impl DatePattern {
                 Token::Year => year = take_number(&mut rest, 4)?,
                 Token::Month(digits) => month = digits.read(&mut rest)?,
                 Token::Day(digits) => day = digits.read(&mut rest)?,
-                Token::Mark(c) => rest = rest.strip_prefix(*c)?,
+                Token::Literal(c) => rest = rest.strip_prefix(*c)?,
             }
         }
         let date = format!("{year:04}-{month:02}-{day:02}");
@@ -179,7 +179,7 @@ mod tests {
             ("DD/MM", DatePatternError::Parts),
             ("DD/YYYY", DatePatternError::Parts),
             ("MM/MM/YYYY", DatePatternError::Parts),
-            ("DMYYYY", DatePatternError::Open),
+            ("DMYYYY", DatePatternError::Ambiguous),
             ("YYYY-----------------------------", DatePatternError::TooLong),
         ] {
             assert_eq!(DatePattern::parse(pattern), Err(error), "{pattern}");

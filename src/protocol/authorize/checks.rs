@@ -1,4 +1,5 @@
-//! The checks of the table, one function each: a raw value in; its meaning, or the error code, out.
+//! The checks of an authorization request, one function for each: it takes the raw value, and
+//! returns the parsed one or the error code.
 
 use std::borrow::Cow;
 
@@ -216,11 +217,11 @@ pub(super) fn check_response_mode(
     registration: &Registration,
 ) -> Result<Option<ResponseMode>, E> {
     let must_sign = registration.protection.requires_signed_messages();
-    let refusal = if must_sign { E::ResponseModeUnsigned } else { E::ResponseModeUnknown };
+    let error = if must_sign { E::ResponseModeUnsigned } else { E::ResponseModeUnknown };
     match value {
-        None if must_sign => Err(refusal),
+        None if must_sign => Err(error),
         None => Ok(None),
-        Some(value) => ResponseMode::parse(value, registration).map(Some).ok_or(refusal),
+        Some(value) => ResponseMode::parse(value, registration).map(Some).ok_or(error),
     }
 }
 

@@ -151,7 +151,7 @@ impl RequestOutcome {
     pub fn summary(&self) -> String {
         match self {
             Self::Accepted => "The hub accepts the request and starts a login.".to_owned(),
-            Self::Unresolved => "The hub reads the parameters from the request object, or from the pushed request. Explain those parameters in an address of their own; an error of a pushed request is in the answer to it.".to_owned(),
+            Self::Unresolved => "The hub reads the parameters from the request object, or from the pushed request. To check them, send the parameters of the object in an address without it; for a pushed request see the response of that endpoint.".to_owned(),
             Self::ErrorPage(RejectionReason(code)) => {
                 let entry = code.entry();
                 format!(
@@ -209,16 +209,19 @@ pub fn explain_request(
     RequestExplanation { outcome: RequestOutcome::from_result(&result), parameters }
 }
 
-/// Explains what stands beside a request object or a `request_uri` of the hub.
+/// Explains the parameters outside a request object, or beside a `request_uri` of the hub.
 fn parameters_beside_source(params: &Params) -> Vec<ParameterExplanation> {
     let sent = Param::AUTHORIZATION.iter().filter(|param| params.contains(param.name()));
     let explain = |param: &Param| {
         let (status, message) = match param {
             Param::ClientId => (ParameterStatus::Accepted, "is registered"),
             Param::Request | Param::RequestUri => {
-                (ParameterStatus::Accepted, "has or names all parameters")
+                (ParameterStatus::Accepted, "contains or references the parameters")
             }
-            _ => (ParameterStatus::Ignored, "only the parameters in the other one count"),
+            _ => (
+                ParameterStatus::Ignored,
+                "is ignored: the parameters are in the request object or the pushed request",
+            ),
         };
         ParameterExplanation {
             name: param.name().to_owned(),

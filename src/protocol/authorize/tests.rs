@@ -11,7 +11,7 @@ use super::*;
 use crate::protocol::acr::{AcrRegistration, Level, LevelName, Platform};
 use crate::protocol::catalogue::{ErrorCode as E, RequiredParam};
 use crate::protocol::registration::{
-    ClientType, ConsentRequirement, IdpHintDefault, IdpHintPolicy,
+    ClientType, ConsentRequirement, IdpHintKeyword, IdpHintPolicy,
 };
 
 const ISSUER: &str = "https://hub.example/api/v2";
@@ -50,7 +50,7 @@ pub(super) fn directory() -> FakeDirectory {
     let pkce = Registration { client_id: "pkce".into(), require_pkce: true, ..sp.clone() };
     let unhinted = Registration {
         client_id: "unhinted".into(),
-        hints: IdpHintPolicy::All(IdpHintDefault::None),
+        hints: IdpHintPolicy::Keyword(IdpHintKeyword::None),
         ..sp.clone()
     };
     let hinted = Registration {

@@ -75,8 +75,8 @@ catalogue! {
     PayloadTooLarge = "Y000413" 413 "invalid_request" Info Client ServiceProvider "error-too-large" "The request is too large.";
     UnknownHost = "Y000421" 421 "invalid_request" Info Client ServiceProvider "error-unknown-host" "This host name is not served here.";
     TooManyFailures "TooManyMistakes" = "Y000429" 429 "temporarily_unavailable" Info Client ServiceProvider "error-bad-request" "Too many requests of this client have failed; try again after the time in Retry-After.";
-    Internal = "Y000500" 500 "server_error" Error Hub Operator "error-internal" "The hub met an internal error.";
-    Unavailable = "Y000503" 503 "temporarily_unavailable" Warn Hub Operator "error-unavailable" "The hub can not process the request now; try again shortly.";
+    Internal = "Y000500" 500 "server_error" Error Hub Operator "error-internal" "The hub has an internal error.";
+    Unavailable = "Y000503" 503 "temporarily_unavailable" Warn Hub Operator "error-unavailable" "The hub can't process the request now; try again shortly.";
 
     // Y01: the register, and the identity that it confirms.
     RegisterAnswer = "Y010000" 403 "access_denied" Info Policy IdentityProvider "error-register" "The identity could not be confirmed by the national register.";
@@ -94,7 +94,7 @@ catalogue! {
     // Y02: identity providers.
     IdpUnknown = "Y020001" 403 "access_denied" Info Policy User "error-idp-unavailable" "This identity provider is not known here.";
     IdpOff = "Y020002" 403 "access_denied" Info Policy User "error-idp-unavailable" "This identity provider is switched off.";
-    IdpUnreachable = "Y020003" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider can not be reached.";
+    IdpUnreachable = "Y020003" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider can't be reached.";
     IdpTimeout = "Y020004" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not answer in time.";
     IdpStatus = "Y020005" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider answered with an unexpected status.";
     IdpTooLarge = "Y020006" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is too large.";
@@ -135,7 +135,7 @@ catalogue! {
     UserinfoAudience = "Y020054" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information names another issuer or audience.";
     UserinfoTime = "Y020055" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information has expired or is not valid yet.";
     UserinfoKey = "Y020056" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is signed with an unknown key.";
-    IdpInTrouble = "Y020100" 503 "temporarily_unavailable" Info Upstream IdentityProvider "error-idp-trouble" "The identity provider has failed several times; the hub does not call it for a moment.";
+    IdpCircuitOpen "IdpInTrouble" = "Y020100" 503 "temporarily_unavailable" Info Upstream IdentityProvider "error-idp-trouble" "The identity provider has failed several times; the hub does not call it for a moment.";
     IdpKeysTooMany = "Y020101" 502 "temporarily_unavailable" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's key set holds too many keys.";
     // Token responses, and userinfo without an ID token.
     IdpAccessTokenMissing = "Y020120" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's token response has no access token.";
@@ -154,7 +154,7 @@ catalogue! {
     JweCompressed "SealCompressed" = "Y020144" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response is compressed.";
     JweExtension "SealExtension" = "Y020145" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response demands an extension that the hub does not know.";
     JweKey "SealKey" = "Y020146" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is encrypted to a key that is not, or no longer, the hub's.";
-    JweDecryption "SealBroken" = "Y020147" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response can not be decrypted with the hub's key.";
+    JweDecryption "SealBroken" = "Y020147" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response can't be decrypted with the hub's key.";
     JweUnsigned "SealUnsigned" = "Y020148" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response contains unsigned claims.";
     JweNested "SealNested" = "Y020149" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response contains another encrypted one.";
     // Blocks.
@@ -173,7 +173,7 @@ catalogue! {
     IdpDpopNonce = "Y020317" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider asks for another DPoP nonce although the hub sent the one that it gave.";
     IdpTokenUnbound = "Y020318" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider issued a bearer token where a token that is bound to the hub's key is demanded.";
     IdpResponseEncryption = "Y020319" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's authorization response is not encrypted as registered.";
-    IdpReauthenticationUnproven = "Y020320" 403 "access_denied" Info Policy User "error-idp-reauthentication" "This identity provider can not prove that the user has authenticated again, as the request demands.";
+    IdpReauthenticationUnproven = "Y020320" 403 "access_denied" Info Policy User "error-idp-reauthentication" "This identity provider can't prove that the user has authenticated again, as the request demands.";
     IdpStateUnusable = "Y020330" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's authorization response carries no usable state: it is missing, empty or repeated.";
     PromptLoginIgnored = "Y020370" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not authenticate the user again although prompt=login asked it to.";
     // Wallets.
@@ -185,13 +185,13 @@ catalogue! {
     WalletCredentialExpired = "Y020512" 403 "access_denied" Info User User "error-wallet-expired" "The credential, or the certificate of its issuer, has expired.";
     WalletCredentialRevoked = "Y020513" 403 "access_denied" Info User User "error-wallet-revoked" "The credential is revoked or suspended.";
     WalletClaimMissing = "Y020514" 403 "access_denied" Info User User "error-wallet-claim" "The wallet did not disclose a claim that is required.";
-    WalletStatusUnavailable = "Y020520" 502 "temporarily_unavailable" Error User Operator "error-idp-trouble" "The status list of the credential can not be used.";
-    WalletTrustUnavailable = "Y020521" 502 "temporarily_unavailable" Error User Operator "error-idp-trouble" "A list of trusted issuers can not be used.";
+    WalletStatusUnavailable = "Y020520" 502 "temporarily_unavailable" Error User Operator "error-idp-trouble" "The status list of the credential can't be used.";
+    WalletTrustUnavailable = "Y020521" 502 "temporarily_unavailable" Error User Operator "error-idp-trouble" "A list of trusted issuers can't be used.";
 
     // Y03: the authorization request. Y03, parameter, rule; `parameters` has 01 and 02 of each.
     ClientIdUnknown = "Y030103" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The client_id is not registered on this platform.";
     ClientIdInactive = "Y030104" 400 "invalid_request" Info Policy Operator "error-bad-request" "The service provider of this client_id is switched off.";
-    ClientIdPending = "Y030105" 400 "invalid_request" Info Policy Operator "error-bad-request" "The registration of this client_id waits for the approval of an operator; until then it can sign in no one.";
+    ClientIdPending = "Y030105" 400 "invalid_request" Info Policy Operator "error-bad-request" "The registration of this client_id waits for the approval of an operator; until then no user can sign in with it.";
     RedirectUriNotRegistered = "Y030203" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The redirect_uri is not registered for this client_id; it must equal a registered one character for character.";
     ResponseTypeUnsupported = "Y030303" 400 "unsupported_response_type" Info Client ServiceProvider "error-bad-request" "The response_type must be code.";
     ScopeWithoutOpenid = "Y030403" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The scope must contain openid.";
@@ -212,7 +212,7 @@ catalogue! {
     ClaimsSub = "Y030806" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "In claims, the value of id_token.sub must be a string.";
     ClaimsAcr = "Y030807" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "In claims, the value of id_token.acr must be a string, and its values an array of strings.";
     PromptUnknown = "Y030903" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The prompt contains an unknown value; known are none, login, consent and select_account.";
-    PromptNoneWithOther = "Y030904" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The prompt value none can not be combined with another.";
+    PromptNoneWithOther = "Y030904" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The prompt value none can't be combined with another.";
     ResponseModeUnknown = "Y031003" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The response_mode must be query or form_post; query.jwt, form_post.jwt and jwt need a registered authorization_signed_response_alg.";
     ResponseModeUnsigned = "Y031004" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The response_mode must be jwt, query.jwt or form_post.jwt: this client_id gets signed responses only (profile fapi2-message-signing).";
     MaxAgeMalformed = "Y031103" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The max_age must be a whole number of seconds, from 0.";
@@ -277,35 +277,35 @@ catalogue! {
     ClientSecretNotYet = "Y041052" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     ClientSecretExpired = "Y041053" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     ClientAssertionTypeUnsupported = "Y041054" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
-    ClientKeysUnavailable = "Y041055" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The keys at the jwks_uri of this client_id can not be fetched now; try again shortly.";
+    ClientKeysUnavailable = "Y041055" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The keys at the jwks_uri of this client_id can't be fetched now; try again shortly.";
     ClientCertificateUntrusted = "Y041370" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
-    ClientCertificateOther = "Y041371" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
+    ClientCertificateNotRegistered "ClientCertificateOther" = "Y041371" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     CodeUnknown = "Y042001" 400 "invalid_grant" Info Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
     CodeReused = "Y042002" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code was used before; the tokens issued for it are revoked.";
-    CodeOfAnother = "Y042003" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
+    CodeOfOtherClient "CodeOfAnother" = "Y042003" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
     CodeRedirectUri = "Y042004" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The redirect_uri differs from the one of the authorization request.";
     CodeVerifier = "Y042005" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code_verifier does not prove the code_challenge of the authorization request.";
     CodeGateClosed = "Y042006" 400 "invalid_grant" Info Policy Operator "error-bad-request" "The identity provider of this login can no longer be used for this service.";
     CodeRevoked = "Y042007" 400 "invalid_grant" Info User ServiceProvider "error-bad-request" "The session was revoked while the code was redeemed: the user signed out, or the code was used twice.";
     CodeRegistrationWithdrawn = "Y042320" 400 "invalid_grant" Warn Policy ServiceProvider "error-bad-request" "The redirect_uri or a scope of the authorization request is no longer registered for this client_id.";
-    CodeSpentByAnother = "Y042360" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
+    CodeRedeemedByOtherClient "CodeSpentByAnother" = "Y042360" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
     CodeDpopKey = "Y042370" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is bound to a key by dpop_jkt, and no DPoP proof of that key was sent.";
     RefreshTokenUnknown = "Y042380" 400 "invalid_grant" Info Client ServiceProvider "error-bad-request" "The refresh token is not valid for this client_id, has expired, or was revoked.";
-    RefreshTokenOfAnother = "Y042381" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token is not valid for this client_id, has expired, or was revoked.";
+    RefreshTokenOfOtherClient "RefreshTokenOfAnother" = "Y042381" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token is not valid for this client_id, has expired, or was revoked.";
     RefreshTokenReused = "Y042382" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token was used before; it and all tokens issued with it are revoked.";
     RefreshTokenKey = "Y042383" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token is bound to a key, which this request does not prove.";
-    RefreshScopeExceeded = "Y047001" 400 "invalid_scope" Info Client ServiceProvider "error-bad-request" "The scope asks for more than was granted with the refresh token.";
     BearerMissing = "Y043001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header with the access token is missing.";
     BearerTwice = "Y043002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header was sent more than once.";
     BearerOtherScheme = "Y043003" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header must use the scheme Bearer, or DPoP for a token that is bound to a key.";
     BearerMalformed = "Y043004" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header must be Bearer, a space and one access token.";
     BearerInQuery = "Y043005" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent in the Authorization header, never in the address.";
     BearerQueryMalformed = "Y043006" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The query is malformed.";
-    BearerManyWays = "Y043007" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent once, and in one way.";
+    BearerMultipleMethods "BearerManyWays" = "Y043007" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent once, and in one way.";
     BearerInBody = "Y043008" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent in the Authorization header, not in the body.";
     AccessTokenInvalid = "Y043010" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "The access token is unknown, expired or revoked.";
 
-    // Y045: client registration (RFC 7591, RFC 7592). The responses of the first three name the member.
+    // Y045: client registration (RFC 7591, RFC 7592). The responses of the first three name the
+    // member.
     RegistrationMetadata = "Y045001" 400 "invalid_client_metadata" Info Client ServiceProvider "error-bad-request" "A member of the client metadata is not valid.";
     RegistrationRedirectUri = "Y045002" 400 "invalid_redirect_uri" Info Client ServiceProvider "error-bad-request" "A redirect URI of the client metadata is not valid.";
     RegistrationStatement = "Y045003" 400 "invalid_software_statement" Info Client ServiceProvider "error-bad-request" "Software statements are not supported; register without software_statement.";
@@ -318,8 +318,8 @@ catalogue! {
     RegistrationTokenInvalid = "Y045020" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The registration access token is not valid for this client_id; send the newest one in the Authorization header as a Bearer token.";
     RegistrationTokenMissing = "Y045021" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "The registration access token is missing; send the newest one in the Authorization header as a Bearer token.";
 
-    // Y046: proofs of possession at the token and userinfo endpoints. 00: DPoP (RFC 9449); at userinfo
-    // the status is 401 (§7.1).
+    // Y046: proofs of possession at the token and userinfo endpoints. 00: DPoP (RFC 9449); at
+    // userinfo the status is 401 (§7.1).
     DpopProofRepeated = "Y046001" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The DPoP header was sent more than once.";
     DpopProofMissing = "Y046002" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The DPoP header with a proof is missing.";
     DpopProofMalformed = "Y046003" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The DPoP proof must be one compact JWS of at most 8 KiB, without crit and b64.";
@@ -344,6 +344,7 @@ catalogue! {
     ClientCertificateMalformed = "Y046101" 400 "invalid_request" Warn Client Operator "error-bad-request" "The proxy forwarded more than one client certificate, or one that is not a byte sequence of RFC 9440.";
     ClientCertificateMissing = "Y046102" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access tokens of this client_id are bound to a client certificate, and the connection has none.";
     CertificateMismatch = "Y046103" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The access token is bound to a client certificate, which is not the one of this connection.";
+    RefreshScopeExceeded = "Y047001" 400 "invalid_scope" Info Client ServiceProvider "error-bad-request" "The scope asks for more than was granted with the refresh token.";
 
     // Y10: assurance.
     AcrUnlisted = "Y100001" 403 "access_denied" Warn Upstream IdentityProvider "error-assurance" "The identity provider returned a level of assurance that is not configured for it.";
@@ -397,7 +398,7 @@ catalogue! {
     AlreadyDone = "Y420005" 409 "access_denied" Info User User "error-login-done" "This login is already finished.";
     LoginExpired = "Y420006" 410 "access_denied" Info User User "error-login-expired" "This login took too long and has expired.";
     TooManyLogins = "Y420007" 409 "access_denied" Info User User "error-login-too-many" "Too many logins are open in this browser; the oldest was closed.";
-    GateClosed = "Y420008" 403 "access_denied" Info Policy User "error-gate" "This identity provider can not be used for this service.";
+    GateClosed = "Y420008" 403 "access_denied" Info Policy User "error-gate" "This identity provider can't be used for this service.";
     Interrupted = "Y420009" 503 "temporarily_unavailable" Warn Hub User "error-login-interrupted" "The login was interrupted and can be tried again.";
     UserCancelled = "Y420010" 403 "access_denied" Info User User "error-cancelled" "The user's authentication was aborted.";
     UserRefusedConsent = "Y420011" 403 "access_denied" Info User User "error-refused" "The user refused to share the information.";
@@ -439,22 +440,22 @@ catalogue! {
     LoginSearchMalformed = "Y500103" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a search: a JSON object of sub and reason. The reason, of 5 to 200 printable characters, is recorded in the audit log.";
     LoginSearchUnrecorded = "Y500104" 409 "invalid_request" Warn Client Operator "error-bad-request" "The logins of a person are only searched if the audit log records why: set audit.sink to file, and see in /readyz whether it can be written.";
     ReasonMissing = "Y500105" 400 "invalid_request" Info Client Operator "error-bad-request" "The change needs a reason of 5 to 200 printable characters, which the audit log records.";
+    KeysNotRotated = "Y500106" 500 "server_error" Error Hub Operator "error-internal" "No new keys could be created in the key folder; the keys in use stay.";
+    PeerToken = "Y500107" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.peer_token as a Bearer token.";
+    SessionsNotIndexed = "Y500108" 409 "invalid_request" Info Client Operator "error-bad-request" "The sessions of a person can't be found: set index_sessions_by_sub = true, which finds those that begin from then on.";
+    AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can't write its audit log, and accepts no new logins.";
     RegistrationUnknown = "Y500120" 404 "invalid_request" Info Client Operator "error-not-found" "There is no registration, or no initial access token, of this id.";
     RegistrationRequestMalformed = "Y500121" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a JSON object of the documented members.";
     TooManyInitialTokens = "Y500122" 409 "invalid_request" Warn Client Operator "error-bad-request" "There are as many initial access tokens as the hub keeps; revoke those that are not needed.";
     RegistrationChanged = "Y500123" 409 "invalid_request" Warn Policy Operator "error-bad-request" "The registration is not the one of this fingerprint: its service provider has changed it since it was listed. List the registrations again, check what changed, and send the new fingerprint.";
     RegistrationUnreadable = "Y500124" 500 "server_error" Error Hub Operator "error-internal" "The record of the registration is lost or can't be read; remove the registration, and let its service provider register again.";
-    KeysNotRotated = "Y500106" 500 "server_error" Error Hub Operator "error-internal" "No new keys could be created in the key folder; the keys in use stay.";
-    PeerToken = "Y500107" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.peer_token as a Bearer token.";
-    SessionsNotIndexed = "Y500108" 409 "invalid_request" Info Client Operator "error-bad-request" "The sessions of a person can't be found: set index_sessions_by_sub = true, which finds those that begin from then on.";
-    AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can not write its audit log, and accepts no new logins.";
-    NetworkCrowded = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins from this network wait for authentication while the hub is nearly full; try again after the time in Retry-After.";
+    NetworkLoginsExceeded "NetworkCrowded" = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins from this network wait for authentication while the hub is nearly full; try again after the time in Retry-After.";
     // Connection errors before a request exists; only the log shows these.
     HttpMalformed = "Y500340" 400 "invalid_request" Info Client Operator "error-bad-request" "The bytes received are not an HTTP/1.1 request.";
     FieldNameTooLong = "Y500341" 431 "invalid_request" Info Client Operator "error-bad-request" "A header field of the request has a name of more than 256 bytes.";
     ConnectionSlow = "Y500342" 408 "invalid_request" Info Client User "error-timeout" "Sending a request or reading a response took too long.";
     ConnectionsFull = "Y500343" 503 "temporarily_unavailable" Warn Hub Operator "error-busy" "The listener has reached its connection limit.";
     PeerConnectionsFull = "Y500344" 503 "temporarily_unavailable" Info Client User "error-busy" "A peer has reached its connection limit.";
-    KeysUnreadable = "Y500350" 500 "server_error" Error Hub Operator "error-internal" "The key folder can not be read; the last good keys stay in use.";
+    KeysUnreadable = "Y500350" 500 "server_error" Error Hub Operator "error-internal" "The key folder can't be read; the last good keys stay in use.";
     AuditLogChanged = "Y500360" 500 "server_error" Error Hub Operator "error-internal" "The audit log does not match its last signature: it was modified or truncated while the hub was down.";
 }

@@ -11,7 +11,7 @@ use crate::protocol::registration::PushedRequests;
 pub struct CertificateSupport<'a> {
     /// Whether there are authorities for `tls_client_auth`.
     pub has_authorities: bool,
-    /// Base URL under which connections have certificates, if it is another one.
+    /// Base URL of `mtls_endpoint_aliases` (RFC 8705 §5), if it differs from the issuer's.
     pub base_url: Option<&'a str>,
 }
 

@@ -18,7 +18,7 @@ const MEMBERS: [Claim; 5] =
     [Claim::FamilyName, Claim::Birthdate, Claim::Gender, Claim::Birthplace, Claim::Birthcountry];
 
 /// Encodes a query: the pivot identity, and no other data of the person.
-pub fn encode_question(pivot: &Identity) -> Vec<u8> {
+pub fn encode_query(pivot: &Identity) -> Vec<u8> {
     let Identity { given_names, family_name, birthdate, gender, birthplace, birthcountry, .. } =
         pivot;
     let values = [family_name, birthdate, gender, birthplace, birthcountry];
@@ -38,7 +38,7 @@ pub fn encode_question(pivot: &Identity) -> Vec<u8> {
 ///
 /// # Errors
 /// `Contract` names the breach, `Identity` the claim and the rule; neither has a value.
-pub fn decode_answer(
+pub fn decode_response(
     headers: &HeaderMap,
     body: &[u8],
     queried: &Identity,

@@ -25,7 +25,7 @@ impl MemoryStore {
         let revoked = self.revocations.closed_families(now).into_iter().map(|(family, until)| {
             SnapshotEntry::RevokedFamily { family: family_from(&family), until }
         });
-        let caches = self.caches.iter().filter(|cache| !cache.kind.is_polled());
+        let caches = self.caches.iter().filter(|cache| !cache.kind.is_hub_state());
         let records = caches.flat_map(move |cache| {
             // Recent writes may still be invisible to iteration.
             cache.records.run_pending_tasks();

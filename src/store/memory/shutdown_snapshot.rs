@@ -58,8 +58,8 @@ impl StoreSnapshot for ShutdownSnapshot {
                     );
                 }
             }
-            SnapshotLoad::SetAside { reason: why, moved_to: lies } => tracing::error!(
-                %why, set_aside = %lies.display(),
+            SnapshotLoad::SetAside { reason, moved_to } => tracing::error!(
+                why = %reason, set_aside = %moved_to.display(),
                 "the snapshot of the store can't be used: earlier logins and sessions are lost, and the store is empty"
             ),
         }

@@ -65,19 +65,19 @@ pub enum SnapshotReadError {
     Io(#[from] io::Error),
 }
 
-/// Writes a snapshot. [`read`] must get the same `owner`.
+/// Writes a snapshot. [`read`] must get the same `issuer`.
 ///
 /// # Errors
 /// Returns an error if `to` can't be written or OpenSSL fails.
 pub fn write(
     mut to: impl Write,
     entries: impl Iterator<Item = SnapshotEntry>,
-    (keys, owner): (&StoreEncryptionKeys, &str),
+    (keys, issuer): (&StoreEncryptionKeys, &str),
     (created_at, entropy): (Timestamp, &dyn Entropy),
 ) -> io::Result<SnapshotStats> {
     let head = new_header(created_at, entropy);
     to.write_all(&head)?;
-    let encryptor = ChunkEncryptor { keys, key_context: key_context(owner, &head), header: head };
+    let encryptor = ChunkEncryptor { keys, key_context: key_context(issuer, &head), header: head };
     let (mut number, mut chunk, mut written) =
         (0, Vec::with_capacity(MAX_CHUNK_BYTES), SnapshotStats::default());
     for entry in entries {
@@ -114,7 +114,7 @@ pub struct SnapshotStats {
 pub fn read(
     mut from: impl Read,
     length: u64,
-    (keys, owner): (&StoreEncryptionKeys, &str),
+    (keys, issuer): (&StoreEncryptionKeys, &str),
 ) -> Result<(Vec<SnapshotEntry>, Timestamp), SnapshotReadError> {
     let mut head = [0; HEADER_BYTES];
     read_exact(&mut from, &mut head).map_err(|error| {
@@ -136,7 +136,7 @@ pub fn read(
     let created_at =
         head.get(8..16).and_then(<[u8]>::first_chunk).ok_or(SnapshotReadError::Corrupted)?;
     let created_at = Timestamp::from_millis(u64::from_be_bytes(*created_at));
-    let encryptor = ChunkEncryptor { keys, key_context: key_context(owner, &head), header: head };
+    let encryptor = ChunkEncryptor { keys, key_context: key_context(issuer, &head), header: head };
     let mut left =
         length.checked_sub(HEADER_BYTES as u64).ok_or(SnapshotReadError::NotASnapshot)?;
     let (mut number, mut entries) = (0, Vec::new());
@@ -183,8 +183,8 @@ fn new_header(created_at: Timestamp, entropy: &dyn Entropy) -> [u8; HEADER_BYTES
     head
 }
 
-fn key_context(owner: &str, head: &[u8; HEADER_BYTES]) -> Vec<u8> {
-    [b"snapshot of ", owner.as_bytes(), b"\0", head].concat()
+fn key_context(issuer: &str, head: &[u8; HEADER_BYTES]) -> Vec<u8> {
+    [b"snapshot of ", issuer.as_bytes(), b"\0", head].concat()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

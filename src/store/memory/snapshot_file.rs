@@ -28,7 +28,7 @@ pub struct SnapshotFile {
     path: PathBuf,
     keys: StoreEncryptionKeys,
     /// Issuer of the hub. Snapshots of other hubs are rejected.
-    owner: String,
+    issuer: String,
     pub(super) max_bytes: u64,
 }
 
@@ -75,11 +75,11 @@ pub struct SavedSnapshot {
 impl SnapshotFile {
     /// Returns the snapshot file at `path`, without reading it.
     #[must_use]
-    pub fn new(path: &Path, encryption_keys: &[Secret<String>], owner: &str) -> Self {
+    pub fn new(path: &Path, encryption_keys: &[Secret<String>], issuer: &str) -> Self {
         Self {
             path: path.to_owned(),
             keys: StoreEncryptionKeys::new(encryption_keys),
-            owner: owner.to_owned(),
+            issuer: issuer.to_owned(),
             max_bytes: MAX_SNAPSHOT_BYTES,
         }
     }
@@ -146,7 +146,7 @@ impl SnapshotFile {
         if length > self.max_bytes {
             return Err(SnapshotReadError::TooLarge(self.max_bytes));
         }
-        snapshot::read(BufReader::new(file), length, (&self.keys, &self.owner))
+        snapshot::read(BufReader::new(file), length, (&self.keys, &self.issuer))
     }
 
     /// Closes the store and writes its records. Blocks until they are on the disk.
@@ -181,7 +181,7 @@ impl SnapshotFile {
         let written = snapshot::write(
             &mut buffered,
             store.snapshot_entries(now),
-            (&self.keys, &self.owner),
+            (&self.keys, &self.issuer),
             (now, env.entropy()),
         )?;
         buffered.flush()?;

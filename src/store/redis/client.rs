@@ -102,7 +102,7 @@ impl Connection {
 }
 
 impl RedisClient {
-    /// Keeps the configuration; connects later.
+    /// Creates a client. Does not connect.
     pub fn new(config: &RedisConfig, credentials: &RedisCredentials) -> Self {
         install_tls_provider();
         Self { config: config.clone(), credentials: credentials.clone() }

@@ -3,10 +3,10 @@
 //! Responsible for timeouts, reconnection, retries and the circuit breaker. Does not depend on
 //! records.
 //!
-//! Each runtime (an arbiter, or the store's own thread) has its own connection with pipelined calls.
-//! The task that drives a connection runs on the runtime that opened it, so no call crosses threads,
-//! and none is lost when runtimes end one after the other. The first failure of any connection
-//! disconnects all of them.
+//! Each runtime (an arbiter, or the store's own thread) has its own connection with pipelined
+//! calls. The task that drives a connection runs on the runtime that opened it, so no call crosses
+//! threads, and none is lost when runtimes end one after the other. The first failure of any
+//! connection disconnects all of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

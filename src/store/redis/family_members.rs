@@ -8,7 +8,7 @@ use crate::store::{Family, RecordKind};
 pub struct FamilyMember {
     pub kind: RecordKind,
     pub hash: [u8; 32],
-    pub birth: InsertionId,
+    pub insertion_id: InsertionId,
 }
 
 impl FamilyMember {
@@ -19,7 +19,7 @@ impl FamilyMember {
         Some(Self {
             kind: RecordKind::from_letter(*kind)?,
             hash: *hash,
-            birth: rest.try_into().ok()?,
+            insertion_id: rest.try_into().ok()?,
         })
     }
 }

@@ -71,7 +71,7 @@ impl RedisStore {
         } else {
             self.insert_in_cluster(&record, now).await
         };
-        self.undo_unless_clear(&[&record], inserted.as_ref().err(), now).await;
+        self.undo_uncertain_insertion(&[&record], inserted.as_ref().err(), now).await;
         inserted.map(|()| FIRST_VERSION)
     }
 
@@ -87,7 +87,7 @@ impl RedisStore {
         let (first, second) = (first?, second?);
         let inserted = self.run_insert(&[&first, &second], now).await;
         if let Err(InsertPairError::First(error)) = &inserted {
-            self.undo_unless_clear(&[&first, &second], Some(error), now).await;
+            self.undo_uncertain_insertion(&[&first, &second], Some(error), now).await;
         }
         inserted
     }
@@ -235,7 +235,7 @@ impl RedisStore {
     /// Revokes what an insertion with this error may have written, the last record first: none must
     /// exist without the one before it. Where that fails too, the key is unknown to all, and the
     /// record expires.
-    async fn undo_unless_clear(
+    async fn undo_uncertain_insertion(
         &self,
         records: &[&EncodedRecord],
         error: Option<&StoreError>,
@@ -300,7 +300,7 @@ mod tests {
     async fn a_pair_that_was_undone_does_not_live_when_it_arrives_late() {
         let (store, [session, code]) = store_and_pair();
         let lost = StoreError::Unavailable("no reply".into());
-        store.undo_unless_clear(&[&session, &code], Some(&lost), at(0)).await;
+        store.undo_uncertain_insertion(&[&session, &code], Some(&lost), at(0)).await;
         assert_eq!(
             store.run_insert(&[&session, &code], at(0)).await,
             Err(InsertPairError::First(StoreError::Revoked))

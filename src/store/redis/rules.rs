@@ -44,8 +44,8 @@ impl StoreSettings for RedisSettings {
         let store = Arc::new(self.build(context)?);
         match store.join_blocking()? {
             Ok(summary) => tracing::info!(store = summary, "shared store connected"),
-            Err(trouble) => tracing::error!(
-                trouble,
+            Err(error) => tracing::error!(
+                error,
                 "the store does not answer yet; the hub starts, and is not ready"
             ),
         }

@@ -167,15 +167,13 @@ mod tests {
 
     #[test]
     fn an_evicting_read_only_or_old_server_is_rejected() {
-        let judged = |info: &str| ServerInfo::parse(info).check_suitability();
+        let check = |info: &str| ServerInfo::parse(info).check_suitability();
         assert_eq!(
-            judged("redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\nrole:master\r\n"),
+            check("redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\nrole:master\r\n"),
             Ok(())
         );
         assert_eq!(
-            judged(
-                "redis_version:7.2.4\r\nvalkey_version:8.1.0\r\nmaxmemory_policy:noeviction\r\n"
-            ),
+            check("redis_version:7.2.4\r\nvalkey_version:8.1.0\r\nmaxmemory_policy:noeviction\r\n"),
             Ok(())
         );
         for (info, word) in [
@@ -186,7 +184,7 @@ mod tests {
             ("redis_version:6.0.16\r\nmaxmemory_policy:noeviction\r\n", "6.0.16"),
             ("redis_version:6.2.14\r\nmaxmemory_policy:noeviction\r\n", "6.2.14"),
         ] {
-            assert!(judged(info).unwrap_err().contains(word), "{info}");
+            assert!(check(info).unwrap_err().contains(word), "{info}");
         }
     }
 }

@@ -187,8 +187,8 @@ async fn a_repeated_call_gets_the_same_reply() {
 
     let (birth, nonce) = store.new_insertion_id_and_nonce();
     let bound = record::authenticated_header(StoredState::Live, RecordVersion(1), at(30));
-    let sealed = store.encrypt(&place, &bound, &nonce, b"one").unwrap();
-    let bytes = [&bound[..], &birth, &record::encode_families(&[], at(30)), &sealed].concat();
+    let encrypted = store.encrypt(&place, &bound, &nonce, b"one").unwrap();
+    let bytes = [&bound[..], &birth, &record::encode_families(&[], at(30)), &encrypted].concat();
     let insert: [&[u8]; 3] = [&bytes, now.as_bytes(), later.as_bytes()];
     for _ in 0..2 {
         assert_eq!(
@@ -198,11 +198,11 @@ async fn a_repeated_call_gets_the_same_reply() {
     }
 
     let bound = record::authenticated_header(StoredState::Live, RecordVersion(2), at(30));
-    let sealed =
+    let encrypted =
         store.encrypt(&place, &bound, &store.new_insertion_id_and_nonce().1, b"two").unwrap();
     let (expected, until) = (1u64.to_be_bytes(), millis_text(at(30)));
     let replace: [&[u8]; 7] =
-        [&expected, &bound, &sealed, now.as_bytes(), later.as_bytes(), until.as_bytes(), b"0"];
+        [&expected, &bound, &encrypted, now.as_bytes(), later.as_bytes(), until.as_bytes(), b"0"];
     for _ in 0..2 {
         let answer = store
             .connections
@@ -213,9 +213,9 @@ async fn a_repeated_call_gets_the_same_reply() {
     }
 
     let bound = record::authenticated_header(StoredState::Tombstone, RecordVersion(0), at(90));
-    let sealed =
+    let encrypted =
         store.encrypt(&place, &bound, &store.new_insertion_id_and_nonce().1, b"mine").unwrap();
-    let taking: [&[u8]; 4] = [&bound, &sealed, now.as_bytes(), later.as_bytes()];
+    let taking: [&[u8]; 4] = [&bound, &encrypted, now.as_bytes(), later.as_bytes()];
     for _ in 0..2 {
         let answer =
             store.connections.run_script(&store.scripts.take, &place.key, &taking).await.unwrap();
@@ -245,9 +245,9 @@ async fn an_insertion_that_arrives_after_its_family_was_revoked_does_not_live() 
     );
     store.revoke(&family, at(90), at(1)).await.unwrap();
     let bound = record::authenticated_header(StoredState::Live, RecordVersion(1), at(30));
-    let sealed = store.encrypt(&place, &bound, &nonce, b"one").unwrap();
+    let encrypted = store.encrypt(&place, &bound, &nonce, b"one").unwrap();
     let bytes =
-        [&bound[..], &birth, &record::encode_families(&[family_hash(&family)], at(30)), &sealed]
+        [&bound[..], &birth, &record::encode_families(&[family_hash(&family)], at(30)), &encrypted]
             .concat();
     let insert: [&[u8]; 3] = [&bytes, b"0", b"60000"];
     assert_eq!(

@@ -77,7 +77,7 @@ impl Store for RedisStore {
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Option<Record>, StoreError> {
         let location = self.locate(key);
         // Polled every second without traffic, so it has its own label.
-        let verb = if key.kind.is_polled() { "poll" } else { "load" };
+        let verb = if key.kind.is_hub_state() { "poll" } else { "load" };
         match self.connections.query(verb, redis::cmd(READ_COMMAND).arg(&location.key)).await? {
             Value::BulkString(bytes) => {
                 Ok(self.read_live(&location, &bytes)?.filter(|record| record.expires_at > now))
@@ -124,15 +124,15 @@ impl Store for RedisStore {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
-        let places: Vec<RecordLocation> = keys.iter().map(|key| self.locate(key)).collect();
+        let locations: Vec<RecordLocation> = keys.iter().map(|key| self.locate(key)).collect();
         let commands: Vec<Cmd> =
-            places.iter().map(|location| read_command(&location.key)).collect();
+            locations.iter().map(|location| read_command(&location.key)).collect();
         let answer = self.connections.query_many("load", &commands).await?;
-        if array_items(&answer).len() != places.len() {
+        if array_items(&answer).len() != locations.len() {
             return Err(unexpected_reply());
         }
         let records =
-            places.iter().zip(array_items(&answer)).map(|(location, answer)| match answer {
+            locations.iter().zip(array_items(&answer)).map(|(location, answer)| match answer {
                 Value::BulkString(bytes) => {
                     Ok(self.read_live(location, bytes)?.filter(|record| record.expires_at > now))
                 }
@@ -212,14 +212,14 @@ impl Store for RedisStore {
                 }
                 Ok(self.read_live(&location, taken)?.map_or(TakeOutcome::Gone, TakeOutcome::Taken))
             }
-            [Value::Int(2), Value::BulkString(head), Value::BulkString(left)] => {
+            [Value::Int(2), Value::BulkString(head), Value::BulkString(tombstone)] => {
                 let (head, _) = RecordHeader::parse(head).map_err(format_error)?;
-                let left = self.decrypt(
+                let tombstone = self.decrypt(
                     &location,
                     &RecordHeader { version: RecordVersion(0), ..head },
-                    left,
+                    tombstone,
                 )?;
-                Ok(left.map_or(TakeOutcome::Gone, TakeOutcome::AlreadyTaken))
+                Ok(tombstone.map_or(TakeOutcome::Gone, TakeOutcome::AlreadyTaken))
             }
             [Value::Int(0)] => Ok(TakeOutcome::Gone),
             _ => Err(unexpected_reply()),
@@ -272,14 +272,14 @@ impl Store for RedisStore {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let key = self.family_key(&family_hash(family));
-        let (until_text, now_text, px, over) = (
+        let (until_text, now_text, px, expired_before) = (
             millis_text(until),
             millis_text(now),
             server_ttl(until, now),
             millis_text(now - CLOCK_SKEW_GRACE),
         );
         let arguments: [&[u8]; 4] =
-            [until_text.as_bytes(), now_text.as_bytes(), px.as_bytes(), over.as_bytes()];
+            [until_text.as_bytes(), now_text.as_bytes(), px.as_bytes(), expired_before.as_bytes()];
         let answer =
             self.connections.run_script(&self.scripts.close_family, &key, &arguments).await?;
         let members = array_items(&answer).iter().map(|member| match member {
@@ -288,11 +288,15 @@ impl Store for RedisStore {
         });
         let members: Vec<FamilyMember> =
             members.collect::<Option<_>>().ok_or_else(unexpected_reply)?;
-        let kills = members.iter().map(async |member| {
-            self.revoke_member(&self.location_of_hash(member.kind, member.hash), &member.birth, now)
-                .await
+        let revocations = members.iter().map(async |member| {
+            self.revoke_member(
+                &self.location_of_hash(member.kind, member.hash),
+                &member.insertion_id,
+                now,
+            )
+            .await
         });
-        join_all(kills).await.into_iter().collect()
+        join_all(revocations).await.into_iter().collect()
     }
 
     fn scope(&self) -> StoreScope {

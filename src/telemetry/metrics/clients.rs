@@ -29,7 +29,7 @@ metric_table! {
             "Codes and tokens issued.";
         bound_tokens: IntCounterVec("sender_constrained_tokens_total", ["method"])
             "Access tokens that are bound to a key, by method: dpop, mtls.";
-        token_refusals: IntCounterVec("token_request_errors_total", ["client", "error"])
+        token_errors: IntCounterVec("token_request_errors_total", ["client", "error"])
             "Rejected requests with or for a token, by service provider or data provider (or its class) and error code.";
         introspections: IntCounterVec("introspections_total", ["data_provider", "outcome"])
             "Introspection requests, by data provider and outcome.";
@@ -50,7 +50,7 @@ impl ClientMetrics {
     /// Removes the series of clients that are rejected by `client`.
     pub fn remove_series(&self, client: &dyn Fn(&str) -> bool) {
         let stays = |label: &str| label == UNKNOWN_CLIENT || client(label);
-        remove_series(&self.token_refusals, "client", &stays);
+        remove_series(&self.token_errors, "client", &stays);
         remove_series(&self.key_fetches, "client", &stays);
         remove_series(&self.logout_tokens, "client", &stays);
         remove_series(&self.introspections, "data_provider", client);
@@ -110,7 +110,7 @@ impl Metrics {
     pub fn record_token_error(&self, client_id: Option<&ClientId>, why: ErrorCode) {
         let client =
             client_id.map_or(ClientLabel::Unknown, |client_id| self.client_label(client_id));
-        self.clients.token_refusals.with_label_values(&[&*client, code_label(why)]).inc();
+        self.clients.token_errors.with_label_values(&[&*client, code_label(why)]).inc();
     }
 
     /// Records an outcome of a logout token to a service provider.
@@ -177,9 +177,9 @@ impl Metrics {
         self.clients.introspections.with_label_values(&[data_provider.as_str(), outcome]).inc();
     }
 
-    /// Records a pushed authorization request; `refusal` is why it was rejected.
-    pub fn record_pushed_request(&self, refusal: Option<ErrorCode>) {
-        let outcome = refusal.map_or("accepted", |code| code.entry().oauth);
+    /// Records a pushed authorization request; `error` is why it was rejected.
+    pub fn record_pushed_request(&self, error: Option<ErrorCode>) {
+        let outcome = error.map_or("accepted", |code| code.entry().oauth);
         self.clients.pushed_requests.with_label_values(&[outcome]).inc();
     }
 

@@ -7,7 +7,8 @@ use prometheus::{HistogramVec, IntCounterVec, IntGaugeVec};
 use super::Metrics;
 use super::declare::metric_table;
 
-/// Buckets in seconds: a card in the machine takes about a millisecond, a device in the network ten.
+/// Buckets in seconds: a card in the machine takes about a millisecond, a device in the network
+/// ten.
 const DEVICE_BUCKETS: &[f64] =
     &[0.000_25, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 

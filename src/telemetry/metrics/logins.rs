@@ -153,7 +153,7 @@ impl Metrics {
         ended
     }
 
-    /// Records a code issued at `at`.
+    /// Records the phases of a granted login, whose code was issued at `at`.
     pub fn record_granted_login(&self, parts: &LoginPhases, at: Timestamp) {
         let named = [
             ("hub", parts.hub),

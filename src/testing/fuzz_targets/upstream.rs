@@ -19,7 +19,7 @@ use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, SafeHttpClient
 use crate::identity::Identity;
 use crate::identity::mapping::ClaimPath;
 use crate::identity::rules::{IdentityRules, RequiredClaims};
-use crate::register::http::contract::decode_answer;
+use crate::register::http::contract::decode_response;
 use crate::telemetry::printable_ascii;
 use crate::testing::samples::{self, IDP_ISSUER};
 
@@ -137,6 +137,6 @@ fn register_answer() -> FuzzFunction {
         let Ok(content_type) = HeaderValue::from_bytes(content_type) else { return false };
         let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, content_type)]);
         let _ = printable_ascii(&String::from_utf8_lossy(body), 64);
-        decode_answer(&headers, body, &queried, &rules).is_ok()
+        decode_response(&headers, body, &queried, &rules).is_ok()
     })
 }

@@ -1,5 +1,5 @@
-//! Trial of a decryption key in a device: the device decrypts what the public half encrypts. Finds a key
-//! file whose public half is that of another key, before a login fails.
+//! Trial of a decryption key in a device: the device decrypts what the public half encrypts. Finds
+//! a key file whose public half is that of another key, before a login fails.
 
 use josekit::jwk::Jwk;
 
@@ -22,12 +22,12 @@ pub enum DecryptionTrialError {
 }
 
 impl DecryptionKey {
-    /// Encrypts to the public half and decrypts in the device, with each algorithm. Does nothing for a
-    /// local key, whose halves [`Self::parse`] has compared.
+    /// Encrypts to the public half and decrypts in the device, with each algorithm. Does nothing
+    /// for a local key, whose halves [`Self::parse`] has compared.
     ///
     /// # Errors
-    /// `Undecryptable` if the device has another key, or may not decrypt with it; `Device`; `Key` if the
-    /// public half can't be encrypted to.
+    /// `Undecryptable` if the device has another key, or may not decrypt with it; `Device`; `Key`
+    /// if the public half can't be encrypted to.
     pub async fn try_in_device(&self) -> Result<(), DecryptionTrialError> {
         for key in &self.algorithm_keys {
             if let PrivateDecryptionKey::Device(device_key) = &key.private {

@@ -27,7 +27,7 @@ fn the_thumbprint_of_an_rsa_key_is_that_of_the_standard() {
         "kty": "RSA", "e": "AQAB", "alg": "RS256", "kid": "2011-04-29",
         "n": "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw",
     });
-    let key = ProofKey::read(ProofAlg::Rs256, jwk.as_object().unwrap()).unwrap();
+    let key = ProofKey::read(VerificationAlg::RS256, jwk.as_object().unwrap()).unwrap();
     assert_eq!(key.thumbprint(), "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
 }
 
@@ -81,7 +81,7 @@ fn a_proof_that_reveals_its_private_key_is_refused() {
     let client = DpopClient::default();
     let proof = client.proof_with(&json!({ "jwk": client.private_key() }), &json!({}));
     assert_eq!(verified(&proof), Err(DpopProofError::Key));
-    for member in PRIVATE_MEMBERS {
+    for member in PRIVATE_JWK_MEMBERS {
         let mut key = client.public_key();
         key[member] = "c2VjcmV0".into();
         let proof = client.proof_with(&json!({ "jwk": key }), &json!({}));

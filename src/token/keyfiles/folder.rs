@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use crate::env::Timestamp;
 use crate::protocol::alg::SigningAlg;
-use crate::token::decryption_key::{DecryptionTrialError, KeyKind};
+use crate::token::decryption_key::DecryptionTrialError;
 use crate::token::device_key_uri::DeviceKeyUri;
 use crate::token::key_device::{
     DeviceKeyGenerator, DeviceKeyUsage, KeyDevice, KeyDeviceError, KeyLocation, UnusedKeyDevice,
 };
 use crate::token::key_passphrase::KeyPassphrase;
+use crate::token::key_type::KeyType;
 use crate::token::signing_key::KeyError;
 
 /// Why a key folder is unusable, where, and how to fix it. Contains nothing of a key.
@@ -39,8 +40,8 @@ pub enum KeyFileError {
     Misnamed { path: PathBuf, expected: String },
     #[error("{path}: no {} key in this folder signs now; run `passerelle keys new`", alg.as_str())]
     NoCurrent { path: PathBuf, alg: SigningAlg },
-    #[error("{path}: no key in this folder is for {}; run `passerelle keys new`", kind.as_str())]
-    NoDecryption { path: PathBuf, kind: KeyKind },
+    #[error("{path}: no key in this folder is for {}; run `passerelle keys new`", key_type.encryption_alg_names())]
+    NoDecryption { path: PathBuf, key_type: KeyType },
     #[error("{path}: no key is missing; to change keys run `passerelle keys rotate`")]
     Exists { path: PathBuf },
     #[error("{path}: the key {kid} is not in use yet; rotate again in {seconds} s")]
@@ -114,7 +115,8 @@ pub struct KeyFolder<'a> {
     pub refuses_plain_keys: bool,
     /// One of each kind at most. Keys in another device are rejected.
     pub devices: Vec<Arc<dyn KeyDevice>>,
-    /// Where new keys are generated: in the first device that takes the purpose, else in the folder.
+    /// Where new keys are generated: in the first device that takes the purpose, else in the
+    /// folder.
     pub new_keys: Vec<NewDeviceKeys<'a>>,
 }
 
@@ -129,10 +131,10 @@ impl<'a> KeyFolder<'a> {
         &self,
         purpose: KeyPurpose,
         usage: DeviceKeyUsage,
-        family: SigningAlg,
+        key_type: KeyType,
     ) -> Option<&'a dyn DeviceKeyGenerator> {
         let takes = |new: &&NewDeviceKeys<'a>| {
-            new.purposes.contains(&purpose) && new.generator.supports(usage, family)
+            new.purposes.contains(&purpose) && new.generator.supports(usage, key_type)
         };
         self.new_keys.iter().find(takes).map(|new| new.generator)
     }

@@ -12,12 +12,13 @@ use crate::env::{Env, Timestamp};
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;
 use crate::token::blocking::block_on_thread;
-use crate::token::decryption_key::{DecryptionKey, DecryptionTrialError, KeyKind};
+use crate::token::decryption_key::{DecryptionKey, DecryptionTrialError};
 use crate::token::device_key_uri::DeviceKeyUri;
 use crate::token::key_device::{
     DeviceKey, DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, KeyDeviceError,
     KeyGenerationError,
 };
+use crate::token::key_type::KeyType;
 use crate::token::signing_key::{self, KeyError, SigningKey};
 
 /// Length of the random id of a key in a device.
@@ -26,7 +27,7 @@ const DEVICE_KEY_ID_BYTES: usize = 16;
 /// A key to create.
 pub(super) enum KeySpec {
     Signing { purpose: KeyPurpose, alg: SigningAlg, from: Timestamp },
-    Decryption { kind: KeyKind, from: Timestamp },
+    Decryption { key_type: KeyType, from: Timestamp },
 }
 
 /// Why a key was not generated.
@@ -50,11 +51,10 @@ impl KeySpec {
         }
     }
 
-    fn family(&self) -> SigningAlg {
+    fn key_type(&self) -> KeyType {
         match self {
-            Self::Signing { alg, .. } => *alg,
-            Self::Decryption { kind: KeyKind::Ec, .. } => SigningAlg::ES256,
-            Self::Decryption { kind: KeyKind::Rsa, .. } => SigningAlg::RS256,
+            Self::Signing { alg, .. } => KeyType::from_signing_alg(*alg),
+            Self::Decryption { key_type, .. } => *key_type,
         }
     }
 
@@ -73,7 +73,7 @@ impl KeySpec {
     }
 
     fn generate(&self, created: Timestamp) -> Result<(CreatedKey, NewKeyFile), GenerationError> {
-        let jwk = signing_key::generate(self.family())?;
+        let jwk = signing_key::generate(self.key_type().signing_alg())?;
         let (kid, file_name, signs_from) = match self {
             Self::Signing { from, .. } => {
                 let key = SigningKey::parse(&jwk, created, *from)?;
@@ -98,7 +98,7 @@ impl KeySpec {
         let (created, usage) = (env.now(), self.usage());
         let id = env.entropy().bits256().into_iter().take(DEVICE_KEY_ID_BYTES).collect();
         let label = format!("passerelle {} {}", self.purpose().as_str(), created.seconds());
-        let spec = DeviceKeySpec { id, label, family: self.family(), usage };
+        let spec = DeviceKeySpec { id, label, key_type: self.key_type(), usage };
         let generated =
             generator.generate(&spec).map_err(|KeyGenerationError { error, uri }| {
                 uris.extend(uri);
@@ -134,8 +134,8 @@ impl KeySpec {
 /// Generates keys and writes their files: all, or none.
 ///
 /// # Errors
-/// `NoEncryption`, `Generation`, `Device`, `Trial`, `Busy`, `Unwritable`, `NotRemoved`; inside `Orphaned` if keys
-/// were generated in a device before the failure.
+/// `NoEncryption`, `Generation`, `Device`, `Trial`, `Busy`, `Unwritable`, `NotRemoved`; inside
+/// `Orphaned` if keys were generated in a device before the failure.
 pub(super) fn add_keys(
     source: &KeyFolder<'_>,
     specs: &[KeySpec],
@@ -161,13 +161,13 @@ fn generate_keys(
 ) -> Result<Vec<(CreatedKey, NewKeyFile)>, KeyFileError> {
     let created = env.now();
     let is_in_file =
-        |spec: &KeySpec| source.generator(spec.purpose(), spec.usage(), spec.family()).is_none();
+        |spec: &KeySpec| source.generator(spec.purpose(), spec.usage(), spec.key_type()).is_none();
     let is_encrypted = source.passphrase.is_some();
     if source.refuses_plain_keys && !is_encrypted && specs.iter().any(is_in_file) {
         return Err(KeyFileError::NoEncryption { path: source.folder.into() });
     }
     let generate =
-        |spec: &KeySpec| match source.generator(spec.purpose(), spec.usage(), spec.family()) {
+        |spec: &KeySpec| match source.generator(spec.purpose(), spec.usage(), spec.key_type()) {
             Some(generator) => spec.generate_in_device(generator, source, env, uris),
             None => spec.generate(created),
         };
@@ -179,8 +179,8 @@ fn generate_keys(
     })
 }
 
-/// Writes all files under temporary names, and then renames them, so that a failure leaves the folder
-/// unchanged.
+/// Writes all files under temporary names, and then renames them, so that a failure leaves the
+/// folder unchanged.
 fn write_files(
     source: &KeyFolder<'_>,
     keys: Vec<(CreatedKey, NewKeyFile)>,

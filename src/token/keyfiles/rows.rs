@@ -62,7 +62,7 @@ pub fn key_rows(tokens: &Keyring, upstream: &UpstreamKeys, now: Timestamp) -> Ve
         KeyRow {
             purpose: KeyPurpose::Encryption,
             kid: key.kid.clone(),
-            alg: key.kind.as_str(),
+            alg: key.key_type.encryption_alg_names(),
             state,
             since,
             until,

@@ -23,8 +23,9 @@ pub(super) struct TemporaryFile<'a> {
 }
 
 impl<'a> TemporaryFile<'a> {
-    /// Creates the temporary file. It gets the owner, group and mode of the file that it replaces; a
-    /// new file that root creates belongs to the owner of its folder, so that the hub can read it.
+    /// Creates the temporary file. It gets the owner, group and mode of the file that it replaces;
+    /// a new file that root creates belongs to the owner of its folder, so that the hub can read
+    /// it.
     ///
     /// # Errors
     /// `Busy` if it exists, `Unwritable`.

@@ -32,7 +32,8 @@ impl Pkcs11Device {
     /// `Threads`.
     pub fn start(token: &SharedToken, options: DeviceOptions) -> Result<Self, Pkcs11ModuleError> {
         let DeviceOptions { sessions, timeout, metrics } = options;
-        // A call that waits longer has too little time left: the load is high, and nothing has failed.
+        // A call that waits longer has too little time left: the load is high, and nothing has
+        // failed.
         let pool = SessionPool::start(token, sessions, timeout / 2)?;
         Ok(Self::new(pool, KeyLocation::Pkcs11, timeout, metrics))
     }

@@ -13,13 +13,14 @@ use serde_json::{Map, Value};
 use super::session::TokenSession;
 use super::token::{Pkcs11Token, SessionAccess};
 use crate::digest;
-use crate::protocol::alg::{EncryptionAlg, SigningAlg};
+use crate::protocol::alg::EncryptionAlg;
 use crate::token::device_key_uri::DeviceKeyUri;
 use crate::token::guarded_device::DeviceOperation;
 use crate::token::key_device::{
     DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, GeneratedDeviceKey, KeyDeviceError,
     KeyGenerationError, OaepHash,
 };
+use crate::token::key_type::KeyType;
 use crate::token::pkcs11_uri::Pkcs11Uri;
 
 /// Size of new RSA keys, as that of key files.
@@ -30,7 +31,7 @@ const P256_OID: [u8; 10] = [0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01
 const P256_POINT_BYTES: usize = 65;
 
 impl DeviceKeyGenerator for Pkcs11Token {
-    fn supports(&self, _: DeviceKeyUsage, _: SigningAlg) -> bool {
+    fn supports(&self, _: DeviceKeyUsage, _: KeyType) -> bool {
         true
     }
 
@@ -41,15 +42,13 @@ impl DeviceKeyGenerator for Pkcs11Token {
         };
         let object = generate_key_pair(&session.session, spec).map_err(failed)?;
         let uri = DeviceKeyUri::Pkcs11(Pkcs11Uri::from_id(spec.id.clone()));
-        let public = read_public_jwk(&session.session, object, spec.family);
+        let public = read_public_jwk(&session.session, object, spec.key_type);
         let public = public
             .map_err(|error| KeyGenerationError { error: failed(error), uri: Some(uri.clone()) })?;
-        let algorithms = match (spec.usage, spec.family) {
+        let algorithms = match (spec.usage, spec.key_type) {
             (DeviceKeyUsage::Sign, _) => Vec::new(),
-            (DeviceKeyUsage::Decrypt, SigningAlg::ES256) => vec![EncryptionAlg::EcdhEs],
-            (DeviceKeyUsage::Decrypt, SigningAlg::RS256) => {
-                supported_oaep(&mut session, &uri, &public)
-            }
+            (DeviceKeyUsage::Decrypt, KeyType::Ec) => vec![EncryptionAlg::EcdhEs],
+            (DeviceKeyUsage::Decrypt, KeyType::Rsa) => supported_oaep(&mut session, &uri, &public),
         };
         Ok(GeneratedDeviceKey { uri, public, algorithms })
     }
@@ -62,23 +61,21 @@ fn generate_key_pair(session: &Session, spec: &DeviceKeySpec) -> Result<ObjectHa
         Attribute::Id(spec.id.clone()),
         Attribute::Label(spec.label.clone().into_bytes()),
     ];
-    let (public_use, private_use) = match (spec.usage, spec.family) {
+    let (public_use, private_use) = match (spec.usage, spec.key_type) {
         (DeviceKeyUsage::Sign, _) => (Attribute::Verify(true), Attribute::Sign(true)),
-        (DeviceKeyUsage::Decrypt, SigningAlg::RS256) => {
+        (DeviceKeyUsage::Decrypt, KeyType::Rsa) => {
             (Attribute::Encrypt(true), Attribute::Decrypt(true))
         }
-        (DeviceKeyUsage::Decrypt, SigningAlg::ES256) => {
+        (DeviceKeyUsage::Decrypt, KeyType::Ec) => {
             (Attribute::Derive(true), Attribute::Derive(true))
         }
     };
-    let (mechanism, mut public_template) = match spec.family {
-        SigningAlg::RS256 => (
+    let (mechanism, mut public_template) = match spec.key_type {
+        KeyType::Rsa => (
             Mechanism::RsaPkcsKeyPairGen,
             vec![Attribute::ModulusBits(RSA_BITS.into()), Attribute::PublicExponent(vec![1, 0, 1])],
         ),
-        SigningAlg::ES256 => {
-            (Mechanism::EccKeyPairGen, vec![Attribute::EcParams(P256_OID.to_vec())])
-        }
+        KeyType::Ec => (Mechanism::EccKeyPairGen, vec![Attribute::EcParams(P256_OID.to_vec())]),
     };
     public_template.extend(common.clone());
     public_template.extend([Attribute::Private(false), public_use]);
@@ -96,7 +93,7 @@ fn generate_key_pair(session: &Session, spec: &DeviceKeySpec) -> Result<ObjectHa
 fn read_public_jwk(
     session: &Session,
     public: ObjectHandle,
-    family: SigningAlg,
+    key_type: KeyType,
 ) -> Result<Map<String, Value>, Error> {
     let read = |kind: AttributeType| -> Result<Vec<u8>, Error> {
         match session.get_attributes(public, &[kind])?.pop() {
@@ -109,13 +106,13 @@ fn read_public_jwk(
         }
     };
     let text = |bytes: &[u8]| Value::from(digest::base64url(bytes));
-    let members = match family {
-        SigningAlg::RS256 => vec![
+    let members = match key_type {
+        KeyType::Rsa => vec![
             ("kty", Value::from("RSA")),
             ("n", text(without_leading_zeros(&read(AttributeType::Modulus)?))),
             ("e", text(without_leading_zeros(&read(AttributeType::PublicExponent)?))),
         ],
-        SigningAlg::ES256 => {
+        KeyType::Ec => {
             let point = read(AttributeType::EcPoint)?;
             let (x, y) = coordinates(&point).ok_or(Error::InvalidValue)?;
             vec![

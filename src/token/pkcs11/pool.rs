@@ -94,8 +94,8 @@ impl SessionPool {
         }
     }
 
-    /// Queues a call, and returns when it begins and when it ends. Dropping the first receiver cancels
-    /// a call that has not begun.
+    /// Queues a call, and returns when it begins and when it ends. Dropping the first receiver
+    /// cancels a call that has not begun.
     ///
     /// # Errors
     /// `Busy` if the queue is full.

@@ -67,11 +67,11 @@ impl TokenSession {
                 let params = PkcsOaepParams::new(hash, mask, PkcsOaepSource::empty());
                 let decrypted =
                     self.session.decrypt(&Mechanism::RsaPkcsOaep(params), key, ciphertext);
-                decrypted.map_err(|error| classify(&error, InputOrigin::Stranger))
+                decrypted.map_err(|error| classify(&error, InputOrigin::Untrusted))
             }
             DeviceOperation::Derive { key, peer } => {
                 let key = self.find_key(key)?;
-                self.derive(key, peer).map_err(|error| classify(&error, InputOrigin::Stranger))
+                self.derive(key, peer).map_err(|error| classify(&error, InputOrigin::Untrusted))
             }
         }
     }
@@ -121,11 +121,12 @@ impl TokenSession {
 enum InputOrigin {
     Hub,
     /// Anyone can encrypt to the hub's public keys.
-    Stranger,
+    Untrusted,
 }
 
-/// Distinguishes a lost session or token from a rejected input. Stops an attacker who sends ciphertexts
-/// that don't decrypt from opening the circuit: some modules answer those with unspecific errors.
+/// Distinguishes a lost session or token from a rejected input. Stops an attacker who sends
+/// ciphertexts that don't decrypt from opening the circuit: some modules answer those with
+/// unspecific errors.
 fn classify(error: &Error, origin: InputOrigin) -> SessionError {
     let text = error.to_string();
     let Error::Pkcs11(code, _) = error else { return SessionError::Lost(text) };
@@ -143,7 +144,7 @@ fn classify(error: &Error, origin: InputOrigin) -> SessionError {
         | RvError::PublicKeyInvalid
         | RvError::FunctionNotSupported => SessionError::Rejected(text),
         RvError::GeneralError | RvError::FunctionFailed | RvError::ArgumentsBad
-            if origin == InputOrigin::Stranger =>
+            if origin == InputOrigin::Untrusted =>
         {
             SessionError::Rejected(text)
         }

@@ -76,8 +76,8 @@ impl Pkcs11Token {
         Ok(TokenSession::new(session))
     }
 
-    /// Logs in with the PIN, unless the token has rejected this PIN before. The login of one session
-    /// holds for all sessions of the process (PKCS#11 §5.6.8).
+    /// Logs in with the PIN, unless the token has rejected this PIN before. The login of one
+    /// session holds for all sessions of the process (PKCS#11 §5.6.8).
     fn log_in(&self, session: &cryptoki::session::Session) -> Result<(), KeyDeviceError> {
         let mut rejected = self.rejected_pin.lock().unwrap_or_else(PoisonError::into_inner);
         let pin = self.pin.read_file().unwrap_or_else(|error| {

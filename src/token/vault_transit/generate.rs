@@ -14,13 +14,14 @@ use serde_json::{Map, Value, json};
 use super::client::{TransitCall, TransitClient, answer_data, status_error, unexpected};
 use super::options::TransitOptions;
 use crate::digest;
-use crate::protocol::alg::{EncryptionAlg, SigningAlg};
+use crate::protocol::alg::EncryptionAlg;
 use crate::token::blocking::block_on_thread;
 use crate::token::device_key_uri::DeviceKeyUri;
 use crate::token::key_device::{
     DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, GeneratedDeviceKey, KeyDeviceError,
     KeyGenerationError,
 };
+use crate::token::key_type::KeyType;
 use crate::token::transit_key_uri::TransitKeyUri;
 
 /// Longest time of a call that generates an RSA key.
@@ -61,7 +62,7 @@ impl TransitKeyGenerator {
         let client = client.map_err(|error| KeyDeviceError::Unavailable(error.to_string()))?;
         let name = key_name(spec);
         let body = json!({
-            "type": key_type(spec.family),
+            "type": transit_type(spec.key_type),
             "exportable": false,
             "allow_plaintext_backup": false,
         });
@@ -90,11 +91,11 @@ async fn read_key(
         return Err(status_error(read.status()));
     }
     let key: KeyData = answer_data(&read)?;
-    if key.key_type != key_type(spec.family) || key.exportable {
+    if key.key_type != transit_type(spec.key_type) || key.exportable {
         return Err(unexpected("the new key has another type, or can be exported"));
     }
     let version = key.keys.get(&key.latest_version);
-    let public = version.and_then(|version| public_jwk(&version.public_key, spec.family));
+    let public = version.and_then(|version| public_jwk(&version.public_key, spec.key_type));
     let public = public.ok_or_else(|| unexpected("the new key has no such public half"))?;
     let uri = TransitKeyUri::new(name, key.latest_version);
     let uri = uri.ok_or_else(|| unexpected("the new key has no version"))?;
@@ -106,13 +107,13 @@ async fn read_key(
 }
 
 impl DeviceKeyGenerator for TransitKeyGenerator {
-    fn supports(&self, usage: DeviceKeyUsage, family: SigningAlg) -> bool {
+    fn supports(&self, usage: DeviceKeyUsage, key_type: KeyType) -> bool {
         // No operation of Transit agrees on a secret, which ECDH-ES needs.
-        (usage, family) != (DeviceKeyUsage::Decrypt, SigningAlg::ES256)
+        (usage, key_type) != (DeviceKeyUsage::Decrypt, KeyType::Ec)
     }
 
     fn generate(&self, spec: &DeviceKeySpec) -> Result<GeneratedDeviceKey, KeyGenerationError> {
-        if !self.supports(spec.usage, spec.family) {
+        if !self.supports(spec.usage, spec.key_type) {
             let why = "Transit has no key agreement, so no keys for ECDH-ES";
             return Err(KeyDeviceError::Rejected(why.to_owned()).into());
         }
@@ -121,10 +122,11 @@ impl DeviceKeyGenerator for TransitKeyGenerator {
     }
 }
 
-const fn key_type(family: SigningAlg) -> &'static str {
-    match family {
-        SigningAlg::ES256 => "ecdsa-p256",
-        SigningAlg::RS256 => "rsa-3072",
+/// Returns the name of a key type in Transit.
+const fn transit_type(key_type: KeyType) -> &'static str {
+    match key_type {
+        KeyType::Ec => "ecdsa-p256",
+        KeyType::Rsa => "rsa-3072",
     }
 }
 
@@ -138,12 +140,12 @@ fn key_name(spec: &DeviceKeySpec) -> String {
     name
 }
 
-/// Returns the public JWK of a key of this family; `None` for any other key.
-fn public_jwk(pem: &str, family: SigningAlg) -> Option<Map<String, Value>> {
+/// Returns the public JWK of a key of this type; `None` for any other key.
+fn public_jwk(pem: &str, key_type: KeyType) -> Option<Map<String, Value>> {
     let key = PKey::public_key_from_pem(pem.as_bytes()).ok()?;
-    let members = match family {
-        SigningAlg::ES256 => ec_members(&key)?,
-        SigningAlg::RS256 => {
+    let members = match key_type {
+        KeyType::Ec => ec_members(&key)?,
+        KeyType::Rsa => {
             let key = key.rsa().ok()?;
             let (n, e) = (text(&key.n().to_vec()), text(&key.e().to_vec()));
             vec![("kty", "RSA".into()), ("n", n), ("e", e)]

@@ -22,6 +22,7 @@ use crate::token::jwt_signer::{Signer as _, SigningError};
 use crate::token::key_device::{
     DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, KeyDevice, KeyDeviceError, KeyLocation,
 };
+use crate::token::key_type::KeyType;
 use crate::token::keyfiles::{self, KeyFolder, KeyPurpose, NewDeviceKeys};
 use crate::token::{Keyring, UpstreamKeys};
 
@@ -297,7 +298,7 @@ fn keys_for_key_agreement_are_refused() {
     let spec = DeviceKeySpec {
         id: vec![1],
         label: "x".to_owned(),
-        family: SigningAlg::ES256,
+        key_type: KeyType::Ec,
         usage: DeviceKeyUsage::Decrypt,
     };
     let error = generator.generate(&spec).unwrap_err().error;

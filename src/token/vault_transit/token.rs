@@ -58,8 +58,8 @@ impl RenewedToken {
         self.last_reading.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns a reading later than that number: the last one, or one that is made on a thread that may
-    /// block.
+    /// Returns a reading later than that number: the last one, or one that is made on a thread that
+    /// may block.
     async fn read_after(&self, number: u64) -> TokenReading {
         let _in_progress = self.in_progress.lock().await;
         let last = match self.last_reading() {

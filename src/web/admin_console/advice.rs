@@ -74,7 +74,7 @@ const ADVICE_BY_CODE: &[(&[E], &str)] = &[
         "The hub reached a configured limit: check the store, and [limits] of passerelle.toml.",
     ),
     (
-        &[E::NetworkCrowded],
+        &[E::NetworkLoginsExceeded],
         "A client in this network starts logins that no browser opens, and capacity is short (docs/limits.md). Stop the \
          flood at the proxy, or raise limits.logins and limits.login_bytes if memory allows.",
     ),

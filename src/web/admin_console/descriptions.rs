@@ -3,8 +3,8 @@
 use crate::audit::EventKind;
 use crate::audit::recent::LoginStage;
 
-/// Describes an event of a login in plain English. Events that belong to no login have the text of the
-/// audit log.
+/// Describes an event of a login in plain English. Events that belong to no login have the text of
+/// the audit log.
 pub(super) const fn describe_event(event: EventKind) -> &'static str {
     match event {
         EventKind::AuthorizationReceived => "The service sent the person here to sign in.",

@@ -1,8 +1,8 @@
 //! Finds the events of a login, or of a person, on this hub and on the others.
 //!
 //! Responsible for where this hub looks (its memory, then the files of its audit log), and for
-//! joining what all hubs answer. Another hub may be wrong: its events are bounded, checked, and shown
-//! under the name that this hub's configuration gives it.
+//! joining what all hubs answer. Another hub may be wrong: its events are bounded, checked, and
+//! shown under the name that this hub's configuration gives it.
 
 use std::sync::Arc;
 

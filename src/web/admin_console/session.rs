@@ -3,10 +3,10 @@
 //!
 //! Responsible for the cookie. Does not depend on the tokens or the limit on wrong ones.
 //!
-//! The cookie holds its expiry, the operator's name and role, and a MAC under a key of this process: it is invalid in another
-//! process, after a restart, and after a sign-out of this operator. A request that another site starts does not
-//! carry it (SameSite=Strict, and the Fetch Metadata is checked), script can't read it, and a form
-//! needs a token besides.
+//! The cookie holds its expiry, the operator's name and role, and a MAC under a key of this
+//! process: it is invalid in another process, after a restart, and after a sign-out of this
+//! operator. A request that another site starts does not carry it (SameSite=Strict, and the Fetch
+//! Metadata is checked), script can't read it, and a form needs a token besides.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

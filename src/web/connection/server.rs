@@ -38,7 +38,7 @@ use crate::telemetry::{Listener, Metrics};
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
 /// Connections per arbiter above the limit: a rejected connection counts until it is closed.
-pub const EXTRA_CONNECTIONS_PER_WORKER: usize = 16;
+pub const EXTRA_CONNECTIONS_PER_ARBITER: usize = 16;
 
 /// Settings of a listener's server.
 pub struct ServerConfig {
@@ -51,7 +51,7 @@ pub struct ServerConfig {
     pub metrics: Arc<Metrics>,
 }
 
-/// Builds the server for the application that `factory` creates on each worker.
+/// Builds the server for the application that `factory` creates on each arbiter.
 ///
 /// It works as actix-web's `HttpServer`, but passes a `GuardedStream` to actix-http.
 ///
@@ -81,7 +81,7 @@ where
     let user_timeout = u32::try_from(timeouts.write.as_millis()).unwrap_or(u32::MAX);
     rustix::net::sockopt::set_tcp_user_timeout(&socket, user_timeout)?;
     let rejections = RejectionCounter::new(listener, &metrics);
-    let surplus = workers.len() * EXTRA_CONNECTIONS_PER_WORKER;
+    let surplus = workers.len() * EXTRA_CONNECTIONS_PER_ARBITER;
     let builder = Server::build()
         .workers(1)
         .max_concurrent_connections(admission.limits().total.saturating_add(surplus))

@@ -5,6 +5,7 @@ use askama::filters::Safe;
 use super::{Locale, PageChrome};
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::{Claim, ClaimName};
+use crate::login::ClaimsSource;
 
 /// The consent page: one form to `…/consent` with `csrf`, `page_digest` and `answer` = `yes` or
 /// `no`.
@@ -23,7 +24,7 @@ pub struct ConsentPage {
     pub service: String,
     /// Name of the identity provider.
     pub provider: String,
-    pub source: ClaimSource,
+    pub source: ClaimsSource,
     pub mode: ConsentMode,
     /// Whether the service provider may fetch the claims again while the user is away.
     pub offline_access: bool,
@@ -38,13 +39,6 @@ pub enum ConsentMode {
     Information,
     /// The user consents or declines.
     Consent,
-}
-
-/// Source of the claims.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ClaimSource {
-    Register,
-    Provider,
 }
 
 /// How a page names a claim.
@@ -159,8 +153,8 @@ impl ConsentPage {
     fn source(&self, t: &Locale) -> Safe<String> {
         let source = match self.source {
             _ if self.claims.is_empty() => "consent-account",
-            ClaimSource::Register => "consent-source-register",
-            ClaimSource::Provider => "consent-source-provider",
+            ClaimsSource::Register => "consent-source-register",
+            ClaimsSource::Provider => "consent-source-provider",
         };
         t.html_with(source, "provider", &self.provider)
     }

@@ -1,9 +1,9 @@
 //! The pages of the demonstration service provider, for developers: they show the tokens.
 //!
 //! Their URLs belong to that service: `/`, and forms posted to `/login`, `/logout` and `/console`,
-//! each with the page's language in `ui_locales`. `/login` also sends the requested level in `level`
-//! (`eidas1` …), which determines the platform, and `consent=required` for the registration that
-//! asks for consent; `/console` sends the `platform`.
+//! each with the page's language in `ui_locales`. `/login` also sends the requested level in
+//! `level` (`eidas1` …), which determines the platform, and `consent=required` for the registration
+//! that asks for consent; `/console` sends the `platform`.
 
 use askama::Template;
 
@@ -84,8 +84,8 @@ pub enum DemoError {
     Refused { reason: String },
 }
 
-/// The page of the demo wallet: who asks for what, and whose document to present. Its form is posted
-/// to `/answer`.
+/// The page of the demo wallet: who asks for what, and whose document to present. Its form is
+/// posted to `/answer`.
 #[derive(Clone, Debug)]
 pub struct DemoWalletPage {
     /// Origin of the hub that asks.

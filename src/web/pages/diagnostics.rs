@@ -65,8 +65,8 @@ impl TokenDiagnosticPage {
             ErrorCode::CodeUnknown => {
                 "The hub has no such code: it was never issued, or is older than the lifetime of codes."
             }
-            ErrorCode::CodeOfAnother => "The code was issued to another client_id.",
-            ErrorCode::CodeSpentByAnother => {
+            ErrorCode::CodeOfOtherClient => "The code was issued to another client_id.",
+            ErrorCode::CodeRedeemedByOtherClient => {
                 "The code was issued to another client_id, and was used before."
             }
             _ => self.reason.as_deref().unwrap_or(public),
@@ -97,7 +97,7 @@ impl TokenDiagnosticPage {
             ErrorCode::CodeReused => {
                 "Redeem each code once: a double click, a reloaded page or a retry redeems it again."
             }
-            ErrorCode::CodeOfAnother | ErrorCode::CodeSpentByAnother => {
+            ErrorCode::CodeOfOtherClient | ErrorCode::CodeRedeemedByOtherClient => {
                 "Redeem the code with the client_id of the authorization request."
             }
             ErrorCode::CodeRedirectUri => {

@@ -8,7 +8,8 @@ pub(super) fn query_faults(dashboard: &Dashboard) -> Vec<String> {
         for target in &panel.targets {
             let mut found = unknown_names(&target.expr);
             let names = names(&target.expr);
-            // `process_…` is exported by every program: without these a panel shows the neighbours too.
+            // `process_…` is exported by every program: without these a panel shows the neighbours
+            // too.
             let is_unscoped = |s: &&Selector| {
                 !(s.matchers.contains(r#"job=~"$job""#)
                     && s.matchers.contains(r#"instance=~"$instance""#))

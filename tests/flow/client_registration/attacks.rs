@@ -243,8 +243,8 @@ async fn a_file_precedes_the_registration_that_it_was_exported_from() {
     assert_eq!(page.status, 200, "the file stays");
 }
 
-/// Attack: a stranger poses as another registered service: by its host, written otherwise, or by its
-/// name.
+/// Attack: a stranger poses as another registered service: by its host, written otherwise, or by
+/// its name.
 #[actix_web::test]
 async fn the_host_and_the_name_of_another_registered_client_are_taken() {
     let hub = TestHub::with(&format!("{OPEN}{PATIENT}")).await;
@@ -264,8 +264,8 @@ async fn the_host_and_the_name_of_another_registered_client_are_taken() {
     register(&hub, None, &other_metadata()).await;
 }
 
-/// Attack: the holder of a token for one host has the hub fetch keys from another one, or writes the
-/// allowed host so that it reads as another one.
+/// Attack: the holder of a token for one host has the hub fetch keys from another one, or writes
+/// the allowed host so that it reads as another one.
 #[actix_web::test]
 async fn every_address_is_on_a_host_of_the_token() {
     let hub = TestHub::with(&format!("{BY_TOKEN}{PATIENT}")).await;

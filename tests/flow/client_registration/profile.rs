@@ -43,8 +43,8 @@ async fn discovery_of_a_hub_for_registered_clients_alone_lists_what_they_need() 
     assert!(modes.contains(&json!("jwt")) && !modes.contains(&json!("query")), "{modes:?}");
 }
 
-/// RFC 7591 §3.2.1: a client that does not read what the profile switched on sends requests that are
-/// refused.
+/// RFC 7591 §3.2.1: a client that does not read what the profile switched on sends requests that
+/// are refused.
 #[actix_web::test]
 async fn the_answer_has_what_the_profile_switched_on() {
     for (profile, is_signed) in [("fapi2", false), ("fapi2-message-signing", true)] {

@@ -134,7 +134,8 @@ async fn the_api_is_off_by_default() {
 #[actix_web::test]
 async fn a_presentation_made_for_another_origin_is_refused() {
     let api = ApiHub::start().await;
-    // The last two are what a wallet signs that ignores who asks, or that got the request by a link.
+    // The last two are what a wallet signs that ignores who asks, or that got the request by a
+    // link.
     for audience in ["origin:https://evil.example", ORIGIN, "client_id"] {
         let browser = api.hub.browser();
         let (page, request) = open_page(&browser).await;

@@ -142,7 +142,8 @@ async fn a_pid_that_lacks_a_required_attribute_is_refused_with_a_page_that_says_
     }
 }
 
-/// `subject = "provider"`: no pivot identity, and one `sub` for the same number of the same country.
+/// `subject = "provider"`: no pivot identity, and one `sub` for the same number of the same
+/// country.
 #[actix_web::test]
 async fn a_stable_attribute_is_enough_without_a_pivot_identity() {
     let wallet = Wallet::new();

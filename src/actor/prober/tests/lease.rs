@@ -1,6 +1,6 @@
 //! Tests hubs that share a store: one of them probes, all know, and one that dies is replaced.
 
-use super::super::tests::{Mode, TestHub, clock, pass};
+use super::super::tests::{Mode, ProberHub, clock, pass};
 use super::super::*;
 use crate::actor::blocks::tests::store_sync::FakeSharedStore;
 use crate::actor::health::{Availability, ProbeOutcome};
@@ -11,15 +11,15 @@ use crate::store::redis::tests::{fresh_prefix, shared_server, store_at};
 use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::testing::store_conformance::AMPLE_CAPACITIES;
 
-fn hubs(count: u64, servers: &Arc<FakeSharedStore>) -> (Arc<ManualClock>, Vec<TestHub>) {
+fn hubs(count: u64, servers: &Arc<FakeSharedStore>) -> (Arc<ManualClock>, Vec<ProberHub>) {
     let clock = clock();
     let hubs = (1..=count)
-        .map(|seed| TestHub::start(3, Arc::clone(servers) as Arc<_>, Arc::clone(&clock), seed))
+        .map(|seed| ProberHub::start(3, Arc::clone(servers) as Arc<_>, Arc::clone(&clock), seed))
         .collect();
     (clock, hubs)
 }
 
-fn probes(hub: &TestHub) -> usize {
+fn probes(hub: &ProberHub) -> usize {
     hub.idps.iter().map(|idp| idp.probes()).sum()
 }
 
@@ -75,7 +75,7 @@ async fn a_prober_that_dies_is_replaced() {
     let dead = ProberLease::new(Arc::clone(&servers) as Arc<_>, &env);
     dead.sync(&[], env.now()).await;
     assert_eq!(dead.role(), ProberRole::Prober);
-    let hub = TestHub::start(3, Arc::clone(&servers) as Arc<_>, Arc::clone(&clock), 1);
+    let hub = ProberHub::start(3, Arc::clone(&servers) as Arc<_>, Arc::clone(&clock), 1);
     pass(&clock, 10).await;
     assert_eq!(probes(&hub), 0);
     pass(&clock, 70).await;

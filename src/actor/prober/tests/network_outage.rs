@@ -1,14 +1,14 @@
 //! Tests that failures long after one another are not attributed to the hub's network.
 
-use super::super::tests::{Mode, TestHub, pass};
+use super::super::tests::{Mode, ProberHub, pass};
 use super::super::*;
 use crate::actor::health::Availability;
 
 const DAYS: Duration = Duration::from_secs(3 * 86_400);
 
 /// Returns a hub with this many identity providers, the first of which has been dead for days.
-async fn hub_with_a_long_dead_one(count: usize) -> TestHub {
-    let hub = TestHub::alone(count);
+async fn hub_with_a_long_dead_one(count: usize) -> ProberHub {
+    let hub = ProberHub::alone(count);
     pass(&hub.clock, 70).await;
     hub.idps[0].set(Mode::Refuses);
     hub.until(0, Availability::Unavailable, 90).await;

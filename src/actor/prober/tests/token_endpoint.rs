@@ -7,7 +7,7 @@ async fn an_outage_of_the_token_endpoint_alone_is_found_within_a_minute() {
     tokio::time::pause();
     // One login a second, from different networks, and all from one.
     for networks in [200, 1] {
-        let hub = TestHub::alone(2);
+        let hub = ProberHub::alone(2);
         for second in 0..30 {
             hub.login(0, second % networks, Ok(()));
             pass(&hub.clock, 1).await;
@@ -40,7 +40,7 @@ async fn an_outage_of_the_token_endpoint_alone_is_found_within_a_minute() {
 #[actix::test]
 async fn forged_callbacks_of_one_network_disable_no_identity_provider() {
     tokio::time::pause();
-    let hub = TestHub::alone(2);
+    let hub = ProberHub::alone(2);
     for second in 0..300_u16 {
         // Five at once, then one a minute; others log in now and then.
         if second < 5 || second % 60 == 0 {

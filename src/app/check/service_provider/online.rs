@@ -115,7 +115,7 @@ async fn diagnose_server(client: &RegisteredClient, server: &str, env: &Env) -> 
         Some(days) if days < MIN_CERTIFICATE_DAYS => CheckDiagnostic::warning(
             NAME,
             format!("{server} responds; its certificate expires in {days} days"),
-            "renew it: no login works after that",
+            "renew it before it expires, or every login fails",
         ),
         Some(days) => CheckDiagnostic::ok(
             NAME,

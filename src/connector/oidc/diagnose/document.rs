@@ -242,7 +242,7 @@ impl<'a> Document<'a> {
             return None;
         }
         let message = format!(
-            "it announces {} claims, which the hub does not support: those that it sends so are missing",
+            "it announces {} claims, which the hub does not support: claims that it sends this way are missing",
             other.join(" and ")
         );
         Some(if types.contains(&"normal") {

@@ -9,7 +9,7 @@ use crate::connector::oidc::settings::OidcKind;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::json;
 use crate::telemetry::printable_ascii;
-use crate::token::verify::{MAX_KEYS_PER_SET, VerificationKeys, rsa_bits};
+use crate::token::verify::{MAX_KEYS_PER_SET, PRIVATE_JWK_MEMBERS, VerificationKeys, rsa_bits};
 
 /// Returns the diagnostics of a key set. `announced` has the members of the configuration document.
 pub(super) fn diagnose_keys(
@@ -145,7 +145,7 @@ fn diagnose_weak_key(jwk: &Map<String, Value>) -> Option<CheckDiagnostic> {
         |kid| format!("the key {}", printable_ascii(kid, 64)),
     );
     // RFC 7518 §6.2.2, §6.3.2, §6.4.1.
-    if ["d", "p", "q", "k"].iter().any(|member| jwk.contains_key(*member)) {
+    if PRIVATE_JWK_MEMBERS.iter().any(|member| jwk.contains_key(*member)) {
         let message = format!(
             "{kid} is published with its private or secret part: anyone can sign with it, so the hub ignores it"
         );

@@ -1,10 +1,10 @@
 //! Verifies key binding JWTs (RFC 9901 §4.3, §7.3).
 
-use super::numeric_date;
 use crate::connector::openid4vp::credential::PresentationExpectations;
 use crate::connector::openid4vp::presentation_error::PresentationError;
 use crate::connector::openid4vp::signature::{HolderKey, UnverifiedJws};
 use crate::digest;
+use crate::token::verify::numeric_date;
 
 /// Verifies that the holder made the presentation for this request, now.
 pub fn verify_key_binding(

@@ -8,6 +8,7 @@ use crate::connector::openid4vp::credential::{
     ExpectedCredential, RequestChannel, VerificationPolicy,
 };
 use crate::connector::openid4vp::trust::TrustAnchors;
+use crate::env::Timestamp;
 
 const SECTION_5: &str =
     include_str!("../../../../tests/fixtures/openid4vp/rfc9901-section-5.2.txt");

@@ -1,6 +1,6 @@
 //! Properties of everything that is parsed: whatever a wallet, an issuer or a list's server sends,
-//! the hub answers, and what it accepts is bounded. Signatures are right, so that the signed content
-//! is reached.
+//! the hub answers, and what it accepts is bounded. Signatures are right, so that the signed
+//! content is reached.
 
 use std::sync::Arc;
 

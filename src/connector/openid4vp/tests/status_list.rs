@@ -61,13 +61,13 @@ impl Checker {
 }
 
 /// Asserts that a list is refused for this reason.
-async fn assert_lie(reason: StatusListError, lie: impl FnOnce(&mut UnsignedList)) {
+async fn assert_list_refused(reason: StatusListError, alter: impl FnOnce(&mut UnsignedList)) {
     for policy in [UnreachableStatusPolicy::Refuse, UnreachableStatusPolicy::Accept] {
         assert!(Checker::new(policy).check(0).await.is_ok());
     }
-    // A list that lies is refused even where one that can't be reached is not.
+    // A forged list is refused even where one that can't be reached is not.
     let checker = Checker::new(UnreachableStatusPolicy::Accept);
-    checker.serve(lie);
+    checker.serve(alter);
     assert_eq!(checker.check(0).await, Err(StatusError::Unusable(reason)));
 }
 
@@ -147,7 +147,7 @@ async fn a_list_of_an_untrusted_signer_is_refused() {
     let mut with_anchor = own.issue(&CertificateSpec::signer());
     with_anchor.chain.push(own.der());
     assert_signer_refused(Certificate(CertificateSelfSigned), &with_anchor).await;
-    assert_lie(Certificate(CertificateMissing), |list| {
+    assert_list_refused(Certificate(CertificateMissing), |list| {
         list.header.as_object_mut().unwrap().remove("x5c");
     })
     .await;
@@ -179,13 +179,13 @@ async fn a_list_signed_with_a_bad_certificate_is_refused() {
 #[tokio::test]
 async fn the_list_of_another_address_is_refused() {
     for sub in [json!("https://status.example/2"), json!(null), json!(1)] {
-        assert_lie(Subject, |list| list.payload["sub"] = sub).await;
+        assert_list_refused(Subject, |list| list.payload["sub"] = sub).await;
     }
 }
 
 #[tokio::test]
 async fn another_token_of_the_signer_is_refused() {
-    assert_lie(TokenType, |list| list.header["typ"] = json!("dc+sd-jwt")).await;
+    assert_list_refused(TokenType, |list| list.header["typ"] = json!("dc+sd-jwt")).await;
     let checker = Checker::new(UnreachableStatusPolicy::Accept);
     let credential = SdJwtPresentation::of_pid(&checker.bench.issuer).sd_jwt();
     checker.server.serve(STATUS_LIST_URI, credential.split('~').next().unwrap());
@@ -195,16 +195,16 @@ async fn another_token_of_the_signer_is_refused() {
 #[tokio::test]
 async fn unsigned_and_symmetric_lists_are_refused() {
     for alg in ["none", "HS256", "RS256"] {
-        assert_lie(Algorithm, |list| list.header["alg"] = json!(alg)).await;
+        assert_list_refused(Algorithm, |list| list.header["alg"] = json!(alg)).await;
     }
-    assert_lie(Extension, |list| list.header["crit"] = json!(["x"])).await;
+    assert_list_refused(Extension, |list| list.header["crit"] = json!(["x"])).await;
 }
 
 #[tokio::test]
 async fn expired_and_future_lists_are_refused() {
     let now = PRESENTED_AT.seconds();
-    assert_lie(Expired, |list| list.payload["exp"] = json!(now)).await;
-    assert_lie(InFuture, |list| list.payload["iat"] = json!(now + 61)).await;
+    assert_list_refused(Expired, |list| list.payload["exp"] = json!(now)).await;
+    assert_list_refused(InFuture, |list| list.payload["iat"] = json!(now + 61)).await;
     // Also a cached one, whose ttl has not passed.
     let checker = Checker::new(UnreachableStatusPolicy::Refuse);
     checker.serve(|list| list.payload["exp"] = json!(now + 100));
@@ -217,12 +217,13 @@ async fn expired_and_future_lists_are_refused() {
 async fn a_compression_bomb_is_refused() {
     let bomb = compressed(&vec![0; 64 << 20]);
     assert!(bomb.len() < 100_000);
-    assert_lie(TooLarge, |list| list.payload["status_list"]["lst"] = json!(bomb)).await;
+    assert_list_refused(TooLarge, |list| list.payload["status_list"]["lst"] = json!(bomb)).await;
 }
 
 #[tokio::test]
 async fn malformed_lists_are_refused() {
-    assert_lie(Compression, |list| list.payload["status_list"]["lst"] = json!("AAAA")).await;
+    assert_list_refused(Compression, |list| list.payload["status_list"]["lst"] = json!("AAAA"))
+        .await;
     let changes: [fn(&mut Value); 7] = [
         |payload| payload["status_list"] = json!(null),
         |payload| payload["status_list"]["lst"] = json!("%"),
@@ -233,7 +234,7 @@ async fn malformed_lists_are_refused() {
         |payload| payload["ttl"] = json!("long"),
     ];
     for change in changes {
-        assert_lie(Malformed, |list| change(&mut list.payload)).await;
+        assert_list_refused(Malformed, |list| change(&mut list.payload)).await;
     }
     let checker = Checker::new(UnreachableStatusPolicy::Accept);
     for text in ["", "a.b.c", "<html>"] {

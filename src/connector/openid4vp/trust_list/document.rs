@@ -131,7 +131,7 @@ impl TrustList {
         let signer = chain
             .and_then(|chain| source.signers.verify_chain(&chain, purpose, now))
             .map_err(TrustListError::Certificate)?;
-        match jws.verify_as_list(&signer.key) {
+        match jws.verify_trust_list_signature(&signer.key) {
             None => return Err(TrustListError::Algorithm),
             Some(false) => return Err(TrustListError::Signature),
             Some(true) => {}
@@ -163,8 +163,8 @@ impl TrustList {
             .map(|service| &service.service_information)
             .filter(|service| service.is_accepted(service_types));
         let encoded = accepted.flat_map(|service| &service.identity.certificates);
-        // One malformed certificate must not make all other issuers of the list untrusted. Bytes
-        // that are not base64 become none, which are not certificate either.
+        // One malformed certificate must not make all other issuers of the list untrusted. A value
+        // that is not base64 becomes empty, which is not a certificate either.
         let certificates: Vec<_> = encoded
             .map(|certificate| STANDARD.decode(&certificate.val).unwrap_or_default())
             .collect();

@@ -146,8 +146,8 @@ impl PresentationSample {
 }
 
 impl CredentialVerifier {
-    /// Verifies a sample, and returns the findings and its claims, as the mapping gets them. Fetches
-    /// trust lists and the status only if `is_online`.
+    /// Verifies a sample, and returns the findings and its claims, as the mapping gets them.
+    /// Fetches trust lists and the status only if `is_online`.
     pub async fn verify_sample(
         &self,
         sample: &PresentationSample,

@@ -155,8 +155,8 @@ impl ParameterCheck<'_> {
         let accepted = levels.chain(names).collect::<Vec<_>>().join(", ");
         let mut message =
             format!("the login needs at least {}; accepted are {accepted}", request.level.as_str());
-        for name in request.values.iter().filter(|value| value.multi_factor) {
-            let name = name.name.as_deref().unwrap_or_default();
+        for value in request.values.iter().filter(|value| value.multi_factor) {
+            let name = value.name.as_deref().unwrap_or_default();
             let _infallible =
                 write!(message, "; {name} is met by multi-factor authentication only");
         }

@@ -25,8 +25,8 @@ fn bytes(records: usize, keys: &[&str]) -> Vec<u8> {
     bytes
 }
 
-fn opened(bytes: &[u8], keys: &[&str], owner: &str) -> Result<usize, SnapshotReadError> {
-    read(bytes, bytes.len() as u64, (&ring(keys), owner)).map(|(entries, _)| entries.len())
+fn opened(bytes: &[u8], keys: &[&str], issuer: &str) -> Result<usize, SnapshotReadError> {
+    read(bytes, bytes.len() as u64, (&ring(keys), issuer)).map(|(entries, _)| entries.len())
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::testing::store_conformance::{
 };
 
 fn kinds() -> impl Iterator<Item = RecordKind> {
-    RECORD_KINDS.into_iter().filter(|kind| !kind.is_polled())
+    RECORD_KINDS.into_iter().filter(|kind| !kind.is_hub_state())
 }
 
 fn secrets(keys: &[&str]) -> Vec<Secret<String>> {

@@ -8,6 +8,7 @@ use crate::token::key_device::{
     DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, GeneratedDeviceKey, KeyDeviceError,
     KeyGenerationError, KeyLocation, UnusedKeyDevice,
 };
+use crate::token::key_type::KeyType;
 use crate::token::keyfiles::new_key::remove_key_files;
 use crate::token::pkcs11_uri::Pkcs11Uri;
 use crate::token::signing_key::{self, KeyError};
@@ -46,12 +47,12 @@ impl HookedGenerator {
 }
 
 impl DeviceKeyGenerator for HookedGenerator {
-    fn supports(&self, _: DeviceKeyUsage, _: SigningAlg) -> bool {
+    fn supports(&self, _: DeviceKeyUsage, _: KeyType) -> bool {
         true
     }
 
     fn generate(&self, spec: &DeviceKeySpec) -> Result<GeneratedDeviceKey, KeyGenerationError> {
-        let private = signing_key::generate_ephemeral(spec.family).unwrap();
+        let private = signing_key::generate_ephemeral(spec.key_type.signing_alg()).unwrap();
         let (_, public) = signing_key::public_half(private.reveal()).unwrap();
         let uri = DeviceKeyUri::Pkcs11(Pkcs11Uri::from_id(spec.id.clone()));
         let key = GeneratedDeviceKey { uri, public, algorithms: Vec::new() };

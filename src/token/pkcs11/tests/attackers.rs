@@ -22,8 +22,8 @@ async fn an_attacker_who_fills_the_queue_does_not_open_the_circuit() {
     assert!(fixture.device.is_available());
 }
 
-/// The private half of the planted key is the attacker's. As it signs from a later time, no signature of
-/// the hub would find that out, and the hub would publish it.
+/// The private half of the planted key is the attacker's. As it signs from a later time, no
+/// signature of the hub would find that out, and the hub would publish it.
 #[tokio::test]
 async fn a_planted_key_that_names_the_token_is_refused() {
     let Some(fixture) = Fixture::start(ALL) else { return };

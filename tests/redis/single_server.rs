@@ -39,7 +39,7 @@ async fn the_least_privileged_user_of_the_docs_is_enough_and_sees_nothing_else()
 }
 
 #[tokio::test]
-async fn over_tls_by_the_right_authority_alone() {
+async fn a_tls_server_of_another_authority_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     certificates(folder.path());
     let file = |name: &str| folder.path().join(name).display().to_string();
@@ -101,7 +101,7 @@ async fn a_server_that_would_evict_is_rejected_with_the_fix() {
 }
 
 #[tokio::test]
-async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_book_is_not() {
+async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_documented_rotation_is_accepted() {
     let server = Server::start(&[]);
     let config = config(RedisMode::Single, &[server.port]);
     let starts = |keys: &[&str]| {

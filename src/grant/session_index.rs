@@ -2,9 +2,9 @@
 //! tokens (OpenID Connect Back-Channel Logout 1.0 §2.7), and those of a `sub` of this hub, for
 //! operators.
 //!
-//! The first index exists only for connectors whose file has `backchannel_logout = true`, the second
-//! one only with `index_sessions_by_sub`. They hold hashes, and name sessions by the keys of their
-//! records.
+//! The first index exists only for connectors whose file has `backchannel_logout = true`, the
+//! second one only with `index_sessions_by_sub`. They hold hashes, and name sessions by the keys of
+//! their records.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,13 +24,15 @@ use crate::session::Session;
 use crate::store::{NewRecord, RecordKey, RecordKind, ReplaceOutcome, StoreError};
 use crate::token::verify::{numeric_date, unverified_claims};
 
-/// Maximum number of sessions of one `sub` or `sid`; the oldest is forgotten beyond.
-const MAX_SESSIONS: usize = 32;
+/// Maximum number of sessions of one `sub` or `sid`. A further one removes the oldest from the
+/// index.
+const MAX_INDEXED_SESSIONS: usize = 32;
 /// Maximum number of attempts to update a record that other requests change concurrently.
 const MAX_UPDATE_ATTEMPTS: usize = 8;
 /// How long a logout is remembered that finds no session: as long as a login may be on its way.
 const LOGOUT_LIFETIME: Duration = Duration::from_secs(3600);
-/// How long a `jti` outlives the logout token, whose clock may be behind.
+/// How long a `jti` is stored after the token's expiry: the identity provider's clock may be
+/// behind.
 const JTI_MARGIN: Duration = Duration::from_secs(120);
 
 /// The sessions of one `sub` or `sid`.
@@ -212,8 +214,8 @@ impl TokenService {
         Ok(found)
     }
 
-    /// Adds a session to a record of the index. `None` if the store has no room for it: a login must
-    /// not fail because of that, and its session ends by time or by its user.
+    /// Adds a session to a record of the index. `None` if the store has no room for it: a login
+    /// must not fail because of that, and its session ends by time or by its user.
     async fn add_to_index(
         &self,
         index: &RecordKey,
@@ -222,7 +224,7 @@ impl TokenService {
     ) -> Result<Option<SessionIndex>, ErrorCode> {
         let updated = self.update_index(index, until, |sessions| {
             sessions.sessions.push(Arc::clone(&session.name));
-            let surplus = sessions.sessions.len().saturating_sub(MAX_SESSIONS);
+            let surplus = sessions.sessions.len().saturating_sub(MAX_INDEXED_SESSIONS);
             sessions.sessions.drain(..surplus);
         });
         match updated.await {
