@@ -35,6 +35,7 @@ pub mod socket_activation;
 mod startup;
 mod store;
 mod traces;
+pub mod unbuildable_connectors;
 mod watchdog;
 
 use std::path::Path;
@@ -241,17 +242,7 @@ pub fn load_usable_config(
 ) -> Result<LoadedConfig, Vec<Diagnostic>> {
     let mut loaded = config::load_usable_config(folder, environment, KINDS)?;
     loaded.warnings.extend(register::empty_register_warning(&loaded));
-    let env = Env::system();
-    let context = prepare::connector_context(
-        &loaded,
-        &env,
-        None,
-        &code_store::StoreBackedPageState::default(),
-        None,
-    );
-    loaded.files.deactivate_unbuildable(&|configured| reload::check_build(configured, &context));
-    let active = loaded.files.connectors();
-    loaded.connectors.retain(|id, _| active.contains_key(id));
+    unbuildable_connectors::deactivate_unbuildable(&mut loaded, &Env::system());
     Ok(loaded)
 }
 

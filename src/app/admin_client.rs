@@ -1,5 +1,7 @@
 //! Client of a running hub's administration API (`/admin/…`) on its private listener.
 
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
@@ -32,10 +34,14 @@ const LIMITS: CallLimits = CallLimits {
 #[derive(thiserror::Error, Debug)]
 pub enum AdminClientError {
     #[error(
-        "private.admin_token is not set, so the hub has no administration API; \
-         fix: set it in passerelle.toml, as {{ env = \"NAME\" }} or {{ file = \"path\" }}, and restart the hub"
+        "private.admin_token is not set; fix: name the file of your token (private.operators) with --token-file, \
+         or set it in passerelle.toml, as {{ env = \"NAME\" }} or {{ file = \"path\" }}, and restart the hub"
     )]
     NoToken,
+    #[error(
+        "--token-file {file}: {problem}; fix: write your token into this file, or name another"
+    )]
+    TokenFile { file: PathBuf, problem: String },
     #[error(
         "private.listen has port 0, so only the hub knows its port; fix: give the address with --private http://127.0.0.1:PORT"
     )]
@@ -50,6 +56,10 @@ pub enum AdminClientError {
         "the hub at {address} rejects the token of private.admin_token; fix: use the token that the hub was started with"
     )]
     TokenRejected { address: String },
+    #[error(
+        "the hub at {address} rejects the token in {file}; fix: use a token that the hub was started with"
+    )]
+    FileTokenRejected { address: String, file: PathBuf },
     #[error(
         "the hub at {address} has received too many wrong tokens; fix: use the right token, and retry in {seconds} s"
     )]
@@ -72,6 +82,8 @@ pub enum AdminClientError {
 pub struct AdminClient {
     base: Url,
     token: Secret<String>,
+    /// File of the token; `None` for that of `private.admin_token`.
+    token_file: Option<PathBuf>,
     http: SafeHttpClient,
 }
 
@@ -82,16 +94,49 @@ impl std::fmt::Debug for AdminClient {
 }
 
 impl AdminClient {
-    /// Creates a client. `private` overrides the configured address of the private listener.
+    /// Creates a client with the token of `private.admin_token`. `private` overrides the configured
+    /// address of the private listener.
     ///
     /// # Errors
     /// Returns an error if the address or the token is missing or malformed.
     pub fn new(access: AdminAccess, private: Option<&str>) -> Result<Self, AdminClientError> {
         let token = access.admin_token.ok_or(AdminClientError::NoToken)?;
-        if private.is_none() && access.address.port() == 0 {
+        let url = private.map_or_else(|| Self::listener_url(access.address), |url| Ok(url.into()));
+        Self::connect(url?, token, None)
+    }
+
+    /// Creates a client of the private listener at `url` with the token in `file`.
+    ///
+    /// # Errors
+    /// Returns an error if the file has no token, or the address is malformed.
+    pub fn with_token_file(url: String, file: &Path) -> Result<Self, AdminClientError> {
+        let problem = |problem| AdminClientError::TokenFile { file: file.to_owned(), problem };
+        let text = std::fs::read_to_string(file).map(Secret::new);
+        let text = text.map_err(|error| problem(format!("can't be read ({error})")))?;
+        let token = text.reveal().trim();
+        // The token is sent in a header (RFC 6750 §2.1).
+        if token.is_empty() || !token.bytes().all(|c| c.is_ascii_graphic()) {
+            return Err(problem("is not one word of printable ASCII".to_owned()));
+        }
+        Self::connect(url, Secret::new(token.to_owned()), Some(file.to_owned()))
+    }
+
+    /// Returns the URL of a private listener.
+    ///
+    /// # Errors
+    /// Fails for port 0, which stands for one that only the hub knows.
+    pub fn listener_url(address: SocketAddr) -> Result<String, AdminClientError> {
+        if address.port() == 0 {
             return Err(AdminClientError::NoPort);
         }
-        let text = private.map_or_else(|| format!("http://{}", access.address), str::to_owned);
+        Ok(format!("http://{address}"))
+    }
+
+    fn connect(
+        text: String,
+        token: Secret<String>,
+        token_file: Option<PathBuf>,
+    ) -> Result<Self, AdminClientError> {
         let url = Url::parse(&text)
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.username().is_empty());
@@ -104,7 +149,7 @@ impl AdminClient {
         // The operator chose this host, so any address is allowed, loopback included.
         let http = SafeHttpClient::new(AllowedSchemes::HttpAndHttps, &[host.to_owned()], LIMITS)
             .map_err(|error| AdminClientError::Unreachable { address: text, error })?;
-        Ok(Self { base, token, http })
+        Ok(Self { base, token, token_file, http })
     }
 
     /// Lists every connector with its state and its blocks.
@@ -333,7 +378,10 @@ impl AdminClient {
         };
         Err(match () {
             () if is(ErrorCode::AdminOff) => AdminClientError::Disabled { address },
-            () if is(ErrorCode::AdminToken) => AdminClientError::TokenRejected { address },
+            () if is(ErrorCode::AdminToken) => match self.token_file.clone() {
+                None => AdminClientError::TokenRejected { address },
+                Some(file) => AdminClientError::FileTokenRejected { address, file },
+            },
             () if is(ErrorCode::TooManyFailures) => {
                 AdminClientError::TooManyAttempts { address, seconds: seconds() }
             }

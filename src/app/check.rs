@@ -12,6 +12,7 @@ use super::code_store::StoreBackedPageState;
 use super::from_settings::identity_source;
 use super::keys::HubKeys;
 use super::prepare::{connector_context, connector_spec, prepare_hub};
+use super::unbuildable_connectors::deactivate_unbuildable;
 use super::{register, store};
 use crate::audit::file;
 use crate::config::model::{AuditSink, IdentitySource};
@@ -26,7 +27,9 @@ use crate::token::keyfiles;
 /// Returns every error that would keep `serve` from starting, each with its fix.
 #[must_use]
 pub fn find_startup_errors(loaded: &LoadedConfig, env: &Env) -> Vec<BuildError> {
-    let mut faults = match prepare_hub(loaded, env, HubKeys::FromFolder) {
+    let mut startable = loaded.clone();
+    deactivate_unbuildable(&mut startable, env);
+    let mut faults = match prepare_hub(&startable, env, HubKeys::FromFolder) {
         Ok(prepared) => {
             let (keys, now) = (&prepared.keys.shared, env.now());
             let found = keys.devices.check_keys(&keys.ring.load(), &keys.upstream.load(), now);

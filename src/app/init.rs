@@ -11,6 +11,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use super::unbuildable_connectors::find_unbuildable_connectors;
 use super::{BuildError, find_startup_errors, load_config};
 use crate::atomic_file::{parent_folder, sync_folder, sync_tree, write_private_file};
 use crate::config::{Diagnostic, Environment, LoadedConfig};
@@ -107,7 +108,7 @@ pub fn initialize_hub(
         write_private_file(&temporary.path().join(name), content.as_bytes()).map_err(unwritable)?;
     }
     keyfiles::create_subject_key(&temporary.path().join(SUBJECT_KEY), env)?;
-    let loaded = load_folder(temporary.path())?;
+    let loaded = load_folder(temporary.path(), env)?;
     keyfiles::create_keys(&loaded.settings.keys, env)?;
     check_startup(&loaded, env)?;
     sync_tree(temporary.path()).map_err(unwritable)?;
@@ -149,9 +150,10 @@ fn target_folder(dir: &Path) -> Result<PathBuf, InitError> {
 }
 
 /// Loads the folder. What `check` rejects is an error too.
-fn load_folder(folder: &Path) -> Result<LoadedConfig, InitError> {
+fn load_folder(folder: &Path, env: &Env) -> Result<LoadedConfig, InitError> {
     let loaded = load_config(folder, &Environment::default()).map_err(InitError::Options)?;
-    let failures: Vec<_> = loaded.check_failures().cloned().collect();
+    let mut failures = find_unbuildable_connectors(&loaded, env);
+    failures.extend(loaded.check_failures().cloned());
     if failures.is_empty() { Ok(loaded) } else { Err(InitError::Options(failures)) }
 }
 

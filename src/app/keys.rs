@@ -184,7 +184,9 @@ async fn reload_loop(
                 shared.ring.store(Arc::new(ring));
                 shared.own.store(Arc::new(own));
                 shared.upstream.store(Arc::new(upstream));
-                shared.last_error.store(None);
+                if shared.last_error.swap(None).is_some() {
+                    tracing::info!("the key folder can be read again; its keys are in use");
+                }
                 let before = std::mem::replace(&mut known_states, shared.key_states(env.now()));
                 audit_log::record_key_changes(&audit, &before, &known_states);
             }

@@ -1,16 +1,11 @@
-//! Fetches the digest of a running hub's configuration and checks new files (`passerelle plan`).
+//! Fetches the digest of a running hub's configuration (`passerelle plan`).
 
 use std::net::SocketAddr;
 
-use super::build_error::BuildError;
-use super::code_store::StoreBackedPageState;
 use super::local_hub::get_from_hub;
-use super::prepare::{connector_context, connector_spec};
-use crate::config::LoadedConfig;
 use crate::config::admin_access::local_address;
 use crate::config::config_digest::ConfigDigest;
 use crate::egress::safe_http_client::{CallLimits, EgressError};
-use crate::env::Env;
 use crate::web::private_listener::CONFIG_DIGEST_PATH;
 
 /// Large enough for tens of thousands of service providers.
@@ -43,15 +38,4 @@ pub async fn fetch_active_digest(listen: SocketAddr) -> Result<ConfigDigest, Act
         }
         _ => Err(ActiveConfigError::NotAHub(address)),
     }
-}
-
-/// Returns the connectors with well-formed files that still can't be built.
-#[must_use]
-pub fn find_connector_errors(loaded: &LoadedConfig, env: &Env) -> Vec<BuildError> {
-    let context = connector_context(loaded, env, None, &StoreBackedPageState::default(), None);
-    let connectors = loaded.files.connectors();
-    connectors
-        .values()
-        .filter_map(|(configured, fields)| connector_spec(configured, fields, &context).err())
-        .collect()
 }

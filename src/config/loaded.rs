@@ -20,6 +20,7 @@ use super::loading::{
     secret_rules,
 };
 use super::model::{RegisterConfig, ServiceProviderFile, Settings, StoreConfig};
+use super::validation::certificate_expiry::{CertificateExpiry, certificate_expiries};
 use super::validation::configured_connector::{ConfiguredConnector, SandboxMode};
 use super::validation::connector_kind::SupportedKinds;
 use super::validation::connector_rules::ConnectorOrder;
@@ -71,6 +72,7 @@ pub struct LoadedConfig {
     pub files: ReloadableFiles,
     /// Secret files with a mode wider than 0600. `check` rejects them; a start warns about them.
     pub exposed_secrets: Vec<Diagnostic>,
+    pub certificates: Vec<CertificateExpiry>,
     /// Valid but questionable settings, logged at every start.
     pub warnings: Vec<Diagnostic>,
     /// Connectors without verified identities. `check` rejects them; a start logs them, and
@@ -155,6 +157,7 @@ fn load_all_files(
     let read: Vec<&SourceFile> = main.iter().chain(all).collect();
     let exposed_secrets =
         read.iter().flat_map(|source| secret_rules::exposed_secrets(source, folder)).collect();
+    let certificates = certificate_expiries(&read, folder, environment);
     let files = clients.with_connectors(connectors?)?;
     let (main, mut checked) = (main?, checked?);
     let KindTables { store, register } = tables;
@@ -164,7 +167,7 @@ fn load_all_files(
     let loaded = assemble(load_context, (&main, checked), files, theme?, warnings)
         .map_err(|problem| problems.push(problem))
         .ok()?;
-    Some(LoadedConfig { register, store, exposed_secrets, ..loaded })
+    Some(LoadedConfig { register, store, exposed_secrets, certificates, ..loaded })
 }
 
 /// Returns the warnings about the files of service providers and of connectors.
@@ -289,6 +292,7 @@ fn assemble(
         theme,
         files,
         exposed_secrets: Vec::new(),
+        certificates: Vec::new(),
         warnings,
         unverified_connectors,
         startup_diagnostics: Vec::new(),

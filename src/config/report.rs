@@ -15,7 +15,8 @@ impl LoadedConfig {
         self.unverified_connectors.iter().chain(&self.exposed_secrets)
     }
 
-    /// Returns the warnings at `now`: [`Self::warnings`] and clients without a valid secret.
+    /// Returns the warnings at `now`: [`Self::warnings`], certificates that expire soon, and clients
+    /// without a valid secret.
     pub fn warnings_at(&self, now: Timestamp) -> impl Iterator<Item = &Diagnostic> {
         let service_providers = self
             .service_providers
@@ -25,7 +26,9 @@ impl LoadedConfig {
             .data_providers
             .values()
             .filter_map(move |client| client.no_valid_secret_warning(now));
-        self.warnings.iter().chain(service_providers).chain(data_providers)
+        let certificates =
+            self.certificates.iter().filter_map(move |certificate| certificate.warning_at(now));
+        self.warnings.iter().chain(certificates).chain(service_providers).chain(data_providers)
     }
 }
 

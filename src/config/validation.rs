@@ -5,6 +5,7 @@ pub mod admin_access;
 pub(super) mod audit;
 pub(super) mod backchannel_logout;
 pub mod blocks;
+pub(super) mod certificate_expiry;
 pub mod check_context;
 pub(super) mod claims;
 pub mod client_assertions;

@@ -18,6 +18,7 @@ mod counters;
 pub(crate) mod family_members;
 mod insertion;
 mod keyring_check;
+mod outage_log;
 pub(crate) mod record;
 mod rules;
 mod scripts;

@@ -1,9 +1,17 @@
 //! `passerelle check`, from outside: what it accepts, `serve` can start with.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
+use std::process::Command;
 
+use openssl::asn1::Asn1Time;
+use openssl::hash::MessageDigest;
+use openssl::pkey::PKey;
+use openssl::x509::X509;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::folder::{SETTINGS, VARIABLE, good, passerelle, write_private};
@@ -24,7 +32,7 @@ fn a_hub_that_can_start_passes() {
 #[test]
 fn every_error_that_stops_serve_is_reported_with_its_fix() {
     type Spoil = fn(&Path);
-    let table: [(&str, Spoil, &str); 7] = [
+    let table: [(&str, Spoil, &str); 6] = [
         (
             "no keys",
             |folder| fs::remove_dir_all(folder.join("keys")).unwrap(),
@@ -34,11 +42,6 @@ fn every_error_that_stops_serve_is_reported_with_its_fix() {
             "register",
             |folder| fs::write(folder.join("register.csv"), "a,b\n").unwrap(),
             "the first line must name",
-        ),
-        (
-            "persons",
-            |folder| fs::write(folder.join("persons.toml"), "[[persn]]\n").unwrap(),
-            "kind.persona.persons",
         ),
         (
             "log filter",
@@ -87,6 +90,132 @@ fn every_error_that_stops_serve_is_reported_with_its_fix() {
         let (passes, text) = check(&folder);
         assert!(!passes && text.contains(fix), "{what}: {text}");
         assert!(!text.contains("The configuration is valid."), "{what}: {text}");
+    }
+}
+
+/// Returns the output of `serve`, which ends because the port of its public listener is in use.
+fn serve_on_a_used_port(folder: &TempDir) -> String {
+    let used = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = format!("public.listen = \"{}\"", used.local_addr().unwrap());
+    let settings = SETTINGS.replace("public.listen = \"127.0.0.1:0\"", &listen);
+    fs::write(folder.path().join("passerelle.toml"), settings).unwrap();
+    let output = passerelle(&["serve", "--config"], folder.path());
+    fs::write(folder.path().join("passerelle.toml"), SETTINGS).unwrap();
+    String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+}
+
+#[test]
+fn a_connector_that_can_not_be_built_is_a_problem_of_its_file_and_the_hub_starts() {
+    let folder = good();
+    fs::write(folder.path().join("persons.toml"), "[[persn]]\n").unwrap();
+    let (passes, text) = check(&folder);
+    assert!(!passes && !text.contains("would not start"), "{text}");
+    let place = "connectors/persons.toml:4: kind.persona.persons: makes the connector unusable";
+    assert!(text.contains(place) && text.contains("fix: "), "{text}");
+    let output = passerelle(&["check", "--json", "--config"], folder.path());
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&report["valid"], &report["start_errors"]), (&false.into(), &json!([])));
+    assert_eq!(report["problems"][0]["key"], "kind.persona.persons", "{report}");
+
+    let text = serve_on_a_used_port(&folder);
+    assert!(text.contains("can't be listened on") && !text.contains("persons.toml"), "{text}");
+
+    // Both are reported at once.
+    fs::remove_dir_all(folder.path().join("keys")).unwrap();
+    let (passes, text) = check(&folder);
+    assert!(!passes && text.contains(place), "{text}");
+    assert!(text.contains("would not start:") && text.contains("keys new"), "{text}");
+}
+
+#[test]
+fn a_used_port_is_reported_with_its_key_and_a_fix() {
+    let text = serve_on_a_used_port(&good());
+    let fix = "stop the program that uses it, or choose another port";
+    assert!(text.contains("public.listen: 127.0.0.1:") && text.contains(fix), "{text}");
+}
+
+#[test]
+fn a_folder_in_place_of_a_file_and_a_file_in_place_of_a_folder_are_named() {
+    let folder = good();
+    let path = folder.path().join("register.csv");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let (passes, text) = check(&folder);
+    assert!(!passes && text.contains("register.file.path: names a folder"), "{text}");
+    fs::remove_dir(&path).unwrap();
+    let (passes, text) = check(&folder);
+    assert!(!passes && text.contains("register.file.path: names a file that is missing"), "{text}");
+
+    let output = passerelle(&["check", "--config"], &folder.path().join("persons.toml"));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("leads through a file") && text.contains("with --config"), "{text}");
+}
+
+/// Runs the check as a user that may not read `file`.
+fn check_without_access(folder: &TempDir, file: &str) -> String {
+    const OTHER_USER: u32 = 65_534;
+    fn give_away(path: &Path) {
+        chown(path, Some(OTHER_USER), Some(OTHER_USER)).unwrap();
+        let entries = fs::read_dir(path).into_iter().flatten();
+        entries.for_each(|entry| give_away(&entry.unwrap().path()));
+    }
+    let path = folder.path().join(file);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
+    if fs::metadata("/proc/self").unwrap().uid() == 0 {
+        // Root may read every file.
+        give_away(folder.path());
+        chown(&path, Some(0), Some(0)).unwrap();
+        command.uid(OTHER_USER).gid(OTHER_USER);
+    } else {
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    }
+    command.args(["check", "--config"]).arg(folder.path());
+    let output = command.env(VARIABLE.0, VARIABLE.1).output().unwrap();
+    String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+}
+
+#[test]
+fn a_file_of_another_user_is_reported_with_the_fix_of_its_owner() {
+    let folder = good();
+    write_private(&folder.path().join("subject.key"), VARIABLE.1);
+    let settings = SETTINGS.replace("env = \"SUBJECT_KEY\"", "file = \"subject.key\"");
+    fs::write(folder.path().join("passerelle.toml"), settings).unwrap();
+    let text = check_without_access(&folder, "subject.key");
+    assert!(text.contains("subject_key.file: references a file that can't be read"), "{text}");
+    assert!(text.contains("give the file to the user that runs the hub, with mode 0600"), "{text}");
+    assert!(!text.contains("create the file"), "{text}");
+
+    let folder = good();
+    write_private(&folder.path().join("register.csv"), "");
+    let text = check_without_access(&folder, "register.csv");
+    assert!(text.contains("register.file.path: names a file that can't be read"), "{text}");
+    assert!(text.contains("let the user that runs the hub read the file"), "{text}");
+}
+
+/// Returns a certificate that expires after these days, as PEM.
+fn certificate(days: u32) -> Vec<u8> {
+    let key = PKey::generate_ed25519().unwrap();
+    let mut builder = X509::builder().unwrap();
+    builder.set_pubkey(&key).unwrap();
+    builder.set_not_before(&Asn1Time::from_unix(0).unwrap()).unwrap();
+    builder.set_not_after(&Asn1Time::days_from_now(days).unwrap()).unwrap();
+    builder.sign(&key, MessageDigest::null()).unwrap();
+    builder.build().to_pem().unwrap()
+}
+
+#[test]
+fn a_certificate_that_expires_soon_is_a_warning() {
+    let folder = good();
+    let proxy = "public.trusted_proxies = [\"127.0.0.1\"]";
+    let settings =
+        format!("{SETTINGS}public.client_certificates = {{ ca = \"ca.pem\" }}\n{proxy}\n");
+    fs::write(folder.path().join("passerelle.toml"), settings).unwrap();
+    let place = "passerelle.toml:10: public.client_certificates.ca: references a certificate whose validity ends at 2";
+    for (days, is_warned) in [(13, true), (15, false)] {
+        fs::write(folder.path().join("ca.pem"), certificate(days)).unwrap();
+        let (passes, text) = check(&folder);
+        assert!(passes && text.contains("The configuration is valid."), "{text}");
+        assert_eq!(text.contains(place), is_warned, "{days}: {text}");
     }
 }
 

@@ -246,6 +246,7 @@ fn a_near_miss_of_a_key_is_guessed_and_never_repeated_as_a_value() {
         fs::write(folder.path().join("idp.toml"), CONNECTOR.replacen(from, to, 1)).unwrap();
         let output = check(folder.path(), &["idp.toml"]);
         assert!(output.code == Some(1) && output.text.contains(meant), "{}", output.text);
+        assert!(!output.text.contains("use one of"), "a guess and every key: {}", output.text);
     }
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("idp.toml"), format!("quite_another_thing = 1\n{CONNECTOR}"))
@@ -256,6 +257,20 @@ fn a_near_miss_of_a_key_is_guessed_and_never_repeated_as_a_value() {
         "{}",
         output.text
     );
+}
+
+#[test]
+fn without_a_configuration_folder_the_check_names_the_folder_of_relative_paths() {
+    let file = CONNECTOR.replace("env = \"CONNECTOR_IDP__SECRET\"", "file = \"idp.secret\"");
+    let hub = good();
+    let connectors = hub.path().join("connectors");
+    fs::write(connectors.join("idp.toml"), format!("{file}ca = \"ca.pem\"\n")).unwrap();
+    let output = check(hub.path(), &["connectors/idp.toml"]);
+    let fix = "because --config is missing, that is the folder of this file";
+    assert_eq!((output.code, output.text.matches(fix).count()), (Some(1), 2), "{}", output.text);
+    let output = check(hub.path(), &["connectors/idp.toml", "--config", "."]);
+    assert!(!output.text.contains("--config is missing"), "{}", output.text);
+    assert_eq!(output.text.matches("configuration folder").count(), 2, "{}", output.text);
 }
 
 #[test]

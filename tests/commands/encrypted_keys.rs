@@ -26,6 +26,10 @@ fn a_planted_plain_key_file_is_refused_by_check_and_start() {
     write(refused);
     let (valid, text) = run(&["check", "--config"], folder.path());
     assert!(!valid && text.contains("plain_key_files") && text.contains("[pkcs11]"), "{text}");
+    write("");
+    let (done, text) = run(&["keys", "encrypt", "--config"], folder.path());
+    assert!(!done && text.contains("key_passphrase is not set"), "{text}");
+    assert!(!text.contains("the key is encrypted"), "{text}");
 
     let encrypted = "key_passphrase = { file = \"key.passphrase\" }";
     write(encrypted);

@@ -159,6 +159,24 @@ fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
     );
 }
 
+#[test]
+fn the_log_names_an_unreadable_key_folder_and_its_return() {
+    let folder = administered();
+    let (hub, log) = Hub::serving(&folder);
+    let keys = fs::read_dir(folder.path().join("keys")).unwrap().map(|key| key.unwrap().path());
+    let key = keys.into_iter().find(|path| path.is_file()).unwrap();
+    let text = fs::read(&key).unwrap();
+    for text in [b"damaged".to_vec(), text.clone(), text] {
+        fs::write(&key, text).unwrap();
+        run("node", &["reload"], hub.folder);
+    }
+    drop(hub);
+    let log: Vec<String> = log.collect();
+    let count = |words: &str| log.iter().filter(|line| line.contains(words)).count();
+    assert_eq!(count("the key folder can't be read; the last good keys stay in use"), 1, "{log:?}");
+    assert_eq!(count("the key folder can be read again"), 1, "{log:?}");
+}
+
 /// A log that can't be written is lost, and locks no one out: each of these changes is a
 /// line in the log.
 #[test]
@@ -284,6 +302,26 @@ fn errors_have_an_exit_code_and_a_fix() {
     expect(block(&[]), 1, "references a token that is too short");
     put("passerelle.toml", SETTINGS);
     expect(block(&[]), 4, "private.admin_token is not set");
+    // An operator's own token needs no private.admin_token, and no readable admin.token.
+    put("passerelle.toml", &settings);
+    fs::remove_file(folder.path().join("admin.token")).unwrap();
+    let token = folder.path().join("own.token");
+    let own = ["--token-file", token.to_str().unwrap()];
+    expect(block(&own), 4, "own.token: can't be read");
+    put("own.token", "two words");
+    expect(block(&own), 4, "own.token: is not one word of printable ASCII");
+    put("own.token", &TOKEN.replace("admin", "wrong"));
+    expect(block(&own), 4, &format!("rejects the token in {}", token.display()));
+    put("own.token", TOKEN);
+    expect(hub.idp(&[&["list"], &own[..]].concat()), 0, "persons");
+
+    // In an incident, an invalid passerelle.toml prevents no block.
+    let listen = settings.split_once("listen = \"0.0.0.0:").unwrap().1.split('"').next().unwrap();
+    let url = format!("http://127.0.0.1:{listen}");
+    put("passerelle.toml", "x=");
+    expect(block(&own), 1, "with --private URL and --token-file FILE the command does not read it");
+    expect(hub.idp(&[&["list", "--private", &url], &own[..]].concat()), 0, "persons");
+
     put("passerelle.toml", &settings);
     put("admin.token", TOKEN);
     let (_, list) = hub.idp(&["list"]);

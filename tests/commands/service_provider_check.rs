@@ -178,6 +178,19 @@ fn a_missing_file_and_one_that_is_not_toml_are_errors() {
 }
 
 #[test]
+fn without_a_configuration_folder_the_check_names_the_folder_of_relative_paths() {
+    let (variable, file) =
+        ("env = \"SERVICE_PROVIDER_BAKERY__SECRET\"", "file = \"bakery.secret\"");
+    let file = FILE.replacen(variable, file, 1);
+    let folder = folder(&file);
+    let output = check(folder.path(), &["bakery.toml"]);
+    let fix = "because --config is missing, that is the folder of this file";
+    assert!(output.text.contains(fix), "{}", output.text);
+    let output = check(folder.path(), &["bakery.toml", "--config", "."]);
+    assert!(!output.text.contains("--config is missing"), "{}", output.text);
+}
+
+#[test]
 fn a_good_request_is_explained_parameter_by_parameter() {
     let folder = folder(FILE);
     let (code, report) = explain(&folder, &good_request());

@@ -92,10 +92,10 @@ pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
         loaded.warnings.extend(app::check::plaintext_keys_warning(loaded));
     }
     let start_errors: Vec<String> = match &loaded {
-        Ok(loaded) if without_secrets => to_texts(&app::plan::find_connector_errors(loaded, &env)),
-        Ok(loaded) => to_texts(&app::find_startup_errors(loaded, &env)),
-        Err(_) => Vec::new(),
+        Ok(loaded) if !without_secrets => to_texts(&app::find_startup_errors(loaded, &env)),
+        Ok(_) | Err(_) => Vec::new(),
     };
+    let loaded = loaded.and_then(|loaded| reject_unbuildable(loaded, &env));
     if json {
         let report = config::ConfigReport::new(&loaded, env.now());
         let is_valid = report.valid && start_errors.is_empty();
@@ -108,18 +108,21 @@ pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
         return Ok(exit_code(is_valid));
     }
     let report = config::render_check_output(&loaded, env.now());
+    if !start_errors.is_empty() {
+        let title = match &loaded {
+            Ok(_) => "The files are well formed, but the hub would not start:",
+            Err(_) => "The hub would not start:",
+        };
+        outln!("{}", paint(title, TextColour::Red));
+        for error in &start_errors {
+            outln!("  {}", printable(error));
+        }
+    }
     let Ok(loaded) = loaded else {
         print_report(&report);
         return Ok(ExitCode::FAILURE);
     };
     if !start_errors.is_empty() {
-        outln!(
-            "{}",
-            paint("The files are well formed, but the hub would not start:", TextColour::Red)
-        );
-        for error in start_errors {
-            outln!("  {}", printable(error));
-        }
         return Ok(ExitCode::FAILURE);
     }
     print_report(&report);
@@ -131,6 +134,16 @@ pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
         return Ok(exit_code(is_valid));
     }
     probe_config(&loaded, &env, is_valid)
+}
+
+/// Rejects a configuration with a connector that can't be built, as a reload rejects its file.
+fn reject_unbuildable(loaded: LoadedConfig, env: &Env) -> Result<LoadedConfig, Vec<Diagnostic>> {
+    let mut problems = app::unbuildable_connectors::find_unbuildable_connectors(&loaded, env);
+    if problems.is_empty() {
+        return Ok(loaded);
+    }
+    problems.extend(loaded.check_failures().cloned());
+    Err(problems)
 }
 
 fn to_texts(errors: &[impl std::fmt::Display]) -> Vec<String> {

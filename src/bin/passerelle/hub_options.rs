@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use passerelle::app::admin_client::{AdminClient, AdminClientError};
-use passerelle::config::Environment;
 use passerelle::config::admin_access::AdminAccess;
-use passerelle::ids::Secret;
+use passerelle::config::{Diagnostic, Environment};
 
 use super::{CommandResult, EXIT_FAILURE};
 
@@ -33,21 +32,32 @@ impl HubOptions {
     /// Returns a client of the running hub.
     ///
     /// # Errors
-    /// Returns an error if the configuration does not define how to reach the hub.
+    /// Returns an error if the options and the configuration do not define how to reach the hub.
     pub fn connect(&self) -> CommandResult<AdminClient> {
-        let mut access =
-            AdminAccess::read(&self.config, &Environment::from_process()).map_err(|problems| {
-                let problems: String =
-                    problems.iter().map(|problem| format!("\n{problem}")).collect();
-                let file = self.config.join("passerelle.toml");
-                format!("{} does not define how to reach the hub{problems}", file.display())
-            })?;
-        if let Some(file) = &self.token_file {
-            let token = std::fs::read_to_string(file)
-                .map_err(|error| format!("{} can't be read: {error}", file.display()))?;
-            access.admin_token = Some(Secret::new(token.trim().to_owned()));
-        }
-        Ok(AdminClient::new(access, self.private.as_deref())?)
+        let environment = Environment::from_process();
+        let unusable = |problems: Vec<Diagnostic>| self.unusable_settings(&problems);
+        let private = self.private.as_deref();
+        let Some(file) = &self.token_file else {
+            let access = AdminAccess::read(&self.config, &environment).map_err(unusable)?;
+            return Ok(AdminClient::new(access, private)?);
+        };
+        let url = if let Some(private) = private {
+            // An invalid passerelle.toml must not prevent an emergency block.
+            private.to_owned()
+        } else {
+            let address = AdminAccess::read_address(&self.config, &environment);
+            AdminClient::listener_url(address.map_err(unusable)?)?
+        };
+        Ok(AdminClient::with_token_file(url, file)?)
+    }
+
+    fn unusable_settings(&self, problems: &[Diagnostic]) -> String {
+        let problems: String = problems.iter().map(|problem| format!("\n{problem}")).collect();
+        let file = self.config.join("passerelle.toml");
+        format!(
+            "{} does not define how to reach the hub; with --private URL and --token-file FILE the command does not read it{problems}",
+            file.display()
+        )
     }
 }
 
@@ -58,7 +68,9 @@ pub const fn admin_error_code(error: &AdminClientError) -> u8 {
         | AdminClientError::NotAHub { .. }
         | AdminClientError::NoPort => EXIT_UNREACHABLE,
         AdminClientError::NoToken
+        | AdminClientError::TokenFile { .. }
         | AdminClientError::TokenRejected { .. }
+        | AdminClientError::FileTokenRejected { .. }
         | AdminClientError::TooManyAttempts { .. }
         | AdminClientError::Disabled { .. } => EXIT_UNAUTHORIZED,
         AdminClientError::Address(_)

@@ -37,10 +37,10 @@ impl PlanCommand {
     pub fn run(self) -> CommandResult {
         let (environment, env) = (environment(self.without_secrets), Env::system());
         let next = load_config_with(&self.config, &environment)?;
-        let faults = app::plan::find_connector_errors(&next, &env);
-        if !faults.is_empty() {
-            let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
-            return Err(format!("a reload would reject these files\n{}", faults.join("\n")).into());
+        let problems = app::unbuildable_connectors::find_unbuildable_connectors(&next, &env);
+        if !problems.is_empty() {
+            let problems: String = problems.iter().map(|problem| format!("\n{problem}")).collect();
+            return Err(format!("a reload would reject these files{problems}").into());
         }
         let before = match self.against {
             Some(other) => load_config_with(&other, &environment)?.files.digest(),

@@ -1,5 +1,6 @@
 //! `passerelle serve`: runs the hub, with its listeners and signals.
 
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
@@ -62,17 +63,14 @@ impl Listeners {
     /// Takes the inherited sockets and binds the others.
     fn open(loaded: &LoadedConfig) -> CommandResult<Self> {
         let inherited = InheritedSockets::take(&Environment::from_process())?;
-        let bind = |address: SocketAddr| {
-            TcpListener::bind(address)
-                .map_err(|error| format!("{address} can't be listened on: {error}"))
-        };
         let sockets = if inherited.public.is_some() {
             SocketOwner::ServiceManager
         } else {
             SocketOwner::Process
         };
-        let public = inherited.public.map_or_else(|| bind(loaded.settings.public.listen), Ok)?;
-        let private = inherited.private.map_or_else(|| bind(loaded.settings.private.listen), Ok)?;
+        let (public, private) = (loaded.settings.public.listen, loaded.settings.private.listen);
+        let public = inherited.public.map_or_else(|| bind("public.listen", public), Ok)?;
+        let private = inherited.private.map_or_else(|| bind("private.listen", private), Ok)?;
         Ok(Self { public, private, sockets })
     }
 
@@ -82,6 +80,19 @@ impl Listeners {
         running.socket_owner = self.sockets;
         Ok(running)
     }
+}
+
+/// Binds the address that a key sets.
+fn bind(key: &str, address: SocketAddr) -> Result<TcpListener, String> {
+    TcpListener::bind(address).map_err(|error| {
+        let fix = match error.kind() {
+            ErrorKind::AddrInUse => "stop the program that uses it, or choose another port",
+            ErrorKind::AddrNotAvailable => "use an address of this machine",
+            ErrorKind::PermissionDenied => "choose a port above 1023 and redirect to it",
+            _ => "choose another address",
+        };
+        format!("{key}: {address} can't be listened on ({error}); {fix}")
+    })
 }
 
 /// Runs until the first SIGTERM or SIGINT, then shuts down; a second one cuts pending requests.

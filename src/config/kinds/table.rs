@@ -107,6 +107,13 @@ impl<'a> KindTable<'a> {
         self.context.folder.join(path)
     }
 
+    /// Reports a file that is missing, or that this user may not read.
+    pub fn check_file(&mut self, key: &str, path: &Path) {
+        let key = self.full_key(key);
+        let problem = self.source.check_file_exists(&key, self.context.folder, Some(path));
+        self.problems.extend(problem);
+    }
+
     /// Reads a PEM file of certificates. Returns `None` if none is named, or reports why it can't
     /// be read.
     pub fn read_pem(&mut self, key: &str, file: Option<&Path>) -> Option<String> {

@@ -16,6 +16,7 @@ use crate::config::loading::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
 };
 use crate::config::model::{RegisterConfig, Settings, StoreConfig};
+use crate::config::validation::certificate_expiry::certificate_expiries;
 use crate::config::validation::declarations::Declarations;
 use crate::config::validation::scopes::{self, ScopeTables};
 use crate::config::validation::theme;
@@ -129,14 +130,14 @@ fn assemble_valid_files(
     let sources = valid.services.iter().map(|(source, _)| source);
     let sources = sources.chain(valid.data_providers.iter().map(|(source, _)| source));
     let sources = sources.chain(valid.connectors.iter().map(|(source, _)| source));
-    let exposed_secrets = std::iter::once(source)
-        .chain(sources)
-        .flat_map(|source| secret_rules::exposed_secrets(source, &folder))
-        .collect();
+    let read: Vec<&SourceFile> = std::iter::once(source).chain(sources).collect();
+    let exposed_secrets =
+        read.iter().flat_map(|source| secret_rules::exposed_secrets(source, &folder)).collect();
+    let certificates = certificate_expiries(&read, &folder, &load_context.environment);
     let loaded = assemble(load_context, (source, checked), valid, theme, warnings)
         .map_err(|problem| fatal.push(problem))
         .ok()?;
-    Some(LoadedConfig { files, exposed_secrets, startup_diagnostics, ..loaded })
+    Some(LoadedConfig { files, exposed_secrets, certificates, startup_diagnostics, ..loaded })
 }
 
 #[cfg(test)]

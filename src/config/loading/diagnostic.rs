@@ -53,6 +53,21 @@ impl fmt::Display for Diagnostic {
     }
 }
 
+/// How to fix a key that names a missing file.
+pub const CREATE_FILE: &str = "create the file; the path is relative to the configuration folder";
+
+impl Diagnostic {
+    /// Returns the finding of a check without `--config`, which takes the folder of the checked
+    /// file for the configuration folder. Its fix says so if it mentions that folder.
+    #[must_use]
+    pub fn without_config_folder(mut self) -> Self {
+        if self.fix.contains("configuration folder") {
+            self.fix += "; because --config is missing, that is the folder of this file";
+        }
+        self
+    }
+}
+
 /// A diagnostic relative to a table, before the file and line are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FieldDiagnostic {

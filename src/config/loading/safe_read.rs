@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use super::diagnostic::MessageAndFix;
+use super::diagnostic::{CREATE_FILE, MessageAndFix};
 
 /// Size limit for every file.
 pub const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -64,6 +64,27 @@ pub fn open_regular_file(path: &Path) -> Result<File, MessageAndFix> {
     File::open(path).map_err(unreadable)
 }
 
+/// Checks that a key names a regular file that this user may read.
+///
+/// # Errors
+/// Returns what is wrong with the file, as a predicate of the key.
+pub fn check_named_file(path: &Path) -> Result<(), MessageAndFix> {
+    let found = std::fs::metadata(path);
+    if found.as_ref().is_ok_and(|found| !found.is_file()) {
+        return Err(("names a folder or a device, not a file", "name a file"));
+    }
+    match found.and_then(|_| File::open(path)) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(("names a file that is missing", CREATE_FILE))
+        }
+        Err(_) => Err((
+            "names a file that can't be read",
+            "let the user that runs the hub read the file, and enter its folder",
+        )),
+    }
+}
+
 /// Reads an open file.
 ///
 /// # Errors
@@ -80,6 +101,9 @@ pub fn read_open_file(file: File) -> Result<Vec<u8>, MessageAndFix> {
 fn unreadable(error: std::io::Error) -> MessageAndFix {
     match error.kind() {
         ErrorKind::NotFound => ("the file is missing", "create it, or point to the right folder"),
+        ErrorKind::NotADirectory => {
+            ("the path leads through a file", "name a folder, for example with --config")
+        }
         _ => ("the file can't be read", "allow this user to read it"),
     }
 }

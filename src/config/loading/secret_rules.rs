@@ -7,11 +7,12 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{CREATE_FILE, Diagnostic};
 use super::environment::{self, Environment};
 use super::safe_read;
 use super::source_file::SourceFile;
@@ -104,11 +105,23 @@ pub enum SecretAccessError {
     Outside,
     /// `passerelle.toml` references the same file.
     OwnedBySettings,
-    /// The file can't be opened.
-    Unreadable {
-        /// True if something exists at the path.
-        exists: bool,
-    },
+    /// Nothing exists at the path.
+    Missing,
+    /// The path is that of a folder, a pipe or a device.
+    NotAFile,
+    /// This user may not open the file, or not enter its folder.
+    PermissionDenied,
+}
+
+impl SecretAccessError {
+    /// Returns why the file at `path` could not be opened.
+    fn from_path(path: &Path) -> Self {
+        match path.metadata() {
+            Ok(found) if !found.is_file() => Self::NotAFile,
+            Err(error) if error.kind() != ErrorKind::PermissionDenied => Self::Missing,
+            Ok(_) | Err(_) => Self::PermissionDenied,
+        }
+    }
 }
 
 impl SecretRules {
@@ -148,7 +161,7 @@ impl SecretRules {
         file: &Path,
     ) -> Result<File, SecretAccessError> {
         let path = context.folder.join(file);
-        let unreadable = |_| SecretAccessError::Unreadable { exists: path.exists() };
+        let unreadable = |_| SecretAccessError::from_path(&path);
         let SecretOwner::File { kind, id } = context.owner else {
             return safe_read::open_regular_file(&path).map_err(unreadable);
         };
@@ -241,7 +254,7 @@ impl SecretRules {
     #[must_use]
     pub fn file_advice(&self, owner: SecretOwner<'_>) -> String {
         let SecretOwner::File { kind, id } = owner else {
-            return "create the file; the path is relative to the configuration folder".into();
+            return CREATE_FILE.into();
         };
         let own = self.locations.folder.join(kind.folder()).join(id);
         format!(

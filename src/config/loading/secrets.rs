@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::diagnostic::Diagnostic;
 use super::safe_read;
-use super::secret_rules::{SecretAccessError, SecretContext, SecretOwner};
+use super::secret_rules::{SecretAccessError as E, SecretContext, SecretOwner};
 use super::source_file::SourceFile;
 use crate::config::model::SecretRef;
 use crate::digest;
@@ -38,22 +38,19 @@ fn read_from_file(
     let problem =
         |message: &str| source.diagnostic(key, message, context.secrets.file_advice(context.owner));
     let opened = context.secrets.open_secret(context, file);
-    if context.environment.is_without_secrets()
-        && matches!(opened, Ok(_) | Err(SecretAccessError::Unreadable { .. }))
-    {
+    let is_refused = |error| matches!(error, E::Outside | E::OwnedBySettings);
+    if context.environment.is_without_secrets() && !opened.as_ref().is_err_and(|e| is_refused(*e)) {
         return Ok(placeholder(source, key));
     }
-    let opened = opened.map_err(|refused| {
-        problem(match refused {
-            SecretAccessError::Outside => "references a file that this file may not reference",
-            SecretAccessError::OwnedBySettings => {
-                "references a file that only passerelle.toml may reference"
-            }
-            SecretAccessError::Unreadable { exists: true } => {
-                "references a file that can't be read"
-            }
-            SecretAccessError::Unreadable { exists: false } => "references a file that is missing",
-        })
+    let opened = opened.map_err(|error| match error {
+        E::Outside => problem("references a file that this file may not reference"),
+        E::OwnedBySettings => problem("references a file that only passerelle.toml may reference"),
+        E::Missing => problem("references a file that is missing"),
+        E::NotAFile => problem("references a folder or a device, not a file"),
+        E::PermissionDenied => {
+            let fix = "give the file to the user that runs the hub, with mode 0600, and let this user enter its folder";
+            source.diagnostic(key, "references a file that can't be read", fix)
+        }
     })?;
     let bytes = safe_read::read_open_file(opened)
         .map_err(|_| problem("references a file that can't be read"))?;

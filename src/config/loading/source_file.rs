@@ -152,9 +152,14 @@ impl SourceFile {
 
     /// Returns every text of the file and of its overlay. Any of them may be the path of a file.
     pub fn all_texts(&self) -> Vec<String> {
+        self.keyed_texts().into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// Returns every text of the file, then of its overlay, each with its key.
+    pub fn keyed_texts(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
-        for (_, value) in self.values.iter().chain(&self.overlay.values) {
-            visit_texts("", value, &mut |_, text| found.push(text.to_owned()));
+        for (name, value) in self.values.iter().chain(&self.overlay.values) {
+            visit_texts(name, value, &mut |key, text| found.push((key.into(), text.into())));
         }
         found
     }
@@ -162,17 +167,9 @@ impl SourceFile {
     /// Returns the secret files that `{ file = … }` tables reference, as written, each with its
     /// key. Skips `jwks`, which contains public keys.
     pub fn secret_files(&self) -> Vec<(String, PathBuf)> {
-        let mut found = Vec::new();
-        for (name, value) in
-            self.values.iter().chain(&self.overlay.values).filter(|(name, _)| *name != "jwks")
-        {
-            visit_texts(name, value, &mut |key, text| {
-                if key.ends_with(".file") {
-                    found.push((key.to_owned(), PathBuf::from(text)));
-                }
-            });
-        }
-        found
+        let is_secret = |key: &str| key.ends_with(".file") && !key.starts_with("jwks.");
+        let texts = self.keyed_texts().into_iter().filter(|(key, _)| is_secret(key));
+        texts.map(|(key, text)| (key, PathBuf::from(text))).collect()
     }
 
     /// Returns the text at a top-level key, unchecked.
@@ -203,17 +200,15 @@ impl SourceFile {
             .collect()
     }
 
-    /// Returns a diagnostic at `key` if the file at `path`, relative to `folder`, is missing.
+    /// Returns a diagnostic at `key` if there is no readable file at `path`, relative to `folder`.
     pub fn check_file_exists(
         &self,
         key: &str,
         folder: &Path,
         path: Option<&Path>,
     ) -> Option<Diagnostic> {
-        path.filter(|path| !folder.join(path).is_file()).map(|_| {
-            let fix = "create the file; the path is relative to the configuration folder";
-            self.diagnostic(key, "names a file that is missing", fix)
-        })
+        let (message, fix) = safe_read::check_named_file(&folder.join(path?)).err()?;
+        Some(self.diagnostic(key, message, fix))
     }
 
     /// Creates a diagnostic at `key` (`redirect_uris[1]`) with its line, or with the variable that
@@ -305,10 +300,10 @@ impl SourceFile {
         let kind = node.map_or("another kind of value", |node| node.kind().description());
         match fault {
             Fault::UnknownField(written, known) => {
-                let meant = closest_word(written, known)
-                    .map(|meant| format!("did you mean `{meant}`? If not, "))
-                    .unwrap_or_default();
-                let fix = format!("{meant}remove it, or use one of: {}", known.join(", "));
+                let fix = closest_word(written, known).map_or_else(
+                    || format!("remove it, or use one of: {}", known.join(", ")),
+                    |meant| format!("did you mean `{meant}`? If not, remove it"),
+                );
                 self.diagnostic(&key, "is not a known key of this file", fix)
             }
             Fault::UnknownVariant(_, known) => self.diagnostic(

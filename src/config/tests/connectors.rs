@@ -25,7 +25,7 @@ fn each_bad_connector_is_named_with_its_fix() {
         (file, "[\"low\"]", "[]", "acr.eidas1", "is empty or contains an empty value"),
         (file, "[\"low\"]", "[\"low two\"]", "acr.eidas1", "with a space"),
         (file, "[\"low\"]", "[\" low\"]", "acr.eidas1", "with a space"),
-        (file, "eidas1 = [\"low\"]", "eidas9 = [\"low\"]", "acr.eidas9", "eidas1, eidas2, eidas3"),
+        (file, "eidas1 = [\"low\"]", "eidas9 = [\"low\"]", "acr.eidas9", "did you mean"),
         (
             file,
             "[acr]\neidas1 = [\"low\"]\neidas2 = [\"substantial\"]",

@@ -8,13 +8,7 @@ fn each_bad_setting_is_named_with_its_fix() {
     let rows: &[Row] = &[
         (file, "platform = \"standard\"", "", "platform", "is missing. add it"),
         (file, "\"standard\"", "\"gigantic\"", "platform", "write one of: standard, high"),
-        (
-            file,
-            "platform =",
-            "platfrom = 1\nplatform =",
-            "platfrom",
-            "use one of: platform, base_url",
-        ),
+        (file, "platform =", "platfrom = 1\nplatform =", "platfrom", "did you mean `platform`?"),
         (
             file,
             "public.listen",

@@ -73,6 +73,18 @@ pub struct AdminAccess {
 }
 
 impl AdminAccess {
+    /// Reads the address of the private listener, and no token.
+    ///
+    /// # Errors
+    /// Returns the problems of `passerelle.toml`.
+    pub fn read_address(
+        folder: &Path,
+        environment: &Environment,
+    ) -> Result<SocketAddr, Vec<Diagnostic>> {
+        let (_, settings) = read_settings(folder, environment)?;
+        Ok(local_address(settings.private.listen))
+    }
+
     /// Reads `passerelle.toml` and the token that it references.
     ///
     /// # Errors

@@ -139,7 +139,16 @@ impl CheckContext {
         {
             draft.problems.extend(secret_rules::exposed_secrets(&source, folder));
         }
-        draft
+        ConnectorDraft { problems: self.explain_relative_paths(draft.problems), ..draft }
+    }
+
+    /// Returns problems whose fixes name the folder that paths are relative to.
+    fn explain_relative_paths(&self, problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let is_hub_known = self.base_url.is_some();
+        let describe = |problem: Diagnostic| {
+            if is_hub_known { problem } else { problem.without_config_folder() }
+        };
+        problems.into_iter().map(describe).collect()
     }
 
     /// Returns the warnings about a valid file, as a check of the whole folder does.

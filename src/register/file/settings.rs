@@ -34,10 +34,7 @@ pub const KIND: TableKind = TableKind {
 fn load(table: &mut KindTable<'_>) -> Option<ConfiguredTable> {
     let mut config: FileRegisterConfig = table.deserialize()?;
     config.path = table.resolve_path(&config.path);
-    if !config.path.is_file() {
-        let fix = "create the CSV file; the path is relative to the configuration folder";
-        table.report("path", "names a file that is missing", fix);
-    }
+    table.check_file("path", &config.path);
     let shown = config.clone();
     Some(register_settings(table, &shown, config))
 }

@@ -19,10 +19,11 @@ use tokio::time::Instant;
 
 use super::call_error::RedisCallError;
 use super::client::{Connection, RedisClient};
+use super::outage_log::OutageLog;
 use super::scripts::{self, Script};
 use super::server_info::{self, DeploymentInfo};
 use super::settings::RedisMode;
-use crate::egress::circuit_breaker::{CircuitBreaker, CircuitState, FAILURES_TO_OPEN};
+use crate::egress::circuit_breaker::CircuitBreaker;
 use crate::telemetry::Metrics;
 
 /// Time that the circuit stays open. A failover takes a few seconds.
@@ -54,6 +55,7 @@ pub struct ConnectionManager {
     /// Held while connecting; other tasks wait for the result.
     connect_lock: tokio::sync::Mutex<()>,
     breaker: CircuitBreaker,
+    outage_log: Arc<OutageLog>,
     metrics: Arc<Metrics>,
     /// Script of the health check, and a key that never exists.
     ping: (Script, String),
@@ -95,9 +97,9 @@ impl ConnectionManager {
         std::thread::Builder::new()
             .name("store-redis".into())
             .spawn(move || runtime.block_on(until_dropped))?;
-        let observed = Arc::clone(&metrics);
-        observed.set_redis_circuit(CircuitState::Closed.label(), &CircuitState::LABELS);
-        let on_change = Box::new(move |from, to| report_circuit(&observed, from, to));
+        let outage_log = Arc::new(OutageLog::new(Arc::clone(&metrics)));
+        let observer = Arc::clone(&outage_log);
+        let on_change = Box::new(move |from, to| observer.report_change(from, to, Instant::now()));
         let manager = Arc::new(Self {
             client,
             call_timeout,
@@ -105,6 +107,7 @@ impl ConnectionManager {
             state: Mutex::default(),
             connect_lock: tokio::sync::Mutex::default(),
             breaker: CircuitBreaker::with_open_time(CIRCUIT_OPEN_TIME, on_change),
+            outage_log,
             metrics,
             ping: (scripts::ping(), format!("{prefix}:-")),
             _alive: alive,
@@ -207,6 +210,7 @@ impl ConnectionManager {
         match &answer {
             Err(error) if error.is_outage() => {
                 self.with_state(|state| state.last_error = Some(error.clone()));
+                self.outage_log.record_error(error);
                 permit.record_failure(Instant::now());
             }
             _ => {
@@ -372,21 +376,5 @@ async fn run_health_checks(manager: Weak<ConnectionManager>) {
         // Other errors are recorded where they happen.
         let rejection = result.err().filter(|error| matches!(error, RedisCallError::Rejected(_)));
         manager.with_state(|state| state.health_check_error = rejection);
-    }
-}
-
-fn report_circuit(metrics: &Metrics, from: CircuitState, to: CircuitState) {
-    metrics.set_redis_circuit(to.label(), &CircuitState::LABELS);
-    match (from, to) {
-        (_, CircuitState::Open) => {
-            tracing::error!(
-                failures = FAILURES_TO_OPEN,
-                "circuit of the store opened: logins fail until it answers"
-            );
-        }
-        (_, CircuitState::Closed) => {
-            tracing::info!("circuit of the store closed: it answers again");
-        }
-        (_, CircuitState::HalfOpen) => {}
     }
 }

@@ -15,11 +15,10 @@ use crate::token::key_passphrase::KeyPassphrase;
 /// that were changed.
 ///
 /// # Errors
-/// `NoPassphrase`; `Folder`, `Unreadable`, `Exposed`, `Busy`, `Unwritable`, `Encryption`,
+/// `NothingToEncryptWith`; `Folder`, `Unreadable`, `Exposed`, `Busy`, `Unwritable`, `Encryption`,
 /// `Generation`. Files before the named one are encrypted.
 pub fn encrypt_keys(source: &KeyFolder<'_>) -> Result<Vec<PathBuf>, KeyFileError> {
-    let missing = || KeyFileError::NoPassphrase { path: source.folder.to_owned() };
-    let passphrase = source.passphrase.as_deref().ok_or_else(missing)?;
+    let passphrase = source.passphrase.as_deref().ok_or(KeyFileError::NothingToEncryptWith)?;
     let mut encrypted = Vec::new();
     for purpose in [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption] {
         let dir = purpose.folder(source.folder);

@@ -77,6 +77,10 @@ pub enum KeyFileError {
     )]
     NoPassphrase { path: PathBuf },
     #[error(
+        "key_passphrase is not set, so there is nothing to encrypt the keys with; set it in passerelle.toml, and name its folder with --config"
+    )]
+    NothingToEncryptWith,
+    #[error(
         "{path}: the key can't be decrypted: key_passphrase leads to another passphrase, or the file was modified; correct key_passphrase, or restore the file from a backup"
     )]
     Undecryptable { path: PathBuf },

@@ -73,7 +73,8 @@ impl CheckContext {
             problems.extend(secret_rules::exposed_secrets(&source, &self.folder));
         }
         draft.warnings.extend(client.no_valid_secret_warning(now).cloned());
-        ServiceProviderDraft { client: Some(client), connectors: configured, ..draft }
+        let problems = self.explain_relative_paths(draft.problems);
+        ServiceProviderDraft { client: Some(client), connectors: configured, problems, ..draft }
     }
 
     fn secret_context<'a>(&'a self, environment: &'a Environment) -> SecretContext<'a> {

@@ -81,7 +81,7 @@ fn each_bad_key_source_is_named_with_its_fix() {
         ("jwks = {}", "jwks", "contains no key"),
         ("jwks = { file = \"none.json\" }", "jwks.file", "missing"),
         ("jwks = { file = \"passerelle.toml\" }", "jwks.file", "not a JWK Set"),
-        ("jwks = { flie = \"x\" }", "jwks.flie", "use one of: file, keys"),
+        ("jwks = { flie = \"x\" }", "jwks.flie", "did you mean `file`?"),
         (&private, "jwks.keys", "private"),
         (symmetric, "jwks.keys", "symmetric"),
         ("jwks = { keys = [{ kty = \"EC\" }] }", "jwks.keys", "no usable key"),

@@ -15,7 +15,7 @@ fn a_mapping_that_can_not_work_is_refused_by_key() {
         ("sub = { from = \"id\" }", "mapping.sub", "its own sub"),
         ("gender = {}", "mapping.gender", "add from"),
         ("gender = { from = \"a\", value = \"male\" }", "mapping.gender", "keep one"),
-        ("gender = { form = \"a\" }", "mapping.gender.form", "from, join"),
+        ("gender = { form = \"a\" }", "mapping.gender.form", "did you mean `from`?"),
         ("gender = \"a\"", "mapping.gender", "must be a table"),
         ("name = { from = \"\" }", "mapping.name.from", "is empty"),
         ("name = { from = \"/a~2\" }", "mapping.name.from", "~"),

@@ -57,7 +57,7 @@ fn the_keys_of_a_folder_are_encrypted_in_their_files() {
     assert!(folder.files().iter().all(|file| mode(file) == 0o600));
     assert_eq!(encrypt_keys(&source).unwrap(), [""; 0].map(PathBuf::from));
     let error = encrypt_keys(&KeyFolder::from(&folder.dir)).unwrap_err();
-    assert!(matches!(error, KeyFileError::NoPassphrase { .. }), "{error}");
+    assert!(matches!(error, KeyFileError::NothingToEncryptWith), "{error}");
 }
 
 /// Root encrypts the keys of the hub's user: the hub must be able to read them afterwards.
