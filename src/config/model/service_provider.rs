@@ -38,9 +38,10 @@ pub struct ServiceProviderFile {
     pub profile: Option<SecurityProfile>,
     /// Absolute https URLs (http on loopback), compared as strings. A public client may also have
     /// private-use schemes (`com.example.app:/callback`), and any port of `http://127.0.0.1/…` or
-    /// `http://[::1]/…` that is written without a port.
+    /// `http://[::1]/…` that is written without a port. The query has no parameter of a response:
+    /// `code`, `state`, `iss`, `error`, `error_description`, `error_uri`, `response`.
     pub redirect_uris: Vec<String>,
-    /// Redirect URIs of a logout, with the same rules.
+    /// Redirect URIs of a logout, with the same rules; of the parameters, only `state` is excluded.
     #[serde(default)]
     pub post_logout_redirect_uris: Vec<String>,
     /// Where the hub sends logout tokens when a session with this service provider is ended by a

@@ -105,6 +105,23 @@ async fn a_foreign_redirect_uri_host_or_name_is_not_registered() {
     );
 }
 
+/// Attack: a redirect URI with a `code` or `iss` of its own hides that of the response (RFC 6749
+/// §3.1, RFC 9207).
+#[actix_web::test]
+async fn a_redirect_uri_with_a_response_parameter_is_not_registered() {
+    let hub = TestHub::with(&format!("{OPEN}{PATIENT}")).await;
+    for (member, query, oauth) in [
+        ("redirect_uris", "code=1&state=2", "invalid_redirect_uri"),
+        ("redirect_uris", "iss=https://other.example", "invalid_redirect_uri"),
+        ("post_logout_redirect_uris", "shop=1&state=1", "invalid_client_metadata"),
+    ] {
+        let uri = format!("https://shop.example/callback?{query}");
+        let answer = post(&hub, None, &with(json!({ member: [uri] }))).await;
+        assert_eq!(error(&answer), (400, oauth.into()), "{query}: {}", answer.body);
+        assert!(answer.body.contains("response parameter"), "{}", answer.body);
+    }
+}
+
 /// Attack: script, markup or turned text in the name that users see.
 #[actix_web::test]
 async fn script_in_client_name_is_text_or_rejected() {
