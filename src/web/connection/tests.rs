@@ -257,6 +257,25 @@ async fn an_unread_chunked_body_closes_the_connection_after_the_response() {
     server.handle.stop(false).await;
 }
 
+/// RFC 9110 §7.8, RFC 9112 §9.6: curl and Java ask for HTTP/2 in this way.
+#[actix_web::test]
+async fn a_request_for_another_protocol_is_answered_and_the_close_announced() {
+    let server = TestServer::start(long_timeouts(), 100);
+    let upgrade = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA";
+    let post = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\none";
+    for request in [GET, post] {
+        let mut stream = server.connect().await;
+        let request = request.replace("Host: a", &format!("Host: a\r\n{upgrade}"));
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let answer = read_rest(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        let (head, _) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains("connection: close"), "{head}");
+        assert!(!head.contains("upgrade"), "{head}");
+    }
+    server.handle.stop(false).await;
+}
+
 #[actix_web::test]
 async fn an_eviction_does_not_discard_a_response_that_waits_for_other_tasks() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
