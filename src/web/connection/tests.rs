@@ -315,6 +315,23 @@ async fn a_request_that_actix_http_rejects_is_counted() {
     server.handle.stop(false).await;
 }
 
+/// RFC 9112 §3, RFC 9110 §6.6.1
+#[actix_web::test]
+async fn an_overlong_target_is_answered_414_with_a_date() {
+    let server = TestServer::start(long_timeouts(), 100);
+    for length in [66_000, 140_000] {
+        let mut stream = server.connect().await;
+        let target = "x".repeat(length);
+        let head = format!("GET /{target} HTTP/1.1\r\nHost: a\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let answer = read_rest(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 414 URI Too Long\r\n"), "{answer}");
+        assert!(answer.contains("\r\ndate: ") && answer.contains(" GMT\r\n"), "{answer}");
+    }
+    server.handle.stop(false).await;
+}
+
 #[actix_web::test]
 async fn an_invalid_pipelined_head_is_answered_after_the_request_before_it() {
     let server = TestServer::start(long_timeouts(), 100);
