@@ -154,11 +154,16 @@ async fn a_bad_proof_is_refused_before_the_code_is_touched() {
         (json!({ "htu": "http://hub.example/api/v2/token" }), ErrorCode::DpopProofUri),
         (json!({ "htu": "https://hub.example/api/v2/token/" }), ErrorCode::DpopProofUri),
         (json!({ "htu": "/api/v2/token" }), ErrorCode::DpopProofUri),
+        (json!({ "htu": "https://hub.example/api%2Fv2/token" }), ErrorCode::DpopProofUri),
+        (json!({ "htu": "https://hub.example/api/v2/tok%2565n" }), ErrorCode::DpopProofUri),
         (json!({ "htu": null }), ErrorCode::DpopProofUri),
         (json!({ "iat": now - 61 }), ErrorCode::DpopProofTime),
         (json!({ "iat": now + 62 }), ErrorCode::DpopProofTime),
         (json!({ "iat": "now" }), ErrorCode::DpopProofTime),
         (json!({ "iat": null }), ErrorCode::DpopProofTime),
+        (json!({ "exp": now - 60 }), ErrorCode::DpopProofTime),
+        (json!({ "exp": "later" }), ErrorCode::DpopProofTime),
+        (json!({ "nbf": now + 61 }), ErrorCode::DpopProofTime),
         (json!({ "jti": "" }), ErrorCode::DpopProofJti),
         (json!({ "jti": "j".repeat(256) }), ErrorCode::DpopProofJti),
         (json!({ "jti": 7 }), ErrorCode::DpopProofJti),
@@ -172,6 +177,7 @@ async fn a_bad_proof_is_refused_before_the_code_is_touched() {
         "https://hub.example/api/v2/token?x=1#y",
         "HTTPS://HUB.EXAMPLE:443/api/v2/./token",
         "https://hub.example/api/v2/token",
+        "https://hub.example/%61pi/v2/tok%65n",
     ] {
         let proof = client.proof(&claims(&hub, json!({ "htu": htu })));
         let answer = redeem(&hub, &with_proof("code", proof)).await;

@@ -329,7 +329,7 @@ catalogue! {
     DpopProofSignature = "Y046007" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The signature of the DPoP proof is wrong.";
     DpopProofMethod = "Y046008" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The htm of the DPoP proof must be the method of this request.";
     DpopProofUri = "Y046009" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The htu of the DPoP proof must be the public address of this endpoint, without query and fragment.";
-    DpopProofTime = "Y046010" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The iat of the DPoP proof must be less than a minute before or after now.";
+    DpopProofTime = "Y046010" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The iat of the DPoP proof must be less than a minute before or after now; its exp and nbf, if present, must allow its use now.";
     DpopProofJti = "Y046011" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The DPoP proof must have a jti of 1 to 255 characters.";
     DpopProofReplayed = "Y046012" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The DPoP proof was used before; each request needs one of its own.";
     DpopProofAccessToken = "Y046013" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The ath of the DPoP proof must be the SHA-256 of the access token in base64url.";
