@@ -255,7 +255,8 @@ catalogue! {
     // authentication, 20: the code, 30: userinfo, 40: revocation.
     TokenNotForm = "Y040101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The request must have the content type application/x-www-form-urlencoded.";
     TokenGrantTypeUnsupported = "Y040203" 400 "unsupported_grant_type" Info Client ServiceProvider "error-bad-request" "The grant_type must be authorization_code, or refresh_token for a service provider with refresh_tokens.";
-    TokenClientIdDiffers = "Y040303" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The client_id of the body differs from the one of the Authorization header.";
+    TokenGrantTypeUnauthorized = "Y040204" 400 "unauthorized_client" Info Client ServiceProvider "error-bad-request" "This client_id is not registered for refresh tokens.";
+    TokenClientIdDiffers = "Y040303" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The client_id of the body differs from the one of the Authorization header or of the client assertion.";
     AssertionAudienceUnlisted = "Y040360" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The aud of the client assertion must name only audiences of the setting client_assertion_audiences of this client_id; its default is the issuer and the token endpoint of this hub.";
     AssertionTooLongOpenid = "Y040361" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion expires more than eleven minutes from now.";
     AssertionBeforeStart = "Y040362" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion may have been used before the hub was restarted with an empty store; send a new one with an iat.";
