@@ -61,7 +61,8 @@ pub struct ServiceProviderFile {
     /// Levels and level names for its requests without `acr_values`, preferred first.
     #[serde(default)]
     pub default_acr_values: Vec<String>,
-    /// Information, explicit consent, or, under `rules = "openid"`, no consent page.
+    /// Information, explicit consent, or, under `rules = "openid"`, no consent page unless a request
+    /// has `prompt=consent`.
     #[serde(default)]
     pub consent: ConsentRequirement,
     /// How it authenticates at the token endpoint; `none` for a public client, a native or
