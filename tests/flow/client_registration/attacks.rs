@@ -95,6 +95,12 @@ async fn a_foreign_redirect_uri_host_or_name_is_not_registered() {
         assert_eq!(error(&answer), (400, oauth.into()), "{change}: {}", answer.body);
         assert!(answer.body.contains("another service"), "{}", answer.body);
     }
+    // The pages of the hub show its own name.
+    for name in ["Passerelle", "passe-RELLE"] {
+        let answer = post(&hub, None, &with(json!({ "client_name": name }))).await;
+        assert_eq!(error(&answer), (400, "invalid_client_metadata".into()), "{name}");
+        assert!(answer.body.contains("the name of this hub"), "{}", answer.body);
+    }
     // The token of one developer is not for the hosts of others.
     let token = create_token(&hub, json!({ "registrations": 9, "hosts": ["shop.example"] })).await;
     register(&hub, Some(&token), &metadata()).await;
