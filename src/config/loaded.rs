@@ -114,7 +114,8 @@ fn load_all_files(
     let declarations = settings.as_ref().map(Declarations::from_settings);
     let parsed = ParsedFiles::read(folder, declarations.as_ref(), problems);
     let named = main.as_ref().zip(settings.as_ref());
-    problems.extend(named.and_then(|(source, settings)| parsed.check_language(source, settings)));
+    let references = named.map(|(source, settings)| parsed.check_references(source, settings));
+    problems.extend(references.into_iter().flatten());
     let rules = main
         .as_ref()
         .map(|source| SecretRules::new(source, settings.as_ref(), folder))

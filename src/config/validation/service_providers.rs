@@ -144,16 +144,8 @@ pub fn check_scopes(
     tables: &ScopeTables,
     problems: &mut Vec<Diagnostic>,
 ) {
-    let table = match file.rules {
-        ProtocolRules::Federation => "scopes",
-        ProtocolRules::Openid => "openid",
-    };
-    consistency::check_scopes_are_known(
-        source,
-        &file.scopes,
-        (table, tables.for_rules(file.rules)),
-        problems,
-    );
+    let granted = ("scopes", file.scopes.as_slice());
+    consistency::check_scopes_are_known(source, granted, tables.named(file.rules), problems);
 }
 
 /// The existing connectors, for reachability checks.
