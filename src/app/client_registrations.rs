@@ -33,6 +33,7 @@ pub(super) fn build_core(
             audit: audit.clone(),
             metrics: Arc::clone(&metrics),
             base_url: loaded.settings.base_url.clone(),
+            hub_name: loaded.theme.name.clone(),
         };
         let registrations = Arc::new(ClientRegistrations::new(config, services));
         actix::spawn(Arc::clone(&registrations).run());

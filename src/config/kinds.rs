@@ -15,6 +15,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
 use super::loading::{Diagnostic, SecretContext, SourceFile};
+use super::model::{RegisterConfig, Settings, StoreConfig};
 use super::validation::connector_kind::ConnectorKindFormat;
 
 pub use table::KindTable;
@@ -93,6 +94,13 @@ pub(super) struct KindTables {
 }
 
 impl KindTables {
+    /// Writes the tables into the settings, as they are shown to operators.
+    pub(super) fn copy_into(&self, settings: &mut Settings) {
+        let to_table = |kind: &ConfiguredTable| kind.to_table();
+        settings.store = self.store.as_ref().map(to_table).map(StoreConfig);
+        settings.register = self.register.as_ref().map(to_table).map(RegisterConfig);
+    }
+
     /// Reads the tables. `schema` is that of the settings file.
     pub(super) fn load(
         source: &SourceFile,

@@ -19,7 +19,7 @@ use super::loading::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, file_diagnostic,
     secret_rules,
 };
-use super::model::{RegisterConfig, ServiceProviderFile, Settings, StoreConfig};
+use super::model::{RegisterConfig, ServiceProviderFile, Settings};
 use super::validation::certificate_expiry::{CertificateExpiry, certificate_expiries};
 use super::validation::configured_connector::{ConfiguredConnector, SandboxMode};
 use super::validation::connector_kind::SupportedKinds;
@@ -117,7 +117,8 @@ fn load_all_files(
     let declarations = settings.as_ref().map(Declarations::from_settings);
     let parsed = ParsedFiles::read(folder, declarations.as_ref(), problems);
     let named = main.as_ref().zip(settings.as_ref());
-    problems.extend(named.and_then(|(source, settings)| parsed.check_language(source, settings)));
+    let references = named.map(|(source, settings)| parsed.check_references(source, settings));
+    problems.extend(references.into_iter().flatten());
     let rules = main
         .as_ref()
         .map(|source| SecretRules::new(source, settings.as_ref(), folder))
@@ -160,9 +161,8 @@ fn load_all_files(
     let certificates = certificate_expiries(&read, folder, environment);
     let files = clients.with_connectors(connectors?)?;
     let (main, mut checked) = (main?, checked?);
+    tables.copy_into(&mut checked.settings);
     let KindTables { store, register } = tables;
-    checked.settings.store = store.as_ref().map(|kind| StoreConfig(kind.to_table()));
-    checked.settings.register = register.as_ref().map(|kind| RegisterConfig(kind.to_table()));
     let load_context = load_context(&context, kinds, &checked);
     let loaded = assemble(load_context, (&main, checked), files, theme?, warnings)
         .map_err(|problem| problems.push(problem))

@@ -16,6 +16,7 @@ use crate::env::Timestamp;
 use crate::ids::{ClientId, Secret};
 use crate::protocol::catalogue::{ErrorCode, RequiredParam};
 use crate::protocol::client_auth::Credentials;
+use crate::protocol::registration::ProtocolRules;
 
 /// Why client authentication failed; for the operator only.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +33,10 @@ pub(super) enum ClientAuthError {
     CertificateOther,
     #[error("the client sent no credentials, and is not registered as a public client")]
     NoCredentials,
+    #[error(
+        "the client sent no credentials, but a token_endpoint_auth_method is registered for it"
+    )]
+    NoAuthentication,
     #[error("the secret is not one of the client's secrets")]
     Secret,
     #[error("the secret matches, but its not_before is in the future")]
@@ -46,8 +51,9 @@ impl ClientAuthError {
     const fn code(self) -> ErrorCode {
         match self {
             Self::Unknown => ErrorCode::ClientUnknown,
-            Self::OtherMethod => ErrorCode::ClientOtherMethod,
-            // The same answer for every id that is not a public client's.
+            // RFC 6749 §5.2: "no client authentication included" is the method `none`.
+            Self::OtherMethod | Self::NoAuthentication => ErrorCode::ClientOtherMethod,
+            // The request lacks a parameter (R153); the same answer for an unknown id.
             Self::NoCredentials => ErrorCode::Missing(RequiredParam::TokenClientSecret),
             Self::CertificateUntrusted => ErrorCode::ClientCertificateUntrusted,
             Self::CertificateOther => ErrorCode::ClientCertificateNotRegistered,
@@ -63,7 +69,8 @@ impl TokenService {
     /// Authenticates a service provider.
     ///
     /// # Errors
-    /// A 400 without credentials, except for a public client; a 401 that reads the same for an
+    /// Without credentials, unless the client is public: a 400 if it must send `client_secret` by
+    /// the federation's rules or its id is unknown, else a 401. A 401 that reads the same for an
     /// unknown id, an inactive client, another method than the registered one, and a wrong secret
     /// or signature; a 401 that names the defect of an assertion whose signature is valid; a 503
     /// when the hub can't decide; `TooManyFailures` instead of a 401 over the limit.
@@ -118,9 +125,14 @@ impl TokenService {
         client_id: &ClientId,
     ) -> Result<Arc<ServiceProvider>, ClientAuthError> {
         let client = self.core.federation.load().active_service_provider(client_id).cloned();
-        client
-            .filter(|client| matches!(client.authentication, ClientAuthentication::Public))
-            .ok_or(ClientAuthError::NoCredentials)
+        let client = client.ok_or(ClientAuthError::NoCredentials)?;
+        match (&client.authentication, client.registration.rules) {
+            (ClientAuthentication::Public, _) => Ok(client),
+            (ClientAuthentication::SecretPost(_), ProtocolRules::Federation) => {
+                Err(ClientAuthError::NoCredentials)
+            }
+            _ => Err(ClientAuthError::NoAuthentication),
+        }
     }
 
     fn authentication_error(&self, offered: &Credentials, error: ClientAuthError) -> GrantError {

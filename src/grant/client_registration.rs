@@ -16,7 +16,7 @@ mod operator;
 mod policy;
 mod requests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::atomic::AtomicU64;
@@ -79,6 +79,8 @@ pub struct RegistrationServices {
     pub metrics: Arc<Metrics>,
     /// Public base URL without a trailing slash.
     pub base_url: String,
+    /// The hub's display name, by language.
+    pub hub_name: BTreeMap<String, String>,
 }
 
 impl ClientRegistrations {

@@ -24,7 +24,7 @@ use crate::protocol::discovery::path;
 use crate::protocol::sender_constraint::DpopHeader;
 use crate::store::{NewRecord, StoreError};
 use crate::token::dpop_proof::{DpopProof, DpopProofError, VerifiedDpopProof};
-use crate::token::verify::numeric_date;
+use crate::token::verify::{Expiry, check_time_claims, numeric_date};
 pub use nonce::DpopNonces;
 
 /// How long after its `iat` a proof is accepted.
@@ -84,7 +84,10 @@ impl TokenService {
         self.check_dpop_nonce(client, claims.get("nonce"), now)?;
         let issued_at = numeric_date(&claims, "iat").ok().flatten();
         let issued_at = issued_at.ok_or(ErrorCode::DpopProofTime)?;
-        if issued_at + MAX_PROOF_AGE <= now || issued_at > now + CLOCK_SKEW_TOLERANCE {
+        // RFC 7519 §4.1.4 and §4.1.5: a proof is a JWT, which may also have exp and nbf.
+        check_time_claims(&claims, Expiry::Optional, now, CLOCK_SKEW_TOLERANCE)
+            .map_err(|_| ErrorCode::DpopProofTime)?;
+        if issued_at + MAX_PROOF_AGE <= now {
             return Err(ErrorCode::DpopProofTime);
         }
         // A store that began empty doesn't know this proof if it was used before: the client is
@@ -147,6 +150,7 @@ impl TokenService {
     fn is_endpoint(&self, htu: &str, endpoint: &str) -> bool {
         let normalize = |text: &str| {
             let mut url = Url::parse(text).ok()?;
+            url.set_path(&decode_unreserved(url.path()));
             url.set_query(None);
             url.set_fragment(None);
             Some(url)
@@ -157,4 +161,25 @@ impl TokenService {
         let alias = alias.and_then(|base_url| normalize(&format!("{base_url}{endpoint}")));
         normalize(htu).is_some_and(|htu| Some(&htu) == own.as_ref() || Some(&htu) == alias.as_ref())
     }
+}
+
+/// Decodes the percent-encoded unreserved characters of a path (RFC 3986 §6.2.2.2), which `Url`
+/// leaves as they are.
+fn decode_unreserved(path: &str) -> String {
+    let mut parts = path.split('%');
+    let mut decoded = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let byte = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match (byte.map(char::from), part.get(2..)) {
+            (Some(c), Some(rest)) if c.is_ascii_alphanumeric() || "-._~".contains(c) => {
+                decoded.push(c);
+                decoded.push_str(rest);
+            }
+            _ => {
+                decoded.push('%');
+                decoded.push_str(part);
+            }
+        }
+    }
+    decoded
 }

@@ -130,8 +130,8 @@ impl TokenService {
     /// grant is bound to a key.
     ///
     /// # Errors
-    /// Those of [`TokenService::authenticate`]; `TokenGrantTypeUnsupported` if the client gets no
-    /// refresh tokens; an `invalid_grant` code for every defect of the token; the hub's own
+    /// Those of [`TokenService::authenticate`]; `TokenGrantTypeUnauthorized` if the client gets no
+    /// refresh tokens (RFC 6749 §5.2); an `invalid_grant` code for every defect of the token; the hub's own
     /// failures.
     pub async fn refresh(&self, request: &RefreshRequest) -> Result<TokenResponse, GrantError> {
         let client = self.authenticate(&request.credentials).await?;
@@ -145,7 +145,7 @@ impl TokenService {
         client: &ServiceProvider,
         request: &RefreshRequest,
     ) -> Result<TokenResponse, ErrorCode> {
-        let rules = client.refresh_tokens.ok_or(ErrorCode::TokenGrantTypeUnsupported)?;
+        let rules = client.refresh_tokens.ok_or(ErrorCode::TokenGrantTypeUnauthorized)?;
         // Verified before the grant is looked at: a client that lacks a nonce loses nothing.
         let sender = self.verify_token_sender(client, &request.proof_of_possession)?;
         let (grant, record) = self.find_refresh_grant(client, request).await?;

@@ -25,6 +25,9 @@ pub mod path {
     pub const ISSUER: &str = "/api/v2";
     /// Path of the provider configuration document.
     pub const DISCOVERY: &str = "/api/v2/.well-known/openid-configuration";
+    /// Path of the same document for clients that know OAuth alone (RFC 8414 §3): the issuer's path
+    /// follows the well-known part.
+    pub const OAUTH_METADATA: &str = "/.well-known/oauth-authorization-server/api/v2";
     /// Path of the key set for service providers.
     pub const JWKS: &str = "/api/v2/jwks";
     /// For identity providers; not in the document.

@@ -47,6 +47,36 @@ fn match_any_port(registered: &str, requested: &str) -> Option<String> {
     })
 }
 
+/// Response parameters that the hub adds to a redirect URI.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ResponseParams {
+    /// Of an authorization response (RFC 6749 §4.1.2; RFC 9207 §2; JARM §2.3).
+    Authorization,
+    /// Of a logout (OpenID Connect RP-Initiated Logout 1.0 §3).
+    Logout,
+}
+
+impl ResponseParams {
+    const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Authorization => {
+                &["code", "state", "iss", "error", "error_description", "error_uri", "response"]
+            }
+            Self::Logout => &["state"],
+        }
+    }
+
+    /// Returns true if the query of a registered URI has one of these parameters. A response must
+    /// not include a parameter twice (RFC 6749 §3.1): a client that reads the first `iss` is open
+    /// to mix-up attacks.
+    #[must_use]
+    pub fn are_in_query(self, uri: &str) -> bool {
+        let Some((_, query)) = uri.split_once('?') else { return false };
+        url::form_urlencoded::parse(query.as_bytes())
+            .any(|(name, _)| self.names().contains(&&*name))
+    }
+}
+
 /// Returns the private-use scheme of a URI (RFC 8252 §7.1): a reversed domain name, which has a
 /// dot. `None` for every other scheme.
 #[must_use]
@@ -148,6 +178,32 @@ mod tests {
             "com.example.app:4711/callback",
         ] {
             assert!(!matches(attack, ClientType::Public), "{attack}");
+        }
+    }
+
+    #[test]
+    fn a_response_parameter_in_the_query_of_a_uri_is_found_in_every_spelling() {
+        let (authorization, logout) = (ResponseParams::Authorization, ResponseParams::Logout);
+        for (query, in_login, in_logout) in [
+            ("", false, false),
+            ("?", false, false),
+            ("?tenant=7&codes=1&State=x&/code=1", false, false),
+            ("?a=code&b=?", false, false),
+            ("?tenant=7&state=1", true, true),
+            ("?state", true, true),
+            ("?%73tate=1", true, true),
+            ("?code=z", true, false),
+            ("?a=1&&iss=https://other.example", true, false),
+            ("?error=x", true, false),
+            ("?error_description=x", true, false),
+            ("?error%5Furi=x", true, false),
+            ("?response=x", true, false),
+        ] {
+            for start in ["https://app.example/cb", "com.example.app:/cb"] {
+                let uri = format!("{start}{query}");
+                assert_eq!(authorization.are_in_query(&uri), in_login, "{uri}");
+                assert_eq!(logout.are_in_query(&uri), in_logout, "{uri}");
+            }
         }
     }
 

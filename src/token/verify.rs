@@ -221,5 +221,15 @@ pub fn names_audience(claims: &Map<String, Value>, audience: &str) -> bool {
     }
 }
 
+/// Returns true if `aud` is `audience`, or a list that contains nothing else.
+#[must_use]
+pub fn names_only_audience(claims: &Map<String, Value>, audience: &str) -> bool {
+    let has_other = claims
+        .get("aud")
+        .and_then(Value::as_array)
+        .is_some_and(|list| list.iter().any(|one| one.as_str() != Some(audience)));
+    !has_other && names_audience(claims, audience)
+}
+
 #[cfg(test)]
 mod tests;

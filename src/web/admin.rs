@@ -219,13 +219,16 @@ impl AdminApi {
         });
     }
 
-    fn rejection_response(&self, code: ErrorCode) -> HttpResponse {
+    fn rejection_response(&self, code: ErrorCode, headers: &HeaderMap) -> HttpResponse {
         let header = match code {
             ErrorCode::TooManyFailures => {
                 Some((RETRY_AFTER, self.auth_failures.retry_after().to_string()))
             }
             ErrorCode::AdminToken | ErrorCode::PeerToken => {
-                Some((WWW_AUTHENTICATE, "Bearer error=\"invalid_token\"".to_owned()))
+                // RFC 6750 §3.1: a request without a token gets no error code in the challenge.
+                let has_token = bearer_token(headers).is_some_and(|token| !token.is_empty());
+                let challenge = if has_token { "Bearer error=\"invalid_token\"" } else { "Bearer" };
+                Some((WWW_AUTHENTICATE, challenge.to_owned()))
             }
             _ => None,
         };
@@ -269,7 +272,8 @@ async fn authenticate(
     };
     let (code, operator) = rejected;
     admin.record_rejection(code, operator.as_ref());
-    Ok(request.into_response(admin.rejection_response(code)))
+    let response = admin.rejection_response(code, request.headers());
+    Ok(request.into_response(response))
 }
 
 /// Returns the routes under `/admin`. Access is decided before any handler runs.

@@ -16,7 +16,9 @@ use crate::client_network::{self, ClientNetwork};
 use crate::grant::authorization_request::{ParameterSourceError, SingleUse};
 use crate::ids::ClientId;
 use crate::login::LoginRequest;
-use crate::protocol::authorize::parameter_source::reject_unresolved_request;
+use crate::protocol::authorize::parameter_source::{
+    reject_unresolved_request, requested_ui_locales,
+};
 use crate::protocol::authorize::{self, AuthorizationError, AuthorizationRequest, RequestMethod};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
@@ -93,7 +95,7 @@ async fn handle_request(
         &hub.core.issuer,
         hub.core.federation.load().as_ref(),
     )
-    .map_err(|error| request_rejection(context, params, error))?;
+    .map_err(|error| request_rejection(context, &resolved.params, error))?;
     // Behind an unlisted proxy, all clients come from the proxy's network, so it is not limited.
     let network = (!client_network::is_private(client)).then(|| ClientNetwork::containing(client));
     start_login(context, (authorization, resolved.single_use), (form, network)).await
@@ -117,12 +119,14 @@ fn request_rejection(
             Rejection::Malformed { code, client_id }
         }
         AuthorizationError::Redirect(redirect, code) => {
+            let locale = context.locale(&requested_ui_locales(params));
+            let name = client_id.as_ref().and_then(|id| context.hub.service_name(id, &locale));
             Rejection::Authorization(Box::new(AuthorizationRejection {
                 code,
                 redirect,
                 client_id,
-                locale: context.locale(&[]),
-                service: String::new(),
+                locale,
+                service: name.unwrap_or_default(),
                 message: "authorization request rejected",
             }))
         }

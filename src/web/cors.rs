@@ -7,10 +7,12 @@
 use actix_cors::Cors;
 use actix_web::http::Method;
 use actix_web::http::header::{
-    ACCEPT, ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CONTENT_TYPE, HeaderName, WWW_AUTHENTICATE,
+    ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD,
+    AUTHORIZATION, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use actix_web::middleware::DefaultHeaders;
-use actix_web::web;
+use actix_web::{HttpResponse, Route, guard, web};
 
 use super::hub::Hub;
 use super::sender::{DPOP, DPOP_NONCE};
@@ -34,6 +36,21 @@ pub fn allow_every_origin() -> DefaultHeaders {
     DefaultHeaders::new().add((ACCESS_CONTROL_ALLOW_ORIGIN, "*"))
 }
 
+/// Returns the route that answers preflight requests of [`CorsPolicy::Public`] (Fetch §4.8): pages
+/// may send any header, because the answer depends on none.
+pub fn preflight_route() -> Route {
+    let is_preflight = |context: &guard::GuardContext<'_>| {
+        context.head().headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+    };
+    web::method(Method::OPTIONS).guard(guard::fn_guard(is_preflight)).to(|| async {
+        HttpResponse::NoContent()
+            .insert_header((ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD"))
+            .insert_header((ACCESS_CONTROL_ALLOW_HEADERS, "*"))
+            .insert_header((ACCESS_CONTROL_MAX_AGE, PREFLIGHT_MAX_AGE.to_string()))
+            .finish()
+    })
+}
+
 /// Returns the middleware of [`CorsPolicy::RegisteredOrigins`]. Origins are read from the current
 /// configuration at each request, and compared character for character.
 pub fn allow_registered_origins(hub: web::Data<Hub>) -> Cors {
@@ -44,6 +61,6 @@ pub fn allow_registered_origins(hub: web::Data<Hub>) -> Cors {
         .allowed_methods([Method::GET, Method::POST])
         .allowed_headers([ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName::from_static(DPOP)])
         // RFC 9449 §8.2: the application needs the nonce for its next proof.
-        .expose_headers([HeaderName::from_static(DPOP_NONCE), WWW_AUTHENTICATE])
+        .expose_headers([HeaderName::from_static(DPOP_NONCE), RETRY_AFTER, WWW_AUTHENTICATE])
         .max_age(PREFLIGHT_MAX_AGE)
 }

@@ -71,45 +71,39 @@ const fn at(
     Endpoint { path, allow, rejection_event, cors: CorsPolicy::None, routes }
 }
 
-/// Returns the endpoints of the documents. Only they are served for HEAD, so that a link scanner
-/// can't advance a login.
+/// Returns the endpoints of the documents. Only they are served for HEAD (RFC 9110 §9.1), so that a
+/// link scanner can't advance a login.
 fn documents() -> Vec<Endpoint> {
+    let discovery = |path| {
+        let routes = [web::get(), web::head()].map(|route| route.to(metadata::serve_discovery));
+        at(path, "GET, HEAD", None, routes.into()).with_cors(CorsPolicy::Public)
+    };
+    let jwks = [web::get(), web::head()].map(|route| route.to(metadata::serve_jwks));
+    let client_jwks = [web::get(), web::head()].map(|route| route.to(metadata::serve_client_jwks));
     vec![
-        at(
-            path::DISCOVERY,
-            "GET, HEAD",
-            None,
-            vec![
-                web::get().to(metadata::serve_discovery),
-                web::head().to(metadata::serve_discovery),
-            ],
-        )
-        .with_cors(CorsPolicy::Public),
-        at(
-            path::JWKS,
-            "GET, HEAD",
-            None,
-            vec![web::get().to(metadata::serve_jwks), web::head().to(metadata::serve_jwks)],
-        )
-        .with_cors(CorsPolicy::Public),
-        at(
-            path::CLIENT_JWKS,
-            "GET, HEAD",
-            None,
-            vec![
-                web::get().to(metadata::serve_client_jwks),
-                web::head().to(metadata::serve_client_jwks),
-            ],
-        ),
+        discovery(path::DISCOVERY),
+        discovery(path::OAUTH_METADATA),
+        at(path::JWKS, "GET, HEAD", None, jwks.into()).with_cors(CorsPolicy::Public),
+        at(path::CLIENT_JWKS, "GET, HEAD", None, client_jwks.into()),
         at(LANGUAGE_PATH, "GET", None, vec![get(choose_language)]),
-        at("/api/v2/errors/{error}", "GET", None, vec![get(oauth_errors::show_error)]),
-        at("/", "GET", None, vec![get(landing::show_landing_page)]),
-        at("/assets/logo", "GET", None, vec![get(assets::serve_theme_logo)]),
-        at("/assets/favicon", "GET", None, vec![get(assets::serve_favicon)]),
-        at("/favicon.ico", "GET", None, vec![get(assets::serve_favicon)]),
-        at("/assets/idp/{connector}", "GET", None, vec![get(assets::serve_connector_logo)]),
-        at("/assets/service/{version}", "GET", None, vec![get(assets::serve_service_logo)]),
+        page("/api/v2/errors/{error}", oauth_errors::show_error),
+        page("/", landing::show_landing_page),
+        page("/assets/logo", assets::serve_theme_logo),
+        page("/assets/favicon", assets::serve_favicon),
+        page("/favicon.ico", assets::serve_favicon),
+        page("/assets/idp/{connector}", assets::serve_connector_logo),
+        page("/assets/service/{version}", assets::serve_service_logo),
     ]
+}
+
+/// Returns the endpoint of a page or file that changes nothing.
+fn page<F, Args>(path: &'static str, handler: F) -> Endpoint
+where
+    F: Handler<Args, Output = Result<HttpResponse, Rejection>>,
+    Args: FromRequest + 'static,
+{
+    let head = web::head().to(RejectionHandler(handler.clone()));
+    at(path, "GET, HEAD", None, vec![get(handler), head])
 }
 
 fn logins() -> Vec<Endpoint> {
@@ -270,7 +264,8 @@ pub fn configure_routes(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
         let resource = endpoint.into_resource();
         match policy {
             CorsPolicy::None => config.service(resource),
-            CorsPolicy::Public => config.service(resource.wrap(cors::allow_every_origin())),
+            CorsPolicy::Public => config
+                .service(resource.route(cors::preflight_route()).wrap(cors::allow_every_origin())),
             CorsPolicy::RegisteredOrigins => {
                 config.service(resource.wrap(cors::allow_registered_origins(hub.clone())))
             }

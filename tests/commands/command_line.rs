@@ -69,6 +69,8 @@ fn lists_are_json_for_scripts() {
     let key = &keys[0];
     assert_eq!((key["state"].as_str(), key["until"].as_str()), (Some("current"), None));
     assert!(key["since"].as_str().unwrap().ends_with('Z'));
+    let configured = json(&["keys", "list", "--config", &path(""), "--json"]);
+    assert_eq!(configured, keys, "the key folder of passerelle.toml");
 
     let valid = json(&["check", "--config", &path(""), "--json"]);
     assert_eq!(valid["valid"], true, "{valid}");

@@ -80,14 +80,14 @@ async fn a_pushed_request_with_the_client_id_of_another_is_refused() {
     };
     let kind = ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
     let forged = FapiClient::new("bank").assertion(&hub, json!({}));
-    assert_eq!(push(&[]).await, 400, "no credentials");
+    assert_eq!(push(&[]).await, 401, "no credentials (RFC 6749 §5.2)");
     assert_eq!(push(&[("client_secret", "guessed")]).await, 401);
     assert_eq!(push(&[kind, ("client_assertion", &forged)]).await, 401, "a stranger's key");
     let own = client.assertion(&hub, json!({}));
     assert_eq!(push(&[kind, ("client_assertion", &own)]).await, 201);
     assert_eq!(push(&[kind, ("client_assertion", &own)]).await, 401, "a replay");
     let metrics = hub.metrics.render();
-    for (outcome, count) in [("accepted", 1), ("invalid_request", 1), ("invalid_client", 3)] {
+    for (outcome, count) in [("accepted", 1), ("invalid_client", 4)] {
         let series =
             format!("pushed_authorization_requests_total{{outcome=\"{outcome}\"}} {count}");
         assert!(metrics.contains(&series), "{series}");

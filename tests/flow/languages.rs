@@ -93,6 +93,18 @@ async fn the_page_that_posts_the_answer_is_shown_again_with_the_same_code() {
     assert!(answer.body.contains("value=\"/api/v2/authorize?"), "{}", answer.body);
 }
 
+/// OpenID Connect Core 1.0 §3.1.2.1
+#[actix_web::test]
+async fn the_page_that_posts_an_error_names_the_service_in_the_language_of_the_request() {
+    let hub = TestHub::start().await;
+    let browser = Browser::new(&hub, "en");
+    let request = Authorize::by("bakery").with("response_mode", "form_post");
+    let page = browser.open(&request.with("max_age", "x").with("ui_locales", "fr").url()).await;
+    assert_eq!(page.received_by_post().fields["error"], "invalid_request");
+    assert_eq!(page.answer.header("content-language"), "fr");
+    assert!(page.answer.body.contains("Le service bakery"), "{}", page.answer.body);
+}
+
 #[actix_web::test]
 async fn the_page_after_a_logout_is_shown_again_with_what_has_ended() {
     let hub = TestHub::start().await;

@@ -219,6 +219,10 @@ async fn open_cors_is_stopped() {
             assert_eq!(answer.header("access-control-allow-origin"), ORIGIN, "{method} {path}");
             assert_eq!(answer.header("access-control-allow-credentials"), "", "{method} {path}");
             assert!(answer.header("vary").contains("Origin"), "{method} {path}");
+            if method == Method::POST {
+                let exposed = answer.header("access-control-expose-headers").to_ascii_lowercase();
+                assert!(exposed.contains("retry-after"), "{path}: {exposed}");
+            }
             for origin in [
                 "https://attacker.example",
                 "https://webapp.example.attacker.example",
@@ -235,10 +239,21 @@ async fn open_cors_is_stopped() {
             }
         }
     }
-    for path in ["/api/v2/.well-known/openid-configuration", "/api/v2/jwks"] {
+    for path in [
+        "/api/v2/.well-known/openid-configuration",
+        "/.well-known/oauth-authorization-server/api/v2",
+        "/api/v2/jwks",
+    ] {
         let answer = from_origin(&hub, Method::GET, path, "https://anyone.example").await;
         assert_eq!(answer.header("access-control-allow-origin"), "*", "{path}");
         assert_eq!(answer.header("access-control-allow-credentials"), "", "{path}");
+        // Fetch §4.8: a script that sends a header of its own asks before.
+        let asked = from_origin(&hub, Method::OPTIONS, path, "https://anyone.example").await;
+        assert_eq!(asked.status, 204, "{path}: {}", asked.body);
+        assert_eq!(asked.header("access-control-allow-origin"), "*", "{path}");
+        assert_eq!(asked.header("access-control-allow-headers"), "*", "{path}");
+        assert_eq!(asked.header("access-control-allow-methods"), "GET, HEAD", "{path}");
+        assert_eq!(asked.header("access-control-allow-credentials"), "", "{path}");
     }
     // Nothing that a browser's cookies open is readable from another origin.
     for path in [

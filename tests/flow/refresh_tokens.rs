@@ -130,7 +130,9 @@ async fn discovery_names_refresh_tokens_only_where_there_are_any() {
         assert_eq!(has("grant_types_supported", "refresh_token"), is_on);
         assert_eq!(has("scopes_supported", "offline_access"), is_on);
         let error = json_body(&refresh(&hub, "bakery", "guess.guess").await)["error"].clone();
-        assert_eq!(error, "unsupported_grant_type", "the bakery gets none");
+        // RFC 6749 §5.2
+        let expected = if is_on { "unauthorized_client" } else { "unsupported_grant_type" };
+        assert_eq!(error, expected, "the bakery gets none");
     }
 }
 

@@ -45,13 +45,13 @@ pub enum KeysCommand {
     },
     /// List the keys with their use and state.
     List {
-        /// Folder of passerelle.toml, which references the passphrase of encrypted keys. Default:
-        /// the parent of --dir.
+        /// Folder of passerelle.toml, which sets the key folder and references the passphrase of
+        /// encrypted keys. Default: the parent of --dir.
         #[arg(long)]
         config: Option<PathBuf>,
-        /// Folder of the keys.
-        #[arg(long, default_value = "config/keys")]
-        dir: PathBuf,
+        /// Folder of the keys. Default: as set in passerelle.toml.
+        #[arg(long)]
+        dir: Option<PathBuf>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -110,7 +110,8 @@ impl KeysCommand {
                 }
             }
             Self::List { config, dir, json } => {
-                let config = config_folder(config, Some(&dir));
+                let config = config_folder(config, dir.as_deref());
+                let dir = listed_folder(config.as_deref(), dir)?;
                 let rows =
                     keyfiles::list_keys(open_listed_keys(config.as_deref(), &dir)?, env.now())?;
                 if json {
@@ -258,6 +259,16 @@ fn open_keys(
     let devices = devices.map_err(|error| error.to_string())?;
     let configured = settings.map(|settings| settings.keys);
     Ok((dir.or(configured).unwrap_or_else(|| "config/keys".into()), devices))
+}
+
+/// Returns the folder whose keys are listed: by default that of `passerelle.toml`.
+fn listed_folder(config: Option<&Path>, dir: Option<PathBuf>) -> Result<PathBuf, String> {
+    match (dir, config) {
+        (Some(dir), _) => Ok(dir),
+        (None, Some(folder)) => KeySettings::read_folder(folder, &Environment::from_process())
+            .map_err(|problems| unusable(folder, &problems)),
+        (None, None) => Ok("config/keys".into()),
+    }
 }
 
 /// Returns a folder whose keys are listed: its devices are not called.

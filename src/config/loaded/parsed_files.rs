@@ -10,7 +10,7 @@ use crate::config::validation::consistency::{self, ClientDeclaration};
 use crate::config::validation::data_providers::{self, RegisteredDataProvider};
 use crate::config::validation::declarations::Declarations;
 use crate::config::validation::service_providers::{self, HubSettings, RegisteredClient};
-use crate::config::validation::{languages, notices, scopes, settings};
+use crate::config::validation::{client_registration, languages, notices, scopes, settings};
 use crate::config::watching::reloadable_files::CheckedFiles;
 use crate::localization::MessageFile;
 use crate::protocol::acr::Platform;
@@ -51,10 +51,16 @@ impl ParsedFiles {
         }
     }
 
-    /// Returns a diagnostic if no file adds the default language and it is not built in.
-    pub fn check_language(&self, source: &SourceFile, settings: &Settings) -> Option<Diagnostic> {
+    /// Checks what the settings name in these files: the default language, and the scopes of
+    /// `[client_registration]`.
+    pub fn check_references(&self, source: &SourceFile, settings: &Settings) -> Vec<Diagnostic> {
         let language = &settings.default_language;
-        languages::default_language_diagnostic(source, language, &self.languages)
+        let language = languages::default_language_diagnostic(source, language, &self.languages);
+        let mut problems: Vec<Diagnostic> = language.into_iter().collect();
+        if let Some((_, tables)) = &self.scopes {
+            client_registration::check_scopes(source, settings, tables, &mut problems);
+        }
+        problems
     }
 
     /// Finds conflicts between service providers and data providers.

@@ -15,7 +15,7 @@ use crate::config::loading::settings_overlay::apply_environment;
 use crate::config::loading::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
 };
-use crate::config::model::{RegisterConfig, Settings, StoreConfig};
+use crate::config::model::Settings;
 use crate::config::validation::certificate_expiry::certificate_expiries;
 use crate::config::validation::declarations::Declarations;
 use crate::config::validation::scopes::{self, ScopeTables};
@@ -99,9 +99,7 @@ fn load_settings(
     let mut checked = settings::check_settings(&source, settings, kinds, &context, fatal)?;
     let scopes =
         scopes::load_scopes(&folder.join("scopes.toml"), Some(&declarations.claims), fatal)?;
-    checked.settings.store = tables.store.as_ref().map(|kind| StoreConfig(kind.to_table()));
-    checked.settings.register =
-        tables.register.as_ref().map(|kind| RegisterConfig(kind.to_table()));
+    tables.copy_into(&mut checked.settings);
     let context = load_context(&context, kinds, &checked);
     Some(UsableSettings { context, source, checked, scopes, tables })
 }

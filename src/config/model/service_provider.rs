@@ -38,9 +38,10 @@ pub struct ServiceProviderFile {
     pub profile: Option<SecurityProfile>,
     /// Absolute https URLs (http on loopback), compared as strings. A public client may also have
     /// private-use schemes (`com.example.app:/callback`), and any port of `http://127.0.0.1/…` or
-    /// `http://[::1]/…` that is written without a port.
+    /// `http://[::1]/…` that is written without a port. The query has no parameter of a response:
+    /// `code`, `state`, `iss`, `error`, `error_description`, `error_uri`, `response`.
     pub redirect_uris: Vec<String>,
-    /// Redirect URIs of a logout, with the same rules.
+    /// Redirect URIs of a logout, with the same rules; of the parameters, only `state` is excluded.
     #[serde(default)]
     pub post_logout_redirect_uris: Vec<String>,
     /// Where the hub sends logout tokens when a session with this service provider is ended by a
@@ -60,7 +61,8 @@ pub struct ServiceProviderFile {
     /// Levels and level names for its requests without `acr_values`, preferred first.
     #[serde(default)]
     pub default_acr_values: Vec<String>,
-    /// Information, explicit consent, or, under `rules = "openid"`, no consent page.
+    /// Information, explicit consent, or, under `rules = "openid"`, no consent page unless a request
+    /// has `prompt=consent`.
     #[serde(default)]
     pub consent: ConsentRequirement,
     /// How it authenticates at the token endpoint; `none` for a public client, a native or

@@ -54,7 +54,7 @@ fn each_bad_connector_is_named_with_its_fix() {
         (file, "[acr]", "limits.calls = 0\n[acr]", "limits.calls", "from 1 to 65536"),
         (file, "[acr]", "limits = { queue = 65537 }\n[acr]", "limits.queue", "from 0 to 65536"),
         (file, "[acr]", "limits = { queue_ms = 5001 }\n[acr]", "limits.queue_ms", "from 0 to 5000"),
-        (file, "[acr]", "limits = { call = 1 }\n[acr]", "limits.call", "use one of: calls"),
+        (file, "[acr]", "limits = { call = 1 }\n[acr]", "limits.call", "did you mean `calls`?"),
         (file, "[acr]", "amr = [\"pwd\", \"magic\"]\n[acr]", "amr[1]", "RFC 8176"),
         (file, "[acr]", "amr = [\"pwd\", \"mfa\"]\n[acr]", "amr", "the hub derives mfa"),
         (

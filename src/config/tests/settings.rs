@@ -205,6 +205,22 @@ fn each_bad_setting_is_named_with_its_fix() {
     check_rows(rows);
 }
 
+#[test]
+fn a_scope_for_registrations_that_does_not_exist_is_named_with_its_fix() {
+    let row = |text: &'static str, word| -> Row {
+        let text = format!("identity_source = \"provider\"\n[client_registration]\n{text}\n");
+        let key = "client_registration.scopes[1]";
+        ("passerelle.toml", "identity_source = \"provider\"\n", text.leak(), key, word)
+    };
+    check_rows(&[
+        row("scopes = [\"openid\", \"nope\"]", "add it to [openid] of scopes.toml"),
+        row(
+            "scopes = [\"openid\", \"nope\"]\nrules = \"federation\"",
+            "add it to [scopes] of scopes.toml",
+        ),
+    ]);
+}
+
 const TWO_ALIKE: &str = "choice.categories = [{ id = \"a\", name = { en = \"A\" } }, { id = \"a\", name = { en = \"B\" } }]";
 
 #[test]

@@ -45,6 +45,18 @@ impl KeySettings {
         }
     }
 
+    /// Reads the folder of the keys, and no secret.
+    ///
+    /// # Errors
+    /// Returns the problems of the file.
+    pub fn read_folder(
+        folder: &Path,
+        environment: &Environment,
+    ) -> Result<PathBuf, Vec<Diagnostic>> {
+        let (_, settings) = read_settings(folder, environment)?;
+        Ok(folder.join(&settings.keys))
+    }
+
     /// Reads the passphrase of key files, and no other secret: keys are listed without their device.
     ///
     /// # Errors

@@ -228,10 +228,10 @@ pub fn check_sector(source: &SourceFile, sector: Option<&str>, problems: &mut Ve
     }
 }
 
-/// Reports granted scopes that the scope table `name` doesn't contain.
+/// Reports scopes in the list `key` that the scope table `name` doesn't contain.
 pub fn check_scopes_are_known(
     source: &SourceFile,
-    granted: &[Scope],
+    (key, granted): (&str, &[Scope]),
     (name, table): (&str, &BTreeMap<Scope, Vec<String>>),
     problems: &mut Vec<Diagnostic>,
 ) {
@@ -239,7 +239,7 @@ pub fn check_scopes_are_known(
         let known = table.keys().map(Scope::as_str).collect::<Vec<_>>().join(", ");
         let fix = format!("add it to [{name}] of scopes.toml, or use one of: {known}");
         problems.push(source.diagnostic(
-            &format!("scopes[{index}]"),
+            &format!("{key}[{index}]"),
             "is granted, but is not in the scopes table",
             fix,
         ));

@@ -91,7 +91,12 @@ pub fn check_scopes(
     table: &BTreeMap<Scope, Vec<String>>,
     problems: &mut Vec<Diagnostic>,
 ) {
-    consistency::check_scopes_are_known(source, &file.scopes, ("scopes", table), problems);
+    consistency::check_scopes_are_known(
+        source,
+        ("scopes", &file.scopes),
+        ("scopes", table),
+        problems,
+    );
     if file.scopes.iter().all(|scope| scope.as_str() == "openid") {
         let message = "contains only openid, so every token would be inactive to it";
         problems.push(source.diagnostic("scopes", message, "add the scopes that it needs"));

@@ -37,6 +37,16 @@ impl ScopeTables {
             ProtocolRules::Openid => &self.openid,
         }
     }
+
+    /// Returns the table for `rules` with its name in the file.
+    #[must_use]
+    pub const fn named(&self, rules: ProtocolRules) -> (&'static str, &Scopes) {
+        let name = match rules {
+            ProtocolRules::Federation => "scopes",
+            ProtocolRules::Openid => "openid",
+        };
+        (name, self.for_rules(rules))
+    }
 }
 
 /// Loads the file. Returns `None` and reports problems if it is invalid. `declared` is `None` if the

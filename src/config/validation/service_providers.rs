@@ -19,11 +19,14 @@ use super::{
     request_protection, security_profile,
 };
 use crate::config::loading::folder::parse_folder;
-use crate::config::loading::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
+use crate::config::loading::{
+    Diagnostic, MessageAndFix, SecretContext, SecretOwnerKind, SourceFile,
+};
 use crate::config::model::ServiceProviderFile;
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;
 use crate::protocol::acr::{AcrRegistration, Level, Platform};
+use crate::protocol::redirect_uri::ResponseParams;
 use crate::protocol::registration::{
     ClientType, ConsentRequirement, ProtocolRules, RequestProtection,
 };
@@ -141,16 +144,8 @@ pub fn check_scopes(
     tables: &ScopeTables,
     problems: &mut Vec<Diagnostic>,
 ) {
-    let table = match file.rules {
-        ProtocolRules::Federation => "scopes",
-        ProtocolRules::Openid => "openid",
-    };
-    consistency::check_scopes_are_known(
-        source,
-        &file.scopes,
-        (table, tables.for_rules(file.rules)),
-        problems,
-    );
+    let granted = ("scopes", file.scopes.as_slice());
+    consistency::check_scopes_are_known(source, granted, tables.named(file.rules), problems);
 }
 
 /// The existing connectors, for reachability checks.
@@ -309,7 +304,11 @@ fn check_addresses(
                     "list each address",
                 ));
             }
-            Ok(()) => {}
+            Ok(()) => {
+                if let Err((message, fix)) = check_query(&key, &uri) {
+                    problems.push(source.diagnostic(&key, message, fix));
+                }
+            }
             Err((message, fix)) => problems.push(source.diagnostic(&key, message, fix)),
         }
     }
@@ -320,4 +319,17 @@ fn check_addresses(
             "register at least one address",
         ));
     }
+}
+
+/// Checks that the hub adds no parameter to a redirect URI that its query already has.
+fn check_query(key: &str, uri: &str) -> Result<(), MessageAndFix> {
+    let message = "has a response parameter in its query, so a response would contain it twice (RFC 6749 §3.1)";
+    if key.starts_with("redirect_uris") && ResponseParams::Authorization.are_in_query(uri) {
+        let fix = "remove code, state, iss, error, error_description, error_uri and response from the query";
+        return Err((message, fix));
+    }
+    if key.starts_with("post_logout_redirect_uris") && ResponseParams::Logout.are_in_query(uri) {
+        return Err((message, "remove state from the query"));
+    }
+    Ok(())
 }

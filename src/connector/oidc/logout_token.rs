@@ -108,8 +108,9 @@ fn check_party(
     if claims.get("iss").is_none_or(|iss| iss != expected.issuer) {
         return Err(error(ErrorCode::LogoutTokenIssuer, "iss is not the connector's issuer"));
     }
-    if !verify::names_audience(claims, expected.client_id) {
-        let detail = "aud does not contain the connector's client_id";
+    // As in an ID token (OpenID Connect Core 1.0 §3.1.3.7, step 3).
+    if !verify::names_only_audience(claims, expected.client_id) {
+        let detail = "aud is not only the connector's client_id";
         return Err(error(ErrorCode::LogoutTokenAudience, detail));
     }
     Ok(())

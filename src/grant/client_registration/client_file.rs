@@ -26,6 +26,12 @@ const OPERATOR_FIXES: [&str; 4] = [
     " for an application without a server",
 ];
 
+/// Parts of corrections that concern the syntax of files, and what a developer reads instead.
+const FILE_SYNTAX: [(&str, &str); 2] = [
+    ("write { file = \"…\" }, or [[jwks.keys]] tables; ", "send "),
+    ("jwks = { file = \"…\" }", "jwks"),
+];
+
 impl ClientRegistrations {
     /// Returns the text of the file. It references no file and no variable, and has no setting that
     /// a client may not choose.
@@ -111,10 +117,11 @@ fn client_error(problem: &Diagnostic) -> MetadataError {
     };
     let fix = problem.fix.as_str();
     let end = OPERATOR_FIXES.iter().filter_map(|part| fix.find(part)).min().unwrap_or(fix.len());
-    let fix = if fix.contains("passerelle.toml") {
+    let fix = if fix.contains(".toml") {
         "register without it, or ask the operator of this hub"
     } else {
         fix.get(..end).unwrap_or(fix)
     };
-    MetadataError::new(&member, &problem.message, fix)
+    let fix = FILE_SYNTAX.iter().fold(fix.to_owned(), |fix, (file, json)| fix.replace(file, json));
+    MetadataError::new(&member, &problem.message, &fix)
 }

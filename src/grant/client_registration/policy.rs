@@ -1,7 +1,7 @@
 //! Decides what a registration may request (scopes, hosts and names), and whether it waits for an
 //! operator.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -96,7 +96,7 @@ impl ClientRegistrations {
             |service: &&Arc<ServiceProvider>| service.registration.client_id != *client_id;
         let others = federation.service_providers().filter(is_other).chain(registered);
         let others: Vec<&ServiceProvider> = others.map(|service| &**service).collect();
-        check_names(metadata, &others)?;
+        check_names(metadata, &others, &self.services.hub_name)?;
         self.check_hosts(metadata, terms, &others)
     }
 
@@ -217,10 +217,12 @@ fn check_characters(metadata: &ClientMetadata) -> Result<(), MetadataError> {
     Ok(())
 }
 
-/// Checks that the names are not those of another service.
+/// Checks that the names are not those of another service or of the hub, so that a stranger can't
+/// pose as one of them (RFC 7591 §5).
 fn check_names(
     metadata: &ClientMetadata,
     others: &[&ServiceProvider],
+    hub_name: &BTreeMap<String, String>,
 ) -> Result<(), MetadataError> {
     let fold = |name: &str| {
         let letters = name.chars().filter(|c| c.is_alphanumeric());
@@ -230,10 +232,14 @@ fn check_names(
     };
     for name in metadata.names().values() {
         let folded = fold(name);
-        let is_taken =
-            others.iter().any(|other| other.name.values().any(|taken| fold(taken) == folded));
-        if is_taken {
-            let message = "is the name of another service";
+        let is_any_of =
+            |names: &BTreeMap<String, String>| names.values().any(|taken| fold(taken) == folded);
+        let message = if others.iter().any(|other| is_any_of(&other.name)) {
+            Some("is the name of another service")
+        } else {
+            is_any_of(hub_name).then_some("is the name of this hub")
+        };
+        if let Some(message) = message {
             return Err(MetadataError::new("client_name", message, "choose another name"));
         }
     }

@@ -11,7 +11,7 @@ use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::{ErrorCode, RequiredParam};
 use crate::protocol::client_auth::Credentials;
 use crate::protocol::error_response::{AuthLocation, ErrorResponse};
-use crate::protocol::registration::ClientType;
+use crate::protocol::registration::{ClientType, ProtocolRules};
 use crate::protocol::token::TokenRequest;
 use crate::testing::samples::OPENED;
 
@@ -61,6 +61,8 @@ async fn code_injection_without_a_verifier_is_stopped() {
 #[tokio::test]
 async fn a_confidential_client_without_its_secret_is_no_public_client() {
     let mut hub = Hub::new();
+    let mut openid = service("openid", true, SigningAlg::ES256);
+    openid.registration.rules = ProtocolRules::Openid;
     hub.core_mut().federation = federation_with([
         public("app"),
         service("sp", true, SigningAlg::ES256),
@@ -68,12 +70,20 @@ async fn a_confidential_client_without_its_secret_is_no_public_client() {
             authentication: ClientAuthentication::SecretBasic(vec![]),
             ..service("headed", true, SigningAlg::ES256)
         },
+        openid,
     ]);
     hub.issue("code", &[]).await;
     let missing = ErrorCode::Missing(RequiredParam::TokenClientSecret);
-    for client_id in ["sp", "headed", "unknown"] {
+    for (client_id, expected) in [
+        // R153
+        ("sp", missing),
+        ("unknown", missing),
+        // RFC 6749 §5.2
+        ("headed", ErrorCode::ClientOtherMethod),
+        ("openid", ErrorCode::ClientOtherMethod),
+    ] {
         let request = TokenRequest { credentials: by_id(client_id), ..token_request("code") };
-        assert_eq!(hub.refusal(&request).await, Some(missing), "{client_id}");
+        assert_eq!(hub.refusal(&request).await, Some(expected), "{client_id}");
     }
     // And a public client that sends a secret has none that could be right.
     for credentials in [by_post("app", "app's secret"), by_basic("app", "app's secret")] {

@@ -170,7 +170,7 @@ async fn no_refresh_token_without_the_scope_the_consent_and_the_clients_file() {
     let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
     hub.token_service.core.federation.replace(Federation::new([without], table, unavailable));
     let refused = refresh(&hub, &request(&token)).await;
-    assert_eq!(refused, Err(ErrorCode::TokenGrantTypeUnsupported));
+    assert_eq!(refused, Err(ErrorCode::TokenGrantTypeUnauthorized));
 }
 
 #[tokio::test]

@@ -90,14 +90,20 @@ fn with_one_hub_a_completed_login_keeps_no_identity() {
     }
 }
 
-/// `consent = "none"`: whatever `prompt` says, and with `prompt=none` too.
+/// `consent = "none"`: only `prompt=consent` asks for a page (Core §3.1.2.1).
 #[test]
-fn without_consent_no_page_is_shown() {
-    for changes in [&[][..], &[("prompt", "login consent")], &[("prompt", "login")]] {
-        let mut harness = Harness::new(changes).with_policy(ConsentPolicy::None);
+fn without_consent_a_page_is_shown_only_if_the_request_asks_for_it() {
+    for (prompt, page) in [("login", false), ("consent", true), ("login consent", true)] {
+        let mut harness = Harness::new(&[("prompt", prompt)]).with_policy(ConsentPolicy::None);
         harness.reach_identifying();
-        let granted = grant(harness.report_identification(identified_user("idp", Level::Eidas1)));
-        assert!(!granted.consented, "no user consented");
+        let then = harness.report_identification(identified_user("idp", Level::Eidas1));
+        if page {
+            assert_eq!(browser_view(then), BrowserView::RedirectToConsent, "{prompt}");
+            let yes = harness.yes();
+            assert!(!grant(harness.send(yes)).consented, "it is information, with one button");
+        } else {
+            assert!(!grant(then).consented, "no user consented");
+        }
     }
 }
 

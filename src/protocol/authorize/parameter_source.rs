@@ -90,6 +90,12 @@ pub fn reject_unresolved_request(
     }
 }
 
+/// Returns the languages that a request asks for; its other parameters may be invalid.
+#[must_use]
+pub fn requested_ui_locales(params: &Params) -> Vec<String> {
+    checks::parse_ui_locales(params.get(Param::UiLocales.name()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -47,11 +47,12 @@ pub fn parameters_of_object(
     sent.collect::<Result<_, _>>().map(Params::new)
 }
 
-/// RFC 9101 §4: numbers and JSON objects are written as such.
+/// RFC 9101 §4: numbers and JSON objects are written as such. Only `max_age` is a number: a `state`
+/// that is one would come back in another form (RFC 6749 §4.1.2, "exact value").
 fn parameter_text(param: Param, value: &Value) -> Result<String, ErrorCode> {
     match value {
         Value::String(text) => Ok(text.clone()),
-        Value::Number(number) => Ok(number.to_string()),
+        Value::Number(number) if param == Param::MaxAge => Ok(number.to_string()),
         Value::Object(_) if param == Param::Claims => Ok(value.to_string()),
         _ => Err(ErrorCode::RequestObjectParameter),
     }
@@ -194,6 +195,8 @@ mod tests {
             (json!({ "scope": ["openid"] }), ErrorCode::RequestObjectParameter),
             (json!({ "state": null }), ErrorCode::RequestObjectParameter),
             (json!({ "state": {} }), ErrorCode::RequestObjectParameter),
+            (json!({ "state": 1.50 }), ErrorCode::RequestObjectParameter),
+            (json!({ "nonce": 7 }), ErrorCode::RequestObjectParameter),
         ] {
             let read = parameters_of_object(
                 &claims(more.clone()),

@@ -255,7 +255,8 @@ catalogue! {
     // authentication, 20: the code, 30: userinfo, 40: revocation.
     TokenNotForm = "Y040101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The request must have the content type application/x-www-form-urlencoded.";
     TokenGrantTypeUnsupported = "Y040203" 400 "unsupported_grant_type" Info Client ServiceProvider "error-bad-request" "The grant_type must be authorization_code, or refresh_token for a service provider with refresh_tokens.";
-    TokenClientIdDiffers = "Y040303" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The client_id of the body differs from the one of the Authorization header.";
+    TokenGrantTypeUnauthorized = "Y040204" 400 "unauthorized_client" Info Client ServiceProvider "error-bad-request" "This client_id is not registered for refresh tokens.";
+    TokenClientIdDiffers = "Y040303" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The client_id of the body differs from the one of the Authorization header or of the client assertion.";
     AssertionAudienceUnlisted = "Y040360" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The aud of the client assertion must name only audiences of the setting client_assertion_audiences of this client_id; its default is the issuer and the token endpoint of this hub.";
     AssertionTooLongOpenid = "Y040361" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion expires more than eleven minutes from now.";
     AssertionBeforeStart = "Y040362" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion may have been used before the hub was restarted with an empty store; send a new one with an iat.";
@@ -329,7 +330,7 @@ catalogue! {
     DpopProofSignature = "Y046007" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The signature of the DPoP proof is wrong.";
     DpopProofMethod = "Y046008" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The htm of the DPoP proof must be the method of this request.";
     DpopProofUri = "Y046009" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The htu of the DPoP proof must be the public address of this endpoint, without query and fragment.";
-    DpopProofTime = "Y046010" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The iat of the DPoP proof must be less than a minute before or after now.";
+    DpopProofTime = "Y046010" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The iat of the DPoP proof must be less than a minute before or after now; its exp and nbf, if present, must allow its use now.";
     DpopProofJti = "Y046011" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The DPoP proof must have a jti of 1 to 255 characters.";
     DpopProofReplayed = "Y046012" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The DPoP proof was used before; each request needs one of its own.";
     DpopProofAccessToken = "Y046013" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The ath of the DPoP proof must be the SHA-256 of the access token in base64url.";

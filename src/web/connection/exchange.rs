@@ -151,7 +151,7 @@ impl Drop for EndOnDrop {
 }
 
 /// Runs the handler of one request. Closes the connection after the response if the request body
-/// was not read.
+/// was not read, or if the request asks for another protocol.
 ///
 /// Use it as the outermost part of the application. Without a connection, as in tests, it only
 /// calls the handler.
@@ -165,12 +165,15 @@ pub async fn serve_request<B: MessageBody + 'static>(
     let Some(exchange) = request.request().conn_data::<Rc<HttpExchange>>().map(Rc::clone) else {
         return handle(request).await;
     };
+    // The hub ignores `Upgrade` (RFC 9110 §7.8). actix-http would repeat it in the response, and
+    // close the connection without saying so.
+    let asks_upgrade = request.head().connection_type() == ConnectionType::Upgrade;
     exchange.begin_request(request.headers());
     let ending = EndOnDrop(Rc::clone(&exchange));
     let answer = handle(request).await;
     let is_unread = matches!(exchange.phase(), ExchangePhase::Body { .. });
     drop(ending);
-    if is_unread { with_connection_close(answer) } else { answer }
+    if is_unread || asks_upgrade { with_connection_close(answer) } else { answer }
 }
 
 /// Adds `Connection: close` (RFC 9112 §9.6).

@@ -6,6 +6,9 @@ use memchr::memchr;
 /// panics at 65,536.
 const MAX_FIELD_NAME_BYTES: usize = 256;
 
+/// Bytes of a request line (RFC 9112 §3). No longer target fits the `http` crate's `Uri`.
+const MAX_REQUEST_LINE_BYTES: usize = 65_534;
+
 /// Bytes of a request head. actix-http has the same limit, but resets the connection after its
 /// response.
 const MAX_HEAD_BYTES: usize = 128 * 1024;
@@ -16,6 +19,7 @@ pub(crate) enum HeadScan {
     Incomplete,
     /// The head ends after this many of the given bytes.
     Complete(usize),
+    RequestLineTooLong,
     FieldNameTooLong,
     TooLong,
 }
@@ -56,6 +60,9 @@ impl HeadScanner {
             if !part.is_empty() {
                 self.is_cr = self.line == 0 && part == b"\r";
                 self.line += part.len();
+            }
+            if !self.in_fields && self.line > MAX_REQUEST_LINE_BYTES {
+                return HeadScan::RequestLineTooLong;
             }
             let Some(after) = after else {
                 self.taken += bytes.len();
@@ -100,7 +107,7 @@ mod tests {
                             break;
                         }
                         HeadScan::Incomplete => before += part.len(),
-                        HeadScan::FieldNameTooLong | HeadScan::TooLong => panic!("nothing is long"),
+                        _ => panic!("nothing is long"),
                     }
                 }
                 assert_eq!(found, Some(HEAD.len()), "{first} {second}");
@@ -147,6 +154,24 @@ mod tests {
             HeadScanner::default().scan(&long_target),
             HeadScan::Complete(long_target.len())
         );
+    }
+
+    /// RFC 9112 §3
+    #[test]
+    fn a_request_line_that_no_address_fits_is_too_long_however_it_is_cut() {
+        for (length, outcome) in [(65_534, None), (65_535, Some(HeadScan::RequestLineTooLong))] {
+            let target = "x".repeat(length - "GET / HTTP/1.1\r".len());
+            let head = format!("GET /{target} HTTP/1.1\r\nHost: a\r\n");
+            for size in [1000, 4096, head.len()] {
+                let mut scanner = HeadScanner::default();
+                let last = head
+                    .as_bytes()
+                    .chunks(size)
+                    .map(|piece| scanner.scan(piece))
+                    .find(|scan| *scan != HeadScan::Incomplete);
+                assert_eq!(last, outcome, "{length}: {size} bytes at once");
+            }
+        }
     }
 
     #[test]

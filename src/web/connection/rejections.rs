@@ -16,7 +16,8 @@ const LOG_INTERVAL: Duration = Duration::from_secs(1);
 /// Reason why a connection is rejected, or closed before its peer has finished.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ConnectionRejection {
-    /// The bytes are not HTTP/1 (400), or the head is too large (431).
+    /// The bytes are not HTTP/1 (400), or the request line (414) or the head (431) is too
+    /// large.
     Malformed,
     /// A field name is too long (431).
     FieldNameTooLong,

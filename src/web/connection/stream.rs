@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use actix_web::http::header::Date;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -117,7 +118,8 @@ impl GuardedStream {
     /// No other write is pending: a head is read only after the previous response is sent.
     fn reject_head(&mut self, status: &'static str, rejection: ConnectionRejection) {
         let answer = format!(
-            "HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\ncache-control: no-store\r\n\r\n"
+            "HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\ndate: {}\r\ncache-control: no-store\r\n\r\n",
+            Date::now()
         );
         let _best_effort = self.socket.try_write(answer.as_bytes());
         self.rejections.record(rejection);
@@ -169,6 +171,10 @@ impl GuardedStream {
                 HeadScan::Incomplete => {
                     stream.exchange.enter_phase(ExchangePhase::Head { until });
                     bytes.len()
+                }
+                HeadScan::RequestLineTooLong => {
+                    stream.reject_head("414 URI Too Long", ConnectionRejection::Malformed);
+                    0
                 }
                 HeadScan::FieldNameTooLong => {
                     stream.reject_head(

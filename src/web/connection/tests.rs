@@ -257,6 +257,25 @@ async fn an_unread_chunked_body_closes_the_connection_after_the_response() {
     server.handle.stop(false).await;
 }
 
+/// RFC 9110 §7.8, RFC 9112 §9.6: curl and Java ask for HTTP/2 in this way.
+#[actix_web::test]
+async fn a_request_for_another_protocol_is_answered_and_the_close_announced() {
+    let server = TestServer::start(long_timeouts(), 100);
+    let upgrade = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA";
+    let post = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\none";
+    for request in [GET, post] {
+        let mut stream = server.connect().await;
+        let request = request.replace("Host: a", &format!("Host: a\r\n{upgrade}"));
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let answer = read_rest(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        let (head, _) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains("connection: close"), "{head}");
+        assert!(!head.contains("upgrade"), "{head}");
+    }
+    server.handle.stop(false).await;
+}
+
 #[actix_web::test]
 async fn an_eviction_does_not_discard_a_response_that_waits_for_other_tasks() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -293,6 +312,23 @@ async fn a_request_that_actix_http_rejects_is_counted() {
     stream.write_all(b"NOT / HTTP AT ALL\r\n\r\n").await.unwrap();
     assert!(read_rest(&mut stream).await.starts_with("HTTP/1.1 400 "));
     wait_until(|| lines.text().contains("Y500340")).await;
+    server.handle.stop(false).await;
+}
+
+/// RFC 9112 §3, RFC 9110 §6.6.1
+#[actix_web::test]
+async fn an_overlong_target_is_answered_414_with_a_date() {
+    let server = TestServer::start(long_timeouts(), 100);
+    for length in [66_000, 140_000] {
+        let mut stream = server.connect().await;
+        let target = "x".repeat(length);
+        let head = format!("GET /{target} HTTP/1.1\r\nHost: a\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let answer = read_rest(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 414 URI Too Long\r\n"), "{answer}");
+        assert!(answer.contains("\r\ndate: ") && answer.contains(" GMT\r\n"), "{answer}");
+    }
     server.handle.stop(false).await;
 }
 

@@ -10,6 +10,8 @@ const ERRORS: &[(&str, &str)] = &[
     ("invalid_client", "oauth-error-invalid-client"),
     ("invalid_grant", "oauth-error-invalid-grant"),
     ("unsupported_grant_type", "oauth-error-unsupported-grant-type"),
+    // Only refresh tokens: every client may redeem codes.
+    ("unauthorized_client", "oauth-error-unsupported-grant-type"),
     ("temporarily_unavailable", "oauth-error-temporarily-unavailable"),
     ("server_error", "oauth-error-server-error"),
 ];

@@ -111,6 +111,24 @@ async fn a_link_scanners_head_has_no_effect() {
     consent.consent().await.received().code();
 }
 
+/// RFC 9110 §9.1: a page that changes nothing is served for HEAD too, without its content.
+#[actix_web::test]
+async fn pages_and_files_without_effect_are_served_for_head() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    for path in ["/", "/api/v2/errors/invalid_grant", "/assets/favicon", "/api/v2/jwks"] {
+        let [get, head] = ["GET", "HEAD"].map(|method| {
+            browser.send(TestRequest::default().method(method.parse().unwrap()).uri(path))
+        });
+        let (get, head) = (get.await, head.await);
+        assert_eq!(head.status, get.status, "{path}");
+        assert_eq!(head.header("content-type"), get.header("content-type"), "{path}");
+    }
+    let language = TestRequest::default().method("HEAD".parse().unwrap());
+    let answer = browser.send(language.uri("/api/v2/language?lang=fr&path=/")).await;
+    assert_eq!((answer.status, answer.header("allow")), (405, "GET"), "it sets a cookie");
+}
+
 #[actix_web::test]
 async fn a_get_request_has_no_effect_of_a_form() {
     let hub = TestHub::start().await;

@@ -95,6 +95,12 @@ async fn a_foreign_redirect_uri_host_or_name_is_not_registered() {
         assert_eq!(error(&answer), (400, oauth.into()), "{change}: {}", answer.body);
         assert!(answer.body.contains("another service"), "{}", answer.body);
     }
+    // The pages of the hub show its own name.
+    for name in ["Passerelle", "passe-RELLE"] {
+        let answer = post(&hub, None, &with(json!({ "client_name": name }))).await;
+        assert_eq!(error(&answer), (400, "invalid_client_metadata".into()), "{name}");
+        assert!(answer.body.contains("the name of this hub"), "{}", answer.body);
+    }
     // The token of one developer is not for the hosts of others.
     let token = create_token(&hub, json!({ "registrations": 9, "hosts": ["shop.example"] })).await;
     register(&hub, Some(&token), &metadata()).await;
@@ -103,6 +109,23 @@ async fn a_foreign_redirect_uri_host_or_name_is_not_registered() {
         error(&post(&hub, Some(&token), &foreign).await),
         (400, "invalid_redirect_uri".into())
     );
+}
+
+/// Attack: a redirect URI with a `code` or `iss` of its own hides that of the response (RFC 6749
+/// §3.1, RFC 9207).
+#[actix_web::test]
+async fn a_redirect_uri_with_a_response_parameter_is_not_registered() {
+    let hub = TestHub::with(&format!("{OPEN}{PATIENT}")).await;
+    for (member, query, oauth) in [
+        ("redirect_uris", "code=1&state=2", "invalid_redirect_uri"),
+        ("redirect_uris", "iss=https://other.example", "invalid_redirect_uri"),
+        ("post_logout_redirect_uris", "shop=1&state=1", "invalid_client_metadata"),
+    ] {
+        let uri = format!("https://shop.example/callback?{query}");
+        let answer = post(&hub, None, &with(json!({ member: [uri] }))).await;
+        assert_eq!(error(&answer), (400, oauth.into()), "{query}: {}", answer.body);
+        assert!(answer.body.contains("response parameter"), "{}", answer.body);
+    }
 }
 
 /// Attack: script, markup or turned text in the name that users see.

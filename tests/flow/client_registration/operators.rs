@@ -196,7 +196,7 @@ async fn an_unused_registration_ends() {
 
 #[actix_web::test]
 async fn metrics_of_a_registered_client_have_its_class_and_survive_a_reload() {
-    for (labels, client_label) in [("id", None), ("class", Some("standard/openid"))] {
+    for (labels, client_label) in [("each", None), ("class", Some("standard/openid"))] {
         let settings = format!("{OPEN}\n[metrics]\nservice_provider_labels = \"{labels}\"\n");
         let hub = TestHub::with(&settings).await;
         let client = register(&hub, None, &metadata()).await;

@@ -189,6 +189,10 @@ async fn discovery_has_the_metadata_that_client_libraries_read() {
     let document =
         hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await;
     let document: Map<String, Value> = successful_json(&document).as_object().unwrap().clone();
+    // RFC 8414 §3: for clients that know OAuth alone.
+    let path = "/.well-known/oauth-authorization-server/api/v2";
+    let by_oauth = successful_json(&hub.send(TestRequest::get().uri(path)).await);
+    assert_eq!(by_oauth, Value::Object(document.clone()));
     assert_eq!(document["issuer"], "https://hub.example/api/v2");
     for (name, value) in &document {
         if name.ends_with("_endpoint") || name.ends_with("_uri") {

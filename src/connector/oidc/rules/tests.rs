@@ -29,7 +29,7 @@ fn each_bad_setting_is_named_with_its_fix() {
             "client_id",
             "client_idd = 1\nclient_id",
             "kind.oidc.client_idd",
-            "use one of: issuer, client_id",
+            "did you mean `client_id`?",
         ),
         (file, "client_id", "scopes = [\"email\"]\nclient_id", "kind.oidc.scopes", "openid"),
         (
