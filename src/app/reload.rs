@@ -13,11 +13,11 @@ use tokio::sync::{mpsc, oneshot};
 
 use self::reporting::{prevents_next_start, to_findings};
 use self::watch::{FolderWatcher, QUIET_TIME};
+use super::audit_log;
 use super::build_error::BuildError;
 use super::keys::SharedKeys;
 use super::metrics_sampler::LabelPolicy;
 use super::prepare::{DiscoveryPublisher, connector_spec};
-use super::{KINDS, audit_log};
 use crate::actor::registry::{ApplyConfig, ConnectorSpec, RegistryHandle};
 use crate::config::config_digest::{ConfigDigest, FieldDigests};
 use crate::config::reloadable_files::{FileKind, ScanOutcome};
@@ -122,7 +122,7 @@ impl ReloadConfig {
             label_policy: self.label_policy,
             settings: SettingsFileState::Unchanged,
             files: Arc::new(Mutex::new(WatchedFiles {
-                settings: self.files.settings_file(KINDS),
+                settings: self.files.settings_file(),
                 reloadable: self.files,
             })),
             builder: Arc::new(SnapshotBuilder {

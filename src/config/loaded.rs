@@ -10,7 +10,8 @@ use std::sync::Arc;
 use url::Url;
 
 use self::parsed_files::{ClientChecks, ParsedFiles};
-pub use self::startup::{load_usable_config, settings_diagnostics};
+pub use self::startup::load_usable_config;
+use self::startup::settings_file;
 use super::federation::Federation;
 use super::kinds::{ConfiguredTable, KindTables, Kinds};
 use super::loading::schema::settings_schema;
@@ -218,6 +219,7 @@ fn load_context(
     let settings::CheckedSettings { settings, subject_keys, .. } = checked;
     let sandbox = SandboxMode::from_flag(settings.sandbox);
     reloadable_files::LoadContext {
+        settings_file: settings_file(context.folder, context.environment, kinds),
         folder: context.folder.to_owned(),
         connectors: settings.connectors.clone(),
         environment: context.environment.clone(),

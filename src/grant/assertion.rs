@@ -135,7 +135,7 @@ impl TokenService {
         let jws = self.verify_client_jws(client, assertion, rules.alg).await?;
         let now = self.core.env.now();
         let used = validate_assertion(&jws, client_id, rules, &self.core.issuer, now)?;
-        if used.issued_at.seconds() <= self.single_use_quota.known_since().seconds() {
+        if used.issued_at.seconds() < self.single_use_quota.known_since().seconds() {
             return Err(AssertionError::BeforeStart.into());
         }
         self.record_jti(client_id, &used, now).await?;

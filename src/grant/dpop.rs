@@ -92,7 +92,7 @@ impl TokenService {
         }
         // A store that began empty doesn't know this proof if it was used before: the client is
         // asked for another one.
-        if issued_at.seconds() <= self.single_use_quota.known_since().seconds() {
+        if issued_at.seconds() < self.single_use_quota.known_since().seconds() {
             return Err(ErrorCode::DpopNonceRequired);
         }
         let until = issued_at + MAX_PROOF_AGE + CLOCK_SKEW_TOLERANCE;

@@ -72,7 +72,7 @@ impl TokenService {
         // Rejects an object that may have been used before the store lost its records (see
         // `SingleUseQuota`).
         if begins_at.unwrap_or_else(|| expires_at - MAX_LIFETIME).seconds()
-            <= self.single_use_quota.known_since().seconds()
+            < self.single_use_quota.known_since().seconds()
         {
             return Err(ErrorCode::RequestObjectReplayed);
         }

@@ -5,6 +5,7 @@
 //! without which no login can be right, and the scope tables, which restrict what is released.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::{
     LoadedConfig, assemble, file_warnings, load_config, load_context, reloadable_files, settings,
@@ -21,6 +22,7 @@ use crate::config::validation::declarations::Declarations;
 use crate::config::validation::scopes::{self, ScopeTables};
 use crate::config::validation::theme;
 use crate::config::watching::reloadable_files::ReloadableFiles;
+use crate::config::watching::settings_file::SettingsFile;
 
 /// Reads and checks the configuration in `folder`, and leaves out the invalid files that a hub can
 /// start without. [`LoadedConfig::files`] and [`LoadedConfig::startup_diagnostics`] have their problems.
@@ -46,15 +48,17 @@ pub fn load_usable_config(
     })
 }
 
-/// Returns the problems of the settings and the scope tables that prevent a start.
-pub fn settings_diagnostics(
-    folder: &Path,
-    environment: &Environment,
-    kinds: Kinds,
-) -> Vec<Diagnostic> {
-    let mut fatal = Vec::new();
-    let _usable = load_settings(folder, environment, kinds, &mut fatal);
-    fatal
+/// Returns the settings file, with the check of whether the settings and the scope tables prevent a
+/// start.
+pub fn settings_file(folder: &Path, environment: &Environment, kinds: Kinds) -> SettingsFile {
+    let path = folder.join("passerelle.toml");
+    let (folder, environment) = (folder.to_owned(), environment.clone());
+    let start_check = move || {
+        let mut fatal = Vec::new();
+        let _usable = load_settings(&folder, &environment, kinds, &mut fatal);
+        fatal
+    };
+    SettingsFile::new(path, Arc::new(start_check))
 }
 
 fn load_valid_files(

@@ -26,7 +26,6 @@ use places::PlaceNameTables;
 use super::config_digest::FieldDigests;
 use super::settings_file::SettingsFile;
 use crate::config::federation::{Federation, UnavailableDisplay};
-use crate::config::kinds::Kinds;
 use crate::config::loading::{Diagnostic, FieldDiagnostic, SecretContext, SecretOwner, SourceFile};
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::data_providers::RegisteredDataProvider;
@@ -389,8 +388,8 @@ impl ReloadableFiles {
 
     /// Returns the settings file of the same folder.
     #[must_use]
-    pub fn settings_file(&self, kinds: Kinds) -> SettingsFile {
-        SettingsFile::new(self.context.folder.clone(), self.context.environment.clone(), kinds)
+    pub fn settings_file(&self) -> SettingsFile {
+        self.context.settings_file.clone()
     }
 }
 

@@ -1,17 +1,20 @@
 //! Follows `passerelle.toml`, which only a restart reads again: whether the next start would fail.
 
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::config::kinds::Kinds;
-use crate::config::loaded::settings_diagnostics;
-use crate::config::loading::{Diagnostic, Environment, safe_read};
+use crate::config::loading::{Diagnostic, safe_read};
 use crate::digest;
 
+/// Returns the problems that prevent a start with the present file.
+type StartCheck = dyn Fn() -> Vec<Diagnostic> + Send + Sync;
+
 /// The settings file of a running hub.
+#[derive(Clone)]
 pub struct SettingsFile {
-    folder: PathBuf,
-    environment: Environment,
-    kinds: Kinds,
+    path: PathBuf,
+    start_check: Arc<StartCheck>,
     active: Option<[u8; 32]>,
     state: SettingsFileState,
 }
@@ -27,12 +30,10 @@ pub enum SettingsFileState {
 }
 
 impl SettingsFile {
-    /// Takes the present file as the one that the hub was started with.
-    pub(super) fn new(folder: PathBuf, environment: Environment, kinds: Kinds) -> Self {
-        let state = SettingsFileState::Unchanged;
-        let mut file = Self { folder, environment, kinds, active: None, state };
-        file.active = file.hash();
-        file
+    /// Takes the present file as the one that the hub is started with.
+    pub(in crate::config) fn new(path: PathBuf, start_check: Arc<StartCheck>) -> Self {
+        let active = hash(&path);
+        Self { path, start_check, active, state: SettingsFileState::Unchanged }
     }
 
     /// Returns the state at the last check.
@@ -43,19 +44,27 @@ impl SettingsFile {
 
     /// Reads the file, and checks it if it is not the active one.
     pub fn check(&mut self) {
-        let hash = self.hash();
+        let hash = hash(&self.path);
         self.state = match (hash, &self.state) {
             (hash, _) if hash == self.active => SettingsFileState::Unchanged,
             (Some(hash), SettingsFileState::Changed(known)) if hash == *known => return,
-            (hash, _) => match settings_diagnostics(&self.folder, &self.environment, self.kinds) {
+            (hash, _) => match (self.start_check)() {
                 invalid if !invalid.is_empty() => SettingsFileState::Invalid(invalid),
                 _ => SettingsFileState::Changed(hash.unwrap_or_default()),
             },
         };
     }
+}
 
-    fn hash(&self) -> Option<[u8; 32]> {
-        let bytes = safe_read::read_regular_file(&self.folder.join("passerelle.toml")).ok()?;
-        Some(digest::sha256(&bytes))
+impl fmt::Debug for SettingsFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SettingsFile")
+            .field("path", &self.path)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
     }
+}
+
+fn hash(path: &Path) -> Option<[u8; 32]> {
+    safe_read::read_regular_file(path).ok().map(|bytes| digest::sha256(&bytes))
 }

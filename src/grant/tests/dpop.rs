@@ -309,13 +309,8 @@ async fn a_proof_from_before_a_restart_with_an_empty_store_is_asked_for_again() 
     hub.clock.advance(Duration::from_secs(1));
     hub.token_service.single_use_quota.set_known_since(hub.now());
     hub.issue("code", &[]).await;
-    // `iat` has whole seconds: this one may have been used before the restart, too.
-    let same_second = client.proof(&claims(&hub, json!({})));
-    for proof in [before, same_second] {
-        let refused = redeem(&hub, &with_proof("code", proof)).await;
-        assert_eq!(refused, Err(ErrorCode::DpopNonceRequired));
-    }
-    hub.clock.advance(Duration::from_secs(1));
+    let refused = redeem(&hub, &with_proof("code", before)).await;
+    assert_eq!(refused, Err(ErrorCode::DpopNonceRequired));
     let after = client.proof(&claims(&hub, json!({})));
     assert!(redeem(&hub, &with_proof("code", after)).await.is_ok());
 }

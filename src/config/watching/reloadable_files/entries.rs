@@ -17,6 +17,7 @@ use crate::config::validation::declarations::Declarations;
 use crate::config::validation::scopes::ScopeTables;
 use crate::config::validation::service_providers::RegisteredClient;
 use crate::config::validation::subject_keys::SubjectKeysByVersion;
+use crate::config::watching::settings_file::SettingsFile;
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::ScopeTable;
 use crate::protocol::acr::Platform;
@@ -28,6 +29,8 @@ pub use client_checker::ClientChecker;
 pub struct LoadContext {
     /// The configuration folder.
     pub folder: PathBuf,
+    /// `passerelle.toml` in this folder.
+    pub settings_file: SettingsFile,
     /// The folder of connector files.
     pub connectors: PathBuf,
     /// The environment variables.
