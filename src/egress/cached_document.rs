@@ -32,7 +32,7 @@ pub struct FetchedDocument<T> {
 /// Freshness of the cached copy, and what the caller must do.
 pub enum Freshness<T> {
     /// To be used without a fetch: it is not due, another caller refreshes it, or the last fetch
-    /// failed less than [`RETRY_DELAY`] ago. In the last case the copy may have expired.
+    /// failed less than half a minute ago. In the last case the copy may have expired.
     Fresh(Arc<T>),
     /// Usable, and the caller must refresh it in the background. Returned to one caller per
     /// refresh.
