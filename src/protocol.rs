@@ -7,6 +7,7 @@
 //! | [`authorize`] | the authorization request, and its response by a proven redirect |
 //! | [`redirect_uri`] | how redirect URIs are compared |
 //! | [`acr`] | levels and level names of a request |
+//! | [`percent_encoding`] | percent-encoded unreserved characters |
 //! | [`pushed_request`] | the pushed authorization request |
 //! | [`email_domain`] | the domain of an e-mail address |
 //! | [`registration`] | what the checks need to know of a service provider |
@@ -40,6 +41,7 @@ pub mod introspection;
 pub mod json;
 pub mod logout;
 pub mod params;
+pub mod percent_encoding;
 pub mod pkce;
 pub mod pushed_request;
 pub mod redirect_uri;

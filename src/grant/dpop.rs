@@ -21,6 +21,7 @@ use crate::env::Timestamp;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
+use crate::protocol::percent_encoding::decode_unreserved;
 use crate::protocol::sender_constraint::DpopHeader;
 use crate::store::{NewRecord, StoreError};
 use crate::token::dpop_proof::{DpopProof, DpopProofError, VerifiedDpopProof};
@@ -150,7 +151,8 @@ impl TokenService {
     fn is_endpoint(&self, htu: &str, endpoint: &str) -> bool {
         let normalize = |text: &str| {
             let mut url = Url::parse(text).ok()?;
-            url.set_path(&decode_unreserved(url.path()));
+            let path = decode_unreserved(url.path()).into_owned();
+            url.set_path(&path);
             url.set_query(None);
             url.set_fragment(None);
             Some(url)
@@ -161,25 +163,4 @@ impl TokenService {
         let alias = alias.and_then(|base_url| normalize(&format!("{base_url}{endpoint}")));
         normalize(htu).is_some_and(|htu| Some(&htu) == own.as_ref() || Some(&htu) == alias.as_ref())
     }
-}
-
-/// Decodes the percent-encoded unreserved characters of a path (RFC 3986 §6.2.2.2), which `Url`
-/// leaves as they are.
-fn decode_unreserved(path: &str) -> String {
-    let mut parts = path.split('%');
-    let mut decoded = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let byte = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match (byte.map(char::from), part.get(2..)) {
-            (Some(c), Some(rest)) if c.is_ascii_alphanumeric() || "-._~".contains(c) => {
-                decoded.push(c);
-                decoded.push_str(rest);
-            }
-            _ => {
-                decoded.push('%');
-                decoded.push_str(part);
-            }
-        }
-    }
-    decoded
 }

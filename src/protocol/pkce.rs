@@ -1,6 +1,7 @@
 //! Proof Key for Code Exchange (RFC 7636), S256 only: `plain` does not protect against an attacker
 //! who reads the request.
 
+use super::percent_encoding::is_unreserved;
 use crate::digest;
 
 /// Returns true for 43 base64url characters, the form of an S256 challenge (RFC 7636 §4.2).
@@ -12,8 +13,7 @@ pub fn is_challenge(value: &str) -> bool {
 
 /// Returns true for 43 to 128 unreserved characters (RFC 7636 §4.1).
 fn is_verifier(value: &str) -> bool {
-    let unreserved = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'.' | b'_' | b'~');
-    (43..=128).contains(&value.len()) && value.bytes().all(unreserved)
+    (43..=128).contains(&value.len()) && value.bytes().all(is_unreserved)
 }
 
 /// Returns true if the verifier of the token request matches the challenge of the authorization

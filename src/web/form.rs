@@ -13,6 +13,7 @@ use futures_util::{Stream, StreamExt};
 
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::Params;
+use crate::protocol::percent_encoding::decode_unreserved;
 
 /// Bytes of a form body or a query string.
 pub const MAX_PARAMS_BYTES: usize = 64 * 1024;
@@ -64,11 +65,7 @@ pub fn is_decodable(path: &str) -> bool {
 /// actix decodes such a sequence before routing, so one route would have many spellings.
 #[must_use]
 pub fn is_normalized(path: &str) -> bool {
-    let sequences =
-        path.split('%').skip(1).filter_map(|rest| u8::from_str_radix(rest.get(..2)?, 16).ok());
-    !sequences
-        .into_iter()
-        .any(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~'))
+    decode_unreserved(path) == path
 }
 
 /// Reads and parses a form body. A body that is too large is rejected before it is read completely.
