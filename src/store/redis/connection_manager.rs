@@ -55,7 +55,6 @@ pub struct ConnectionManager {
     /// Held while connecting; other tasks wait for the result.
     connect_lock: tokio::sync::Mutex<()>,
     breaker: CircuitBreaker,
-    outage_log: Arc<OutageLog>,
     metrics: Arc<Metrics>,
     /// Script of the health check, and a key that never exists.
     ping: (Script, String),
@@ -97,17 +96,20 @@ impl ConnectionManager {
         std::thread::Builder::new()
             .name("store-redis".into())
             .spawn(move || runtime.block_on(until_dropped))?;
-        let outage_log = Arc::new(OutageLog::new(Arc::clone(&metrics)));
-        let observer = Arc::clone(&outage_log);
-        let on_change = Box::new(move |from, to| observer.report_change(from, to, Instant::now()));
-        let manager = Arc::new(Self {
+        let outage_log = OutageLog::new(Arc::clone(&metrics));
+        let manager = Arc::new_cyclic(|manager: &Weak<Self>| Self {
+            breaker: CircuitBreaker::with_open_time(CIRCUIT_OPEN_TIME, {
+                let manager = Weak::clone(manager);
+                Box::new(move |from, to| {
+                    let error = manager.upgrade().and_then(|manager| manager.last_error());
+                    outage_log.report_change(from, to, error.as_ref());
+                })
+            }),
             client,
             call_timeout,
             runtime: handle,
             state: Mutex::default(),
             connect_lock: tokio::sync::Mutex::default(),
-            breaker: CircuitBreaker::with_open_time(CIRCUIT_OPEN_TIME, on_change),
-            outage_log,
             metrics,
             ping: (scripts::ping(), format!("{prefix}:-")),
             _alive: alive,
@@ -210,7 +212,6 @@ impl ConnectionManager {
         match &answer {
             Err(error) if error.is_outage() => {
                 self.with_state(|state| state.last_error = Some(error.clone()));
-                self.outage_log.record_error(error);
                 permit.record_failure(Instant::now());
             }
             _ => {

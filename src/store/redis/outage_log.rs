@@ -21,7 +21,6 @@ pub struct OutageLog {
 
 #[derive(Default)]
 struct Outage {
-    last_error: Option<RedisCallError>,
     /// When the last line about this outage was logged.
     logged_at: Option<Instant>,
 }
@@ -41,19 +40,17 @@ impl OutageLog {
         Self { metrics, outage: Mutex::default() }
     }
 
-    /// Records the cause that the next line names.
-    pub fn record_error(&self, error: &RedisCallError) {
-        self.with_outage(|outage| outage.last_error = Some(error.clone()));
-    }
-
-    /// Logs a state change of the circuit at `now`.
-    pub fn report_change(&self, from: CircuitState, to: CircuitState, now: Instant) {
+    /// Logs a state change of the circuit, and the error that caused it.
+    pub fn report_change(
+        &self,
+        from: CircuitState,
+        to: CircuitState,
+        error: Option<&RedisCallError>,
+    ) {
         self.metrics.set_redis_circuit(to.label(), &CircuitState::LABELS);
-        let (line, error) = self.with_outage(|outage| {
-            let line = outage.next_line(from, to, now);
-            (line, outage.last_error.as_ref().map(ToString::to_string))
-        });
-        match line {
+        let mut outage = self.outage.lock().unwrap_or_else(PoisonError::into_inner);
+        let error = error.map(ToString::to_string);
+        match outage.next_line(from, to, Instant::now()) {
             Some(OutageLine::Opened) => {
                 tracing::error!(
                     failures = FAILURES_TO_OPEN,
@@ -69,10 +66,6 @@ impl OutageLog {
             }
             None => {}
         }
-    }
-
-    fn with_outage<T>(&self, act: impl FnOnce(&mut Outage) -> T) -> T {
-        act(&mut self.outage.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
