@@ -57,7 +57,9 @@ pub enum ResponseParams {
 }
 
 impl ResponseParams {
-    const fn names(self) -> &'static [&'static str] {
+    /// Returns their names.
+    #[must_use]
+    pub const fn names(self) -> &'static [&'static str] {
         match self {
             Self::Authorization => {
                 &["code", "state", "iss", "error", "error_description", "error_uri", "response"]

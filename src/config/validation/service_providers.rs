@@ -19,9 +19,7 @@ use super::{
     request_protection, security_profile,
 };
 use crate::config::loading::folder::parse_folder;
-use crate::config::loading::{
-    Diagnostic, MessageAndFix, SecretContext, SecretOwnerKind, SourceFile,
-};
+use crate::config::loading::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
 use crate::config::model::ServiceProviderFile;
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;
@@ -283,18 +281,18 @@ fn check_addresses(
     problems: &mut Vec<Diagnostic>,
 ) {
     let http = if file.insecure_http { PlainHttp::Anywhere } else { PlainHttp::Loopback };
-    let list = |key: &str, uris: &[String]| -> Vec<(String, String)> {
-        uris.iter()
-            .enumerate()
-            .map(|(index, uri)| (format!("{key}[{index}]"), uri.clone()))
-            .collect()
+    let list = |key: &'static str, uris: &'_ [String], added| {
+        let keyed =
+            |(index, uri): (usize, &String)| (format!("{key}[{index}]"), uri.clone(), added);
+        uris.iter().enumerate().map(keyed).collect::<Vec<_>>()
     };
-    let mut all = vec![("home_page".to_owned(), file.home_page.clone())];
-    all.extend(list("redirect_uris", &file.redirect_uris));
-    all.extend(list("post_logout_redirect_uris", &file.post_logout_redirect_uris));
-    for (key, uri) in all {
+    let (login, logout) = (ResponseParams::Authorization, ResponseParams::Logout);
+    let mut all = vec![("home_page".to_owned(), file.home_page.clone(), None)];
+    all.extend(list("redirect_uris", &file.redirect_uris, Some(login)));
+    all.extend(list("post_logout_redirect_uris", &file.post_logout_redirect_uris, Some(logout)));
+    for (key, uri, added) in all {
         let client_type =
-            if key == "home_page" { ClientType::Confidential } else { file.client_type() };
+            if added.is_none() { ClientType::Confidential } else { file.client_type() };
         match public_clients::check_redirect_uri(&uri, http, client_type) {
             // Redirect URIs are compared as strings (RFC 9700 §2.1), so patterns would never match.
             Ok(()) if uri.contains('*') => {
@@ -305,7 +303,9 @@ fn check_addresses(
                 ));
             }
             Ok(()) => {
-                if let Err((message, fix)) = check_query(&key, &uri) {
+                if let Some(added) = added.filter(|added| added.are_in_query(&uri)) {
+                    let message = "has a response parameter in its query, so a response would contain it twice (RFC 6749 §3.1)";
+                    let fix = format!("remove {} from the query", added.names().join(", "));
                     problems.push(source.diagnostic(&key, message, fix));
                 }
             }
@@ -319,17 +319,4 @@ fn check_addresses(
             "register at least one address",
         ));
     }
-}
-
-/// Checks that the hub adds no parameter to a redirect URI that its query already has.
-fn check_query(key: &str, uri: &str) -> Result<(), MessageAndFix> {
-    let message = "has a response parameter in its query, so a response would contain it twice (RFC 6749 §3.1)";
-    if key.starts_with("redirect_uris") && ResponseParams::Authorization.are_in_query(uri) {
-        let fix = "remove code, state, iss, error, error_description, error_uri and response from the query";
-        return Err((message, fix));
-    }
-    if key.starts_with("post_logout_redirect_uris") && ResponseParams::Logout.are_in_query(uri) {
-        return Err((message, "remove state from the query"));
-    }
-    Ok(())
 }
