@@ -45,7 +45,7 @@ pub(in crate::actor) enum Probe {
     Login { redirect_uri: String },
 }
 
-/// What a finished probe tells the schedule. Its outcome is in the connector's health.
+/// Result of a probe, as far as the schedule needs it. The connector's [`Health`] has the outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(in crate::actor) struct ProbeReport {
     /// How long the identity provider asks the hub to wait.

@@ -80,3 +80,40 @@ fn certificate_source(key: &str) -> Option<CertificateSource> {
     let name = key.rsplit('.').next()?.split('[').next()?;
     CERTIFICATE_KEYS.contains(&name).then_some(source)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// A new kind of connector, store or register must not have a certificate that no one watches.
+    #[test]
+    fn every_key_for_certificates_in_the_schemas_is_watched() {
+        let schemas = [
+            include_str!("../../../config/schemas/connector.schema.json"),
+            include_str!("../../../config/schemas/passerelle.schema.json"),
+        ];
+        let mut keys = std::collections::BTreeSet::new();
+        for schema in schemas {
+            collect_certificate_keys(&serde_json::from_str(schema).unwrap(), &mut keys);
+        }
+        assert_eq!(keys.into_iter().collect::<Vec<_>>(), CERTIFICATE_KEYS);
+    }
+
+    fn collect_certificate_keys(schema: &Value, keys: &mut std::collections::BTreeSet<String>) {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for (name, property) in properties.into_iter().flatten() {
+            let description = property.get("description").and_then(Value::as_str);
+            let description = description.unwrap_or_default().to_lowercase();
+            let is_key = description.contains("key of the certificate")
+                || description.contains("private key");
+            if description.contains("pem") && !is_key {
+                keys.insert(name.clone());
+            }
+        }
+        let members = schema.as_object().into_iter().flat_map(|members| members.values());
+        let items = schema.as_array().into_iter().flatten();
+        members.chain(items).for_each(|inner| collect_certificate_keys(inner, keys));
+    }
+}

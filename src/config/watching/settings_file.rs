@@ -24,7 +24,7 @@ pub struct SettingsFile {
 pub enum SettingsFileState {
     Unchanged,
     /// Takes effect at the next start.
-    Changed([u8; 32]),
+    Changed(Option<[u8; 32]>),
     /// Prevents the next start.
     Invalid(Vec<Diagnostic>),
 }
@@ -47,10 +47,10 @@ impl SettingsFile {
         let hash = hash(&self.path);
         self.state = match (hash, &self.state) {
             (hash, _) if hash == self.active => SettingsFileState::Unchanged,
-            (Some(hash), SettingsFileState::Changed(known)) if hash == *known => return,
+            (hash, SettingsFileState::Changed(known)) if hash == *known => return,
             (hash, _) => match (self.start_check)() {
                 invalid if !invalid.is_empty() => SettingsFileState::Invalid(invalid),
-                _ => SettingsFileState::Changed(hash.unwrap_or_default()),
+                _ => SettingsFileState::Changed(hash),
             },
         };
     }
