@@ -200,8 +200,6 @@ pub enum ConsentPolicy {
     Required,
     /// When the effective prompt contains `consent`.
     Information,
-    /// Never: for `rules = "openid"` only.
-    None,
 }
 
 impl Login {

@@ -209,8 +209,11 @@ fn consent_policy(services: &LoginServices, client_id: &ClientId) -> (ConsentPol
     let registered = federation.active_service_provider(client_id);
     let consent = match registered.map(|sp| sp.registration.consent) {
         Some(ConsentRequirement::Required) => ConsentPolicy::Required,
-        Some(ConsentRequirement::None) => ConsentPolicy::None,
-        Some(ConsentRequirement::Information) | None => ConsentPolicy::Information,
+        // `prompt=consent` asks for a page, whatever the file says (OpenID Connect Core 1.0
+        // §3.1.2.1).
+        Some(ConsentRequirement::Information | ConsentRequirement::None) | None => {
+            ConsentPolicy::Information
+        }
     };
     (consent, registered.map(|sp| sp.registration.client_type).unwrap_or_default())
 }

@@ -46,8 +46,6 @@ impl Consenting {
         let (page, explicit) = match inputs.consent {
             ConsentPolicy::Required => (!user.consented || interact, true),
             ConsentPolicy::Information => (interact, false),
-            // OpenID Connect Core 1.0 §3.1.2.1: `prompt=consent` asks for a page, whatever the policy.
-            ConsentPolicy::None => (interact, false),
         };
         let state = Self { user, explicit };
         if page && context.request.prompt.none {

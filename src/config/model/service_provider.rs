@@ -61,8 +61,9 @@ pub struct ServiceProviderFile {
     /// Levels and level names for its requests without `acr_values`, preferred first.
     #[serde(default)]
     pub default_acr_values: Vec<String>,
-    /// Information, explicit consent, or, under `rules = "openid"`, no consent page unless a request
-    /// has `prompt=consent`.
+    /// `required`: the user must consent. `information`: a page informs the user if the request's
+    /// prompt contains `consent`, as it does by default under the federation's rules. `none`, only
+    /// under `rules = "openid"`, is the same as `information`.
     #[serde(default)]
     pub consent: ConsentRequirement,
     /// How it authenticates at the token endpoint; `none` for a public client, a native or

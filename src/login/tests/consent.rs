@@ -90,11 +90,12 @@ fn with_one_hub_a_completed_login_keeps_no_identity() {
     }
 }
 
-/// `consent = "none"`: only `prompt=consent` asks for a page (Core §3.1.2.1).
+/// Only `prompt=consent` asks for a page (OpenID Connect Core 1.0 §3.1.2.1).
 #[test]
-fn without_consent_a_page_is_shown_only_if_the_request_asks_for_it() {
+fn a_page_of_information_is_shown_only_if_the_request_asks_for_it() {
     for (prompt, page) in [("login", false), ("consent", true), ("login consent", true)] {
-        let mut harness = Harness::new(&[("prompt", prompt)]).with_policy(ConsentPolicy::None);
+        let mut harness =
+            Harness::new(&[("prompt", prompt)]).with_policy(ConsentPolicy::Information);
         harness.reach_identifying();
         let then = harness.report_identification(identified_user("idp", Level::Eidas1));
         if page {
@@ -259,7 +260,7 @@ fn the_consent_page_is_shown_as_its_policy_requires() {
 
 #[test]
 fn impersonation_of_a_native_client_through_silent_consent_is_stopped() {
-    for policy in [ConsentPolicy::Required, ConsentPolicy::Information, ConsentPolicy::None] {
+    for policy in [ConsentPolicy::Required, ConsentPolicy::Information] {
         let reuse = || LoginRequest::OpenPage {
             reuse: Some(Box::new(IdentifiedUser {
                 consented: true,

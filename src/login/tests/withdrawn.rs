@@ -151,7 +151,7 @@ fn a_withdrawn_scope_ends_the_login_with_invalid_scope_and_no_code() {
 
 #[test]
 fn a_withdrawn_scope_gives_no_code_where_no_page_is_shown() {
-    let mut harness = Harness::new(&[("prompt", "login")]).with_policy(ConsentPolicy::None);
+    let mut harness = Harness::new(&[("prompt", "login")]).with_policy(ConsentPolicy::Information);
     harness.reach_identifying();
     harness.registered = Err(ErrorCode::ScopeWithdrawn);
     let seen = browser_view(harness.report_identification(identified_user("idp", Level::Eidas1)));

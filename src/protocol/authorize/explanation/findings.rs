@@ -258,9 +258,8 @@ impl ParameterCheck<'_> {
         });
         effects.push(match self.registration.consent {
             ConsentRequirement::Required => "the user must consent",
-            ConsentRequirement::Information if consent => "a page informs the user about the data",
-            ConsentRequirement::Information => "no page informs the user about the data",
-            ConsentRequirement::None => "no consent page is shown",
+            _ if consent => "a page informs the user about the data",
+            _ => "no page informs the user about the data",
         });
         if select_account {
             effects.push("the choice page is always shown");
