@@ -1,6 +1,7 @@
 //! `passerelle keys` and `passerelle check` with keys in a Transit engine.
 
 use std::fs;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use passerelle::testing::fake_vault::{FakeVault, TOKEN, VaultFault};
@@ -22,6 +23,8 @@ fn a_rotation_moves_the_signing_keys_of_a_hub_into_an_engine() {
     assert!(!rotated && text.contains("sealed"), "{text}");
     assert_eq!(count_keys(path, "current", "file"), 6, "a failed rotation changes nothing");
     vault.set_fault(VaultFault::None);
+    // Creation times have whole seconds, and order the keys.
+    thread::sleep(Duration::from_secs(1));
     let (rotated, text) = run(&["keys", "rotate", "--lead", "0", "--config"], path);
     assert!(rotated, "{text}");
     let began = Instant::now();
