@@ -16,7 +16,7 @@ use crate::assurance::amr::AmrEvidence;
 use crate::assurance::{AcrCheck, Level, Platform, acr};
 use crate::env::Timestamp;
 use crate::identity::{ClaimName, Identity};
-use crate::ids::{ClientId, ConnectorId, Secret, Subject, SupportId};
+use crate::ids::{ClientId, ConnectorId, Scope, Secret, Subject, SupportId};
 
 /// A completed authentication that one browser may reuse.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -38,6 +38,9 @@ pub struct Session {
     /// The service providers of this session, each with the sets of claims that the user consented
     /// to.
     participants: BTreeMap<ClientId, Vec<BTreeSet<ClaimName>>>,
+    /// The scopes that the user consented to: one without a value about the user leaves no claim.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    consented_scopes: BTreeMap<ClientId, BTreeSet<Scope>>,
 }
 
 /// Result of a completed login: a [`Session`] without its history.
@@ -71,6 +74,7 @@ impl Session {
             hint_key: None,
             support_ids: BTreeMap::new(),
             participants: BTreeMap::new(),
+            consented_scopes: BTreeMap::new(),
         }
     }
 
@@ -102,6 +106,7 @@ impl Session {
     /// same browser.
     pub fn continue_from(&mut self, previous: Self) {
         self.participants = previous.participants;
+        self.consented_scopes = previous.consented_scopes;
         self.support_ids = previous.support_ids;
         self.lineage = previous.lineage;
         self.hint_key = previous.hint_key;
@@ -135,7 +140,16 @@ impl Session {
     }
 
     /// Remembers the user's consent for as long as the session lives.
-    pub fn remember_consent(&mut self, service_provider: &ClientId, claims: BTreeSet<ClaimName>) {
+    pub fn remember_consent(
+        &mut self,
+        service_provider: &ClientId,
+        scopes: &[Scope],
+        claims: BTreeSet<ClaimName>,
+    ) {
+        self.consented_scopes
+            .entry(service_provider.clone())
+            .or_default()
+            .extend(scopes.iter().cloned());
         let given = self.participants.entry(service_provider.clone()).or_default();
         given.retain(|earlier| !earlier.is_subset(&claims));
         if !given.iter().any(|earlier| claims.is_subset(earlier)) {
@@ -143,13 +157,21 @@ impl Session {
         }
     }
 
-    /// Returns whether one consent covers all these claims. Two that cover them only together do
-    /// not: the user never saw that page.
+    /// Returns whether the user has consented to all these scopes, and one consent covers all these
+    /// claims. Two that cover the claims only together do not: the user never saw that page.
     #[must_use]
-    pub fn has_consented(&self, service_provider: &ClientId, claims: &BTreeSet<ClaimName>) -> bool {
-        self.participants
-            .get(service_provider)
-            .is_some_and(|given| given.iter().any(|yes| claims.is_subset(yes)))
+    pub fn has_consented(
+        &self,
+        service_provider: &ClientId,
+        scopes: &[Scope],
+        claims: &BTreeSet<ClaimName>,
+    ) -> bool {
+        let consented = self.consented_scopes.get(service_provider);
+        consented.is_some_and(|consented| scopes.iter().all(|scope| consented.contains(scope)))
+            && self
+                .participants
+                .get(service_provider)
+                .is_some_and(|given| given.iter().any(|yes| claims.is_subset(yes)))
     }
 }
 

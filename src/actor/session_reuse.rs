@@ -45,7 +45,11 @@ pub(super) async fn find_reusable_user(
         .filter(|level| session_satisfies_request(request, &session.login.evidence, *level))?;
     let federation = services.core.federation.load();
     let claims = federation.released_claim_values(request, &session.login.identity);
-    let consented = session.has_consented(&request.client_id, &federation.consent_claims(&claims));
+    let consented = session.has_consented(
+        &request.client_id,
+        &request.scopes,
+        &federation.consent_claims(&claims),
+    );
     Some(IdentifiedUser {
         authentication,
         level,

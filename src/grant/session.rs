@@ -189,7 +189,8 @@ impl TokenService {
         session.add_participant(client_id);
         if grant.consented {
             let federation = self.core.federation.load();
-            session.remember_consent(client_id, federation.consent_claims(&grant.user.claims));
+            let claims = federation.consent_claims(&grant.user.claims);
+            session.remember_consent(client_id, &grant.scopes, claims);
         }
         let federation = self.core.federation.load();
         let Some(client) = federation.active_service_provider(client_id) else { return };

@@ -286,37 +286,59 @@ fn consent_covers_what_was_on_its_page_and_no_more() {
     let mut session = session(Eidas1);
     session.add_participant(&sp);
     assert!(session.has_participant(&sp) && !session.has_participant(&other));
-    assert!(!session.has_consented(&sp, &set(&[])), "participation is not consent");
+    assert!(!session.has_consented(&sp, &[], &set(&[])), "participation is not consent");
 
-    session.remember_consent(&sp, set(&[Claim::Email]));
-    session.remember_consent(&sp, set(&[Claim::Gender]));
+    session.remember_consent(&sp, &[], set(&[Claim::Email]));
+    session.remember_consent(&sp, &[], set(&[Claim::Gender]));
     for (claims, covered) in [
         (set(&[Claim::Email]), true),
         (set(&[Claim::Gender]), true),
         (set(&[Claim::Birthdate]), false),
         (set(&[Claim::Email, Claim::Gender]), false),
     ] {
-        assert_eq!(session.has_consented(&sp, &claims), covered, "{claims:?}");
+        assert_eq!(session.has_consented(&sp, &[], &claims), covered, "{claims:?}");
     }
     assert!(
-        !session.has_consented(&other, &set(&[Claim::Email])),
+        !session.has_consented(&other, &[], &set(&[Claim::Email])),
         "consent for one service provider counted for another"
     );
 
-    session.remember_consent(&sp, set(&[Claim::Email, Claim::Gender]));
-    session.remember_consent(&sp, set(&[Claim::Email]));
-    assert!(session.has_consented(&sp, &set(&[Claim::Gender])));
+    session.remember_consent(&sp, &[], set(&[Claim::Email, Claim::Gender]));
+    session.remember_consent(&sp, &[], set(&[Claim::Email]));
+    assert!(session.has_consented(&sp, &[], &set(&[Claim::Gender])));
     assert_eq!(session.participants[&sp].len(), 1, "larger consent replaces the smaller ones");
+}
+
+#[test]
+fn consent_to_claims_is_no_consent_to_a_scope_without_them() {
+    let sp = ClientId::from("sp");
+    let scopes = |names: &[&str]| names.iter().copied().map(Scope::from).collect::<Vec<_>>();
+    let mut session = session(Eidas1);
+    session.remember_consent(&sp, &scopes(&["openid", "email"]), BTreeSet::new());
+    session.remember_consent(&sp, &scopes(&["openid", "gender"]), BTreeSet::new());
+    for (asked, covered) in [
+        (&["openid", "email"][..], true),
+        (&["openid"], true),
+        (&["openid", "email", "gender"], true),
+        (&["openid", "email", "phone"], false),
+    ] {
+        assert_eq!(
+            session.has_consented(&sp, &scopes(asked), &BTreeSet::new()),
+            covered,
+            "{asked:?}"
+        );
+    }
+    assert!(!session.has_consented(&"other".into(), &scopes(&["openid"]), &BTreeSet::new()));
 }
 
 #[test]
 fn a_session_that_continues_another_keeps_its_lineage_and_consent() {
     let email = BTreeSet::from([Claim::Email.into()]);
     let mut former = Session { lineage: "the first".into(), ..session(Eidas1) };
-    former.remember_consent(&"sp".into(), email.clone());
+    former.remember_consent(&"sp".into(), &["email".into()], email.clone());
     let mut next = session(Eidas1);
     next.continue_from(former);
-    assert!(next.has_consented(&"sp".into(), &email));
+    assert!(next.has_consented(&"sp".into(), &["email".into()], &email));
     assert_eq!(next.lineage, "the first");
 }
 
@@ -355,11 +377,12 @@ fn an_unproven_auth_time_does_not_satisfy_max_age() {
 #[test]
 fn a_session_can_be_stored_and_prints_no_personal_data() {
     let mut session = session(Eidas2);
-    session.remember_consent(&"sp".into(), BTreeSet::from([Claim::Email.into()]));
+    let email = BTreeSet::from([Claim::Email.into()]);
+    session.remember_consent(&"sp".into(), &["email".into()], email.clone());
     let stored = serde_json::to_vec(&session).unwrap();
     let loaded: Session = serde_json::from_slice(&stored).unwrap();
     assert_eq!(loaded.login.identity, session.login.identity);
-    assert!(loaded.has_consented(&"sp".into(), &BTreeSet::from([Claim::Email.into()])));
+    assert!(loaded.has_consented(&"sp".into(), &["email".into()], &email));
     let printed = format!("{session:?}");
     assert!(!printed.contains("DUBOIS") && !printed.contains("upstream\""), "{printed}");
 }

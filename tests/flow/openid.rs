@@ -283,6 +283,24 @@ async fn where_no_client_may_send_it_a_body_token_is_not_even_read() {
     assert!(discovery.contains("\"phone_number_verified\"") && discovery.contains("\"address\""));
 }
 
+/// A data provider may release something for a scope of which the hub knows no value.
+#[actix_web::test]
+async fn a_silent_request_gets_no_scope_that_the_user_was_not_asked_about() {
+    let hub = hub().await;
+    let browser = hub.browser();
+    let asking = |scope: &str| Authorize::minimal("notary", scope).with("state", "s");
+    sign_in(&browser, &asking("openid profile"), "angela").await;
+    let silent = |scope: &str| asking(scope).with("prompt", "none").url();
+    for scope in ["openid", "openid profile"] {
+        let received = browser.open(&silent(scope)).await.received();
+        assert!(received.fields.contains_key("code"), "{scope}");
+    }
+    let beyond = "openid profile phone";
+    let received = browser.open(&silent(beyond)).await.received();
+    assert_eq!(received.fields["error"], "consent_required");
+    assert!(browser.authorize(&asking(beyond)).await.is_consent());
+}
+
 #[actix_web::test]
 async fn prompt_none_is_answered_from_the_session_alone() {
     let hub = hub().await;

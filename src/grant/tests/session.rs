@@ -76,9 +76,9 @@ async fn the_same_person_keeps_what_the_session_knew_and_another_does_not() {
         }
         hub.token_service.issue_code(&second).await.unwrap();
         let session = session(&hub, "second").await.unwrap();
-        assert!(session.has_participant(&sp) && !session.has_consented(&sp, &claims));
+        assert!(session.has_participant(&sp) && !session.has_consented(&sp, &[], &claims));
         assert_eq!(
-            (session.has_participant(&other), session.has_consented(&other, &claims)),
+            (session.has_participant(&other), session.has_consented(&other, &[], &claims)),
             (kept, kept)
         );
     }
@@ -122,12 +122,13 @@ async fn only_an_explicit_yes_is_remembered_and_only_for_what_was_shown() {
             .await
             .unwrap();
         let session = session(&hub, "code's session").await.unwrap();
-        assert_eq!(
-            session.has_consented(&sp, &consent_claims(&hub, &hub.grant("x", &[]).user.claims)),
-            consented
-        );
+        let shown = hub.grant("x", &[]);
+        let claims = consent_claims(&hub, &shown.user.claims);
+        assert_eq!(session.has_consented(&sp, &shown.scopes, &claims), consented);
+        assert!(!session.has_consented(&sp, &["other".into()], &claims));
         let more = serde_json::json!({ "email": "e", "birthplace": "75107" });
-        assert!(!session.has_consented(&sp, &consent_claims(&hub, more.as_object().unwrap())));
+        let more = consent_claims(&hub, more.as_object().unwrap());
+        assert!(!session.has_consented(&sp, &shown.scopes, &more));
     }
 }
 
