@@ -8,6 +8,7 @@
 use serde_json::{Map, Value};
 
 use super::decryption_key::{DecryptionError, DecryptionKey};
+use super::jwe::{GCM_IV_BYTES, GCM_TAG_BYTES};
 use super::key_device::KeyDeviceError;
 use super::upstream_keys::UpstreamKeys;
 use super::verify::MAX_JWT_BYTES;
@@ -16,10 +17,6 @@ use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg};
 use crate::protocol::json;
-
-/// RFC 7518 §5.3
-const GCM_IV_BYTES: usize = 12;
-const GCM_TAG_BYTES: usize = 16;
 
 /// Algorithms with which an identity provider encrypts, as registered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,50 +73,48 @@ pub async fn decrypt_jwe(
     keys: &UpstreamKeys,
     now: Timestamp,
 ) -> Result<Secret<String>, JweDecryptError> {
-    if compact.len() > MAX_JWT_BYTES {
-        return Err(JweDecryptError::TooLarge);
-    }
-    let parts: Vec<&str> = compact.splitn(6, '.').collect();
-    let [header_part, _, iv_part, _, tag_part] = parts[..] else {
-        return Err(if parts.len() == 3 {
-            JweDecryptError::NotEncrypted
-        } else {
-            JweDecryptError::Malformed
-        });
-    };
-    let header = digest::from_base64url(header_part).ok_or(JweDecryptError::Malformed)?;
-    let header = json::parse_object(&header).map_err(|_| JweDecryptError::Malformed)?;
-    check_header(&header, algorithms)?;
-    // GCM accepts shorter tags, down to one byte, which an attacker can guess.
-    if decoded_len(iv_part) != Some(GCM_IV_BYTES) || decoded_len(tag_part) != Some(GCM_TAG_BYTES) {
-        return Err(JweDecryptError::Malformed);
-    }
-    let key = select_key(&header, algorithms.alg, keys, now)?;
-    if !key.supports(algorithms.alg) {
+    let JweAlgorithms { alg, enc } = algorithms;
+    let header = parse_header(compact, alg, &[enc.as_str()])?;
+    let key = select_key(&header, alg, keys, now)?;
+    if !key.supports(alg) {
         return Err(JweDecryptError::UnknownKey);
     }
-    let content = key.decrypt(compact, &header, algorithms.alg).await;
+    let content = key.decrypt(compact, &header, alg).await;
     check_nested_jws(content.map_err(|error| match error {
         DecryptionError::Undecryptable => JweDecryptError::DecryptionFailed,
         DecryptionError::Device(error) => JweDecryptError::Device(error),
     })?)
 }
 
-fn decoded_len(part: &str) -> Option<usize> {
-    digest::from_base64url(part).map(|decoded| decoded.len())
-}
-
-fn check_header(
-    header: &Map<String, Value>,
-    JweAlgorithms { alg, enc }: JweAlgorithms,
-) -> Result<(), JweDecryptError> {
+/// Returns the header of a compact JWE with this `alg` and one of these `enc`, which are GCM.
+///
+/// # Errors
+/// The first rule that the JWE breaks.
+pub(super) fn parse_header(
+    compact: &str,
+    alg: EncryptionAlg,
+    encs: &[&str],
+) -> Result<Map<String, Value>, JweDecryptError> {
+    if compact.len() > MAX_JWT_BYTES {
+        return Err(JweDecryptError::TooLarge);
+    }
+    let parts: Vec<&str> = compact.splitn(6, '.').collect();
+    let [header, _, iv, _, tag] = parts[..] else {
+        return Err(if parts.len() == 3 {
+            JweDecryptError::NotEncrypted
+        } else {
+            JweDecryptError::Malformed
+        });
+    };
+    let header = digest::from_base64url(header).ok_or(JweDecryptError::Malformed)?;
+    let header = json::parse_object(&header).map_err(|_| JweDecryptError::Malformed)?;
     let text = |name: &str| header.get(name).and_then(Value::as_str);
     // RFC 8725 §3.1: the receiver chooses the algorithm, not the token. Stops `dir`, RSA1_5, and
     // the CBC encryptions.
     if text("alg") != Some(alg.as_str()) {
         return Err(JweDecryptError::Algorithm);
     }
-    if text("enc") != Some(enc.as_str()) {
+    if !text("enc").is_some_and(|enc| encs.contains(&enc)) {
         return Err(JweDecryptError::ContentEncryption);
     }
     // RFC 8725 §3.6. Stops decompression bombs.
@@ -130,7 +125,12 @@ fn check_header(
     if header.contains_key("crit") {
         return Err(JweDecryptError::Extension);
     }
-    Ok(())
+    let decoded_len = |part: &str| digest::from_base64url(part).map(|decoded| decoded.len());
+    // GCM accepts shorter tags, down to one byte, which an attacker can guess.
+    if decoded_len(iv) != Some(GCM_IV_BYTES) || decoded_len(tag) != Some(GCM_TAG_BYTES) {
+        return Err(JweDecryptError::Malformed);
+    }
+    Ok(header)
 }
 
 fn select_key<'k>(

@@ -11,7 +11,7 @@ use josekit::jwk::Jwk;
 use josekit::util::random_bytes;
 use serde_json::{Map, Value};
 
-use super::jwe;
+use super::jwe::{self, GCM_IV_BYTES};
 use super::verify::is_sound_rsa;
 use crate::digest;
 use crate::ids::{ClientId, Secret};
@@ -197,8 +197,6 @@ impl EncryptionKey {
 
 /// Longest JWE that is checked for a mark.
 const MAX_MARKED_JWE_BYTES: usize = 16 * 1024;
-/// Bytes of an initialization vector of AES-GCM (RFC 7518 §5.3).
-const IV_BYTES: usize = 12;
 
 /// Mark that lets only this hub recognize a JWE that only the service provider can decrypt: the
 /// initialization vector is a keyed digest of the header, the encrypted key and the audience.
@@ -229,7 +227,7 @@ impl JweMark<'_> {
     }
 
     /// The header contains the ephemeral key of ECDH-ES, so no two tokens share both inputs.
-    fn initialization_vector(&self, header: &str, encrypted_key: &str) -> [u8; IV_BYTES] {
+    fn initialization_vector(&self, header: &str, encrypted_key: &str) -> [u8; GCM_IV_BYTES] {
         let parts = [
             b"logout hint".as_slice(),
             self.audience.as_str().as_bytes(),

@@ -8,16 +8,26 @@ use josekit::jwk::Jwk;
 
 use crate::protocol::alg::EncryptionAlg;
 
-/// josekit context with A256GCM only. Compression is off: it leaks content through the length, and
-/// 256 KB can inflate to 200 MB.
-pub(super) static CONTEXT: LazyLock<JweContext> = LazyLock::new(|| {
+/// RFC 7518 §5.3
+pub(super) const GCM_IV_BYTES: usize = 12;
+pub(super) const GCM_TAG_BYTES: usize = 16;
+
+/// josekit context with A256GCM only.
+pub(super) static CONTEXT: LazyLock<JweContext> =
+    LazyLock::new(|| context_with_encryptions(&["A256GCM"]));
+
+/// Returns a josekit context with these content encryption algorithms only. Compression is off: it
+/// leaks content through the length, and 256 KB can inflate to 200 MB.
+pub(super) fn context_with_encryptions(encs: &[&str]) -> JweContext {
+    const KNOWN: [&str; 6] =
+        ["A128CBC-HS256", "A192CBC-HS384", "A256CBC-HS512", "A128GCM", "A192GCM", "A256GCM"];
     let mut context = JweContext::new();
     context.remove_compression("DEF");
-    for other in ["A128CBC-HS256", "A192CBC-HS384", "A256CBC-HS512", "A128GCM", "A192GCM"] {
-        context.remove_content_encryption(other);
+    for enc in KNOWN.into_iter().filter(|enc| !encs.contains(enc)) {
+        context.remove_content_encryption(enc);
     }
     context
-});
+}
 
 /// Returns what encrypts to a public key.
 ///

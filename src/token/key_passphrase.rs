@@ -12,6 +12,7 @@ use josekit::jwe::{JweHeader, PBES2_HS512_A256KW};
 use serde_json::Value;
 
 use super::jwe;
+use super::jwe::{GCM_IV_BYTES, GCM_TAG_BYTES};
 use super::signing_key::PrivateJwk;
 use crate::digest;
 use crate::ids::Secret;
@@ -23,10 +24,8 @@ const ITERATIONS: usize = 210_000;
 const MAX_ITERATIONS: usize = 1_000_000;
 const SALT_BYTES: usize = 16;
 const MAX_SALT_BYTES: usize = 64;
-/// A content key of 256 bits after AES key wrap (RFC 3394), and nonce and tag of AES-GCM.
+/// A content key of 256 bits after AES key wrap (RFC 3394).
 const WRAPPED_KEY_BYTES: usize = 40;
-const NONCE_BYTES: usize = 12;
-const TAG_BYTES: usize = 16;
 /// The only header parameters of a key file.
 const PARAMETERS: [&str; 5] = ["alg", "enc", "cty", "p2s", "p2c"];
 /// More keys than a folder has: above it all are forgotten, and those of the folder derived again.
@@ -112,7 +111,7 @@ fn check_form(compact: &str) -> Option<()> {
         && (ITERATIONS..=MAX_ITERATIONS).contains(&iterations)
         && (SALT_BYTES..=MAX_SALT_BYTES).contains(&length(text("p2s")?)?);
     let lengths = [length(wrapped_key)?, length(nonce)?, length(tag)?];
-    (is_known && lengths == [WRAPPED_KEY_BYTES, NONCE_BYTES, TAG_BYTES]).then_some(())
+    (is_known && lengths == [WRAPPED_KEY_BYTES, GCM_IV_BYTES, GCM_TAG_BYTES]).then_some(())
 }
 
 impl fmt::Debug for KeyPassphrase {

@@ -10,10 +10,9 @@ use josekit::jwe::JweContext;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::decrypt::JweDecryptError;
+use super::decrypt::{self, JweDecryptError};
 use super::jwe;
 use super::signing_key::{self, KeyError, PrivateJwk};
-use super::verify::MAX_JWT_BYTES;
 use crate::digest;
 use crate::ids::Secret;
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
@@ -22,19 +21,9 @@ use crate::protocol::json;
 /// Content encryption algorithms that are offered (HAIP 1.0 §5: both must be supported).
 pub const RESPONSE_ENCRYPTIONS: [&str; 2] = ["A128GCM", "A256GCM"];
 
-/// RFC 7518 §5.3
-const GCM_IV_BYTES: usize = 12;
-const GCM_TAG_BYTES: usize = 16;
-
-/// As [`jwe::CONTEXT`], with A128GCM.
-static CONTEXT: LazyLock<JweContext> = LazyLock::new(|| {
-    let mut context = JweContext::new();
-    context.remove_compression("DEF");
-    for other in ["A128CBC-HS256", "A192CBC-HS384", "A256CBC-HS512", "A192GCM"] {
-        context.remove_content_encryption(other);
-    }
-    context
-});
+/// josekit context with [`RESPONSE_ENCRYPTIONS`].
+static CONTEXT: LazyLock<JweContext> =
+    LazyLock::new(|| jwe::context_with_encryptions(&RESPONSE_ENCRYPTIONS));
 
 /// A private P-256 key for the answer of one request.
 #[derive(Clone, Serialize, Deserialize)]
@@ -78,22 +67,14 @@ impl ResponseKey {
     /// # Errors
     /// The first rule that the JWE breaks.
     pub fn decrypt(&self, compact: &str) -> Result<Secret<Map<String, Value>>, JweDecryptError> {
-        if compact.len() > MAX_JWT_BYTES {
-            return Err(JweDecryptError::TooLarge);
-        }
-        let parts: Vec<&str> = compact.splitn(6, '.').collect();
-        let [header, _, iv, _, tag] = parts[..] else {
-            return Err(if parts.len() == 3 {
-                JweDecryptError::NotEncrypted
-            } else {
-                JweDecryptError::Malformed
-            });
-        };
-        self.check_header(header)?;
-        let length = |part: &str| digest::from_base64url(part).map(|bytes| bytes.len());
-        // GCM accepts shorter tags, down to one byte, which an attacker can guess.
-        if length(iv) != Some(GCM_IV_BYTES) || length(tag) != Some(GCM_TAG_BYTES) {
-            return Err(JweDecryptError::Malformed);
+        let header = decrypt::parse_header(compact, EncryptionAlg::EcdhEs, &RESPONSE_ENCRYPTIONS)?;
+        // OpenID4VP 1.0 §8.3: the `kid` of the request's key. Stops answers to an older request
+        // before the private key is used.
+        let thumbprint = signing_key::identified_public_half(&self.0).map(|(_, _, kid)| kid);
+        match (header.get("kid"), thumbprint) {
+            (Some(Value::String(kid)), Ok(thumbprint)) if *kid == thumbprint => {}
+            (None, Ok(_)) => {}
+            _ => return Err(JweDecryptError::UnknownKey),
         }
         let key = josekit::jwk::Jwk::from_map(self.0.reveal().clone())
             .and_then(|key| jwe::decrypter(EncryptionAlg::EcdhEs, &key))
@@ -102,35 +83,6 @@ impl ResponseKey {
             .deserialize_compact(compact, key.as_ref())
             .map_err(|_| JweDecryptError::DecryptionFailed)?;
         json::parse_object(&content).map(Secret::new).map_err(|_| JweDecryptError::Malformed)
-    }
-
-    fn check_header(&self, header: &str) -> Result<(), JweDecryptError> {
-        let header = digest::from_base64url(header).ok_or(JweDecryptError::Malformed)?;
-        let header = json::parse_object(&header).map_err(|_| JweDecryptError::Malformed)?;
-        let text = |name: &str| header.get(name).and_then(Value::as_str);
-        // RFC 8725 §3.1: the receiver chooses the algorithm, not the token.
-        if text("alg") != Some(EncryptionAlg::EcdhEs.as_str()) {
-            return Err(JweDecryptError::Algorithm);
-        }
-        if !text("enc").is_some_and(|enc| RESPONSE_ENCRYPTIONS.contains(&enc)) {
-            return Err(JweDecryptError::ContentEncryption);
-        }
-        // RFC 8725 §3.6. Stops decompression bombs.
-        if header.contains_key("zip") {
-            return Err(JweDecryptError::Compressed);
-        }
-        // RFC 7516 §4.1.13: the hub knows no extension.
-        if header.contains_key("crit") {
-            return Err(JweDecryptError::Extension);
-        }
-        // OpenID4VP 1.0 §8.3: the `kid` of the request's key. Stops answers to an older request
-        // before the private key is used.
-        let thumbprint = signing_key::identified_public_half(&self.0).map(|(_, _, kid)| kid);
-        match (header.get("kid"), thumbprint) {
-            (Some(Value::String(kid)), Ok(thumbprint)) if *kid == thumbprint => Ok(()),
-            (None, Ok(_)) => Ok(()),
-            _ => Err(JweDecryptError::UnknownKey),
-        }
     }
 }
 
