@@ -1,8 +1,6 @@
 //! Checks of the connection to an identity provider in `check connector --online`: its certificate
 //! and its clock.
 
-use std::time::Duration;
-
 use chrono::DateTime;
 use http::header::DATE;
 use url::Url;
@@ -12,9 +10,8 @@ use super::online_check::TimedResponse;
 use crate::egress::certificates::{MIN_CERTIFICATE_DAYS, days_left};
 use crate::egress::safe_http_client::PeerCertificate;
 use crate::env::Timestamp;
+use crate::token::verify::CLOCK_SKEW_TOLERANCE;
 
-/// Tolerated difference between the clocks of the identity provider and the hub.
-pub const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
 /// Clock skew above which there is a warning, in seconds.
 const SKEW_WARNING_SECONDS: i64 = 5;
 
@@ -111,7 +108,7 @@ pub fn diagnose_clock(response: &TimedResponse) -> CheckDiagnostic {
         }
     };
     let fix = "synchronize the clocks with NTP, this machine's first";
-    let tolerance = i64::try_from(CLOCK_TOLERANCE.as_secs()).unwrap_or(i64::MAX);
+    let tolerance = i64::try_from(CLOCK_SKEW_TOLERANCE.as_secs()).unwrap_or(i64::MAX);
     match seconds.saturating_abs().saturating_sub(margin) {
         off if off > tolerance => CheckDiagnostic::error(
             "clock",

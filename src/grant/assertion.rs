@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -24,12 +23,10 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ProtocolRules;
 use crate::store::{NewRecord, StoreError};
 use crate::token::verify::{
-    self, Expiry, JwsError, TimeClaimError, VerifiedJws, check_time_claims, numeric_date,
-    verify_jws,
+    self, CLOCK_SKEW_TOLERANCE, Expiry, JwsError, TimeClaimError, VerifiedJws, check_time_claims,
+    numeric_date, verify_jws,
 };
 
-/// Accepted difference between a client's clock and the hub's.
-pub(super) const CLOCK_SKEW_TOLERANCE: Duration = Duration::from_secs(60);
 /// Fits any UUID or hash, and bounds the store's memory.
 const MAX_JTI_CHARS: usize = 255;
 
@@ -292,12 +289,10 @@ pub(crate) fn validate_assertion<'a>(
         });
     }
     let expires_at = numeric_date(claims, "exp").ok().flatten().ok_or(AssertionError::Expired)?;
-    check_time_claims(claims, Expiry::Required, now, CLOCK_SKEW_TOLERANCE).map_err(|error| {
-        match error {
-            TimeClaimError::Expired => AssertionError::Expired,
-            TimeClaimError::Malformed | TimeClaimError::NotYet | TimeClaimError::IssuedInFuture => {
-                AssertionError::NotYet
-            }
+    check_time_claims(claims, Expiry::Required, now).map_err(|error| match error {
+        TimeClaimError::Expired => AssertionError::Expired,
+        TimeClaimError::Malformed | TimeClaimError::NotYet | TimeClaimError::IssuedInFuture => {
+            AssertionError::NotYet
         }
     })?;
     if expires_at > now + rules.max_lifetime {

@@ -13,7 +13,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::TokenService;
-use super::assertion::{CLOCK_SKEW_TOLERANCE, read_jti};
+use super::assertion::read_jti;
 use super::records::dpop_proof_key;
 use crate::config::ServiceProvider;
 use crate::digest;
@@ -25,7 +25,7 @@ use crate::protocol::percent_encoding::decode_unreserved;
 use crate::protocol::sender_constraint::DpopHeader;
 use crate::store::{NewRecord, StoreError};
 use crate::token::dpop_proof::{DpopProof, DpopProofError, VerifiedDpopProof};
-use crate::token::verify::{Expiry, check_time_claims, numeric_date};
+use crate::token::verify::{CLOCK_SKEW_TOLERANCE, Expiry, check_time_claims, numeric_date};
 pub use nonce::DpopNonces;
 
 /// How long after its `iat` a proof is accepted.
@@ -86,8 +86,7 @@ impl TokenService {
         let issued_at = numeric_date(&claims, "iat").ok().flatten();
         let issued_at = issued_at.ok_or(ErrorCode::DpopProofTime)?;
         // RFC 7519 §4.1.4 and §4.1.5: a proof is a JWT, which may also have exp and nbf.
-        check_time_claims(&claims, Expiry::Optional, now, CLOCK_SKEW_TOLERANCE)
-            .map_err(|_| ErrorCode::DpopProofTime)?;
+        check_time_claims(&claims, Expiry::Optional, now).map_err(|_| ErrorCode::DpopProofTime)?;
         if issued_at + MAX_PROOF_AGE <= now {
             return Err(ErrorCode::DpopProofTime);
         }

@@ -1,8 +1,6 @@
 //! Verifies `id_token_hint`: an ID token of this hub (OpenID Connect Core §3.1.2.1; RP-Initiated
 //! Logout §2).
 
-use std::time::Duration;
-
 use serde_json::{Map, Value};
 
 use super::TokenService;
@@ -12,10 +10,9 @@ use crate::protocol::alg::SigningAlg;
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::logout::LogoutHint;
-use crate::token::verify::{JwsError, names_audience, numeric_date, verify_jws};
-
-/// Accepted clock difference between hubs.
-const CLOCK_SKEW_TOLERANCE: Duration = Duration::from_secs(60);
+use crate::token::verify::{
+    CLOCK_SKEW_TOLERANCE, JwsError, names_audience, numeric_date, verify_jws,
+};
 
 /// Why a text is not an ID token of this hub.
 enum HintError {

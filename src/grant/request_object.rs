@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::TokenService;
-use super::assertion::{AssertionError, CLOCK_SKEW_TOLERANCE, has_typ, read_jti};
+use super::assertion::{AssertionError, has_typ, read_jti};
 use super::records::request_object_key;
 use crate::config::ServiceProvider;
 use crate::config::client_assertions::{AcceptedAudiences, Audience};
@@ -20,7 +20,8 @@ use crate::protocol::params::Params;
 use crate::protocol::registration::{ProtocolRules, Registration};
 use crate::store::RecordKey;
 use crate::token::verify::{
-    Expiry, TimeClaimError, VerifiedJws, check_time_claims, names_audience, numeric_date,
+    CLOCK_SKEW_TOLERANCE, Expiry, TimeClaimError, VerifiedJws, check_time_claims, names_audience,
+    numeric_date,
 };
 
 /// Maximum time to `exp`: the ten minutes of common libraries, plus one minute of clock skew. It
@@ -108,12 +109,10 @@ pub(crate) fn check_claims(
     }
     let expires_at =
         numeric_date(claims, "exp").ok().flatten().ok_or(ErrorCode::RequestObjectExpired)?;
-    check_time_claims(claims, Expiry::Required, now, CLOCK_SKEW_TOLERANCE).map_err(|error| {
-        match error {
-            TimeClaimError::Expired => ErrorCode::RequestObjectExpired,
-            TimeClaimError::Malformed | TimeClaimError::NotYet | TimeClaimError::IssuedInFuture => {
-                ErrorCode::RequestObjectNotYet
-            }
+    check_time_claims(claims, Expiry::Required, now).map_err(|error| match error {
+        TimeClaimError::Expired => ErrorCode::RequestObjectExpired,
+        TimeClaimError::Malformed | TimeClaimError::NotYet | TimeClaimError::IssuedInFuture => {
+            ErrorCode::RequestObjectNotYet
         }
     })?;
     if client.protection.requires_signed_messages() {

@@ -18,6 +18,8 @@ pub use keys::{PRIVATE_JWK_MEMBERS, UnusableKey, VerificationKeys};
 
 /// Longest compact serialization that is parsed.
 pub const MAX_JWT_BYTES: usize = 64 * 1024;
+/// Accepted difference between another party's clock and the hub's.
+pub const CLOCK_SKEW_TOLERANCE: Duration = Duration::from_secs(60);
 /// Maximum number of keys that are read from one key set.
 pub const MAX_KEYS_PER_SET: usize = 100;
 
@@ -164,8 +166,8 @@ pub enum TimeClaimError {
     IssuedInFuture,
 }
 
-/// Checks `exp`, `nbf` and `iat` (RFC 7519 §4.1.4 to §4.1.6) against `now`, each with the same
-/// tolerance.
+/// Checks `exp`, `nbf` and `iat` (RFC 7519 §4.1.4 to §4.1.6) against `now`, each with
+/// [`CLOCK_SKEW_TOLERANCE`].
 ///
 /// # Errors
 /// The first invalid claim.
@@ -173,17 +175,20 @@ pub fn check_time_claims(
     claims: &Map<String, Value>,
     expiry: Expiry,
     now: Timestamp,
-    tolerance: Duration,
 ) -> Result<(), TimeClaimError> {
     match numeric_date(claims, "exp")? {
-        Some(expires_at) if expires_at + tolerance <= now => return Err(TimeClaimError::Expired),
+        Some(expires_at) if expires_at + CLOCK_SKEW_TOLERANCE <= now => {
+            return Err(TimeClaimError::Expired);
+        }
         None if expiry == Expiry::Required => return Err(TimeClaimError::Malformed),
         _ => {}
     }
-    if numeric_date(claims, "nbf")?.is_some_and(|begins_at| begins_at > now + tolerance) {
+    if numeric_date(claims, "nbf")?.is_some_and(|begins_at| begins_at > now + CLOCK_SKEW_TOLERANCE)
+    {
         return Err(TimeClaimError::NotYet);
     }
-    if numeric_date(claims, "iat")?.is_some_and(|issued_at| issued_at > now + tolerance) {
+    if numeric_date(claims, "iat")?.is_some_and(|issued_at| issued_at > now + CLOCK_SKEW_TOLERANCE)
+    {
         return Err(TimeClaimError::IssuedInFuture);
     }
     Ok(())

@@ -16,7 +16,6 @@ use serde_json::{Map, Value};
 
 use super::keys::PreverifiedKey;
 use crate::assurance::acr::{AcrPolicy, LevelError};
-use crate::connector::connection_check::CLOCK_TOLERANCE;
 use crate::connector::error::ConnectorError;
 use crate::digest;
 use crate::env::Timestamp;
@@ -25,7 +24,9 @@ use crate::login::upstream::LoginAttempt;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::printable_ascii;
-use crate::token::verify::{self, Expiry, JwsError, TimeClaimError, VerificationKeys, VerifiedJws};
+use crate::token::verify::{
+    self, CLOCK_SKEW_TOLERANCE, Expiry, JwsError, TimeClaimError, VerificationKeys, VerifiedJws,
+};
 
 /// Expected values of an ID token.
 pub struct IdTokenExpectations<'a> {
@@ -147,7 +148,7 @@ fn wrong_type_message(claims: &Map<String, Value>) -> String {
 }
 
 fn check_times(claims: &Map<String, Value>, now: Timestamp) -> Result<(), ConnectorError> {
-    verify::check_time_claims(claims, Expiry::Required, now, CLOCK_TOLERANCE).map_err(|error| {
+    verify::check_time_claims(claims, Expiry::Required, now).map_err(|error| {
         let code = match error {
             TimeClaimError::Malformed => ErrorCode::IdTokenMalformed,
             TimeClaimError::Expired => ErrorCode::IdTokenExpired,
@@ -173,7 +174,7 @@ fn check_with_openidconnect(
         expected.alg,
     );
     let alg = key.alg();
-    let lenient_now = i64::try_from((expected.now - CLOCK_TOLERANCE).millis())
+    let lenient_now = i64::try_from((expected.now - CLOCK_SKEW_TOLERANCE).millis())
         .ok()
         .and_then(DateTime::from_timestamp_millis);
     let lenient_now = lenient_now.unwrap_or(DateTime::<Utc>::MAX_UTC);
@@ -290,7 +291,7 @@ pub fn verify_auth_time(
         verify::numeric_date(claims, "auth_time").map_err(|_| unusable("auth_time is not a number"))?.ok_or_else(|| {
             unusable("auth_time is missing; if the identity provider never sends it, set auth_time = \"callback\"")
         })?;
-    if auth_time > now + CLOCK_TOLERANCE {
+    if auth_time > now + CLOCK_SKEW_TOLERANCE {
         return Err(unusable("auth_time is in the future"));
     }
     // Reauthentication requires a time after the redirect, `max_age` one not older than that before
@@ -301,7 +302,7 @@ pub fn verify_auth_time(
         (false, None) => None,
     };
     match oldest {
-        Some(oldest) if auth_time < oldest - CLOCK_TOLERANCE => {
+        Some(oldest) if auth_time < oldest - CLOCK_SKEW_TOLERANCE => {
             Err(stale_auth_time_error(auth_time, attempt, sent_prompt_login))
         }
         // A clock that is ahead must not result in a future time.

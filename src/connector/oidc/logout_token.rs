@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::connector::connection_check::CLOCK_TOLERANCE;
 use crate::connector::error::ConnectorError;
 use crate::env::Timestamp;
 use crate::ids::Secret;
@@ -15,7 +14,7 @@ use crate::login::upstream::UpstreamLogout;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::logout_token::{LOGOUT_EVENT, LOGOUT_TOKEN_TYP};
-use crate::token::verify::{self, Expiry, JwsError, VerificationKeys};
+use crate::token::verify::{self, CLOCK_SKEW_TOLERANCE, Expiry, JwsError, VerificationKeys};
 
 /// Longest time until a logout token expires: its `jti` is remembered until then.
 const MAX_LIFETIME: Duration = Duration::from_secs(3600);
@@ -126,9 +125,9 @@ fn check_times(
         date.ok_or_else(|| malformed("iat or exp is missing, or not a number"))
     };
     let (issued_at, expires_at) = (date("iat")?, date("exp")?);
-    verify::check_time_claims(claims, Expiry::Required, now, CLOCK_TOLERANCE)
+    verify::check_time_claims(claims, Expiry::Required, now)
         .map_err(|failed| ConnectorError::new(ErrorCode::LogoutTokenTime, failed.to_string()))?;
-    if expires_at > now + MAX_LIFETIME + CLOCK_TOLERANCE {
+    if expires_at > now + MAX_LIFETIME + CLOCK_SKEW_TOLERANCE {
         return Err(error(ErrorCode::LogoutTokenTime, "exp is more than an hour from now"));
     }
     Ok((issued_at, expires_at))

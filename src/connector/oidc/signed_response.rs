@@ -1,7 +1,6 @@
 //! Decrypts and verifies signed authorization responses of the identity provider (JARM §2.4).
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -14,9 +13,6 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::token::verify::{
     Expiry, JwsError, VerificationKeys, check_time_claims, names_audience, verify_jws,
 };
-
-/// Accepted difference between the identity provider's clock and the hub's.
-const CLOCK_SKEW_TOLERANCE: Duration = Duration::from_secs(60);
 
 impl Upstream {
     /// Returns the parameters of a callback: of the signed response if one is registered, and then
@@ -108,7 +104,7 @@ impl Upstream {
             return wrong("its state is not that of the authorization request");
         }
         let now = self.env.now();
-        match check_time_claims(claims, Expiry::Required, now, CLOCK_SKEW_TOLERANCE) {
+        match check_time_claims(claims, Expiry::Required, now) {
             Ok(()) => Ok(()),
             Err(error) => wrong(&error.to_string()),
         }

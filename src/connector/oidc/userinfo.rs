@@ -4,7 +4,6 @@
 
 use serde_json::{Map, Value};
 
-use crate::connector::connection_check::CLOCK_TOLERANCE;
 use crate::connector::error::ConnectorError;
 use crate::env::Timestamp;
 use crate::protocol::alg::SigningAlg;
@@ -86,7 +85,7 @@ pub fn verify_signed(
             "iss is not the connector's issuer, or aud does not contain the connector's client_id",
         ));
     }
-    verify::check_time_claims(&claims, Expiry::Optional, expected.now, CLOCK_TOLERANCE)
+    verify::check_time_claims(&claims, Expiry::Optional, expected.now)
         .map_err(|error| ConnectorError::new(ErrorCode::UserinfoTime, error.to_string()))?;
     Ok(claims)
 }

@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use crate::digest::{self, HmacKey};
 use crate::env::Timestamp;
+use crate::token::verify::CLOCK_SKEW_TOLERANCE;
 
 /// How long a nonce is accepted.
 const NONCE_LIFETIME: Duration = Duration::from_secs(5 * 60);
-/// Accepted difference between the clocks of two hubs.
-const CLOCK_SKEW_TOLERANCE: Duration = Duration::from_secs(60);
 const TAG_BYTES: usize = 16;
 
 /// Issues and recognizes nonces.

@@ -12,6 +12,7 @@ use crate::connector::openid4vp::signature::{CredentialAlg, UnverifiedJws};
 use crate::connector::openid4vp::trust::{CertificatePurpose, TrustAnchors};
 use crate::digest;
 use crate::env::Timestamp;
+use crate::token::verify::CLOCK_SKEW_TOLERANCE;
 
 /// Size limit of an uncompressed list, in bytes: 33 million credentials with one bit each.
 const MAX_LIST_BYTES: u64 = 4 << 20;
@@ -19,8 +20,6 @@ const MAX_LIST_BYTES: u64 = 4 << 20;
 const DEFAULT_LIFETIME: Duration = Duration::from_secs(600);
 /// A revocation must take effect within a day.
 const MAX_LIFETIME: Duration = Duration::from_secs(86_400);
-/// Tolerated difference of the clocks.
-const CLOCK_SKEW: Duration = Duration::from_secs(60);
 
 /// Why a status list token is rejected.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,7 +99,7 @@ impl StatusList {
             Some(value) => value.as_u64().map(Some).ok_or(StatusListError::Malformed),
         };
         let issued_at = seconds("iat")?.ok_or(StatusListError::Malformed)?;
-        if Timestamp::from_seconds(issued_at) > now + CLOCK_SKEW {
+        if Timestamp::from_seconds(issued_at) > now + CLOCK_SKEW_TOLERANCE {
             return Err(StatusListError::InFuture);
         }
         let list = claims.get("status_list").ok_or(StatusListError::Malformed)?;

@@ -1,7 +1,5 @@
 //! Verifies a list of trusted entities (ETSI TS 119 602 §6, JSON binding; JAdES compact signature).
 
-use std::time::Duration;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::DateTime;
@@ -13,12 +11,11 @@ use crate::connector::openid4vp::presentation_error::PresentationError;
 use crate::connector::openid4vp::signature::UnverifiedJws;
 use crate::connector::openid4vp::trust::{CertificatePurpose, TrustAnchors};
 use crate::env::Timestamp;
+use crate::token::verify::CLOCK_SKEW_TOLERANCE;
 
 /// The header of the signing time, which JAdES declares critical (ETSI TS 119 182-1 §5.2.1). It is
 /// not used: `ListIssueDateTime` is.
 const SIGNING_TIME: &str = "sigT";
-/// Tolerated difference of the clocks.
-const CLOCK_SKEW: Duration = Duration::from_secs(60);
 /// Version of the format.
 const VERSION: u64 = 1;
 /// Last parts of the `ServiceStatus` values of a service that may be relied on.
@@ -152,7 +149,7 @@ impl TrustList {
         }
         let issued_at = date_time(&scheme.issued_at).ok_or(TrustListError::Malformed)?;
         let next_update = date_time(&scheme.next_update).ok_or(TrustListError::Malformed)?;
-        if now + CLOCK_SKEW < issued_at {
+        if now + CLOCK_SKEW_TOLERANCE < issued_at {
             return Err(TrustListError::InFuture);
         }
         if next_update <= now {
