@@ -24,12 +24,15 @@ mod error;
 pub mod kind;
 pub mod memory;
 pub mod metered;
+mod record_kind;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod revocations;
 
 pub use capacities::Capacities;
 pub use error::{InsertPairError, StoreError};
+use record_kind::RECORD_KINDS;
+pub use record_kind::RecordKind;
 
 /// The kinds of stores of this program.
 pub const KINDS: &[TableKind] = &[
@@ -42,99 +45,6 @@ pub const KINDS: &[TableKind] = &[
 
 /// The store of a hub without a `[store]` table.
 pub const DEFAULT: &dyn kind::StoreSettings = &memory::VolatileMemory;
-
-/// Kind of a record. Each kind has its own capacity.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum RecordKind {
-    Login,
-    Session,
-    Code,
-    Token,
-    /// Where the browser goes after a logout at its identity provider; and the redirect that a
-    /// repeated logout request gets again.
-    LogoutRedirect,
-    /// A cross-site POST logout request, until the browser repeats it with its cookies.
-    PendingLogout,
-    /// A used `jti`: of a client assertion (RFC 7523 §3), a request object (RFC 9101) or a DPoP
-    /// proof (RFC 9449 §11.1).
-    UsedJti,
-    /// The user verified by a login page of the hub, until its callback.
-    LoginPageCode,
-    /// A pushed authorization request, until a login starts with it (RFC 9126 §4).
-    PushedRequest,
-    /// Operator blocks and the last checkpoint of each audit log, one record each.
-    Blocks,
-    /// The hub that probes the identity providers, and its results: one record.
-    Probes,
-    /// A grant whose access tokens a refresh token renews.
-    RefreshGrant,
-    /// Logout tokens that are still to be delivered, several in one record.
-    LogoutNotice,
-    /// The sessions of an upstream `sub` or `sid`, and the used `jti` of logout tokens.
-    UpstreamSession,
-    /// Dynamically registered clients, and the index of them and of initial access tokens.
-    Registration,
-    /// A presentation request that was sent to a wallet, until its login continues.
-    WalletRequest,
-}
-
-const RECORD_KINDS: [RecordKind; 16] = [
-    RecordKind::Login,
-    RecordKind::Session,
-    RecordKind::Code,
-    RecordKind::Token,
-    RecordKind::LogoutRedirect,
-    RecordKind::PendingLogout,
-    RecordKind::UsedJti,
-    RecordKind::LoginPageCode,
-    RecordKind::PushedRequest,
-    RecordKind::Blocks,
-    RecordKind::Probes,
-    RecordKind::RefreshGrant,
-    RecordKind::LogoutNotice,
-    RecordKind::UpstreamSession,
-    RecordKind::Registration,
-    RecordKind::WalletRequest,
-];
-
-impl RecordKind {
-    /// Returns the letter of the kind in keys and snapshots. It never changes.
-    const fn letter(self) -> u8 {
-        match self {
-            Self::Login => b'l',
-            Self::Session => b's',
-            Self::Code => b'c',
-            Self::Token => b't',
-            Self::LogoutRedirect => b'o',
-            Self::PendingLogout => b'p',
-            Self::UsedJti => b'a',
-            Self::LoginPageCode => b'i',
-            Self::PushedRequest => b'r',
-            Self::Blocks => b'b',
-            Self::Probes => b'h',
-            Self::RefreshGrant => b'g',
-            Self::LogoutNotice => b'w',
-            Self::UpstreamSession => b'u',
-            Self::Registration => b'n',
-            Self::WalletRequest => b'v',
-        }
-    }
-
-    /// Returns whether records of this kind only exchange state between hubs. Snapshots leave them
-    /// out.
-    const fn is_hub_state(self) -> bool {
-        matches!(self, Self::Blocks | Self::Probes)
-    }
-
-    /// Returns whether records of this kind outlive the login that made them by far.
-    const fn is_long_lived(self) -> bool {
-        matches!(self, Self::Session | Self::RefreshGrant)
-    }
-
-    fn from_letter(letter: u8) -> Option<Self> {
-        RECORD_KINDS.into_iter().find(|kind| kind.letter() == letter)
-    }
-}
 
 /// Key of a record. `name` is a hash wherever the plain value is a secret.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -241,8 +151,15 @@ pub enum StoreScope {
     Shared,
 }
 
-/// Store of records. Every operation is atomic with respect to all others.
-#[expect(clippy::too_many_arguments, reason = "`replace` is one atomic operation")]
+/// Maximum number of attempts to update a record that other requests change concurrently.
+pub const MAX_UPDATE_ATTEMPTS: usize = 16;
+
+/// Store of records. Every operation is atomic with respect to all others, except
+/// [`Store::insert_pair`].
+#[expect(
+    clippy::too_many_arguments,
+    reason = "`replace` and `compare_and_set` are one atomic operation"
+)]
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Inserts a record and returns its first version.
@@ -317,6 +234,31 @@ pub trait Store: Send + Sync {
         expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<ReplaceOutcome, StoreError>;
+
+    /// Writes the record if it still has the expected version; with `None`, if it doesn't exist.
+    /// Returns false if another writer was faster.
+    ///
+    /// # Errors
+    /// `Full`, `Revoked`, `Unavailable`.
+    async fn compare_and_set(
+        &self,
+        key: &RecordKey,
+        expected: Option<RecordVersion>,
+        value: Vec<u8>,
+        expires_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let Some(version) = expected else {
+            let inserted = self.insert(key.clone(), NewRecord::new(value, expires_at), now).await;
+            return match inserted {
+                Ok(_) => Ok(true),
+                Err(StoreError::Exists) => Ok(false),
+                Err(error) => Err(error),
+            };
+        };
+        let replaced = self.replace(key, version, value, expires_at, now).await?;
+        Ok(matches!(replaced, ReplaceOutcome::Replaced(_)))
+    }
 
     /// Takes the record and leaves `tombstone` until `tombstone_until`.
     ///

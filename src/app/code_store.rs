@@ -11,7 +11,7 @@ use crate::connector::one_time_code::{CodeStore, CodeStoreError};
 use crate::connector::wallet_request_store::{StoredWalletRequest, WalletRequestStore};
 use crate::env::Timestamp;
 use crate::store::{
-    NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError, TakeOutcome,
+    NewRecord, RecordKey, RecordKind, RecordVersion, Store, StoreError, TakeOutcome,
 };
 
 /// How long a used code is remembered, so that a repeated store call finds its own result.
@@ -100,12 +100,10 @@ impl WalletRequestStore for StoreBackedPageState {
         now: Timestamp,
     ) -> Result<bool, CodeStoreError> {
         let version = RecordVersion(loaded.version);
-        let replaced =
-            self.store()?.replace(&request_key(id), version, value, loaded.expires_at, now).await;
-        match replaced.map_err(code_error)? {
-            ReplaceOutcome::Replaced(_) => Ok(true),
-            ReplaceOutcome::Stale | ReplaceOutcome::Gone => Ok(false),
-        }
+        self.store()?
+            .compare_and_set(&request_key(id), Some(version), value, loaded.expires_at, now)
+            .await
+            .map_err(code_error)
     }
 
     async fn remove(&self, id: &str) -> Result<(), CodeStoreError> {

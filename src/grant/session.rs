@@ -11,10 +11,9 @@ use crate::ids::Secret;
 use crate::login::{CodeGrant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::{FinishedLogin, Session};
-use crate::store::{Family, NewRecord, RecordKey, RecordVersion, ReplaceOutcome};
-
-/// Maximum number of attempts to update a record that other requests change concurrently.
-const MAX_UPDATE_ATTEMPTS: usize = 5;
+use crate::store::{
+    Family, MAX_UPDATE_ATTEMPTS, NewRecord, RecordKey, RecordVersion, ReplaceOutcome,
+};
 
 /// Whether the session of a grant is new.
 #[derive(Clone, Copy, PartialEq, Eq)]

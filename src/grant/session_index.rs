@@ -13,22 +13,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::TokenService;
-use super::records::{
-    decode_record, encode_record, new_record, subject_sessions_key, upstream_session_key,
-};
+use super::records::{decode_record, encode_record, subject_sessions_key, upstream_session_key};
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Subject};
 use crate::login::upstream::UpstreamLogout;
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::Session;
-use crate::store::{NewRecord, RecordKey, RecordKind, ReplaceOutcome, StoreError};
+use crate::store::{MAX_UPDATE_ATTEMPTS, NewRecord, Record, RecordKey, RecordKind, StoreError};
 use crate::token::verify::{numeric_date, unverified_claims};
 
 /// Maximum number of sessions of one `sub` or `sid`. A further one removes the oldest from the
 /// index.
 const MAX_INDEXED_SESSIONS: usize = 32;
-/// Maximum number of attempts to update a record that other requests change concurrently.
-const MAX_UPDATE_ATTEMPTS: usize = 8;
 /// How long a logout is remembered that finds no session: as long as a login may be on its way.
 const LOGOUT_LIFETIME: Duration = Duration::from_secs(3600);
 /// How long a `jti` is stored after the token's expiry: the identity provider's clock may be
@@ -247,21 +243,15 @@ impl TokenService {
     ) -> Result<SessionIndex, ErrorCode> {
         let now = self.core.env.now();
         for _ in 0..MAX_UPDATE_ATTEMPTS {
-            let Some((mut sessions, record)) = self.load_record::<SessionIndex>(key).await? else {
-                let mut sessions = SessionIndex::default();
-                change(&mut sessions);
-                let draft = new_record(&sessions, until)?;
-                match self.store.insert(key.clone(), draft, now).await {
-                    Ok(_) => return Ok(sessions),
-                    Err(StoreError::Exists) => continue,
-                    Err(error) => return Err(error.into()),
-                }
-            };
+            let (sessions, record) = self.load_record::<SessionIndex>(key).await?.unzip();
+            let (version, until) = record.map_or((None, until), |record: Record| {
+                (Some(record.version), until.max(record.expires_at))
+            });
+            let mut sessions = sessions.unwrap_or_default();
             change(&mut sessions);
-            let (value, until) = (encode_record(&sessions)?, until.max(record.expires_at));
-            match self.store.replace(key, record.version, value, until, now).await? {
-                ReplaceOutcome::Replaced(_) => return Ok(sessions),
-                ReplaceOutcome::Stale | ReplaceOutcome::Gone => {}
+            let value = encode_record(&sessions)?;
+            if self.store.compare_and_set(key, version, value, until, now).await? {
+                return Ok(sessions);
             }
         }
         Err(ErrorCode::Busy)

@@ -28,7 +28,7 @@ pub use super::samples::AMPLE_CAPACITIES;
 macro_rules! conformance {
     ($factory:path) => {
         $crate::testing::store_conformance::conformance!($factory:
-            versions_count_from_one, a_lost_replace_changes_nothing, insert_refuses_a_live_key,
+            versions_count_from_one, a_lost_replace_changes_nothing, compare_and_set_refuses_what_another_writer_changed, insert_refuses_a_live_key,
             a_record_is_gone_at_its_expiry_and_not_before, expired_code_can_not_be_taken, a_tombstone_expires,
             a_taken_code_names_its_tokens, insert_overwrites_expired_records_but_not_tombstones,
             a_full_store_rejects_new_records_and_keeps_the_others, capacity_is_released, many_records_load_at_once,

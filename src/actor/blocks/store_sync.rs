@@ -16,15 +16,11 @@ use tokio::time::MissedTickBehavior;
 use super::file::BlockRecord;
 use super::{BlockSet, BlockUpdateError, Blocks, OperatorBlock, Persistence};
 use crate::env::Timestamp;
-use crate::store::{
-    NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
-};
+use crate::store::{MAX_UPDATE_ATTEMPTS, RecordKey, RecordKind, RecordVersion, Store, StoreError};
 use crate::telemetry::CheckFinding;
 
 /// Interval between two reads of the record.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum number of attempts to update a record that other requests change concurrently.
-const MAX_UPDATE_ATTEMPTS: usize = 8;
 /// Lifetime of the record; it is written again after half of it.
 const RECORD_LIFETIME: Duration = Duration::from_secs(366 * 24 * 3600);
 
@@ -223,35 +219,10 @@ impl Blocks {
             SharedBlocksRecord { version: RECORD_FORMAT_VERSION, revision: set.revision, blocks };
         let value = serde_json::to_vec(&record)
             .map_err(|error| BlockUpdateError::StoreUnavailable(error.to_string()))?;
-        let expires_at = now + RECORD_LIFETIME;
-        match at {
-            Some(version) => {
-                let replaced = store
-                    .replace(&blocks_key(), version, value, expires_at, now)
-                    .await
-                    .map_err(store_error)?;
-                Ok(matches!(replaced, ReplaceOutcome::Replaced(_)))
-            }
-            None => {
-                match store
-                    .insert(
-                        blocks_key(),
-                        NewRecord {
-                            value,
-                            expires_at,
-                            expires_unread_at: None,
-                            families: Arc::default(),
-                        },
-                        now,
-                    )
-                    .await
-                {
-                    Ok(_) => Ok(true),
-                    Err(StoreError::Exists) => Ok(false),
-                    Err(error) => Err(store_error(error)),
-                }
-            }
-        }
+        store
+            .compare_and_set(&blocks_key(), at, value, now + RECORD_LIFETIME, now)
+            .await
+            .map_err(store_error)
     }
 
     /// Takes over the blocks, unless newer ones are known. Returns whether they differ.

@@ -15,7 +15,7 @@ use super::slots::DeliverySlot;
 use crate::env::Timestamp;
 use crate::ids::ClientId;
 use crate::store::{
-    NewRecord, Record, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
+    MAX_UPDATE_ATTEMPTS, Record, RecordKey, RecordKind, RecordVersion, Store, StoreError,
 };
 
 /// Number of records: few enough to read all at once, so many that hubs seldom collide.
@@ -24,8 +24,6 @@ const BUCKETS: usize = 32;
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 /// Lifetime of a record after its last change; longer than any notice is retried.
 const RECORD_LIFETIME: Duration = Duration::from_secs(2 * 3600);
-/// Maximum number of attempts to update a record that other requests change concurrently.
-const MAX_UPDATE_ATTEMPTS: usize = 16;
 
 /// A notice in the queue.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -141,12 +139,11 @@ impl NoticeQueue {
         }
         let key = bucket_key(index);
         let until = now + RECORD_LIFETIME;
-        let replaced =
-            self.store.replace(&key, version, encode_entries(&entries), until, now).await;
-        match replaced {
-            Ok(ReplaceOutcome::Replaced(_)) => claimed,
+        let value = encode_entries(&entries);
+        match self.store.compare_and_set(&key, Some(version), value, until, now).await {
+            Ok(true) => claimed,
             // Another hub was faster, or the store does not answer: the next round tries again.
-            Ok(ReplaceOutcome::Stale | ReplaceOutcome::Gone) | Err(_) => Vec::new(),
+            Ok(false) | Err(_) => Vec::new(),
         }
     }
 
@@ -194,20 +191,7 @@ impl NoticeQueue {
                 return Ok(changed);
             }
             let value = encode_entries(&entries);
-            let is_done = match version {
-                Some(version) => matches!(
-                    self.store.replace(&key, version, value, until, now).await?,
-                    ReplaceOutcome::Replaced(_)
-                ),
-                None => {
-                    match self.store.insert(key.clone(), NewRecord::new(value, until), now).await {
-                        Ok(_) => true,
-                        Err(StoreError::Exists) => false,
-                        Err(error) => return Err(error),
-                    }
-                }
-            };
-            if is_done {
+            if self.store.compare_and_set(&key, version, value, until, now).await? {
                 return Ok(changed);
             }
         }

@@ -13,9 +13,7 @@ use crate::grant::records::{decode_record, encode_record};
 use crate::ids::{ClientId, Scope};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_registration::ClientMetadata;
-use crate::store::{
-    NewRecord, Record, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, StoreError,
-};
+use crate::store::{MAX_UPDATE_ATTEMPTS, NewRecord, Record, RecordKey, RecordKind, RecordVersion};
 
 /// Lifetime of a record: longer than a registration can be unused after its record was renewed.
 pub(super) const RECORD_LIFETIME: Duration = days(600);
@@ -23,8 +21,6 @@ pub(super) const RECORD_LIFETIME: Duration = days(600);
 pub(super) const RECORD_RENEWAL_AGE: Duration = days(180);
 /// Length of a fingerprint: 64 bits, which no client can choose.
 const FINGERPRINT_CHARS: usize = 16;
-/// Maximum number of attempts to update a record that other requests change concurrently.
-const MAX_UPDATE_ATTEMPTS: usize = 16;
 
 pub(super) const fn days(days: u64) -> Duration {
     Duration::from_secs(days * 24 * 3600)
@@ -203,33 +199,16 @@ impl ClientRegistrations {
         for _ in 0..MAX_UPDATE_ATTEMPTS {
             let (mut index, version) = self.load_index().await?;
             let made = change(&mut index)?;
-            if self.write_index(&index, version).await? {
+            let (key, value) = (index_key(), encode_record(&index)?);
+            let (store, now) = (&self.services.store, self.services.env.now());
+            let until = now + RECORD_LIFETIME;
+            let written = store.compare_and_set(&key, version, value, until, now).await;
+            if written.map_err(ErrorCode::from)? {
                 self.refresh().await;
                 return Ok(made);
             }
         }
         Err(ErrorCode::Unavailable.into())
-    }
-
-    /// Writes the index. Returns false if another request was faster.
-    async fn write_index(
-        &self,
-        index: &RegistrationIndex,
-        expected: Option<RecordVersion>,
-    ) -> Result<bool, ErrorCode> {
-        let (store, now) = (&self.services.store, self.services.env.now());
-        let (value, expires_at) = (encode_record(index)?, now + RECORD_LIFETIME);
-        match expected {
-            Some(version) => {
-                let replaced = store.replace(&index_key(), version, value, expires_at, now).await?;
-                Ok(matches!(replaced, ReplaceOutcome::Replaced(_)))
-            }
-            None => match store.insert(index_key(), NewRecord::new(value, expires_at), now).await {
-                Ok(_) => Ok(true),
-                Err(StoreError::Exists) => Ok(false),
-                Err(error) => Err(error.into()),
-            },
-        }
     }
 
     /// Writes the record of a registration, and returns its name.

@@ -5,17 +5,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::TokenService;
-use super::super::records::{decode_record, encode_record, new_record, subject_grants_key};
+use super::super::records::{decode_record, encode_record, subject_grants_key};
 use super::RefreshGrant;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, Scope, Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::{RecordKey, RecordKind, ReplaceOutcome, StoreError};
+use crate::store::{MAX_UPDATE_ATTEMPTS, RecordKey, RecordKind};
 
 /// Grants of one person at one service provider; the oldest ends when there are more.
 const MAX_GRANTS_PER_SUBJECT: usize = 20;
-/// Maximum number of attempts to update a record that other requests change concurrently.
-const MAX_UPDATE_ATTEMPTS: usize = 5;
 
 /// The grants of one `sub`, the oldest first.
 #[derive(Default, Serialize, Deserialize)]
@@ -67,22 +65,8 @@ impl TokenService {
             let oldest: Vec<GrantEntry> = grants.drain(..surplus).collect();
             let until = grants.iter().map(|grant| grant.ends_at).max().unwrap_or(now);
             let grants = SubjectGrants(grants);
-            let is_written = match version {
-                None => {
-                    match self.store.insert(subject.clone(), new_record(&grants, until)?, now).await
-                    {
-                        Ok(_) => true,
-                        Err(StoreError::Exists) => false,
-                        Err(error) => return Err(error.into()),
-                    }
-                }
-                Some(version) => {
-                    let value = encode_record(&grants)?;
-                    let replaced = self.store.replace(&subject, version, value, until, now).await?;
-                    matches!(replaced, ReplaceOutcome::Replaced(_))
-                }
-            };
-            if is_written {
+            let value = encode_record(&grants)?;
+            if self.store.compare_and_set(&subject, version, value, until, now).await? {
                 return self.end_listed_grants(&oldest).await.map(drop);
             }
         }

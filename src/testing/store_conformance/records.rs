@@ -24,6 +24,27 @@ pub async fn versions_count_from_one<F: Future<Output = Arc<dyn Store>>>(
     );
 }
 
+/// Checks that a record is written only in the state that the writer has seen.
+pub async fn compare_and_set_refuses_what_another_writer_changed<
+    F: Future<Output = Arc<dyn Store>>,
+>(
+    make: impl Fn(Capacities) -> F,
+) {
+    let store = make(AMPLE_CAPACITIES).await;
+    let key = code("a");
+    let set = async |expected: Option<u64>, value: &str, now| {
+        let expected = expected.map(RecordVersion);
+        store.compare_and_set(&key, expected, value.into(), at(20), at(now)).await.unwrap()
+    };
+    assert!(!set(Some(1), "unknown", 0).await);
+    assert!(set(None, "1", 0).await);
+    assert!(!set(None, "other", 0).await);
+    assert!(set(Some(1), "2", 0).await);
+    assert!(!set(Some(1), "other", 0).await);
+    assert_eq!(value(&store, &key, at(19)).await.as_deref(), Some("2"));
+    assert!(set(None, "after the expiry", 20).await);
+}
+
 pub async fn a_lost_replace_changes_nothing<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
