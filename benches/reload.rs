@@ -56,7 +56,7 @@ redirect_uris = ["https://service-{number}.example/callback", "https://service-{
 post_logout_redirect_uris = ["https://service-{number}.example/out"]
 scopes = ["openid", "given_name", "family_name", "birthdate", "email"]
 secrets = [{{ env = "SERVICE_PROVIDER_SERVICE_{number}__CLIENT_SECRET" }}]
-blocked_connectors = ["idp-{}", "idp-{}"]
+connectors = {{ deny = ["idp-{}", "idp-{}"] }}
 "#,
             number % connectors,
             (number + 1) % connectors,
@@ -98,10 +98,7 @@ fn main() {
     let began = Instant::now();
     let loaded = app::load_config(folder.path(), &environment);
     let Ok(loaded) = loaded else {
-        return print!(
-            "{}",
-            config::render_check_output(&loaded, passerelle::env::Timestamp::default())
-        );
+        panic!("{}", config::render_check_output(&loaded, passerelle::env::Timestamp::default()));
     };
     println!(
         "{connectors} connectors and {services} service providers loaded in {:?}",

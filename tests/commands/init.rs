@@ -10,6 +10,20 @@ fn init(dir: &Path, options: &[&str]) -> Output {
     command.arg("init").arg(dir).args(options).output().unwrap()
 }
 
+#[test]
+fn a_folder_may_be_relative_to_the_current_one() {
+    let above = tempfile::tempdir().unwrap();
+    for arguments in [
+        ["init", "hub"].as_slice(),
+        &["check", "--config", "hub"],
+        &["keys", "list", "--config", "hub"],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
+        let output = command.args(arguments).current_dir(above.path()).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+    }
+}
+
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }

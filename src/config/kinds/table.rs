@@ -101,13 +101,14 @@ impl<'a> KindTable<'a> {
             .ok()
     }
 
-    /// Returns the absolute path of a file, which is relative to the configuration folder.
+    /// Joins a path to the configuration folder.
     #[must_use]
     pub fn resolve_path(&self, path: &Path) -> PathBuf {
         self.context.folder.join(path)
     }
 
-    /// Reports a file that is missing, or that this user may not read.
+    /// Reports a file that is missing, or that this user may not read. `path` is relative to the
+    /// configuration folder.
     pub fn check_file(&mut self, key: &str, path: &Path) {
         let key = self.full_key(key);
         let problem = self.source.check_file_exists(&key, self.context.folder, Some(path));

@@ -33,8 +33,8 @@ pub const KIND: TableKind = TableKind {
 
 fn load(table: &mut KindTable<'_>) -> Option<ConfiguredTable> {
     let mut config: FileRegisterConfig = table.deserialize()?;
-    config.path = table.resolve_path(&config.path);
     table.check_file("path", &config.path);
+    config.path = table.resolve_path(&config.path);
     let shown = config.clone();
     Some(register_settings(table, &shown, config))
 }
