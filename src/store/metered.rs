@@ -1,9 +1,11 @@
-//! Wraps a store and counts its operations, errors and records.
+//! Wraps a store: counts its operations, errors and records, and logs why it is unavailable.
 //!
 //! Responsible for the label values of kinds, operations and errors in the metrics.
 
+use std::collections::HashMap;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -16,11 +18,17 @@ use crate::store::{
 };
 use crate::telemetry::{Metrics, StoreMeter};
 
+/// Minimum time between two log lines about one cause.
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
+/// Causes whose last log line is remembered. Above it, all are forgotten.
+const MAX_LOGGED_CAUSES: usize = 32;
+
 /// Store that counts each operation and its errors.
 pub struct MeteredStore {
     inner: Arc<dyn Store>,
     by_kind: ByKind<KindMeters>,
     revoke: StoreMeter,
+    logged: Mutex<LoggedCauses>,
 }
 
 impl MeteredStore {
@@ -31,6 +39,7 @@ impl MeteredStore {
             inner,
             by_kind: ByKind::new(|kind| KindMeters::new(metrics, kind)),
             revoke: metrics.store_meter("family", "revoke"),
+            logged: Mutex::default(),
         }
     }
 
@@ -42,7 +51,21 @@ impl MeteredStore {
         let began = Instant::now();
         let answer = operation.await;
         meter.record_call(began.elapsed());
-        answer.inspect_err(|error| meter.record_error(error_label(error)))
+        answer.inspect_err(|error| self.record_error(meter, error))
+    }
+
+    /// Counts an error. Logs the cause of `Unavailable`, which callers don't pass on: once a
+    /// minute.
+    fn record_error(&self, meter: &StoreMeter, error: &StoreError) {
+        meter.record_error(error_label(error));
+        let StoreError::Unavailable(cause) = error else { return };
+        let is_due = {
+            let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+            logged.is_due(cause, Instant::now())
+        };
+        if is_due {
+            tracing::error!(cause, "call of the store failed");
+        }
     }
 
     const fn meters(&self, kind: RecordKind) -> &KindMeters {
@@ -104,12 +127,12 @@ impl Store for MeteredStore {
         let (took, [first, second]) = (began.elapsed(), meters);
         first.record_call(took);
         if let Err(InsertPairError::First(error)) = &answer {
-            first.record_error(error_label(error));
+            self.record_error(first, error);
         } else {
             second.record_call(took);
         }
         if let Err(InsertPairError::Second(error)) = &answer {
-            second.record_error(error_label(error));
+            self.record_error(second, error);
         }
         answer
     }
@@ -207,6 +230,25 @@ impl Store for MeteredStore {
     }
 }
 
+/// When each cause of an error was logged last.
+#[derive(Default)]
+struct LoggedCauses(HashMap<String, Instant>);
+
+impl LoggedCauses {
+    /// Returns whether a cause is to be logged now, and remembers that it was.
+    fn is_due(&mut self, cause: &str, now: Instant) -> bool {
+        let last = self.0.get(cause);
+        if last.is_some_and(|last| now.duration_since(*last) < LOG_INTERVAL) {
+            return false;
+        }
+        if self.0.len() >= MAX_LOGGED_CAUSES {
+            self.0.clear();
+        }
+        self.0.insert(cause.to_owned(), now);
+        true
+    }
+}
+
 struct KindMeters {
     insert: StoreMeter,
     load: StoreMeter,
@@ -270,6 +312,20 @@ mod tests {
     }
 
     conformance!(metered);
+
+    #[test]
+    fn each_cause_of_an_error_is_logged_once_a_minute() {
+        let (mut logged, began) = (LoggedCauses::default(), Instant::now());
+        let at = |seconds| began + Duration::from_secs(seconds);
+        assert!(logged.is_due("no reply", at(0)));
+        assert!(!logged.is_due("no reply", at(59)));
+        assert!(logged.is_due("a key is missing", at(59)));
+        assert!(logged.is_due("no reply", at(60)));
+        for other in 0..100 {
+            logged.is_due(&other.to_string(), at(60));
+        }
+        assert!(logged.0.len() <= MAX_LOGGED_CAUSES);
+    }
 
     #[tokio::test]
     async fn operations_errors_and_records_are_counted() {
