@@ -145,7 +145,12 @@ impl RedisStore {
             let info: DeploymentInfo = self.connections.query_servers().await?;
             info.check_suitability().map_err(RedisCallError::Misconfigured)?;
             self.check_marker().await?;
-            Ok(info.summary(self.env.now()))
+            let now = self.env.now();
+            let summary = info.summary(now);
+            if info.has_wrong_clock(now) {
+                tracing::warn!(%servers, summary, "the clocks of the store and of this machine differ");
+            }
+            Ok(summary)
         };
         match result.await {
             Ok(summary) => Ok(Ok(format!("{servers}: {summary}"))),

@@ -2,6 +2,7 @@
 
 use redis::{RedisResult, Value};
 
+use super::CLOCK_SKEW_GRACE;
 use super::client::Connection;
 use crate::env::Timestamp;
 
@@ -134,8 +135,19 @@ impl DeploymentInfo {
         } else {
             format!("{} ms behind", behind.as_millis())
         };
+        let fix = if self.has_wrong_clock(now) {
+            ", more than the hubs tolerate: synchronize both machines with NTP"
+        } else {
+            ""
+        };
         let servers: Vec<String> = self.servers.iter().map(ServerInfo::summary).collect();
-        format!("{}; its clock is {clock}", servers.join(" · "))
+        format!("{}; its clock is {clock}{fix}", servers.join(" · "))
+    }
+
+    /// Returns whether the clock of the servers differs from this machine's by more than records
+    /// tolerate.
+    pub fn has_wrong_clock(&self, now: Timestamp) -> bool {
+        self.time.since(now).max(now.since(self.time)) > CLOCK_SKEW_GRACE
     }
 }
 
@@ -164,6 +176,16 @@ impl ServerInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_beyond_the_tolerance_is_reported_with_the_fix() {
+        let info = DeploymentInfo { servers: Vec::new(), time: Timestamp::from_seconds(1000) };
+        for (now, is_wrong) in [(1000, false), (1060, false), (1061, true), (939, true)] {
+            let now = Timestamp::from_seconds(now);
+            assert_eq!(info.has_wrong_clock(now), is_wrong, "{now:?}");
+            assert_eq!(info.summary(now).contains("NTP"), is_wrong, "{now:?}");
+        }
+    }
 
     #[test]
     fn an_evicting_read_only_or_old_server_is_rejected() {
