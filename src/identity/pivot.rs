@@ -94,6 +94,18 @@ impl Pivot {
         })
     }
 
+    /// Returns whether both are the same person, whose names may also differ in a hyphen, an
+    /// apostrophe or a space that one of them lacks.
+    #[must_use]
+    pub fn is_same_person(&self, other: &Self) -> bool {
+        let same_name = |one: &str, other: &str| {
+            one.chars().filter(|c| *c != ' ').eq(other.chars().filter(|c| *c != ' '))
+        };
+        same_name(&self.given_names, &other.given_names)
+            && same_name(&self.family_name, &other.family_name)
+            && self.fields()[2..] == other.fields()[2..]
+    }
+
     /// Returns the fields as bytes, in the order in which `sub` uses them.
     #[must_use]
     pub fn fields(&self) -> [&[u8]; 6] {

@@ -257,3 +257,21 @@ fn birthplace_is_part_of_the_pivot_only_for_births_in_the_country() {
         Pivot::from_identity(&angela(), "99134", V2)
     );
 }
+
+#[test]
+fn a_person_whose_name_lacks_a_hyphen_or_an_apostrophe_is_the_same() {
+    let pivot = |family_name: &str, birthdate: &str| {
+        let identity = Identity {
+            family_name: Some(family_name.to_owned()),
+            birthdate: Some(birthdate.to_owned()),
+            ..angela()
+        };
+        Pivot::from_identity(&identity, "99100", V2).unwrap()
+    };
+    let known = pivot("D'ARC-DUBOIS", "1962-08-24");
+    for same in ["DARC DUBOIS", "d’Arc Dubois", "DARCDUBOIS", "D'Arc-Dubois"] {
+        assert!(known.is_same_person(&pivot(same, "1962-08-24")), "{same}");
+    }
+    assert!(!known.is_same_person(&pivot("D'ARC-DUBOS", "1962-08-24")));
+    assert!(!known.is_same_person(&pivot("D'ARC-DUBOIS", "1962-08-25")));
+}

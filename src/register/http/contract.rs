@@ -85,7 +85,11 @@ pub fn decode_response(
     let pivot = |identity: &Identity| {
         Pivot::from_identity(identity, &rules.home_country, Derivation::LATEST)
     };
-    if pivot(&known) != pivot(queried) {
+    let is_same = match (pivot(&known), pivot(queried)) {
+        (Some(known), Some(queried)) => known.is_same_person(&queried),
+        (known, queried) => known.is_none() && queried.is_none(),
+    };
+    if !is_same {
         return contract_error("`outcome` is found, but `identity` is not the person asked about");
     }
     Ok(RegisterAnswer::Found(Box::new(known)))
