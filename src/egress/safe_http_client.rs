@@ -28,7 +28,7 @@ pub struct CallLimits {
     pub connect_timeout: Duration,
     /// From the start of the call to the last byte of the response.
     pub total_timeout: Duration,
-    /// Size limit of the response body, in bytes.
+    /// Size limit of the response body, in bytes. 0: the body is not read.
     pub max_body_bytes: usize,
 }
 
@@ -180,6 +180,12 @@ impl SafeHttpClient {
         let host = request.url().host_str().unwrap_or_default().to_owned();
         let mut received =
             self.client.execute(request).await.map_err(|error| classify_error(&host, &error))?;
+        if self.limits.max_body_bytes == 0 {
+            let mut response = HttpResponse::default();
+            *response.status_mut() = received.status();
+            *response.headers_mut() = std::mem::take(received.headers_mut());
+            return Ok(response);
+        }
         let too_large =
             || EgressError::TooLarge { host: host.clone(), limit: self.limits.max_body_bytes };
         if received

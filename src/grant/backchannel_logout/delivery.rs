@@ -18,8 +18,8 @@ use crate::token::logout_token::{LOGOUT_TOKEN_TYP, LogoutEvents, LogoutTokenClai
 /// Lifetime of a logout token, which is signed again for each delivery (§2.4: at most two
 /// minutes).
 const TOKEN_LIFETIME: Duration = Duration::from_secs(120);
-/// Limits of one call. The body of the response is not used.
-const CALL_LIMITS: CallLimits = CallLimits { max_body_bytes: 16 * 1024, ..CallLimits::DEFAULT };
+/// Limits of one call. The body of the response is not read.
+const CALL_LIMITS: CallLimits = CallLimits { max_body_bytes: 0, ..CallLimits::DEFAULT };
 
 /// Outcome of one delivery of a logout token.
 #[derive(Clone, PartialEq, Eq, Debug)]
