@@ -83,7 +83,7 @@ impl TokenService {
         params: &'p Params,
     ) -> Result<ResolvedRequest<'p>, ParameterSourceError> {
         if let Some(client_id) = params.get("client_id") {
-            self.core.ensure_client_known(client_id).await;
+            self.core.ensure_client_known(client_id).await?;
         }
         let Some((client, source)) = self.find_source(params)? else {
             return Ok(ResolvedRequest { params: Cow::Borrowed(params), single_use: None });

@@ -79,7 +79,7 @@ impl TokenService {
         offered: &Credentials,
     ) -> Result<Arc<ServiceProvider>, GrantError> {
         if let Some(client_id) = offered.claimed_client() {
-            self.core.ensure_client_known(client_id.as_str()).await;
+            self.core.ensure_client_known(client_id.as_str()).await?;
         }
         let authenticated = match offered {
             Credentials::SecretPost { client_id, secret } => {

@@ -8,6 +8,7 @@ use crate::audit::Audit;
 use crate::config::CurrentFederation;
 use crate::env::Env;
 use crate::ids::ClientId;
+use crate::protocol::catalogue::ErrorCode;
 use crate::quota::RateLimits;
 use crate::session::SessionLimits;
 use crate::telemetry::Metrics;
@@ -37,9 +38,13 @@ impl HubCore {
 
     /// Reads the registrations if this hub doesn't know the client and another one may have
     /// registered it. Costs no store call for a client of the configuration.
-    pub async fn ensure_client_known(&self, client_id: &str) {
-        if let Some(registrations) = &self.registrations {
-            registrations.ensure_known(client_id).await;
+    ///
+    /// # Errors
+    /// `StoreUnavailable` if the client may be registered, but the registrations can't be read.
+    pub async fn ensure_client_known(&self, client_id: &str) -> Result<(), ErrorCode> {
+        match &self.registrations {
+            Some(registrations) => registrations.ensure_known(client_id).await,
+            None => Ok(()),
         }
     }
 

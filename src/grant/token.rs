@@ -271,7 +271,7 @@ impl TokenService {
         let found = self.load_record::<TokenRecord>(&token_key(token)).await?;
         let (token, record) = found.ok_or(ErrorCode::AccessTokenInvalid)?;
         trace::attach_login(&token.support_id, token.trace.as_ref());
-        self.core.ensure_client_known(token.client_id.as_str()).await;
+        self.core.ensure_client_known(token.client_id.as_str()).await?;
         // Removing a service provider from the federation invalidates its tokens.
         let client = self
             .core

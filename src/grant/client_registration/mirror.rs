@@ -74,11 +74,13 @@ impl ClientRegistrations {
 
     /// Reads the registrations at once if this hub doesn't know the client but another one may. A
     /// client of the configuration costs no store call.
-    pub async fn ensure_known(&self, client_id: &str) {
-        if !client_id.starts_with(CLIENT_ID_PREFIX)
-            || self.services.federation.load().client_named(client_id).is_some()
-        {
-            return;
+    ///
+    /// # Errors
+    /// `StoreUnavailable` if the client may be registered, but the registrations can't be read.
+    pub async fn ensure_known(&self, client_id: &str) -> Result<(), ErrorCode> {
+        let is_known = || self.services.federation.load().client_named(client_id).is_some();
+        if !client_id.starts_with(CLIENT_ID_PREFIX) || is_known() {
+            return Ok(());
         }
         let now = self.services.env.now().millis();
         let last = self.last_miss_ms.load(Ordering::Relaxed);
@@ -87,6 +89,9 @@ impl ClientRegistrations {
         if is_due && self.last_miss_ms.compare_exchange(last, now, order, order).is_ok() {
             self.refresh().await;
         }
+        let mirror = self.mirror.lock().await;
+        let may_exist = mirror.has_failed || mirror.unread.contains(client_id);
+        if may_exist && !is_known() { Err(ErrorCode::StoreUnavailable) } else { Ok(()) }
     }
 
     /// Reads the registrations. On an error the last known ones stay in force.
