@@ -305,10 +305,11 @@ pub fn on_request(login: Login, request: LoginRequest, inputs: &StepInputs<'_>) 
         // chooses again.
         LoginState::PreparingRedirect(_)
         | LoginState::Verifying(_)
-        | LoginState::Identifying(_) => Choosing {
-            banner: Some(ChoiceBanner { connector: None, code: ErrorCode::Interrupted }),
+        | LoginState::Identifying(_) => {
+            let connector = state.connector().cloned();
+            let banner = ChoiceBanner { connector, code: ErrorCode::Interrupted };
+            Choosing { banner: Some(banner) }.on_request(context, request, inputs)
         }
-        .on_request(context, request, inputs),
     }
 }
 

@@ -12,22 +12,35 @@ use crate::ids::{ConnectorId, Secret, Subject};
 use crate::login::upstream::Authentication;
 use crate::login::{ClaimsSource, IdentifiedUser, Login, LoginState};
 use crate::protocol::authorize::AuthorizationRequest;
+use crate::protocol::catalogue::ErrorCode;
 use crate::session::{self, PromptLogin, ReuseRequest, Session};
 
 /// Returns the user of the session, if every condition holds; otherwise the user authenticates.
+///
+/// # Errors
+/// The session can't be loaded.
 pub(super) async fn find_reusable_user(
     services: &LoginServices,
     login: &Login,
     cookie: Option<&Secret<String>>,
-) -> Option<IdentifiedUser> {
+) -> Result<Option<IdentifiedUser>, ErrorCode> {
     let LoginState::Choosing(choosing) = &login.state else {
-        return None;
+        return Ok(None);
     };
     // Most requests demand a new authentication, so nothing is loaded for them.
     let prompt = &login.context.request.prompt;
-    let cookie =
-        cookie.filter(|_| !prompt.login && !prompt.select_account && choosing.banner.is_none())?;
-    let session = services.token_service.session(cookie).await.ok()??;
+    let usable = !prompt.login && !prompt.select_account && choosing.banner.is_none();
+    let Some(cookie) = cookie.filter(|_| usable) else { return Ok(None) };
+    let session = services.token_service.session(cookie).await?;
+    Ok(session.and_then(|session| reusable_user(services, login, cookie, session)))
+}
+
+fn reusable_user(
+    services: &LoginServices,
+    login: &Login,
+    cookie: &Secret<String>,
+    session: Session,
+) -> Option<IdentifiedUser> {
     let request = &login.context.request;
     let authentication = session_authentication(&session);
     let subject = identify::subject_for(

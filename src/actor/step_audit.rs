@@ -52,10 +52,9 @@ impl<'m> StepAudit<'m> {
         let mut reused = None;
         let kind = match request {
             LoginRequest::OpenPage { reuse } => {
-                let summary = |user: &crate::login::IdentifiedUser| {
+                reused = reuse.as_ref().ok().and_then(Option::as_ref).map(|user| {
                     (user.authentication.connector.clone(), user.subject.clone(), user.level)
-                };
-                reused = reuse.as_deref().map(summary);
+                });
                 StepKind::OpenPage
             }
             LoginRequest::Choose(connector) => StepKind::Choose(connector.clone()),

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 pub(super) use self::login_records::{CachedLogin, login_key, record_expiry};
 use self::login_records::{RunStepError, load_after_verification, save_login};
-use self::outcomes::{displayed_detail, log_answer, log_connector_error, record_outcome};
+use self::outcomes::{
+    displayed_detail, log_answer, log_connector_error, log_issuer_error, record_outcome,
+};
 use self::timer::{StepTimer, TimeOwner};
 use super::connector::ConnectorHandle;
 use super::identify;
@@ -131,7 +133,7 @@ async fn run_step(
 ) -> Result<(CachedLogin, LoginAnswer), RunStepError> {
     let CachedLogin { mut login, version, expires_at, shows_consent_next } = current;
     let sp = login.context.request.client_id.clone();
-    services.core.ensure_client_known(sp.as_str()).await;
+    services.core.ensure_client_known(sp.as_str()).await.map_err(RunStepError::Hub)?;
     let gate = |connector: &_, at| services.connectors.check_access(&sp, connector, at);
     let connector_for_login_hint =
         |request: &AuthorizationRequest| services.connectors.connector_for_login_hint(request);
@@ -150,11 +152,7 @@ async fn run_step(
         client_type,
         callback_base: &callback_base,
         session: browser.session.as_ref(),
-        hub_count: if services.store.scope() == StoreScope::Shared {
-            HubCount::Several
-        } else {
-            HubCount::Single
-        },
+        hub_count: hub_count(services),
     };
     let timer = StepTimer::start(&mut login, services.core.env.now());
     let request = add_reusable_user(services, &login, browser).await;
@@ -170,6 +168,7 @@ async fn run_step(
         expires_at,
     };
     let mut step = login::on_request(login, request, &inputs());
+    log_issuer_error(&step);
     if loaded_from == LoadedFrom::Cache
         && services.store.scope() == StoreScope::Shared
         && !is_proven_current(&step, shows_consent_next)
@@ -186,6 +185,13 @@ async fn run_step(
                 step = login::on_effect_outcome(login, outcome, &inputs());
             }
         }
+    }
+}
+
+fn hub_count(services: &LoginServices) -> HubCount {
+    match services.store.scope() {
+        StoreScope::Shared => HubCount::Several,
+        StoreScope::Process => HubCount::Single,
     }
 }
 
@@ -229,7 +235,7 @@ async fn add_reusable_user(
         LoginRequest::OpenPage { .. } => LoginRequest::OpenPage {
             reuse: session_reuse::find_reusable_user(services, login, browser.session.as_ref())
                 .await
-                .map(Box::new),
+                .map(|user| user.map(Box::new)),
         },
         other => other,
     }

@@ -68,18 +68,23 @@ impl Choosing {
     fn on_open_page(
         self,
         mut context: Box<LoginContext>,
-        reuse: Option<Box<IdentifiedUser>>,
+        reuse: Result<Option<Box<IdentifiedUser>>, ErrorCode>,
         inputs: &StepInputs<'_>,
     ) -> Step {
         if self.banner.is_some() {
             return self.show_choice(context);
         }
-        if let Some(user) = reuse {
-            return Consenting::enter(context, *user, inputs);
-        }
         // `prompt=none` allows no page, and is never sent to an identity provider.
-        if context.request.prompt.none {
-            return Completed::finish_with_error(context, ErrorCode::LoginRequired);
+        match reuse {
+            Ok(Some(user)) => return Consenting::enter(context, *user, inputs),
+            Ok(None) if context.request.prompt.none => {
+                return Completed::finish_with_error(context, ErrorCode::LoginRequired);
+            }
+            Err(code) if context.request.prompt.none => {
+                return Completed::finish_with_error(context, code);
+            }
+            // The user can authenticate again.
+            Ok(None) | Err(_) => {}
         }
         match hinted_idp(&context, inputs) {
             Some(connector) => {

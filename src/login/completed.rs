@@ -131,7 +131,13 @@ impl Completed {
             // No page may be shown: the service provider gets the error at once.
             Err(code) if context.request.prompt.none => Self::finish_with_error(context, code),
             // The code may have been stored or not. The next request of the browser finds out.
-            Err(ErrorCode::StoreUnavailable) => self.answer_store_unavailable(context),
+            Err(code @ ErrorCode::StoreUnavailable) => self.answer_store_error(context, code),
+            // It was not stored. The next request tries again, if the grant is still known.
+            Err(code @ ErrorCode::StoreFull)
+                if matches!(self, Self::Granted { pending_grant: Some(_), .. }) =>
+            {
+                self.answer_store_error(context, code)
+            }
             Err(code) => Failed::new(code).enter(context),
         }
     }
@@ -152,17 +158,12 @@ impl Completed {
                 Step::perform_unsaved(context, LoginState::Completed(self), effect)
             }
             (Ok(false), _) => self.answer_already_done(context),
-            (Err(_), _) => self.answer_store_unavailable(context),
+            (Err(_), _) => self.answer_store_error(context, ErrorCode::StoreUnavailable),
         }
     }
 
-    fn answer_store_unavailable(self, context: Box<LoginContext>) -> Step {
-        Step::show_error(
-            context,
-            LoginState::Completed(self),
-            ErrorCode::StoreUnavailable,
-            NextAction::ChooseIdp,
-        )
+    fn answer_store_error(self, context: Box<LoginContext>, code: ErrorCode) -> Step {
+        Step::show_error(context, LoginState::Completed(self), code, NextAction::ChooseIdp)
     }
 
     fn answer(&self, context: &LoginContext) -> LoginAnswer {

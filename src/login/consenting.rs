@@ -177,8 +177,10 @@ impl Consenting {
             }
             // The session changed in another tab: the page showed another user.
             (Some(_), _) => {
-                return context
-                    .show_choice(ChoiceBanner { connector: None, code: ErrorCode::Interrupted });
+                return context.show_choice(ChoiceBanner {
+                    connector: Some(connector),
+                    code: ErrorCode::Interrupted,
+                });
             }
         };
         let pending = PendingGrant {

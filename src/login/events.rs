@@ -23,9 +23,10 @@ use crate::protocol::catalogue::ErrorCode;
 /// A request of the browser. Its binding to the login and its CSRF token were checked before.
 #[derive(Clone, Debug)]
 pub enum LoginRequest {
-    /// The interaction page was opened. `reuse`: the user of a session that may be reused.
+    /// The interaction page was opened. `reuse`: the user of a session that may be reused, or why
+    /// the session can't be loaded.
     OpenPage {
-        reuse: Option<Box<IdentifiedUser>>,
+        reuse: Result<Option<Box<IdentifiedUser>>, ErrorCode>,
     },
     Choose(ConnectorId),
     Cancel,

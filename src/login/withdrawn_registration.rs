@@ -43,7 +43,8 @@ impl Step {
         ) {
             return Self::redirect_uri_withdrawn(context, state);
         }
-        let banner = ChoiceBanner { connector: None, code: ErrorCode::Interrupted };
+        let connector = state.connector().cloned();
+        let banner = ChoiceBanner { connector, code: ErrorCode::Interrupted };
         let state = LoginState::Choosing(Choosing { banner: Some(banner) });
         Self::save_and_answer(
             context,

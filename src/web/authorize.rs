@@ -222,7 +222,7 @@ async fn start_login(
     if is_silent {
         // `prompt=none` allows no page: the response depends on the session alone.
         let session = hub.cookies.session(&context.request);
-        let open = LoginRequest::OpenPage { reuse: None };
+        let open = LoginRequest::OpenPage { reuse: Ok(None) };
         let reply = hub.logins.run_step(&login.hash, open, session).await;
         let reply = reply.map_err(|_| reject(ErrorCode::Unavailable))?;
         return login::step_response(context, &login, reply, ResponseOrigin::Authorize).await;

@@ -55,7 +55,7 @@ pub async fn show_login(
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {
     let login = verify_login_cookie(&context, &path).await?;
-    let open = LoginRequest::OpenPage { reuse: None };
+    let open = LoginRequest::OpenPage { reuse: Ok(None) };
     let shown = run_step(&context, &login, open, ResponseOrigin::Page).await;
     let mut response = response_or_rejection(&context, shown).await;
     held_logins::close_oldest_logins(&context, &login.hash, &mut response).await;
@@ -252,7 +252,7 @@ pub(super) async fn show_choice(
     query: &ChoiceQuery,
 ) -> Result<HttpResponse, Rejection> {
     let session = context.hub.cookies.session(&context.request);
-    let open = LoginRequest::OpenPage { reuse: None };
+    let open = LoginRequest::OpenPage { reuse: Ok(None) };
     match context.hub.logins.run_step(&login.hash, open, session).await {
         Ok(Reply { answer: LoginAnswer::ChoicePage { banner }, summary }) => {
             let page = LoginPageContext::new(context, login, &summary);

@@ -5,7 +5,7 @@ use crate::actor::login_services::LoginServices;
 use crate::connector::ConnectorError;
 use crate::ids::ConnectorId;
 use crate::login::state_name::FAILED;
-use crate::login::{Login, LoginAnswer};
+use crate::login::{Choosing, Login, LoginAnswer, LoginState, Save, Step};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::{LoginOutcome, at_level};
 
@@ -18,9 +18,20 @@ pub(super) fn log_connector_error(
     at_level!(error.code, support_id, %connector, detail = error.detail, "call to the identity provider failed");
 }
 
+/// Logs a callback whose `iss` was refused (RFC 9207): it may be a mix-up attack. `step` is the
+/// state machine's decision about the browser's request.
+pub(super) fn log_issuer_error(step: &Step) {
+    let LoginState::Choosing(Choosing { banner: Some(banner) }) = &step.login.state else { return };
+    let is_decided_now = step.save == Save::Yes;
+    if is_decided_now && matches!(banner.code, ErrorCode::IdpIssWrong | ErrorCode::IdpIssMissing) {
+        let support_id = step.login.context.support_id.as_str();
+        let connector = banner.connector.as_ref().map(tracing::field::display);
+        at_level!(banner.code, support_id, connector, "callback of an identity provider refused");
+    }
+}
+
 /// Returns the explanation that the admin console shows. An error from the callback's query is
-/// left out, because its `error_description` may hold any text, such as personal data. The log has
-/// it.
+/// left out, because anyone can write any text there.
 pub(super) fn displayed_detail(error: &ConnectorError) -> Option<String> {
     let repeats_the_query = matches!(error.code, ErrorCode::IdpDenied | ErrorCode::IdpError);
     (!repeats_the_query).then(|| error.detail.clone())

@@ -96,7 +96,7 @@ fn where_no_page_may_be_shown_the_service_provider_gets_the_error_at_once() {
         .with_policy(ConsentPolicy::Information);
     harness.gate = BLOCKED;
     let seen = harness.view_after(LoginRequest::OpenPage {
-        reuse: Some(Box::new(user_of_reused_session("session"))),
+        reuse: Ok(Some(Box::new(user_of_reused_session("session")))),
     });
     assert!(harness.ended_with_error(&seen, ErrorCode::IdpBlocked));
 }

@@ -161,8 +161,23 @@ fn an_interrupted_grant_is_completed_by_a_repeated_request() {
 }
 
 #[test]
-fn a_grant_that_could_not_be_stored_fails() {
+fn a_full_shared_store_gets_the_same_grant_again_at_the_next_request() {
     let mut harness = Harness::new(&[]);
+    harness.reach_consenting();
+    let yes = harness.yes();
+    let first = grant(harness.send(yes.clone()));
+    let full = EffectOutcome::CodeIssued(Err(ErrorCode::StoreFull));
+    let page = error_page(ErrorCode::StoreFull, NextAction::ChooseIdp);
+    assert_eq!(browser_view(harness.report_outcome(full)), page);
+    assert!(matches!(harness.effect_after(yes), Effect::CheckCode(_)));
+    let again = grant(harness.report_outcome(EffectOutcome::CodeChecked(Ok(false))));
+    assert_eq!(again.code.reveal(), first.code.reveal());
+}
+
+#[test]
+fn a_grant_that_the_only_hub_could_not_store_fails() {
+    let mut harness = Harness::new(&[]);
+    harness.hub_count = HubCount::Single;
     harness.reach_consenting();
     let yes = harness.yes();
     grant(harness.send(yes.clone()));
@@ -262,10 +277,10 @@ fn the_consent_page_is_shown_as_its_policy_requires() {
 fn impersonation_of_a_native_client_through_silent_consent_is_stopped() {
     for policy in [ConsentPolicy::Required, ConsentPolicy::Information] {
         let reuse = || LoginRequest::OpenPage {
-            reuse: Some(Box::new(IdentifiedUser {
+            reuse: Ok(Some(Box::new(IdentifiedUser {
                 consented: true,
                 ..user_of_reused_session("session")
-            })),
+            }))),
         };
         let harness = |prompt| {
             Harness::new(&[("prompt", prompt)])
@@ -304,10 +319,9 @@ fn explicit_consent_is_remembered_and_continuing_is_not() {
 fn a_reused_session_keeps_its_cookie_and_needs_no_page() {
     let mut harness = Harness::new(&[("prompt", "login")]);
     harness.session = Some(Secret::new("session".into()));
-    let grant =
-        grant(harness.send(LoginRequest::OpenPage {
-            reuse: Some(Box::new(user_of_reused_session("session"))),
-        }));
+    let grant = grant(harness.send(LoginRequest::OpenPage {
+        reuse: Ok(Some(Box::new(user_of_reused_session("session")))),
+    }));
     let SessionUse::Reused { cookie } = &grant.session else { panic!() };
     assert_eq!(cookie.reveal(), "session");
     assert!(grant.user.session.is_none());
@@ -326,7 +340,7 @@ fn a_session_that_another_tab_replaced_gives_no_code() {
         harness.session = Some(Secret::new("session".into()));
         assert_eq!(
             harness.view_after(LoginRequest::OpenPage {
-                reuse: Some(Box::new(user_of_reused_session("session")))
+                reuse: Ok(Some(Box::new(user_of_reused_session("session"))))
             }),
             BrowserView::RedirectToConsent
         );
@@ -334,7 +348,7 @@ fn a_session_that_another_tab_replaced_gives_no_code() {
         let yes = harness.yes();
         assert_eq!(
             browser_view(harness.send(yes)),
-            choice_with_banner(None, ErrorCode::Interrupted)
+            choice_with_banner(Some("idp"), ErrorCode::Interrupted)
         );
         assert!(harness.code().is_none());
     }
@@ -350,7 +364,7 @@ fn a_session_is_not_reused_behind_a_banner() {
     assert_eq!(failed, choice_with_banner(Some("idp"), ErrorCode::IdpDenied));
     assert_eq!(
         harness.view_after(LoginRequest::OpenPage {
-            reuse: Some(Box::new(user_of_reused_session("session")))
+            reuse: Ok(Some(Box::new(user_of_reused_session("session"))))
         }),
         failed
     );

@@ -160,7 +160,7 @@ impl Harness {
 
     /// Opens the page without a session that can be reused.
     pub(super) fn open_page(&mut self) -> BrowserView {
-        self.view_after(LoginRequest::OpenPage { reuse: None })
+        self.view_after(LoginRequest::OpenPage { reuse: Ok(None) })
     }
 
     /// Chooses this connector, up to the redirect.

@@ -20,7 +20,7 @@ const NOT_IDP: Gate =
 fn idp_hint_is_followed_once() {
     let mut harness = Harness::new(&[("idp_hint", "idp")]);
     let Effect::BeginLogin(connector, _) =
-        harness.effect_after(LoginRequest::OpenPage { reuse: None })
+        harness.effect_after(LoginRequest::OpenPage { reuse: Ok(None) })
     else {
         panic!()
     };
@@ -29,8 +29,8 @@ fn idp_hint_is_followed_once() {
     assert_eq!(harness.open_page(), BrowserView::ChoicePage(None), "after the back button");
     // The process died before the redirect: the choice, not the same identity provider again.
     let mut harness = Harness::new(&[("idp_hint", "idp")]);
-    effect(harness.send(LoginRequest::OpenPage { reuse: None }));
-    assert_eq!(harness.open_page(), choice_with_banner(None, ErrorCode::Interrupted));
+    effect(harness.send(LoginRequest::OpenPage { reuse: Ok(None) }));
+    assert_eq!(harness.open_page(), choice_with_banner(Some("idp"), ErrorCode::Interrupted));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn idp_hint_that_the_gate_refuses_is_ignored() {
 fn the_service_provider_that_named_the_idp_gets_its_error_at_once() {
     let hinted = || Harness::new(&[("idp_hint", "idp")]);
     let mut harness = hinted();
-    effect(harness.send(LoginRequest::OpenPage { reuse: None }));
+    effect(harness.send(LoginRequest::OpenPage { reuse: Ok(None) }));
     let seen = browser_view(
         harness.report_outcome(EffectOutcome::RedirectPrepared(Err(ErrorCode::IdpUnreachable))),
     );
@@ -123,7 +123,7 @@ fn an_address_in_login_hint_leads_to_the_idp_of_its_domain_once() {
         harness
     };
     let chosen = |harness: &mut Harness| {
-        let effect = harness.effect_after(LoginRequest::OpenPage { reuse: None });
+        let effect = harness.effect_after(LoginRequest::OpenPage { reuse: Ok(None) });
         let Effect::BeginLogin(connector, _) = effect else { panic!() };
         connector.to_string()
     };
@@ -149,7 +149,10 @@ fn prompt_none_shows_no_page_and_calls_no_idp() {
         assert!(harness.ended_with_error(&seen, ErrorCode::LoginRequired));
     }
     let look = |consented| LoginRequest::OpenPage {
-        reuse: Some(Box::new(IdentifiedUser { consented, ..user_of_reused_session("session") })),
+        reuse: Ok(Some(Box::new(IdentifiedUser {
+            consented,
+            ..user_of_reused_session("session")
+        }))),
     };
     let none = || Harness::new(&[("prompt", "none")]).with_session("session");
     let mut harness = none().with_policy(ConsentPolicy::Required);
@@ -162,13 +165,22 @@ fn prompt_none_shows_no_page_and_calls_no_idp() {
 }
 
 #[test]
+fn a_session_that_can_not_be_loaded_is_not_reported_as_ended() {
+    let open = || LoginRequest::OpenPage { reuse: Err(ErrorCode::StoreUnavailable) };
+    let mut harness = Harness::new(&[("prompt", "none")]).with_session("session");
+    let seen = harness.view_after(open());
+    assert!(harness.ended_with_error(&seen, ErrorCode::StoreUnavailable));
+    // Where a page may be shown, the user can authenticate again.
+    let mut harness = Harness::new(&[("prompt", "consent")]).with_session("session");
+    assert_eq!(harness.view_after(open()), BrowserView::ChoicePage(None));
+}
+
+#[test]
 fn prompt_none_shows_no_page_when_the_session_ended_meanwhile() {
     let mut harness = Harness::new(&[("prompt", "none")]).with_session("session");
-    grant(
-        harness.send(LoginRequest::OpenPage {
-            reuse: Some(Box::new(user_of_reused_session("session"))),
-        }),
-    );
+    grant(harness.send(LoginRequest::OpenPage {
+        reuse: Ok(Some(Box::new(user_of_reused_session("session")))),
+    }));
     let seen = browser_view(
         harness.report_outcome(EffectOutcome::CodeIssued(Err(ErrorCode::LoginRequired))),
     );
@@ -190,7 +202,7 @@ fn a_user_other_than_the_required_one_gets_no_code() {
         let mut harness = harness;
         let seen = if harness.login.context.request.prompt.none {
             harness.view_after(LoginRequest::OpenPage {
-                reuse: Some(Box::new(user_of_reused_session("session"))),
+                reuse: Ok(Some(Box::new(user_of_reused_session("session")))),
             })
         } else {
             harness.reach_identifying();
@@ -225,7 +237,7 @@ fn displaced_and_failed_logins_stay_in_their_state() {
 
 #[test]
 fn an_interrupted_login_starts_over_and_completes() {
-    let interrupted = choice_with_banner(None, ErrorCode::Interrupted);
+    let interrupted = choice_with_banner(Some("idp"), ErrorCode::Interrupted);
     for reach in [
         |harness: &mut Harness| drop(harness.reach_verifying()),
         |harness: &mut Harness| drop(harness.reach_identifying()),

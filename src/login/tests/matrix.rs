@@ -177,10 +177,10 @@ fn request(name: &str, harness: &mut Harness, repeat: LoginRequest) -> LoginRequ
         LoginRequest::Consent(ConsentSubmission { answer: ConsentAnswer::Yes, page_digest: shown })
     };
     match name {
-        "look" => LoginRequest::OpenPage { reuse: None },
+        "look" => LoginRequest::OpenPage { reuse: Ok(None) },
         "late look" => {
             harness.at_end_plus(0);
-            LoginRequest::OpenPage { reuse: None }
+            LoginRequest::OpenPage { reuse: Ok(None) }
         }
         "choose" => LoginRequest::Choose("idp".into()),
         "cancel" => LoginRequest::Cancel,

@@ -130,7 +130,7 @@ impl ObservedLogin {
             }
             request => {
                 let request = self.request(request)?;
-                if let (LoginRequest::OpenPage { reuse: Some(_) }, LoginState::Choosing(_)) =
+                if let (LoginRequest::OpenPage { reuse: Ok(Some(_)) }, LoginState::Choosing(_)) =
                     (&request, &self.harness.login.state)
                 {
                     self.reused = true;
@@ -168,7 +168,7 @@ impl ObservedLogin {
                         ..user_of_reused_session("session")
                     })
                 };
-                LoginRequest::OpenPage { reuse: reuse.then(session) }
+                LoginRequest::OpenPage { reuse: Ok(reuse.then(session)) }
             }
             Move::Choose { other } => {
                 LoginRequest::Choose(if *other { "other" } else { "idp" }.into())

@@ -66,7 +66,7 @@ fn a_withdrawn_redirect_uri_receives_neither_code_nor_error_at_any_step() {
         assert_eq!((harness.saved, harness.code()), (saved, None), "{step}");
         for request in [
             LoginRequest::Cancel,
-            LoginRequest::OpenPage { reuse: None },
+            LoginRequest::OpenPage { reuse: Ok(None) },
             LoginRequest::OpenConsentPage,
         ] {
             assert_eq!(harness.view_after(request), PAGE, "{step}, and again");
@@ -83,7 +83,7 @@ fn a_code_that_was_issued_is_not_sent_to_a_redirect_uri_withdrawn_meanwhile() {
     harness.registered = Err(ErrorCode::RedirectUriWithdrawn);
     assert_eq!(browser_view(harness.report_outcome(EffectOutcome::CodeIssued(Ok(())))), PAGE);
     assert_eq!(
-        harness.view_after(LoginRequest::OpenPage { reuse: None }),
+        harness.view_after(LoginRequest::OpenPage { reuse: Ok(None) }),
         PAGE,
         "by a repeated request"
     );
@@ -111,7 +111,11 @@ fn an_attempt_whose_outcome_was_discarded_is_closed_and_the_user_chooses_again()
             "{step}: a duplicate of the callback waits"
         );
         harness.registered = Ok(());
-        assert_eq!(harness.open_page(), choice_with_banner(None, ErrorCode::Interrupted), "{step}");
+        assert_eq!(
+            harness.open_page(),
+            choice_with_banner(Some("idp"), ErrorCode::Interrupted),
+            "{step}"
+        );
         harness.begin_at("idp");
     }
 }

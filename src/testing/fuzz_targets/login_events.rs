@@ -145,9 +145,9 @@ impl TwoLogins {
             (11, 4) => {
                 self.seen[browser].reused = true;
                 let reuse = Some(Box::new(user_of_reused_session("session")));
-                LoginRequest::OpenPage { reuse }
+                LoginRequest::OpenPage { reuse: Ok(reuse) }
             }
-            (11, _) => LoginRequest::OpenPage { reuse: None },
+            (11, _) => LoginRequest::OpenPage { reuse: Ok(None) },
             (12, which) => LoginRequest::Choose(if which == 0 { "other" } else { "idp" }.into()),
             (13 | 14, _) => self.callback(browser, argument)?,
             (_, which) => {
