@@ -68,11 +68,8 @@ pub fn validate_callback(
     if let Some(error) = callback.error {
         let code =
             if error == "access_denied" { ErrorCode::IdpDenied } else { ErrorCode::IdpError };
-        let description = callback.error_description.unwrap_or_default();
-        return Err(ConnectorError::new(
-            code,
-            format!("error={} {}", printable_ascii(&error, 64), printable_ascii(&description, 200)),
-        ));
+        // Without `error_description`, which may name the user.
+        return Err(ConnectorError::new(code, format!("error={}", printable_ascii(&error, 64))));
     }
     match callback.code {
         Some(code) if !code.reveal().is_empty() => Ok(code),
