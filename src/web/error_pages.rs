@@ -257,7 +257,11 @@ pub(super) fn login_step_failed(
 /// Builds the page for an error of the login state machine, with the next action that it names.
 pub(super) fn login_error(login: &LoginPageContext<'_>, problem: LoginErrorPage) -> HttpResponse {
     let LoginPageContext { hub, locale, summary, .. } = login;
+    let defaults = new_error_page(&hub.core.env, problem.code, Some(summary));
+    let has_ended = problem.next_action == login::NextAction::ReturnToServiceProvider;
     let error = ErrorPage {
+        // Only a login that continues can be repeated.
+        retry_after: defaults.retry_after.filter(|_| !has_ended),
         service: hub.service_name(&summary.client_id, locale),
         claim: problem.claim.and_then(|claim| {
             locale.label_for(&claim, &hub.core.federation.load().declared_claims)
@@ -271,7 +275,7 @@ pub(super) fn login_error(login: &LoginPageContext<'_>, problem: LoginErrorPage)
                 hub.service_home(&summary.client_id).into_iter().collect()
             }
         },
-        ..new_error_page(&hub.core.env, problem.code, Some(summary))
+        ..defaults
     };
     error_page_response(hub, locale, &error)
 }

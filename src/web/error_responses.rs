@@ -188,6 +188,7 @@ fn record_client_rejection(context: &RequestContext, error: &GrantError) -> Erro
     );
     context.hub.core.metrics.record_token_error(client_id.as_ref(), *code);
     let client_id = client_id.as_ref().map(ClientId::as_str);
-    at_level!(code, client_id, reason, "token request rejected");
+    let endpoint = context.request.match_pattern();
+    at_level!(code, endpoint, client_id, reason, "request rejected");
     *code
 }
