@@ -98,7 +98,8 @@ fn main() {
     let began = Instant::now();
     let loaded = app::load_config(folder.path(), &environment);
     let Ok(loaded) = loaded else {
-        panic!("{}", config::render_check_output(&loaded, passerelle::env::Timestamp::default()));
+        eprint!("{}", config::render_check_output(&loaded, passerelle::env::Timestamp::default()));
+        std::process::exit(1);
     };
     println!(
         "{connectors} connectors and {services} service providers loaded in {:?}",
