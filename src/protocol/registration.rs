@@ -109,9 +109,9 @@ pub enum ConsentRequirement {
     /// An information page, when `prompt` has `consent`.
     #[default]
     Information,
-    /// Explicit consent, always.
+    /// Explicit consent, once in a session for the same scopes and claims.
     Required,
-    /// No page at all; under `rules = "openid"` only.
+    /// The same as `information`; under `rules = "openid"` only.
     None,
 }
 
