@@ -23,7 +23,7 @@ metric_table! {
         key_since: GaugeVec("key_activation_timestamp_seconds", ["purpose", "alg", "location"])
             "Time at which the key in use was created or began to sign.";
         certificate_expires: GaugeVec("certificate_expiry_timestamp_seconds", ["certificate"])
-            "Expiry time of a configured certificate.";
+            "Expiry time of a certificate of the register: register_client, the hub's own, or register_ca, the first of the authorities.";
         audit_events: IntCounterVec("audit_events_total", ["event"])
             "Events written to the audit log.";
         audit_lost: IntCounterVec("audit_events_lost_total", [])
