@@ -65,7 +65,7 @@ pub enum AdminClientError {
     )]
     TooManyAttempts { address: String, seconds: String },
     #[error(
-        "the hub at {address} runs without private.admin_token; fix: set it in passerelle.toml and restart the hub"
+        "the hub at {address} runs without private.admin_token and private.operators; fix: set one of them in passerelle.toml and restart the hub"
     )]
     Disabled { address: String },
     #[error("{}{}", .0.error_description, .0.details.iter().map(|detail| format!("\n  {detail}")).collect::<String>())]

@@ -100,7 +100,7 @@ pub struct LimitsConfig {
     /// Threads that serve requests and run logins; 0 for one per processor.
     pub workers: usize,
     /// Logins that the admin console remembers, and as many rejections again, of half a kilobyte
-    /// each. None if 0, or without `private.admin_token`.
+    /// each. None if 0, or without `private.admin_token`, `private.operators` and `private.peers`.
     pub remembered_logins: usize,
 }
 
