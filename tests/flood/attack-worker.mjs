@@ -18,7 +18,7 @@ const codeGrant = () => ({ grant_type: 'authorization_code', code: randomText(43
 /** Returns one request of each attack. */
 const REQUESTS = {
   'authorize, page never fetched': () => ({ path: authorizePath() }),
-  'authorize, maximum size': () => ({ path: authorizePath({ state: randomText(1024), nonce: randomText(1024), login_hint: randomText(1024), ui_locales: 'fr '.repeat(100).trim() }) }),
+  'authorize, long parameters': () => ({ path: authorizePath({ state: randomText(1024), nonce: randomText(1024), login_hint: randomText(1024), ui_locales: 'fr '.repeat(100).trim() }) }),
   'authorize, unknown client': () => ({ path: authorizePath({ client_id: randomText(16) }) }),
   'callback, forged state': () => ({ path: `/api/v2/callback/trial?code=${randomText(43)}&state=${randomText(43)}` }),
   'login page, 100 forged cookies': () => ({ path: `/api/v2/interaction/${randomText(43)}`, headers: { cookie: Array.from({ length: 100 }, () => `passerelle-login-${randomText(8)}=${randomText(43)}`).join('; ') } }),
