@@ -55,7 +55,7 @@ pub struct OperatorEntry {
 pub enum OperatorRole {
     /// Reads, and searches logins with a reason.
     Viewer,
-    /// Also blocks, reloads, rotates keys and drains.
+    /// Does everything.
     Operator,
 }
 
