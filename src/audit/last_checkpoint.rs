@@ -16,7 +16,7 @@ pub use super::report::CheckpointCheck;
 use crate::atomic_file;
 
 /// Name of the file in the state folder.
-const FILE_NAME: &str = "audit-seal.json";
+const FILE_NAME: &str = "audit-last-checkpoint.json";
 
 /// Last checkpoint of a log that reached the disk.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -112,8 +112,8 @@ pub fn check_log_end(
     }
 }
 
-/// Copy of the last checkpoint in a file: `audit-seal.json` of the state folder, or a configured
-/// one.
+/// Copy of the last checkpoint in a file: `audit-last-checkpoint.json` of the state folder, or a
+/// configured one.
 #[derive(Debug)]
 pub struct CheckpointFile {
     path: PathBuf,

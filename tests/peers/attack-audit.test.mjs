@@ -73,8 +73,8 @@ test('a log that was rewritten after its first checkpoint while the hub was down
       const forged = verify(log);
       assert.equal(forged.status, 2, 'nothing in the log says so yet, but it is not called whole');
       assert.match(forged.text, new RegExp(`proven to line 1 .*; ${known + 10} lines after the last checkpoint unproven`));
-      const seal = path.join(log.hub.folder, 'state/audit-seal.json');
-      assert.equal(verify(log, '--checkpoints', seal).status, 1, 'but the last seal does');
+      const copy = path.join(log.hub.folder, 'state/audit-last-checkpoint.json');
+      assert.equal(verify(log, '--checkpoints', copy).status, 1, 'but the last checkpoint does');
     });
     const { status, report, text } = verify(log);
     assert.equal(status, 1, text);
@@ -121,18 +121,18 @@ test('lines that stand for longer than 90 seconds behind the last checkpoint are
   const log = await start('spans');
   try {
     await log.work();
-    const seal = path.join(log.hub.folder, 'state/audit-seal.json');
+    const copy = path.join(log.hub.folder, 'state/audit-last-checkpoint.json');
     let found;
     await log.hub.restart('SIGTERM', () => {
       writeFileSync(log.file, forge(log.lines().slice(0, 2), 20, 600));
       found = verify(log);
-      rmSync(seal);
+      rmSync(copy);
     });
     assert.equal(found.status, 1, found.text);
     assert.deepEqual(found.report.findings.map(({ kind, from, to, seconds }) => [kind, from, to, seconds]), [['not_signed', 3, 22, 600]]);
     assert.match(found.text, /lines 3 to 22 were written up to 600 seconds after the last checkpoint/);
     assert.equal(verify(log).status, 1, 'the start that seals them takes nothing back');
-    assert.ok(existsSync(seal), 'and keeps its own seal');
+    assert.ok(existsSync(copy), 'and keeps its own copy');
   } finally {
     await log.hub.stop();
   }

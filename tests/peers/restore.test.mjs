@@ -51,7 +51,7 @@ test('a hub that is restored from its backup knows the same people, keys, blocks
     assert.match(run('idp', 'list', '--config', hub.folder), /a test/, 'the block is gone');
     assert.deepEqual(starts(), ['unknown', 'matched'], 'the audit log is not taken for the one that was backed up');
     await hub.restart('SIGTERM');
-    const verified = spawnSync(program, ['audit', 'verify', '--running', '--keys', path.join(hub.folder, 'keys'), path.join(folders.AUDIT, 'audit.jsonl'), '--checkpoints', path.join(folders.STATE, 'audit-seal.json')], { encoding: 'utf8' });
+    const verified = spawnSync(program, ['audit', 'verify', '--running', '--keys', path.join(hub.folder, 'keys'), path.join(folders.AUDIT, 'audit.jsonl'), '--checkpoints', path.join(folders.STATE, 'audit-last-checkpoint.json')], { encoding: 'utf8' });
     assert.equal(verified.status, 0, verified.stdout + verified.stderr);
   } finally {
     await fed.stop();

@@ -275,7 +275,7 @@ async fn a_corrupted_copy_of_the_last_checkpoint_does_not_hide_a_rewritten_log()
     let log = SavedLog::new();
     log.run(5).await;
     log.write(&forged_behind(&log.text(), &[30; 40], EventKind::LogoutRequested));
-    fs::write(log.state().join("audit-seal.json"), "{").unwrap();
+    fs::write(log.state().join("audit-last-checkpoint.json"), "{").unwrap();
     assert_eq!(log.run(1).await, CheckpointCheck::Unreadable);
     let report = verify(&log.text());
     assert_eq!(
