@@ -11,7 +11,7 @@ use super::{CommandResult, print_json};
 pub enum LoginCommand {
     /// Show one login: what happened, on which hub, and what to do about it.
     Show {
-        /// The support number on the person's screen.
+        /// Support id of the login: the support number on the person's page.
         support_id: String,
         /// Print JSON.
         #[arg(long)]
