@@ -86,7 +86,7 @@ impl ServiceManager {
         }
     }
 
-    /// Reloads the files in a task of its own, and reports its begin and end.
+    /// Reloads the files in a task of its own, and reports its start and end.
     pub fn start_reload(&mut self, reload: Reload) {
         let is_present = self.is_present;
         if is_present {

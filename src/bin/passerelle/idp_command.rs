@@ -36,7 +36,7 @@ pub enum IdpCommand {
         /// Message for users, as fr="…"; once for each language. Default: a standard sentence.
         #[arg(long, value_name = "LANGUAGE=TEXT")]
         message: Vec<String>,
-        /// Begin of the block, as 2027-03-01T00:00:00Z. Default: now.
+        /// Start of the block, as 2027-03-01T00:00:00Z. Default: now.
         #[arg(long)]
         from: Option<String>,
         /// End of the block. Default: until it is lifted.

@@ -1,4 +1,4 @@
-//! Logs the outages of the store: the begin, the end, and in between a line a minute with the cause.
+//! Logs the outages of the store: the start, the end, and in between a line a minute with the cause.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
