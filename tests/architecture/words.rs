@@ -16,7 +16,8 @@ const TEXTS: &[&str] = &[
     "mjs",
 ];
 
-/// Folders that are read; `tests/architecture` names the avoided words.
+/// Folders that are read. `tests/architecture` is not, because it names the avoided words; nor are
+/// `tests/peers`, `examples`, `fuzz` and `packaging`.
 const FOLDERS: &[&str] = &[
     "src",
     "docs",
