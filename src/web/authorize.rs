@@ -144,9 +144,7 @@ fn unresolved_rejection(
     let error = reject_unresolved_request(params, form, issuer, federation.as_ref(), code);
     match (code.entry().status, registered_client(&context.hub, params), error) {
         // The hub's own trouble is not a malformed request.
-        (500.., Some(client_id), AuthorizationError::Page(_)) => {
-            Rejection::NotAdmitted(code, client_id)
-        }
+        (500.., client_id, AuthorizationError::Page(_)) => Rejection::NotAdmitted(code, client_id),
         (_, _, error) => request_rejection(context, params, error),
     }
 }
@@ -211,7 +209,7 @@ async fn start_login(
         ErrorCode::NetworkLoginsExceeded => {
             rate_limited(code, RateLimitError { retry_after: UNREAD_LOGIN_LIFETIME })
         }
-        code => Rejection::NotAdmitted(code, client_id.clone()),
+        code => Rejection::NotAdmitted(code, Some(client_id.clone())),
     })?;
     let login = HeldLogin { hash: opened.hash, secret: opened.cookie };
     if let Some(single_use) = single_use

@@ -199,9 +199,9 @@ pub(super) fn invalid_form(
 pub(super) fn login_not_admitted(
     context: &RequestContext,
     code: ErrorCode,
-    client_id: &ClientId,
+    client_id: Option<&ClientId>,
 ) -> HttpResponse {
-    not_admitted_page(context, code, Some(client_id)).into_response("login not admitted")
+    not_admitted_page(context, code, client_id).into_response("login not admitted")
 }
 
 fn not_admitted_page<'a>(

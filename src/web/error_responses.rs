@@ -67,7 +67,7 @@ pub async fn rejection_response(context: &RequestContext, rejection: Rejection) 
             error_pages::rate_limited(context, code, over, client_id.as_ref())
         }
         Rejection::NotAdmitted(code, client_id) => {
-            error_pages::login_not_admitted(context, code, &client_id)
+            error_pages::login_not_admitted(context, code, client_id.as_ref())
         }
         Rejection::OtherBrowser(hash, summary) => {
             error_pages::login_of_other_browser(context, &hash, &summary)

@@ -28,8 +28,8 @@ pub enum Rejection {
     OutsideLogin(ErrorCode),
     /// The login is over a rate limit.
     RateLimited { code: ErrorCode, over: RateLimitError, client_id: Option<ClientId> },
-    /// The login was not admitted.
-    NotAdmitted(ErrorCode, ClientId),
+    /// The login was not admitted. The client, if registered, is logged.
+    NotAdmitted(ErrorCode, Option<ClientId>),
     /// The browser does not hold the login's cookie.
     OtherBrowser(InteractionHash, Box<LoginSummary>),
     /// The identity provider's response belongs to no login of this browser.

@@ -42,6 +42,20 @@ async fn a_registration_survives_a_restart_with_a_shared_store() {
     assert_eq!(tokens.status, 200, "{}", tokens.body);
 }
 
+#[actix_web::test]
+async fn a_registered_client_is_not_unknown_while_the_store_is_unavailable() {
+    let mut server = Server::start(&[]);
+    let hub = TestHub::with(&format!("{OPEN}{}", on(&server))).await;
+    let client = register(&hub, None, &metadata()).await;
+    let code = code(&hub, &client).await;
+    server.kill();
+    let hub = hub.restart().await;
+    let page = client.first_page(&hub).await;
+    assert_eq!(page.status, 503, "{}", page.body);
+    let tokens = client.redeem(&hub, &code).await;
+    assert_eq!(tokens.status, 503, "{}", tokens.body);
+}
+
 /// Returns the keys of registrations and of their index.
 fn registration_keys(server: &Server) -> Vec<String> {
     server.keys().into_iter().filter(|key| key.contains(":n:")).collect()
@@ -65,7 +79,7 @@ async fn an_unreadable_record_makes_its_client_alone_unusable() {
     hub.maintain_registrations().await;
     let tokens = intact.redeem(&hub, &code(&hub, &intact).await).await;
     assert_eq!(tokens.status, 200, "{}", tokens.body);
-    assert_eq!(broken.first_page(&hub).await.status, 400);
+    assert_eq!(broken.first_page(&hub).await.status, 503);
     assert_eq!(listed(&hub, broken.id()).await["readable"], false);
     // A removal is in force although the other record can't be loaded.
     remove(&hub, intact.id()).await;
