@@ -416,7 +416,7 @@ catalogue! {
 
     // Y50: the hub.
     StoreUnavailable = "Y500001" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub's store does not answer.";
-    StoreFull = "Y500002" 503 "temporarily_unavailable" Error Hub Operator "error-busy" "The hub has reached the number of logins that it can hold.";
+    StoreFull = "Y500002" 503 "temporarily_unavailable" Error Hub Operator "error-busy" "The hub has reached the number of logins, sessions or other records that it can store.";
     Busy = "Y500003" 503 "temporarily_unavailable" Warn Hub Operator "error-busy" "The hub is too busy to take the request now.";
     SigningFailed = "Y500004" 500 "server_error" Error Hub Operator "error-internal" "The hub could not sign its response.";
     ShuttingDown = "Y500005" 503 "temporarily_unavailable" Info Hub User "error-unavailable" "The hub is restarting; try again shortly.";
