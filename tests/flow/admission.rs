@@ -82,7 +82,7 @@ async fn a_disabled_connector_can_not_be_chosen_and_a_forged_choice_of_it_is_ref
 }
 
 #[actix_web::test]
-async fn a_connector_blocked_for_one_service_provider_is_refused_only_there() {
+async fn a_connector_denied_for_one_service_provider_is_refused_only_there() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let page = browser.authorize(&Authorize::by("cautious")).await;
@@ -102,7 +102,7 @@ async fn a_connector_blocked_for_one_service_provider_is_refused_only_there() {
 }
 
 #[actix_web::test]
-async fn a_session_of_a_blocked_connector_is_not_reused() {
+async fn a_session_of_a_denied_connector_is_not_reused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     browser

@@ -123,7 +123,7 @@ async fn a_bad_file_keeps_its_last_good_version_and_is_reported_until_it_is_fixe
 }
 
 #[actix_web::test]
-async fn a_login_in_progress_is_stopped_when_its_connector_is_blocked() {
+async fn a_login_in_progress_is_stopped_when_its_connector_is_denied() {
     let hub = TestHub::start().await;
     let (chosen, returned) = (hub.browser(), hub.browser());
     let choice = chosen.authorize(&Authorize::by("bakery")).await;
@@ -149,7 +149,7 @@ async fn a_login_in_progress_is_stopped_when_its_connector_is_blocked() {
 }
 
 #[actix_web::test]
-async fn a_block_set_during_a_login_or_between_code_and_token_takes_effect() {
+async fn a_connector_denied_during_a_login_or_between_code_and_token_is_refused() {
     let hub = TestHub::start().await;
     let (away, done) = (hub.browser(), hub.browser());
     let sandbox = away.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
@@ -171,9 +171,9 @@ async fn a_block_set_during_a_login_or_between_code_and_token_takes_effect() {
         "{}",
         refused.body
     );
-    // Another service provider's rules are its own.
+    // The rules of another service provider are unchanged.
     hub.tokens("library", &elsewhere).await;
-    // Taken back, the code stays burnt.
+    // When the connector is allowed again, the code stays invalid.
     hub.edit_file("service-providers/bakery.toml", "connectors = { deny = [\"amandier\"] }\n", "");
     hub.reload_files().await;
     assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
