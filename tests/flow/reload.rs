@@ -199,8 +199,13 @@ async fn the_logins_and_tokens_of_a_removed_service_provider_end() {
         .sign_in_as("angela")
         .await;
     let received = page.consent().await.received();
+    let redeemed =
+        hub.browser().authorize(&Authorize::by("library")).await.finish_as("angela").await;
+    let access_token = hub.tokens("library", &redeemed).await.access_token;
+    assert_eq!(hub.get_userinfo(&access_token).await.status, 200);
     hub.remove_file("service-providers/library.toml");
     hub.reload_files().await;
+    assert_eq!(hub.get_userinfo(&access_token).await.status, 401);
     // With its file its redirect URIs are withdrawn: a page, not a redirect.
     consent.consent().await.assert_error(403, "Y420320");
     let body = format!(
