@@ -148,7 +148,7 @@ impl Wallet {
         self.pid(request, hub).present()
     }
 
-    /// Returns the encrypted response with a true presentation.
+    /// Returns the encrypted response with a valid presentation.
     pub fn encrypted(&self, request: &WalletRequest, hub: &TestHub) -> String {
         request.encrypt(&json!({ "vp_token": { "pid": [self.present(request, hub)] } }))
     }
