@@ -8,7 +8,7 @@ use passerelle::app::explain::{LevelDecision, ReturnedAcr, SentLevel, explain_le
 
 use serde_json::Value;
 
-use super::high::{EC, acr_at, inline};
+use super::high::{EC, acr_at, inline_jwks_lines};
 use super::hub::TestHub;
 use super::service::{Authorize, Received};
 
@@ -66,7 +66,7 @@ async fn the_explanation_of_a_request_agrees_with_its_login() {
 // R003, R010, R038
 #[actix_web::test]
 async fn the_explanation_of_a_request_agrees_with_its_login_on_high() {
-    let keys = inline("ECDH-ES", &EC);
+    let keys = inline_jwks_lines("ECDH-ES", &EC);
     let services = [
         ("vault", keys.clone()),
         ("cautious", format!("connectors.deny = [\"belvedere\"]\n{keys}")),
