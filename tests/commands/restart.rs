@@ -12,7 +12,7 @@ use passerelle::store::{Capacities, NewRecord, RecordKey, RecordKind, Store as _
 
 use crate::folder::{SETTINGS, VARIABLE, good};
 
-const SEAL_KEY: &str = "0123456789abcdef0123456789abcdef-seal";
+const STORE_KEY: &str = "0123456789abcdef0123456789abcdef-store";
 /// So many that taking them up takes longer than a signal.
 const SESSIONS: usize = 50_000;
 const ROOM: Capacities = Capacities {
@@ -40,12 +40,12 @@ const ROOM: Capacities = Capacities {
 #[test]
 fn a_hub_stopped_during_its_start_keeps_the_snapshot_that_it_restored() {
     let folder = good();
-    let memory = "[store.memory]\nsnapshot = \"store.snapshot\"\nencryption_keys = [{ env = \"SEAL_KEY\" }]\n";
+    let memory = "[store.memory]\nsnapshot = \"store.snapshot\"\nencryption_keys = [{ env = \"STORE_KEY\" }]\n";
     fs::write(folder.path().join("passerelle.toml"), format!("{SETTINGS}\n{memory}")).unwrap();
     let (env, snapshot) = (Env::system(), folder.path().join("store.snapshot"));
     let snapshots = SnapshotFile::new(
         &snapshot,
-        &[Secret::new(SEAL_KEY.into())],
+        &[Secret::new(STORE_KEY.into())],
         "http://localhost:8080/api/v2",
     );
     let store = MemoryStore::new(ROOM);
@@ -72,7 +72,7 @@ fn a_hub_stopped_during_its_start_keeps_the_snapshot_that_it_restored() {
         .arg("--config")
         .arg(folder.path())
         .env(VARIABLE.0, VARIABLE.1)
-        .env("SEAL_KEY", SEAL_KEY);
+        .env("STORE_KEY", STORE_KEY);
     let mut hub = command.stderr(Stdio::null()).spawn().unwrap();
     while snapshot.exists() && hub.try_wait().unwrap().is_none() {
         std::thread::yield_now();

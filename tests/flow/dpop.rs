@@ -10,7 +10,7 @@ use super::federation::{BASE, SECRET, redirect_uri};
 use super::hub::{Answer, TestHub};
 use super::redis_server::Server;
 use super::service::Authorize;
-use super::shared_store::on;
+use super::shared_store::redis_settings;
 
 const ALGS: &str = r#"algs="ES256 PS256 RS256 EdDSA Ed25519""#;
 
@@ -195,7 +195,7 @@ async fn a_code_of_a_pushed_request_is_bound_to_the_key_of_its_proof() {
 #[actix_web::test]
 async fn a_nonce_of_one_hub_is_accepted_by_another_and_a_proof_by_one_of_them_only() {
     let (server, client) = (Server::start(&[]), DpopClient::default());
-    let (hub, _) = TestHub::several(2, &on(&server)).await;
+    let (hub, _) = TestHub::several(2, &redis_settings(&server)).await;
     let code = code(&hub, &Authorize::by("bakery")).await;
     // A nonce that no hub issued is answered with one that both accept.
     let guessed = proof(&hub, &client, "POST", "token", json!({ "nonce": "guessed" }));

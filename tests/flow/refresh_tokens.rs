@@ -10,7 +10,7 @@ use super::federation::{SCOPES, SECRET, put};
 use super::hub::{Answer, TestHub};
 use super::redis_server::Server;
 use super::service::Authorize;
-use super::shared_store::on;
+use super::shared_store::redis_settings;
 
 const TABLE: &str = "\n[refresh_tokens]\n";
 pub const AUDITED: &str = "\n[audit]\nsink = \"file\"\n";
@@ -80,7 +80,7 @@ async fn a_stolen_refresh_token_ends_the_grant_when_it_is_used_again() {
         with_refresh_tokens(folder);
         let file = folder.join("passerelle.toml");
         let text = std::fs::read_to_string(&file).unwrap();
-        std::fs::write(&file, format!("{text}{}", on(&server))).unwrap();
+        std::fs::write(&file, format!("{text}{}", redis_settings(&server))).unwrap();
     };
     for hub in [TestHub::edited(with_refresh_tokens).await, TestHub::edited(folder).await] {
         let first = refresh_token(&hub, &request()).await;
@@ -107,7 +107,7 @@ async fn a_refresh_token_survives_a_restart_with_a_shared_store() {
         with_refresh_tokens(folder);
         let file = folder.join("passerelle.toml");
         let text = std::fs::read_to_string(&file).unwrap();
-        std::fs::write(&file, format!("{text}{}", on(&server))).unwrap();
+        std::fs::write(&file, format!("{text}{}", redis_settings(&server))).unwrap();
     })
     .await;
     let first = refresh_token(&hub, &request()).await;

@@ -13,13 +13,14 @@ use super::hub::{Answer, TestHub};
 use super::redis_server::Server;
 use super::service::Authorize;
 
-pub(super) fn on(server: &Server) -> String {
+/// Returns the settings of a hub that stores its records on `server`.
+pub(super) fn redis_settings(server: &Server) -> String {
     format!(
         r#"
 [store.redis]
 nodes = ["unix:{}"]
 password = {{ env = "REDIS_PASSWORD" }}
-encryption_keys = [{{ env = "SEAL_KEY" }}]
+encryption_keys = [{{ env = "STORE_KEY" }}]
 call_milliseconds = 5000
 "#,
         server.socket().display()
@@ -52,7 +53,7 @@ async fn sign_out(id_token: &str, browser: &super::browser::Browser<'_>) {
 #[actix_web::test]
 async fn any_hub_serves_any_request_of_a_login() {
     let server = Server::start(&[]);
-    let (hub, _) = TestHub::several(3, &on(&server)).await;
+    let (hub, _) = TestHub::several(3, &redis_settings(&server)).await;
     for _ in 0..3 {
         let browser = hub.browser();
         let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
@@ -74,7 +75,7 @@ async fn any_hub_serves_any_request_of_a_login() {
 #[actix_web::test]
 async fn a_code_that_is_redeemed_at_every_hub_is_redeemed_once() {
     let server = Server::start(&[]);
-    let (hub, _) = TestHub::several(3, &on(&server)).await;
+    let (hub, _) = TestHub::several(3, &redis_settings(&server)).await;
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let tokens = hub.tokens("bakery", &received).await;
@@ -93,7 +94,7 @@ async fn a_code_that_is_redeemed_at_every_hub_is_redeemed_once() {
 #[actix_web::test]
 async fn while_the_store_is_unavailable_users_get_an_error_and_continue_afterwards() {
     let server = Server::start(&[]);
-    let (hub, _) = TestHub::several(2, &on(&server)).await;
+    let (hub, _) = TestHub::several(2, &redis_settings(&server)).await;
     let (browser, newcomer) = (hub.browser(), hub.browser());
     let choice = browser.authorize(&Authorize::by("bakery")).await;
     assert!(choice.is_choice());
@@ -128,7 +129,7 @@ async fn while_the_store_is_unavailable_users_get_an_error_and_continue_afterwar
 #[actix_web::test]
 async fn a_revocation_that_the_store_did_not_apply_is_never_confirmed() {
     let server = Server::start(&[]);
-    let (hub, _) = TestHub::several(2, &on(&server)).await;
+    let (hub, _) = TestHub::several(2, &redis_settings(&server)).await;
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let token = hub.tokens("bakery", &received).await.access_token;
@@ -148,7 +149,7 @@ async fn a_revocation_that_the_store_did_not_apply_is_never_confirmed() {
 #[actix_web::test]
 async fn a_login_takes_at_most_one_kibibyte_of_the_store_at_each_step() {
     let server = Server::start(&[]);
-    let (hub, _) = TestHub::several(2, &on(&server)).await;
+    let (hub, _) = TestHub::several(2, &redis_settings(&server)).await;
     let largest_login = || {
         let logins = server.keys().into_iter().filter(|key| key.starts_with("passerelle:l:"));
         logins
@@ -211,7 +212,7 @@ async fn wait_for_same_blocks(hub: &TestHub, number: usize) {
 #[actix_web::test]
 async fn a_block_set_at_one_hub_holds_at_all_of_them_and_outlives_them() {
     let server = Server::start(&[]);
-    let (hub, _) = TestHub::several(3, &on(&server)).await;
+    let (hub, _) = TestHub::several(3, &redis_settings(&server)).await;
     let browser = hub.browser();
     let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     let set: Value = serde_json::from_str(&block(&hub, 0, "amandier").await.body).unwrap();
@@ -227,7 +228,7 @@ async fn a_block_set_at_one_hub_holds_at_all_of_them_and_outlives_them() {
     for _ in 0..3 {
         assert_eq!(browser.authorize(&Authorize::by("library")).await.offered(), ["belvedere"]);
     }
-    let settings = on(&server);
+    let settings = redis_settings(&server);
     drop(hub);
     // Other hubs with other folders and the same store.
     let (hub, _) = TestHub::several(3, &settings).await;
@@ -255,7 +256,7 @@ async fn a_block_set_at_one_hub_holds_at_all_of_them_and_outlives_them() {
 #[actix_web::test]
 async fn while_the_store_is_unavailable_blocks_stay_in_force_and_none_is_set_partly() {
     let mut server = Server::start(&[]);
-    let (hub, _) = TestHub::several(3, &on(&server)).await;
+    let (hub, _) = TestHub::several(3, &redis_settings(&server)).await;
     assert_eq!(block(&hub, 0, "amandier").await.status, 201);
     wait_for_same_blocks(&hub, 0).await;
     let before = list_blocks(&hub, 1).await;
@@ -292,7 +293,7 @@ async fn while_the_store_is_unavailable_blocks_stay_in_force_and_none_is_set_par
 #[actix_web::test]
 async fn a_callback_sent_to_every_hub_at_once_is_one_login_and_no_hub_reports_an_error() {
     let server = Server::start(&[]);
-    let (hub, _) = TestHub::several(3, &on(&server)).await;
+    let (hub, _) = TestHub::several(3, &redis_settings(&server)).await;
     for _ in 0..10 {
         let browser = hub.browser();
         let callback = callback_url_for(&browser, "amandier", "angela").await;
@@ -315,7 +316,7 @@ async fn a_callback_sent_to_every_hub_at_once_is_one_login_and_no_hub_reports_an
 #[actix_web::test]
 async fn a_login_interrupted_at_its_last_write_leaves_no_former_session() {
     let server = Server::start(&[]);
-    let (hub, _) = TestHub::several(2, &on(&server)).await;
+    let (hub, _) = TestHub::several(2, &redis_settings(&server)).await;
     let browser = hub.browser();
     browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let former = server.keys().into_iter().find(|key| key.starts_with("passerelle:s:")).unwrap();

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use super::hub::TestHub;
 use super::redis_server::{PASSWORD, Server};
 use super::service::Authorize;
-use super::shared_store::on;
+use super::shared_store::redis_settings;
 
 /// What hubs ask for without a login: the health check, and the records and counters that they
 /// exchange.
@@ -50,7 +50,7 @@ impl Monitor {
 
 async fn calls_of_a_login(hubs: u64) -> Vec<String> {
     let server = Server::start(&[]);
-    let (hub, _) = TestHub::several(hubs, &on(&server)).await;
+    let (hub, _) = TestHub::several(hubs, &redis_settings(&server)).await;
     let login = async |person: &str| {
         let browser = hub.browser();
         let received = browser.authorize(&Authorize::by("bakery")).await.finish_as(person).await;

@@ -12,7 +12,7 @@ pub async fn hubs(count: u64, server: &Server, wallet: &Wallet, more: &str) -> T
     let put = |folder: &std::path::Path| {
         files.iter().for_each(|(name, text)| federation::put(folder, name, text.as_bytes()));
     };
-    let (hub, _) = TestHub::several_edited(count, &shared_store::on(server), put).await;
+    let (hub, _) = TestHub::several_edited(count, &shared_store::redis_settings(server), put).await;
     hub
 }
 
