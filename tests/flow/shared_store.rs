@@ -1,4 +1,4 @@
-//! Several hubs on one Redis, and no sticky sessions: each request is another hub's.
+//! Several hubs on one Redis without sticky sessions: each request reaches another hub.
 
 use actix_web::test::TestRequest;
 use futures_util::future::join_all;
@@ -25,10 +25,6 @@ call_milliseconds = 5000
 "#,
         server.socket().display()
     )
-}
-
-fn reusing(service: &str) -> Authorize {
-    Authorize::by(service).with("prompt", "consent")
 }
 
 async fn userinfo_status(hub: &TestHub, token: &str) -> u16 {
@@ -59,8 +55,8 @@ async fn any_hub_serves_any_request_of_a_login() {
         let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
         let first = hub.tokens("bakery", &received).await;
         assert_eq!(hub.userinfo(&first.access_token).await["family_name"], "DUBOIS");
-        let page = browser.authorize(&reusing("library")).await;
-        assert!(page.is_consent(), "the session is every hub's: at {}", page.url);
+        let page = browser.authorize(&Authorize::by("library").with("prompt", "consent")).await;
+        assert!(page.is_consent(), "every hub reuses the session: at {}", page.url);
         let second = page.consent().await.received();
         let second = hub.tokens("library", &second).await;
         sign_out(&first.raw_id_token, &browser).await;
@@ -84,13 +80,12 @@ async fn a_code_that_is_redeemed_at_every_hub_is_redeemed_once() {
         assert_eq!(
             userinfo_status(&hub, &tokens.access_token).await,
             401,
-            "what a stolen code issued lives on"
+            "a token of a stolen code is valid"
         );
     }
 }
 
-/// A primary that may not write alone: as one that is cut off from its replicas, or is being
-/// replaced.
+/// The primary refuses writes, as one does that is cut off from its replicas or is being replaced.
 #[actix_web::test]
 async fn while_the_store_is_unavailable_users_get_an_error_and_continue_afterwards() {
     let server = Server::start(&[]);
@@ -109,8 +104,8 @@ async fn while_the_store_is_unavailable_users_get_an_error_and_continue_afterwar
             page.answer.body
         );
     }
-    assert!(newcomer.logins().is_empty(), "no cookie of a login that is none");
-    assert_eq!(server.keys(), before, "something half-done remains");
+    assert!(newcomer.logins().is_empty(), "a cookie for no login");
+    assert_eq!(server.keys(), before, "a rejected login left a record");
     server.cli(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
     let page = wait_for("logins are admitted again", async || {
         let page = newcomer.authorize(&Authorize::by("bakery")).await;
@@ -121,7 +116,7 @@ async fn while_the_store_is_unavailable_users_get_an_error_and_continue_afterwar
     let received = choice.finish_as("angela").await;
     assert!(
         hub.tokens("bakery", &received).await.id_token.contains_key("sub"),
-        "the one that waited goes on"
+        "the login that was in progress completes"
     );
 }
 
@@ -285,11 +280,11 @@ async fn while_the_store_is_unavailable_blocks_stay_in_force_and_none_is_set_par
     assert_eq!(list_blocks(&hub, 2).await, before);
     assert!(
         server.keys().iter().any(|key| key.starts_with("passerelle:b:")),
-        "it was written again"
+        "the hubs write the block again"
     );
 }
 
-/// A browser that sends its callback again while a hub works on it, and the others hear of that.
+/// A browser sends its callback to other hubs while one hub processes it.
 #[actix_web::test]
 async fn a_callback_sent_to_every_hub_at_once_is_one_login_and_no_hub_reports_an_error() {
     let server = Server::start(&[]);
@@ -298,21 +293,21 @@ async fn a_callback_sent_to_every_hub_at_once_is_one_login_and_no_hub_reports_an
         let browser = hub.browser();
         let callback = callback_url_for(&browser, "amandier", "angela").await;
         let answers = join_all((0..3).map(|_| browser.get(&callback))).await;
-        let led: Vec<(u16, &str)> =
+        let redirects: Vec<(u16, &str)> =
             answers.iter().map(|answer| (answer.status, answer.header("location"))).collect();
         assert!(
-            led.iter().all(|(status, to)| *status == 303 && to.ends_with("/consent#")),
-            "{led:?}"
+            redirects.iter().all(|(status, to)| *status == 303 && to.ends_with("/consent#")),
+            "{redirects:?}"
         );
-        let page = browser.open(led[0].1.trim_end_matches('#')).await;
+        let page = browser.open(redirects[0].1.trim_end_matches('#')).await;
         assert!(page.is_consent(), "at {}: {}", page.url, page.heading());
         let received = page.consent().await.received();
         assert_eq!(hub.redeem("bakery", received.code()).await.status, 200);
     }
 }
 
-/// A hub that died when it had stored the code, before it came to the session that the new one
-/// takes the place of.
+/// A hub stops after it has stored the code, and before it removes the session that the new one
+/// replaces.
 #[actix_web::test]
 async fn a_login_interrupted_at_its_last_write_leaves_no_former_session() {
     let server = Server::start(&[]);
@@ -333,5 +328,5 @@ async fn a_login_interrupted_at_its_last_write_leaves_no_former_session() {
     assert!(!server.keys().contains(&former), "a new authentication ends the session before");
     server.set(&former, &bytes);
     assert_eq!(browser.submit(&yes).await.received().code(), first.code());
-    assert!(!server.keys().contains(&former), "alive for hours, for any holder of its cookie");
+    assert!(!server.keys().contains(&former), "any holder of its cookie could use it for hours");
 }
