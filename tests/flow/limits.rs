@@ -133,7 +133,7 @@ async fn a_network_that_exceeds_its_quota_affects_no_other() {
         assert_eq!(
             (answer.status, answer.header("retry-after")),
             (429, "30"),
-            "what is malformed counts as well"
+            "malformed requests count too"
         );
         assert!(!answer.body.contains("192.0.2.7"));
     }
@@ -163,12 +163,12 @@ async fn a_forged_address_evades_no_limit_and_is_attributed_to_no_other_network(
     assert_eq!(
         [ask("10.0.0.1", "1.1.1.1").await, ask("10.0.0.1", "1.1.1.2").await],
         [303, 303],
-        "those whom it named"
+        "the addresses that the header named"
     );
 }
 
 #[actix_web::test]
-async fn without_trusted_proxies_forwarded_headers_count_for_nothing() {
+async fn without_trusted_proxies_forwarded_headers_are_ignored() {
     let hub = TestHub::with("[quotas]\nrequests_per_network = 1").await;
     let ask = async |value: &str| {
         hub.send(request_from("10.0.0.1", ("x-forwarded-for", value))).await.status
@@ -242,7 +242,7 @@ async fn guessing_secrets_of_many_clients_is_limited_and_correct_secrets_are_acc
     assert_eq!(
         attempt("192.0.2.7", "/api/v2/token", right).await.status,
         200,
-        "what is right always passes"
+        "the correct secret is always accepted"
     );
 }
 
@@ -257,7 +257,7 @@ async fn a_quota_is_shared_by_all_hubs() {
     );
     let (hub, counted) = TestHub::several(2, &store).await;
     let begun = async || hub.browser().get(&Authorize::by("bakery").url()).await.status;
-    // Each request is the other hub's.
+    // Requests alternate between the hubs.
     for _ in 0..4 {
         assert_eq!(begun().await, 303);
     }
@@ -271,10 +271,10 @@ async fn a_quota_is_shared_by_all_hubs() {
     assert_limited(&answer, "Y500007", answer.header("retry-after"));
     assert!(
         counted.iter().any(|metrics| metrics.render().contains("operation=\"count\"")),
-        "by way of the store"
+        "by the counters in the store"
     );
     assert!(server.keys().iter().any(|key| key.contains(":q:")), "{:?}", server.keys());
-    // At the next minute's beginning.
+    // At the start of the next minute.
     hub.advance(60 * SECONDS);
     assert_eq!([begun().await, begun().await], [303, 303]);
 }

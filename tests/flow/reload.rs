@@ -1,5 +1,5 @@
-//! The configuration's files changed under a running hub: what is new, changed, bad or gone, and
-//! logins under way meanwhile.
+//! Changes of the configuration files while the hub runs: new, changed, invalid and removed files,
+//! and logins in progress.
 
 mod findings;
 
@@ -17,7 +17,7 @@ use super::service::Authorize;
 const CONNECTOR: &str = "connectors/amandier.toml";
 
 #[actix_web::test]
-async fn an_identity_provider_dropped_in_signs_people_in_and_removed_is_gone() {
+async fn an_added_identity_provider_signs_users_in_until_it_is_removed() {
     let hub = TestHub::start().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere"]);
     hub.write_file("connectors/dropped.toml", &hub.read_file(CONNECTOR));
@@ -34,16 +34,16 @@ async fn an_identity_provider_dropped_in_signs_people_in_and_removed_is_gone() {
     let received = page.consent().await.received();
     assert!(received.fields.contains_key("code"));
 
-    // A session through it is of no more use than it is.
+    // A session of a removed connector is not reused.
     hub.remove_file("connectors/dropped.toml");
     hub.reload_files().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere"]);
     assert!(browser.authorize(&Authorize::by("bakery")).await.is_choice());
 }
 
-/// Only an event can bring this reading: the next round is an hour away.
+/// Only an event of the file system can start this scan: the next periodic one is in an hour.
 #[actix_web::test]
-async fn a_written_file_is_seen_without_a_round() {
+async fn a_written_file_is_seen_without_waiting_for_the_periodic_scan() {
     let hub = TestHub::with("limits.reload_seconds = 3600").await;
     hub.reload_files().await;
     hub.write_file("connectors/dropped.toml", &hub.read_file(CONNECTOR));
@@ -62,7 +62,7 @@ async fn a_service_provider_its_scopes_and_discovery_change_together() {
         .replace("\"openid\",", "\"openid\", \"age\",");
     hub.write_file("service-providers/kiosk.toml", &kiosk);
     hub.reload_files().await;
-    // A scope that no table knows: the file waits for it.
+    // The scope is in no table, so the hub does not load the file.
     let findings = hub.reload().findings();
     assert!(
         matches!(findings.as_slice(), [line] if line.message.contains("kiosk.toml") && line.message.contains("is not in the scopes table"))
@@ -206,7 +206,7 @@ async fn the_logins_and_tokens_of_a_removed_service_provider_end() {
     hub.remove_file("service-providers/library.toml");
     hub.reload_files().await;
     assert_eq!(hub.get_userinfo(&access_token).await.status, 401);
-    // With its file its redirect URIs are withdrawn: a page, not a redirect.
+    // The redirect URIs are removed with the file: a page, not a redirect.
     consent.consent().await.assert_error(403, "Y420320");
     let body = format!(
         "grant_type=authorization_code&client_id=library&client_secret={}&code={}&redirect_uri=x",

@@ -127,7 +127,7 @@ impl MaliciousWallet {
 
     /// Returns the log lines since the last call. Asserts that none of them identifies the person.
     fn assert_log_without_identity(&self, attack: &str) -> String {
-        let lines: Vec<_> = self.log.taken().iter().map(ToString::to_string).collect();
+        let lines: Vec<_> = self.log.take_lines().iter().map(ToString::to_string).collect();
         for line in &lines {
             let found = IDENTITY.iter().find(|identity| line.contains(*identity));
             assert!(found.is_none() && !line.contains("eyJ"), "{attack}: {found:?} in {line}");
