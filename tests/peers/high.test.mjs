@@ -173,9 +173,14 @@ test('R021: on high too the access token is opaque, and the answer says what was
   assert.ok(!('refresh_token' in body));
 });
 
-test('nothing secret reaches the log', () => {
+test('the log of a login contains no secret and no identity', async () => {
+  const sp = services[0];
+  const client = await createClient(sp);
+  const tokens = await tokensFor(client, await signInUntilRedirect(client, sp, 'eidas2'));
+  assert.equal((await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub)).family_name, 'DUBOIS');
   const log = federation.hub.log();
-  for (const secret of [...services.map(({ secret: own }) => own), 'angela@example.org', 'DUBOIS', 'idp-angela']) {
+  assert.notEqual(log, '');
+  for (const secret of [...services.map(({ secret: own }) => own), tokens.access_token, tokens.id_token, 'angela@example.org', 'DUBOIS', 'idp-angela']) {
     assert.ok(!log.includes(secret), `the log holds ${secret.slice(0, 4)}…`);
   }
 });

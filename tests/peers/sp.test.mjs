@@ -231,9 +231,15 @@ test('R120: the same login by POST', async () => {
   assert.ok((await answerConsent(browser, consent, 'yes', federation.sp.redirectUri)).stopped);
 });
 
-test('nothing secret reaches the log', () => {
+test('the log of a login contains no secret and no identity', async () => {
+  const { back, verifier, state, nonce } = await codeFor();
+  const tokens = await oidc.authorizationCodeGrant(client, back, {
+    pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true,
+  });
+  assert.equal((await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub)).family_name, 'DUBOIS');
   const log = federation.hub.log();
-  for (const secret of [federation.sp.secret, federation.other.secret, 'angela@example.org', 'DUBOIS', 'idp-angela']) {
+  assert.notEqual(log, '');
+  for (const secret of [federation.sp.secret, federation.other.secret, tokens.access_token, tokens.id_token, 'angela@example.org', 'DUBOIS', 'idp-angela']) {
     assert.ok(!log.includes(secret), `the log holds ${secret.slice(0, 4)}…`);
   }
 });
