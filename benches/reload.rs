@@ -108,7 +108,7 @@ fn main() {
         began.elapsed()
     );
 
-    let means = connector::ConnectorContext {
+    let context = connector::ConnectorContext {
         env: Env::system(),
         metrics: None,
         upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
@@ -118,7 +118,7 @@ fn main() {
         wallet_requests: Arc::new(NoCodeStore),
     };
     let build = |configured: &ConfiguredConnector| {
-        connector::build(configured, means.clone())
+        connector::build(configured, context.clone())
             .map(drop)
             .map_err(|fault| FieldDiagnostic::new(fault.key, "can't be built", fault.message))
     };
@@ -155,13 +155,13 @@ fn main() {
         change();
         let began = Instant::now();
         files.rescan(&build);
-        let (federation, outline) = (files.build_federation(), files.digest());
+        let (federation, digest) = (files.build_federation(), files.digest());
         let took = began.elapsed();
         println!(
             "{what}: read again in {took:?}: {} service providers, {} connectors, {}",
             federation.service_providers().count(),
             federation.connectors().len(),
-            before.changes_to(&outline)
+            before.changes_to(&digest)
         );
     }
 }
