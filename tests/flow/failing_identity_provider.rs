@@ -260,8 +260,8 @@ async fn a_failing_identity_provider_is_disabled_and_last_and_offered_again_afte
     let page = hinted.authorize(&Authorize::by("bakery").with("idp_hint", "failing")).await;
     assert_eq!(page.received().error_at("bakery"), "temporarily_unavailable");
 
-    // The probes succeed: the documents are valid, and an endpoint that always answers 500 can't be
-    // told from one that refuses the probe's random code.
+    // The probes succeed: the documents are valid, and an endpoint that always answers 500 looks
+    // like one that refuses the random code of a probe.
     wait_for("the provider is offered again", async || {
         hub.advance(Duration::from_secs(5));
         offered().await.contains(&"failing".to_owned()).then_some(())

@@ -1,4 +1,4 @@
-//! Level names, in whole logins: what is answered, what fails, and what others never see.
+//! Level names, in whole logins: released values, errors, and who doesn't get them.
 
 use std::fs;
 use std::path::Path;

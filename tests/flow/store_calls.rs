@@ -1,4 +1,4 @@
-//! How many calls a login makes to Redis, as the server counts them.
+//! Number of calls of a login to Redis, counted by the server.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -8,9 +8,9 @@ use super::redis_server::{PASSWORD, Server};
 use super::service::Authorize;
 use super::shared_store::redis_settings;
 
-/// What hubs ask for without a login: the health check, and the records and counters that they
-/// exchange.
-const NOT_OF_A_LOGIN: [&str; 4] = [":-\"", ":b:", ":h:", ":q:"];
+/// Parts of calls that hubs make without a login: the health check, and the records and counters
+/// that they exchange.
+const BACKGROUND_CALLS: [&str; 4] = [":-\"", ":b:", ":h:", ":q:"];
 
 /// Reads the server's commands (MONITOR). INFO commandstats would also count those that run inside
 /// of scripts.
@@ -42,7 +42,7 @@ impl Monitor {
         lines
             .take_while(|line| !line.contains("the end of the login"))
             .filter(|line| line.contains("passerelle:") && !line.contains(" lua] "))
-            .filter(|line| !NOT_OF_A_LOGIN.iter().any(|other| line.contains(other)))
+            .filter(|line| !BACKGROUND_CALLS.iter().any(|other| line.contains(other)))
             .map(|line| line.chars().take(150).collect())
             .collect()
     }

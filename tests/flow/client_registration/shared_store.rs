@@ -1,4 +1,4 @@
-//! Several hubs on one Redis: each request is another hub's.
+//! Several hubs on one Redis: each request reaches another hub.
 
 use actix_web::test::TestRequest;
 use futures_util::future::join;

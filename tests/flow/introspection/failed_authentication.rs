@@ -1,4 +1,4 @@
-//! Failed authentication, and how many failures are too many.
+//! Failed authentication, and the limit on failures.
 
 use super::*;
 

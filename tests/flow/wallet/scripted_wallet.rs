@@ -1,4 +1,4 @@
-//! A wallet that does what a test says, and the hub that trusts its issuer.
+//! A wallet that a test controls, and a hub that trusts its issuer.
 
 use actix_web::test::TestRequest;
 use ciborium::Value as Cbor;

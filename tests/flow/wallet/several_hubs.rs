@@ -1,4 +1,4 @@
-//! Logins with a wallet at several hubs with one Redis server: each request is another hub's.
+//! Logins with a wallet at several hubs with one Redis server: each request reaches another hub.
 
 use passerelle::testing::harness::federation;
 
