@@ -1,5 +1,5 @@
-//! The audit log of whole logins: exactly which lines, in which order, and nothing in them that is
-//! private.
+//! The audit log of whole logins: exactly which lines, in which order, without personal data and
+//! secrets.
 
 mod outcomes;
 
@@ -187,8 +187,7 @@ async fn blocks_and_files_are_recorded() {
     assert!(!hub.audit_text().contains("a word of the operator"));
 }
 
-/// Whatever a person is, and whatever opens anything, drives through the hub and is not in the log;
-/// and the log is whole.
+/// Identities and secrets pass through the hub. The log contains none of them, and verifies.
 #[actix_web::test]
 async fn the_log_contains_no_personal_data_and_no_secret() {
     let hub = hub().await;

@@ -194,7 +194,7 @@ async fn userinfo_may_be_encrypted_by_another_algorithm_than_the_id_token() {
 #[actix_web::test]
 async fn the_acr_is_what_was_proven_and_never_less_than_asked() {
     let hub = hub_with_vault().await;
-    // R038: more than was asked is reported as it is.
+    // R038: a higher level than requested is released as achieved.
     assert_eq!(
         acr(
             &hub,
@@ -227,22 +227,22 @@ async fn the_acr_is_what_was_proven_and_never_less_than_asked() {
 
 #[actix_web::test]
 async fn the_identity_is_the_providers_and_no_register_is_asked() {
-    // R009: on standard this person is refused, for the register knows nothing of them.
+    // R009: on standard this user is refused, because the register does not know them.
     let hub = hub_with_vault().await;
     let received =
         signed_in(&hub.browser(), &request_at_level("vault", "eidas2"), "unknown", "eidas2").await;
     redeem(&hub, "vault", &received).await;
 }
 
-/// R011: an id, its secret and its codes count on the platform where they are registered, and
-/// nowhere else.
+/// R011: a client id, its secret and its codes are valid only on the platform where the client is
+/// registered.
 #[actix_web::test]
 async fn what_is_registered_on_one_platform_is_unknown_on_the_other() {
     let (high, standard) = (hub_with_vault().await, TestHub::start().await);
     let at_high =
         signed_in(&high.browser(), &request_at_level("vault", "eidas2"), "angela", "eidas2").await;
     let browser = standard.browser();
-    // Both hubs draw the same random numbers: one login more, so that their codes differ.
+    // Both hubs have the same seeded entropy; one more login makes their codes differ.
     browser.authorize(&Authorize::by("bakery")).await;
     let page = browser
         .authorize(&Authorize::by("bakery"))
@@ -277,8 +277,8 @@ async fn what_is_registered_on_one_platform_is_unknown_on_the_other() {
     }
 }
 
-/// R009: one that was left in the settings is warned of at the start. That no server answers there
-/// is no fault of the hub's.
+/// R009: the start warns of a register that is left in the settings. `check --online` does not
+/// report that its server doesn't answer.
 #[actix_web::test]
 async fn an_unused_register_is_not_called_by_check_online() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -300,8 +300,7 @@ async fn an_unused_register_is_not_called_by_check_online() {
     );
 }
 
-/// R009: whatever the table says, so an operator who left it there is not kept from starting
-/// either.
+/// R009: an invalid register file in the settings does not prevent the start.
 #[actix_web::test]
 async fn an_unreadable_register_file_is_neither_read_nor_queried() {
     let broken = |folder: &Path| {
@@ -327,7 +326,7 @@ async fn a_session_lasts_ten_minutes_from_the_authentication_and_eidas3_is_never
     let again = |level: &str| request_at_level("vault", level).with("prompt", "consent");
     hub.advance(9 * MINUTE);
     assert!(browser.authorize(&again("eidas3")).await.is_choice(), "eidas3 was reused");
-    // It counts as eidas2, and using it gives it no more time.
+    // The session is reused at eidas2, and its lifetime is not extended.
     let received = browser.authorize(&again("eidas2")).await.consent().await.received();
     assert_eq!(acr(&hub, &received).await, "eidas2");
     hub.advance(MINUTE - Duration::from_millis(1));

@@ -115,10 +115,10 @@ async fn introspection_of_an_active_token_returns_the_permitted_claims() {
     for never in [access_token.as_str(), "angela@", "amr", "pwd"] {
         assert!(!answer.body.contains(never), "{never}");
     }
-    // R012: as often as it likes, and the same person by the same name after another login.
+    // R012: any number of requests, and the same `sub` after another login.
     let (another, _) = issue_access_token(&hub).await;
     assert_eq!(active_members(&introspect_as(&hub, "archive", &another).await)["sub"], sub);
-    // R185: no scope is shared but openid.
+    // R185: only the scope openid is shared.
     assert_inactive(&introspect_as(&hub, "pharmacy", &access_token).await);
 }
 
@@ -219,7 +219,7 @@ async fn truncated_changed_foreign_and_replayed_tokens_are_inactive() {
         assert_inactive(&introspect_as(&hub, "archive", other).await);
     }
     assert_eq!(active_members(&introspect_as(&hub, "archive", token).await)["active"], true);
-    // The code is used a second time: what it had issued is worth nothing any more.
+    // The code is used a second time, so the token that it issued is revoked.
     assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
     assert_inactive(&introspect_as(&hub, "archive", token).await);
 

@@ -21,11 +21,11 @@ async fn a_login_expires_exactly_at_its_lifetime() {
     hub.advance(LOGIN - MILLISECOND);
     assert!(browser.open(&address).await.is_choice());
     hub.advance(MILLISECOND);
-    // Neither a look nor a step gets further.
+    // Neither a request for the page nor a submission continues the login.
     browser.open(&address).await.assert_error(410, "Y420006");
     let page = choice.choose("amandier").await.assert_error(410, "Y420006");
     assert!(page.links().is_empty(), "{:?}", page.links());
-    // The way back is a step of the hub, which answers by the proven redirect.
+    // The hub redirects the cancellation to the validated redirect URI.
     assert_eq!(page.cancel().await.received().error_at("bakery"), "access_denied");
 }
 
@@ -132,7 +132,7 @@ async fn a_completed_login_is_answered_for_one_more_minute() {
     assert_eq!(page.links(), [home_page("bakery")]);
     hub.advance(MILLISECOND);
     browser.open(&address).await.assert_error(404, "Y420001");
-    // Nor does it help to keep the cookie for longer, and to ask again and again.
+    // A cookie that the browser kept does not bring the login back.
     for (name, value) in cookies.iter() {
         browser.plant(name, value);
     }

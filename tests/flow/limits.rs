@@ -23,7 +23,7 @@ fn prepend_line(folder: &Path, file: &str, line: &str) {
     fs::write(&path, format!("{line}\n{}", fs::read_to_string(&path).unwrap())).unwrap();
 }
 
-/// A hub that believes what load balancers in 10.0.0.0/8 write in this header.
+/// Starts a hub that trusts this header of load balancers in 10.0.0.0/8.
 async fn behind_proxies(header: &str, quotas: &str) -> TestHub {
     TestHub::edited(|folder| {
         let path = folder.join("passerelle.toml");

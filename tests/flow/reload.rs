@@ -329,7 +329,7 @@ async fn a_client_secret_rendered_by_vault_agent_takes_effect_without_a_restart(
     render(NEW_SECRET);
     hub.reload_files().await;
     assert!(authenticates(&hub, NEW_SECRET).await && !authenticates(&hub, SECRET).await);
-    // A template without its value: the former secret stays in force, and that is reported.
+    // A template without its value: the previous secret stays in force, and the hub reports it.
     render("");
     hub.reload_files().await;
     let findings = hub.reload().findings();
@@ -380,7 +380,7 @@ async fn a_systemd_credential_counts_from_the_next_start_and_is_not_lost_at_a_re
             .status
     };
     assert_eq!((status(&hub, ADMIN_TOKEN).await, status(&hub, NEXT).await), (200, 401));
-    // `subject_key` is in a variable: a reading of the files keeps both.
+    // `subject_key` is in a variable, so a reload keeps both.
     load_credential(hub.folder(), NEXT);
     hub.reload_files().await;
     assert_eq!(hub.reload().findings(), []);
