@@ -1,4 +1,4 @@
-//! Which module may use which, as the table in `src/lib.rs` states it.
+//! Checks that modules use only those that the table in `src/lib.rs` allows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ const ADAPTERS: &[&[&str]] = &[
     &["register", "http"],
 ];
 
-/// The state machine's inside, which `web` may not name.
+/// Modules inside the state machine, which `web` may not use.
 const STATE_MACHINE_INTERNALS: &[&[&str]] = &[&["login", "step"]];
 
 /// Returns the modules that `module` may use, or `None` for a module without a row.
@@ -154,7 +154,7 @@ fn product_code_uses_neither_the_demo_nor_test_doubles() {
 }
 
 #[test]
-fn modules_of_layer_1_do_not_use_each_other_in_a_circle() {
+fn modules_of_layer_1_do_not_use_each_other_in_a_cycle() {
     assert_none(&cycles_in_layer_1(sources()));
 }
 
@@ -213,11 +213,11 @@ fn forged_imports_are_found() {
     for (path, text) in allowed {
         assert_none(&uses_of_demo_and_testing(&[Source::new(path, text)]));
     }
-    let circle = [
+    let cycle = [
         Source::new("token.rs", "use crate::config::Settings;"),
         Source::new("config.rs", "use crate::token::Keyring;"),
     ];
-    assert_eq!(cycles_in_layer_1(&circle).len(), 2);
+    assert_eq!(cycles_in_layer_1(&cycle).len(), 2);
     let impure = Source::new("session/reuse.rs", "async fn f() {}");
     assert_eq!(impure_state_machines(&[impure]).len(), 1);
 }

@@ -137,9 +137,9 @@ impl Imports {
                 return;
             }
         };
-        let climbs = segments.iter().take_while(|s| *s == "super").count();
-        base.truncate(base.len().saturating_sub(climbs));
-        base.extend(segments.iter().skip(climbs.max(1)).cloned());
+        let super_count = segments.iter().take_while(|s| *s == "super").count();
+        base.truncate(base.len().saturating_sub(super_count));
+        base.extend(segments.iter().skip(super_count.max(1)).cloned());
         self.found.insert(base);
     }
 

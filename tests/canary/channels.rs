@@ -1,7 +1,7 @@
-//! The canaries, the ways that they are sent, and the net.
+//! The canaries, the requests that send them, and the outputs that are searched.
 
 mod failures;
-mod net;
+mod outputs;
 
 use std::fs;
 use std::io::{Read as _, Write};
@@ -26,7 +26,7 @@ use super::federation::{ADMIN_TOKEN, SECRET, post_logout_redirect_uri};
 use super::hub::{Answer, TestHub};
 use super::service::{Authorize, Tokens};
 use failures::*;
-use net::*;
+use outputs::*;
 
 const SUBJECT_KEY: &str = "a subject key of more than 32 bytes, for ever";
 const PASSWORD: &str = "Canary-Password-7731";
@@ -36,7 +36,7 @@ const PANIC: &str = "Canary Panic Value 5521";
 const INLINE: &str = "canary-inline-secret-of-40-characters-88";
 const FORGED: &str = "canary-forged-token-of-43-characters-000001";
 
-/// Of the persons who log in.
+/// Identities of the users who log in.
 const IDENTITIES: [(&str, &str); 5] = [
     ("family name", "DUBOIS"),
     ("given names", "Angela Claire Louise"),
@@ -45,7 +45,7 @@ const IDENTITIES: [(&str, &str); 5] = [
     ("birthdate of one who is not in the register", "1955-11-30"),
 ];
 
-/// The documented filter for dependencies; our own lines all of them.
+/// The documented filter for dependencies, and every line of the hub's own.
 const FILTER: &str = "info,passerelle=trace";
 
 fn settings(collector: u16) -> String {
@@ -91,8 +91,8 @@ async fn post(hub: &TestHub, path: &str, pairs: &[(&str, &str)]) -> Answer {
     .await
 }
 
-/// A whole login, with everything that may follow it.
-async fn whole_life(hub: &TestHub, canaries: &mut Canaries) {
+/// Performs a login, userinfo, introspection, a second login by its session, revocation and logout.
+async fn run_login_and_logout(hub: &TestHub, canaries: &mut Canaries) {
     let browser = hub.browser();
     let page = browser
         .authorize(&Authorize::by("bakery").with("prompt", "consent"))
@@ -114,7 +114,7 @@ async fn whole_life(hub: &TestHub, canaries: &mut Canaries) {
         ("token", tokens.access_token.as_str()),
     ];
     assert!(post(hub, "/api/v2/checktoken", &ask).await.body.contains("\"active\":true"));
-    // The session answers a second service.
+    // The session is reused for a second service provider.
     browser.authorize(&Authorize::by("library")).await;
     let forget = [
         ("client_id", "bakery"),
@@ -132,21 +132,22 @@ async fn whole_life(hub: &TestHub, canaries: &mut Canaries) {
     assert_eq!(browser.get(&format!("/api/v2/session/end?{out}")).await.status, 303);
 }
 
-/// The commands, on good and on bad files; and a running hub that reads the bad ones.
-async fn reports(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
+/// Runs the commands on valid and on invalid files, and reloads a hub with the invalid ones.
+async fn run_commands(hub: &TestHub, outputs: &Outputs, canaries: &mut Canaries) {
     let (loaded, env) = (&hub.loaded, Env::system());
-    net.catch("a Debug of the settings", format!("{:?}{:?}", loaded.settings, loaded.register));
-    net.catch("a digest", serde_json::to_string(&loaded.files.digest()).unwrap());
-    net.catch(
+    outputs
+        .record("a Debug of the settings", format!("{:?}{:?}", loaded.settings, loaded.register));
+    outputs.record("a digest", serde_json::to_string(&loaded.files.digest()).unwrap());
+    outputs.record(
         "acr explain",
         explain::explain_levels(loaded, "bakery", "amandier", "eidas1", None).unwrap().to_string(),
     );
-    net.catch(
+    outputs.record(
         "check",
         app::find_startup_errors(loaded, &env).iter().map(ToString::to_string).collect::<String>(),
     );
     let admin = ("authorization", format!("Bearer {ADMIN_TOKEN}"));
-    net.catch(
+    outputs.record(
         "the administration",
         hub.send_private(TestRequest::get().uri("/admin/connectors").insert_header(admin))
             .await
@@ -170,11 +171,12 @@ async fn reports(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
             .collect();
     let again = app::load_config(hub.folder(), &environment);
     assert!(again.is_err());
-    net.catch("check of bad files", config::render_check_output(&again, env.now()));
+    outputs.record("check of bad files", config::render_check_output(&again, env.now()));
     canaries.add("a secret written into a file", INLINE);
 }
 
-async fn high(net: &Net, collector: u16, canaries: &mut Canaries) {
+/// Performs a login on the high platform.
+async fn run_high_platform(outputs: &Outputs, collector: u16, canaries: &mut Canaries) {
     let mut key = Jwk::generate_ec_key(EcCurve::P256).unwrap().to_public_key().unwrap();
     key.set_key_id("ec");
     key.set_key_use("enc");
@@ -209,29 +211,29 @@ async fn high(net: &Net, collector: u16, canaries: &mut Canaries) {
     let received = browser.submit(&form).await.consent().await.received();
     canaries.add("a code of the high platform", received.code());
     canaries.add("a session's cookie of the high platform", &browser.session().unwrap());
-    let sealed: serde_json::Value =
+    let tokens: serde_json::Value =
         serde_json::from_str(&hub.redeem("bakery", received.code()).await.body).unwrap();
-    canaries.add("a sealed ID token", sealed["id_token"].as_str().unwrap());
-    let access_token = sealed["access_token"].as_str().unwrap();
+    canaries.add("an encrypted ID token", tokens["id_token"].as_str().unwrap());
+    let access_token = tokens["access_token"].as_str().unwrap();
     canaries.add("an access token of the high platform", access_token);
-    canaries.add("a sealed userinfo answer", &hub.get_userinfo(access_token).await.body);
-    outputs(&hub, net).await;
+    canaries.add("an encrypted userinfo response", &hub.get_userinfo(access_token).await.body);
+    collect_outputs(&hub, outputs).await;
 }
 
-/// What a hub tells its operators.
-async fn outputs(hub: &TestHub, net: &Net) {
+/// Records what a hub writes for its operators.
+async fn collect_outputs(hub: &TestHub, outputs: &Outputs) {
     hub.flush_traces().await;
     hub.flush_audit();
-    net.catch("the metrics", hub.metrics.render());
+    outputs.record("the metrics", hub.metrics.render());
     let audit = fs::read_to_string(hub.folder().join("audit/audit.jsonl")).unwrap();
     assert!(audit.lines().count() > 4, "{audit}");
-    net.catch("the audit log", audit);
+    outputs.record("the audit log", audit);
 }
 
 #[actix_web::test]
-async fn no_secret_and_no_identity_comes_out_anywhere() {
-    let net = Net::default();
-    let log = Log(net.clone());
+async fn no_output_contains_a_secret_or_an_identity() {
+    let outputs = Outputs::default();
+    let log = Log(outputs.clone());
     let lines =
         telemetry::log_dispatch(move || log.clone(), telemetry::LineFormat::Json, FILTER).unwrap();
     tracing::dispatcher::set_global_default(lines).unwrap();
@@ -244,24 +246,24 @@ async fn no_secret_and_no_identity_comes_out_anywhere() {
     ]) {
         canaries.add(name, value);
     }
-    let collector = collector(&net);
+    let collector = start_collector(&outputs);
 
     let hub = TestHub::with_files(&settings(collector), &files()).await;
-    whole_life(&hub, &mut canaries).await;
-    refusals(&hub, &net, &mut canaries).await;
-    panics(&hub, &net, &mut canaries).await;
+    run_login_and_logout(&hub, &mut canaries).await;
+    send_refused_requests(&hub, &outputs, &mut canaries).await;
+    cause_panic(&hub, &outputs, &mut canaries).await;
     // From here on this test's own failures are printed again.
     drop(std::panic::take_hook());
-    reports(&hub, &net, &mut canaries).await;
-    outputs(&hub, &net).await;
-    high(&net, collector, &mut canaries).await;
-    register_down(&net, collector, &mut canaries).await;
+    run_commands(&hub, &outputs, &mut canaries).await;
+    collect_outputs(&hub, &outputs).await;
+    run_high_platform(&outputs, collector, &mut canaries).await;
+    run_without_register(&outputs, collector, &mut canaries).await;
 
-    let found = net.found(&canaries.0);
-    assert!(found.is_empty(), "{} leaks:\n{}", found.len(), found.join("\n"));
+    let leaks = outputs.find_leaks(&canaries.0);
+    assert!(leaks.is_empty(), "{} leaks:\n{}", leaks.len(), leaks.join("\n"));
 
-    // The net hangs where it should: each place has caught something.
-    for place in [
+    // Each output was recorded.
+    for name in [
         "a log line",
         "a span",
         "the metrics",
@@ -271,19 +273,27 @@ async fn no_secret_and_no_identity_comes_out_anywhere() {
         "a digest",
     ] {
         assert!(
-            net.0.lock().unwrap().iter().any(|(caught, text)| caught == place && !text.is_empty()),
-            "nothing in {place}"
+            outputs
+                .0
+                .lock()
+                .unwrap()
+                .iter()
+                .any(|(output, text)| output == name && !text.is_empty()),
+            "nothing in {name}"
         );
     }
-    let caught = net.0.lock().unwrap().clone();
-    let all = |place: &str| {
-        caught
+    let recorded = outputs.0.lock().unwrap().clone();
+    let all = |name: &str| {
+        recorded
             .iter()
-            .filter(|(caught, _)| caught == place)
+            .filter(|(output, _)| output == name)
             .map(|(_, text)| text.as_str())
             .collect::<String>()
     };
-    assert!(all("a log line").contains("\"level\":\"DEBUG\""), "our own lines are all there");
+    assert!(
+        all("a log line").contains("\"level\":\"DEBUG\""),
+        "the hub's own lines at every level"
+    );
     assert!(all("a log line").contains("a panic"));
     for span in [
         "GET /api/v2/authorize",
@@ -293,7 +303,7 @@ async fn no_secret_and_no_identity_comes_out_anywhere() {
         "sign",
         "POST /api/v2/token",
     ] {
-        // As protobuf writes it: field 5 of type LEN, the length, the name.
+        // As protobuf encodes it: field 5 of type LEN, the length, the name.
         let field = format!("\u{2a}{}{span}", char::from(u8::try_from(span.len()).unwrap()));
         assert!(all("a span").contains(&field), "no span {span}");
     }
@@ -315,11 +325,11 @@ fn a_planted_value_is_found_in_every_encoding() {
             byte_serialize(value.as_bytes()).collect::<String>().replace('+', "%20")
         ),
     ] {
-        let net = Net::default();
-        net.catch("here", planted.clone());
-        assert!(!net.found(&canary).is_empty(), "{planted}");
+        let outputs = Outputs::default();
+        outputs.record("here", planted.clone());
+        assert!(!outputs.find_leaks(&canary).is_empty(), "{planted}");
     }
-    let net = Net::default();
-    net.catch("here", "nothing but Canary text");
-    assert!(net.found(&canary).is_empty());
+    let outputs = Outputs::default();
+    outputs.record("here", "nothing but Canary text");
+    assert!(outputs.find_leaks(&canary).is_empty());
 }

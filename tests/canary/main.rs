@@ -1,9 +1,9 @@
-//! Known secrets and identities, sent through every path; and everything that comes out, searched
-//! for them: log lines at TRACE, exported spans, metrics, the audit log, error pages, panics,
-//! reports of commands, digests.
+//! Sends known secrets and identities through every path, and searches every output for them: log
+//! lines at TRACE, exported spans, metrics, the audit log, error pages, panics, the output of
+//! commands, digests.
 //!
-//! A process of its own: its log is the process's. The tokens of a real identity provider and of a
-//! real register are among the peers (`traces.test.mjs`).
+//! A separate test binary, because the log subscriber is global. `tests/peers/traces.test.mjs`
+//! does the same with a real identity provider and a real register.
 
 #![allow(
     clippy::expect_used,

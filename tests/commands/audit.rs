@@ -1,5 +1,5 @@
-//! `passerelle audit` and `passerelle stats` on a log of a real writer: the attacks of one who can
-//! write the files and can't sign, each found; and the proof of one login.
+//! `passerelle audit` and `passerelle stats` on a log of the real writer: `verify` finds each attack
+//! by an attacker who can write the files and can't sign, and `prove` proves one login.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use passerelle::testing::env::{ManualClock, SeededEntropy};
 use passerelle::token::keyfiles;
 use tempfile::TempDir;
 
-use crate::folder::good;
+use crate::folder::valid_config_folder;
 
 const OURS: &str = "7K2M9QX4T0BC";
 const THEIRS: &str = "0123456789AB";
@@ -30,10 +30,10 @@ struct Log {
 }
 
 impl Log {
-    /// A log of three days, one file each.
+    /// Writes a log of three days, with one file each.
     fn new() -> Self {
-        // The keys first: at the clock's time they must be there.
-        let folder = good();
+        // The keys must exist before the time of the manual clock.
+        let folder = valid_config_folder();
         let clock = Arc::new(ManualClock::at(Env::system().now()));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
         let log = Self { folder, env, clock };
@@ -227,7 +227,7 @@ fn an_unknown_login_a_wrong_id_and_an_unknown_event_are_named() {
 #[test]
 fn logins_of_a_month_are_exported_as_csv_and_json_without_personal_data() {
     let log = Log::new();
-    let (first, last) = (log.text_of_times(), log.files());
+    let (first, last) = (log.first_line_time(), log.files());
     let month = &first[..7];
     let run = |options: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
@@ -247,7 +247,7 @@ fn logins_of_a_month_are_exported_as_csv_and_json_without_personal_data() {
 
 impl Log {
     /// Returns the time of the first line.
-    fn text_of_times(&self) -> String {
+    fn first_line_time(&self) -> String {
         let text = fs::read_to_string(&self.files()[0]).unwrap();
         let line: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
         line["time"].as_str().unwrap().to_owned()

@@ -14,7 +14,7 @@ use openssl::x509::X509;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::folder::{SETTINGS, VARIABLE, good, passerelle, write_private};
+use crate::folder::{SETTINGS, VARIABLE, passerelle, valid_config_folder, write_private};
 
 fn check(folder: &TempDir) -> (bool, String) {
     let output = passerelle(&["check", "--config"], folder.path());
@@ -25,7 +25,7 @@ fn check(folder: &TempDir) -> (bool, String) {
 
 #[test]
 fn a_hub_that_can_start_passes() {
-    let (passes, text) = check(&good());
+    let (passes, text) = check(&valid_config_folder());
     assert!(passes && text.contains("The configuration is valid."), "{text}");
 }
 
@@ -85,7 +85,7 @@ fn every_error_that_stops_serve_is_reported_with_its_fix() {
         ),
     ];
     for (what, spoil, fix) in table {
-        let folder = good();
+        let folder = valid_config_folder();
         spoil(folder.path());
         let (passes, text) = check(&folder);
         assert!(!passes && text.contains(fix), "{what}: {text}");
@@ -106,7 +106,7 @@ fn serve_on_a_used_port(folder: &TempDir) -> String {
 
 #[test]
 fn a_connector_that_can_not_be_built_is_a_problem_of_its_file_and_the_hub_starts() {
-    let folder = good();
+    let folder = valid_config_folder();
     fs::write(folder.path().join("persons.toml"), "[[persn]]\n").unwrap();
     let (passes, text) = check(&folder);
     assert!(!passes && !text.contains("would not start"), "{text}");
@@ -129,14 +129,14 @@ fn a_connector_that_can_not_be_built_is_a_problem_of_its_file_and_the_hub_starts
 
 #[test]
 fn a_used_port_is_reported_with_its_key_and_a_fix() {
-    let text = serve_on_a_used_port(&good());
+    let text = serve_on_a_used_port(&valid_config_folder());
     let fix = "stop the program that uses it, or choose another port";
     assert!(text.contains("public.listen: 127.0.0.1:") && text.contains(fix), "{text}");
 }
 
 #[test]
 fn a_folder_in_place_of_a_file_and_a_file_in_place_of_a_folder_are_named() {
-    let folder = good();
+    let folder = valid_config_folder();
     let path = folder.path().join("register.csv");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
@@ -176,7 +176,7 @@ fn check_without_access(folder: &TempDir, file: &str) -> String {
 
 #[test]
 fn a_file_of_another_user_is_reported_with_the_fix_of_its_owner() {
-    let folder = good();
+    let folder = valid_config_folder();
     write_private(&folder.path().join("subject.key"), VARIABLE.1);
     let settings = SETTINGS.replace("env = \"SUBJECT_KEY\"", "file = \"subject.key\"");
     fs::write(folder.path().join("passerelle.toml"), settings).unwrap();
@@ -185,7 +185,7 @@ fn a_file_of_another_user_is_reported_with_the_fix_of_its_owner() {
     assert!(text.contains("give the file to the user that runs the hub, with mode 0600"), "{text}");
     assert!(!text.contains("create the file"), "{text}");
 
-    let folder = good();
+    let folder = valid_config_folder();
     write_private(&folder.path().join("register.csv"), "");
     let text = check_without_access(&folder, "register.csv");
     assert!(text.contains("register.file.path: names a file that can't be read"), "{text}");
@@ -205,7 +205,7 @@ fn certificate(days: u32) -> Vec<u8> {
 
 #[test]
 fn a_certificate_that_expires_soon_is_a_warning() {
-    let folder = good();
+    let folder = valid_config_folder();
     let proxy = "public.trusted_proxies = [\"127.0.0.1\"]";
     let settings =
         format!("{SETTINGS}public.client_certificates = {{ ca = \"ca.pem\" }}\n{proxy}\n");
@@ -221,7 +221,7 @@ fn a_certificate_that_expires_soon_is_a_warning() {
 
 #[test]
 fn a_register_without_persons_is_a_warning_where_it_is_used() {
-    let folder = good();
+    let folder = valid_config_folder();
     let words = "register.csv: contains no person, so no user can log in";
     let (passes, text) = check(&folder);
     assert!(passes && text.contains(words) && text.contains("register import"), "{text}");
@@ -239,7 +239,7 @@ fn a_register_without_persons_is_a_warning_where_it_is_used() {
 
 #[test]
 fn a_secret_file_that_others_can_read_is_refused_with_its_fix() {
-    let folder = good();
+    let folder = valid_config_folder();
     let path = folder.path().join("subject.key");
     write_private(&path, VARIABLE.1);
     let settings = SETTINGS.replace("env = \"SUBJECT_KEY\"", "file = \"subject.key\"");
@@ -253,7 +253,7 @@ fn a_secret_file_that_others_can_read_is_refused_with_its_fix() {
 
 #[test]
 fn all_errors_are_reported_at_once() {
-    let folder = good();
+    let folder = valid_config_folder();
     fs::remove_dir_all(folder.path().join("keys")).unwrap();
     fs::write(folder.path().join("register.csv"), "a,b\n").unwrap();
     let (passes, text) = check(&folder);
@@ -262,7 +262,7 @@ fn all_errors_are_reported_at_once() {
 
 #[test]
 fn an_explanation_of_an_unknown_service_provider_names_those_that_exist() {
-    let folder = good();
+    let folder = valid_config_folder();
     let explain =
         ["acr", "explain", "--sp", "unknown", "--idp", "persons", "--acr", "eidas1", "--config"];
     let output = passerelle(&explain, folder.path());

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::folder::{SETTINGS, VARIABLE, good};
+use crate::folder::{SETTINGS, VARIABLE, valid_config_folder};
 
 fn run(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
@@ -63,7 +63,7 @@ fn lists_are_json_for_scripts() {
     assert_eq!(metrics.as_array().unwrap().len(), text(&["metrics"]).lines().count());
     assert!(metrics[0]["metric_type"].is_string() && metrics[0]["labels"].is_array());
 
-    let folder = good();
+    let folder = valid_config_folder();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let keys = json(&["keys", "list", "--dir", &path("keys"), "--json"]);
     let key = &keys[0];
@@ -87,7 +87,7 @@ fn lists_are_json_for_scripts() {
 
 #[test]
 fn a_folder_is_checked_where_its_secrets_and_keys_are_not_present() {
-    let folder = good();
+    let folder = valid_config_folder();
     let path = |name: &str| folder.path().join(name).display().to_string();
     fs::remove_dir_all(path("keys")).unwrap();
     let settings = format!(
@@ -130,24 +130,25 @@ fn a_folder_is_checked_where_its_secrets_and_keys_are_not_present() {
     assert!(code == 1 && text.contains("may not reference"), "{text}");
 }
 
-/// Runs a command on a terminal of its own, by script(1) of util-linux.
-fn on_a_terminal(no_colour: &str) -> Option<String> {
+/// Runs a command on a terminal, by script(1) of util-linux. Returns its output.
+fn run_on_terminal(no_colour: &str) -> String {
     let command = format!("{} errors Y999999", env!("CARGO_BIN_EXE_passerelle"));
     let output = Command::new("script")
         .args(["-qec", &command, "/dev/null"])
         .env("NO_COLOR", no_colour)
         .env("TERM", "xterm")
         .output();
-    Some(String::from_utf8_lossy(&output.ok()?.stdout).into_owned())
+    let output = output.expect("install script(1), which util-linux or bsdutils contains");
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[test]
 fn a_terminal_shows_colours_unless_no_color_is_set() {
     let unknown = run(&["errors", "Y999999"]);
     assert!(!unknown.stderr.contains(&0x1b), "a pipe gets none");
-    let Some(coloured) = on_a_terminal("") else { return };
+    let coloured = run_on_terminal("");
     assert!(coloured.contains("\u{1b}[") && coloured.contains("passerelle:"), "{coloured:?}");
-    let plain = on_a_terminal("1").unwrap();
+    let plain = run_on_terminal("1");
     assert!(!plain.contains('\u{1b}') && plain.contains("Y999999"), "{plain:?}");
 }
 

@@ -14,7 +14,7 @@ use passerelle::config::model::ProcessConfig;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use tempfile::TempDir;
 
-use crate::folder::{SETTINGS, VARIABLE, good};
+use crate::folder::{SETTINGS, VARIABLE, valid_config_folder};
 
 /// The folder of a run in a child.
 const CHILD: &str = "CONFINEMENT_TEST_FOLDER";
@@ -135,7 +135,7 @@ fn passerelle_writes(state: &Path) {
 
 #[test]
 fn a_hub_that_must_be_confined_does_not_start_without_it() {
-    let folder = good();
+    let folder = valid_config_folder();
     // Locked memory needs an unlimited RLIMIT_MEMLOCK, which this run takes away.
     let settings = "[process]\nconfinement = \"required\"\nlock_memory = true\n";
     fs::write(folder.path().join("passerelle.toml"), format!("{SETTINGS}\n{settings}")).unwrap();
@@ -151,7 +151,7 @@ fn a_hub_that_must_be_confined_does_not_start_without_it() {
 
 /// Runs `serve` as on a kernel without Landlock: its first call is answered as unknown.
 fn serve_without_landlock(test: &str, mode: &str) -> (TempDir, Child) {
-    let folder = good();
+    let folder = valid_config_folder();
     let settings = format!("{SETTINGS}\n[process]\nconfinement = \"{mode}\"\n");
     fs::write(folder.path().join("passerelle.toml"), settings).unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap());

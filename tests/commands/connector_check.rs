@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::folder::{VARIABLE, good};
+use crate::folder::{VARIABLE, valid_config_folder};
 
 const CONNECTOR: &str = r#"
 name = { en = "Provider" }
@@ -141,7 +141,7 @@ fn exit_codes_distinguish_errors_from_warnings() {
 
 #[test]
 fn a_connector_is_checked_with_the_settings_of_its_configuration_folder() {
-    let hub = good();
+    let hub = valid_config_folder();
     fs::write(hub.path().join("idp.toml"), CONNECTOR).unwrap();
     // Another connector that is broken does not matter here.
     fs::write(hub.path().join("connectors/broken.toml"), "name = 1").unwrap();
@@ -197,7 +197,7 @@ fn every_example_of_the_documentation_does_what_it_says() {
 
 #[test]
 fn an_unknown_category_and_a_level_outside_the_platform_are_found() {
-    let hub = good();
+    let hub = valid_config_folder();
     let check_with = |from: &str, to: &str| {
         fs::write(hub.path().join("idp.toml"), CONNECTOR.replacen(from, to, 1)).unwrap();
         check(hub.path(), &["idp.toml", "--config", "."])
@@ -262,7 +262,7 @@ fn a_near_miss_of_a_key_is_guessed_and_never_repeated_as_a_value() {
 #[test]
 fn without_a_configuration_folder_the_check_names_the_folder_of_relative_paths() {
     let file = CONNECTOR.replace("env = \"CONNECTOR_IDP__SECRET\"", "file = \"idp.secret\"");
-    let hub = good();
+    let hub = valid_config_folder();
     let connectors = hub.path().join("connectors");
     fs::write(connectors.join("idp.toml"), format!("{file}ca = \"ca.pem\"\n")).unwrap();
     let output = check(hub.path(), &["connectors/idp.toml"]);

@@ -33,7 +33,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tempfile::TempDir;
 
-use crate::folder::{VARIABLE, good, write_private};
+use crate::folder::{VARIABLE, valid_config_folder, write_private};
 
 /// A kiosk: the user is the room that it stands in.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -153,7 +153,7 @@ door_code = { file = "secrets/connectors/lobby/code" }
 
 /// A folder with a kiosk among its connectors.
 fn folder_with(lobby: &str) -> TempDir {
-    let folder = good();
+    let folder = valid_config_folder();
     fs::write(folder.path().join("connectors/lobby.toml"), lobby).unwrap();
     write_private(&folder.path().join("secrets/connectors/lobby/code"), "4711");
     folder

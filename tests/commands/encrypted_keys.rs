@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::folder::{SETTINGS, good, run, write_private};
+use crate::folder::{SETTINGS, run, valid_config_folder, write_private};
 
 const CONNECTOR: &str = r#"
 name = { en = "Provider" }
@@ -17,7 +17,7 @@ client_secret = { file = "idp.secret" }
 /// The attacker can write to the folder of keys, and does not know the passphrase.
 #[test]
 fn a_planted_plain_key_file_is_refused_by_check_and_start() {
-    let folder = good();
+    let folder = valid_config_folder();
     let path = |name: &str| folder.path().join(name);
     let write = |settings: &str| {
         fs::write(path("passerelle.toml"), format!("{settings}\n{SETTINGS}")).unwrap();
@@ -57,7 +57,7 @@ fn a_planted_plain_key_file_is_refused_by_check_and_start() {
 
 #[test]
 fn keys_are_created_listed_and_used_through_the_passphrase_of_the_settings() {
-    let folder = good();
+    let folder = valid_config_folder();
     let path = |name: &str| folder.path().join(name);
     let settings = format!("key_passphrase = {{ file = \"key.passphrase\" }}\n{SETTINGS}");
     fs::write(path("passerelle.toml"), settings).unwrap();

@@ -1,4 +1,4 @@
-//! A configuration folder that a hub can start with, to be spoiled.
+//! A valid configuration folder that tests then damage.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -51,15 +51,15 @@ pub fn count_keys(folder: &Path, state: &str, location: &str) -> usize {
     rows.iter().filter(|row| row["state"] == state && row["location"] == location).count()
 }
 
-/// Writes what only this user may read.
+/// Writes a file that only this user may read.
 pub fn write_private(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// A configuration folder with keys, that `serve` would start with.
-pub fn good() -> TempDir {
+/// Creates a configuration folder with keys, with which `serve` starts.
+pub fn valid_config_folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fs::create_dir(path("connectors")).unwrap();

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::folder::{SETTINGS, VARIABLE, good};
+use crate::folder::{SETTINGS, VARIABLE, valid_config_folder};
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef-admin";
 
@@ -30,7 +30,7 @@ impl Drop for Hub<'_> {
 /// A folder whose hub can be administered, its private listener on a port that is free at this
 /// moment.
 fn administered() -> TempDir {
-    let folder = good();
+    let folder = valid_config_folder();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let private = format!(
         "private = {{ listen = \"0.0.0.0:{port}\", admin_token = {{ file = \"admin.token\" }} }}"

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use passerelle::testing::softhsm::{PIN, SoftHsm};
 use serde_json::Value;
 
-use crate::folder::{SETTINGS, count_keys, good, run, write_private};
+use crate::folder::{SETTINGS, count_keys, run, valid_config_folder, write_private};
 
 #[test]
 fn a_rotation_moves_the_keys_of_a_hub_into_a_token() {
     let Some(hsm) = SoftHsm::start() else { return };
-    let folder = good();
+    let folder = valid_config_folder();
     let path = folder.path();
     assert_eq!(count_keys(path, "current", "file"), 6);
     fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{}", hsm.settings())).unwrap();
@@ -50,7 +50,7 @@ fn a_rotation_moves_the_keys_of_a_hub_into_a_token() {
 #[test]
 fn keys_in_a_token_need_the_table_and_a_module_that_loads() {
     let Some(hsm) = SoftHsm::start() else { return };
-    let folder = good();
+    let folder = valid_config_folder();
     let path = folder.path();
     fs::remove_dir_all(path.join("keys")).unwrap();
     fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{}", hsm.settings())).unwrap();
@@ -82,7 +82,7 @@ fn decryption_key_files(keys: &Path) -> BTreeMap<String, (PathBuf, Value)> {
 #[test]
 fn a_swapped_public_half_of_a_decryption_key_in_a_token_is_found_by_a_check() {
     let Some(hsm) = SoftHsm::start() else { return };
-    let folder = good();
+    let folder = valid_config_folder();
     let path = folder.path();
     fs::remove_dir_all(path.join("keys")).unwrap();
     let table = format!("{}new_keys = [\"encryption\"]\n", hsm.settings());

@@ -1,13 +1,12 @@
-//! What the commands do where their output goes nowhere: into a pipe that is closed, and onto a
-//! device that is full.
+//! Commands when their output can't be written: the pipe is closed, or the device is full.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::folder::{VARIABLE, good};
+use crate::folder::{VARIABLE, valid_config_folder};
 
-/// What a command ends with whose output is lost.
+/// Exit code of a command whose output can't be written.
 const OUTPUT_LOST: i32 = 74;
 
 fn commands(folder: &Path) -> Vec<Vec<String>> {
@@ -62,18 +61,22 @@ fn closed_pipe() -> Stdio {
 
 #[test]
 fn no_command_panics_on_a_closed_pipe() {
-    let folder = good();
+    let folder = valid_config_folder();
     for command in commands(folder.path()) {
         let (closed, open) = (run(&command, closed_pipe()), run(&command, Stdio::piped()));
         let text = String::from_utf8(closed.stderr).unwrap();
         assert_eq!(text, "", "{command:?}");
-        assert_eq!(closed.status.code(), open.status.code(), "{command:?} ends as it would have");
+        assert_eq!(
+            closed.status.code(),
+            open.status.code(),
+            "{command:?}: the exit code is the same"
+        );
     }
 }
 
 #[test]
 fn a_full_disk_is_an_error_and_no_panic() {
-    let folder = good();
+    let folder = valid_config_folder();
     for command in commands(folder.path()) {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = run(&command, full.into());
@@ -92,7 +95,7 @@ fn a_full_disk_is_an_error_and_no_panic() {
 
 #[test]
 fn a_diagnostic_that_no_one_reads_is_no_panic_either() {
-    let folder = good();
+    let folder = valid_config_folder();
     let absent = folder.path().join("absent").display().to_string();
     let command = ["serve", "--config", &absent].map(str::to_owned);
     let mut process = Command::new(env!("CARGO_BIN_EXE_passerelle"));

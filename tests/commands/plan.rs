@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::folder::{good, passerelle};
+use crate::folder::{passerelle, valid_config_folder};
 
 const ANOTHER: &str = r#"
 name = { en = "Another" }
@@ -31,7 +31,7 @@ fn against(before: &TempDir, more: &[&str], folder: &TempDir) -> (Option<i32>, S
 
 #[test]
 fn two_folders_are_compared() {
-    let (before, after) = (good(), good());
+    let (before, after) = (valid_config_folder(), valid_config_folder());
     assert_eq!(against(&before, &[], &after), (Some(0), "Nothing would change.\n".into()));
     fs::write(after.path().join("connectors/another.toml"), ANOTHER).unwrap();
     let output = "connector another: new\n  available to:          none\n".to_owned();
@@ -43,7 +43,7 @@ fn two_folders_are_compared() {
 
 #[test]
 fn invalid_files_and_a_hub_that_does_not_answer_are_reported() {
-    let folder = good();
+    let folder = valid_config_folder();
     let (code, output) = plan(&[], folder.path());
     assert!(
         code == Some(1)

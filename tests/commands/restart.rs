@@ -10,12 +10,12 @@ use passerelle::store::memory::MemoryStore;
 use passerelle::store::memory::snapshot_file::{SnapshotFile, SnapshotLoad};
 use passerelle::store::{Capacities, NewRecord, RecordKey, RecordKind, Store as _};
 
-use crate::folder::{SETTINGS, VARIABLE, good};
+use crate::folder::{SETTINGS, VARIABLE, valid_config_folder};
 
-const SEAL_KEY: &str = "0123456789abcdef0123456789abcdef-seal";
-/// So many that taking them up takes longer than a signal.
+const STORE_KEY: &str = "0123456789abcdef0123456789abcdef-store";
+/// So many that restoring them takes longer than a signal.
 const SESSIONS: usize = 50_000;
-const ROOM: Capacities = Capacities {
+const CAPACITIES: Capacities = Capacities {
     logins: 0,
     login_bytes: 0,
     sessions: SESSIONS,
@@ -36,19 +36,19 @@ const ROOM: Capacities = Capacities {
     wallet_request_bytes: 0,
 };
 
-/// Twice restarted in a row, and no session may be gone.
+/// The hub restarts twice, and no session is lost.
 #[test]
 fn a_hub_stopped_during_its_start_keeps_the_snapshot_that_it_restored() {
-    let folder = good();
-    let memory = "[store.memory]\nsnapshot = \"store.snapshot\"\nencryption_keys = [{ env = \"SEAL_KEY\" }]\n";
+    let folder = valid_config_folder();
+    let memory = "[store.memory]\nsnapshot = \"store.snapshot\"\nencryption_keys = [{ env = \"STORE_KEY\" }]\n";
     fs::write(folder.path().join("passerelle.toml"), format!("{SETTINGS}\n{memory}")).unwrap();
     let (env, snapshot) = (Env::system(), folder.path().join("store.snapshot"));
     let snapshots = SnapshotFile::new(
         &snapshot,
-        &[Secret::new(SEAL_KEY.into())],
+        &[Secret::new(STORE_KEY.into())],
         "http://localhost:8080/api/v2",
     );
-    let store = MemoryStore::new(ROOM);
+    let store = MemoryStore::new(CAPACITIES);
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
         for number in 0..SESSIONS {
             let (key, expires_at) = (
@@ -72,7 +72,7 @@ fn a_hub_stopped_during_its_start_keeps_the_snapshot_that_it_restored() {
         .arg("--config")
         .arg(folder.path())
         .env(VARIABLE.0, VARIABLE.1)
-        .env("SEAL_KEY", SEAL_KEY);
+        .env("STORE_KEY", STORE_KEY);
     let mut hub = command.stderr(Stdio::null()).spawn().unwrap();
     while snapshot.exists() && hub.try_wait().unwrap().is_none() {
         std::thread::yield_now();
@@ -80,11 +80,14 @@ fn a_hub_stopped_during_its_start_keeps_the_snapshot_that_it_restored() {
     assert!(
         Command::new("kill").args(["-TERM", &hub.id().to_string()]).status().unwrap().success()
     );
-    assert!(hub.wait().unwrap().success(), "killed by the signal, with what it had taken up");
+    assert!(
+        hub.wait().unwrap().success(),
+        "the signal killed the hub, and the restored records with it"
+    );
 
-    let next = MemoryStore::new(ROOM);
+    let next = MemoryStore::new(CAPACITIES);
     let SnapshotLoad::Restored { restored, .. } = snapshots.load(&next, env.now()).unwrap() else {
-        panic!("nothing was left")
+        panic!("there is no snapshot")
     };
     assert_eq!(restored.records, SESSIONS);
 }

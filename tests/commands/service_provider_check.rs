@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::folder::{VARIABLE, good};
+use crate::folder::{VARIABLE, valid_config_folder};
 
 const FILE: &str = r#"
 client_id = "bakery"
@@ -49,7 +49,7 @@ fn run(mut command: Command, input: &str) -> CheckOutput {
 
 /// A hub's folder, and beside its own folders the file `bakery.toml`.
 fn folder(file: &str) -> TempDir {
-    let folder = good();
+    let folder = valid_config_folder();
     fs::write(folder.path().join("bakery.toml"), file).unwrap();
     folder
 }

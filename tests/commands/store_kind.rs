@@ -25,7 +25,7 @@ use passerelle::web::routes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::folder::{SETTINGS, VARIABLE, good};
+use crate::folder::{SETTINGS, VARIABLE, valid_config_folder};
 
 /// `[store.small]`: the memory of this process for a few logins.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
@@ -89,7 +89,7 @@ const EMPTY: TableKind = TableKind {
 const KINDS: Kinds = Kinds { stores: &[SMALL], registers: &[EMPTY], ..app::KINDS };
 
 fn load(store: &str, kinds: Kinds) -> Result<LoadedConfig, Vec<Diagnostic>> {
-    let folder = good();
+    let folder = valid_config_folder();
     let settings = SETTINGS.replace("register.file.path = \"register.csv\"\n", "");
     let text = format!("{settings}[register.empty]\n{store}\n");
     fs::write(folder.path().join("passerelle.toml"), text).unwrap();

@@ -4,14 +4,15 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use passerelle::env::Env;
 use passerelle::testing::fake_vault::{FakeVault, TOKEN, VaultFault};
 
-use crate::folder::{SETTINGS, count_keys, good, run, write_private};
+use crate::folder::{SETTINGS, count_keys, run, valid_config_folder, write_private};
 
 #[test]
 fn a_rotation_moves_the_signing_keys_of_a_hub_into_an_engine() {
     let vault = FakeVault::start();
-    let folder = good();
+    let folder = valid_config_folder();
     let path = folder.path();
     let settings =
         |table: &str| fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{table}"));
@@ -24,7 +25,10 @@ fn a_rotation_moves_the_signing_keys_of_a_hub_into_an_engine() {
     assert_eq!(count_keys(path, "current", "file"), 6, "a failed rotation changes nothing");
     vault.set_fault(VaultFault::None);
     // Creation times have whole seconds, and order the keys.
-    thread::sleep(Duration::from_secs(1));
+    let created = Env::system().now().seconds();
+    while Env::system().now().seconds() == created {
+        thread::yield_now();
+    }
     let (rotated, text) = run(&["keys", "rotate", "--lead", "0", "--config"], path);
     assert!(rotated, "{text}");
     let began = Instant::now();
@@ -51,7 +55,7 @@ fn a_rotation_moves_the_signing_keys_of_a_hub_into_an_engine() {
 #[test]
 fn a_swapped_public_half_of_a_decryption_key_in_an_engine_is_found_by_a_check() {
     let vault = FakeVault::start();
-    let folder = good();
+    let folder = valid_config_folder();
     let path = folder.path();
     fs::remove_dir_all(path.join("keys")).unwrap();
     let table = format!("{}new_keys = [\"rsa_encryption\"]\n", vault.settings());

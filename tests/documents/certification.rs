@@ -1,5 +1,5 @@
-//! `docs/certification.md` against the code: every module of the OpenID Foundation's plans is
-//! listed, and every test that is said to show the same exists.
+//! `docs/certification.md` against the code: it lists every module of the OpenID Foundation's
+//! plans, and every test that it names exists.
 
 mod dynamic_modules;
 mod fapi_modules;
@@ -7,7 +7,7 @@ mod fapi_modules;
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::listed::{exists, reader, remarks, tests};
+use crate::test_tables::{exists, reader, remarks, tests};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use passerelle::app;
@@ -164,23 +164,23 @@ fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<Stri
     let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for row in &rows {
         *seen.entry((&row.plan, &row.module)).or_default() += 1;
-        let mut complain = |fault: String| faults.push(format!("{}: {fault}", row.module));
+        let mut report = |fault: String| faults.push(format!("{}: {fault}", row.module));
         let expected = expected_end(&row.module);
         if row.end != expected {
-            complain(format!("it ends as {expected}"));
+            report(format!("it ends as {expected}"));
         }
         for test in tests(&row.tests) {
             if !exists(test, read) {
-                complain(format!("there is no test {test}"));
+                report(format!("there is no test {test}"));
             }
         }
         let remarks = remarks(&row.tests);
         if tests(&row.tests).is_empty() && remarks.is_empty() {
-            complain("a cell is empty".into());
+            report("a cell is empty".into());
         }
         for remark in remarks {
             if remark != NOT_STATIC {
-                complain(format!("{remark:?} may not stand there"));
+                report(format!("{remark:?} is not allowed"));
             }
         }
     }
@@ -188,8 +188,9 @@ fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<Stri
         PLANS.iter().flat_map(|(plan, modules)| modules.iter().map(move |module| (*plan, *module)));
     let wanted: Vec<(&str, &str)> = wanted.collect();
     let missing = wanted.iter().filter(|module| seen.get(*module) != Some(&1));
-    faults
-        .extend(missing.map(|(plan, module)| format!("{module} is not there once, under {plan}")));
+    faults.extend(
+        missing.map(|(plan, module)| format!("{module} does not occur exactly once, under {plan}")),
+    );
     faults.extend(
         seen.keys()
             .filter(|row| !wanted.contains(row))
@@ -199,23 +200,23 @@ fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<Stri
 }
 
 #[test]
-fn every_module_is_shown_by_tests_that_exist() {
-    let faults = faults(&crate::listed::page("certification.md"), &mut reader());
+fn every_module_has_tests_that_exist() {
+    let faults = faults(&crate::test_tables::page("certification.md"), &mut reader());
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
 }
 
 #[test]
-fn a_forged_page_is_found_out() {
-    let page = crate::listed::page("certification.md");
+fn forged_pages_are_detected() {
+    let page = crate::test_tables::page("certification.md");
     for (from, to, fault) in [
         ("::prompt_none_is_answered", "::prompt_none_was_answered", "there is no test"),
         ("flow/openid.rs::", "flow/none.rs::", "there is no test"),
-        ("| oidcc-server |", "| oidcc-servers |", "oidcc-server is not there once"),
+        ("| oidcc-server |", "| oidcc-servers |", "oidcc-server does not occur exactly once"),
         ("| oidcc-server |", "| oidcc-servers |", "oidcc-servers is no module"),
-        ("| Config OP |", "| Basic OP |", "is not there once, under Config OP"),
+        ("| Config OP |", "| Basic OP |", "does not occur exactly once, under Config OP"),
         ("| skipped |", "| passed |", "it ends as skipped"),
         ("| review |", "| passed |", "it ends as review"),
-        ("| not with static clients |", "| not yet: logout |", "may not stand there"),
+        ("| not with static clients |", "| not yet: logout |", "is not allowed"),
     ] {
         assert!(page.contains(from), "{from}");
         // In the table alone: the text above it has some of these words.
@@ -256,7 +257,7 @@ const CLIENT_SECRETS: [&str; 3] = [
 
 #[test]
 fn the_set_up_for_a_run_loads_as_it_is_written() {
-    let page = crate::listed::page("certification.md");
+    let page = crate::test_tables::page("certification.md");
     let files = setup_files(&page);
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::listed::{page, tests};
+use crate::test_tables::{page, tests};
 
-/// What calls cryptography: the libraries, and the hub's own HMAC over OpenSSL's SHA-256.
+/// Calls of cryptography: the libraries, and the hub's own HMAC over OpenSSL's SHA-256.
 const CALLS: [&str; 10] = [
     "openssl::",
     "josekit::",
@@ -21,9 +21,9 @@ const CALLS: [&str; 10] = [
     "HmacKey::",
 ];
 /// Tests, test doubles, and the demo's wallet, which no release configuration starts.
-const LEFT_OUT: [&str; 2] = ["testing/", "demo/"];
+const EXCLUDED: [&str; 2] = ["testing/", "demo/"];
 
-/// The sources that call cryptography, outside their tests, by their path under `src/`.
+/// Collects the sources that call cryptography outside their tests, by their path under `src/`.
 fn callers(folder: &Path, root: &Path, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -33,7 +33,7 @@ fn callers(folder: &Path, root: &Path, found: &mut BTreeSet<String>) {
             continue;
         }
         let is_test = name.contains("/tests/") || name.ends_with("tests.rs");
-        if is_test || !name.ends_with(".rs") || LEFT_OUT.iter().any(|left| name.starts_with(left)) {
+        if is_test || !name.ends_with(".rs") || EXCLUDED.iter().any(|left| name.starts_with(left)) {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();
@@ -57,7 +57,7 @@ fn faults(page: &str, callers: &BTreeSet<String>) -> Vec<String> {
             faults.push(format!("{name} calls no cryptography"));
         }
         if !listed.insert(name.clone()) {
-            faults.push(format!("{name} is there twice"));
+            faults.push(format!("{name} occurs twice"));
         }
     }
     faults.extend(callers.difference(&listed).map(|name| format!("{name} is in no row")));
@@ -65,7 +65,7 @@ fn faults(page: &str, callers: &BTreeSet<String>) -> Vec<String> {
 }
 
 #[test]
-fn each_use_of_cryptography_is_in_the_inventory_and_a_forged_page_is_found_out() {
+fn each_use_of_cryptography_is_in_the_inventory_and_forged_pages_are_detected() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = BTreeSet::new();
     callers(&root, &root, &mut found);
@@ -74,7 +74,7 @@ fn each_use_of_cryptography_is_in_the_inventory_and_a_forged_page_is_found_out()
     for (from, to, fault) in [
         ("`store/encryption.rs`", "-", "store/encryption.rs is in no row"),
         ("`env.rs`", "`env.rs`, `lib.rs`", "lib.rs calls no cryptography"),
-        ("`env.rs`", "`env.rs`, `digest.rs`", "digest.rs is there twice"),
+        ("`env.rs`", "`env.rs`, `digest.rs`", "digest.rs occurs twice"),
     ] {
         let found = faults(&page.replacen(from, to, 1), &found);
         assert!(found.iter().any(|found| found.contains(fault)), "{from} -> {to}: {found:?}");

@@ -1,8 +1,8 @@
-//! The dashboards of `dashboards/`, held against the metrics that the code declares.
+//! The dashboards of `dashboards/`, compared with the metrics that the code declares.
 //!
-//! Owns: what a dashboard must be to be read at night by a person who did not make it: each query
-//! names metrics and labels that exist, each metric of the hub is shown somewhere, each panel says
-//! what it shows, and none lies on another. [`promql`] reads the queries.
+//! Checks that each query names existing metrics and labels, that each metric of the hub has a
+//! panel, that each panel has a description, and that no panels overlap. [`promql`] reads the
+//! queries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,19 +21,19 @@ use faults::*;
 use model::*;
 use promql::{Selector, in_legend, matched, names};
 
-/// Prometheus' own: whether the last scrape worked.
-const FROM_PROMETHEUS: &str = "up";
+/// Metric of Prometheus itself: whether the last scrape succeeded.
+const PROMETHEUS_METRIC: &str = "up";
 
-/// Labels that Prometheus gives to everything that it scrapes.
-const OF_THE_SCRAPE: [&str; 2] = ["instance", "job"];
+/// Labels that Prometheus adds to every series.
+const SCRAPE_LABELS: [&str; 2] = ["instance", "job"];
 
 /// Width of Grafana's grid.
 const COLUMNS: u32 = 24;
 
-/// Each metric's labels, by the name that a query must use.
-fn declared() -> BTreeMap<String, BTreeSet<String>> {
+/// Returns the labels of each metric, by the name that a query uses.
+fn declared_labels() -> BTreeMap<String, BTreeSet<String>> {
     let metrics = Metrics::new().unwrap();
-    let mut all = BTreeMap::from([(FROM_PROMETHEUS.to_owned(), BTreeSet::new())]);
+    let mut all = BTreeMap::from([(PROMETHEUS_METRIC.to_owned(), BTreeSet::new())]);
     for metric in metrics.declared() {
         let labels: BTreeSet<String> = metric.labels.iter().cloned().collect();
         if metric.metric_type == MetricType::Histogram {
@@ -48,21 +48,21 @@ fn declared() -> BTreeMap<String, BTreeSet<String>> {
     all
 }
 
-/// A histogram's three names are one metric.
+/// Returns the metric of a series: a histogram has three of them.
 fn family(name: &str) -> &str {
     let base = ["_bucket", "_sum", "_count"].iter().find_map(|suffix| name.strip_suffix(suffix));
     base.filter(|base| base.ends_with("_seconds")).unwrap_or(name)
 }
 
-/// Names in `expression` that lead nowhere, each with what is wrong.
+/// Returns the names in `expression` that don't exist, each with its fault.
 fn unknown_names(expression: &str) -> Vec<String> {
-    unknown_among(&declared(), expression)
+    unknown_among(&declared_labels(), expression)
 }
 
 fn unknown_among(declared: &BTreeMap<String, BTreeSet<String>>, expression: &str) -> Vec<String> {
     let names = names(expression);
     let mut faults = Vec::new();
-    let mut any: BTreeSet<&str> = OF_THE_SCRAPE.into();
+    let mut any: BTreeSet<&str> = SCRAPE_LABELS.into();
     if names.selectors.is_empty() {
         faults.push("names no metric".to_owned());
     }
@@ -73,7 +73,7 @@ fn unknown_among(declared: &BTreeMap<String, BTreeSet<String>>, expression: &str
         };
         any.extend(labels.iter().map(String::as_str));
         for label in matched(matchers) {
-            if !labels.contains(&label) && !OF_THE_SCRAPE.contains(&label.as_str()) {
+            if !labels.contains(&label) && !SCRAPE_LABELS.contains(&label.as_str()) {
                 faults.push(format!(
                     "matches `{metric}` by `{label}`, a label that it does not have"
                 ));
@@ -91,7 +91,7 @@ fn unknown_among(declared: &BTreeMap<String, BTreeSet<String>>, expression: &str
     faults
 }
 
-/// `Y` and six digits.
+/// Returns whether `word` is `Y` and six digits.
 fn is_code(word: &str) -> bool {
     word.len() == 7
         && word.strip_prefix('Y').is_some_and(|digits| digits.chars().all(|c| c.is_ascii_digit()))
@@ -125,18 +125,18 @@ fn queries_name_only_what_the_code_declares() {
 }
 
 #[test]
-fn every_metric_of_the_hub_is_shown() {
-    assert_none(&unwatched(&read_dashboards()));
+fn every_metric_of_the_hub_has_a_panel() {
+    assert_none(&metrics_without_panel(&read_dashboards()));
 }
 
 #[test]
-fn panels_say_what_they_show() {
-    assert_none(&read_dashboards().iter().flat_map(reading_faults).collect::<Vec<_>>());
+fn each_panel_has_a_description() {
+    assert_none(&read_dashboards().iter().flat_map(description_faults).collect::<Vec<_>>());
 }
 
 #[test]
 fn panels_do_not_overlap() {
-    assert_none(&read_dashboards().iter().flat_map(place_faults).collect::<Vec<_>>());
+    assert_none(&read_dashboards().iter().flat_map(layout_faults).collect::<Vec<_>>());
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn each_dashboard_has_its_own_uid_and_links_to_the_others() {
         assert_eq!(reached, uids, "{}", dashboard.uid);
         assert!(
             dashboard.links.iter().all(|link| link.keep_time && link.include_vars),
-            "{}: a link loses what was chosen",
+            "{}: a link loses the selected time or variables",
             dashboard.uid
         );
     }
@@ -165,14 +165,14 @@ fn the_reference_is_what_the_program_prints() {
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/metrics.md")).unwrap();
     assert!(
         written == markdown_page(metrics.declared()),
-        "docs/metrics.md is old: passerelle metrics --markdown > docs/metrics.md"
+        "docs/metrics.md is outdated: passerelle metrics --markdown > docs/metrics.md"
     );
 }
 
-/// The checks above can fail: each change breaks one rule of a dashboard that keeps them all.
+/// Checks that each change of a valid dashboard breaks one rule.
 #[test]
 fn forged_dashboards_are_found() {
-    const FINE: &str = r#"{ "title": "T", "uid": "u", "templating": { "list": [
+    const VALID: &str = r#"{ "title": "T", "uid": "u", "templating": { "list": [
         { "name": "datasource", "type": "datasource", "query": "prometheus" },
         { "name": "job", "type": "query", "definition": "label_values(up, job)", "query": { "query": "label_values(up, job)" } }
     ] }, "panels": [
@@ -184,9 +184,10 @@ fn forged_dashboards_are_found() {
     ] }"#;
     let faults = |text: &str| {
         let dashboard: Dashboard = serde_json::from_str(text).unwrap();
-        [query_faults(&dashboard), reading_faults(&dashboard), place_faults(&dashboard)].concat()
+        [query_faults(&dashboard), description_faults(&dashboard), layout_faults(&dashboard)]
+            .concat()
     };
-    assert_none(&faults(FINE));
+    assert_none(&faults(VALID));
     let forged = [
         ("login_transitions", "login_transition", "does not declare"),
         ("label_values(up, job)", "label_values(upp, job)", "does not declare"),
@@ -214,12 +215,12 @@ fn forged_dashboards_are_found() {
         ("\"id\": 2", "\"id\": 1", "share an id"),
     ];
     for (from, to, fault) in forged {
-        assert!(FINE.contains(from), "{from}");
-        let found = faults(&FINE.replace(from, to));
+        assert!(VALID.contains(from), "{from}");
+        let found = faults(&VALID.replace(from, to));
         assert!(found.iter().any(|found| found.contains(fault)), "{from} -> {to}: {found:?}");
     }
-    let dashboard: Dashboard = serde_json::from_str(FINE).unwrap();
-    let missing = unwatched(&[dashboard]);
+    let dashboard: Dashboard = serde_json::from_str(VALID).unwrap();
+    let missing = metrics_without_panel(&[dashboard]);
     assert!(
         missing.iter().any(|fault| fault.contains("`passerelle_http_request_duration_seconds`")),
         "{missing:?}"

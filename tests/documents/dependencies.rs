@@ -1,12 +1,12 @@
-//! `docs/security/dependencies.md` against Cargo.toml: each direct dependency has its line of why.
+//! `docs/security/dependencies.md` against Cargo.toml: each direct dependency has a row with its reason.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::listed::page;
+use crate::test_tables::page;
 
-/// The crates of both tables, by the heading above them.
+/// Returns the crates of the table below a heading, and its faults.
 fn listed(page: &str, heading: &str) -> (BTreeSet<String>, Vec<String>) {
     let table = page
         .lines()
@@ -15,12 +15,12 @@ fn listed(page: &str, heading: &str) -> (BTreeSet<String>, Vec<String>) {
     let (mut names, mut faults) = (BTreeSet::new(), Vec::new());
     for line in table.take_while(|line| line.starts_with("| `")) {
         let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
-        let [name, why] = cells[..] else { panic!("two cells: {line}") };
-        if why.trim_end_matches('|').trim().len() < 3 {
+        let [name, reason] = cells[..] else { panic!("two cells: {line}") };
+        if reason.trim_end_matches('|').trim().len() < 3 {
             faults.push(format!("{name} has no reason"));
         }
         if !names.insert(name.trim_matches('`').to_owned()) {
-            faults.push(format!("{name} is there twice"));
+            faults.push(format!("{name} occurs twice"));
         }
     }
     (names, faults)
@@ -35,8 +35,8 @@ fn faults(page: &str, manifest: &str) -> Vec<String> {
     ] {
         let wanted: BTreeSet<String> =
             manifest[table].as_table().unwrap().keys().cloned().collect();
-        let (names, mut wrong) = listed(page, heading);
-        faults.append(&mut wrong);
+        let (names, mut table_faults) = listed(page, heading);
+        faults.append(&mut table_faults);
         faults.extend(wanted.difference(&names).map(|name| format!("{name} has no row")));
         faults.extend(names.difference(&wanted).map(|name| format!("{name} is no dependency")));
     }
@@ -44,7 +44,7 @@ fn faults(page: &str, manifest: &str) -> Vec<String> {
 }
 
 #[test]
-fn each_direct_dependency_has_one_line_of_why_and_a_forged_page_is_found_out() {
+fn each_direct_dependency_has_one_row_with_its_reason_and_forged_pages_are_detected() {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     let manifest = fs::read_to_string(manifest).unwrap();
     let page = page("security/dependencies.md");
@@ -52,7 +52,7 @@ fn each_direct_dependency_has_one_line_of_why_and_a_forged_page_is_found_out() {
     for (from, to, fault) in [
         ("| `toml` |", "| `tomlish` |", "toml has no row"),
         ("| `toml` |", "| `tomlish` |", "tomlish is no dependency"),
-        ("| `toml` |", "| `url` |", "`url` is there twice"),
+        ("| `toml` |", "| `url` |", "`url` occurs twice"),
         ("| `url` | addresses |", "| `url` | - |", "`url` has no reason"),
     ] {
         assert!(page.contains(from), "{from}");

@@ -1,6 +1,6 @@
-//! `docs/fapi.md` against the code: every requirement of the profile is shown by tests that exist.
+//! `docs/fapi.md` against the code: every requirement of the profile has tests that exist.
 
-use crate::listed::{exists, page, reader, tests};
+use crate::test_tables::{exists, page, reader, tests};
 
 /// Sections of FAPI 2.0 Security Profile and of Message Signing (MS) that the page covers.
 const SECTIONS: [&str; 10] = [
@@ -25,23 +25,23 @@ fn faults(page: &str) -> Vec<String> {
                 .map(|test| format!("there is no test {test}")),
         );
     }
-    let is_there = |section: &str| {
+    let occurs_once = |section: &str| {
         let is_row = rows.iter().any(|row| row.starts_with(&format!("| {section} |")));
         is_row || (section == "5.2" && page.contains("(5.2)"))
     };
-    let missing = SECTIONS.iter().filter(|section| !is_there(section));
+    let missing = SECTIONS.iter().filter(|section| !occurs_once(section));
     faults.extend(missing.map(|section| format!("section {section} is missing")));
     faults
 }
 
 #[test]
-fn every_requirement_is_shown_by_tests_that_exist() {
+fn every_requirement_has_tests_that_exist() {
     let faults = faults(&page("fapi.md"));
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
 }
 
 #[test]
-fn a_forged_page_is_found_out() {
+fn forged_pages_are_detected() {
     let page = page("fapi.md");
     for (from, to, fault) in [
         ("fapi.rs::a_request_that", "fapi.rs::no_request_that", "there is no test"),

@@ -1,7 +1,7 @@
 //! `docs/fapi-identity-providers.md` against the code: every module of the Foundation's plans for
 //! relying parties is listed, and every test that the page names exists.
 
-use crate::listed::{exists, page, reader, tests};
+use crate::test_tables::{exists, page, reader, tests};
 
 const PREFIX: &str = "fapi2-security-profile-final-client-test-";
 
@@ -73,13 +73,13 @@ fn faults(page: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_demand_and_module_is_shown_by_tests_that_exist() {
+fn every_requirement_and_module_has_tests_that_exist() {
     let faults = faults(&page("fapi-identity-providers.md"));
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
 }
 
 #[test]
-fn a_forged_row_is_found_out() {
+fn forged_rows_are_detected() {
     let page = page("fapi-identity-providers.md");
     for (from, to) in
         [("::a_bearer_token", "::a_bear_token"), ("test-happy-path |", "test-happy |")]

@@ -1,4 +1,4 @@
-//! Links of the documentation: each leads to a file of the repository and to a heading of it, and
+//! Links of the documentation: each target is a file of the repository and one of its headings.
 //! `docs/SUMMARY.md`, the contents of the book, lists each page once.
 
 use std::collections::BTreeSet;

@@ -1,12 +1,12 @@
-//! `docs/requirements.md` against the code: every sentence of the specification is listed, and
-//! every test that is said to hold one exists.
+//! `docs/requirements.md` against the code: it lists every requirement of the specification,
+//! and every test that it names exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use crate::listed::{exists, reader, remarks, tests};
+use crate::test_tables::{exists, reader, remarks, tests};
 
-/// Every number that there is.
+/// The numbers of all requirements.
 const NUMBERS: &[RangeInclusive<u16>] = &[
     1..=13,
     20..=23,
@@ -52,20 +52,20 @@ fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<Stri
     let mut seen: BTreeMap<u16, usize> = BTreeMap::new();
     for row in &rows {
         *seen.entry(row.number).or_default() += 1;
-        let mut complain = |fault: String| faults.push(format!("R{:03}: {fault}", row.number));
+        let mut report = |fault: String| faults.push(format!("R{:03}: {fault}", row.number));
         for test in tests(&row.on_standard).into_iter().chain(tests(&row.on_high)) {
             if !exists(test, read) {
-                complain(format!("there is no test {test}"));
+                report(format!("there is no test {test}"));
             }
         }
         for (cell, is_high) in [(&row.on_standard, false), (&row.on_high, true)] {
             let remarks = remarks(cell);
             let applies = row.platform == "both" || (row.platform == "high") == is_high;
             if tests(cell).is_empty() && remarks.is_empty() {
-                complain("a cell is empty".into());
+                report("a cell is empty".into());
             }
             if remarks.contains("-") == applies {
-                complain(format!("it is for {}, and a cell says otherwise", row.platform));
+                report(format!("it is for {}, and a cell contradicts that", row.platform));
             }
             for remark in remarks {
                 let fits = match remark {
@@ -74,7 +74,7 @@ fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<Stri
                     _ => false,
                 };
                 if !fits {
-                    complain(format!("{remark:?} may not stand there"));
+                    report(format!("{remark:?} is not allowed"));
                 }
             }
         }
@@ -84,33 +84,33 @@ fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<Stri
         wanted
             .iter()
             .filter(|number| seen.get(number) != Some(&1))
-            .map(|n| format!("R{n:03} is not there once")),
+            .map(|n| format!("R{n:03} does not occur exactly once")),
     );
     faults.extend(
         seen.keys()
             .filter(|number| !wanted.contains(number))
-            .map(|n| format!("R{n:03} is no number")),
+            .map(|n| format!("R{n:03} is no requirement")),
     );
     faults
 }
 
 #[test]
-fn every_sentence_is_held_by_tests_that_exist() {
-    let faults = faults(&crate::listed::page("requirements.md"), &mut reader());
+fn every_requirement_is_checked_by_tests_that_exist() {
+    let faults = faults(&crate::test_tables::page("requirements.md"), &mut reader());
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
 }
 
 #[test]
-fn a_forged_page_is_found_out() {
-    let page = crate::listed::page("requirements.md");
+fn forged_pages_are_detected() {
+    let page = crate::test_tables::page("requirements.md");
     for (from, to, fault) in [
         ("::outgoing_by_table", "::outgoing_by_tables", "there is no test"),
         ("amr/tests.rs::", "amr/none.rs::", "there is no test"),
         ("R131: cancelling", "R131: cancelled", "there is no test"),
-        ("| R051 |", "| R052 |", "R051 is not there once"),
-        ("| R051 |", "| R999 |", "R999 is no number"),
-        ("| as standard |", "| someday |", "may not stand there"),
-        ("| R005 | high |", "| R005 | both |", "a cell says otherwise"),
+        ("| R051 |", "| R052 |", "R051 does not occur exactly once"),
+        ("| R051 |", "| R999 |", "R999 is no requirement"),
+        ("| as standard |", "| someday |", "is not allowed"),
+        ("| R005 | high |", "| R005 | both |", "a cell contradicts that"),
     ] {
         assert!(page.contains(from), "{from}");
         let found = faults(&page.replacen(from, to, 1), &mut reader());

@@ -1,10 +1,10 @@
 //! The pages of `docs/security/` and the table of docs/limits.md against the code: every
-//! requirement is there once, and every test and file that they name exists.
+//! requirement occurs exactly once, and every test and file that they name exists.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::listed::{exists, page, reader, tests};
+use crate::test_tables::{exists, page, reader, tests};
 
 /// Sections of ASVS 5.0.0 in the chapters of the page, with the number of their requirements.
 const ASVS_SECTIONS: &[(&str, usize)] = &[
@@ -61,7 +61,7 @@ const ATTACKS: std::ops::RangeInclusive<usize> = 1..=17;
 /// Attackers of the FAPI 2.0 Attacker Model.
 const ATTACKERS: [&str; 6] = ["A1", "A1a", "A2", "A3a", "A5", "A7"];
 
-/// The cells of every row of a table whose first heading is `heading`.
+/// Returns the cells of every row of the tables whose first heading is `heading`.
 fn rows<'p>(page: &'p str, heading: &str) -> Vec<Vec<&'p str>> {
     let (mut rows, mut is_inside) = (Vec::new(), false);
     for line in page.lines() {
@@ -77,8 +77,8 @@ fn rows<'p>(page: &'p str, heading: &str) -> Vec<Vec<&'p str>> {
     rows
 }
 
-/// What the backquotes of a text name and is no test and no file of the repository.
-fn dangling(text: &str) -> Vec<String> {
+/// Returns the names in backquotes that are neither a test nor a file of the repository.
+fn missing_references(text: &str) -> Vec<String> {
     let mut read = reader();
     let is_file = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join(name).exists();
     let named = tests(text).into_iter().filter(|name| name.contains('/') || is_file(name));
@@ -89,11 +89,11 @@ fn dangling(text: &str) -> Vec<String> {
     missing.map(|name| format!("there is no test or file {name}")).collect()
 }
 
-/// The rows that show something must name what shows it.
-fn unshown(cells: &[&str]) -> Option<String> {
+/// Returns a fault if a row names neither a test nor a file.
+fn without_evidence(cells: &[&str]) -> Option<String> {
     let last = cells.last()?;
-    let is_shown = tests(last).iter().any(|name| name.contains('/') || name.contains('.'));
-    (!is_shown).then(|| format!("{} names neither test nor file", cells[0]))
+    let has_evidence = tests(last).iter().any(|name| name.contains('/') || name.contains('.'));
+    (!has_evidence).then(|| format!("{} names neither test nor file", cells[0]))
 }
 
 fn asvs_faults(page: &str) -> Vec<String> {
@@ -109,26 +109,26 @@ fn asvs_faults(page: &str) -> Vec<String> {
             faults.push(format!("{number} has no level or no text"));
         }
         match state {
-            "met" => faults.extend(unshown(&cells)),
+            "met" => faults.extend(without_evidence(&cells)),
             "not applicable" | "not met" if reason.len() > 10 => {}
             _ => faults.push(format!("{number} is {state:?} without a reason")),
         }
-        faults.extend(dangling(reason));
+        faults.extend(missing_references(reason));
     }
     let wanted = ASVS_SECTIONS
         .iter()
         .flat_map(|(section, count)| (1..=*count).map(move |last| format!("{section}.{last}")));
     let wanted: Vec<String> = wanted.collect();
     let missing = wanted.iter().filter(|number| seen.get(*number) != Some(&1));
-    faults.extend(missing.map(|number| format!("{number} is not there once")));
+    faults.extend(missing.map(|number| format!("{number} does not occur exactly once")));
     let invented = seen.keys().filter(|number| !wanted.contains(number));
     faults.extend(invented.map(|number| format!("{number} is no requirement")));
-    faults.extend(wrong_sums(page));
+    faults.extend(sum_faults(page));
     faults
 }
 
-/// The table of sums against the rows.
-fn wrong_sums(page: &str) -> Vec<String> {
+/// Compares the table of sums with the rows.
+fn sum_faults(page: &str) -> Vec<String> {
     let states = ["met", "not applicable", "not met"];
     let all = rows(page, "number");
     let count = |chapter: &str, state: &str| {
@@ -149,36 +149,41 @@ fn attack_faults(page: &str) -> Vec<String> {
     let mut faults: Vec<String> = attacks
         .iter()
         .chain(&attackers)
-        .flat_map(|cells| dangling(&cells.join(" ")).into_iter().chain(unshown(cells)))
+        .flat_map(|cells| {
+            missing_references(&cells.join(" ")).into_iter().chain(without_evidence(cells))
+        })
         .collect();
-    let is_there = |rows: &[Vec<&str>], first: &str| {
+    let occurs_once = |rows: &[Vec<&str>], first: &str| {
         rows.iter().filter(|cells| cells[0] == first).count() == 1
     };
     let sections = ATTACKS.map(|number| format!("4.{number}"));
     faults.extend(
         sections
-            .filter(|section| !is_there(&attacks, section))
-            .map(|section| format!("{section} is not there once")),
+            .filter(|section| !occurs_once(&attacks, section))
+            .map(|section| format!("{section} does not occur exactly once")),
     );
     faults.extend(
         ATTACKERS
             .into_iter()
-            .filter(|attacker| !is_there(&attackers, attacker))
-            .map(|attacker| format!("{attacker} is not there once")),
+            .filter(|attacker| !occurs_once(&attackers, attacker))
+            .map(|attacker| format!("{attacker} does not occur exactly once")),
     );
     faults
 }
 
 fn table_faults(page: &str, heading: &str) -> Vec<String> {
     let rows = rows(page, heading);
-    let shown = |cells: &Vec<&str>| {
-        dangling(cells.last().unwrap()).into_iter().chain(unshown(cells)).collect::<Vec<_>>()
+    let row_faults = |cells: &Vec<&str>| {
+        missing_references(cells.last().unwrap())
+            .into_iter()
+            .chain(without_evidence(cells))
+            .collect::<Vec<_>>()
     };
-    let faults = rows.iter().flat_map(shown);
+    let faults = rows.iter().flat_map(row_faults);
     faults.chain((rows.len() < 5).then(|| format!("no table of {heading}"))).collect()
 }
 
-/// Rows that name no test, and incidents that are there twice.
+/// Returns the rows that name no test, and the incidents that occur twice.
 fn incident_faults(page: &str) -> Vec<String> {
     let rows = rows(page, "incident");
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
@@ -192,10 +197,10 @@ fn incident_faults(page: &str) -> Vec<String> {
         if !tests(tests_cell).iter().any(|name| name.contains("::")) {
             faults.push(format!("{incident} names no test"));
         }
-        faults.extend(dangling(tests_cell));
+        faults.extend(missing_references(tests_cell));
     }
     let twice = seen.into_iter().filter(|(_, count)| *count > 1);
-    faults.extend(twice.map(|(incident, _)| format!("{incident} is there twice")));
+    faults.extend(twice.map(|(incident, _)| format!("{incident} occurs twice")));
     faults.extend((rows.len() < 28).then(|| format!("{} incidents", rows.len())));
     faults.extend(
         (!page.contains(&format!("has {} rows", rows.len())))
@@ -214,12 +219,12 @@ fn assert_found(faults: impl Fn(&str) -> Vec<String>, page: &str, forgeries: &[[
 }
 
 #[test]
-fn every_requirement_of_asvs_has_its_state_and_a_forged_page_is_found_out() {
+fn every_requirement_of_asvs_has_a_state_and_forged_pages_are_detected() {
     assert_found(
         asvs_faults,
         &page("security/asvs.md"),
         &[
-            ["| 6.1.2 |", "| 6.1.1 |", "6.1.2 is not there once"],
+            ["| 6.1.2 |", "| 6.1.1 |", "6.1.2 does not occur exactly once"],
             ["| 16.5.4 |", "| 16.5.5 |", "16.5.5 is no requirement"],
             ["panic_becomes_500", "panic_becomes_200", "there is no test or file"],
             ["`docs/limits.md`", "`deploy/none`", "there is no test or file deploy/none"],
@@ -239,20 +244,20 @@ fn every_connector_kind_is_among_the_documented_ways_to_sign_in() {
 }
 
 #[test]
-fn every_attack_of_rfc_9700_has_its_test_and_a_forged_page_is_found_out() {
+fn every_attack_of_rfc_9700_has_its_test_and_forged_pages_are_detected() {
     assert_found(
         attack_faults,
         &page("security/rfc9700.md"),
         &[
-            ["| 4.12 |", "| 4.11 |", "4.12 is not there once"],
-            ["| A5 |", "| A6 |", "A5 is not there once"],
+            ["| 4.12 |", "| 4.11 |", "4.12 does not occur exactly once"],
+            ["| A5 |", "| A6 |", "A5 does not occur exactly once"],
             ["no_endpoint_is_an_open", "every_endpoint_is_an_open", "there is no test or file"],
         ],
     );
 }
 
 #[test]
-fn every_incident_of_others_has_its_test_and_a_forged_page_is_found_out() {
+fn every_incident_of_others_has_its_test_and_forged_pages_are_detected() {
     assert_found(
         incident_faults,
         &page("security/incidents.md"),
@@ -266,7 +271,7 @@ fn every_incident_of_others_has_its_test_and_a_forged_page_is_found_out() {
 }
 
 #[test]
-fn every_resource_of_a_stranger_has_its_bound_and_a_forged_page_is_found_out() {
+fn every_resource_that_strangers_use_has_a_bound_and_forged_pages_are_detected() {
     assert_found(
         |page| table_faults(page, "resource"),
         &page("limits.md"),
@@ -278,7 +283,7 @@ fn every_resource_of_a_stranger_has_its_bound_and_a_forged_page_is_found_out() {
 }
 
 #[test]
-fn every_attack_on_the_confinement_has_its_test_and_a_forged_page_is_found_out() {
+fn every_attack_on_the_confinement_has_its_test_and_forged_pages_are_detected() {
     assert_found(
         |page| table_faults(page, "attack"),
         &page("security/confinement.md"),

@@ -1,4 +1,4 @@
-//! Who is let in: the number of logins at once, and the gate.
+//! Limit on logins, and the gate.
 
 use std::time::Duration;
 
@@ -23,14 +23,14 @@ async fn beyond_the_limit_a_new_login_gets_an_error_that_names_the_reason() {
         "temporarily_unavailable"
     );
     assert!(fourth.logins().is_empty(), "a cookie for no login");
-    // Nothing live is given up for a newcomer.
+    // No live login is replaced.
     for page in open {
         page.finish_as("angela").await.code();
     }
 }
 
 #[actix_web::test]
-async fn an_ended_login_makes_room_for_another() {
+async fn an_ended_login_frees_capacity_for_another() {
     let hub = TestHub::with("limits.logins = 3").await;
     let browser = hub.browser();
     for _ in 0..3 {
@@ -58,7 +58,7 @@ async fn a_full_code_store_is_an_error_for_the_service_provider() {
     let page = consent.consent().await.assert_error(503, "Y500002");
     assert_eq!(page.cancel().await.received().error_at("bakery"), "temporarily_unavailable");
     assert_eq!(second.session(), None);
-    // Where nothing may be shown, no page of the hub's own trouble is shown either.
+    // With `prompt=none` the hub's own error is a redirect too.
     let silent = Authorize::by("bakery").with("prompt", "none");
     assert_eq!(
         first.authorize(&silent).await.received().error_at("bakery"),
@@ -82,7 +82,7 @@ async fn a_disabled_connector_can_not_be_chosen_and_a_forged_choice_of_it_is_ref
 }
 
 #[actix_web::test]
-async fn a_connector_blocked_for_one_service_provider_is_refused_only_there() {
+async fn a_connector_denied_for_one_service_provider_is_refused_only_there() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let page = browser.authorize(&Authorize::by("cautious")).await;
@@ -102,7 +102,7 @@ async fn a_connector_blocked_for_one_service_provider_is_refused_only_there() {
 }
 
 #[actix_web::test]
-async fn a_session_of_a_blocked_connector_is_not_reused() {
+async fn a_session_of_a_denied_connector_is_not_reused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     browser

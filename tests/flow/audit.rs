@@ -1,5 +1,5 @@
-//! The audit log of whole logins: exactly which lines, in which order, and nothing in them that is
-//! private.
+//! The audit log of whole logins: exactly which lines, in which order, without personal data and
+//! secrets.
 
 mod outcomes;
 
@@ -34,9 +34,9 @@ async fn hub() -> TestHub {
     TestHub::with_files(ON, &[archive()]).await
 }
 
-/// By name, what the lines that have it agree on.
+/// Returns the one value that a field has in all lines.
 #[track_caller]
-fn agreed(lines: &[Value], field: &str) -> String {
+fn single_value(lines: &[Value], field: &str) -> String {
     let values: BTreeMap<String, usize> = lines
         .iter()
         .filter_map(|line| line[field].as_str())
@@ -101,19 +101,19 @@ async fn a_whole_login_is_recorded_line_by_line() {
         13,
         "all of the login"
     );
-    agreed(&lines, "support_id");
-    assert_eq!(agreed(&lines, "sp"), "bakery");
-    assert_eq!(agreed(&lines, "idp"), "amandier");
-    assert_eq!(agreed(&lines, "node"), "hub-1");
-    assert_eq!(agreed(&lines[..9], "login").len(), 16);
-    agreed(&lines, "session");
+    single_value(&lines, "support_id");
+    assert_eq!(single_value(&lines, "sp"), "bakery");
+    assert_eq!(single_value(&lines, "idp"), "amandier");
+    assert_eq!(single_value(&lines, "node"), "hub-1");
+    assert_eq!(single_value(&lines[..9], "login").len(), 16);
+    single_value(&lines, "session");
     assert!(
         lines[8]["session"].is_string()
             && lines[9]["session"].is_string()
             && lines[13]["session"].is_string()
     );
     let mine: Vec<Value> = lines.iter().filter(|line| line["dp"].is_null()).cloned().collect();
-    assert_eq!(agreed(&mine, "sub"), tokens.id_token["sub"].as_str().unwrap());
+    assert_eq!(single_value(&mine, "sub"), tokens.id_token["sub"].as_str().unwrap());
     assert_eq!(
         (&lines[11]["dp"], lines[11]["sub"] == lines[8]["sub"]),
         (&json!("archive"), false),
@@ -187,8 +187,7 @@ async fn blocks_and_files_are_recorded() {
     assert!(!hub.audit_text().contains("a word of the operator"));
 }
 
-/// Whatever a person is, and whatever opens anything, drives through the hub and is not in the log;
-/// and the log is whole.
+/// Identities and secrets pass through the hub. The log contains none of them, and verifies.
 #[actix_web::test]
 async fn the_log_contains_no_personal_data_and_no_secret() {
     let hub = hub().await;

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::federation::SCOPES;
-use super::high::{EC, acr_at, inline};
+use super::high::{EC, acr_at, inline_jwks_lines};
 use super::hub::TestHub;
 use super::service::Authorize;
 
@@ -114,7 +114,7 @@ async fn discovery_lists_select_account_and_the_claims_acr_and_amr() {
 
 #[actix_web::test]
 async fn an_essential_acr_is_never_answered_with_another_value() {
-    let hub = TestHub::high(&[("vault", inline("ECDH-ES", &EC))]).await;
+    let hub = TestHub::high(&[("vault", inline_jwks_lines("ECDH-ES", &EC))]).await;
     let scope = SCOPES.split(' ').take(2).collect::<Vec<_>>().join(" ");
     let request = Authorize::by("vault").with("acr_values", "eidas2").with("scope", &scope);
     let essential = |values: &str| {

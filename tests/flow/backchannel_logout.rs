@@ -267,7 +267,7 @@ async fn a_hub_that_stops_leaves_its_tokens_to_another_hub() {
     let server = Server::start(&[]);
     let receiver = Receiver::start().await;
     receiver.answer_with(503);
-    let store = super::shared_store::on(&server);
+    let store = super::shared_store::redis_settings(&server);
     let (hub, counted) = TestHub::several_edited(2, &store, |folder| {
         register(folder, "bakery", &receiver.uri("bakery"));
     })

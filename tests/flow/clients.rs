@@ -1,4 +1,4 @@
-//! How service providers prove themselves at the token endpoint: every method, and the
+//! Client authentication of service providers at the token endpoint: every method, and the
 //! attacks on each (R150 to R155, R201; RFC 6749, 2.3 and 5.2; RFC 7523;
 //! RFC 9700, 2.5).
 
@@ -32,21 +32,21 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 static NOTARY: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
 static STRANGER: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
 
-/// Beside the usual ones: the chemist uses the header, the notary signs, the bank has two secrets
-/// with dates.
+/// Starts a hub with further service providers: the chemist uses the header, the notary assertion_method
+/// assertions, and the bank has two secrets with dates.
 async fn hub() -> TestHub {
     TestHub::with_files("", &files()).await
 }
 
-/// The same without sandbox, whose answers don't reveal the cause.
+/// Starts the same hub without the sandbox: its errors don't reveal the cause.
 async fn production_hub() -> TestHub {
     TestHub::without_sandbox("", &files()).await
 }
 
 fn files() -> [(&'static str, String); 6] {
     let half_an_hour = HOUR / 2;
-    let opens = Env::system().now() + Duration::from_secs(24 * 3600);
-    let in_words = |at: Timestamp| {
+    let start = Env::system().now() + Duration::from_secs(24 * 3600);
+    let rfc3339 = |at: Timestamp| {
         DateTime::from_timestamp_millis(at.millis().cast_signed()).unwrap().to_rfc3339()
     };
     let hash = |secret: &str| {
@@ -58,24 +58,26 @@ fn files() -> [(&'static str, String); 6] {
     let bank = format!(
         "secrets = [{{ sha256 = \"{}\", not_after = {} }}, {{ sha256 = \"{}\", not_before = {} }}]",
         hash(OLD),
-        in_words(opens + 2 * HOUR + half_an_hour),
+        rfc3339(start + 2 * HOUR + half_an_hour),
         hash(NEW),
-        in_words(opens + HOUR + half_an_hour),
+        rfc3339(start + HOUR + half_an_hour),
     );
     let basic = "token_endpoint_auth_method = \"client_secret_basic\"\nsecrets = [{ env = \"CLIENT_SECRET\" }]";
     let keys = json!({ "keys": [published(&NOTARY, "notary-1")] }).to_string();
-    let signs =
+    let assertion_method =
         "token_endpoint_auth_method = \"private_key_jwt\"\njwks = { file = \"notary.jwks\" }";
-    let lists = format!("{signs}\nclient_assertion_audiences = [\"issuer\", \"token_endpoint\"]");
-    let plain = service("surveyor", &format!("rules = \"openid\"\n{signs}")).replace(
+    let audiences = format!(
+        "{assertion_method}\nclient_assertion_audiences = [\"issuer\", \"token_endpoint\"]"
+    );
+    let surveyor = service("surveyor", &format!("rules = \"openid\"\n{assertion_method}")).replace(
         "\"given_name\", \"family_name\", \"birthdate\", \"gender\", \"birthplace\", \"birthcountry\", \"email\", \"preferred_username\"",
         "\"profile\"",
     );
     [
-        ("service-providers/registrar.toml", service("registrar", &lists)),
-        ("service-providers/surveyor.toml", plain),
+        ("service-providers/registrar.toml", service("registrar", &audiences)),
+        ("service-providers/surveyor.toml", surveyor),
         ("service-providers/chemist.toml", service("chemist", basic)),
-        ("service-providers/notary.toml", service("notary", signs)),
+        ("service-providers/notary.toml", service("notary", assertion_method)),
         ("service-providers/bank.toml", service("bank", &bank)),
         ("notary.jwks", keys),
     ]
@@ -100,15 +102,15 @@ fn published(key: &Jwk, kid: &str) -> Value {
     json!({ "kty": "EC", "crv": "P-256", "x": member("x"), "y": member("y"), "kid": kid, "use": "sig" })
 }
 
-/// A token request of this service provider, its code left to be added.
+/// A token request of a service provider, without its code.
 #[derive(Clone)]
-struct Redeem {
+struct TokenRequest {
     pairs: Vec<(String, String)>,
     authorization: Vec<String>,
 }
 
-impl Redeem {
-    fn by(service: &str) -> Self {
+impl TokenRequest {
+    fn for_client(service: &str) -> Self {
         let pairs = [
             ("grant_type", "authorization_code"),
             ("redirect_uri", &redirect_uri(service)),
@@ -118,42 +120,42 @@ impl Redeem {
         Self { pairs, authorization: vec![] }
     }
 
-    fn with(mut self, name: &str, value: &str) -> Self {
+    fn replace(mut self, name: &str, value: &str) -> Self {
         self.pairs.retain(|(known, _)| known != name);
-        self.and(name, value)
+        self.add(name, value)
     }
 
-    fn and(mut self, name: &str, value: &str) -> Self {
+    fn add(mut self, name: &str, value: &str) -> Self {
         self.pairs.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    fn post(self, id: &str, secret: &str) -> Self {
-        self.and("client_id", id).and("client_secret", secret)
+    fn with_secret_post(self, id: &str, secret: &str) -> Self {
+        self.add("client_id", id).add("client_secret", secret)
     }
 
-    fn basic(self, id: &str, secret: &str) -> Self {
+    fn with_secret_basic(self, id: &str, secret: &str) -> Self {
         let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
-        self.header(&format!(
+        self.with_authorization_header(&format!(
             "Basic {}",
             STANDARD.encode(format!("{}:{}", encoded(id), encoded(secret)))
         ))
     }
 
-    fn header(mut self, value: &str) -> Self {
+    fn with_authorization_header(mut self, value: &str) -> Self {
         self.authorization.push(value.to_owned());
         self
     }
 
-    fn assertion(self, assertion: &str) -> Self {
-        self.and("client_assertion_type", JWT_BEARER).and("client_assertion", assertion)
+    fn with_assertion(self, assertion: &str) -> Self {
+        self.add("client_assertion_type", JWT_BEARER).add("client_assertion", assertion)
     }
 
-    async fn at(&self, hub: &TestHub) -> Answer {
-        self.to("/api/v2/token", hub).await
+    async fn send_to_token_endpoint(&self, hub: &TestHub) -> Answer {
+        self.send_to("/api/v2/token", hub).await
     }
 
-    async fn to(&self, endpoint: &str, hub: &TestHub) -> Answer {
+    async fn send_to(&self, endpoint: &str, hub: &TestHub) -> Answer {
         let body = Serializer::new(String::new()).extend_pairs(&self.pairs).finish();
         let form = ("content-type", "application/x-www-form-urlencoded");
         let request = TestRequest::post().uri(endpoint).insert_header(form).set_payload(body);
@@ -164,13 +166,13 @@ impl Redeem {
     }
 }
 
-/// What the notary signs at this moment: right in everything.
+/// Returns the claims of a valid assertion of the notary.
 fn claims(hub: &TestHub, jti: &str) -> Value {
     let now = hub.now().seconds();
     json!({ "iss": "notary", "sub": "notary", "aud": ISSUER, "iat": now, "nbf": now, "exp": now + 60, "jti": jti })
 }
 
-fn changed(mut object: Value, name: &str, value: Value) -> Value {
+fn with_member(mut object: Value, name: &str, value: Value) -> Value {
     match value {
         Value::Null => drop(object.as_object_mut().unwrap().remove(name)),
         value => object[name] = value,
@@ -211,8 +213,8 @@ fn assert_refused(answer: &Answer, status: u16, error: &str, what: &str) {
     assert_eq!(answer.header("pragma"), "no-cache", "{what}");
 }
 
-/// Everything of an answer that a client can see, its date apart.
-fn seen(answer: &Answer) -> (u16, String, Vec<(String, String)>) {
+/// Returns what a client sees of a response, without its date.
+fn response_without_date(answer: &Answer) -> (u16, String, Vec<(String, String)>) {
     let headers = answer
         .headers
         .iter()
@@ -226,18 +228,31 @@ fn seen(answer: &Answer) -> (u16, String, Vec<(String, String)>) {
 async fn each_service_provider_redeems_by_its_registered_method() {
     let hub = hub().await;
     for (service, proof) in [
-        ("bakery", Redeem::by("bakery").post("bakery", SECRET)),
-        ("chemist", Redeem::by("chemist").basic("chemist", SECRET)),
-        ("chemist", Redeem::by("chemist").basic("chemist", SECRET).and("client_id", "chemist")),
-        ("notary", Redeem::by("notary").assertion(&signed(&NOTARY, &header(), &claims(&hub, "a")))),
+        ("bakery", TokenRequest::for_client("bakery").with_secret_post("bakery", SECRET)),
+        ("chemist", TokenRequest::for_client("chemist").with_secret_basic("chemist", SECRET)),
+        (
+            "chemist",
+            TokenRequest::for_client("chemist")
+                .with_secret_basic("chemist", SECRET)
+                .add("client_id", "chemist"),
+        ),
         (
             "notary",
-            Redeem::by("notary")
-                .assertion(&signed(&NOTARY, &header(), &claims(&hub, "b")))
-                .and("client_id", "notary"),
+            TokenRequest::for_client("notary").with_assertion(&signed(
+                &NOTARY,
+                &header(),
+                &claims(&hub, "a"),
+            )),
+        ),
+        (
+            "notary",
+            TokenRequest::for_client("notary")
+                .with_assertion(&signed(&NOTARY, &header(), &claims(&hub, "b")))
+                .add("client_id", "notary"),
         ),
     ] {
-        let answer = proof.with("code", &code(&hub, service).await).at(&hub).await;
+        let answer =
+            proof.replace("code", &code(&hub, service).await).send_to_token_endpoint(&hub).await;
         assert_eq!(answer.status, 200, "{service}: {}", answer.body);
     }
 }
@@ -247,88 +262,121 @@ async fn each_service_provider_redeems_by_its_registered_method() {
 async fn a_request_with_ambiguous_client_authentication_is_malformed() {
     let hub = hub().await;
     let jwt = signed(&NOTARY, &header(), &claims(&hub, "a"));
-    let redeem = Redeem::by;
+    let request = TokenRequest::for_client;
     for (request, named) in [
-        (redeem("bakery"), "client_id"),
-        (redeem("bakery").and("client_id", "bakery"), "client_secret"),
-        (redeem("bakery").post("bakery", SECRET).and("client_id", "bakery"), "client_id"),
-        (redeem("bakery").post("bakery", SECRET).and("client_secret", SECRET), "client_secret"),
-        (redeem("notary").and("client_assertion", &jwt), "client_assertion_type"),
-        (redeem("notary").and("client_assertion_type", JWT_BEARER), "client_assertion"),
-        (redeem("notary").assertion(&jwt).and("client_assertion", &jwt), "client_assertion"),
+        (request("bakery"), "client_id"),
+        (request("bakery").add("client_id", "bakery"), "client_secret"),
         (
-            redeem("notary").assertion(&jwt).and("client_assertion_type", JWT_BEARER),
+            request("bakery").with_secret_post("bakery", SECRET).add("client_id", "bakery"),
+            "client_id",
+        ),
+        (
+            request("bakery").with_secret_post("bakery", SECRET).add("client_secret", SECRET),
+            "client_secret",
+        ),
+        (request("notary").add("client_assertion", &jwt), "client_assertion_type"),
+        (request("notary").add("client_assertion_type", JWT_BEARER), "client_assertion"),
+        (request("notary").with_assertion(&jwt).add("client_assertion", &jwt), "client_assertion"),
+        (
+            request("notary").with_assertion(&jwt).add("client_assertion_type", JWT_BEARER),
             "client_assertion_type",
         ),
-        (redeem("bakery").post("bakery", SECRET).basic("bakery", SECRET), "more than one method"),
         (
-            redeem("chemist").post("chemist", SECRET).basic("chemist", SECRET),
+            request("bakery")
+                .with_secret_post("bakery", SECRET)
+                .with_secret_basic("bakery", SECRET),
             "more than one method",
         ),
-        (redeem("notary").assertion(&jwt).and("client_secret", SECRET), "more than one method"),
-        (redeem("chemist").assertion(&jwt).basic("chemist", SECRET), "more than one method"),
         (
-            redeem("chemist").basic("chemist", SECRET).basic("chemist", SECRET),
+            request("chemist")
+                .with_secret_post("chemist", SECRET)
+                .with_secret_basic("chemist", SECRET),
             "more than one method",
         ),
-        (redeem("chemist").basic("chemist", SECRET).and("client_id", "bakery"), "client_id"),
-        (redeem("notary").assertion(&jwt).and("client_id", "bakery"), "client_id"),
+        (
+            request("notary").with_assertion(&jwt).add("client_secret", SECRET),
+            "more than one method",
+        ),
+        (
+            request("chemist").with_assertion(&jwt).with_secret_basic("chemist", SECRET),
+            "more than one method",
+        ),
+        (
+            request("chemist")
+                .with_secret_basic("chemist", SECRET)
+                .with_secret_basic("chemist", SECRET),
+            "more than one method",
+        ),
+        (
+            request("chemist").with_secret_basic("chemist", SECRET).add("client_id", "bakery"),
+            "client_id",
+        ),
+        (request("notary").with_assertion(&jwt).add("client_id", "bakery"), "client_id"),
     ] {
-        let answer = request.at(&hub).await;
+        let answer = request.send_to_token_endpoint(&hub).await;
         assert_refused(&answer, 400, "invalid_request", named);
         assert!(answer.body.contains(named), "{named}: {}", answer.body);
         assert_eq!(answer.header("www-authenticate"), "", "{named}");
     }
 }
 
-/// The second row: status, body and headers are the same, whatever it was that did not fit.
+/// Status, body and headers are the same for every cause.
 #[actix_web::test]
 async fn ids_and_methods_can_not_be_guessed_by_the_answer() {
     let hub = production_hub().await;
-    let redeem = Redeem::by;
+    let request = TokenRequest::for_client;
     let foreign = |claims: Value| signed(&STRANGER, &header(), &claims);
-    let of_stranger =
-        changed(changed(claims(&hub, "a"), "iss", "unknown".into()), "sub", "unknown".into());
+    let of_stranger = with_member(
+        with_member(claims(&hub, "a"), "iss", "unknown".into()),
+        "sub",
+        "unknown".into(),
+    );
     let of_bakery =
-        changed(changed(claims(&hub, "a"), "iss", "bakery".into()), "sub", "bakery".into());
+        with_member(with_member(claims(&hub, "a"), "iss", "bakery".into()), "sub", "bakery".into());
     let in_the_body = [
         (
             "wrong secret",
-            redeem("bakery").post("bakery", "a wrong secret of more than 32 characters"),
+            request("bakery")
+                .with_secret_post("bakery", "a wrong secret of more than 32 characters"),
         ),
-        ("unknown client", redeem("bakery").post("unknown", SECRET)),
-        ("registered for the header", redeem("chemist").post("chemist", SECRET)),
-        ("registered for assertions", redeem("notary").post("notary", SECRET)),
-        ("signed by another", redeem("notary").assertion(&foreign(claims(&hub, "a")))),
-        ("assertion of an unknown client", redeem("notary").assertion(&foreign(of_stranger))),
-        ("assertion of one with a secret", redeem("bakery").assertion(&foreign(of_bakery))),
-        ("no assertion at all", redeem("notary").assertion("x.y.z")),
+        ("unknown client", request("bakery").with_secret_post("unknown", SECRET)),
+        ("registered for the header", request("chemist").with_secret_post("chemist", SECRET)),
+        ("registered for assertions", request("notary").with_secret_post("notary", SECRET)),
+        ("signed by another", request("notary").with_assertion(&foreign(claims(&hub, "a")))),
+        ("assertion of an unknown client", request("notary").with_assertion(&foreign(of_stranger))),
+        ("assertion of one with a secret", request("bakery").with_assertion(&foreign(of_bakery))),
+        ("no assertion at all", request("notary").with_assertion("x.y.z")),
         (
             "another kind of assertion",
-            redeem("notary").assertion("x").with("client_assertion_type", "urn:other"),
+            request("notary").with_assertion("x").replace("client_assertion_type", "urn:other"),
         ),
     ];
     let in_the_header = [
         (
             "wrong secret",
-            redeem("chemist").basic("chemist", "a wrong secret of more than 32 characters"),
+            request("chemist")
+                .with_secret_basic("chemist", "a wrong secret of more than 32 characters"),
         ),
-        ("unknown client", redeem("chemist").basic("unknown", SECRET)),
-        ("registered for the body", redeem("bakery").basic("bakery", SECRET)),
-        ("registered for assertions", redeem("notary").basic("notary", SECRET)),
-        ("not Basic", redeem("chemist").header("Bearer x")),
-        ("not base64", redeem("chemist").header("Basic !")),
-        ("no colon", redeem("chemist").header(&format!("Basic {}", STANDARD.encode("chemist")))),
+        ("unknown client", request("chemist").with_secret_basic("unknown", SECRET)),
+        ("registered for the body", request("bakery").with_secret_basic("bakery", SECRET)),
+        ("registered for assertions", request("notary").with_secret_basic("notary", SECRET)),
+        ("not Basic", request("chemist").with_authorization_header("Bearer x")),
+        ("not base64", request("chemist").with_authorization_header("Basic !")),
+        (
+            "no colon",
+            request("chemist")
+                .with_authorization_header(&format!("Basic {}", STANDARD.encode("chemist"))),
+        ),
     ];
     for (requests, challenge) in
         [(in_the_body.as_slice(), ""), (&in_the_header, "Basic realm=\"token\"")]
     {
         let mut first = None;
         for (what, request) in requests {
-            let answer = request.at(&hub).await;
+            let answer = request.send_to_token_endpoint(&hub).await;
             assert_refused(&answer, 401, "invalid_client", what);
             assert_eq!(answer.header("www-authenticate"), challenge, "{what}");
-            let seen = seen(&answer);
+            let seen = response_without_date(&answer);
             assert_eq!(&seen, first.get_or_insert(seen.clone()), "{what} differs");
         }
     }
@@ -338,26 +386,31 @@ async fn ids_and_methods_can_not_be_guessed_by_the_answer() {
 async fn a_failed_client_authentication_does_not_use_the_code() {
     let hub = hub().await;
     let code = code(&hub, "chemist").await;
-    let request = Redeem::by("chemist").with("code", &code);
+    let request = TokenRequest::for_client("chemist").replace("code", &code);
     for guess in [
-        request.clone().basic("chemist", "wrong"),
-        request.clone().post("chemist", SECRET),
+        request.clone().with_secret_basic("chemist", "wrong"),
+        request.clone().with_secret_post("chemist", SECRET),
         request.clone(),
     ] {
-        assert!([400, 401].contains(&guess.at(&hub).await.status));
+        assert!([400, 401].contains(&guess.send_to_token_endpoint(&hub).await.status));
     }
-    assert_eq!(request.basic("chemist", SECRET).at(&hub).await.status, 200);
+    assert_eq!(
+        request.with_secret_basic("chemist", SECRET).send_to_token_endpoint(&hub).await.status,
+        200
+    );
 }
 
-/// Both count from half past one to half past two after the start, and no restart is needed in
-/// between.
+/// Both secrets are valid from 90 to 150 minutes after the start, without a restart.
 #[actix_web::test]
 async fn a_client_secret_is_replaced_while_both_are_valid() {
     let hub = production_hub().await;
     let half_an_hour = HOUR / 2;
     for (old, new) in [(400, 401), (400, 401), (400, 400), (401, 400)] {
         for (secret, status) in [(OLD, old), (NEW, new)] {
-            let answer = Redeem::by("bank").post("bank", secret).at(&hub).await;
+            let answer = TokenRequest::for_client("bank")
+                .with_secret_post("bank", secret)
+                .send_to_token_endpoint(&hub)
+                .await;
             assert_eq!(answer.status, status, "{secret}: {}", answer.body);
         }
         hub.advance(if (old, new) == (400, 400) {
@@ -366,12 +419,17 @@ async fn a_client_secret_is_replaced_while_both_are_valid() {
             half_an_hour + HOUR / 4 + MILLISECOND
         });
     }
-    let wrong =
-        Redeem::by("bank").post("bank", "neither the one nor the other secret").at(&hub).await;
-    let expired = Redeem::by("bank").post("bank", OLD).at(&hub).await;
+    let wrong = TokenRequest::for_client("bank")
+        .with_secret_post("bank", "neither the one nor the other secret")
+        .send_to_token_endpoint(&hub)
+        .await;
+    let expired = TokenRequest::for_client("bank")
+        .with_secret_post("bank", OLD)
+        .send_to_token_endpoint(&hub)
+        .await;
     assert_eq!(
-        seen(&expired),
-        seen(&wrong),
+        response_without_date(&expired),
+        response_without_date(&wrong),
         "only the operator learns that a secret was right once"
     );
 }

@@ -10,7 +10,7 @@ use super::federation::{BASE, SECRET, redirect_uri};
 use super::hub::{Answer, TestHub};
 use super::redis_server::Server;
 use super::service::Authorize;
-use super::shared_store::on;
+use super::shared_store::redis_settings;
 
 const ALGS: &str = r#"algs="ES256 PS256 RS256 EdDSA Ed25519""#;
 
@@ -52,15 +52,11 @@ async fn userinfo(hub: &TestHub, authorization: &str, proofs: &[&str]) -> Answer
     hub.send(proofs.iter().fold(request, with)).await
 }
 
-fn json_body(answer: &Answer) -> Value {
-    serde_json::from_str(&answer.body).unwrap()
-}
-
 async fn bound_token(hub: &TestHub, client: &DpopClient) -> String {
     let code = code(hub, &Authorize::by("bakery")).await;
     let answer = redeem(hub, &code, &[&proof(hub, client, "POST", "token", json!({}))]).await;
-    assert_eq!((answer.status, &json_body(&answer)["token_type"]), (200, &json!("DPoP")));
-    json_body(&answer)["access_token"].as_str().unwrap().to_owned()
+    assert_eq!((answer.status, &answer.json()["token_type"]), (200, &json!("DPoP")));
+    answer.json()["access_token"].as_str().unwrap().to_owned()
 }
 
 fn ath(token: &str) -> Value {
@@ -100,13 +96,13 @@ async fn a_stolen_bound_token_gets_a_dpop_challenge() {
         (&"DPoP guessed".to_owned(), vec![&forged], "invalid_token"),
     ] {
         let answer = userinfo(&hub, authorization, &proofs).await;
-        assert_eq!((answer.status, &json_body(&answer)["error"]), (401, &json!(error)));
+        assert_eq!((answer.status, &answer.json()["error"]), (401, &json!(error)));
         let challenge = format!("DPoP error=\"{error}\", {ALGS}");
         assert_eq!(answer.header("www-authenticate"), challenge);
     }
     // A bearer token stays one.
     let plain = code(&hub, &Authorize::by("bakery")).await;
-    let plain = json_body(&redeem(&hub, &plain, &[]).await);
+    let plain = redeem(&hub, &plain, &[]).await.json();
     assert_eq!(plain["token_type"], "Bearer");
     let plain = plain["access_token"].as_str().unwrap();
     let own = proof(&hub, &client, "GET", "userinfo", ath(plain));
@@ -126,7 +122,7 @@ async fn an_invalid_proof_at_the_token_endpoint_is_a_400_and_does_not_use_the_co
     {
         let proofs: Vec<&str> = proofs.iter().map(String::as_str).collect();
         let answer = redeem(&hub, &code, &proofs).await;
-        let error = json_body(&answer)["error"].clone();
+        let error = answer.json()["error"].clone();
         assert_eq!((answer.status, error), (400, json!("invalid_dpop_proof")));
         assert_eq!(answer.header("www-authenticate"), "");
     }
@@ -140,7 +136,7 @@ async fn a_stolen_code_that_is_bound_to_a_key_is_refused() {
     let request = Authorize::by("bakery").with("dpop_jkt", &client.thumbprint());
     let code = code(&hub, &request).await;
     let answer = redeem(&hub, &code, &[&proof(&hub, &thief, "POST", "token", json!({}))]).await;
-    assert_eq!((answer.status, &json_body(&answer)["error"]), (400, &json!("invalid_grant")));
+    assert_eq!((answer.status, &answer.json()["error"]), (400, &json!("invalid_grant")));
     let browser = hub.browser();
     let bad = Authorize::by("bakery").with("dpop_jkt", "short");
     assert_eq!(browser.authorize(&bad).await.received().error_at("bakery"), "invalid_request");
@@ -168,7 +164,7 @@ async fn a_code_of_a_pushed_request_is_bound_to_the_key_of_its_proof() {
     {
         let answer = push(&request, &own()).await;
         assert_eq!(answer.status, 201, "{}", answer.body);
-        let uri = json_body(&answer)["request_uri"].as_str().unwrap().to_owned();
+        let uri = answer.json()["request_uri"].as_str().unwrap().to_owned();
         let query = Serializer::new(String::new())
             .extend_pairs([("client_id", "bakery"), ("request_uri", &uri)])
             .finish();
@@ -180,32 +176,29 @@ async fn a_code_of_a_pushed_request_is_bound_to_the_key_of_its_proof() {
     }
     let other_key = Authorize::by("bakery").with("dpop_jkt", &thief.thumbprint());
     let refused = push(&other_key, &own()).await;
-    assert_eq!((refused.status, &json_body(&refused)["error"]), (400, &json!("invalid_request")));
+    assert_eq!((refused.status, &refused.json()["error"]), (400, &json!("invalid_request")));
     let elsewhere = proof(&hub, &client, "POST", "token", json!({}));
     let refused = push(&Authorize::by("bakery"), &elsewhere).await;
-    assert_eq!(json_body(&refused)["error"], "invalid_dpop_proof");
+    assert_eq!(refused.json()["error"], "invalid_dpop_proof");
     let once = own();
     assert_eq!(push(&Authorize::by("bakery"), &once).await.status, 201);
-    assert_eq!(
-        json_body(&push(&Authorize::by("bakery"), &once).await)["error"],
-        "invalid_dpop_proof"
-    );
+    assert_eq!(push(&Authorize::by("bakery"), &once).await.json()["error"], "invalid_dpop_proof");
 }
 
 #[actix_web::test]
 async fn a_nonce_of_one_hub_is_accepted_by_another_and_a_proof_by_one_of_them_only() {
     let (server, client) = (Server::start(&[]), DpopClient::default());
-    let (hub, _) = TestHub::several(2, &on(&server)).await;
+    let (hub, _) = TestHub::several(2, &redis_settings(&server)).await;
     let code = code(&hub, &Authorize::by("bakery")).await;
     // A nonce that no hub issued is answered with one that both accept.
     let guessed = proof(&hub, &client, "POST", "token", json!({ "nonce": "guessed" }));
     let answer = redeem(&hub, &code, &[&guessed]).await;
-    assert_eq!((answer.status, &json_body(&answer)["error"]), (400, &json!("use_dpop_nonce")));
+    assert_eq!((answer.status, &answer.json()["error"]), (400, &json!("use_dpop_nonce")));
     let nonce = json!({ "nonce": answer.header("dpop-nonce") });
     let own = proof(&hub, &client, "POST", "token", nonce.clone());
     let answer = redeem(&hub, &code, &[&own]).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
-    let token = json_body(&answer)["access_token"].as_str().unwrap().to_owned();
+    let token = answer.json()["access_token"].as_str().unwrap().to_owned();
     let own = proof(&hub, &client, "GET", "userinfo", ath(&token));
     let mut statuses = Vec::new();
     for _ in 0..3 {
@@ -226,14 +219,14 @@ async fn a_service_provider_with_bound_tokens_gets_no_bearer_tokens_and_receives
     let client = DpopClient::default();
     let code = code(&hub, &Authorize::by("bakery")).await;
     let answer = redeem(&hub, &code, &[]).await;
-    assert_eq!((answer.status, &json_body(&answer)["error"]), (400, &json!("invalid_dpop_proof")));
+    assert_eq!((answer.status, &answer.json()["error"]), (400, &json!("invalid_dpop_proof")));
     let answer = redeem(&hub, &code, &[&proof(&hub, &client, "POST", "token", json!({}))]).await;
-    assert_eq!((answer.status, &json_body(&answer)["error"]), (400, &json!("use_dpop_nonce")));
+    assert_eq!((answer.status, &answer.json()["error"]), (400, &json!("use_dpop_nonce")));
     let nonce = answer.header("dpop-nonce").to_owned();
     let with_nonce = json!({ "nonce": nonce });
     let own = proof(&hub, &client, "POST", "token", with_nonce.clone());
     let answer = redeem(&hub, &code, &[&own]).await;
-    let token = json_body(&answer)["access_token"].as_str().unwrap().to_owned();
+    let token = answer.json()["access_token"].as_str().unwrap().to_owned();
     let own = proof(&hub, &client, "GET", "userinfo", ath(&token));
     let answer = userinfo(&hub, &format!("DPoP {token}"), &[&own]).await;
     let challenge = format!("DPoP error=\"use_dpop_nonce\", {ALGS}");
@@ -246,7 +239,7 @@ async fn introspection_shows_a_data_provider_the_key_of_a_bound_token() {
     let (hub, client) = (super::introspection::hub().await, DpopClient::default());
     let token = bound_token(&hub, &client).await;
     let ask = [("client_id", "archive"), ("client_secret", SECRET), ("token", token.as_str())];
-    let answer = json_body(&hub.post_form("/api/v2/checktoken", &ask).await);
+    let answer = hub.post_form("/api/v2/checktoken", &ask).await.json();
     assert_eq!(answer["cnf"], json!({ "jkt": client.thumbprint() }));
     assert_eq!((&answer["active"], &answer["token_type"]), (&json!(true), &json!("DPoP")));
 }

@@ -1,11 +1,12 @@
-//! An identity provider in trouble: what people see of it, and that it harms no other
-//! (architecture, rule 4).
+//! An identity provider that hangs or fails: what users see, and that logins at other identity
+//! providers go on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use actix_web::test::TestRequest;
+use passerelle::testing::wait::wait_for;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -15,9 +16,9 @@ use super::browser::{Browser, Page};
 use super::hub::TestHub;
 use super::service::Authorize;
 
-/// An identity provider that has documents and refuses every code.
+/// An identity provider that serves its documents and answers each code with 500.
 #[derive(Clone, Default)]
-struct Sick(Arc<State>);
+struct FailingIdp(Arc<State>);
 
 #[derive(Default)]
 struct State {
@@ -25,26 +26,26 @@ struct State {
     hangs: AtomicBool,
     release: Notify,
     codes: AtomicUsize,
-    asked: Notify,
-    /// Those who were to hang have their pages.
-    is_over: AtomicBool,
+    call_arrived: Notify,
+    /// The hub has answered every browser whose code hangs.
+    all_answered: AtomicBool,
 }
 
-impl Sick {
-    /// Listens, and gives the connector's file.
+impl FailingIdp {
+    /// Starts the server. Returns the connector's file.
     async fn start(&self, limits: &str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let issuer = format!("http://{}", listener.local_addr().unwrap());
-        let (sick, base) = (self.clone(), issuer.clone());
+        let (idp, base) = (self.clone(), issuer.clone());
         actix_web::rt::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (sick, base) = (sick.clone(), base.clone());
-                actix_web::rt::spawn(async move { sick.serve(stream, &base).await });
+                let (idp, base) = (idp.clone(), base.clone());
+                actix_web::rt::spawn(async move { idp.serve(stream, &base).await });
             }
         });
         format!(
             r#"
-name = {{ en = "Sick account" }}
+name = {{ en = "Failing account" }}
 identity = "verified"
 levels = {{ lowest = "eidas1", highest = "eidas1" }}
 acr = {{ eidas1 = ["eidas1"] }}
@@ -73,7 +74,7 @@ internal_hosts = ["127.0.0.1"]
             _ => {
                 let released = self.0.release.notified();
                 self.0.codes.fetch_add(1, Ordering::SeqCst);
-                self.0.asked.notify_one();
+                self.0.call_arrived.notify_one();
                 if self.0.hangs.load(Ordering::SeqCst) {
                     released.await;
                 }
@@ -87,11 +88,11 @@ internal_hosts = ["127.0.0.1"]
         stream.write_all(answer.as_bytes()).await.ok()
     }
 
-    /// Until so many codes have come in.
-    async fn has_got(&self, codes: usize) {
+    /// Waits until this many codes have arrived.
+    async fn wait_for_codes(&self, codes: usize) {
         while self.0.codes.load(Ordering::SeqCst) < codes {
-            assert!(!self.0.is_over.load(Ordering::SeqCst), "they were answered without a call");
-            self.0.asked.notified().await;
+            assert!(!self.0.all_answered.load(Ordering::SeqCst), "the hub answered without a call");
+            self.0.call_arrived.notified().await;
         }
     }
 }
@@ -108,51 +109,53 @@ fn documents(base: &str) -> String {
     .to_string()
 }
 
-/// Leaves for the identity provider; gives the address that it sends the browser back to.
-async fn leave(browser: &Browser<'_>) -> String {
+/// Chooses the identity provider. Returns the callback address to which it would send the browser.
+async fn choose_idp(browser: &Browser<'_>) -> String {
     let page = browser.authorize(&Authorize::by("bakery")).await;
-    way_back(page.choose("sick").await)
+    callback_url(page.choose("failing").await)
 }
 
-/// A login by a browser in network `number` whose code is refused with 500.
+/// Performs a login from network `number` whose code is answered with 500.
 async fn fail(hub: &TestHub, number: u8) {
     let browser = hub.browser();
-    let back = leave(&browser).await;
+    let back = choose_idp(&browser).await;
     let peer = format!("198.51.{number}.1:40000").parse().unwrap();
     let answer = browser.send(TestRequest::get().uri(&back).peer_addr(peer)).await;
     assert_eq!(answer.status, 303, "{}", answer.body);
 }
 
-fn way_back(away: Page<'_>) -> String {
-    let left = Url::parse(&away.url).unwrap();
-    let state = left.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned();
-    format!("/api/v2/callback/sick?code=made-up&state={state}")
+fn callback_url(away: Page<'_>) -> String {
+    let url = Url::parse(&away.url).unwrap();
+    let state = url.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned();
+    format!("/api/v2/callback/failing?code=made-up&state={state}")
 }
 
 #[actix_web::test]
 async fn a_hanging_identity_provider_takes_no_capacity_from_another() {
-    let sick = Sick::default();
-    sick.0.hangs.store(true, Ordering::SeqCst);
-    let file = sick.start("limits = { calls = 3, queue = 0 }").await;
-    // As many places as that identity provider may have calls.
+    let idp = FailingIdp::default();
+    idp.0.hangs.store(true, Ordering::SeqCst);
+    let file = idp.start("limits = { calls = 3, queue = 0 }").await;
+    // As many steps at once as that identity provider may have calls.
     let hub =
-        TestHub::with_files("limits.steps_in_flight = 3", &[("connectors/sick.toml", file)]).await;
+        TestHub::with_files("limits.steps_in_flight = 3", &[("connectors/failing.toml", file)])
+            .await;
     let held = [hub.browser(), hub.browser(), hub.browser()];
     let (fourth, other, late) = (hub.browser(), hub.browser(), hub.browser());
-    let back = [leave(&held[0]).await, leave(&held[1]).await, leave(&held[2]).await];
-    let fourth_back = leave(&fourth).await;
+    let back = [choose_idp(&held[0]).await, choose_idp(&held[1]).await, choose_idp(&held[2]).await];
+    let fourth_back = choose_idp(&fourth).await;
     let all =
         async || tokio::join!(held[0].get(&back[0]), held[1].get(&back[1]), held[2].get(&back[2]));
 
     let hanging = async {
         let pages = all().await;
-        sick.0.is_over.store(true, Ordering::SeqCst);
-        sick.0.asked.notify_one();
+        idp.0.all_answered.store(true, Ordering::SeqCst);
+        idp.0.call_arrived.notify_one();
         pages
     };
     let meanwhile = async {
-        sick.has_got(3).await;
-        // Its limit is its own: a fourth is refused at once, and no other user notices anything.
+        idp.wait_for_codes(3).await;
+        // The limit is for one identity provider: a fourth login there is refused at once, and logins
+        // at others go on.
         fourth
             .open(&fourth_back)
             .await
@@ -166,9 +169,8 @@ async fn a_hanging_identity_provider_takes_no_capacity_from_another() {
             .finish_as("jean")
             .await
             .belongs_to("library");
-        // People reload what does not come, and wait for the same answer; they keep no place
-        // either.
-        let look = async {
+        // Users who reload wait for the same answer, and take no capacity either.
+        let library_logins = async {
             for _ in 0..500 {
                 if late.authorize(&Authorize::by("library")).await.is_choice() {
                     break;
@@ -176,15 +178,15 @@ async fn a_hanging_identity_provider_takes_no_capacity_from_another() {
                 // The reloads run on this thread.
                 tokio::task::yield_now().await;
             }
-            assert!(!sick.0.is_over.load(Ordering::SeqCst));
+            assert!(!idp.0.all_answered.load(Ordering::SeqCst));
             late.authorize(&Authorize::by("library"))
                 .await
                 .finish_as("jean")
                 .await
                 .belongs_to("library");
-            sick.0.release.notify_waiters();
+            idp.0.release.notify_waiters();
         };
-        tokio::join!(all(), look).0
+        tokio::join!(all(), library_logins).0
     };
     let (first, reloaded) = tokio::join!(hanging, meanwhile);
     for answer in [first.0, first.1, first.2, reloaded.0, reloaded.1, reloaded.2] {
@@ -192,7 +194,7 @@ async fn a_hanging_identity_provider_takes_no_capacity_from_another() {
     }
     for (browser, back) in held.iter().zip(&back) {
         let page = browser.open(back).await;
-        // On a machine that is slow enough, its time is up before it is let go.
+        // On a slow machine the call times out before the provider answers.
         let code = page.code();
         assert!(
             page.is_choice() && ["Y020005", "Y020004"].contains(&code.as_str()),
@@ -200,16 +202,16 @@ async fn a_hanging_identity_provider_takes_no_capacity_from_another() {
             page.url
         );
     }
-    assert_eq!(sick.0.codes.load(Ordering::SeqCst), 3, "a code is sent once");
+    assert_eq!(idp.0.codes.load(Ordering::SeqCst), 3, "a code is sent once");
 }
 
 #[actix_web::test]
 async fn a_failing_identity_provider_is_disabled_and_last_and_offered_again_after_a_pause() {
-    let sick = Sick::default();
-    let file = sick.start("").await;
-    let order = "choice.order = [\"sick\", \"amandier\", \"belvedere\", \"closed\"]";
+    let idp = FailingIdp::default();
+    let file = idp.start("").await;
+    let order = "choice.order = [\"failing\", \"amandier\", \"belvedere\", \"closed\"]";
     let hub = TestHub::edited(|folder| {
-        super::federation::put(folder, "connectors/sick.toml", file.as_bytes());
+        super::federation::put(folder, "connectors/failing.toml", file.as_bytes());
         let path = folder.join("passerelle.toml");
         let settings = std::fs::read_to_string(&path).unwrap();
         let former =
@@ -218,62 +220,58 @@ async fn a_failing_identity_provider_is_disabled_and_last_and_offered_again_afte
     })
     .await;
     let browser = hub.browser();
-    let look = async || browser.authorize(&Authorize::by("bakery")).await;
+    let choice_page = async || browser.authorize(&Authorize::by("bakery")).await;
     let offered = async || {
         let browser = hub.browser();
         browser.authorize(&Authorize::by("bakery")).await.offered()
     };
-    assert_eq!(offered().await, ["sick", "amandier", "belvedere"]);
-    // However often one network fails, it is one: no provider is disabled for it.
+    assert_eq!(offered().await, ["failing", "amandier", "belvedere"]);
+    // Failures from one network count once: they disable no provider.
     for _ in 0..7 {
         fail(&hub, 1).await;
     }
-    assert_eq!(offered().await, ["sick", "amandier", "belvedere"]);
+    assert_eq!(offered().await, ["failing", "amandier", "belvedere"]);
     for network in 2..6 {
         fail(&hub, network).await;
     }
-    // The prober looks at it each second.
-    let mut disabled = false;
-    for _ in 0..600 {
-        disabled = offered().await == ["amandier", "belvedere"];
-        if disabled {
-            break;
-        }
-        actix_web::rt::time::sleep(Duration::from_millis(50)).await;
-    }
-    assert!(disabled, "five networks fail, and no login succeeds");
+    wait_for("five networks failed, so the provider is disabled", async || {
+        (offered().await == ["amandier", "belvedere"]).then_some(())
+    })
+    .await;
 
-    let page = look().await;
+    let page = choice_page().await;
     assert_eq!(page.offered(), ["amandier", "belvedere"]);
     assert!(page.answer.body.contains(
-        "<span><bdi>Sick account</bdi></span><span class=\"small quiet\">Out of order at the moment</span>"
+        "<span><bdi>Failing account</bdi></span><span class=\"small quiet\">Out of order at the moment</span>"
     ));
     let (closed, failing) =
-        (page.answer.body.find("Closed account"), page.answer.body.find("Sick account"));
+        (page.answer.body.find("Closed account"), page.answer.body.find("Failing account"));
     assert!(closed < failing, "it is last");
-    // By hand, or by the service provider's hint, the user learns it at once.
-    let by_hand = page.form("/provider").with("provider", "sick");
+    // A forged choice, or the service provider's hint, gets the error at once.
+    let forged_choice = page.form("/provider").with("provider", "failing");
     browser
-        .submit(&by_hand)
+        .submit(&forged_choice)
         .await
         .assert_error(200, "Y020100")
         .finish_as("angela")
         .await
         .belongs_to("bakery");
     let hinted = hub.browser();
-    let page = hinted.authorize(&Authorize::by("bakery").with("idp_hint", "sick")).await;
+    let page = hinted.authorize(&Authorize::by("bakery").with("idp_hint", "failing")).await;
     assert_eq!(page.received().error_at("bakery"), "temporarily_unavailable");
 
-    // Its documents are fine, and the random code tells nothing of an endpoint that always answers
-    // 500.
-    for _ in 0..600 {
+    // The probes succeed: the documents are valid, and an endpoint that always answers 500 looks
+    // like one that refuses the random code of a probe.
+    wait_for("the provider is offered again", async || {
         hub.advance(Duration::from_secs(5));
-        if offered().await.contains(&"sick".to_owned()) {
-            break;
-        }
-        actix_web::rt::time::sleep(Duration::from_millis(50)).await;
-    }
-    let page = look().await;
-    assert_eq!(page.offered(), ["amandier", "belvedere", "sick"], "it may be tried, and is last");
+        offered().await.contains(&"failing".to_owned()).then_some(())
+    })
+    .await;
+    let page = choice_page().await;
+    assert_eq!(
+        page.offered(),
+        ["amandier", "belvedere", "failing"],
+        "it may be tried, and is last"
+    );
     assert!(page.answer.body.contains("Had a problem a moment ago"));
 }

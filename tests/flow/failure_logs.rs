@@ -1,4 +1,4 @@
-//! What an operator sees of a failure: one line that says whose and why, and a number that moves.
+//! Each failure is one log line with its party and reason, and one metric.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use super::high::Publisher;
 use super::hub::TestHub;
 use super::service::Authorize;
 
-/// The log of this test, from its making to its end.
+/// The log of this test while the value exists.
 pub(super) struct Log {
     bytes: Bytes,
     _guard: DefaultGuard,
@@ -46,8 +46,8 @@ impl Log {
         Self { bytes, _guard: tracing::subscriber::set_default(subscriber) }
     }
 
-    /// The hub's own lines since the last time.
-    pub(super) fn taken(&self) -> Vec<Value> {
+    /// Returns the hub's own lines since the last call.
+    pub(super) fn take_lines(&self) -> Vec<Value> {
         let bytes = std::mem::take(&mut *self.bytes.0.lock().unwrap());
         let lines = String::from_utf8(bytes).unwrap();
         let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -88,7 +88,7 @@ async fn a_failed_client_authentication_is_one_line_with_the_client_id_and_the_r
         hub.send(request).await.status
     };
     assert_eq!(ask("bakery", "a-wrong-secret").await, 401);
-    let lines = log.taken();
+    let lines = log.take_lines();
     let [line] = lines.as_slice() else { panic!("{lines:?}") };
     assert_eq!(
         (&line["code"], &line["client_id"]),
@@ -97,15 +97,15 @@ async fn a_failed_client_authentication_is_one_line_with_the_client_id_and_the_r
     assert_eq!(line["reason"], "the secret is not one of the client's secrets");
 
     assert_eq!(ask("an-unknown-name", "a-wrong-secret").await, 401);
-    let lines = log.taken();
+    let lines = log.take_lines();
     let [line] = lines.as_slice() else { panic!("{lines:?}") };
     assert_eq!((&line["code"], line.get("client_id")), (&Value::from("Y041050"), None));
-    // Anything may stand there, a secret in the wrong field too.
+    // The field may contain anything, also a secret.
     assert!(!line.to_string().contains("an-unknown-name"), "{line}");
 
-    // Another's code: the one who asks is known, though the code says nothing of it.
+    // The code of another client: the client that sends it is known.
     assert_eq!(ask("library", &SECRET.replace(' ', "+")).await, 400);
-    let lines = log.taken();
+    let lines = log.take_lines();
     let [line] = lines.as_slice() else { panic!("{lines:?}") };
     assert_eq!(
         (&line["code"], &line["client_id"]),
@@ -136,14 +136,14 @@ async fn a_client_rejected_at_introspection_or_revocation_is_one_line_too() {
         let form = ("content-type", "application/x-www-form-urlencoded");
         let request = actix_web::test::TestRequest::post().uri(&format!("/api/v2/{path}"));
         assert_eq!(hub.send(request.insert_header(form).set_payload(body)).await.status, 401);
-        let lines = log.taken();
+        let lines = log.take_lines();
         let [line] = lines.as_slice() else { panic!("{lines:?}") };
         assert_eq!(line["code"], code);
         assert_eq!(line["client_id"], client_id);
     }
 }
 
-/// What is bad at every reading is not logged at every reading.
+/// A file that stays invalid is not logged again at each scan.
 #[actix_web::test]
 async fn a_bad_file_is_one_line_when_it_turns_bad_and_one_when_it_is_fixed() {
     let hub = TestHub::start().await;
@@ -153,7 +153,7 @@ async fn a_bad_file_is_one_line_when_it_turns_bad_and_one_when_it_is_fixed() {
     let good = std::fs::read_to_string(&file).unwrap();
     let read = async || {
         hub.reload_files().await;
-        let lines = log.taken();
+        let lines = log.take_lines();
         lines.into_iter().filter(|line| line.get("file").is_some()).collect::<Vec<_>>()
     };
     for (bad, expected) in [
@@ -177,7 +177,7 @@ async fn a_bad_file_is_one_line_when_it_turns_bad_and_one_when_it_is_fixed() {
     let settings = hub.folder().join("passerelle.toml");
     std::fs::write(&settings, std::fs::read_to_string(&settings).unwrap() + "# another\n").unwrap();
     hub.reload_files().await;
-    let lines = log.taken();
+    let lines = log.take_lines();
     assert!(
         lines
             .iter()
@@ -197,7 +197,7 @@ async fn unfetchable_keys_log_one_line_and_leave_the_gauge_unchanged() {
         metrics.lines().find_map(|found| found.strip_prefix(line)?.parse::<f64>().ok()).unwrap()
     };
     let once = |what: &str| {
-        let lines = log.taken();
+        let lines = log.take_lines();
         let [line] = lines.as_slice() else { panic!("{lines:?}") };
         assert_eq!(
             (&line["level"], &line["client_id"]),
@@ -212,7 +212,7 @@ async fn unfetchable_keys_log_one_line_and_leave_the_gauge_unchanged() {
 
     publisher.publishes_some();
     hub.refresh_client_keys().await;
-    assert_eq!(log.taken(), [] as [Value; 0]);
+    assert_eq!(log.take_lines(), [] as [Value; 0]);
     let before = fetched();
     assert!(before > 0.0);
 
@@ -238,7 +238,7 @@ async fn a_proxy_that_the_configuration_does_not_name_is_one_line_without_an_add
         let request = actix_web::test::TestRequest::get().uri(&Authorize::by("bakery").url());
         hub.send(request.insert_header(("x-forwarded-for", client))).await;
     }
-    let lines = log.taken();
+    let lines = log.take_lines();
     assert!(!format!("{lines:?}").contains("203.0.113"), "{lines:?}");
     let is_advice = |line: &&Value| {
         line["message"].as_str().is_some_and(|message| message.contains("public.trusted_proxies"))

@@ -11,7 +11,7 @@ use josekit::jws::RS256;
 use passerelle::testing::dpop_client::sign;
 use serde_json::{Value, json};
 
-use self::client::{FapiClient, ISSUER, json_body, refusal, userinfo};
+use self::client::{FapiClient, ISSUER, refusal, userinfo};
 use super::federation::{BASE, redirect_uri};
 use super::hub::TestHub;
 use super::service::Authorize;
@@ -293,7 +293,7 @@ async fn a_stolen_refresh_token_needs_the_keys_and_an_own_one_is_not_replaced() 
         let proof = client.proof(&hub, "POST", "token", None);
         let answer = client.post(&hub, "token", &fields, Some(&proof)).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
-        let answer = json_body(&answer);
+        let answer = answer.json();
         assert!(answer.get("refresh_token").is_none(), "no rotation: {answer}");
         assert_eq!(answer["token_type"], "DPoP");
     }

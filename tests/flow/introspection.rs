@@ -1,5 +1,5 @@
-//! Data providers at checktoken, on both platforms: what they hear of a token, what no other
-//! hears, and the attacks on it (R012, R180 to R185, R204, R206; RFC 7662, RFC 9701).
+//! Data providers at checktoken, on both platforms: what the hub releases to them and to no other
+//! client, and the attacks on it (R012, R180 to R185, R204, R206; RFC 7662, RFC 9701).
 
 mod failed_authentication;
 
@@ -21,7 +21,7 @@ use super::service::Authorize;
 const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json; charset=utf-8";
 const INACTIVE: &str = r#"{"active":false}"#;
-/// The bytes of R182, whatever was wrong.
+/// The response of R182, the same for every failed authentication.
 const REFUSED: &str =
     r#"{"error":"invalid_client","error_description":"Client authentication failed."}"#;
 
@@ -34,7 +34,7 @@ fn data_provider(id: &str, scopes: &str, more: &str) -> String {
 
 const PIVOT: &str = "\"openid\", \"family_name\", \"birthdate\"";
 
-/// The archive in JSON, the court by JWTs, and the pharmacy, which shares no scope with anybody's
+/// The archive in JSON, the court by JWTs, and the pharmacy, which shares no scope with any
 /// token.
 fn files() -> Vec<(&'static str, String)> {
     vec![
@@ -55,7 +55,7 @@ pub(super) async fn hub() -> TestHub {
     TestHub::with_files("", &files()).await
 }
 
-/// Sends these parameters; a body that says what it is.
+/// Sends these parameters as a form.
 async fn checktoken(hub: &TestHub, pairs: &[(&str, &str)]) -> Answer {
     let body = Serializer::new(String::new()).extend_pairs(pairs).finish();
     hub.send(posted(body).insert_header(("content-type", FORM))).await
@@ -65,12 +65,12 @@ fn posted(body: impl Into<actix_web::web::Bytes>) -> TestRequest {
     TestRequest::post().uri("/api/v2/checktoken").set_payload(body)
 }
 
-async fn asked_by(hub: &TestHub, id: &str, token: &str) -> Answer {
+async fn introspect_as(hub: &TestHub, id: &str, token: &str) -> Answer {
     checktoken(hub, &[("client_id", id), ("client_secret", SECRET), ("token", token)]).await
 }
 
-/// An access token of the bakery, and whose it is there.
-async fn token(hub: &TestHub) -> (String, Value) {
+/// Performs a login. Returns an access token of the bakery, and the user's `sub` there.
+async fn issue_access_token(hub: &TestHub) -> (String, Value) {
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let tokens = hub.tokens("bakery", &received).await;
@@ -85,13 +85,13 @@ fn active_members(answer: &Answer) -> Map<String, Value> {
 }
 
 #[track_caller]
-fn refused(answer: &Answer) {
+fn assert_refused(answer: &Answer) {
     assert_eq!((answer.status, answer.header("content-type")), (401, JSON), "{}", answer.body);
     assert_eq!((answer.body.as_str(), answer.header("cache-control")), (REFUSED, "no-store"));
 }
 
 #[track_caller]
-fn inactive(answer: &Answer) {
+fn assert_inactive(answer: &Answer) {
     active_members(answer);
     assert_eq!(answer.body, INACTIVE);
 }
@@ -99,9 +99,9 @@ fn inactive(answer: &Answer) {
 #[actix_web::test]
 async fn introspection_of_an_active_token_returns_the_permitted_claims() {
     let hub = hub().await;
-    let (access_token, sub_at_bakery) = token(&hub).await;
+    let (access_token, sub_at_bakery) = issue_access_token(&hub).await;
     hub.advance(Duration::from_secs(10));
-    let answer = asked_by(&hub, "archive", &access_token).await;
+    let answer = introspect_as(&hub, "archive", &access_token).await;
     let mut facts = active_members(&answer);
     let sub = facts.remove("sub").unwrap();
     assert!(sub.as_str().unwrap().len() == 45 && sub != sub_at_bakery, "pairwise: {sub}");
@@ -115,19 +115,19 @@ async fn introspection_of_an_active_token_returns_the_permitted_claims() {
     for never in [access_token.as_str(), "angela@", "amr", "pwd"] {
         assert!(!answer.body.contains(never), "{never}");
     }
-    // R012: as often as it likes, and the same person by the same name after another login.
-    let (another, _) = token(&hub).await;
-    assert_eq!(active_members(&asked_by(&hub, "archive", &another).await)["sub"], sub);
-    // R185: no scope is shared but openid.
-    inactive(&asked_by(&hub, "pharmacy", &access_token).await);
+    // R012: any number of requests, and the same `sub` after another login.
+    let (another, _) = issue_access_token(&hub).await;
+    assert_eq!(active_members(&introspect_as(&hub, "archive", &another).await)["sub"], sub);
+    // R185: only the scope openid is shared.
+    assert_inactive(&introspect_as(&hub, "pharmacy", &access_token).await);
 }
 
 #[actix_web::test]
 async fn a_signed_introspection_response_is_accepted_as_no_other_token() {
     let hub = hub().await;
-    let (access_token, _) = token(&hub).await;
+    let (access_token, _) = issue_access_token(&hub).await;
     for (token, active) in [(access_token.as_str(), true), ("guess", false)] {
-        let answer = asked_by(&hub, "court", token).await;
+        let answer = introspect_as(&hub, "court", token).await;
         assert_eq!(
             (answer.status, answer.header("content-type")),
             (200, "application/token-introspection+jwt")
@@ -181,8 +181,8 @@ async fn a_token_parameter_that_is_missing_or_double_is_reported_to_authenticate
 #[actix_web::test]
 async fn a_service_provider_introspects_nothing_and_a_data_provider_redeems_nothing() {
     let hub = hub().await;
-    let (access_token, _) = token(&hub).await;
-    refused(&asked_by(&hub, "bakery", &access_token).await);
+    let (access_token, _) = issue_access_token(&hub).await;
+    assert_refused(&introspect_as(&hub, "bakery", &access_token).await);
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("jean").await;
     let redirect_uri = super::federation::redirect_uri("bakery");
@@ -205,7 +205,7 @@ async fn truncated_changed_foreign_and_replayed_tokens_are_inactive() {
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let tokens = hub.tokens("bakery", &received).await;
     let token = tokens.access_token.as_str();
-    inactive(&asked_by(&elsewhere, "archive", token).await);
+    assert_inactive(&introspect_as(&elsewhere, "archive", token).await);
     let changed = format!("{}{}", &token[..42], if token.ends_with('A') { 'B' } else { 'A' });
     for other in [
         &token[..42],
@@ -216,18 +216,18 @@ async fn truncated_changed_foreign_and_replayed_tokens_are_inactive() {
         &tokens.raw_id_token,
         received.code(),
     ] {
-        inactive(&asked_by(&hub, "archive", other).await);
+        assert_inactive(&introspect_as(&hub, "archive", other).await);
     }
-    assert_eq!(active_members(&asked_by(&hub, "archive", token).await)["active"], true);
-    // The code is used a second time: what it had issued is worth nothing any more.
+    assert_eq!(active_members(&introspect_as(&hub, "archive", token).await)["active"], true);
+    // The code is used a second time, so the token that it issued is revoked.
     assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
-    inactive(&asked_by(&hub, "archive", token).await);
+    assert_inactive(&introspect_as(&hub, "archive", token).await);
 
-    let (token, _) = self::token(&hub).await;
+    let (token, _) = issue_access_token(&hub).await;
     hub.advance(Duration::from_secs(60) - Duration::from_millis(1));
-    assert_eq!(active_members(&asked_by(&hub, "archive", &token).await)["active"], true);
+    assert_eq!(active_members(&introspect_as(&hub, "archive", &token).await)["active"], true);
     hub.advance(Duration::from_millis(1));
-    inactive(&asked_by(&hub, "archive", &token).await);
+    assert_inactive(&introspect_as(&hub, "archive", &token).await);
 }
 
 #[actix_web::test]
@@ -278,13 +278,17 @@ async fn on_high_the_achieved_level_is_released_and_only_its_data_provider_decry
         "id_token_encrypted_response_alg = \"ECDH-ES\"\njwks = {{ keys = [{}] }}",
         toml(&of_sp, "sp")
     );
-    let sealed = format!(
+    let encrypted = format!(
         "introspection_signed_response_alg = \"RS256\"\nintrospection_encrypted_response_alg = \"ECDH-ES\"\njwks = {{ keys = [{}] }}",
         toml(&of_court, "court"),
     );
     let hub = TestHub::high_with(&[("vault", vault)], |folder| {
         put(folder, "data-providers/archive.toml", data_provider("archive", PIVOT, "").as_bytes());
-        put(folder, "data-providers/court.toml", data_provider("court", PIVOT, &sealed).as_bytes());
+        put(
+            folder,
+            "data-providers/court.toml",
+            data_provider("court", PIVOT, &encrypted).as_bytes(),
+        );
     })
     .await;
     for level in ["eidas2", "eidas3"] {
@@ -302,17 +306,17 @@ async fn on_high_the_achieved_level_is_released_and_only_its_data_provider_decry
             .unwrap()
             .to_owned();
 
-        let facts = active_members(&asked_by(&hub, "archive", &token).await);
+        let facts = active_members(&introspect_as(&hub, "archive", &token).await);
         assert_eq!(
             (&facts["acr"], &facts["family_name"], &facts["client_id"]),
             (&json!(level), &json!("DUBOIS"), &json!("vault"))
         );
         assert!(!facts.contains_key("email"));
-        inactive(&asked_by(&hub, "archive", &token[1..]).await);
-        refused(&asked_by(&hub, "vault", &token).await);
+        assert_inactive(&introspect_as(&hub, "archive", &token[1..]).await);
+        assert_refused(&introspect_as(&hub, "vault", &token).await);
 
         for (token, active) in [(token.as_str(), true), ("guess", false)] {
-            let answer = asked_by(&hub, "court", token).await;
+            let answer = introspect_as(&hub, "court", token).await;
             assert_eq!(answer.header("content-type"), "application/token-introspection+jwt");
             let decrypter = ECDH_ES.decrypter_from_jwk(&of_court).unwrap();
             let (jws, header) =

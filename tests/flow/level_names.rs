@@ -1,4 +1,4 @@
-//! Level names, in whole logins: what is answered, what fails, and what others never see.
+//! Level names, in whole logins: released values, errors, and who doesn't get them.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use passerelle::app::explain::explain_levels;
 use serde_json::{Value, json};
 
-use super::high::{EC, acr_at, inline};
+use super::high::{EC, acr_at, inline_jwks_lines};
 use super::hub::TestHub;
 use super::service::{Authorize, Received};
 
@@ -123,7 +123,8 @@ async fn without_a_page_an_essential_name_needs_a_session_that_meets_it() {
 // R038
 #[actix_web::test]
 async fn on_high_a_name_is_answered_beside_the_level_obtained() {
-    let listed = format!("level_names = [\"urn:example:gold\"]\n{}", inline("ECDH-ES", &EC));
+    let listed =
+        format!("level_names = [\"urn:example:gold\"]\n{}", inline_jwks_lines("ECDH-ES", &EC));
     let hub = TestHub::high_with(&[("vault", listed)], |folder| {
         let path = folder.join("passerelle.toml");
         let text = fs::read_to_string(&path).unwrap();

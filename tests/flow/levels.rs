@@ -1,5 +1,4 @@
-//! Levels as a login treats them, held against what `passerelle acr explain` says of them,
-//! and key versions of `sub`.
+//! Levels of logins, compared with what `passerelle acr explain` prints, and key versions of `sub`.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +7,7 @@ use passerelle::app::explain::{LevelDecision, ReturnedAcr, SentLevel, explain_le
 
 use serde_json::Value;
 
-use super::high::{EC, acr_at, inline};
+use super::high::{EC, acr_at, inline_jwks_lines};
 use super::hub::TestHub;
 use super::service::{Authorize, Received};
 
@@ -41,8 +40,8 @@ fn with_two_subject_keys(folder: &Path) {
     edit("service-providers/bakery.toml", "client_id", "subject_key_version = 1\nclient_id");
 }
 
-/// How often a login was possible, and how often not.
-type Tally = (usize, usize);
+/// Number of possible logins, and of rejected or unavailable ones.
+type OutcomeCounts = (usize, usize);
 
 // R003, R010, R038
 #[actix_web::test]
@@ -52,7 +51,7 @@ async fn the_explanation_of_a_request_agrees_with_its_login() {
         hub.tokens(service, received).await.id_token["acr"].clone()
     };
     let connectors = ["low", "wide", "strong", "dark", "belvedere"];
-    let (opened, closed) = walked(
+    let (opened, closed) = check_every_combination(
         &hub,
         &["bakery", "cautious"],
         &connectors,
@@ -66,7 +65,7 @@ async fn the_explanation_of_a_request_agrees_with_its_login() {
 // R003, R010, R038
 #[actix_web::test]
 async fn the_explanation_of_a_request_agrees_with_its_login_on_high() {
-    let keys = inline("ECDH-ES", &EC);
+    let keys = inline_jwks_lines("ECDH-ES", &EC);
     let services = [
         ("vault", keys.clone()),
         ("cautious", format!("connectors.deny = [\"belvedere\"]\n{keys}")),
@@ -75,39 +74,40 @@ async fn the_explanation_of_a_request_agrees_with_its_login_on_high() {
     let acr = async |service: &str, received: &Received| acr_at(&hub, service, received).await;
     let connectors = ["low", "wide", "strong", "dark", "amandier", "belvedere"];
     let requests = ["eidas2", "eidas3", "eidas3 eidas2", "eidas1 eidas3", "eidas1"];
-    let (opened, closed) = walked(&hub, &["vault", "cautious"], &connectors, &requests, acr).await;
+    let (opened, closed) =
+        check_every_combination(&hub, &["vault", "cautious"], &connectors, &requests, acr).await;
     assert!(opened >= 30 && closed >= 20, "{opened} {closed}");
 }
 
-/// Every combination, explained and then walked; `acr` reads it in the tokens that a service
-/// provider gets.
-async fn walked(
+/// Checks every combination; `acr` reads the level in the tokens of a service provider.
+async fn check_every_combination(
     hub: &TestHub,
     services: &[&str],
     connectors: &[&str],
     requests: &[&str],
     acr: impl AsyncFn(&str, &Received) -> Value,
-) -> Tally {
+) -> OutcomeCounts {
     let (mut opened, mut closed) = (0, 0);
     for service in services {
         for connector in connectors {
             for acr_values in requests {
-                let tally = one_walked(hub, (service, connector, acr_values), &acr).await;
-                (opened, closed) = (opened + tally.0, closed + tally.1);
+                let counts = check_combination(hub, (service, connector, acr_values), &acr).await;
+                (opened, closed) = (opened + counts.0, closed + counts.1);
             }
         }
     }
     (opened, closed)
 }
 
-async fn one_walked(
+/// Compares the explanation of a combination with a login of it.
+async fn check_combination(
     hub: &TestHub,
     (service, connector, acr_values): (&str, &str, &str),
     acr: &impl AsyncFn(&str, &Received) -> Value,
-) -> Tally {
+) -> OutcomeCounts {
     let case = format!("{service} {connector} {acr_values}");
     let request = Authorize::by(service).with("acr_values", acr_values);
-    let way =
+    let path =
         match explain_levels(&hub.loaded, service, connector, acr_values, None).unwrap().decision {
             LevelDecision::Rejected(code) => {
                 let received = hub.browser().authorize(&request).await.received();
@@ -123,16 +123,16 @@ async fn one_walked(
                 assert!(!offered.iter().any(|id| id == connector), "{case}");
                 return (0, 1);
             }
-            LevelDecision::Allowed(way) => way,
+            LevelDecision::Allowed(path) => path,
         };
     let mut opened = 0;
-    for (returned, outcome) in way.answers {
+    for (returned, outcome) in path.answers {
         let ReturnedAcr::Listed(level) = returned else {
             panic!("{case}: the sandbox offers {returned:?}")
         };
         let browser = hub.browser();
         let page = browser.authorize(&request).await.choose(connector).await;
-        let SentLevel::SandboxLevel(sent) = &way.sent else { panic!("{case}: {:?}", way.sent) };
+        let SentLevel::SandboxLevel(sent) = &path.sent else { panic!("{case}: {:?}", path.sent) };
         assert!(page.url.ends_with(&format!("&level={sent}")), "{case}: {}", page.url);
         let page = browser.submit(&page.sandbox_form("angela").with("level", &level)).await;
         opened += 1;
@@ -146,7 +146,8 @@ async fn one_walked(
         assert_eq!(acr(service, &page.consent().await.received()).await, seen, "{case} {level}");
 
         let page = browser.authorize(&request.with("prompt", "consent")).await;
-        let again = way.sessions.iter().find(|(achieved, _)| achieved.as_str() == level).unwrap().1;
+        let again =
+            path.sessions.iter().find(|(achieved, _)| achieved.as_str() == level).unwrap().1;
         assert_eq!(page.is_consent(), again.is_some(), "{case} {level}");
         if let Some(again) = again {
             assert_eq!(

@@ -1,5 +1,4 @@
-//! How long things live, to the millisecond, by the clock that the hub is
-//! given.
+//! Lifetimes of logins, codes and tokens, to the millisecond, by the manual clock.
 
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 const LOGIN: Duration = Duration::from_secs(1800);
 const CODE: Duration = Duration::from_secs(30);
 const ACCESS_TOKEN: Duration = Duration::from_secs(60);
-const AFTERLIFE: Duration = Duration::from_secs(60);
+const ENDED_LOGIN_RETENTION: Duration = Duration::from_secs(60);
 
 #[actix_web::test]
 async fn a_login_expires_exactly_at_its_lifetime() {
@@ -22,11 +21,11 @@ async fn a_login_expires_exactly_at_its_lifetime() {
     hub.advance(LOGIN - MILLISECOND);
     assert!(browser.open(&address).await.is_choice());
     hub.advance(MILLISECOND);
-    // Neither a look nor a step gets further.
+    // Neither a request for the page nor a submission continues the login.
     browser.open(&address).await.assert_error(410, "Y420006");
     let page = choice.choose("amandier").await.assert_error(410, "Y420006");
     assert!(page.links().is_empty(), "{:?}", page.links());
-    // The way back is a step of the hub, which answers by the proven redirect.
+    // The hub redirects the cancellation to the validated redirect URI.
     assert_eq!(page.cancel().await.received().error_at("bakery"), "access_denied");
 }
 
@@ -114,10 +113,10 @@ async fn the_login_cookie_outlives_the_login_by_a_minute() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let choice = browser.authorize(&Authorize::by("bakery")).await;
-    assert_eq!(browser.login_cookie_lifetime(), LOGIN + AFTERLIFE);
+    assert_eq!(browser.login_cookie_lifetime(), LOGIN + ENDED_LOGIN_RETENTION);
     hub.advance(Duration::from_secs(300));
     choice.finish_as("angela").await;
-    assert_eq!(browser.login_cookie_lifetime(), AFTERLIFE);
+    assert_eq!(browser.login_cookie_lifetime(), ENDED_LOGIN_RETENTION);
 }
 
 #[actix_web::test]
@@ -128,12 +127,12 @@ async fn a_completed_login_is_answered_for_one_more_minute() {
     let address = choice.url.clone();
     let cookies = browser.logins();
     choice.finish_as("angela").await;
-    hub.advance(AFTERLIFE - MILLISECOND);
+    hub.advance(ENDED_LOGIN_RETENTION - MILLISECOND);
     let page = browser.open(&address).await.assert_error(409, "Y420005");
     assert_eq!(page.links(), [home_page("bakery")]);
     hub.advance(MILLISECOND);
     browser.open(&address).await.assert_error(404, "Y420001");
-    // Nor does it help to keep the cookie for longer, and to ask again and again.
+    // A cookie that the browser kept does not bring the login back.
     for (name, value) in cookies.iter() {
         browser.plant(name, value);
     }
@@ -147,7 +146,7 @@ async fn an_expired_login_is_answered_for_one_more_minute() {
     let browser = hub.browser();
     let address = browser.authorize(&Authorize::by("bakery")).await.url;
     let cookies = browser.logins();
-    hub.advance(LOGIN + AFTERLIFE - MILLISECOND);
+    hub.advance(LOGIN + ENDED_LOGIN_RETENTION - MILLISECOND);
     browser.open(&address).await.assert_error(410, "Y420006");
     hub.advance(MILLISECOND);
     for (name, value) in cookies.iter() {

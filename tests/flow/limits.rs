@@ -1,4 +1,4 @@
-//! What people, service providers and clients see when something comes too often (docs/limits.md).
+//! Responses when a rate limit is exceeded (docs/limits.md).
 
 mod floods;
 
@@ -17,12 +17,13 @@ use super::service::Authorize;
 
 const SECONDS: Duration = Duration::from_secs(1);
 
-fn add(folder: &Path, file: &str, line: &str) {
+/// Writes `line` before the other lines of a file of the configuration folder.
+fn prepend_line(folder: &Path, file: &str, line: &str) {
     let path = folder.join(file);
     fs::write(&path, format!("{line}\n{}", fs::read_to_string(&path).unwrap())).unwrap();
 }
 
-/// A hub that believes what load balancers in 10.0.0.0/8 write in this header.
+/// Starts a hub that trusts this header of load balancers in 10.0.0.0/8.
 async fn behind_proxies(header: &str, quotas: &str) -> TestHub {
     TestHub::edited(|folder| {
         let path = folder.join("passerelle.toml");
@@ -36,7 +37,8 @@ async fn behind_proxies(header: &str, quotas: &str) -> TestHub {
     .await
 }
 
-fn from(peer: &str, header: (&str, &str)) -> TestRequest {
+/// Returns an authorization request from the address `peer` with this header.
+fn request_from(peer: &str, header: (&str, &str)) -> TestRequest {
     let url = Authorize::by("bakery").url();
     TestRequest::get()
         .uri(&url)
@@ -63,8 +65,8 @@ fn assert_limited(answer: &Answer, code: &str, retry_after: &str) {
 #[actix_web::test]
 async fn a_service_provider_that_begins_too_many_logins_harms_no_other() {
     let hub = TestHub::edited(|folder| {
-        add(folder, "passerelle.toml", "quotas.logins_per_service_provider = 3");
-        add(folder, "service-providers/clinic.toml", "logins_per_minute = 1");
+        prepend_line(folder, "passerelle.toml", "quotas.logins_per_service_provider = 3");
+        prepend_line(folder, "service-providers/clinic.toml", "logins_per_minute = 1");
     })
     .await;
     let begun = async |service: &str| hub.browser().get(&Authorize::by(service).url()).await.status;
@@ -110,8 +112,9 @@ async fn a_network_that_exceeds_its_quota_affects_no_other() {
         ("forwarded", |client: &str| format!("for=\"{client}\"")),
     ] {
         let hub = behind_proxies(header, "[quotas]\nrequests_per_network = 2").await;
-        let ask =
-            async |client: &str| hub.send(from("10.0.0.1", (header, write(client).as_str()))).await;
+        let ask = async |client: &str| {
+            hub.send(request_from("10.0.0.1", (header, write(client).as_str()))).await
+        };
         for _ in 0..2 {
             assert_eq!(ask("192.0.2.7").await.status, 303, "{header}");
         }
@@ -130,7 +133,7 @@ async fn a_network_that_exceeds_its_quota_affects_no_other() {
         assert_eq!(
             (answer.status, answer.header("retry-after")),
             (429, "30"),
-            "what is malformed counts as well"
+            "malformed requests count too"
         );
         assert!(!answer.body.contains("192.0.2.7"));
     }
@@ -140,7 +143,7 @@ async fn a_network_that_exceeds_its_quota_affects_no_other() {
 async fn a_forged_address_evades_no_limit_and_is_attributed_to_no_other_network() {
     let hub = behind_proxies("x-forwarded-for", "[quotas]\nrequests_per_network = 2").await;
     let ask = async |peer: &str, value: &str| {
-        hub.send(from(peer, ("x-forwarded-for", value))).await.status
+        hub.send(request_from(peer, ("x-forwarded-for", value))).await.status
     };
     // A browser that reaches the hub without a proxy, and one behind it that sends the header
     // itself.
@@ -160,22 +163,23 @@ async fn a_forged_address_evades_no_limit_and_is_attributed_to_no_other_network(
     assert_eq!(
         [ask("10.0.0.1", "1.1.1.1").await, ask("10.0.0.1", "1.1.1.2").await],
         [303, 303],
-        "those whom it named"
+        "the addresses that the header named"
     );
 }
 
 #[actix_web::test]
-async fn without_trusted_proxies_forwarded_headers_count_for_nothing() {
+async fn without_trusted_proxies_forwarded_headers_are_ignored() {
     let hub = TestHub::with("[quotas]\nrequests_per_network = 1").await;
-    let ask =
-        async |value: &str| hub.send(from("10.0.0.1", ("x-forwarded-for", value))).await.status;
+    let ask = async |value: &str| {
+        hub.send(request_from("10.0.0.1", ("x-forwarded-for", value))).await.status
+    };
     assert_eq!([ask("192.0.2.1").await, ask("192.0.2.2").await], [303, 429]);
 }
 
 #[actix_web::test]
 async fn the_redirects_to_a_rate_limited_identity_provider_are_bounded() {
     let hub = TestHub::edited(|folder| {
-        add(folder, "connectors/amandier.toml", "limits.redirects_per_minute = 1")
+        prepend_line(folder, "connectors/amandier.toml", "limits.redirects_per_minute = 1")
     })
     .await;
     let (first, second) = (hub.browser(), hub.browser());
@@ -238,7 +242,7 @@ async fn guessing_secrets_of_many_clients_is_limited_and_correct_secrets_are_acc
     assert_eq!(
         attempt("192.0.2.7", "/api/v2/token", right).await.status,
         200,
-        "what is right always passes"
+        "the correct secret is always accepted"
     );
 }
 
@@ -248,12 +252,12 @@ async fn a_quota_is_shared_by_all_hubs() {
     let server = Server::start(&[]);
     let store = format!(
         "quotas.logins_per_service_provider = 6\n[store.redis]\nnodes = [\"unix:{}\"]\npassword = {{ env = \"REDIS_PASSWORD\" }}\n\
-         encryption_keys = [{{ env = \"SEAL_KEY\" }}]\ncall_milliseconds = 5000\n",
+         encryption_keys = [{{ env = \"STORE_KEY\" }}]\ncall_milliseconds = 5000\n",
         server.socket().display()
     );
     let (hub, counted) = TestHub::several(2, &store).await;
     let begun = async || hub.browser().get(&Authorize::by("bakery").url()).await.status;
-    // Each request is the other hub's.
+    // Requests alternate between the hubs.
     for _ in 0..4 {
         assert_eq!(begun().await, 303);
     }
@@ -267,10 +271,10 @@ async fn a_quota_is_shared_by_all_hubs() {
     assert_limited(&answer, "Y500007", answer.header("retry-after"));
     assert!(
         counted.iter().any(|metrics| metrics.render().contains("operation=\"count\"")),
-        "by way of the store"
+        "by the counters in the store"
     );
     assert!(server.keys().iter().any(|key| key.contains(":q:")), "{:?}", server.keys());
-    // At the next minute's beginning.
+    // At the start of the next minute.
     hub.advance(60 * SECONDS);
     assert_eq!([begun().await, begun().await], [303, 303]);
 }
@@ -278,7 +282,8 @@ async fn a_quota_is_shared_by_all_hubs() {
 #[actix_web::test]
 async fn by_default_a_public_address_begins_1200_logins_a_minute_and_a_private_one_any_number() {
     let hub = behind_proxies("x-forwarded-for", "").await;
-    let ask = async |client: &str| hub.send(from("10.0.0.1", ("x-forwarded-for", client))).await;
+    let ask =
+        async |client: &str| hub.send(request_from("10.0.0.1", ("x-forwarded-for", client))).await;
     for _ in 0..1200 {
         assert_eq!(ask("203.0.113.7").await.status, 303);
     }
@@ -292,7 +297,7 @@ async fn by_default_a_public_address_begins_1200_logins_a_minute_and_a_private_o
     let off = behind_proxies("x-forwarded-for", "[quotas]\nrequests_per_network = 0").await;
     for _ in 0..1201 {
         assert_eq!(
-            off.send(from("10.0.0.1", ("x-forwarded-for", "203.0.113.7"))).await.status,
+            off.send(request_from("10.0.0.1", ("x-forwarded-for", "203.0.113.7"))).await.status,
             303
         );
     }
@@ -301,7 +306,8 @@ async fn by_default_a_public_address_begins_1200_logins_a_minute_and_a_private_o
 #[actix_web::test]
 async fn an_ipv6_site_begins_no_more_logins_than_four_of_its_networks() {
     let hub = behind_proxies("x-forwarded-for", "[quotas]\nrequests_per_network = 5").await;
-    let ask = async |client: &str| hub.send(from("10.0.0.1", ("x-forwarded-for", client))).await;
+    let ask =
+        async |client: &str| hub.send(request_from("10.0.0.1", ("x-forwarded-for", client))).await;
     for n in 0..20 {
         assert_eq!(ask(&format!("[2001:db8:7:{n:x}::1]")).await.status, 303, "network {n}");
     }

@@ -1,4 +1,4 @@
-//! A login from the service provider and back, as a person and a service provider see it.
+//! A login from the service provider and back, as the user and the service provider see it.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Logout: every way to end a session, and what must not come of it (spec 4.9).
+//! Logout: every way to end a session, and attacks on it (OpenID Connect RP-Initiated Logout 1.0).
 
 mod confirmation;
 
@@ -23,8 +23,8 @@ fn pairs(pairs: &[(&str, &str)]) -> Pairs {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-/// A whole request of a service provider.
-fn asking(service: &str, hint: &str) -> Pairs {
+/// Returns the parameters of a logout request of a service provider.
+fn logout_request(service: &str, hint: &str) -> Pairs {
     pairs(&[
         ("id_token_hint", hint),
         ("post_logout_redirect_uri", &post_logout_redirect_uri(service)),
@@ -46,8 +46,8 @@ fn form(asked: &Pairs) -> Form {
     Form { action: END.into(), fields: asked.clone(), buttons: Vec::new() }
 }
 
-/// Where a service provider gets its person back, with its state.
-fn back_at(service: &str) -> String {
+/// Returns the logout redirect URI of a service provider, with its state.
+fn logout_redirect(service: &str) -> String {
     format!(
         "{}&state={}",
         post_logout_redirect_uri(service),
@@ -79,8 +79,11 @@ async fn the_user_is_signed_out_and_returns_with_the_state() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let tokens = sign_in(&browser, "bakery", "angela").await;
-    let answer = browser.get(&url(&asking("bakery", &tokens.raw_id_token))).await;
-    assert_eq!((answer.status, answer.header("location")), (303, back_at("bakery").as_str()));
+    let answer = browser.get(&url(&logout_request("bakery", &tokens.raw_id_token))).await;
+    assert_eq!(
+        (answer.status, answer.header("location")),
+        (303, logout_redirect("bakery").as_str())
+    );
     assert_eq!(answer.header("content-type"), "text/html;charset=UTF-8");
     let cookie = answer.header("set-cookie");
     assert!(cookie.contains("-session=;") && cookie.contains("Max-Age=0"), "{cookie}");
@@ -104,7 +107,7 @@ async fn a_stolen_cookie_and_every_code_and_token_end_with_the_session() {
     let stranger = hub.browser();
     let unharmed = sign_in(&stranger, "bakery", "angela").await;
 
-    browser.open(&url(&asking("bakery", &second.raw_id_token))).await;
+    browser.open(&url(&logout_request("bakery", &second.raw_id_token))).await;
     for dead in [&first, &second] {
         assert_eq!(hub.get_userinfo(&dead.access_token).await.status, 401);
     }
@@ -128,8 +131,8 @@ async fn tokens_outlive_a_session_that_expires() {
     assert!(!is_signed_in(&browser, "bakery").await);
     assert_eq!(hub.get_userinfo(&tokens.access_token).await.status, 200);
     // An expired hint is fine, and nothing is left to end.
-    let page = browser.open(&url(&asking("bakery", &tokens.raw_id_token))).await;
-    assert_eq!(page.url, back_at("bakery"));
+    let page = browser.open(&url(&logout_request("bakery", &tokens.raw_id_token))).await;
+    assert_eq!(page.url, logout_redirect("bakery"));
     assert_eq!(browser.session(), None);
     assert!(hub.metrics.render().contains("passerelle_logouts_total{outcome=\"no_session\"} 1"));
 }
@@ -142,7 +145,7 @@ async fn a_bad_request_is_a_page_and_leaves_the_session_untouched() {
     let tokens = sign_in(&browser, "bakery", "angela").await;
     let userinfo = hub.get_userinfo(&tokens.access_token).await.body;
     let hint = tokens.raw_id_token.as_str();
-    let asked = asking("bakery", hint);
+    let asked = logout_request("bakery", hint);
     let forged = {
         let mut parts = hint.rsplitn(2, '.');
         let (signature, signed) = (parts.next().unwrap(), parts.next().unwrap());
@@ -218,7 +221,7 @@ async fn a_post_from_another_site_is_saved_and_finds_its_cookies_by_get() {
     // No Lax cookie travels with it.
     let answer = hub
         .browser()
-        .post(&form(&asking("bakery", &tokens.raw_id_token)), Some("cross-site"))
+        .post(&form(&logout_request("bakery", &tokens.raw_id_token)), Some("cross-site"))
         .await;
     assert_eq!(answer.status, 303);
     let continued = answer.header("location").to_owned();
@@ -228,14 +231,14 @@ async fn a_post_from_another_site_is_saved_and_finds_its_cookies_by_get() {
         "{continued}"
     );
     assert_eq!(answer.header("set-cookie"), "", "another site's POST changes no cookie");
-    assert_eq!(browser.open(&continued).await.url, back_at("bakery"));
+    assert_eq!(browser.open(&continued).await.url, logout_redirect("bakery"));
     assert!(!is_signed_in(&browser, "bakery").await);
     // Used up: a user who comes with it is only asked.
     assert!(browser.open(&continued).await.is_logout_confirmation());
     sign_in(&browser, "bakery", "angela").await;
     assert!(browser.open(&continued).await.is_logout_confirmation());
     let late = browser
-        .post(&form(&asking("bakery", &tokens.raw_id_token)), None)
+        .post(&form(&logout_request("bakery", &tokens.raw_id_token)), None)
         .await
         .header("location")
         .to_owned();
@@ -249,11 +252,11 @@ async fn a_flood_of_posts_with_one_hint_prevents_no_logout() {
     let browser = hub.browser();
     let tokens = sign_in(&browser, "bakery", "angela").await;
     hub.fill_pending_logouts().await;
-    let asked = asking("bakery", &tokens.raw_id_token);
+    let asked = logout_request("bakery", &tokens.raw_id_token);
     let answer = hub.browser().post(&form(&asked), Some("cross-site")).await;
     // Not kept: it goes on as it would have come by GET.
     assert_eq!((answer.status, answer.header("location")), (303, url(&asked).as_str()));
-    assert_eq!(browser.open(answer.header("location")).await.url, back_at("bakery"));
+    assert_eq!(browser.open(answer.header("location")).await.url, logout_redirect("bakery"));
     assert!(!is_signed_in(&browser, "bakery").await);
     // The ways back from identity providers have their own places.
     let asked: Vec<(&str, &str)> =
@@ -267,7 +270,7 @@ async fn a_callback_is_accepted_once_and_from_its_identity_provider_only() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let tokens = sign_in(&browser, "bakery", "angela").await;
-    let asked = asking("bakery", &tokens.raw_id_token);
+    let asked = logout_request("bakery", &tokens.raw_id_token);
     let asked: Vec<(&str, &str)> =
         asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let bits = "b".repeat(43);
@@ -282,7 +285,7 @@ async fn a_callback_is_accepted_once_and_from_its_identity_provider_only() {
     let answer = browser.get(&format!("{END}/amandier?state={bits}")).await;
     assert_eq!(
         (answer.status, answer.header("location")),
-        (303, format!("{}#", back_at("bakery")).as_str())
+        (303, format!("{}#", logout_redirect("bakery")).as_str())
     );
     assert_logged_out_page(&browser.open(&format!("{END}/amandier?state={bits}")).await);
     hub.save_logout_destination("amandier", &bits, &asked).await;
@@ -304,8 +307,8 @@ async fn two_tabs_sign_out_and_both_come_back() {
     let library = hub.tokens("library", &library).await;
     for (service, tokens) in [("bakery", &bakery), ("library", &library)] {
         assert_eq!(
-            browser.open(&url(&asking(service, &tokens.raw_id_token))).await.url,
-            back_at(service)
+            browser.open(&url(&logout_request(service, &tokens.raw_id_token))).await.url,
+            logout_redirect(service)
         );
     }
     assert!(!is_signed_in(&browser, "bakery").await);

@@ -1,4 +1,4 @@
-//! Odd addresses, as any browser or program may send them.
+//! Malformed paths in requests.
 
 use actix_web::test::TestRequest;
 

@@ -1,6 +1,5 @@
-//! `rules = "openid"`: a service provider that speaks plain OpenID Connect, in whole logins. The
-//! modules of the OpenID Foundation's plans that each test answers to are listed in
-//! `docs/certification.md`.
+//! `rules = "openid"`: service providers with plain OpenID Connect, in whole logins.
+//! `docs/certification.md` lists the modules of the OpenID Foundation's plans for each test.
 
 mod accounts;
 mod logout;
@@ -22,7 +21,7 @@ use super::hub::{Answer, TestHub};
 use super::service::{Authorize, Received};
 
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
-/// Ordinary identity providers: of a person nothing need be known but who they are there.
+/// Ordinary identity providers: the identity provider supplies only `sub`.
 const ORDINARY: &str = "identity_source = \"provider\"\nsubject = \"provider\"";
 
 fn service(id: &str, more: &str) -> (String, String) {
@@ -45,7 +44,7 @@ rules = "openid"
     (format!("service-providers/{id}.toml"), file)
 }
 
-/// `kiosk` asks nothing of anybody, `notary` an explicit yes, `archive` wants signed userinfo.
+/// `kiosk` needs no consent, `notary` explicit consent, and `archive` gets signed userinfo.
 async fn hub_with(settings: &str) -> TestHub {
     let files = [
         service("kiosk", "consent = \"none\""),
@@ -64,8 +63,7 @@ async fn hub() -> TestHub {
     hub_with("").await
 }
 
-/// By way of the identity provider to the service provider; `prompt=consent` aside there is no page
-/// between.
+/// Signs a user in at the identity provider. Only `prompt=consent` shows a consent page.
 async fn sign_in(browser: &Browser<'_>, request: &Authorize, person: &str) -> Received {
     let page = browser.authorize(request).await.choose("amandier").await.sign_in_as(person).await;
     if page.is_consent() { page.consent().await.received() } else { page.received() }
@@ -120,7 +118,7 @@ fn successful_json(answer: &Answer) -> Value {
     serde_json::from_str(&answer.body).unwrap()
 }
 
-/// The error and the state that come back, by whichever way.
+/// Sends a request that the hub refuses. Returns the error and the state of the redirect.
 async fn refused(hub: &TestHub, request: &Authorize) -> (String, Option<String>) {
     let received = hub.browser().open(&request.url()).await.received();
     assert_eq!(received.to, redirect_uri("kiosk"));

@@ -1,6 +1,5 @@
-//! Random walks of one browser through several logins: whatever order links, forms, reloads and old
-//! answers come in, a login gives one answer, and its code is that of the person whom its page
-//! showed.
+//! Random walks of one browser through several logins. In every order of links, forms, reloads and
+//! old forms, a login gives one response, and its code is that of the user whom its page showed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +16,7 @@ const STEPS: usize = 120;
 const LOGINS: usize = 3;
 const PERSONS: [&str; 3] = ["angela", "jean", "maria"];
 
-/// Something that the browser has seen, and may do at any later time.
+/// A step that a page offered, and that the browser may take at any later time.
 enum Step {
     Open(String),
     Submit(Form),
@@ -33,12 +32,12 @@ struct Walk {
     shown: BTreeMap<String, BTreeSet<String>>,
 }
 
-struct Dice(SeededEntropy);
+struct RandomSource(SeededEntropy);
 
-impl Dice {
-    /// One of `0..sides`.
-    fn throw(&self, sides: usize) -> usize {
-        usize::from(u16::from_be_bytes([self.0.bits256()[0], self.0.bits256()[1]])) % sides
+impl RandomSource {
+    /// Returns a number below `limit`.
+    fn random_below(&self, limit: usize) -> usize {
+        usize::from(u16::from_be_bytes([self.0.bits256()[0], self.0.bits256()[1]])) % limit
     }
 }
 
@@ -48,31 +47,32 @@ async fn no_order_of_steps_gives_a_login_two_answers_or_the_identity_of_another(
     let mut codes = 0;
     for seed in 0..WALKS {
         let browser = hub.browser();
-        let dice = Dice(SeededEntropy::new(seed));
+        let random = RandomSource(SeededEntropy::new(seed));
         let mut walk = Walk::default();
         for n in 0..LOGINS {
-            // The last one may be answered by the session that another leaves.
+            // The last one may reuse the session of another.
             let request = Authorize::by("bakery").with("state", &format!("{STATE}-{n}"));
             let request = if n + 1 == LOGINS { request.with("prompt", "consent") } else { request };
-            walk.look(browser.authorize(&request).await, &dice);
+            walk.record_page(browser.authorize(&request).await, &random);
         }
         for _ in 0..STEPS {
-            walk.step(&browser, &dice).await;
+            walk.step(&browser, &random).await;
         }
         codes += walk.check(&hub, seed).await;
     }
-    assert!(codes > 10, "the walks lead nowhere: {codes} codes");
+    assert!(codes > 10, "the walks get too few codes: {codes}");
 }
 
 impl Walk {
-    async fn step(&mut self, browser: &Browser<'_>, dice: &Dice) {
-        // Mostly what is on the latest pages, now and then anything old.
-        let recent = if dice.throw(4) == 0 { self.seen.len() } else { self.seen.len().min(8) };
-        let page = match &self.seen[self.seen.len() - 1 - dice.throw(recent)] {
+    async fn step(&mut self, browser: &Browser<'_>, random: &RandomSource) {
+        // Mostly a step of the latest pages, sometimes an older one.
+        let recent =
+            if random.random_below(4) == 0 { self.seen.len() } else { self.seen.len().min(8) };
+        let page = match &self.seen[self.seen.len() - 1 - random.random_below(recent)] {
             Step::Open(url) => browser.open(url).await,
             Step::Submit(form) => {
                 let page = browser.submit(form).await;
-                // What the page showed is dropped, and must never be delivered.
+                // The hub drops the identity that the page showed, and must never release it.
                 if page.answer.body.contains("You said that this was not you.")
                     && let Some(login) = form.action.strip_suffix("/not-me")
                 {
@@ -81,10 +81,10 @@ impl Walk {
                 page
             }
         };
-        self.look(page, dice);
+        self.record_page(page, random);
     }
 
-    fn look(&mut self, page: Page<'_>, dice: &Dice) {
+    fn record_page(&mut self, page: Page<'_>, random: &RandomSource) {
         assert!(page.answer.status < 500, "{} at {}", page.answer.status, page.url);
         if !page.url.starts_with('/') {
             let received = page.received();
@@ -104,19 +104,21 @@ impl Walk {
                 .insert(page.listed_claims()["Family name at birth"].clone());
         }
         for form in page.forms() {
-            // Ends are everywhere; most walks shall get further.
+            // Most pages have a form that ends the login; skip most of them.
             let is_end = ["/cancel", "/not-me"].iter().any(|end| form.action.ends_with(end));
-            if is_end && dice.throw(8) > 0 {
+            if is_end && random.random_below(8) > 0 {
                 continue;
             }
             if form.action.starts_with("/sandbox/") {
-                let person = PERSONS[dice.throw(PERSONS.len())];
+                let person = PERSONS[random.random_below(PERSONS.len())];
                 self.seen.push(Step::Submit(page.sandbox_form(person)));
             } else if form.buttons.is_empty() {
                 self.seen.push(Step::Submit(form.clone()));
             }
-            for (name, value) in
-                form.buttons.iter().filter(|(_, value)| value != "no" || dice.throw(4) == 0)
+            for (name, value) in form
+                .buttons
+                .iter()
+                .filter(|(_, value)| value != "no" || random.random_below(4) == 0)
             {
                 self.seen.push(Step::Submit(form.clone().with(name, value)));
             }
@@ -124,7 +126,7 @@ impl Walk {
         self.seen.push(Step::Open(page.url));
     }
 
-    /// Gives the number of codes.
+    /// Checks the responses. Returns the number of codes.
     async fn check(&self, hub: &TestHub, seed: u64) -> usize {
         for (state, answers) in &self.answers {
             assert_eq!(answers.len(), 1, "walk {seed}, {state}: {answers:?}");

@@ -10,7 +10,7 @@ use super::federation::{SCOPES, SECRET, put};
 use super::hub::{Answer, TestHub};
 use super::redis_server::Server;
 use super::service::Authorize;
-use super::shared_store::on;
+use super::shared_store::redis_settings;
 
 const TABLE: &str = "\n[refresh_tokens]\n";
 pub const AUDITED: &str = "\n[audit]\nsink = \"file\"\n";
@@ -20,10 +20,6 @@ fn with_refresh_tokens(folder: &std::path::Path) {
     let file = folder.join("service-providers/clinic.toml");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, format!("{text}{TABLE}")).unwrap();
-}
-
-fn json_body(answer: &Answer) -> Value {
-    serde_json::from_str(&answer.body).unwrap()
 }
 
 fn request() -> Authorize {
@@ -43,7 +39,7 @@ async fn refresh(hub: &TestHub, client: &str, token: &str) -> Answer {
 async fn refresh_token(hub: &TestHub, request: &Authorize) -> Value {
     let browser = hub.browser();
     let received = browser.authorize(request).await.finish_as("angela").await;
-    json_body(&hub.redeem("clinic", received.code()).await)
+    hub.redeem("clinic", received.code()).await.json()
 }
 
 #[actix_web::test]
@@ -56,12 +52,12 @@ async fn the_user_is_asked_before_a_service_gets_access_while_they_are_away() {
     let offline = "when you are not there";
     assert!(page.answer.body.contains(offline), "{}", page.answer.body);
     let received = page.consent().await.received();
-    let answer = json_body(&hub.redeem("clinic", received.code()).await);
+    let answer = hub.redeem("clinic", received.code()).await.json();
     assert!(answer["refresh_token"].is_string() && answer["id_token"].is_string());
     assert!(answer["scope"].as_str().unwrap().ends_with("offline_access"));
     // Without consent, or by a service provider that gets none, the scope has no effect.
     let silent = browser.authorize(&request().with("prompt", "none")).await.received();
-    let answer = json_body(&hub.redeem("clinic", silent.code()).await);
+    let answer = hub.redeem("clinic", silent.code()).await.json();
     assert!(answer.get("refresh_token").is_none(), "{answer}");
     let bakery = Authorize::by("bakery").with("scope", "openid offline_access");
     let page = hub.browser();
@@ -69,7 +65,7 @@ async fn the_user_is_asked_before_a_service_gets_access_while_they_are_away() {
     let consent = sandbox.sign_in_as("angela").await;
     assert!(!consent.answer.body.contains(offline));
     let received = consent.consent().await.received();
-    let answer = json_body(&hub.redeem("bakery", received.code()).await);
+    let answer = hub.redeem("bakery", received.code()).await.json();
     assert!(answer.get("refresh_token").is_none() && answer["scope"] == "openid");
 }
 
@@ -80,7 +76,7 @@ async fn a_stolen_refresh_token_ends_the_grant_when_it_is_used_again() {
         with_refresh_tokens(folder);
         let file = folder.join("passerelle.toml");
         let text = std::fs::read_to_string(&file).unwrap();
-        std::fs::write(&file, format!("{text}{}", on(&server))).unwrap();
+        std::fs::write(&file, format!("{text}{}", redis_settings(&server))).unwrap();
     };
     for hub in [TestHub::edited(with_refresh_tokens).await, TestHub::edited(folder).await] {
         let first = refresh_token(&hub, &request()).await;
@@ -89,11 +85,11 @@ async fn a_stolen_refresh_token_ends_the_grant_when_it_is_used_again() {
         let answer = refresh(&hub, "clinic", stolen).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         assert_eq!(answer.header("cache-control"), "no-store");
-        let next = json_body(&answer);
+        let next = answer.json();
         let access = next["access_token"].as_str().unwrap();
         assert_eq!(hub.userinfo(access).await["family_name"], "DUBOIS");
         let again = refresh(&hub, "clinic", stolen).await;
-        assert_eq!((again.status, &json_body(&again)["error"]), (400, &json!("invalid_grant")));
+        assert_eq!((again.status, &again.json()["error"]), (400, &json!("invalid_grant")));
         assert_eq!(hub.get_userinfo(access).await.status, 401);
         let ended = refresh(&hub, "clinic", next["refresh_token"].as_str().unwrap()).await;
         assert_eq!(ended.status, 400);
@@ -107,7 +103,7 @@ async fn a_refresh_token_survives_a_restart_with_a_shared_store() {
         with_refresh_tokens(folder);
         let file = folder.join("passerelle.toml");
         let text = std::fs::read_to_string(&file).unwrap();
-        std::fs::write(&file, format!("{text}{}", on(&server))).unwrap();
+        std::fs::write(&file, format!("{text}{}", redis_settings(&server))).unwrap();
     })
     .await;
     let first = refresh_token(&hub, &request()).await;
@@ -123,13 +119,13 @@ async fn discovery_names_refresh_tokens_only_where_there_are_any() {
         [(TestHub::edited(with_refresh_tokens).await, true), (TestHub::start().await, false)]
     {
         let document = hub.send(TestRequest::get().uri(address)).await;
-        let document = json_body(&document);
+        let document = document.json();
         let has = |member: &str, value: &str| {
             document[member].as_array().unwrap().contains(&json!(value))
         };
         assert_eq!(has("grant_types_supported", "refresh_token"), is_on);
         assert_eq!(has("scopes_supported", "offline_access"), is_on);
-        let error = json_body(&refresh(&hub, "bakery", "guess.guess").await)["error"].clone();
+        let error = refresh(&hub, "bakery", "guess.guess").await.json()["error"].clone();
         // RFC 6749 §5.2
         let expected = if is_on { "unauthorized_client" } else { "unsupported_grant_type" };
         assert_eq!(error, expected, "the bakery gets none");
@@ -148,7 +144,7 @@ async fn a_refresh_token_is_inactive_for_a_data_provider() {
     for (name, active) in [("access_token", true), ("refresh_token", false)] {
         let token = tokens[name].as_str().unwrap();
         let ask = [("client_id", "archive"), ("client_secret", SECRET), ("token", token)];
-        let answer = json_body(&hub.post_form("/api/v2/checktoken", &ask).await);
+        let answer = hub.post_form("/api/v2/checktoken", &ask).await.json();
         assert_eq!(answer["active"], active, "{name}");
     }
 }
@@ -172,7 +168,7 @@ async fn an_operator_lists_and_ends_the_grants_of_a_stolen_account_with_a_reason
     let search = async || {
         let found = send("search", json!({ "sub": sub, "reason": "ticket 4711" })).await;
         assert_eq!(found.status, 200, "{}", found.body);
-        json_body(&found)["grants"].as_array().unwrap().clone()
+        found.json()["grants"].as_array().unwrap().clone()
     };
     let grants = search().await;
     assert_eq!(grants.len(), 2);
@@ -186,7 +182,7 @@ async fn an_operator_lists_and_ends_the_grants_of_a_stolen_account_with_a_reason
     let without_reason = send("revoke", json!({ "sub": sub, "reason": "" })).await;
     assert_eq!(without_reason.status, 400);
     let one = json!({ "sub": sub, "reason": "ticket 4711", "id": grants[0]["id"] });
-    assert_eq!(json_body(&send("revoke", one).await)["revoked"], 1);
+    assert_eq!(send("revoke", one).await.json()["revoked"], 1);
     let statuses = async || {
         let mut statuses = Vec::new();
         for token in &tokens {
@@ -197,7 +193,7 @@ async fn an_operator_lists_and_ends_the_grants_of_a_stolen_account_with_a_reason
     };
     assert_eq!((search().await.len(), statuses().await), (1, vec![401, 200]));
     let all = json!({ "sub": sub, "reason": "ticket 4711" });
-    assert_eq!(json_body(&send("revoke", all).await)["revoked"], 1);
+    assert_eq!(send("revoke", all).await.json()["revoked"], 1);
     assert_eq!((search().await.len(), statuses().await), (0, vec![401, 401]));
     for token in &tokens {
         let token = token["refresh_token"].as_str().unwrap();

@@ -1,5 +1,5 @@
-//! The configuration's files changed under a running hub: what is new, changed, bad or gone, and
-//! logins under way meanwhile.
+//! Changes of the configuration files while the hub runs: new, changed, invalid and removed files,
+//! and logins in progress.
 
 mod findings;
 
@@ -17,7 +17,7 @@ use super::service::Authorize;
 const CONNECTOR: &str = "connectors/amandier.toml";
 
 #[actix_web::test]
-async fn an_identity_provider_dropped_in_signs_people_in_and_removed_is_gone() {
+async fn an_added_identity_provider_signs_users_in_until_it_is_removed() {
     let hub = TestHub::start().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere"]);
     hub.write_file("connectors/dropped.toml", &hub.read_file(CONNECTOR));
@@ -34,16 +34,16 @@ async fn an_identity_provider_dropped_in_signs_people_in_and_removed_is_gone() {
     let received = page.consent().await.received();
     assert!(received.fields.contains_key("code"));
 
-    // A session through it is of no more use than it is.
+    // A session of a removed connector is not reused.
     hub.remove_file("connectors/dropped.toml");
     hub.reload_files().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere"]);
     assert!(browser.authorize(&Authorize::by("bakery")).await.is_choice());
 }
 
-/// Only an event can bring this reading: the next round is an hour away.
+/// Only an event of the file system can start this scan: the next periodic one is in an hour.
 #[actix_web::test]
-async fn a_written_file_is_seen_without_a_round() {
+async fn a_written_file_is_seen_without_waiting_for_the_periodic_scan() {
     let hub = TestHub::with("limits.reload_seconds = 3600").await;
     hub.reload_files().await;
     hub.write_file("connectors/dropped.toml", &hub.read_file(CONNECTOR));
@@ -62,7 +62,7 @@ async fn a_service_provider_its_scopes_and_discovery_change_together() {
         .replace("\"openid\",", "\"openid\", \"age\",");
     hub.write_file("service-providers/kiosk.toml", &kiosk);
     hub.reload_files().await;
-    // A scope that no table knows: the file waits for it.
+    // The scope is in no table, so the hub does not load the file.
     let findings = hub.reload().findings();
     assert!(
         matches!(findings.as_slice(), [line] if line.message.contains("kiosk.toml") && line.message.contains("is not in the scopes table"))
@@ -123,7 +123,7 @@ async fn a_bad_file_keeps_its_last_good_version_and_is_reported_until_it_is_fixe
 }
 
 #[actix_web::test]
-async fn a_login_in_progress_is_stopped_when_its_connector_is_blocked() {
+async fn a_login_in_progress_is_stopped_when_its_connector_is_denied() {
     let hub = TestHub::start().await;
     let (chosen, returned) = (hub.browser(), hub.browser());
     let choice = chosen.authorize(&Authorize::by("bakery")).await;
@@ -149,7 +149,7 @@ async fn a_login_in_progress_is_stopped_when_its_connector_is_blocked() {
 }
 
 #[actix_web::test]
-async fn a_block_set_during_a_login_or_between_code_and_token_takes_effect() {
+async fn a_connector_denied_during_a_login_or_between_code_and_token_is_refused() {
     let hub = TestHub::start().await;
     let (away, done) = (hub.browser(), hub.browser());
     let sandbox = away.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
@@ -171,9 +171,9 @@ async fn a_block_set_during_a_login_or_between_code_and_token_takes_effect() {
         "{}",
         refused.body
     );
-    // Another service provider's rules are its own.
+    // The rules of another service provider are unchanged.
     hub.tokens("library", &elsewhere).await;
-    // Taken back, the code stays burnt.
+    // When the connector is allowed again, the code stays invalid.
     hub.edit_file("service-providers/bakery.toml", "connectors = { deny = [\"amandier\"] }\n", "");
     hub.reload_files().await;
     assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
@@ -199,9 +199,14 @@ async fn the_logins_and_tokens_of_a_removed_service_provider_end() {
         .sign_in_as("angela")
         .await;
     let received = page.consent().await.received();
+    let redeemed =
+        hub.browser().authorize(&Authorize::by("library")).await.finish_as("angela").await;
+    let access_token = hub.tokens("library", &redeemed).await.access_token;
+    assert_eq!(hub.get_userinfo(&access_token).await.status, 200);
     hub.remove_file("service-providers/library.toml");
     hub.reload_files().await;
-    // With its file its redirect URIs are withdrawn: a page, not a redirect.
+    assert_eq!(hub.get_userinfo(&access_token).await.status, 401);
+    // The redirect URIs are removed with the file: a page, not a redirect.
     consent.consent().await.assert_error(403, "Y420320");
     let body = format!(
         "grant_type=authorization_code&client_id=library&client_secret={}&code={}&redirect_uri=x",
@@ -324,7 +329,7 @@ async fn a_client_secret_rendered_by_vault_agent_takes_effect_without_a_restart(
     render(NEW_SECRET);
     hub.reload_files().await;
     assert!(authenticates(&hub, NEW_SECRET).await && !authenticates(&hub, SECRET).await);
-    // A template without its value: the former secret stays in force, and that is reported.
+    // A template without its value: the previous secret stays in force, and the hub reports it.
     render("");
     hub.reload_files().await;
     let findings = hub.reload().findings();
@@ -375,7 +380,7 @@ async fn a_systemd_credential_counts_from_the_next_start_and_is_not_lost_at_a_re
             .status
     };
     assert_eq!((status(&hub, ADMIN_TOKEN).await, status(&hub, NEXT).await), (200, 401));
-    // `subject_key` is in a variable: a reading of the files keeps both.
+    // `subject_key` is in a variable, so a reload keeps both.
     load_credential(hub.folder(), NEXT);
     hub.reload_files().await;
     assert_eq!(hub.reload().findings(), []);

@@ -1,4 +1,4 @@
-//! Single sign-on: when a session answers for its person, and when they must authenticate again.
+//! Single sign-on: when the hub reuses a session, and when the user must authenticate again.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 const MINUTE: Duration = Duration::from_secs(60);
 const AMR: &str = r#"{"id_token":{"amr":{"essential":true}}}"#;
 
-/// A request that a session may answer with a page for information, and nothing more.
+/// Returns a request for which the hub may reuse a session and shows only the information page.
 fn reusing(service: &str) -> Authorize {
     Authorize::by(service).with("prompt", "consent")
 }
@@ -26,8 +26,8 @@ async fn signed_in<'h>(hub: &'h TestHub, person: &str) -> Browser<'h> {
     browser
 }
 
-/// The answer to `prompt=none`, which comes in one step by GET.
-async fn asked_silently(browser: &Browser<'_>, request: &Authorize) -> Received {
+/// Sends a request with `prompt=none`. Returns the response, which one redirect delivers.
+async fn send_silent_request(browser: &Browser<'_>, request: &Authorize) -> Received {
     let answer = browser.get(&request.url()).await;
     assert_eq!(answer.status, 303, "{}", answer.body);
     let location = answer.header("location").to_owned();
@@ -80,7 +80,7 @@ async fn an_authentication_older_than_max_age_does_not_count() {
     hub.advance(MILLISECOND);
     let choice = browser.authorize(&request).await;
     assert!(choice.is_choice());
-    // A user who has authenticated again is young enough.
+    // A new authentication satisfies max_age.
     let received = choice.finish_as("angela").await;
     assert_eq!(hub.tokens("bakery", &received).await.id_token["auth_time"], hub.now().seconds());
     assert!(browser.authorize(&reusing("bakery").with("max_age", "0")).await.is_choice());
@@ -92,11 +92,11 @@ async fn a_session_ends_after_thirty_idle_minutes() {
     let browser = signed_in(&hub, "angela").await;
     for _ in 0..3 {
         hub.advance(30 * MINUTE - MILLISECOND);
-        asked_silently(&browser, &silent("bakery")).await.code();
+        send_silent_request(&browser, &silent("bakery")).await.code();
     }
     hub.advance(30 * MINUTE);
     assert_eq!(
-        asked_silently(&browser, &silent("bakery")).await.error_at("bakery"),
+        send_silent_request(&browser, &silent("bakery")).await.error_at("bakery"),
         "login_required"
     );
     assert!(browser.authorize(&reusing("bakery")).await.is_choice());
@@ -108,13 +108,13 @@ async fn a_session_ends_after_eight_hours_however_much_it_is_used() {
     let browser = signed_in(&hub, "angela").await;
     for _ in 0..23 {
         hub.advance(20 * MINUTE);
-        asked_silently(&browser, &silent("bakery")).await.code();
+        send_silent_request(&browser, &silent("bakery")).await.code();
     }
     hub.advance(20 * MINUTE - MILLISECOND);
-    asked_silently(&browser, &silent("bakery")).await.code();
+    send_silent_request(&browser, &silent("bakery")).await.code();
     hub.advance(MILLISECOND);
     assert_eq!(
-        asked_silently(&browser, &silent("bakery")).await.error_at("bakery"),
+        send_silent_request(&browser, &silent("bakery")).await.error_at("bakery"),
         "login_required"
     );
 }
@@ -124,17 +124,16 @@ async fn without_a_session_prompt_none_gets_login_required() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     assert_eq!(
-        asked_silently(&browser, &silent("bakery")).await.error_at("bakery"),
+        send_silent_request(&browser, &silent("bakery")).await.error_at("bakery"),
         "login_required"
     );
     assert_eq!(browser.session(), None);
-    // An identity provider that the service names is not asked either.
+    // The hub does not call the identity provider of the hint either.
     let hinted = silent("bakery").with("idp_hint", "amandier");
-    assert_eq!(asked_silently(&browser, &hinted).await.error_at("bakery"), "login_required");
+    assert_eq!(send_silent_request(&browser, &hinted).await.error_at("bakery"), "login_required");
 }
 
-/// A client that asks every few seconds must not fill the browser with cookies that no address
-/// belongs to.
+/// A client that sends a request every few seconds must not fill the browser with cookies.
 #[actix_web::test]
 async fn a_login_answered_in_one_step_leaves_no_login_cookie() {
     let hub = TestHub::start().await;
@@ -155,12 +154,12 @@ async fn a_login_answered_in_one_step_leaves_no_login_cookie() {
 async fn with_a_session_prompt_none_gets_a_code_at_once() {
     let hub = TestHub::start().await;
     let browser = signed_in(&hub, "jean").await;
-    let received = asked_silently(&browser, &silent("library")).await;
+    let received = send_silent_request(&browser, &silent("library")).await;
     received.belongs_to("library");
     assert_eq!(hub.family_name("library", &received).await, "LEFÈVRE");
-    // A session of another identity provider is not what the service asked for.
+    // The session is not of the identity provider that the request names.
     let hinted = silent("library").with("idp_hint", "belvedere");
-    assert_eq!(asked_silently(&browser, &hinted).await.error_at("library"), "login_required");
+    assert_eq!(send_silent_request(&browser, &hinted).await.error_at("library"), "login_required");
 }
 
 #[actix_web::test]
@@ -172,8 +171,7 @@ async fn consent_is_remembered_for_the_same_claims_only() {
     assert_eq!(page.heading(), "Do you agree to send this information?");
     page.consent().await.received().belongs_to("clinic");
 
-    // A request for consent gets the page; where nothing may be shown, the yes that was given
-    // counts.
+    // `prompt=consent` gets the page; `prompt=none` uses the consent that the user gave.
     assert!(browser.authorize(&names.with("prompt", "consent")).await.is_consent());
     let again = names.with("prompt", "none");
     browser.authorize(&again).await.received().code();
@@ -184,7 +182,7 @@ async fn consent_is_remembered_for_the_same_claims_only() {
     let page = browser.authorize(&more).await;
     assert_eq!(page.heading(), "Do you agree to send this information?");
     assert_eq!(page.refuse().await.received().error_at("clinic"), "access_denied");
-    // A no is no yes.
+    // A refusal is not a consent.
     assert!(browser.authorize(&more).await.is_consent());
 }
 
@@ -193,11 +191,11 @@ async fn prompt_none_without_consent_gets_consent_required() {
     let hub = TestHub::start().await;
     let browser = signed_in(&hub, "angela").await;
     assert_eq!(
-        asked_silently(&browser, &silent("clinic")).await.error_at("clinic"),
+        send_silent_request(&browser, &silent("clinic")).await.error_at("clinic"),
         "consent_required"
     );
     browser.authorize(&reusing("clinic")).await.consent().await.received().code();
-    asked_silently(&browser, &silent("clinic")).await.code();
+    send_silent_request(&browser, &silent("clinic")).await.code();
 }
 
 #[actix_web::test]
@@ -205,11 +203,11 @@ async fn consent_of_one_user_is_not_consent_of_another() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     browser.authorize(&Authorize::by("clinic")).await.finish_as("angela").await.code();
-    asked_silently(&browser, &silent("clinic")).await.code();
-    // A user of whom the same claims are known.
+    send_silent_request(&browser, &silent("clinic")).await.code();
+    // Another user with the same claims.
     browser.authorize(&Authorize::by("bakery")).await.finish_as("marie-charlotte").await.code();
     assert_eq!(
-        asked_silently(&browser, &silent("clinic")).await.error_at("clinic"),
+        send_silent_request(&browser, &silent("clinic")).await.error_at("clinic"),
         "consent_required"
     );
 }
@@ -220,7 +218,7 @@ async fn consent_of_the_same_user_outlives_a_new_authentication() {
     let browser = hub.browser();
     browser.authorize(&Authorize::by("clinic")).await.finish_as("angela").await.code();
     browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await.code();
-    asked_silently(&browser, &silent("clinic")).await.code();
+    send_silent_request(&browser, &silent("clinic")).await.code();
 }
 
 #[actix_web::test]
@@ -232,11 +230,11 @@ async fn the_user_who_logs_in_must_be_the_one_who_was_asked_for() {
     let sub = format!(r#"{{"id_token":{{"sub":{{"value":{}}}}}}}"#, angela.id_token["sub"]);
     for (name, value) in [("claims", sub.as_str()), ("id_token_hint", &angela.raw_id_token)] {
         let wanted = Authorize::by("bakery").with(name, value);
-        asked_silently(&browser, &wanted.with("prompt", "none")).await.code();
-        // Another's session does not do, and neither does another's authentication.
+        send_silent_request(&browser, &wanted.with("prompt", "none")).await.code();
+        // The session and the authentication of another user are rejected.
         let other = signed_in(&hub, "jean").await;
         assert_eq!(
-            asked_silently(&other, &wanted.with("prompt", "none")).await.error_at("bakery"),
+            send_silent_request(&other, &wanted.with("prompt", "none")).await.error_at("bakery"),
             "login_required"
         );
         let choice = other.authorize(&wanted.with("prompt", "consent")).await;
@@ -256,7 +254,7 @@ async fn prompt_none_by_post_shows_nothing_either() {
         fields: request.pairs().to_vec(),
         buttons: Vec::new(),
     };
-    // From another site no session cookie comes along; the hub's own redirect brings it.
+    // A POST from another site has no session cookie; the request after the hub's redirect has it.
     let received = browser.submit(&form).await.received();
     received.belongs_to("bakery");
     received.code();
@@ -289,12 +287,12 @@ async fn two_persons_in_two_tabs_never_mix() {
     assert_ne!(browser.session().unwrap(), session_of_jean);
     assert_eq!(hub.family_name("bakery", &jean).await, "LEFÈVRE");
     assert_eq!(hub.family_name("bakery", &angela).await, "DUBOIS");
-    // The last who finished is who the browser's session is.
-    let now = asked_silently(&browser, &silent("bakery")).await;
+    // The session is that of the last completed login.
+    let now = send_silent_request(&browser, &silent("bakery")).await;
     assert_eq!(hub.family_name("bakery", &now).await, "DUBOIS");
     browser.plant_session(&session_of_jean);
     assert_eq!(
-        asked_silently(&browser, &silent("bakery")).await.error_at("bakery"),
+        send_silent_request(&browser, &silent("bakery")).await.error_at("bakery"),
         "login_required"
     );
 }
@@ -315,7 +313,7 @@ async fn session_fixation_is_impossible_because_each_authentication_changes_the_
         let attacker = hub.browser();
         attacker.plant_session(&dead);
         assert_eq!(
-            asked_silently(&attacker, &silent("bakery")).await.error_at("bakery"),
+            send_silent_request(&attacker, &silent("bakery")).await.error_at("bakery"),
             "login_required"
         );
     }

@@ -94,7 +94,7 @@ for (const locale of ['fr', 'en']) {
       await page.getByText(TEXTS[locale]).waitFor();
       assert.equal(await page.getByRole('note').getByRole('link').getAttribute('href'), 'https://status.example.org/');
       await checkPage(page, `notice-choice-${locale}-${size}`);
-      await page.goto(authorize('nobody'));
+      await page.goto(authorize('stranger'));
       await page.getByText(TEXTS[locale]).waitFor();
       await checkPage(page, `notice-error-${locale}-${size}`);
       await page.context().close();

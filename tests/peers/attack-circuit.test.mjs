@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
 import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
-import { Browser, IDP_CLIENT, IDP_SECRET, chooseProvider, signIn } from './harness.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, chooseProvider, signIn, waitUntil } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 const HTML_403 = { status: 403, body: '<html>Request blocked by the firewall</html>' };
@@ -36,13 +36,11 @@ const metrics = async () => (await fetch(`${fed.hub.privateBase}/metrics`)).text
 const circuit = async () => (await metrics()).match(/passerelle_connector_circuit_state\{connector="real",state="(\w+)"\} 1/)?.[1];
 const isOffered = async () => (await new Browser().open((await buildAuthorizationRequest(client, fed.sp)).url)).html.includes('value="real"');
 const readyz = async () => (await fetch(`${fed.hub.privateBase}/readyz`)).text();
-async function seconds(condition, what, limit) {
+/** Waits until `condition` holds, for `limit` seconds at most. Returns the seconds that it took. */
+async function measureSeconds(condition, what, limit) {
   const began = performance.now();
-  while (performance.now() - began < limit * 1000) {
-    if (await condition()) return (performance.now() - began) / 1000;
-    await new Promise((done) => { setTimeout(done, 250); });
-  }
-  assert.fail(`${what} did not happen within ${limit} s; the circuit is ${await circuit()}`);
+  await waitUntil(condition, what, limit);
+  return (performance.now() - began) / 1000;
 }
 /** Sends a callback with this code, from a browser with the right cookie and state. */
 async function callBack(code) {
@@ -68,7 +66,7 @@ test('callbacks with codes that make an identity provider answer 500, 413 or 403
   // The user continues the same login.
   for (let n = 0; n < 20; n += 1) await callBack(`<script>${n}`);
   // The hub probes the token endpoint within seconds and finds that it works.
-  await seconds(async () => /operation="login_probe",outcome="ok"\} [1-9]/.test(await metrics()), 'the probe of the token endpoint', 30);
+  await measureSeconds(async () => /operation="login_probe",outcome="ok"\} [1-9]/.test(await metrics()), 'the probe of the token endpoint', 30);
   assert.equal(await circuit(), 'closed');
   assert.ok(await isOffered(), 'it is disabled for everybody');
   assert.ok(codes.filter((code) => code.length === 43 && !code.includes('<')).length <= 5, 'the attacker makes the hub send many codes');
@@ -85,7 +83,7 @@ test('a login whose callback was forged goes on', async () => {
 test('an outage of the token endpoint alone is found although all users come from one network', async () => {
   await logIn();
   isDown = true;
-  const found = seconds(async () => !await isOffered(), 'the disabled choice', 60);
+  const found = measureSeconds(async () => !await isOffered(), 'the disabled choice', 60);
   let isOver = false;
   const users = (async () => {
     while (!isOver) {
@@ -99,7 +97,7 @@ test('an outage of the token endpoint alone is found although all users come fro
   assert.equal(await circuit(), 'open');
   assert.match(await readyz(), /1 of 1 identity providers are down: real/);
   isDown = false;
-  console.log(`offered again after ${(await seconds(isOffered, 'its return', 40)).toFixed(1)} s`);
+  console.log(`offered again after ${(await measureSeconds(isOffered, 'its return', 40)).toFixed(1)} s`);
   await logIn();
   assert.equal(await circuit(), 'closed');
 });
@@ -107,13 +105,13 @@ test('an outage of the token endpoint alone is found although all users come fro
 test('an identity provider that dies after its documents were fetched is disabled, and offered again when it is back', async () => {
   await logIn();
   await idp.close();
-  console.log(`disabled after ${(await seconds(async () => !await isOffered(), 'the disabled choice', 60)).toFixed(1)} s`);
+  console.log(`disabled after ${(await measureSeconds(async () => !await isOffered(), 'the disabled choice', 60)).toFixed(1)} s`);
   assert.equal(await circuit(), 'open');
   assert.match(await readyz(), /1 of 1 identity providers are down: real/);
   idp = await startIdp({
     port: Number(new URL(fed.idp.issuer).port), clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256',
     redirectUris: [`${fed.hub.issuer}/callback/real`],
   });
-  console.log(`offered again after ${(await seconds(isOffered, 'its return', 60)).toFixed(1)} s`);
+  console.log(`offered again after ${(await measureSeconds(isOffered, 'its return', 60)).toFixed(1)} s`);
   await logIn();
 });

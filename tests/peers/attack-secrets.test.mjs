@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { freePorts, oidcConnector, program, random, startServer, startDemo, startHub, tomlString } from './harness.mjs';
+import { freePorts, oidcConnector, program, random, startServer, startDemo, startHub, tomlString, waitUntil } from './harness.mjs';
 
 const OTHERS_SECRET = `secret-of-another-connector-${random(24)}`;
 const ENVIRONMENT = { HUB_BEARER: `variable-of-the-hub-${random(24)}`, CONNECTOR_OTHER__SECRET: `variable-of-another-${random(24)}` };
@@ -55,13 +55,6 @@ const run = (args, options) => new Promise((resolve) => {
 const silent = (output, what) => {
   for (const [name, secret] of Object.entries(secrets)) assert.ok(!output.includes(secret), `${what} repeats ${name}`);
 };
-async function until(condition, what) {
-  const deadline = performance.now() + 60_000;
-  while (!await condition()) {
-    assert.ok(performance.now() < deadline, `${what} did not happen`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 const fetchReadiness = async () => JSON.stringify(await (await fetch(`${hub.privateBase}/readyz`)).json());
 /** Puts a whole file in place at once. */
 const put = (name, content) => {
@@ -97,7 +90,7 @@ for (const [name, reference, prepare = () => {}] of ATTACKS) {
     const file = 'connectors/evil.toml';
     try {
       put(file, oidcConnector(attacker.issuer, '', { secret }));
-      await until(async () => (await fetchReadiness()).includes('evil.toml'), 'the finding');
+      await waitUntil(async () => (await fetchReadiness()).includes('evil.toml'), 'the finding', 60);
       const output = await fetchReadiness();
       assert.match(output, /client_secret\.(file|env) references (a file|an environment variable) that (this file may not|only passerelle\.toml may) reference/, output);
       assert.match(output, /secrets\/connectors\/evil|CONNECTOR_EVIL__/, 'it says what is allowed');
@@ -115,7 +108,7 @@ for (const [name, reference, prepare = () => {}] of ATTACKS) {
     } finally {
       rmSync(path.join(hub.folder, file), { force: true });
     }
-    await until(async () => !(await fetchReadiness()).includes('evil.toml'), 'the end of the finding');
+    await waitUntil(async () => !(await fetchReadiness()).includes('evil.toml'), 'the end of the finding', 60);
     silent(attacker.received.join('\n'), 'the attacker');
     silent(hub.log(), 'the log');
   });
@@ -126,13 +119,13 @@ test('a good connector that is turned into an attack keeps its last good version
   const good = readFileSync(path.join(hub.folder, file), 'utf8');
   try {
     put(file, good.replace('"real.secret"', '"admin.token"'));
-    await until(async () => (await fetchReadiness()).includes('real.toml'), 'the finding');
+    await waitUntil(async () => (await fetchReadiness()).includes('real.toml'), 'the finding', 60);
     const list = JSON.parse((await run(['idp', 'list', '--json', '--config', hub.folder])).output);
     assert.ok(list.connectors.some(({ id }) => id === 'real'), 'the last good version counts');
   } finally {
     put(file, good);
   }
-  await until(async () => !(await fetchReadiness()).includes('real.toml'), 'the end of the finding');
+  await waitUntil(async () => !(await fetchReadiness()).includes('real.toml'), 'the end of the finding', 60);
 });
 
 test('a connector gets the secret of its own, by file and by name', async () => {
@@ -229,7 +222,7 @@ test('a refused authorization request is logged with the client_id that is regis
     const before = hub.log().length;
     const query = new URLSearchParams({ client_id, redirect_uri: `${hub.base}/sp/callback`, response_type: 'code', scope: 'openid', state: random(), nonce: random(), ...more });
     await fetch(`${hub.issuer}/authorize?${query}`, { redirect: 'manual' });
-    await until(() => /request rejected/.test(hub.log().slice(before)), 'a line');
+    await waitUntil(() => /request rejected/.test(hub.log().slice(before)), 'a line', 60);
     return hub.log().slice(before);
   };
   assert.match(await ask('alpha'), /client_id="alpha"/, 'on a page: acr_values is missing');

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { discoverHub, redeemCode, buildAuthorizationRequest, startFederation, fetchUserinfo } from './federation.mjs';
-import { Browser, answerConsent, chooseProvider } from './harness.mjs';
+import { Browser, answerConsent, chooseProvider, waitUntil } from './harness.mjs';
 
 let federation, client;
 before(async () => {
@@ -35,11 +35,11 @@ async function changed(from, to, during) {
   const file = path.join(federation.hub.folder, 'service-providers', `${federation.sp.id}.toml`);
   const original = readFileSync(file, 'utf8');
   assert.ok(original.includes(from), original);
-  const probe = (text) => until(async () => {
+  const probe = (text) => waitUntil(async () => {
     const answer = await fetch((await buildAuthorizationRequest(client, federation.sp, { prompt: 'none' })).url, { redirect: 'manual' });
     const location = answer.headers.get('location') ?? '';
     return (answer.status === 303 && location.includes('error=login_required')) === (text === original);
-  });
+  }, 'the change of the redirect URI');
   const write = async (text) => { writeFileSync(file, text); await probe(text); };
   await write(original.replace(from, to));
   try {
@@ -47,13 +47,6 @@ async function changed(from, to, during) {
   } finally {
     await write(original);
   }
-}
-async function until(condition) {
-  for (let attempt = 0; attempt < 600; attempt += 1) {
-    if (await condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  assert.fail('the hub did not take the change');
 }
 
 test('a redirect URI withdrawn mid-login gets a page, its code no token, its token no claims', async () => {

@@ -1,4 +1,4 @@
-// What an attacker or a broken client sends, and the answers of sections 4 and 7 to it, on a real socket.
+// Requests of attackers and of broken clients, and the hub's responses, on a real socket.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { discoverHub, redeemCode, buildAuthorizationRequest, startFederation } from './federation.mjs';
@@ -20,20 +20,20 @@ const begin = async (more) => {
   const choice = await browser.open(authorization.url, { stopAt: federation.sp.redirectUri });
   return { browser, asked: authorization, choice };
 };
-/** A login whose browser stands at the real identity provider's page. */
-async function leave() {
+/** Starts a login, up to the page of the identity provider. */
+async function goToIdp() {
   const login = await begin();
   const upstream = await chooseProvider(login.browser, login.choice, 'real');
   return { ...login, upstream };
 }
-/** Ends the login that `leave` began: the proof that nothing disturbed it. */
+/** Completes the login that `goToIdp` started, to show that it still works. */
 async function finish({ browser, upstream }) {
   const consent = await browser.submit(upstream, { values: { login: 'angela' } });
   const back = await answerConsent(browser, consent, 'yes', federation.sp.redirectUri);
   assert.ok(back.stopped, `${back.status} ${back.url}\n${back.html.slice(0, 2000)}`);
   assert.ok(new URL(back.url).searchParams.get('code'), back.url);
 }
-/** The callback address that the identity provider would send `login`'s browser to, not yet visited. */
+/** Signs in at the identity provider. Returns the callback address, which the browser has not requested. */
 async function callbackOf({ browser, upstream }) {
   const page = await browser.submit(upstream, { values: { login: 'angela' }, stopAt: `${federation.hub.issuer}/callback/` });
   assert.ok(page.stopped, page.html);
@@ -47,7 +47,7 @@ const assertPage = (page, status, code) => {
 };
 
 test('a forged state is refused, and the login in progress still finishes', async () => {
-  const login = await leave();
+  const login = await goToIdp();
   const hash = login.choice.url.split('/interaction/')[1];
   for (const state of [random(), `${hash}${random()}`, hash, '', 'é'.repeat(50)]) {
     const page = await login.browser.open(`${federation.hub.issuer}/callback/real?${new URLSearchParams({ state, code: 'forged', iss: federation.idp.issuer })}`);
@@ -58,7 +58,7 @@ test('a forged state is refused, and the login in progress still finishes', asyn
 });
 
 test('a replayed callback gives no second code', async () => {
-  const login = await leave();
+  const login = await goToIdp();
   const callback = await callbackOf(login);
   const first = await login.browser.open(callback);
   const again = await login.browser.open(callback); // a refresh: the same answer
@@ -72,7 +72,7 @@ test('a replayed callback gives no second code', async () => {
 });
 
 test('R117: a callback from another browser is refused, and its owner still finishes', async () => {
-  const login = await leave();
+  const login = await goToIdp();
   const callback = await callbackOf(login);
   const thief = await new Browser().open(callback, { stopAt: federation.sp.redirectUri });
   assert.ok(!thief.stopped);
@@ -82,7 +82,7 @@ test('R117: a callback from another browser is refused, and its owner still fini
 });
 
 test('a callback at another connector, or from another issuer (mix-up), is refused', async () => {
-  const login = await leave();
+  const login = await goToIdp();
   const callback = new URL(await callbackOf(login));
   const elsewhere = new URL(callback);
   elsewhere.pathname = elsewhere.pathname.replace(/real$/, 'other');
@@ -125,7 +125,7 @@ test('Y47: a form without its token, or with another\'s, or from another site, i
 });
 
 test('a consent sent twice at once gives one code', async () => {
-  const login = await leave();
+  const login = await goToIdp();
   const consent = await login.browser.submit(login.upstream, { values: { login: 'angela' } });
   const form = parseForms(consent.html, consent.url).find((f) => f.action.endsWith('/consent'));
   const body = new URLSearchParams([...form.fields, ['answer', 'yes']]).toString();
@@ -159,7 +159,7 @@ test('R119 R221: a malformed authorization request is a 400 page, never a redire
   const address = url.split('?')[0];
   const spoil = {
     'client_id missing': (q) => q.delete('client_id'),
-    'client_id unknown': (q) => q.set('client_id', 'nobody'),
+    'client_id unknown': (q) => q.set('client_id', 'stranger'),
     'client_id twice': (q) => q.append('client_id', federation.sp.id),
     'redirect_uri missing': (q) => q.delete('redirect_uri'),
     'redirect_uri one byte off': (q) => q.set('redirect_uri', `${federation.sp.redirectUri}/`),
@@ -257,7 +257,7 @@ test('R121: the older prefix answers 303 with the same query', async () => {
 });
 
 test('HEAD moves no login; wrong methods are 405 with Allow', async () => {
-  const login = await leave();
+  const login = await goToIdp();
   const callback = await callbackOf(login);
   for (const address of [login.choice.url, callback, login.asked.url]) {
     const answer = await login.browser.step(address, { method: 'HEAD' });

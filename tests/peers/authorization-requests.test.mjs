@@ -12,13 +12,13 @@ before(async () => {
   signing = await generateKeyPair('ES256', { extractable: true });
   encryption = await generateKeyPair('ECDH-ES', { extractable: true });
   const published = async ({ publicKey }, kid, use) => ({ ...await exportJWK(publicKey), kid, use });
-  const keys = [await published(signing, 'signs', 'sig'), await published(encryption, 'opens', 'enc')];
+  const keys = [await published(signing, 'signing', 'sig'), await published(encryption, 'encryption', 'enc')];
   const tables = keys.flatMap((key) => ['[[jwks.keys]]', ...Object.entries(key).map(([name, value]) => `${name} = ${tomlString(value)}`)]).join('\n');
   federation = await startFederation('hub-authorization-requests', {
     pushing: { extra: 'require_pushed_authorization_requests = true' },
     signer: { extra: `request_object_signing_alg = "ES256"\nrequire_signed_request_object = true\n${tables}` },
     listener: { extra: 'authorization_signed_response_alg = "ES256"' },
-    sealed: { extra: `authorization_signed_response_alg = "ES256"\nauthorization_encrypted_response_alg = "ECDH-ES"\n${tables}` },
+    encrypted: { extra: `authorization_signed_response_alg = "ES256"\nauthorization_encrypted_response_alg = "ECDH-ES"\n${tables}` },
   }, {
     settings: 'pushed_authorization_requests = "accepted"',
     features: { requestObjects: { enabled: true }, jwtResponseModes: { enabled: true }, pushedAuthorizationRequests: { enabled: true } },
@@ -67,7 +67,7 @@ test('RFC 9101: a signed request is a whole login, in the address and pushed; an
   const sp = federation.signer;
   const client = await discoverHub(federation.hub, sp);
   const first = await parameters(sp);
-  const key = { key: signing.privateKey, kid: 'signs' };
+  const key = { key: signing.privateKey, kid: 'signing' };
   const url = await oidc.buildAuthorizationUrlWithJAR(client, first.sent, key);
   await completes(client, sp, url, first.checks);
   const second = await parameters(sp);
@@ -75,20 +75,20 @@ test('RFC 9101: a signed request is a whole login, in the address and pushed; an
   await completes(client, sp, await oidc.buildAuthorizationUrlWithPAR(client, signed.searchParams), second.checks);
   await assert.rejects(oidc.buildAuthorizationUrlWithPAR(client, second.sent), (error) => error.error === 'invalid_request');
   const stranger = await generateKeyPair('ES256');
-  const forged = await oidc.buildAuthorizationUrlWithJAR(client, (await parameters(sp)).sent, { key: stranger.privateKey, kid: 'signs' });
+  const forged = await oidc.buildAuthorizationUrlWithJAR(client, (await parameters(sp)).sent, { key: stranger.privateKey, kid: 'signing' });
   assert.equal((await new Browser().open(forged.href)).status, 400);
 });
 
-test('JARM: a signed response is verified, and an encrypted one opened', async () => {
-  for (const sp of [federation.listener, federation.sealed]) {
+test('JARM: a signed response is verified, and an encrypted one decrypted', async () => {
+  for (const sp of [federation.listener, federation.encrypted]) {
     const client = await discoverHub(federation.hub, sp);
     oidc.useJwtResponseMode(client);
     client.clientMetadata().authorization_signed_response_alg = 'ES256';
-    if (sp === federation.sealed) oidc.enableDecryptingResponses(client, ['A256GCM'], { key: encryption.privateKey, kid: 'opens' });
+    if (sp === federation.encrypted) oidc.enableDecryptingResponses(client, ['A256GCM'], { key: encryption.privateKey, kid: 'encryption' });
     const { sent, checks } = await parameters(sp);
     const back = await completes(client, sp, oidc.buildAuthorizationUrl(client, sent), checks);
     assert.deepEqual([...back.searchParams.keys()], ['response']);
-    assert.equal(back.searchParams.get('response').split('.').length, sp === federation.sealed ? 5 : 3);
+    assert.equal(back.searchParams.get('response').split('.').length, sp === federation.encrypted ? 5 : 3);
     const silent = (await parameters(sp, { prompt: 'none' }));
     const refused = await fetch(oidc.buildAuthorizationUrl(client, silent.sent), { redirect: 'manual' });
     await assert.rejects(oidc.authorizationCodeGrant(client, new URL(refused.headers.get('location')), silent.checks), (error) => error.error === 'login_required');

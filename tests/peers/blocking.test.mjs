@@ -1,4 +1,4 @@
-// Kill switches, by `passerelle idp`, on logins that are under way at a real identity provider.
+// Blocks by `passerelle idp`, during logins at a real identity provider.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
@@ -16,17 +16,17 @@ function idp(...args) {
   return done.stdout;
 }
 const block = (...more) => idp('block', 'real', '--reason', 'a test', '--message', 'en=Back on Monday.', ...more);
-const opened = async (browser) => browser.open((await buildAuthorizationRequest(client, fed.sp)).url);
+const openChoicePage = async (browser) => browser.open((await buildAuthorizationRequest(client, fed.sp)).url);
 
 test('a login that is at the identity provider stops when it comes back, and a new one is offered nothing', async () => {
   const browser = new Browser();
-  const upstream = await chooseProvider(browser, await opened(browser), 'real');
+  const upstream = await chooseProvider(browser, await openChoicePage(browser), 'real');
   block();
   const stopped = await browser.submit(upstream, { values: { login: 'angela', password: 'any' } });
   assert.equal(stopped.status, 403);
   assert.match(stopped.html, /Y020150/);
   assert.match(stopped.html, /<p>Back on Monday\.<\/p>/);
-  assert.match((await opened(new Browser())).html, /Real provider<\/bdi><\/span><span[^>]*>Back on Monday\./);
+  assert.match((await openChoicePage(new Browser())).html, /Real provider<\/bdi><\/span><span[^>]*>Back on Monday\./);
   assert.match(idp('list'), /^real +blocked .*\n  blocked for all users by command [0-9A-Z]{12}: a test\n$/);
   idp('unblock', 'real');
   assert.match(idp('list'), /^real +on /);
@@ -35,11 +35,11 @@ test('a login that is at the identity provider stops when it comes back, and a n
 
 test('a block for one service provider leaves the other alone', async () => {
   block('--sp', fed.sp.id, '--for', '1h');
-  assert.ok(!/value="real"/.test((await opened(new Browser())).html));
+  assert.ok(!/value="real"/.test((await openChoicePage(new Browser())).html));
   const other = await discoverHub(fed.hub, fed.other);
   assert.match(await signIn(new Browser(), (await buildAuthorizationRequest(other, fed.other)).url, { stopAt: fed.other.redirectUri }), /[?&]code=/);
   idp('unblock', 'real', '--sp', fed.sp.id);
-  assert.match((await opened(new Browser())).html, /value="real"/);
+  assert.match((await openChoicePage(new Browser())).html, /value="real"/);
 });
 
 test('a logout sends no one to an identity provider that is blocked', async () => {

@@ -34,7 +34,7 @@ async function visit({ locale = 'en-GB', viewport = DESKTOP, ...more } = {}) {
   return { context, page };
 }
 
-const at = {
+const buttons = {
   choice: (page) => page.locator('form[action$="/provider"] button').first(),
   // The sandbox's main form: the one where a person is picked.
   sandbox: (page) => page.locator('form:has(input[type=radio]) button.main, form:has(input[type=radio]) button[type=submit]').first(),
@@ -50,13 +50,13 @@ async function toConsent(page, press, seen = async () => {}, level = 'eidas1') {
   await page.goto(demo.url);
   await seen('1-service');
   await press(startButton(page, level));
-  await at.choice(page).waitFor();
+  await buttons.choice(page).waitFor();
   await seen('2-choice');
-  await press(at.choice(page));
-  await at.sandbox(page).waitFor();
+  await press(buttons.choice(page));
+  await buttons.sandbox(page).waitFor();
   await seen('3-sandbox');
-  await press(at.sandbox(page));
-  await at.consent(page).waitFor();
+  await press(buttons.sandbox(page));
+  await buttons.consent(page).waitFor();
   await seen('4-consent');
 }
 const click = (target) => target.click();
@@ -87,7 +87,7 @@ for (const { name, locale, viewport, lang, press } of runs) {
       await checkPage(page, `${name}-${step}`);
     };
     await toConsent(page, press, seen);
-    await press(at.consent(page));
+    await press(buttons.consent(page));
     await assertSignedIn(page);
     await seen('5-signed-in');
     await context.close();
@@ -108,15 +108,15 @@ for (const { name, locale, viewport, level, press } of highRuns) {
         assert.ok(await page.locator(`input[name=level][value=${level}]`).isChecked(), 'the level asked is picked already');
         // Too low a level: refused, said so, and the person may go on.
         await page.locator('input[name=level][value=eidas1]').check();
-        await press(at.sandbox(page));
+        await press(buttons.sandbox(page));
         await page.locator('.note.info').waitFor();
         await seen('3-too-low');
-        await press(at.choice(page));
-        await at.sandbox(page).waitFor();
+        await press(buttons.choice(page));
+        await buttons.sandbox(page).waitFor();
         for (const method of ['pwd', 'otp']) await page.locator(`input[name=method][value=${method}]`).check();
       }
     }, level);
-    await press(at.consent(page));
+    await press(buttons.consent(page));
     await assertSignedIn(page, level);
     assert.match(await page.locator('main').innerText(), /"mfa"/);
     await seen('5-signed-in');
@@ -130,10 +130,10 @@ test('R011: two tabs at once, one on each platform, end each with their own leve
   const tabs = [[standard, 'eidas1'], [high, 'eidas2']];
   for (const [tab] of tabs) await tab.goto(demo.url);
   for (const [tab, level] of tabs) await startButton(tab, level).click();
-  for (const [tab] of tabs.toReversed()) await at.choice(tab).click();
-  for (const [tab] of tabs) await at.sandbox(tab).click();
+  for (const [tab] of tabs.toReversed()) await buttons.choice(tab).click();
+  for (const [tab] of tabs) await buttons.sandbox(tab).click();
   for (const [tab, level] of tabs.toReversed()) {
-    await at.consent(tab).click();
+    await buttons.consent(tab).click();
     await assertSignedIn(tab, level);
   }
   await context.close();
@@ -142,7 +142,7 @@ test('R011: two tabs at once, one on each platform, end each with their own leve
 test('someone signs in with JavaScript switched off', async () => {
   const { context, page } = await visit({ javaScriptEnabled: false });
   await toConsent(page, click);
-  await at.consent(page).click();
+  await buttons.consent(page).click();
   await assertSignedIn(page);
   await context.close();
 });
@@ -175,7 +175,7 @@ test('the pages live under their own content policy: nothing is blocked, nothing
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('request', (r) => { if (!['localhost', '127.0.0.1'].includes(new URL(r.url()).hostname)) faults.push(`asked ${r.url()}`); });
   await toConsent(page, click);
-  await at.consent(page).click();
+  await buttons.consent(page).click();
   await assertSignedIn(page);
   assert.deepEqual(faults.filter((f) => !/favicon/.test(f)), []);
   await context.close();
@@ -185,22 +185,22 @@ test('R117: a callback from another browser is refused, and its owner still fini
   const [owner, thief] = [await visit(), await visit()];
   await owner.page.goto(demo.url);
   await startButton(owner.page).click();
-  await at.choice(owner.page).click();
-  await at.sandbox(owner.page).waitFor();
+  await buttons.choice(owner.page).click();
+  await buttons.sandbox(owner.page).waitFor();
   let callback;
   await owner.page.route(/\/api\/v2\/callback\//, (route) => { callback = route.request().url(); return route.abort(); });
   // A navigation that follows a redirect is not offered to `route`; the request event sees each hop.
   owner.page.on('request', (r) => { if (/\/api\/v2\/callback\//.test(r.url())) callback ??= r.url(); });
-  await at.sandbox(owner.page).click();
-  await at.consent(owner.page).waitFor().catch(() => {});
+  await buttons.sandbox(owner.page).click();
+  await buttons.consent(owner.page).waitFor().catch(() => {});
   assert.ok(callback, 'no callback was seen');
   const answer = await thief.page.goto(callback);
   assert.ok(answer.status() >= 400 && answer.status() < 500, String(answer.status()));
   assert.ok(!thief.page.url().startsWith(home()), 'the thief reached the service provider');
   await checkPage(thief.page, 'attack-other-browser');
   await owner.page.unroute(/\/api\/v2\/callback\//);
-  if (!await at.consent(owner.page).isVisible()) await owner.page.goto(callback);
-  await at.consent(owner.page).click();
+  if (!await buttons.consent(owner.page).isVisible()) await owner.page.goto(callback);
+  await buttons.consent(owner.page).click();
   await assertSignedIn(owner.page);
   await Promise.all([owner.context.close(), thief.context.close()]);
 });
@@ -231,7 +231,7 @@ test('a POST authorize from another site touches nothing the browser has', async
       assert.equal(now.find((c) => c.name === cookie.name)?.value, cookie.value, 'a cookie of the login in progress changed');
     }
     await page.bringToFront();
-    await at.consent(page).click();
+    await buttons.consent(page).click();
     await assertSignedIn(page);
   } finally {
     await attacker.close();
@@ -247,7 +247,7 @@ test('a double-clicked consent gives one code', async () => {
     if (url.origin === home() && url.searchParams.has('code')) codes.add(url.searchParams.get('code'));
   });
   await toConsent(page, click);
-  await at.consent(page).dblclick();
+  await buttons.consent(page).dblclick();
   await assertSignedIn(page);
   assert.equal(codes.size, 1);
   await context.close();
@@ -260,7 +260,7 @@ test('the back button leads somewhere that goes on', async () => {
   await page.goBack(); // the choice
   await checkPage(page, 'back-at-choice');
   // All is known about this login by now: the choice shows where it stands, which is the consent page.
-  await at.consent(page).click();
+  await buttons.consent(page).click();
   await assertSignedIn(page);
   // Back from the service provider to a step that is done: a page, or the service provider again; never a second code.
   await page.goBack().catch(() => {});
@@ -278,7 +278,7 @@ for (const { level, suffix } of [{ level: 'eidas1', suffix: '' }, { level: 'eida
     await toConsent(page, click, async (step) => {
       if (step === '3-sandbox') await page.locator(`input[name=level][value=${level}]`).check();
     }, level);
-    await at.consent(page).click();
+    await buttons.consent(page).click();
     await assertSignedIn(page, level);
     assert.deepEqual(await sessions(context), [`demo-amandier${suffix}-session`, `demo-hub${suffix}-session`]);
     await signOut(page).click();
@@ -286,7 +286,7 @@ for (const { level, suffix } of [{ level: 'eidas1', suffix: '' }, { level: 'eida
     assert.equal(page.url(), `${home()}/?lang=fr`);
     assert.deepEqual(await sessions(context), []);
     await startButton(page, level).click();
-    await at.choice(page).waitFor();
+    await buttons.choice(page).waitFor();
     await context.close();
   });
 }
@@ -296,7 +296,7 @@ for (const { locale, viewport } of [{ locale: 'fr-FR', viewport: PHONE }, { loca
     const { context, page } = await visit({ locale, viewport });
     let hub;
     await toConsent(page, click, async (step) => { if (step === '2-choice') hub = new URL(page.url()).origin; });
-    await at.consent(page).click();
+    await buttons.consent(page).click();
     await assertSignedIn(page);
     await page.goto(`${hub}/api/v2/session/end`);
     await checkPage(page, `log-out-${locale}`);
@@ -327,10 +327,10 @@ test('R170 R171 R172: a logout posted from another host name goes through a real
     const client = await discoverHub(federation.hub, federation.far);
     const authorization = await buildAuthorizationRequest(client, federation.far);
     await page.goto(authorization.url);
-    await at.choice(page).click();
+    await buttons.choice(page).click();
     await page.locator('input[name=login]').waitFor();
     await page.locator('button').click();
-    await at.consent(page).click();
+    await buttons.consent(page).click();
     await page.waitForURL(at127('/callback**'));
     const tokens = await oidc.authorizationCodeGrant(client, new URL(page.url()), {
       pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce, idTokenExpected: true,

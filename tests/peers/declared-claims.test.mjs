@@ -14,7 +14,7 @@ const ADDRESS = { formatted: '1 Main Street\nOldtown', street_address: '1 Main S
 /** What the identity provider says of two people, the second with values of other types. */
 const AGENT = {
   angela: { siret: '12345678901234', department: 'Finance', groups: GROUPS, staff: true, address: ADDRESS },
-  nobody: { siret: 12345678901234, department: ['Finance'], groups: 'all', staff: 'yes', address: '1 Main Street' },
+  stranger: { siret: 12345678901234, department: ['Finance'], groups: 'all', staff: 'yes', address: '1 Main Street' },
 };
 const DECLARED = `
 [claims.siret]
@@ -95,7 +95,7 @@ test('declared claims reach the service provider with their types', async () => 
 });
 
 test('values of other types are left out and counted, and the login goes on', async () => {
-  const { sub, ...claims } = await userinfo('nobody');
+  const { sub, ...claims } = await userinfo('stranger');
   assert.ok(sub);
   assert.deepEqual(claims, {});
   const metrics = await (await fetch(`${hub.privateBase}/metrics`)).text();

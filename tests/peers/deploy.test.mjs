@@ -36,7 +36,7 @@ test('the container file passes hadolint, and its health check is a command of t
   const [, check] = read('container/Containerfile').match(/HEALTHCHECK[\s\S]*?CMD (\[.*\])/);
   const [name, ...args] = JSON.parse(check);
   assert.equal(name, '/usr/bin/passerelle');
-  // Nobody listens on port 1, and the program understands the question.
+  // No program listens on port 1, so the command runs and the connection fails.
   const asked = spawnSync(program, adapt(args.join(' '), [['127.0.0.1:9090', '127.0.0.1:1']]).split(' '), { encoding: 'utf8' });
   assert.match(asked.stderr, /no hub answers/);
 });
@@ -261,7 +261,7 @@ async function broken() {
 
 for (const [name, configured] of Object.entries(PROXIES)) {
   test(`${name}: a code that was sent to one hub is never sent to another; where none listens, another one is asked`, async (t) => {
-    const [plain, tls, nobody] = await freePorts(3);
+    const [plain, tls, unused] = await freePorts(3);
     const [one, other] = await Promise.all([broken(), broken()]);
     t.after(() => Promise.all([one.close(), other.close()]));
     const sent = () => one.requests + other.requests;
@@ -273,7 +273,7 @@ for (const [name, configured] of Object.entries(PROXIES)) {
     assert.equal(sent(), 1);
     await stop();
 
-    const half = configured({ plain, tls, hubs: [nobody, other.port], probes: one.port });
+    const half = configured({ plain, tls, hubs: [unused, other.port], probes: one.port });
     t.after(await start(`${name}-half`, half.command, half.args, tls));
     for (const tries of [2, 3]) {
       assert.equal(await redeemed(), 502);

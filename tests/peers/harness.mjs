@@ -47,6 +47,17 @@ export async function startServer(answer, host = '127.0.0.1') {
   return { port: server.address().port, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) };
 }
 
+/** Calls `condition` until it returns a truthy value, and returns that. Fails after `seconds`. `what` is named in the error. */
+export async function waitUntil(condition, what, seconds = 30) {
+  const deadline = performance.now() + seconds * 1000;
+  for (;;) {
+    const value = await condition();
+    if (value) return value;
+    if (performance.now() > deadline) throw new Error(`${what} did not happen in ${seconds} s`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
 /** Starts the program and saves its output in the artifacts. */
 export function startProgram(name, args) {
   const log = createWriteStream(path.join(artifacts, `${name}.log`));
@@ -92,7 +103,7 @@ export function startProgram(name, args) {
 export const tomlString = (value) => JSON.stringify(value); // a TOML basic string for the values used here
 const list = (values) => `[${values.map(tomlString).join(', ')}]`;
 
-export const REGISTER = `given_names,family_name,birthdate,gender,birthplace,birthcountry,status
+const REGISTER = `given_names,family_name,birthdate,gender,birthplace,birthcountry,status
 Angela Claire Louise,DUBOIS,1962-08-24,female,75107,99100,active
 `;
 

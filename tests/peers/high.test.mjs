@@ -1,4 +1,4 @@
-// The high platform for a real service provider (npm openid-client): its library decrypts what the hub seals to its keys.
+// The high platform with a real service provider (npm openid-client): its library decrypts the tokens and responses.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { compactDecrypt, createRemoteJWKSet, decodeProtectedHeader, exportJWK, generateKeyPair, jwtVerify } from 'jose';
@@ -9,8 +9,8 @@ import { Browser, answerConsent, chooseProvider, freePorts, startServer, signIn 
 const ALGS = ['ECDH-ES', 'RSA-OAEP-256', 'RSA-OAEP'];
 const AMR_ASKED = JSON.stringify({ id_token: { amr: { essential: true } } });
 
-/** A key pair of a service provider: { id, alg, kid, privateKey, jwk }. */
-async function sealingKey(alg, how) {
+/** Creates a key pair of a service provider: { id, alg, kid, privateKey, jwk }. */
+async function encryptionKey(alg, how) {
   const id = `${alg.toLowerCase()}-${how}`;
   const { publicKey, privateKey } = await generateKeyPair(alg, { crv: 'P-256', extractable: true });
   return { id, alg, kid: `key-of-${id}`, privateKey, jwk: { ...await exportJWK(publicKey), kid: `key-of-${id}`, use: 'enc', alg } };
@@ -18,7 +18,7 @@ async function sealingKey(alg, how) {
 
 let federation, published, services;
 before(async () => {
-  const pairs = await Promise.all(ALGS.flatMap((alg) => [sealingKey(alg, 'inline'), sealingKey(alg, 'uri')]));
+  const pairs = await Promise.all(ALGS.flatMap((alg) => [encryptionKey(alg, 'inline'), encryptionKey(alg, 'uri')]));
   // Each service provider publishes its set under its own id.
   published = await startServer((asked, response) => {
     const pair = pairs.find(({ id }) => asked.url === `/${id}`);
@@ -37,15 +37,15 @@ after(async () => {
   await published?.close();
 });
 
-/** The library of a service provider; it opens what is sealed to `key`, its own unless said. */
-async function libraryOf(sp, key = sp) {
+/** Returns a client of openid-client that decrypts with `key`, by default the service provider's own. */
+async function createClient(sp, key = sp) {
   const client = await discoverHub(federation.hub, sp);
   oidc.enableDecryptingResponses(client, ['A256GCM'], { key: key.privateKey, alg: key.alg, kid: sp.kid });
   return client;
 }
 
-/** A login up to the redirect back, in a fresh browser. */
-async function backFrom(client, sp, acr, { claims, ...more } = {}) {
+/** Performs a login in a new browser, up to the redirect to the service provider. */
+async function signInUntilRedirect(client, sp, acr, { claims, ...more } = {}) {
   const authorization = await buildAuthorizationRequest(client, sp, { acr_values: acr, ...(claims && { claims }) });
   const redirect = new URL(await signIn(new Browser(), authorization.url, { stopAt: sp.redirectUri, ...more }));
   return { ...authorization, back: redirect };
@@ -54,8 +54,8 @@ const tokensFor = (client, { back, verifier, state, nonce }) => oidc.authorizati
   pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true,
 });
 
-/** A sealed token: its JWE header as registered (R041), and the JWS inside, verified. */
-async function opened(token, sp) {
+/** Checks that the JWE header is as registered (R041), decrypts the token and verifies the JWS in it. Returns the claims. */
+async function decryptAndVerify(token, sp) {
   const header = decodeProtectedHeader(token);
   const { epk, ...rest } = header;
   assert.deepEqual(rest, { alg: sp.alg, enc: 'A256GCM', cty: 'JWT', kid: sp.kid });
@@ -81,10 +81,10 @@ for (const alg of ALGS) {
   for (const how of ['inline', 'uri']) {
     test(`R005 R007 R009 R038 R041 R042 R161: openid-client decrypts ID token and userinfo: ${alg}, keys ${how}`, async () => {
       const sp = services.find(({ id }) => id === `${alg.toLowerCase()}-${how}`);
-      const client = await libraryOf(sp);
+      const client = await createClient(sp);
       for (const level of ['eidas2', 'eidas3']) {
-        const tokens = await tokensFor(client, await backFrom(client, sp, level, { claims: AMR_ASKED }));
-        const claims = await opened(tokens.id_token, sp);
+        const tokens = await tokensFor(client, await signInUntilRedirect(client, sp, level, { claims: AMR_ASKED }));
+        const claims = await decryptAndVerify(tokens.id_token, sp);
         assert.deepEqual(claims, tokens.claims());
         assert.equal(claims.acr, level);
         assert.deepEqual([...claims.amr].sort(), ['hub', 'mfa', 'otp', 'pwd']); // R061: two categories
@@ -95,7 +95,7 @@ for (const alg of ALGS) {
         assert.equal(raw.headers.get('content-type'), 'application/jwt');
         // The two responses may be signed in different seconds.
         const timeless = ({ iat, exp, ...claims }) => claims;
-        assert.deepEqual(timeless(await opened(await raw.text(), sp)), timeless(person));
+        assert.deepEqual(timeless(await decryptAndVerify(await raw.text(), sp)), timeless(person));
       }
     });
   }
@@ -103,21 +103,21 @@ for (const alg of ALGS) {
 
 test('R009: on high the identity is the provider\'s, also of someone whom no register knows', async () => {
   const sp = services[0];
-  const client = await libraryOf(sp);
-  const tokens = await tokensFor(client, await backFrom(client, sp, 'eidas2', { login: 'nobody' }));
+  const client = await createClient(sp);
+  const tokens = await tokensFor(client, await signInUntilRedirect(client, sp, 'eidas2', { login: 'stranger' }));
   const person = await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub);
   assert.equal(person.family_name, 'INCONNUE');
 });
 
 test('a token encrypted to one service provider is decrypted by no other key', async () => {
   const [sp, other] = services.filter(({ alg }) => alg === 'ECDH-ES');
-  const client = await libraryOf(sp, other);
-  await assert.rejects(tokensFor(client, await backFrom(client, sp, 'eidas2')));
+  const client = await createClient(sp, other);
+  await assert.rejects(tokensFor(client, await signInUntilRedirect(client, sp, 'eidas2')));
 });
 
 test("R003: eidas1 can't be requested", async () => {
   const sp = services[0];
-  const authorization = await buildAuthorizationRequest(await libraryOf(sp), sp, { acr_values: 'eidas1' });
+  const authorization = await buildAuthorizationRequest(await createClient(sp), sp, { acr_values: 'eidas1' });
   const { url, stopped } = await new Browser().open(authorization.url, { stopAt: sp.redirectUri });
   assert.ok(stopped);
   assert.equal(new URL(url).searchParams.get('error'), 'invalid_request');
@@ -126,7 +126,7 @@ test("R003: eidas1 can't be requested", async () => {
 
 test('a lower level than asked, or one that the provider is not registered for, is refused, and the person may go on', async () => {
   const sp = services[0];
-  const client = await libraryOf(sp);
+  const client = await createClient(sp);
   for (const [asks, proves] of [['eidas3', 'eidas2'], ['eidas2', 'eidas1'], ['eidas2', 'silver']]) {
     const browser = new Browser();
     const authorization = await buildAuthorizationRequest(client, sp, { acr_values: asks });
@@ -144,13 +144,13 @@ test('a lower level than asked, or one that the provider is not registered for, 
 
 test('a higher level than requested is released as achieved; eidas2 may be reused, eidas3 never', async () => {
   const [sp, other] = services;
-  const client = await libraryOf(sp);
+  const client = await createClient(sp);
   const browser = new Browser();
   const authorization = await buildAuthorizationRequest(client, sp, { acr_values: 'eidas2' });
   const redirect = new URL(await signIn(browser, authorization.url, { stopAt: sp.redirectUri, acr: 'eidas3' }));
   assert.equal((await tokensFor(client, { ...authorization, back: redirect })).claims().acr, 'eidas3'); // R038
 
-  const next = async (acr) => browser.open((await buildAuthorizationRequest(await libraryOf(other), other, { acr_values: acr, prompt: 'consent' })).url);
+  const next = async (acr) => browser.open((await buildAuthorizationRequest(await createClient(other), other, { acr_values: acr, prompt: 'consent' })).url);
   assert.match((await next('eidas2')).html, /\/consent"/);
   assert.match((await next('eidas3')).html, /\/provider"/);
 });
@@ -165,7 +165,7 @@ test('a service provider whose keys can not be read gets an error at once, and n
 
 test('R021: on high too the access token is opaque, and the answer says what was granted', async () => {
   const sp = services[0];
-  const { back, verifier } = await backFrom(await libraryOf(sp), sp, 'eidas2');
+  const { back, verifier } = await signInUntilRedirect(await createClient(sp), sp, 'eidas2');
   const { status, body } = await redeemCode(federation.hub, sp, { code: back.searchParams.get('code'), code_verifier: verifier });
   assert.equal(status, 200, JSON.stringify(body));
   assert.ok(!body.access_token.includes('.'));
@@ -173,9 +173,14 @@ test('R021: on high too the access token is opaque, and the answer says what was
   assert.ok(!('refresh_token' in body));
 });
 
-test('nothing secret reaches the log', () => {
+test('the log of a login contains no secret and no identity', async () => {
+  const sp = services[0];
+  const client = await createClient(sp);
+  const tokens = await tokensFor(client, await signInUntilRedirect(client, sp, 'eidas2'));
+  assert.equal((await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub)).family_name, 'DUBOIS');
   const log = federation.hub.log();
-  for (const secret of [...services.map(({ secret: own }) => own), 'angela@example.org', 'DUBOIS', 'idp-angela']) {
+  assert.notEqual(log, '');
+  for (const secret of [...services.map(({ secret: own }) => own), tokens.access_token, tokens.id_token, 'angela@example.org', 'DUBOIS', 'idp-angela']) {
     assert.ok(!log.includes(secret), `the log holds ${secret.slice(0, 4)}…`);
   }
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
 import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
-import { Browser, IDP_CLIENT, IDP_SECRET, chooseProvider, signIn } from './harness.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, chooseProvider, signIn, waitUntil } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 let fed, client, idp;
@@ -31,13 +31,6 @@ const circuit = async () => {
   return metrics.match(/passerelle_connector_circuit_state\{connector="real",state="(\w+)"\} 1/)?.[1];
 };
 const choicePage = async () => new Browser().open((await buildAuthorizationRequest(client, fed.sp)).url);
-async function until(condition, what) {
-  for (let tries = 0; tries < 150; tries++) {
-    if (await condition()) return;
-    await new Promise((done) => { setTimeout(done, 200); });
-  }
-  assert.fail(`${what} did not happen; the circuit is ${await circuit()}`);
-}
 
 test('new keys under the old names are found at the next login', async () => {
   await logIn();
@@ -65,7 +58,7 @@ test('one that is down is disabled, reported once, and found to be back without 
   await idp.close();
   for (const [browser, back] of backs) assert.match((await browser.open(back)).html, /Y020003|Y020100/);
   // These came from one network, which opens no circuit: the hub's own probe does.
-  await until(async () => await circuit() === 'open', 'the open circuit');
+  await waitUntil(async () => await circuit() === 'open', 'the open circuit');
   const page = await choicePage();
   assert.ok(!page.html.includes('value="real"') && page.html.includes('Out of order at the moment'), page.html);
   const lines = fed.hub.log().split('\n').filter((line) => line.includes('circuit opened'));
@@ -78,7 +71,7 @@ test('one that is down is disabled, reported once, and found to be back without 
   assert.equal(new URL(left.url).searchParams.get('state'), out.state, left.html);
 
   idp = await startAgain();
-  await until(async () => (await choicePage()).html.includes('value="real"'), 'its return to the choice');
+  await waitUntil(async () => (await choicePage()).html.includes('value="real"'), 'its return to the choice');
   await logIn();
   assert.equal(await circuit(), 'closed');
   assert.ok(!(await choicePage()).html.includes('Had a problem a moment ago'));

@@ -1,5 +1,5 @@
-// What becomes of an access token: a data provider with npm openid-client introspects it (RFC 7662, RFC 9701), a service
-// provider has it revoked (RFC 7009), on both platforms; and a data provider in Python reads the signed answers.
+// Introspection (RFC 7662, RFC 9701) by a data provider with npm openid-client, and revocation (RFC 7009) by a service provider, on
+// both platforms. A data provider in Python verifies the signed responses.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -34,8 +34,8 @@ async function accessToken({ hub }, sp, acr = 'eidas1') {
   return answer.body.access_token;
 }
 
-/** Asserts exactly the claims that may be released of a live token of Angela's. */
-function assertFacts(facts, { hub, id, sp, acr }) {
+/** Asserts that the response has exactly the claims that the hub may release of an active token of Angela. */
+function assertActiveClaims(facts, { hub, id, sp, acr }) {
   const { sub, iat, exp, ...rest } = facts;
   assert.deepEqual(rest, {
     active: true, iss: hub.issuer, aud: id, client_id: sp.id, scope: 'openid family_name birthdate', acr,
@@ -46,8 +46,8 @@ function assertFacts(facts, { hub, id, sp, acr }) {
 }
 
 test('R012 R180 R181 R184 R185 R206: on standard, a real library introspects in JSON and by signed JWTs', async (t) => {
-  const sealing = await keyPair('ECDH-ES', 'court-1');
-  const files = dataProviderFiles({ archive: '', notary: SIGNED, court: `${SIGNED}\n${introspectionEncryption('ECDH-ES', [sealing.jwk])}` });
+  const encryptionKey = await keyPair('ECDH-ES', 'court-1');
+  const files = dataProviderFiles({ archive: '', notary: SIGNED, court: `${SIGNED}\n${introspectionEncryption('ECDH-ES', [encryptionKey.jwk])}` });
   const federation = await startFederation('hub-introspection', {}, { files });
   t.after(() => federation.stop());
   const { hub, sp } = federation;
@@ -55,17 +55,17 @@ test('R012 R180 R181 R184 R185 R206: on standard, a real library introspects in 
   assert.deepEqual(archive.serverMetadata().introspection_endpoint_auth_methods_supported, ['client_secret_post']);
   const notary = await library(federation, 'notary', { introspection_signed_response_alg: 'ES256' });
   const court = await library(federation, 'court', { introspection_signed_response_alg: 'ES256' });
-  oidc.enableDecryptingResponses(court, ['A256GCM'], { key: sealing.privateKey, alg: 'ECDH-ES', kid: 'court-1' });
+  oidc.enableDecryptingResponses(court, ['A256GCM'], { key: encryptionKey.privateKey, alg: 'ECDH-ES', kid: 'court-1' });
   const token = await accessToken(federation, sp);
   const subs = [];
   for (const [id, its] of Object.entries({ archive, notary, court })) {
-    subs.push(assertFacts(await oidc.tokenIntrospection(its, token), { hub, id, sp, acr: 'eidas1' }));
+    subs.push(assertActiveClaims(await oidc.tokenIntrospection(its, token), { hub, id, sp, acr: 'eidas1' }));
     assert.deepEqual(await oidc.tokenIntrospection(its, token.slice(1)), { active: false }, id);
     assert.deepEqual(await oidc.tokenIntrospection(its, token, { token_type_hint: 'refresh_token' }).then((facts) => facts.active), true);
   }
-  assert.equal(new Set(subs).size, 3, 'each by a name of its own');
+  assert.equal(new Set(subs).size, 3, 'each data provider has its own sub');
 
-  for (const [id, secret] of [['archive', 'wrong'], ['nobody', DATA_PROVIDER_SECRET], [sp.id, sp.secret]]) {
+  for (const [id, secret] of [['archive', 'wrong'], ['stranger', DATA_PROVIDER_SECRET], [sp.id, sp.secret]]) {
     const form = new URLSearchParams({ client_id: id, client_secret: secret, token });
     const answer = await fetch(`${hub.issuer}/checktoken`, { method: 'POST', body: form });
     assert.equal(answer.status, 401);
@@ -80,7 +80,7 @@ test('RFC 7009: a real library has a token revoked, and no one accepts it any mo
   const { hub, sp, other } = federation;
   const [token, archive] = [await accessToken(federation, sp), await library(federation, 'archive')];
   await oidc.tokenRevocation(await discoverHub(hub, other), token);
-  assert.equal((await oidc.tokenIntrospection(archive, token)).active, true, 'it is not theirs');
+  assert.equal((await oidc.tokenIntrospection(archive, token)).active, true, 'only the client of a token revokes it');
   const client = await discoverHub(hub, sp);
   await oidc.tokenRevocation(client, token, { token_type_hint: 'access_token' });
   assert.deepEqual(await oidc.tokenIntrospection(archive, token), { active: false });
@@ -91,8 +91,8 @@ test('RFC 7009: a real library has a token revoked, and no one accepts it any mo
 });
 
 test('R002 R012 R184 R185: on high, a real library reads the level achieved, and a token is revoked', async (t) => {
-  const sealing = await keyPair('ECDH-ES', 'vault-1');
-  const federation = await startFederation('hub-introspection-high', { vault: { extra: responseEncryption('ECDH-ES', [sealing.jwk]) } },
+  const encryptionKey = await keyPair('ECDH-ES', 'vault-1');
+  const federation = await startFederation('hub-introspection-high', { vault: { extra: responseEncryption('ECDH-ES', [encryptionKey.jwk]) } },
     { platform: 'high', amr: ['pin', 'hwk'], files: dataProviderFiles({ archive: '', notary: SIGNED }) });
   t.after(() => federation.stop());
   const { hub } = federation;
@@ -101,8 +101,8 @@ test('R002 R012 R184 R185: on high, a real library reads the level achieved, and
   const notary = await library(federation, 'notary', { introspection_signed_response_alg: 'ES256' });
   for (const acr of ['eidas2', 'eidas3']) {
     const token = await accessToken(federation, sp, acr);
-    assertFacts(await oidc.tokenIntrospection(archive, token), { hub, id: 'archive', sp, acr });
-    assertFacts(await oidc.tokenIntrospection(notary, token), { hub, id: 'notary', sp, acr });
+    assertActiveClaims(await oidc.tokenIntrospection(archive, token), { hub, id: 'archive', sp, acr });
+    assertActiveClaims(await oidc.tokenIntrospection(notary, token), { hub, id: 'notary', sp, acr });
     await oidc.tokenRevocation(await discoverHub(hub, sp), token);
     assert.deepEqual(await oidc.tokenIntrospection(notary, token), { active: false });
   }
@@ -114,13 +114,13 @@ const folderOfPython = path.join(path.dirname(fileURLToPath(import.meta.url)), '
 /** Runs one of the Python programs: { status, out, err }. */
 function run(program, args, input = '') {
   const child = spawn(python, ['-B', path.join(folderOfPython, program), ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
-  const said = { out: '', err: '' };
-  child.stdout.on('data', (chunk) => { said.out += chunk; });
-  child.stderr.on('data', (chunk) => { said.err += chunk; });
+  const output = { out: '', err: '' };
+  child.stdout.on('data', (chunk) => { output.out += chunk; });
+  child.stderr.on('data', (chunk) => { output.err += chunk; });
   child.stdin.end(input);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (status) => resolve({ status, ...said }));
+    child.once('close', (status) => resolve({ status, ...output }));
   });
 }
 
@@ -139,13 +139,13 @@ test('R012 R184 R185: Python verifies the signed answers of RFC 9701 and opens t
   for (const [id, more] of [['notary', {}], ['court', { encryption_alg: 'RSA-OAEP-256', keys }]]) {
     const live = await asked(id, more);
     assert.equal(live.status, 0, live.err);
-    assertFacts(JSON.parse(live.out), { hub, id, sp, acr: 'eidas1' });
+    assertActiveClaims(JSON.parse(live.out), { hub, id, sp, acr: 'eidas1' });
     const dead = await asked(id, { ...more, token: 'guess' });
     assert.equal(dead.status, 0, dead.err);
     assert.deepEqual(JSON.parse(dead.out), { active: false });
   }
 
-  // It does check: what was registered otherwise is refused.
+  // The program fails if the response differs from the registration.
   for (const [id, more, rule] of [
     ['notary', { signing_alg: 'RS256' }, /registered alg/],
     ['notary', { encryption_alg: 'RSA-OAEP-256', keys }, /is encrypted/],

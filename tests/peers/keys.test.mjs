@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import * as oidc from 'openid-client';
 import { discoverHub, buildAuthorizationRequest, startFederation, fetchUserinfo } from './federation.mjs';
-import { Browser, program, random, signIn } from './harness.mjs';
+import { Browser, program, random, signIn, waitUntil } from './harness.mjs';
 
 let federation, client;
 before(async () => {
@@ -38,13 +38,6 @@ async function signedIn({ secondsAgo = 0 } = {}) {
 }
 const published = async () => (await (await fetch(`${federation.hub.issuer}/jwks`)).json()).keys.map((key) => key.kid);
 const keyFiles = () => readdirSync(path.join(federation.hub.folder, 'keys')).filter((name) => name.endsWith('.json'));
-async function until(condition) {
-  const deadline = performance.now() + 60_000;
-  while (!await condition()) {
-    assert.ok(performance.now() < deadline, 'the hub did not take the keys');
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-}
 
 test('R030 R031 R071: a client that keeps running verifies with the new key after a rotation, and the old token still signs out', async () => {
   const { hub, sp } = federation;
@@ -56,7 +49,7 @@ test('R030 R031 R071: a client that keeps running verifies with the new key afte
   await promisify(execFile)(program, ['keys', 'rotate', '--dir', path.join(hub.folder, 'keys')]);
   const added = keyFiles().filter((name) => !files.includes(name));
   assert.equal(added.length, 2, 'one key of each sort');
-  await until(async () => (await published()).length === before.length + 2);
+  await waitUntil(async () => (await published()).length === before.length + 2, 'the new keys', 60);
   const second = await signedIn();
   assert.equal(second.kid, first.kid, 'published, and not used yet');
 
@@ -68,7 +61,7 @@ test('R030 R031 R071: a client that keeps running verifies with the new key afte
     writeFileSync(`${file}.new`, JSON.stringify(turn), { mode: 0o600 });
     renameSync(`${file}.new`, file);
   }
-  await until(async () => (await published())[0] !== before[0]);
+  await waitUntil(async () => (await published())[0] !== before[0], 'the new signing key', 60);
   const third = await signedIn();
   assert.notEqual(third.kid, first.kid);
   assert.ok(!before.includes(third.kid), 'a key that the client had never seen');

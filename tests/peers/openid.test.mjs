@@ -1,5 +1,5 @@
 // Ordinary clients (npm openid-client, and Authlib in Python) at a hub for ordinary identity providers: `rules = "openid"`,
-// `subject = "provider"`, no pivot identity anywhere (decisions 3, Rules per SP; decisions 7).
+// `subject = "provider"`, no pivot identity anywhere (docs/design/login.md).
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import path from 'node:path';

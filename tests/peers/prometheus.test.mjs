@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { DATA_PROVIDER_SECRET, dataProviderFiles, discoverHub, redeemCode, buildAuthorizationRequest, fetchUserinfo } from './federation.mjs';
-import { Browser, chooseProvider, decodeHtml, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, random, root, startServer, sha256, signIn, startHub } from './harness.mjs';
+import { Browser, chooseProvider, decodeHtml, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, random, root, startServer, sha256, signIn, startHub, waitUntil } from './harness.mjs';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as oidc from 'openid-client';
 import { startIdp } from './real-idp.mjs';
@@ -19,14 +19,6 @@ const dashboards = files.map((name) => ({ name, text: readFileSync(path.join(roo
 
 // `unrelated`: targets of the same Prometheus that are no hubs, one that answers and one that does not.
 let unrelated, prometheus, hub, shared, store, collector, idps = [], sps, folder, client, base, publisher;
-const until = async (condition, what, seconds = 30) => {
-  for (const deadline = performance.now() + seconds * 1000; ;) {
-    const value = await condition();
-    if (value) return value;
-    assert.ok(performance.now() < deadline, `${what} did not happen`);
-    await new Promise((done) => { setTimeout(done, 100); });
-  }
-};
 
 async function ask(kind, parameters) {
   const answer = await fetch(`${base}/api/v1/${kind}?${new URLSearchParams(parameters)}`);
@@ -97,9 +89,9 @@ scrape_configs:
   base = `http://127.0.0.1:${own}`;
   prometheus = spawn('prometheus', [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`, `--web.listen-address=127.0.0.1:${own}`, '--log.level=error'], { stdio: ['ignore', 'inherit', 'inherit'] });
   process.once('exit', () => prometheus.kill('SIGKILL'));
-  await until(() => fetch(`${base}/-/ready`).then((answer) => answer.ok, () => false), 'a Prometheus that is ready');
-  await until(async () => (await ask('query', { query: 'up{job="passerelle"} == 1' })).result.length === 2, 'the first scrapes');
-  await until(async () => (await ask('query', { query: 'up{job="unrelated"}' })).result.length === 2, 'the first scrapes of the unrelated job');
+  await waitUntil(() => fetch(`${base}/-/ready`).then((answer) => answer.ok, () => false), 'a Prometheus that is ready');
+  await waitUntil(async () => (await ask('query', { query: 'up{job="passerelle"} == 1' })).result.length === 2, 'the first scrapes');
+  await waitUntil(async () => (await ask('query', { query: 'up{job="unrelated"}' })).result.length === 2, 'the first scrapes of the unrelated job');
   client = await discoverHub(hub, sps.alpha);
 });
 after(async () => {
@@ -215,7 +207,7 @@ async function round() {
   await done.browser.open(`${hub.issuer}/session/end?${new URLSearchParams({ id_token_hint: done.id_token, state: random(32), post_logout_redirect_uri: 'http://localhost:9/' })}`);
   // A person who is not in the register: a page, and no code.
   const unknown = await choosing();
-  await unknown.browser.submit(await chooseProvider(unknown.browser, unknown.page, 'real'), { values: { login: 'nobody', password: 'any' } });
+  await unknown.browser.submit(await chooseProvider(unknown.browser, unknown.page, 'real'), { values: { login: 'stranger', password: 'any' } });
   // A user who refuses consent: an error to the service provider.
   const refusing = await choosing();
   const upstream = await chooseProvider(refusing.browser, refusing.page, 'real');
@@ -227,7 +219,7 @@ async function round() {
   const away = await choosing();
   await chooseProvider(away.browser, away.page, 'real', idps[0].issuer);
   // A forged request, and a page that is not there.
-  await fetch(`${hub.issuer}/authorize?client_id=nobody`);
+  await fetch(`${hub.issuer}/authorize?client_id=stranger`);
   await fetch(`${hub.base}/nowhere`);
 }
 
@@ -279,10 +271,10 @@ test('every query of every panel, variable and rule is answered by a real Promet
   for (let n = 0; n < 4; n += 1) await round();
   await trouble();
   for (let n = 0; n < 4; n += 1) await round();
-  await until(async () => (await ask('query', { query: 'sum(passerelle_logins_abandoned_total) > 1' })).result.length > 0, 'an abandoned login', 50);
-  await until(async () => (await ask('query', { query: 'passerelle_config_files_invalid > 0' })).result.length > 0, 'a bad file');
+  await waitUntil(async () => (await ask('query', { query: 'sum(passerelle_logins_abandoned_total) > 1' })).result.length > 0, 'an abandoned login', 50);
+  await waitUntil(async () => (await ask('query', { query: 'passerelle_config_files_invalid > 0' })).result.length > 0, 'a bad file');
   for (let n = 0; n < 2; n += 1) await round();
-  await until(async () => (await ask('query', { query: 'passerelle_connector_circuit_state{state="open"} == 1 or passerelle_connector_circuit_state{state="half_open"} == 1' })).result.length > 0, 'an open circuit');
+  await waitUntil(async () => (await ask('query', { query: 'passerelle_connector_circuit_state{state="open"} == 1 or passerelle_connector_circuit_state{state="half_open"} == 1' })).result.length > 0, 'an open circuit');
   // More logins than the hub has capacity for.
   let full = false;
   for (let n = 0; n < 120 && !full; n += 1) full = (await fetch((await buildAuthorizationRequest(client, sps.alpha)).url, { redirect: 'manual' })).status === 503;
@@ -290,7 +282,7 @@ test('every query of every panel, variable and rule is answered by a real Promet
   // Two more scrapes, so that rates include the last round.
   const scraped = async () => Number((await ask('query', { query: 'sum(passerelle_http_requests_total{endpoint="/metrics"})' })).result[0].value[1]);
   const now = await scraped();
-  await until(async () => await scraped() > now + 3, 'two scrapes of both');
+  await waitUntil(async () => await scraped() > now + 3, 'two scrapes of both');
 
   const silent = [];
   const unrelatedShown = [];
@@ -333,12 +325,12 @@ test('every query of every panel, variable and rule is answered by a real Promet
   }
   const state = async (name) => (await rules()).find((rule) => rule.name === name).state;
   for (const name of ['PasserelleReloadFailed', 'PasserelleCircuitOpen', 'PasserelleClientKeysMissing', 'PasserelleStoreNearFull', 'PasserelleStoreFails']) {
-    await until(async () => await state(name) !== 'inactive', name, 5);
+    await waitUntil(async () => await state(name) !== 'inactive', name, 5);
   }
   for (const name of ['PasserelleDown', 'PasserelleNoSuccessfulLogin', 'PasserelleAuditLogNotWriting']) assert.equal(await state(name), 'inactive', name);
   // No label contains personal data.
   const metrics = await (await fetch(`${hub.privateBase}/metrics`)).text();
-  for (const word of ['angela', 'DUBOIS', 'nobody', 'example.org']) assert.ok(!metrics.includes(word), `${word} is in the metrics`);
+  for (const word of ['angela', 'DUBOIS', 'stranger', 'example.org']) assert.ok(!metrics.includes(word), `${word} is in the metrics`);
 });
 
 test('the dashboards are drawn from an hour of mixed load', { skip: !process.env.PROMETHEUS_PICTURES && 'PROMETHEUS_PICTURES names no folder' }, async () => {

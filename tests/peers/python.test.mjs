@@ -58,7 +58,7 @@ test('R004 R006 R030-R039 R050-R054 R156: on standard, Python reads a signed ID 
   t.after(() => federation.stop());
   const received = await signIn(federation, federation.sp);
   assertReceived(received, { acr: 'eidas1', amr: ['hub', 'pwd'] });
-  assert.deepEqual([received.id_token.sealed, received.userinfo.sealed], [null, null]);
+  assert.deepEqual([received.id_token.jwe_header, received.userinfo.jwe_header], [null, null]);
 
   // It does check: what was registered otherwise is refused.
   for (const [wrong, rule] of [[{ signing_alg: 'RS256' }, /registered alg/], [{ encryption_alg: 'ECDH-ES' }, /is encrypted/]]) {
@@ -84,7 +84,7 @@ test('R005 R007 R038 R041 R042 R156: on high, Python opens both tokens with its 
     for (const acr of ['eidas2', 'eidas3']) {
       const received = await signIn(federation, sp, { keys, encryption_alg, acr });
       assertReceived(received, { acr, amr: ['hub', 'hwk', 'mfa', 'pin', 'pop'] });
-      for (const { sealed: header } of [received.id_token, received.userinfo]) {
+      for (const { jwe_header: header } of [received.id_token, received.userinfo]) {
         const { epk, ...rest } = header;
         assert.deepEqual(rest, { alg: encryption_alg, enc: 'A256GCM', cty: 'JWT', kid: `python-${encryption_alg}` });
       }

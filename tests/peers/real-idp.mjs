@@ -9,7 +9,7 @@ const PERSONS = {
     given_name: 'Angela Claire Louise', family_name: 'DUBOIS', birthdate: '1962-08-24', gender: 'female',
     birthplace: '75107', birthcountry: '99100', email: 'angela@example.org', preferred_username: 'Angie',
   },
-  nobody: {
+  stranger: {
     given_name: 'Personne', family_name: 'INCONNUE', birthdate: '1970-01-01', gender: 'female', birthplace: '75101', birthcountry: '99100',
   },
 };

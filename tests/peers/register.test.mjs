@@ -1,4 +1,4 @@
-// The http register over mutual TLS against a real HTTPS server, well and ill: docs/register.openapi.yaml from outside.
+// The http register over mutual TLS against a real HTTPS server, working and failing, by docs/register.openapi.yaml.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -37,9 +37,9 @@ function certificates() {
   return { at, read: (name) => readFileSync(at(name), 'utf8'), remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** A register that asks for a client certificate of `ca`; `mood(request, response, body)` answers. */
+/** A register that asks for a client certificate of `ca`; `respond(request, response, body)` answers. */
 async function startRegister(pems, port, server = 'ca') {
-  const register = { asked: [], refused: 0, mood: undefined };
+  const register = { asked: [], refused: 0, respond: undefined };
   const listener = createServer({
     key: pems.read(`${server}-server.key`), cert: pems.read(`${server}-server.crt`), ca: pems.read('ca.crt'),
     requestCert: true, rejectUnauthorized: true,
@@ -50,7 +50,7 @@ async function startRegister(pems, port, server = 'ca') {
     register.asked.push({ method: req.method, url: req.url, headers: req.headers, body, peer: req.socket.getPeerCertificate().subject?.CN });
     if (req.headers.authorization !== `Bearer ${TOKEN}`) return res.writeHead(401).end();
     if (req.url === '/v1/health') return res.writeHead(204).end();
-    return register.mood(req, res, body);
+    return register.respond(req, res, body);
   });
   // A TLS socket can't be reset, only closed; what is under it can.
   const raw = new Map();
@@ -105,15 +105,15 @@ before(async () => {
 beforeEach(() => { register.asked = []; register.refused = 0; });
 after(async () => { await stop(); await register?.close(); pems?.remove(); });
 
-/** A login as far as the page after the register was asked. */
+/** Performs a login up to the page that follows the register's response. */
 async function identify() {
   const attempt = await buildAuthorizationRequest(client, sp);
   const browser = new Browser();
   const upstream = await chooseProvider(browser, await browser.open(attempt.url), 'real');
   return { ...attempt, browser, page: await browser.submit(upstream, { values: { login: 'angela', password: 'any' } }) };
 }
-/** Ends on the error page with this code, and the page tells nothing of the register's inside. */
-async function endsWith(code, status = undefined) {
+/** Asserts that a login ends on the error page with this code, and that the page reveals nothing about the register. */
+async function assertErrorPage(code, status = undefined) {
   const { page } = await identify();
   assert.ok(page.html.includes(code), `${code} is not on the page:\n${page.html.slice(0, 2000)}`);
   if (status) assert.equal(page.status, status);
@@ -126,7 +126,7 @@ const metric = async (line) => {
 
 test('R008: a whole login, identity by the register: mutual TLS, the bearer token, the pivot in the body, and the support id in both logs', async () => {
   await start('hub-register');
-  register.mood = json({ outcome: 'corrected', identity: { ...ANGELA, family_name: 'DUBOIS-MARTIN' } });
+  register.respond = json({ outcome: 'corrected', identity: { ...ANGELA, family_name: 'DUBOIS-MARTIN' } });
   const { page, browser, ...attempt } = await identify();
   const back = await answerConsent(browser, page, 'yes', sp.redirectUri);
   const tokens = await oidc.authorizationCodeGrant(client, new URL(back.url), {
@@ -141,58 +141,58 @@ test('R008: a whole login, identity by the register: mutual TLS, the bearer toke
   assert.match(asked.headers['x-request-id'], /^[0-9A-HJKMNP-TV-Z]{12}$/);
 });
 
-test('R008: each no of the register ends the login under its code, deceased and refused alike', async () => {
+test('R008: each refusal of the register ends the login under its code, deceased and refused alike', async () => {
   for (const [outcome, shown, logged] of [
     ['not_found', 'Y010001', 'Y010001'], ['several', 'Y010002', 'Y010002'],
     ['deceased', 'Y010000', 'Y010003'], ['refused', 'Y010000', 'Y010004'],
   ]) {
-    register.mood = json({ outcome });
-    await endsWith(shown, 403);
+    register.respond = json({ outcome });
+    await assertErrorPage(shown, 403);
     const id = register.asked.at(-1).headers['x-request-id'];
     assert.ok(hub.log().split('\n').some((line) => line.includes(id) && line.includes(logged)), `${outcome}: ${logged} with ${id} in the log`);
   }
 });
 
 test('R008: an answer that breaks the contract never reaches the service provider', async () => {
-  for (const [mood, code] of [
+  for (const [respond, code] of [
     [json('{"outcome":'), 'Y010006'], [json(found, 200, 'text/html'), 'Y010006'], [json({ outcome: 'perhaps' }), 'Y010006'],
     [json('{"outcome":"not_found","outcome":"found"}'), 'Y010006'], [json({ outcome: 'found' }), 'Y010006'],
-    [json(' '.repeat(70_000)), 'Y010006'], [json({ outcome: 'found', identity: { ...ANGELA, family_name: 'SOMEBODY ELSE' } }), 'Y010006'],
+    [json(' '.repeat(70_000)), 'Y010006'], [json({ outcome: 'found', identity: { ...ANGELA, family_name: 'ANOTHER PERSON' } }), 'Y010006'],
     [json({ outcome: 'found', identity: { ...ANGELA, birthdate: '1962-02-30' } }), 'Y010008'],
   ]) {
-    register.mood = mood;
-    await endsWith(code);
+    register.respond = respond;
+    await assertErrorPage(code);
   }
-  assert.equal(await metric('passerelle_register_circuit_state{state="open"}'), 0, 'an answer is an answer');
+  assert.equal(await metric('passerelle_register_circuit_state{state="open"}'), 0, 'a response, even an invalid one, opens no circuit');
 });
 
-test('a connection that is reset is tried once more', async () => {
+test('a connection that is reset is retried once', async () => {
   const before = await metric('passerelle_register_retries_total');
   let times = 0;
-  register.mood = (req, res) => { times += 1; return times === 1 ? register.reset(req) : json(found)(req, res); };
+  register.respond = (req, res) => { times += 1; return times === 1 ? register.reset(req) : json(found)(req, res); };
   const { page } = await identify();
   assert.match(page.html, /consent/);
   assert.deepEqual([times, await metric('passerelle_register_retries_total')], [2, before + 1]);
 });
 
-test('a 500, a redirect and a register slower than six seconds are unavailable; then it is left alone, and recovers', async () => {
-  register.mood = (req, res) => res.writeHead(307, { location: `https://localhost:${registerPort}/v1/elsewhere` }).end();
-  await endsWith('Y010005', 503);
+test('a 500, a redirect and a register slower than six seconds are unavailable; then the circuit opens, and closes again', async () => {
+  register.respond = (req, res) => res.writeHead(307, { location: `https://localhost:${registerPort}/v1/elsewhere` }).end();
+  await assertErrorPage('Y010005', 503);
   assert.deepEqual(register.asked.map(({ url }) => url), ['/v1/identify'], 'a redirect is not followed');
-  register.mood = () => {};
+  register.respond = () => {};
   const begun = performance.now();
-  await endsWith('Y010005', 503);
+  await assertErrorPage('Y010005', 503);
   const took = performance.now() - begun;
   assert.ok(took > 5_500 && took < 8_000, `gave up after ${took} ms`);
-  register.mood = json('broken', 500);
-  for (let times = 0; times < 3; times += 1) await endsWith('Y010005', 503);
+  register.respond = json('broken', 500);
+  for (let times = 0; times < 3; times += 1) await assertErrorPage('Y010005', 503);
   assert.equal(await metric('passerelle_register_circuit_state{state="open"}'), 1);
   const asked = register.asked.length;
-  await endsWith('Y010005', 503);
+  await assertErrorPage('Y010005', 503);
   assert.equal(register.asked.length, asked, 'an open circuit asks nothing');
   assert.equal(await metric('passerelle_register_lookups_total{outcome="circuit_open"}'), 1);
   assert.equal(hub.log().split('circuit of the register opened').length, 2, 'logged once');
-  register.mood = json(found);
+  register.respond = json(found);
   const deadline = performance.now() + 20_000;
   while (performance.now() < deadline) {
     const { page } = await identify();
@@ -211,12 +211,12 @@ const run = (...args) => new Promise((resolve) => {
 test('an operator asks the register by command, and check --online looks at its health', async () => {
   const options = ['--given-names', 'Angela Claire Louise', '--family-name', 'DUBOIS', '--birthdate', '1962-08-24', '--gender', 'female',
     '--birthplace', '75107', '--birthcountry', '99100'];
-  register.mood = json(found);
+  register.respond = json(found);
   assert.deepEqual(await run('register', 'lookup', ...options), { code: 0, output: 'found\n' });
-  register.mood = json({ outcome: 'corrected', identity: { ...ANGELA, family_name: 'DUBOIS-MARTIN' } });
+  register.respond = json({ outcome: 'corrected', identity: { ...ANGELA, family_name: 'DUBOIS-MARTIN' } });
   const corrected = await run('register', 'lookup', ...options);
   assert.deepEqual(corrected, { code: 0, output: 'corrected: the register writes family_name differently\n' });
-  register.mood = json({ outcome: 'deceased' });
+  register.respond = json({ outcome: 'deceased' });
   const deceased = await run('register', 'lookup', ...options);
   assert.ok(deceased.code === 1 && deceased.output.includes('deceased') && deceased.output.includes('Y010003'), deceased.output);
   const broken = await run('register', 'lookup', '--birthdate', '1962-02-30');
@@ -227,9 +227,9 @@ test('an operator asks the register by command, and check --online looks at its 
 });
 
 test('a hub with a certificate of another authority, or none that fits its key, gets no answer', async () => {
-  register.mood = json(found);
+  register.respond = json(found);
   await start('hub-register-client', 'other-client');
-  await endsWith('Y010005', 503);
+  await assertErrorPage('Y010005', 503);
   assert.equal(register.asked.length, 0);
   assert.ok(register.refused > 0, 'the register turns it away in the handshake');
   const online = await run('check', '--online');
@@ -241,13 +241,13 @@ test('a hub with a certificate of another authority, or none that fits its key, 
   await stop();
 });
 
-test('a register with a certificate of another authority hears nothing', async () => {
+test('a register with a certificate of another authority gets no identity', async () => {
   await register.close();
   register = await startRegister(pems, registerPort, 'other');
-  register.mood = json(found);
+  register.respond = json(found);
   await start('hub-register-server');
-  await endsWith('Y010005', 503);
-  assert.equal(register.asked.length, 0, 'no identity goes to a server that is not proven');
+  await assertErrorPage('Y010005', 503);
+  assert.equal(register.asked.length, 0, 'the hub sends no identity to a server without a valid certificate');
   assert.match(hub.log(), /certificate/i);
   await stop();
 });

@@ -5,7 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
-import { answerConsent, Browser, chooseProvider, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, root, startDemo, writeConnector } from './harness.mjs';
+import { answerConsent, Browser, chooseProvider, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, root, startDemo, writeConnector, waitUntil } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 let fed, client;
@@ -17,25 +17,18 @@ async function offered() {
   const page = await new Browser().open((await buildAuthorizationRequest(client, fed.sp)).url);
   return [...page.html.matchAll(/name="provider" value="([^"]+)"/g)].map(([, id]) => id);
 }
-async function until(condition, what) {
-  for (let tries = 0; tries < 100; tries++) {
-    if (await condition()) return;
-    await new Promise((done) => { setTimeout(done, 200); });
-  }
-  assert.fail(`${what} did not happen`);
-}
 
 test('a connector file dropped in adds an identity provider, and removed takes it away, without a restart', async () => {
   const file = path.join(fed.hub.folder, 'connectors/dropped.toml');
   assert.deepEqual(await offered(), ['real']);
   writeConnector(fed.hub.folder, 'dropped', oidcConnector(fed.idp.issuer));
-  await until(async () => (await offered()).includes('dropped'), 'the new connector');
+  await waitUntil(async () => (await offered()).includes('dropped'), 'the new connector');
   // A bad version keeps the last good one, and affects no other file.
   writeFileSync(file, 'name = 3\n[kind.nonsense]\n');
-  await until(async () => fed.hub.log().includes('its last good version stays'), 'a word in the log');
+  await waitUntil(async () => fed.hub.log().includes('its last good version stays'), 'a word in the log');
   assert.deepEqual((await offered()).sort(), ['dropped', 'real']);
   rmSync(file);
-  await until(async () => !(await offered()).includes('dropped'), 'its end');
+  await waitUntil(async () => !(await offered()).includes('dropped'), 'its end');
   assert.deepEqual(await offered(), ['real']);
 });
 
@@ -55,7 +48,7 @@ test('a person imported into the register file can log in, without a restart', a
   const header = 'given_names,family_name,birthdate,gender,birthplace,birthcountry,status\n';
   const person = { given_names: ['Personne'], family_name: 'INCONNUE', birthdate: '1970-01-01', gender: 'female', birthplace: '75101', birthcountry: '99100' };
   const look = () => run(['register', 'lookup'], JSON.stringify(person));
-  assert.ok((await identified('nobody')).includes('Y010001'));
+  assert.ok((await identified('stranger')).includes('Y010001'));
   assert.ok(look().code === 1 && look().output.startsWith('not_found\n'), look().output);
   // A bad line: every error is reported with line, column and fix, and nothing changes.
   writeFileSync(source, `${header}Personne,INCONNUE,1970-02-30,female,75101,99100,\nA,B\n`);
@@ -65,12 +58,12 @@ test('a person imported into the register file can log in, without a restart', a
   const done = run(['register', 'import', source]);
   assert.ok(done.code === 0 && done.output.includes('2 persons; 1 added, 0 changed, 0 removed'), done.output);
   assert.deepEqual(look(), { code: 0, output: 'found\n' });
-  await until(async () => (await identified('nobody')).includes('/consent'), 'the login of who was imported');
+  await waitUntil(async () => (await identified('stranger')).includes('/consent'), 'the login of who was imported');
   // A bad file leaves the last good one in use.
   const good = readFileSync(register);
   writeFileSync(register, 'a,b\n');
-  await until(async () => fed.hub.log().includes('the register file is invalid; the last good one stays'), 'a word in the log');
-  assert.ok((await identified('nobody')).includes('/consent'));
+  await waitUntil(async () => fed.hub.log().includes('the register file is invalid; the last good one stays'), 'a word in the log');
+  assert.ok((await identified('stranger')).includes('/consent'));
   writeFileSync(register, good);
 });
 
@@ -98,7 +91,7 @@ test('a newcomer copies the template while the demo runs, signs in with a provid
     assert.equal(await offers(), false);
     writeFileSync(path.join(folder, 'mine.secret'), IDP_SECRET);
     writeFileSync(path.join(folder, 'connectors/mine.toml'), file);
-    await until(offers, 'the new account at the choice');
+    await waitUntil(offers, 'the new account at the choice');
     const browser = new Browser();
     const upstream = await chooseProvider(browser, await begin(browser), 'mine');
     assert.ok(upstream.url.startsWith(idp.issuer), upstream.url);
@@ -106,7 +99,7 @@ test('a newcomer copies the template while the demo runs, signs in with a provid
     const done = await answerConsent(browser, consent, 'yes');
     assert.ok(done.url.startsWith(demo.url) && done.html.includes('DUBOIS'), `${done.url}: ${done.html.slice(0, 2000)}`);
     rmSync(path.join(folder, 'connectors/mine.toml'));
-    await until(async () => !(await offers()), 'its end');
+    await waitUntil(async () => !(await offers()), 'its end');
   } finally {
     await idp.close();
     await demo.stop();

@@ -9,7 +9,7 @@ import { discoverHub, redeemCode, buildAuthorizationRequest, startFederation, fe
 import { Browser, answerConsent, chooseProvider, random, signIn } from './harness.mjs';
 
 let federation, client;
-const where = (...more) => path.join(federation.hub.folder, 'state', ...more);
+const statePath = (...more) => path.join(federation.hub.folder, 'state', ...more);
 before(async () => {
   federation = await startFederation('hub-snapshot', {}, {
     settings: '[store.memory]\nsnapshot = "state/store.snapshot"\nencryption_keys = [{ file = "store.key" }]\n',
@@ -57,12 +57,12 @@ test('SIGTERM and the next start: logins go on, sessions and codes are there, wh
   const unspent = await codeFor(new Browser());
 
   await hub.restart('SIGTERM', () => {
-    assert.deepEqual(readdirSync(where()), ['store.snapshot']);
-    assert.equal(statSync(where('store.snapshot')).mode & 0o777, 0o600);
-    const bytes = readFileSync(where('store.snapshot'), 'latin1');
+    assert.deepEqual(readdirSync(statePath()), ['store.snapshot']);
+    assert.equal(statSync(statePath('store.snapshot')).mode & 0o777, 0o600);
+    const bytes = readFileSync(statePath('store.snapshot'), 'latin1');
     for (const word of ['DUBOIS', 'Angela', sp.redirectUri, unspent.back.searchParams.get('code')]) assert.ok(!bytes.includes(word), word);
   });
-  assert.deepEqual(readdirSync(where()), [], 'it was taken up, and is gone');
+  assert.deepEqual(readdirSync(statePath()), [], 'the hub removes the snapshot that it restored');
   assert.match(hub.log(), /store restored from its snapshot.* records=\d+/);
 
   assert.equal((await fetchUserinfo(hub, tokens.access_token)).status, 200);
@@ -102,7 +102,7 @@ test('a second signal hurries the end, and the snapshot is written all the same'
   for (let tries = 0; !(await refused()); tries += 1) assert.ok(tries < 200, 'new connections are still accepted');
   await hub.restart('SIGTERM', () => {
     assert.match(hub.log(), /second signal/);
-    assert.deepEqual(readdirSync(where()), ['store.snapshot']);
+    assert.deepEqual(readdirSync(statePath()), ['store.snapshot']);
   });
   assert.ok((await silently(browser)).get('code'));
 });
@@ -114,22 +114,22 @@ test('a code that was redeemed after the restart does not come back by a crash: 
   await hub.restart('SIGTERM');
   const fields = { code: unspent.back.searchParams.get('code'), code_verifier: unspent.verifier };
   assert.equal((await redeemCode(hub, sp, fields)).status, 200);
-  await hub.restart('SIGKILL', () => assert.ok(!existsSync(where('store.snapshot'))));
+  await hub.restart('SIGKILL', () => assert.ok(!existsSync(statePath('store.snapshot'))));
   assert.match(hub.log(), /no snapshot of the store found/);
   assert.equal((await redeemCode(hub, sp, fields)).body.error, 'invalid_grant');
   assert.equal((await silently(browser)).get('error'), 'login_required');
 });
 
-test('a snapshot that can not be opened is set aside with its reason, and the hub starts', async () => {
+test('a snapshot that can not be decrypted is set aside with its reason, and the hub starts', async () => {
   const { hub } = federation;
   const browser = new Browser();
   await codeFor(browser);
   await hub.restart('SIGTERM', () => {
-    const bytes = readFileSync(where('store.snapshot'));
+    const bytes = readFileSync(statePath('store.snapshot'));
     bytes[bytes.length - 1] ^= 1;
-    writeFileSync(where('store.snapshot'), bytes);
+    writeFileSync(statePath('store.snapshot'), bytes);
   });
   assert.match(hub.log(), /snapshot of the store can't be used.*it was changed/);
-  assert.deepEqual(readdirSync(where()), ['store.snapshot.unreadable']);
+  assert.deepEqual(readdirSync(statePath()), ['store.snapshot.unreadable']);
   assert.equal((await silently(browser)).get('error'), 'login_required');
 });

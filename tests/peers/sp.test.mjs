@@ -179,7 +179,7 @@ test('R155 R206: a wrong secret and an unknown service provider look the same, a
   const asked = await codeFor();
   const fields = { code: asked.code, code_verifier: asked.verifier };
   const wrong = await redeemCode(hub, sp, { ...fields, client_secret: 'x'.repeat(43) });
-  const unknown = await redeemCode(hub, sp, { ...fields, client_id: 'nobody' });
+  const unknown = await redeemCode(hub, sp, { ...fields, client_id: 'stranger' });
   assertError(wrong, 401, 'invalid_client');
   assertError(unknown, 401, 'invalid_client');
   assert.deepEqual(wrong.body, unknown.body);
@@ -216,7 +216,7 @@ test('R131: cancelling, refusing, and a refusal at the identity provider', async
 test('R008: someone the register does not know ends on a page, with a way back', async () => {
   const { sp } = federation;
   const [browser, authorization] = [new Browser(), await buildAuthorizationRequest(client, sp)];
-  const page = await browser.submit(await chooseProvider(browser, await browser.open(authorization.url), 'real'), { values: { login: 'nobody' }, stopAt: sp.redirectUri });
+  const page = await browser.submit(await chooseProvider(browser, await browser.open(authorization.url), 'real'), { values: { login: 'stranger' }, stopAt: sp.redirectUri });
   assert.ok(!page.stopped);
   assert.match(page.html, /Y010/);
   assert.ok(!page.html.includes('INCONNUE'));
@@ -231,9 +231,15 @@ test('R120: the same login by POST', async () => {
   assert.ok((await answerConsent(browser, consent, 'yes', federation.sp.redirectUri)).stopped);
 });
 
-test('nothing secret reaches the log', () => {
+test('the log of a login contains no secret and no identity', async () => {
+  const { back, verifier, state, nonce } = await codeFor();
+  const tokens = await oidc.authorizationCodeGrant(client, back, {
+    pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true,
+  });
+  assert.equal((await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub)).family_name, 'DUBOIS');
   const log = federation.hub.log();
-  for (const secret of [federation.sp.secret, federation.other.secret, 'angela@example.org', 'DUBOIS', 'idp-angela']) {
+  assert.notEqual(log, '');
+  for (const secret of [federation.sp.secret, federation.other.secret, tokens.access_token, tokens.id_token, 'angela@example.org', 'DUBOIS', 'idp-angela']) {
     assert.ok(!log.includes(secret), `the log holds ${secret.slice(0, 4)}…`);
   }
 });

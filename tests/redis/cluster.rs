@@ -95,9 +95,9 @@ async fn a_tls_cluster_that_loses_a_primary_continues_and_spent_codes_stay_spent
     let codes: Vec<RecordKey> =
         (0..30).map(|n: u32| key(RecordKind::Code, &format!("code {n}"))).collect();
     for code in &codes {
-        store.insert(code.clone(), draft("claims", &["session"]), at(0)).await.unwrap();
+        store.insert(code.clone(), new_record("claims", &["session"]), timestamp(0)).await.unwrap();
         assert!(matches!(
-            store.take(code, b"spent".to_vec(), at(600), at(1)).await,
+            store.take(code, b"spent".to_vec(), timestamp(600), timestamp(1)).await,
             Ok(TakeOutcome::Taken(_))
         ));
     }
@@ -123,7 +123,7 @@ async fn a_tls_cluster_that_loses_a_primary_continues_and_spent_codes_stay_spent
     });
     for code in &codes {
         let again = wait_for("the store is available", async || {
-            match store.take(code, b"again".to_vec(), at(600), at(3)).await {
+            match store.take(code, b"again".to_vec(), timestamp(600), timestamp(3)).await {
                 Ok(again) => Some(again),
                 Err(StoreError::Unavailable(_)) => None,
                 Err(other) => panic!("{other}"),
@@ -164,12 +164,13 @@ async fn many_redeem_one_code_on_a_cluster_and_one_wins() {
         .collect();
     for round in 0..50 {
         let code = key(RecordKind::Code, &round.to_string());
-        hubs[0].insert(code.clone(), draft("claims", &["session", "grant"]), at(0)).await.unwrap();
-        let takes = hubs
-            .iter()
-            .cycle()
-            .take(12)
-            .map(async |hub| hub.take(&code, b"spent".to_vec(), at(90), at(1)).await.unwrap());
+        hubs[0]
+            .insert(code.clone(), new_record("claims", &["session", "grant"]), timestamp(0))
+            .await
+            .unwrap();
+        let takes = hubs.iter().cycle().take(12).map(async |hub| {
+            hub.take(&code, b"spent".to_vec(), timestamp(90), timestamp(1)).await.unwrap()
+        });
         let taken = futures_util::future::join_all(takes).await;
         assert_eq!(
             taken.iter().filter(|taken| matches!(taken, TakeOutcome::Taken(_))).count(),

@@ -6,18 +6,18 @@ use super::*;
 async fn a_full_server_refuses_new_records_and_keeps_the_others() {
     let server = Server::start(&["--maxmemory-policy", "noeviction"]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
-    store.insert(key(RecordKind::Login, "a"), draft("kept", &[]), at(0)).await.unwrap();
+    store.insert(key(RecordKind::Login, "a"), new_record("kept", &[]), timestamp(0)).await.unwrap();
     server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
     assert_eq!(
-        store.insert(key(RecordKind::Login, "b"), draft("1", &[]), at(0)).await,
+        store.insert(key(RecordKind::Login, "b"), new_record("1", &[]), timestamp(0)).await,
         Err(StoreError::Full)
     );
     assert_eq!(
-        &*store.load(&key(RecordKind::Login, "a"), at(1)).await.unwrap().unwrap().value,
+        &*store.load(&key(RecordKind::Login, "a"), timestamp(1)).await.unwrap().unwrap().value,
         b"kept"
     );
     server.cli(&["CONFIG", "SET", "maxmemory", "0"]);
-    store.insert(key(RecordKind::Login, "b"), draft("1", &[]), at(0)).await.unwrap();
+    store.insert(key(RecordKind::Login, "b"), new_record("1", &[]), timestamp(0)).await.unwrap();
 }
 
 /// When the server is full, running logins must continue, and users must be able to sign out.
@@ -31,25 +31,28 @@ async fn a_full_server_lets_running_logins_continue_and_users_sign_out() {
         key(RecordKind::Token, "a"),
         key(RecordKind::Session, "a"),
     );
-    store.insert(login.clone(), draft("login", &[]), at(0)).await.unwrap();
-    store.insert(code.clone(), draft("code", &["mine"]), at(0)).await.unwrap();
-    store.insert(token.clone(), draft("token", &["mine"]), at(0)).await.unwrap();
-    store.insert(session.clone(), draft("session", &[]), at(0)).await.unwrap();
+    store.insert(login.clone(), new_record("login", &[]), timestamp(0)).await.unwrap();
+    store.insert(code.clone(), new_record("code", &["mine"]), timestamp(0)).await.unwrap();
+    store.insert(token.clone(), new_record("token", &["mine"]), timestamp(0)).await.unwrap();
+    store.insert(session.clone(), new_record("session", &[]), timestamp(0)).await.unwrap();
     server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
     assert_eq!(
-        store.replace(&login, RecordVersion(1), "next".into(), at(700), at(1)).await,
+        store.replace(&login, RecordVersion(1), "next".into(), timestamp(700), timestamp(1)).await,
         Ok(ReplaceOutcome::Replaced(RecordVersion(2)))
     );
-    let taken = store.take(&code, b"spent".to_vec(), at(600), at(1)).await;
+    let taken = store.take(&code, b"spent".to_vec(), timestamp(600), timestamp(1)).await;
     assert!(matches!(taken, Ok(TakeOutcome::Taken(_))), "{taken:?}");
     assert_eq!(
-        store.revoke(&Family("mine".into()), at(600), at(2)).await,
+        store.revoke(&Family("mine".into()), timestamp(600), timestamp(2)).await,
         Ok(()),
         "no user could sign out"
     );
-    assert!(store.load(&token, at(2)).await.unwrap().is_none(), "a token alive after logout");
+    assert!(
+        store.load(&token, timestamp(2)).await.unwrap().is_none(),
+        "a token alive after logout"
+    );
     assert_eq!(
-        store.insert(key(RecordKind::Token, "b"), draft("1", &["other"]), at(3)).await,
+        store.insert(key(RecordKind::Token, "b"), new_record("1", &["other"]), timestamp(3)).await,
         Err(StoreError::Full)
     );
     assert_eq!(store.remove(&session).await, Ok(()));
@@ -69,7 +72,7 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
         (&["REPLICAOF", "127.0.0.1", "1"], &["REPLICAOF", "NO", "ONE"]),
     ] {
         assert_eq!(server.cli_text(alone), "OK");
-        let outcome = store.load(&key(RecordKind::Token, "ended elsewhere"), at(1)).await;
+        let outcome = store.load(&key(RecordKind::Token, "ended elsewhere"), timestamp(1)).await;
         assert!(
             matches!(outcome, Err(StoreError::Unavailable(_))),
             "its record may be outdated: {outcome:?}"
@@ -81,13 +84,19 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
                 &key(RecordKind::Login, "begun elsewhere"),
                 RecordVersion(1),
                 Vec::new(),
-                at(9),
-                at(1),
+                timestamp(9),
+                timestamp(1),
             )
             .await;
         assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "a login lost: {outcome:?}");
-        let outcome =
-            store.take(&key(RecordKind::Code, "issued elsewhere"), Vec::new(), at(9), at(1)).await;
+        let outcome = store
+            .take(
+                &key(RecordKind::Code, "issued elsewhere"),
+                Vec::new(),
+                timestamp(9),
+                timestamp(1),
+            )
+            .await;
         assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "a code lost: {outcome:?}");
         until("the store reports the error", || store.last_error().map(drop));
         assert_eq!(server.cli_text(again), "OK");
@@ -106,7 +115,7 @@ async fn a_server_that_dies_is_reported_at_once_and_used_again_when_it_is_back()
     server.kill();
     let mut faults = 0;
     while faults < 6 {
-        let outcome = store.load(&key(RecordKind::Login, "a"), at(1)).await;
+        let outcome = store.load(&key(RecordKind::Login, "a"), timestamp(1)).await;
         assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "{outcome:?}");
         faults += 1;
     }
@@ -127,7 +136,7 @@ struct LossyProxy {
 }
 
 impl LossyProxy {
-    fn to(server: u16) -> Self {
+    fn in_front_of(server: u16) -> Self {
         let (listener, drops_next) =
             (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::new(AtomicBool::new(false)));
         let (port, drops) = (listener.local_addr().unwrap().port(), Arc::clone(&drops_next));
@@ -182,19 +191,20 @@ fn forward(mut from: TcpStream, mut to: TcpStream, may_forward: impl Fn(&[u8]) -
 #[tokio::test]
 async fn a_call_without_a_response_can_be_repeated_safely() {
     let server = Server::start(&[]);
-    let proxy = LossyProxy::to(server.port);
+    let proxy = LossyProxy::in_front_of(server.port);
     let (store, metrics) = store(&config(RedisMode::Single, &[proxy.port]), &credentials(PASSWORD));
     call_every_operation(&store, "before").await;
     let code = key(RecordKind::Code, "a");
     proxy.drop_next_response();
     assert_eq!(
-        store.insert(code.clone(), draft("one", &[]), at(0)).await,
+        store.insert(code.clone(), new_record("one", &[]), timestamp(0)).await,
         Ok(RecordVersion(1)),
         "the repeated insertion must not conflict with itself"
     );
     assert!(proxy.has_dropped());
     proxy.drop_next_response();
-    let replaced = store.replace(&code, RecordVersion(1), "two".into(), at(600), at(1)).await;
+    let replaced =
+        store.replace(&code, RecordVersion(1), "two".into(), timestamp(600), timestamp(1)).await;
     assert_eq!(
         replaced,
         Ok(ReplaceOutcome::Replaced(RecordVersion(2))),
@@ -202,14 +212,14 @@ async fn a_call_without_a_response_can_be_repeated_safely() {
     );
     assert!(proxy.has_dropped());
     proxy.drop_next_response();
-    let taken = store.take(&code, b"mine".to_vec(), at(600), at(1)).await.unwrap();
+    let taken = store.take(&code, b"mine".to_vec(), timestamp(600), timestamp(1)).await.unwrap();
     assert!(
         matches!(&taken, TakeOutcome::Taken(record) if *record.value == *b"two"),
         "the repeated call must not count as a second redemption: {taken:?}"
     );
     assert!(proxy.has_dropped());
     assert!(metrics.render().contains("passerelle_redis_retries_total 3"), "{}", metrics.render());
-    let taken = store.take(&code, b"theirs".to_vec(), at(600), at(1)).await.unwrap();
+    let taken = store.take(&code, b"theirs".to_vec(), timestamp(600), timestamp(1)).await.unwrap();
     assert!(matches!(&taken, TakeOutcome::AlreadyTaken(left) if **left == *b"mine"), "{taken:?}");
     assert_eq!(
         store.count(RecordKind::Code),
@@ -241,11 +251,11 @@ async fn a_user_that_may_not_write_is_reported_although_the_server_answers() {
         ..config(RedisMode::Single, &[server.port])
     };
     let (store, _) = store(&config, &credentials("right"));
-    assert!(store.load(&key(RecordKind::Login, "a"), at(0)).await.unwrap().is_none());
+    assert!(store.load(&key(RecordKind::Login, "a"), timestamp(0)).await.unwrap().is_none());
     until("the store reports the error", || {
         store.last_error().filter(|why| why.contains("evalsha")).map(drop)
     });
-    assert!(store.load(&key(RecordKind::Login, "a"), at(0)).await.unwrap().is_none());
+    assert!(store.load(&key(RecordKind::Login, "a"), timestamp(0)).await.unwrap().is_none());
     assert!(store.last_error().is_some(), "a successful read does not prove that writes succeed");
 }
 
@@ -269,11 +279,12 @@ async fn a_server_that_can_not_save_is_reported_and_used_again_when_it_can() {
     };
     server.cli(&["CONFIG", "SET", "save", "3600 1000000"]);
     saved("err");
-    let inserted = store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await;
+    let inserted =
+        store.insert(key(RecordKind::Login, "a"), new_record("1", &[]), timestamp(0)).await;
     assert!(matches!(inserted, Err(StoreError::Unavailable(_))), "{inserted:?}");
     until("the store reports the error", || store.last_error().map(drop));
     std::fs::remove_dir(&in_the_way).unwrap();
     saved("ok");
     until("the store is available again", || store.last_error().is_none().then_some(()));
-    store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await.unwrap();
+    store.insert(key(RecordKind::Login, "a"), new_record("1", &[]), timestamp(0)).await.unwrap();
 }

@@ -57,7 +57,7 @@ const ROOMY: Capacities = Capacities {
     wallet_request_bytes: 10_000_000,
 };
 
-fn at(seconds: u64) -> Timestamp {
+fn timestamp(seconds: u64) -> Timestamp {
     Timestamp::from_seconds(1_800_000_000 + seconds)
 }
 
@@ -65,9 +65,9 @@ fn key(kind: RecordKind, name: &str) -> RecordKey {
     RecordKey { kind, name: name.into() }
 }
 
-fn draft(value: &str, families: &[&str]) -> NewRecord {
+fn new_record(value: &str, families: &[&str]) -> NewRecord {
     let families = families.iter().map(|family| Family((*family).into())).collect();
-    NewRecord { value: value.into(), expires_at: at(600), expires_unread_at: None, families }
+    NewRecord { value: value.into(), expires_at: timestamp(600), expires_unread_at: None, families }
 }
 
 fn config(mode: RedisMode, ports: &[u16]) -> RedisConfig {
@@ -104,47 +104,49 @@ async fn call_every_operation(store: &RedisStore, name: &str) {
         (key(RecordKind::Code, name), key(RecordKind::Token, name), key(RecordKind::Login, name));
     let families = [format!("session {name}"), format!("grant {name}")];
     let families: Vec<&str> = families.iter().map(String::as_str).collect();
-    store.insert(login.clone(), draft("login", &[]), at(0)).await.unwrap();
+    store.insert(login.clone(), new_record("login", &[]), timestamp(0)).await.unwrap();
     assert_eq!(
-        store.replace(&login, RecordVersion(1), "next".into(), at(700), at(1)).await,
+        store.replace(&login, RecordVersion(1), "next".into(), timestamp(700), timestamp(1)).await,
         Ok(ReplaceOutcome::Replaced(RecordVersion(2)))
     );
     assert_eq!(
-        store.replace(&login, RecordVersion(1), "late".into(), at(700), at(1)).await,
+        store.replace(&login, RecordVersion(1), "late".into(), timestamp(700), timestamp(1)).await,
         Ok(ReplaceOutcome::Stale)
     );
-    store.insert(code.clone(), draft("code", &families), at(1)).await.unwrap();
+    store.insert(code.clone(), new_record("code", &families), timestamp(1)).await.unwrap();
     let TakeOutcome::Taken(record) =
-        store.take(&code, b"spent".to_vec(), at(700), at(2)).await.unwrap()
+        store.take(&code, b"spent".to_vec(), timestamp(700), timestamp(2)).await.unwrap()
     else {
         panic!("the first call did not get the record")
     };
     assert_eq!(&*record.value, b"code");
     let TakeOutcome::AlreadyTaken(left) =
-        store.take(&code, b"again".to_vec(), at(700), at(2)).await.unwrap()
+        store.take(&code, b"again".to_vec(), timestamp(700), timestamp(2)).await.unwrap()
     else {
         panic!("two calls got the record")
     };
     assert_eq!(&*left, b"spent");
-    store.insert(token.clone(), draft("token", &families), at(3)).await.unwrap();
-    assert_eq!(&*store.load(&token, at(4)).await.unwrap().unwrap().value, b"token");
+    store.insert(token.clone(), new_record("token", &families), timestamp(3)).await.unwrap();
+    assert_eq!(&*store.load(&token, timestamp(4)).await.unwrap().unwrap().value, b"token");
     let (session, paired) = (key(RecordKind::Session, name), format!("{name}, of a session"));
     let paired = key(RecordKind::Code, &paired);
-    let (first, second) = (draft("session", &[]), draft("code", &families));
+    let (first, second) = (new_record("session", &[]), new_record("code", &families));
     let pair = ((session.clone(), first), (paired.clone(), second));
-    store.insert_pair(pair.0, pair.1, at(4)).await.unwrap();
-    assert_eq!(&*store.load(&paired, at(4)).await.unwrap().unwrap().value, b"code");
-    store.revoke(&Family(families[0].into()), at(700), at(5)).await.unwrap();
+    store.insert_pair(pair.0, pair.1, timestamp(4)).await.unwrap();
+    assert_eq!(&*store.load(&paired, timestamp(4)).await.unwrap().unwrap().value, b"code");
+    store.revoke(&Family(families[0].into()), timestamp(700), timestamp(5)).await.unwrap();
     for revoked in [&token, &paired] {
-        assert!(store.load(revoked, at(5)).await.unwrap().is_none());
+        assert!(store.load(revoked, timestamp(5)).await.unwrap().is_none());
     }
-    assert!(store.load(&session, at(5)).await.unwrap().is_some(), "it belongs to no family");
+    assert!(store.load(&session, timestamp(5)).await.unwrap().is_some(), "it belongs to no family");
     assert_eq!(
-        store.insert(key(RecordKind::Token, "late"), draft("1", &families), at(6)).await,
+        store
+            .insert(key(RecordKind::Token, "late"), new_record("1", &families), timestamp(6))
+            .await,
         Err(StoreError::Revoked)
     );
     store.remove(&login).await.unwrap();
-    assert!(store.load(&login, at(6)).await.unwrap().is_none());
+    assert!(store.load(&login, timestamp(6)).await.unwrap().is_none());
     send_counter_batches(store).await;
 }
 

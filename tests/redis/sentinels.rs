@@ -95,33 +95,36 @@ async fn outlives_its_primary(
     let (store, _) = store(&config, credentials);
     let (login, code, token) =
         (key(RecordKind::Login, "a"), key(RecordKind::Code, "a"), key(RecordKind::Token, "a"));
-    store.insert(login.clone(), draft("login", &[]), at(0)).await.unwrap();
-    store.insert(code.clone(), draft("claims", &["session"]), at(0)).await.unwrap();
+    store.insert(login.clone(), new_record("login", &[]), timestamp(0)).await.unwrap();
+    store.insert(code.clone(), new_record("claims", &["session"]), timestamp(0)).await.unwrap();
     assert!(matches!(
-        store.take(&code, b"spent".to_vec(), at(600), at(1)).await,
+        store.take(&code, b"spent".to_vec(), timestamp(600), timestamp(1)).await,
         Ok(TakeOutcome::Taken(_))
     ));
-    store.insert(token.clone(), draft("token", &["session"]), at(1)).await.unwrap();
-    store.revoke(&Family("session".into()), at(600), at(2)).await.unwrap();
+    store.insert(token.clone(), new_record("token", &["session"]), timestamp(1)).await.unwrap();
+    store.revoke(&Family("session".into()), timestamp(600), timestamp(2)).await.unwrap();
     assert_eq!(primary.cli_text(&["WAIT", "1", "5000"]), "1", "as min-replicas-to-write bounds it");
     primary.kill();
     until("the replica is the primary", || {
         replica.cli_text(&["ROLE"]).starts_with("master").then_some(())
     });
     let found =
-        wait_for("the store is available", async || match store.load(&login, at(3)).await {
+        wait_for("the store is available", async || match store.load(&login, timestamp(3)).await {
             Ok(found) => Some(found),
             Err(StoreError::Unavailable(_)) => None,
             Err(other) => panic!("{other}"),
         })
         .await;
     assert_eq!(&*found.unwrap().value, b"login");
-    let again = store.take(&code, b"again".to_vec(), at(600), at(3)).await.unwrap();
+    let again = store.take(&code, b"again".to_vec(), timestamp(600), timestamp(3)).await.unwrap();
     assert!(
         matches!(&again, TakeOutcome::AlreadyTaken(left) if **left == *b"spent"),
         "a second redemption: {again:?}"
     );
-    assert!(store.load(&token, at(3)).await.unwrap().is_none(), "a token alive after logout");
+    assert!(
+        store.load(&token, timestamp(3)).await.unwrap().is_none(),
+        "a token alive after logout"
+    );
     call_every_operation(&store, "b").await;
 }
 

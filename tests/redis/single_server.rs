@@ -62,7 +62,8 @@ async fn a_tls_server_of_another_authority_is_refused() {
     call_every_operation(&store(&config, &trusting).0, "a").await;
 
     let default_user = RedisCredentials { identity: None, ..trusting.clone() };
-    let refused = store(&config, &default_user).0.load(&key(RecordKind::Login, "a"), at(1)).await;
+    let refused =
+        store(&config, &default_user).0.load(&key(RecordKind::Login, "a"), timestamp(1)).await;
     assert!(
         matches!(refused, Err(StoreError::Unavailable(_))),
         "the server asks for a certificate: {refused:?}"
@@ -71,7 +72,8 @@ async fn a_tls_server_of_another_authority_is_refused() {
     certificates(other.path());
     let ca = std::fs::read_to_string(other.path().join("ca.crt")).unwrap();
     let mistaken = RedisCredentials { ca: Some(ca), ..trusting };
-    let refused = store(&config, &mistaken).0.load(&key(RecordKind::Login, "a"), at(1)).await;
+    let refused =
+        store(&config, &mistaken).0.load(&key(RecordKind::Login, "a"), timestamp(1)).await;
     assert!(
         matches!(refused, Err(StoreError::Unavailable(_))),
         "an impostor's certificate: {refused:?}"
@@ -88,13 +90,16 @@ async fn a_server_that_would_evict_is_rejected_with_the_fix() {
         refused.contains("allkeys-lru") && refused.contains("set maxmemory-policy noeviction"),
         "{refused}"
     );
-    let outcome = store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await;
+    let outcome =
+        store.insert(key(RecordKind::Login, "a"), new_record("1", &[]), timestamp(0)).await;
     assert!(
         matches!(outcome, Err(StoreError::Unavailable(_))),
         "the server was unreachable at the start: {outcome:?}"
     );
     server.cli(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
-    let served = async || store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await;
+    let served = async || {
+        store.insert(key(RecordKind::Login, "a"), new_record("1", &[]), timestamp(0)).await
+    };
     while served().await.is_err() {
         tokio::task::yield_now().await;
     }
@@ -165,7 +170,7 @@ async fn a_wrong_password_is_reported_and_nothing_is_stored() {
     let server = Server::start(&[]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials("wrong"));
     let Err(StoreError::Unavailable(why)) =
-        store.insert(key(RecordKind::Login, "a"), draft("1", &[]), at(0)).await
+        store.insert(key(RecordKind::Login, "a"), new_record("1", &[]), timestamp(0)).await
     else {
         panic!("the server accepted a wrong password")
     };

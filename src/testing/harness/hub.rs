@@ -199,7 +199,7 @@ impl TestHub {
             ("CLIENT_SECRET", SECRET),
             ("ADMIN_TOKEN", ADMIN_TOKEN),
             ("REDIS_PASSWORD", "of the tests' servers"),
-            ("SEAL_KEY", "a key of more than 32 characters to seal with"),
+            ("STORE_KEY", "an encryption key of more than 32 characters"),
         ]
         .into_iter()
         .collect();

@@ -1,21 +1,25 @@
-//! Ways on which something fails: refusals, a panic, no register.
+//! Requests that fail: refusals, a panic, no register.
 
 use super::*;
 
-/// Refusals of every sort. Their pages and answers are caught too.
-pub(super) async fn refusals(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
+/// Sends requests of every kind that the hub refuses, and records the responses.
+pub(super) async fn send_refused_requests(
+    hub: &TestHub,
+    outputs: &Outputs,
+    canaries: &mut Canaries,
+) {
     let page = |answer: &Answer| {
         assert!(answer.status >= 400, "{}: {}", answer.status, answer.body);
-        net.catch("an error's answer", answer.body.clone());
+        outputs.record("an error's answer", answer.body.clone());
     };
     for failure in ["cancel", "error", "missing-claim", "unknown-person", "level-too-low"] {
         let browser = hub.browser();
         let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
         let form = sandbox.sandbox_form("angela").with("failure", failure);
         let page = browser.submit(&form).await;
-        net.catch("a page after a failure", page.answer.body);
+        outputs.record("a page after a failure", page.answer.body);
     }
-    // Whom the register does not know.
+    // A user whom the register does not know.
     let browser = hub.browser();
     let unknown = browser
         .authorize(&Authorize::by("bakery"))
@@ -24,7 +28,7 @@ pub(super) async fn refusals(hub: &TestHub, net: &Net, canaries: &mut Canaries) 
         .await
         .sign_in_as("odile")
         .await;
-    net.catch("a page of one who is not known", unknown.answer.body);
+    outputs.record("a page for an unknown user", unknown.answer.body);
     let browser = hub.browser();
     browser
         .authorize(&Authorize::by("clinic"))
@@ -35,7 +39,7 @@ pub(super) async fn refusals(hub: &TestHub, net: &Net, canaries: &mut Canaries) 
         .await
         .refuse()
         .await;
-    // A password, at a directory that is away.
+    // A password, while the directory does not answer.
     let browser = hub.browser();
     let form = browser
         .authorize(&Authorize::by("bakery"))
@@ -102,21 +106,21 @@ pub(super) async fn refusals(hub: &TestHub, net: &Net, canaries: &mut Canaries) 
     canaries.add("a password", PASSWORD);
 }
 
-/// A panic whose message holds what was being worked on.
-pub(super) async fn panics(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
+/// Causes a panic whose message contains a secret.
+pub(super) async fn cause_panic(hub: &TestHub, outputs: &Outputs, canaries: &mut Canaries) {
     async fn broken() -> HttpResponse {
-        panic!("while at work on {PANIC}")
+        panic!("while processing {PANIC}")
     }
-    let shell = OuterMiddleware::new(
+    let middleware = OuterMiddleware::new(
         "https://hub.example",
         std::time::Duration::from_secs(10),
         Arc::clone(&hub.metrics),
         |_, code| code.entry().code.to_owned(),
     );
-    let shell = Arc::new(shell.unwrap());
+    let middleware = Arc::new(middleware.unwrap());
     let app = App::new()
         .service(web::resource("/api/v2/userinfo").get(broken))
-        .wrap(from_fn(move |request, next| Arc::clone(&shell).handle(request, next)));
+        .wrap(from_fn(move |request, next| Arc::clone(&middleware).handle(request, next)));
     let app = init_service(app).await;
     let request = TestRequest::get()
         .uri("/api/v2/userinfo")
@@ -125,12 +129,16 @@ pub(super) async fn panics(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
     telemetry::log_panic_locations();
     let error = try_call_service(&app, request).await.map(|_| ()).unwrap_err();
     let body = actix_web::body::to_bytes(error.error_response().into_body()).await.unwrap();
-    net.catch("an answer after a panic", String::from_utf8(body.to_vec()).unwrap());
+    outputs.record("an answer after a panic", String::from_utf8(body.to_vec()).unwrap());
     canaries.add("a panic's value", PANIC);
 }
 
-/// The register answers no one, and gets the names of those it is asked about.
-pub(super) async fn register_down(net: &Net, collector: u16, canaries: &mut Canaries) {
+/// Performs a login while the register does not answer.
+pub(super) async fn run_without_register(
+    outputs: &Outputs,
+    collector: u16,
+    canaries: &mut Canaries,
+) {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let register = format!(
         "register.http = {{ url = \"http://127.0.0.1:{free}/v1\", insecure_http = true, internal_hosts = [\"127.0.0.1\"], \
@@ -155,7 +163,7 @@ pub(super) async fn register_down(net: &Net, collector: u16, canaries: &mut Cana
         .sign_in_as("angela")
         .await;
     assert!(page.answer.status >= 500, "{}", page.answer.body);
-    net.catch("a page without a register", page.answer.body);
+    outputs.record("a page without a register", page.answer.body);
     canaries.add("the register's bearer token", BEARER);
-    outputs(&hub, net).await;
+    collect_outputs(&hub, outputs).await;
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a dashboard.
+//! Faults of a dashboard.
 
 use super::*;
 
@@ -8,7 +8,7 @@ pub(super) fn query_faults(dashboard: &Dashboard) -> Vec<String> {
         for target in &panel.targets {
             let mut found = unknown_names(&target.expr);
             let names = names(&target.expr);
-            // `process_…` is exported by every program: without these a panel shows the neighbours
+            // Every program exports `process_…`: without these labels a panel shows other programs
             // too.
             let is_unscoped = |s: &&Selector| {
                 !(s.matchers.contains(r#"job=~"$job""#)
@@ -53,13 +53,13 @@ pub(super) fn query_faults(dashboard: &Dashboard) -> Vec<String> {
     faults
 }
 
-pub(super) fn unwatched(dashboards: &[Dashboard]) -> Vec<String> {
+pub(super) fn metrics_without_panel(dashboards: &[Dashboard]) -> Vec<String> {
     let targets = dashboards.iter().flat_map(Dashboard::shown).flat_map(|panel| &panel.targets);
     let watched: BTreeSet<String> = targets
         .flat_map(|target| names(&target.expr).selectors)
         .map(|selector| family(&selector.metric).to_owned())
         .collect();
-    let declared = declared();
+    let declared = declared_labels();
     let ours: BTreeSet<&str> = declared
         .keys()
         .filter(|name| name.starts_with("passerelle_"))
@@ -71,14 +71,14 @@ pub(super) fn unwatched(dashboards: &[Dashboard]) -> Vec<String> {
         .collect()
 }
 
-pub(super) fn reading_faults(dashboard: &Dashboard) -> Vec<String> {
+pub(super) fn description_faults(dashboard: &Dashboard) -> Vec<String> {
     let mut faults = Vec::new();
     for panel in dashboard.shown() {
-        let mut complain = |fault: &str| {
+        let mut report = |fault: &str| {
             faults.push(format!("{}, panel \"{}\": {fault}", dashboard.uid, panel.title))
         };
         if panel.title.is_empty() || panel.description.is_empty() {
-            complain("it has no title or no description");
+            report("it has no title or no description");
         }
         // Text asks nothing.
         if panel.kind == "text" {
@@ -91,24 +91,24 @@ pub(super) fn reading_faults(dashboard: &Dashboard) -> Vec<String> {
             .unwrap_or_default()
             .is_empty()
         {
-            complain("it has no unit");
+            report("it has no unit");
         }
         if panel.targets.is_empty() {
-            complain("it asks nothing");
+            report("it asks nothing");
         }
         if panel
             .targets
             .iter()
             .any(|target| ["", "__auto"].contains(&target.legend_format.as_str()))
         {
-            complain("a query has no legend");
+            report("a query has no legend");
         }
         let sources =
             panel.targets.iter().map(|target| &target.datasource).chain([&panel.datasource]);
         if sources.into_iter().any(|source| {
             source.pointer("/uid").and_then(|uid| uid.as_str()) != Some("${datasource}")
         }) {
-            complain("it is tied to one Grafana's data source; write ${datasource}");
+            report("it is tied to one Grafana's data source; write ${datasource}");
         }
     }
     let is_source =
@@ -122,7 +122,7 @@ pub(super) fn reading_faults(dashboard: &Dashboard) -> Vec<String> {
     faults
 }
 
-pub(super) fn place_faults(dashboard: &Dashboard) -> Vec<String> {
+pub(super) fn layout_faults(dashboard: &Dashboard) -> Vec<String> {
     let mut faults = Vec::new();
     for (at, panel) in dashboard.panels.iter().enumerate() {
         let place = &panel.grid_pos;

@@ -1,4 +1,4 @@
-//! A dashboard as far as it is read here.
+//! The members of a dashboard that the tests read.
 
 use super::*;
 
@@ -30,8 +30,7 @@ pub(super) struct Variable {
     pub(super) name: String,
     #[serde(rename = "type")]
     pub(super) kind: String,
-    /// What Grafana asks: a data source's type, or a query in one of its forms. `definition` is the
-    /// query as text.
+    /// A data source's type, or a query in one of its forms. `definition` is the query as text.
     pub(super) query: serde_json::Value,
     pub(super) definition: Option<String>,
 }
@@ -52,7 +51,7 @@ pub(super) struct Panel {
     pub(super) targets: Vec<Target>,
     #[serde(default)]
     pub(super) field_config: serde_json::Value,
-    /// Of a row that is folded up.
+    /// Panels of a collapsed row.
     #[serde(default)]
     pub(super) panels: Vec<Panel>,
 }
@@ -76,7 +75,7 @@ pub(super) struct Target {
 }
 
 impl Dashboard {
-    /// Every panel, those of folded rows too; rows themselves show nothing and are left out.
+    /// Returns every panel, also those of collapsed rows, without the rows themselves.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Panel> {
         self.panels
             .iter()

@@ -1,8 +1,8 @@
-//! PromQL, read only as far as names go: whether an expression can be evaluated, Prometheus says.
+//! Reads the names in PromQL. Prometheus checks whether an expression can be evaluated.
 
 use std::collections::BTreeSet;
 
-/// A metric in a query, and what stands in the braces behind it.
+/// A metric in a query, and the text in the braces after it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Selector {
     pub metric: String,
@@ -65,8 +65,8 @@ fn after_string(quoted: &str) -> &str {
     quoted[1..].split_once('"').map_or("", |(_, after)| after)
 }
 
-/// What stands in the braces at the beginning of `text`, and what follows; route patterns have
-/// braces in strings.
+/// Splits `text` into the content of its leading braces and the rest. Route patterns have braces in
+/// strings.
 fn braces(text: &str) -> (&str, &str) {
     let mut quoted = false;
     for (at, c) in text.char_indices() {

@@ -1,14 +1,13 @@
-//! Recording rules and alerts, held against the metrics that the code declares and against the
-//! runbooks. Whether they fire is for `promtool test rules` to say
-//! (tests/peers/prometheus.test.mjs).
+//! Recording rules and alerts, compared with the metrics that the code declares and with the
+//! runbooks. `promtool test rules` checks when they fire (tests/peers/prometheus.test.mjs).
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::{assert_none, declared, family, names, unknown_among};
+use super::{assert_none, declared_labels, family, names, unknown_among};
 
-/// One rule, as far as it is read here: `- record:` or `- alert:`, and the keys below it.
+/// A rule: its `- record:` or `- alert:`, and the keys below it.
 struct Rule {
     name: String,
     is_alert: bool,
@@ -20,8 +19,8 @@ fn text(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
-/// Our own files: each rule begins with its name, and its expression stands alone below `expr: |`,
-/// or behind `expr:`.
+/// Reads the rules of a file. Each rule begins with its name; its expression follows `expr:` or is
+/// below `expr: |`.
 fn rules(file: &str) -> Vec<Rule> {
     let mut rules: Vec<Rule> = Vec::new();
     let mut in_expression = false;
@@ -63,7 +62,7 @@ fn all() -> Vec<Rule> {
 
 #[test]
 fn rules_name_only_what_the_code_declares() {
-    let (rules, mut known) = (all(), declared());
+    let (rules, mut known) = (all(), declared_labels());
     assert!(rules.iter().any(|rule| rule.is_alert) && rules.iter().any(|rule| !rule.is_alert));
     for rule in rules.iter().filter(|rule| !rule.is_alert) {
         known.insert(rule.name.clone(), names(&rule.expression).grouped);
@@ -110,7 +109,7 @@ fn each_alert_says_what_is_wrong_has_a_runbook_and_a_test_both_ways() {
     assert_none(&faults);
 }
 
-/// A recorded share that nothing uses is computed for nothing.
+/// Prometheus would compute an unused recording rule without a purpose.
 #[test]
 fn recorded_names_are_used_or_shown() {
     let rules = all();

@@ -1,4 +1,4 @@
-//! A restart with bad files: what the operator sees, and what still works.
+//! A restart with invalid files: what the console shows, and what still works.
 
 use super::*;
 use passerelle::web::readiness::CheckResult;

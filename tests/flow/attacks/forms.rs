@@ -1,4 +1,4 @@
-//! Forms and requests that were forged.
+//! Forged forms and requests.
 
 use super::*;
 

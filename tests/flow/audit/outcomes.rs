@@ -83,7 +83,7 @@ async fn each_login_ends_once_and_says_why() {
         let logged_code =
             lines.iter().filter_map(|line| line["code"].as_str()).next_back().unwrap();
         assert!(logged_code.starts_with(code), "case {case}: {logged_code}");
-        agreed(lines, "support_id");
+        single_value(lines, "support_id");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What strangers and clients try against the registration.
+//! Attacks on the registration by strangers and by clients.
 
 use std::time::Duration;
 

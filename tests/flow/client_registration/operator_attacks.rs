@@ -68,7 +68,7 @@ async fn a_file_wins_over_the_registration_that_is_still_active() {
 #[actix_web::test]
 async fn open_registrations_end_with_the_sandbox_and_approved_ones_stay() {
     let server = crate::redis_server::Server::start(&[]);
-    let on = crate::shared_store::on(&server);
+    let on = crate::shared_store::redis_settings(&server);
     let hub = TestHub::with(&format!("{OPEN}{on}")).await;
     let client = register(&hub, None, &metadata()).await;
     assert_eq!(client.text("registration_status"), "approved");

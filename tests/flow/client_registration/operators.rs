@@ -1,4 +1,4 @@
-//! What operators see and decide.
+//! Pending registrations that operators list, approve and reject.
 
 use std::time::Duration;
 

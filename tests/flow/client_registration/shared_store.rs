@@ -1,4 +1,4 @@
-//! Several hubs on one Redis: each request is another hub's.
+//! Several hubs on one Redis: each request reaches another hub.
 
 use actix_web::test::TestRequest;
 use futures_util::future::join;
@@ -9,12 +9,12 @@ use super::operators::{listed, remove};
 use super::{OPEN, TestClient, code, metadata, other_metadata, register};
 use crate::hub::TestHub;
 use crate::redis_server::Server;
-use crate::shared_store::on;
+use crate::shared_store::redis_settings;
 
 #[actix_web::test]
 async fn every_hub_knows_a_registration_at_once() {
     let server = Server::start(&[]);
-    let (hub, _) = TestHub::several(3, &format!("{OPEN}{}", on(&server))).await;
+    let (hub, _) = TestHub::several(3, &format!("{OPEN}{}", redis_settings(&server))).await;
     let client = register(&hub, None, &metadata()).await;
     for _ in 0..3 {
         let tokens = client.redeem(&hub, &code(&hub, &client).await).await;
@@ -35,7 +35,7 @@ async fn every_hub_knows_a_registration_at_once() {
 #[actix_web::test]
 async fn a_registration_survives_a_restart_with_a_shared_store() {
     let server = Server::start(&[]);
-    let hub = TestHub::with(&format!("{OPEN}{}", on(&server))).await;
+    let hub = TestHub::with(&format!("{OPEN}{}", redis_settings(&server))).await;
     let client = register(&hub, None, &metadata()).await;
     let hub = hub.restart().await;
     let tokens = client.redeem(&hub, &code(&hub, &client).await).await;
@@ -66,7 +66,7 @@ fn registration_keys(server: &Server) -> Vec<String> {
 #[actix_web::test]
 async fn an_unreadable_record_makes_its_client_alone_unusable() {
     let server = Server::start(&[]);
-    let hub = TestHub::with(&format!("{OPEN}{}", on(&server))).await;
+    let hub = TestHub::with(&format!("{OPEN}{}", redis_settings(&server))).await;
     let intact = register(&hub, None, &metadata()).await;
     let known = registration_keys(&server);
     let broken = register(&hub, None, &other_metadata()).await;
@@ -92,7 +92,7 @@ async fn an_unreadable_record_makes_its_client_alone_unusable() {
 #[actix_web::test]
 async fn a_deletion_beside_an_update_leaves_no_record() {
     let server = Server::start(&[]);
-    let settings = format!("{OPEN}requests_per_network = 1000\n{}", on(&server));
+    let settings = format!("{OPEN}requests_per_network = 1000\n{}", redis_settings(&server));
     let hub = TestHub::with(&settings).await;
     for round in 0..20 {
         let client = register(&hub, None, &metadata()).await;
@@ -118,10 +118,10 @@ async fn a_deletion_beside_an_update_leaves_no_record() {
 #[actix_web::test]
 async fn registrations_outlive_a_rotation_of_the_encryption_keys() {
     let server = Server::start(&[]);
-    let hub = TestHub::with(&format!("{OPEN}{}", on(&server))).await;
+    let hub = TestHub::with(&format!("{OPEN}{}", redis_settings(&server))).await;
     crate::federation::put(hub.folder(), "next.key", &[b'k'; 64]);
     let client = register(&hub, None, &metadata()).await;
-    let (old, new) = ("{ env = \"SEAL_KEY\" }", "{ file = \"next.key\" }");
+    let (old, new) = ("{ env = \"STORE_KEY\" }", "{ file = \"next.key\" }");
     let hub = restart_with(hub, old, &format!("{old}, {new}")).await;
     hub.maintain_registrations().await;
     let hub = restart_with(hub, &format!("{old}, {new}"), &format!("{new}, {old}")).await;

@@ -2,15 +2,17 @@
 
 use super::*;
 
-/// RFC 7523, 3: each with a signature that holds, so the client learns what is wrong.
+/// RFC 7523, 3: each signature is valid, so the error names the reason.
 #[actix_web::test]
 async fn an_assertion_that_breaks_a_rule_is_rejected_with_its_reason() {
     let hub = hub().await;
     // By then the hub has been up for longer than an assertion without `iat` can be old.
     hub.advance(Duration::from_secs(240));
     let now = hub.now().seconds();
-    let of_claim = |name: &str, value: Value| (header(), changed(claims(&hub, "x"), name, value));
-    let of_header = |name: &str, value: Value| (changed(header(), name, value), claims(&hub, "x"));
+    let of_claim =
+        |name: &str, value: Value| (header(), with_member(claims(&hub, "x"), name, value));
+    let of_header =
+        |name: &str, value: Value| (with_member(header(), name, value), claims(&hub, "x"));
     for ((header, claims), named) in [
         (of_claim("sub", json!("bakery")), "sub"),
         (of_claim("sub", Value::Null), "sub"),
@@ -35,13 +37,15 @@ async fn an_assertion_that_breaks_a_rule_is_rejected_with_its_reason() {
         (of_header("typ", json!(1)), "typ"),
     ] {
         let what = format!("{header} {claims}");
-        let answer =
-            Redeem::by("notary").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
+        let answer = TokenRequest::for_client("notary")
+            .with_assertion(&signed(&NOTARY, &header, &claims))
+            .send_to_token_endpoint(&hub)
+            .await;
         assert_refused(&answer, 401, "invalid_client", &what);
         assert!(answer.body.contains(named), "{what}: {}", answer.body);
         assert_eq!(answer.header("www-authenticate"), "", "{what}");
     }
-    // At the edge of each rule it is good: the answer is about the code, which is none.
+    // At the limit of each rule the assertion is valid: the error is about the missing code.
     for (number, (header, claims)) in [
         of_claim("exp", json!(now - 58)),
         of_claim("exp", json!(now + 300)),
@@ -57,12 +61,14 @@ async fn an_assertion_that_breaks_a_rule_is_rejected_with_its_reason() {
     .enumerate()
     {
         let claims = if claims["jti"] == "x" {
-            changed(claims, "jti", json!(number.to_string()))
+            with_member(claims, "jti", json!(number.to_string()))
         } else {
             claims
         };
-        let answer =
-            Redeem::by("notary").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
+        let answer = TokenRequest::for_client("notary")
+            .with_assertion(&signed(&NOTARY, &header, &claims))
+            .send_to_token_endpoint(&hub)
+            .await;
         assert_refused(&answer, 400, "invalid_grant", &format!("{header} {claims}"));
     }
 }
@@ -93,22 +99,27 @@ async fn the_assertions_of_client_libraries_count_under_openid_rules_at_token_an
     let hub = hub().await;
     let now = hub.now().seconds();
     for (library, header, claims) in by_library("surveyor", now) {
-        let answer =
-            Redeem::by("surveyor").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
+        let answer = TokenRequest::for_client("surveyor")
+            .with_assertion(&signed(&NOTARY, &header, &claims))
+            .send_to_token_endpoint(&hub)
+            .await;
         assert_refused(&answer, 400, "invalid_grant", library);
-        let again = changed(claims, "jti", json!(format!("{library} revokes")));
-        let request = Redeem::by("surveyor")
-            .and("token", "unknown")
-            .assertion(&signed(&NOTARY, &header, &again));
-        let answer = request.to("/api/v2/token/revocation", &hub).await;
+        let again = with_member(claims, "jti", json!(format!("{library} revokes")));
+        let request = TokenRequest::for_client("surveyor")
+            .add("token", "unknown")
+            .with_assertion(&signed(&NOTARY, &header, &again));
+        let answer = request.send_to("/api/v2/token/revocation", &hub).await;
         assert_eq!((answer.status, answer.body.as_str()), (200, "{}"), "{library}");
     }
-    // What several servers would accept, and what is not the token endpoint, stays refused; so does
-    // a long life.
+    // An audience of several servers, one that is not the token endpoint, and a long lifetime are
+    // refused.
     let of_claim = |name: &str, value: Value| {
-        let claims =
-            changed(changed(claims(&hub, "x"), "iss", json!("surveyor")), "sub", json!("surveyor"));
-        changed(claims, name, value)
+        let claims = with_member(
+            with_member(claims(&hub, "x"), "iss", json!("surveyor")),
+            "sub",
+            json!("surveyor"),
+        );
+        with_member(claims, name, value)
     };
     for (claims, named) in [
         (of_claim("aud", json!([ISSUER, "https://other.example"])), "client_assertion_audiences"),
@@ -119,8 +130,10 @@ async fn the_assertions_of_client_libraries_count_under_openid_rules_at_token_an
         (of_claim("aud", json!([])), "client_assertion_audiences"),
         (of_claim("exp", json!(now + 662)), "eleven minutes"),
     ] {
-        let answer =
-            Redeem::by("surveyor").assertion(&signed(&NOTARY, &header(), &claims)).at(&hub).await;
+        let answer = TokenRequest::for_client("surveyor")
+            .with_assertion(&signed(&NOTARY, &header(), &claims))
+            .send_to_token_endpoint(&hub)
+            .await;
         assert_refused(&answer, 401, "invalid_client", named);
         assert!(answer.body.contains(named), "{claims}: {}", answer.body);
     }
@@ -136,8 +149,10 @@ async fn under_federation_rules_the_refused_audience_names_the_setting_that_allo
             .filter(|(.., claims)| claims["exp"].as_u64() < Some(now + 300))
     };
     for (library, header, claims) in short_lived("notary") {
-        let answer =
-            Redeem::by("notary").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
+        let answer = TokenRequest::for_client("notary")
+            .with_assertion(&signed(&NOTARY, &header, &claims))
+            .send_to_token_endpoint(&hub)
+            .await;
         match claims["aud"] == ISSUER {
             true => assert_refused(&answer, 400, "invalid_grant", library),
             false => {
@@ -151,38 +166,52 @@ async fn under_federation_rules_the_refused_audience_names_the_setting_that_allo
         }
     }
     for (library, header, claims) in short_lived("registrar") {
-        let answer =
-            Redeem::by("registrar").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
+        let answer = TokenRequest::for_client("registrar")
+            .with_assertion(&signed(&NOTARY, &header, &claims))
+            .send_to_token_endpoint(&hub)
+            .await;
         assert_refused(&answer, 400, "invalid_grant", library);
     }
 }
 
-/// The memory of used assertions is gone with the process; their signatures still hold.
+/// The process loses its list of used assertions, and their signatures are still valid.
 #[actix_web::test]
 async fn a_replayed_client_assertion_is_refused_after_a_restart_without_a_snapshot() {
     let hub = hub().await;
     let now = hub.now().seconds();
-    let issued =
-        |at: Value, jti: &str| changed(changed(claims(&hub, jti), "iat", at), "nbf", Value::Null);
+    let issued = |at: Value, jti: &str| {
+        with_member(with_member(claims(&hub, jti), "iat", at), "nbf", Value::Null)
+    };
     let (dated, undated) = (issued(json!(now - 1), "dated"), issued(Value::Null, "undated"));
     hub.advance(Duration::from_secs(1));
-    let overheard = [dated, undated]
-        .map(|claims| Redeem::by("notary").assertion(&signed(&NOTARY, &header(), &claims)));
+    let overheard = [dated, undated].map(|claims| {
+        TokenRequest::for_client("notary").with_assertion(&signed(&NOTARY, &header(), &claims))
+    });
     let hub = hub.restart().await;
     for request in overheard {
-        let answer = request.at(&hub).await;
+        let answer = request.send_to_token_endpoint(&hub).await;
         assert_refused(&answer, 401, "invalid_client", "replay after a restart");
         assert!(answer.body.contains("may have been used before"), "{}", answer.body);
     }
-    // A new one counts at once, where it says when it was issued.
-    let fresh = Redeem::by("notary").assertion(&signed(&NOTARY, &header(), &claims(&hub, "fresh")));
-    assert_refused(&fresh.at(&hub).await, 400, "invalid_grant", "a new assertion");
-    // One that doesn't say so counts once no older one could still be alive.
-    hub.advance(Duration::from_secs(240));
-    let undated = changed(claims(&hub, "late"), "iat", Value::Null);
-    let request = Redeem::by("notary").assertion(&signed(&NOTARY, &header(), &undated));
+    // A new assertion with `iat` is accepted at once.
+    let fresh = TokenRequest::for_client("notary").with_assertion(&signed(
+        &NOTARY,
+        &header(),
+        &claims(&hub, "fresh"),
+    ));
     assert_refused(
-        &request.at(&hub).await,
+        &fresh.send_to_token_endpoint(&hub).await,
+        400,
+        "invalid_grant",
+        "a new assertion",
+    );
+    // One without `iat` is accepted when every older one has expired.
+    hub.advance(Duration::from_secs(240));
+    let undated = with_member(claims(&hub, "late"), "iat", Value::Null);
+    let request =
+        TokenRequest::for_client("notary").with_assertion(&signed(&NOTARY, &header(), &undated));
+    assert_refused(
+        &request.send_to_token_endpoint(&hub).await,
         400,
         "invalid_grant",
         "without iat, four minutes later",
@@ -193,36 +222,50 @@ async fn a_replayed_client_assertion_is_refused_after_a_restart_without_a_snapsh
 async fn a_replayed_client_assertion_is_refused() {
     let hub = hub().await;
     let assertion = signed(&NOTARY, &header(), &claims(&hub, "once"));
-    let request =
-        Redeem::by("notary").with("code", &code(&hub, "notary").await).assertion(&assertion);
-    assert_eq!(request.at(&hub).await.status, 200);
-    let again =
-        Redeem::by("notary").with("code", &code(&hub, "notary").await).assertion(&assertion);
+    let request = TokenRequest::for_client("notary")
+        .replace("code", &code(&hub, "notary").await)
+        .with_assertion(&assertion);
+    assert_eq!(request.send_to_token_endpoint(&hub).await.status, 200);
+    let again = TokenRequest::for_client("notary")
+        .replace("code", &code(&hub, "notary").await)
+        .with_assertion(&assertion);
     for after in [Duration::ZERO, Duration::from_secs(118)] {
         hub.advance(after);
-        let answer = again.at(&hub).await;
+        let answer = again.send_to_token_endpoint(&hub).await;
         assert_refused(&answer, 401, "invalid_client", "replay");
         assert!(answer.body.contains("used before"), "{}", answer.body);
     }
-    // Its id is forgotten no sooner than it has expired by itself.
+    // The hub remembers its id until the assertion expires.
     hub.advance(Duration::from_secs(3));
-    assert!(again.at(&hub).await.body.contains("expired"));
-    // The same id in another assertion, newly signed, is as good as the same assertion while the
-    // first is alive.
+    assert!(again.send_to_token_endpoint(&hub).await.body.contains("expired"));
+    // Another assertion with the same id counts as a replay while the first one is valid.
     let other = |hub: &TestHub| {
-        Redeem::by("notary").assertion(&signed(&NOTARY, &header(), &claims(hub, "twice")))
+        TokenRequest::for_client("notary").with_assertion(&signed(
+            &NOTARY,
+            &header(),
+            &claims(hub, "twice"),
+        ))
     };
-    assert_refused(&other(&hub).at(&hub).await, 400, "invalid_grant", "first");
+    assert_refused(&other(&hub).send_to_token_endpoint(&hub).await, 400, "invalid_grant", "first");
     hub.advance(Duration::from_secs(30));
-    assert_refused(&other(&hub).at(&hub).await, 401, "invalid_client", "the same jti");
+    assert_refused(
+        &other(&hub).send_to_token_endpoint(&hub).await,
+        401,
+        "invalid_client",
+        "the same jti",
+    );
 }
 
 #[actix_web::test]
 async fn an_assertion_sent_concurrently_is_accepted_once() {
     let hub = hub().await;
-    let request =
-        Redeem::by("notary").assertion(&signed(&NOTARY, &header(), &claims(&hub, "raced")));
-    let answers = futures_util::future::join_all((0..8).map(|_| request.at(&hub))).await;
+    let request = TokenRequest::for_client("notary").with_assertion(&signed(
+        &NOTARY,
+        &header(),
+        &claims(&hub, "raced"),
+    ));
+    let answers =
+        futures_util::future::join_all((0..8).map(|_| request.send_to_token_endpoint(&hub))).await;
     assert_eq!(
         answers.iter().filter(|answer| answer.status == 400).count(),
         1,
@@ -279,7 +322,7 @@ async fn an_assertion_is_proven_by_the_registered_algorithm_and_keys_alone() {
             format!(
                 "{}.{}.{signature}",
                 encoded(&header()),
-                encoded(&changed(claims.clone(), "jti", json!("y")))
+                encoded(&with_member(claims.clone(), "jti", json!("y")))
             ),
         ),
         (
@@ -287,13 +330,19 @@ async fn an_assertion_is_proven_by_the_registered_algorithm_and_keys_alone() {
             json!({ "payload": encoded(&claims), "signature": signature }).to_string(),
         ),
     ] {
-        let answer =
-            Redeem::by("notary").assertion(&assertion).and("client_id", "notary").at(&hub).await;
+        let answer = TokenRequest::for_client("notary")
+            .with_assertion(&assertion)
+            .add("client_id", "notary")
+            .send_to_token_endpoint(&hub)
+            .await;
         assert_refused(&answer, 401, "invalid_client", attack);
         assert!(answer.body.contains("Client authentication failed."), "{attack}: {}", answer.body);
     }
     assert_refused(
-        &Redeem::by("notary").assertion(&good).at(&hub).await,
+        &TokenRequest::for_client("notary")
+            .with_assertion(&good)
+            .send_to_token_endpoint(&hub)
+            .await,
         400,
         "invalid_grant",
         "the good one is left unused",

@@ -169,7 +169,7 @@ jwks = {{ keys = [{sig}, {enc}] }}
     #[track_caller]
     pub fn address(&self, pushed: &Answer) -> String {
         assert_eq!(pushed.status, 201, "{}", pushed.body);
-        let uri = json_body(pushed)["request_uri"].as_str().unwrap().to_owned();
+        let uri = pushed.json()["request_uri"].as_str().unwrap().to_owned();
         let pairs = [("client_id", self.id), ("request_uri", &uri)];
         let query = Serializer::new(String::new()).extend_pairs(pairs).finish();
         format!("/api/v2/authorize?{query}")
@@ -208,7 +208,7 @@ jwks = {{ keys = [{sig}, {enc}] }}
     pub async fn tokens(&self, hub: &TestHub, code: &str) -> Value {
         let answer = self.redeem(hub, code).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
-        json_body(&answer)
+        answer.json()
     }
 
     /// Asks userinfo with its own proof.
@@ -226,13 +226,8 @@ pub async fn userinfo(hub: &TestHub, authorization: &str, proof: Option<&str>) -
     hub.send(request).await
 }
 
-#[track_caller]
-pub fn json_body(answer: &Answer) -> Value {
-    serde_json::from_str(&answer.body).unwrap_or_else(|_| panic!("{}", answer.body))
-}
-
 /// The status and `error` of a refusal.
 #[track_caller]
 pub fn refusal(answer: &Answer) -> (u16, String) {
-    (answer.status, json_body(answer)["error"].as_str().unwrap_or_default().to_owned())
+    (answer.status, answer.json()["error"].as_str().unwrap_or_default().to_owned())
 }

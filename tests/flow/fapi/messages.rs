@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::client::{FapiClient, ISSUER, json_body, refusal};
+use super::client::{FapiClient, ISSUER, refusal};
 use super::{ACCEPTED, OPENID};
 use crate::federation::{self, redirect_uri};
 use crate::hub::TestHub;
@@ -158,7 +158,7 @@ async fn a_whole_login_on_the_high_platform_is_signed_and_its_tokens_are_encrypt
     let code = response(&hub, &url).await["code"].as_str().unwrap().to_owned();
     let answer = client.redeem(&hub, &code).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
-    let tokens = json_body(&answer);
+    let tokens = answer.json();
     assert_eq!(tokens["id_token"].as_str().unwrap().split('.').count(), 5, "a JWE");
     let userinfo = client.userinfo(&hub, tokens["access_token"].as_str().unwrap()).await;
     assert_eq!((userinfo.status, userinfo.body.split('.').count()), (200, 5));

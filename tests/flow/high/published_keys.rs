@@ -38,7 +38,7 @@ impl Publisher {
     }
 
     pub(crate) fn publishes(&self, private: &Jwk, kid: &str) {
-        *self.set.lock().unwrap() = Some(set(private, kid));
+        *self.set.lock().unwrap() = Some(jwk_set(private, kid));
     }
 
     pub(crate) fn publishes_some(&self) {
@@ -65,7 +65,10 @@ async fn published_keys_are_waited_for_followed_and_outlive_their_server() {
     let browser = hub.browser();
     hub.refresh_client_keys().await;
     // Before any page, and by redirect: the service provider can fix it, the user can't.
-    for request in [asking("vault", "eidas2"), asking("vault", "eidas2").with("prompt", "none")] {
+    for request in [
+        request_at_level("vault", "eidas2"),
+        request_at_level("vault", "eidas2").with("prompt", "none"),
+    ] {
         let received = browser.authorize(&request).await.received();
         assert_eq!(received.error_at("vault"), "temporarily_unavailable");
         assert!(received.fields["error_description"].contains("jwks_uri"));
@@ -74,10 +77,12 @@ async fn published_keys_are_waited_for_followed_and_outlive_their_server() {
 
     let read = async |private: &Jwk, kid: &str| {
         let browser = hub.browser();
-        let received = signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await;
-        let tokens = redeemed(&hub, "vault", &received).await;
+        let received =
+            signed_in(&browser, &request_at_level("vault", "eidas2"), "angela", "eidas2").await;
+        let tokens = redeem(&hub, "vault", &received).await;
         let (header, _) =
-            unsealed(&hub, tokens["id_token"].as_str().unwrap(), "ECDH-ES", private).await;
+            decrypt_and_verify(&hub, tokens["id_token"].as_str().unwrap(), "ECDH-ES", private)
+                .await;
         assert_eq!(header["kid"], kid);
     };
     publisher.publishes(&EC, "first");

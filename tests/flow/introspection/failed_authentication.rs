@@ -1,4 +1,4 @@
-//! Failed authentication, and how many failures are too many.
+//! Failed authentication, and the limit on failures.
 
 use super::*;
 
@@ -6,7 +6,7 @@ use super::*;
 #[actix_web::test]
 async fn every_failed_authentication_reads_the_same_to_the_byte() {
     let hub = hub().await;
-    let (access_token, _) = token(&hub).await;
+    let (access_token, _) = issue_access_token(&hub).await;
     for token in [access_token.as_str(), "guess"] {
         for pairs in [
             &[("token", token)][..],
@@ -37,7 +37,7 @@ async fn every_failed_authentication_reads_the_same_to_the_byte() {
                 ("token", token),
             ],
         ] {
-            refused(&checktoken(&hub, pairs).await);
+            assert_refused(&checktoken(&hub, pairs).await);
         }
         let whole =
             format!("client_id=archive&client_secret={}&token={token}", SECRET.replace(' ', "+"));
@@ -47,7 +47,7 @@ async fn every_failed_authentication_reads_the_same_to_the_byte() {
             ("text/plain", &whole),
             (FORM, ""),
         ] {
-            refused(
+            assert_refused(
                 &hub.send(posted(body.to_owned()).insert_header(("content-type", content_type)))
                     .await,
             );
@@ -59,18 +59,23 @@ async fn every_failed_authentication_reads_the_same_to_the_byte() {
             (&whole, "Bearer x"),
         ] {
             let request = posted(body.to_owned()).insert_header(("content-type", FORM));
-            refused(&hub.send(request.insert_header(("authorization", authorization))).await);
+            assert_refused(
+                &hub.send(request.insert_header(("authorization", authorization))).await,
+            );
         }
         let in_query = TestRequest::post()
             .uri(&format!("/api/v2/checktoken?{whole}"))
             .insert_header(("content-type", FORM));
-        refused(&hub.send(in_query).await);
+        assert_refused(&hub.send(in_query).await);
     }
     assert!(
         !hub.metrics.render().contains("passerelle_introspections_total{"),
         "no token was looked at"
     );
-    assert_eq!(active_members(&asked_by(&hub, "archive", &access_token).await)["active"], true);
+    assert_eq!(
+        active_members(&introspect_as(&hub, "archive", &access_token).await)["active"],
+        true
+    );
 }
 
 #[actix_web::test]
@@ -78,7 +83,7 @@ async fn too_many_failures_are_429_and_a_client_without_failures_is_never_limite
     let limits =
         "limits.failed_authentications_per_minute = 6\nlimits.inactive_answers_per_minute = 3";
     let hub = TestHub::with_files(limits, &files()).await;
-    let (access_token, _) = token(&hub).await;
+    let (access_token, _) = issue_access_token(&hub).await;
     // R206: by the answers, an unknown id looks like one that exists.
     for id in ["archive", "unknown", "bakery"] {
         for round in 0..10 {
@@ -88,7 +93,7 @@ async fn too_many_failures_are_429_and_a_client_without_failures_is_never_limite
             )
             .await;
             if round < 6 {
-                refused(&answer);
+                assert_refused(&answer);
             } else {
                 assert_eq!(
                     (answer.status, answer.header("content-type"), answer.header("retry-after")),
@@ -119,16 +124,16 @@ async fn too_many_failures_are_429_and_a_client_without_failures_is_never_limite
     hub.tokens("bakery", &received).await;
 
     for round in 0..5 {
-        let answer = asked_by(&hub, "archive", "guess").await;
+        let answer = introspect_as(&hub, "archive", "guess").await;
         let expected = if round < 3 { (200, "") } else { (429, "20") };
         assert_eq!((answer.status, answer.header("retry-after")), expected, "{round}");
         assert_eq!(
-            active_members(&asked_by(&hub, "archive", &access_token).await)["active"],
+            active_members(&introspect_as(&hub, "archive", &access_token).await)["active"],
             true,
             "{round}"
         );
     }
-    inactive(&asked_by(&hub, "pharmacy", "guess").await);
+    assert_inactive(&introspect_as(&hub, "pharmacy", "guess").await);
     hub.advance(Duration::from_secs(20));
-    inactive(&asked_by(&hub, "archive", "guess").await);
+    assert_inactive(&introspect_as(&hub, "archive", "guess").await);
 }

@@ -10,15 +10,15 @@ async fn the_hint_of_another_user_or_of_a_stranger_to_the_session_asks_first() {
     let jean = sign_in(&other, "bakery", "jean").await;
     let elsewhere = sign_in(&hub.browser(), "library", "angela").await;
     for (service, hint) in [("bakery", &jean.raw_id_token), ("library", &elsewhere.raw_id_token)] {
-        let page = browser.open(&url(&asking(service, hint))).await;
+        let page = browser.open(&url(&logout_request(service, hint))).await;
         assert!(page.is_logout_confirmation(), "{service}");
         assert_eq!(page.heading(), "Do you want to sign out?");
         assert_eq!(page.links().first(), Some(&home_page(service)), "the way to stay");
         assert!(is_signed_in(&browser, "bakery").await);
     }
-    let page = browser.open(&url(&asking("bakery", &jean.raw_id_token))).await;
+    let page = browser.open(&url(&logout_request("bakery", &jean.raw_id_token))).await;
     let gone = browser.submit(&page.form("/confirm")).await;
-    assert_eq!(gone.url, back_at("bakery"));
+    assert_eq!(gone.url, logout_redirect("bakery"));
     assert_eq!(browser.session(), None);
     assert_eq!(hub.get_userinfo(&angela.access_token).await.status, 401);
     assert!(is_signed_in(&other, "bakery").await);

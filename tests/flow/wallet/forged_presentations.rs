@@ -1,5 +1,5 @@
-//! The lying wallet: whole logins with presentations that break one rule each, by the name of the
-//! attack. The same rules at their limits are in the unit tests of the connector.
+//! A malicious wallet: whole logins with forged presentations, each of which breaks one rule and
+//! has the name of its attack. The unit tests of the connector test the limits of the same rules.
 
 mod disclosures;
 mod documents;
@@ -16,8 +16,8 @@ use super::scripted_wallet::{MDOC_CREDENTIAL, Wallet, WalletRequest, wallet_page
 use crate::failure_logs::Log;
 use crate::hub::TestHub;
 
-/// What a lie is made of.
-pub struct WalletFixture {
+/// Inputs of a forgery.
+pub struct ForgeryInputs {
     /// Seconds since 1970.
     pub now: u64,
     pub request: WalletRequest,
@@ -26,21 +26,21 @@ pub struct WalletFixture {
     pub issuer: TestSigner,
 }
 
-/// Attack, reason of the refusal, and what changes a true presentation.
-type SdJwtLie = (&'static str, &'static str, fn(&mut SdJwtPresentation, &WalletFixture));
+/// Attack, reason of the refusal, and the change to a valid presentation.
+type SdJwtForgery = (&'static str, &'static str, fn(&mut SdJwtPresentation, &ForgeryInputs));
 
-/// Whatever is in the credentials of the lies, and must not be in a log.
+/// Values in the forged credentials that must not be in the log.
 const IDENTITY: [&str; 6] = ["Angela", "Dubois", "1962-08-24", "2620875107001", "Mallory", "Paris"];
 
-/// A hub and a wallet that lies to it. Reads the log at every level.
-pub struct LyingWallet {
+/// A hub, and a malicious wallet that presents forgeries to it. Reads the log at every level.
+pub struct MaliciousWallet {
     pub wallet: Wallet,
     pub hub: TestHub,
     log: Log,
 }
 
-impl LyingWallet {
-    /// Starts a hub with more keys in the connector's table.
+impl MaliciousWallet {
+    /// Starts a hub; `more` are further keys of the connector's table.
     pub async fn start(more: &str) -> Self {
         let wallet = Wallet::new();
         let files = wallet.files(more, MDOC_CREDENTIAL);
@@ -57,28 +57,28 @@ impl LyingWallet {
         line.map_or(0, |count| count.parse().unwrap())
     }
 
-    /// Presents something for a request of a new login, and asserts that it is refused for this
-    /// reason: counted, with its code on the page, and with nothing about the person in the log.
+    /// Presents a forgery in a new login. Asserts that the hub refuses it for `reason`, counts it,
+    /// shows its code on the page, and logs nothing that identifies the person.
     pub async fn assert_refused(
         &self,
         attack: &str,
         reason: &str,
         credential: &str,
-        present: impl FnOnce(&WalletFixture) -> String,
+        present: impl FnOnce(&ForgeryInputs) -> String,
     ) {
         assert_documented(&format!("| {attack} | `{reason}` | {} |", code_for(reason)));
         let browser = self.hub.browser();
         let request = WalletRequest::fetch(&self.hub, &wallet_page(&browser).await).await;
-        let scene = WalletFixture {
+        let inputs = ForgeryInputs {
             now: self.hub.now().seconds(),
             request,
             authority: self.wallet.authority.clone(),
             issuer: self.wallet.issuer.clone(),
         };
-        let presentation = present(&scene);
+        let presentation = present(&inputs);
         let before = self.count("rejected", reason);
         let redirect =
-            self.wallet.respond_with(&self.hub, &scene.request, credential, &presentation).await;
+            self.wallet.respond_with(&self.hub, &inputs.request, credential, &presentation).await;
         let page = browser.open(&redirect).await;
         assert!(page.answer.status < 500, "{attack}: {} {}", page.answer.status, page.answer.body);
         assert!(page.is_choice(), "{attack}: {}", page.answer.body);
@@ -91,32 +91,32 @@ impl LyingWallet {
             "{attack} is not {reason}: {reasons}"
         );
         assert!(browser.session().is_none(), "{attack}");
-        let line = self.assert_silent_log(attack);
+        let line = self.assert_log_without_identity(attack);
         assert!(line.contains(code), "{attack}: the log has no line about it");
     }
 
-    /// Signs the true person in: the lies have not changed anything for anyone.
-    pub async fn assert_truth_is_accepted(&self) {
+    /// Checks that a valid presentation still signs the user in.
+    pub async fn assert_valid_presentation_is_accepted(&self) {
         let browser = self.hub.browser();
         let request = WalletRequest::fetch(&self.hub, &wallet_page(&browser).await).await;
-        let truth = self.wallet.present(&request, &self.hub);
-        let redirect = self.wallet.respond(&self.hub, &request, &truth).await;
+        let presentation = self.wallet.present(&request, &self.hub);
+        let redirect = self.wallet.respond(&self.hub, &request, &presentation).await;
         let received = browser.open(&redirect).await.consent().await.received();
         assert_eq!(self.hub.family_name("bakery", &received).await, "DUBOIS");
-        self.assert_silent_log("the truth");
+        self.assert_log_without_identity("valid presentation");
     }
 
-    /// Presents each lie of a table.
-    pub async fn assert_all_refused(&self, lies: &[SdJwtLie]) {
-        for (attack, reason, lie) in lies {
-            self.assert_refused(attack, reason, "pid", |scene| {
-                let mut pid = self.wallet.pid(&scene.request, &self.hub);
-                lie(&mut pid, scene);
+    /// Presents each forgery of a table.
+    pub async fn assert_all_refused(&self, forgeries: &[SdJwtForgery]) {
+        for (attack, reason, forge) in forgeries {
+            self.assert_refused(attack, reason, "pid", |inputs| {
+                let mut pid = self.wallet.pid(&inputs.request, &self.hub);
+                forge(&mut pid, inputs);
                 pid.present()
             })
             .await;
         }
-        self.assert_truth_is_accepted().await;
+        self.assert_valid_presentation_is_accepted().await;
     }
 
     fn reasons(&self) -> String {
@@ -125,9 +125,9 @@ impl LyingWallet {
         metrics.lines().filter(of_wallets).collect::<Vec<_>>().join("\n")
     }
 
-    /// Returns the hub's lines since the last time, after it has looked for the person in them.
-    fn assert_silent_log(&self, attack: &str) -> String {
-        let lines: Vec<_> = self.log.taken().iter().map(ToString::to_string).collect();
+    /// Returns the log lines since the last call. Asserts that none of them identifies the person.
+    fn assert_log_without_identity(&self, attack: &str) -> String {
+        let lines: Vec<_> = self.log.take_lines().iter().map(ToString::to_string).collect();
         for line in &lines {
             let found = IDENTITY.iter().find(|identity| line.contains(*identity));
             assert!(found.is_none() && !line.contains("eyJ"), "{attack}: {found:?} in {line}");
@@ -142,7 +142,7 @@ pub fn assert_documented(row: &str) {
     assert!(page.lines().any(|line| line == row), "docs/design/wallet-attacks.md lacks {row}");
 }
 
-/// The code that a user reads out.
+/// Returns the error code that the page shows.
 fn code_for(reason: &str) -> &'static str {
     match reason {
         "issuer_untrusted" => "Y020511",

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::scripted_wallet::{Wallet, WalletRequest, wallet_page};
 use crate::fake_server::{FakeResponse, FakeServer};
 use crate::federation;
-use crate::high::{EC, acr_at, inline};
+use crate::high::{EC, acr_at, inline_jwks_lines};
 use crate::hub::TestHub;
 use crate::service::Authorize;
 
@@ -204,7 +204,7 @@ async fn a_presentation_proves_the_level_of_the_file() {
         ("eidas2", "eidas3", None),
     ] {
         let wallet = Wallet::new();
-        let services = [("vault", inline("ECDH-ES", &EC))];
+        let services = [("vault", inline_jwks_lines("ECDH-ES", &EC))];
         let levels = format!("levels = {{ lowest = \"eidas2\", highest = \"{level}\" }}");
         let more = format!("level = \"{level}\"\nsubject_claims");
         let hub = TestHub::high_with(&services, |folder| {

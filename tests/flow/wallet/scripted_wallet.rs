@@ -1,4 +1,4 @@
-//! A wallet that does what a test says, and the hub that trusts its issuer.
+//! A wallet that a test controls, and a hub that trusts its issuer.
 
 use actix_web::test::TestRequest;
 use ciborium::Value as Cbor;
@@ -148,7 +148,7 @@ impl Wallet {
         self.pid(request, hub).present()
     }
 
-    /// Returns the encrypted response with a true presentation.
+    /// Returns the encrypted response with a valid presentation.
     pub fn encrypted(&self, request: &WalletRequest, hub: &TestHub) -> String {
         request.encrypt(&json!({ "vp_token": { "pid": [self.present(request, hub)] } }))
     }

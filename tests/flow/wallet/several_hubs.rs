@@ -1,4 +1,4 @@
-//! Logins with a wallet at several hubs with one Redis server: each request is another hub's.
+//! Logins with a wallet at several hubs with one Redis server: each request reaches another hub.
 
 use passerelle::testing::harness::federation;
 
@@ -12,7 +12,7 @@ pub async fn hubs(count: u64, server: &Server, wallet: &Wallet, more: &str) -> T
     let put = |folder: &std::path::Path| {
         files.iter().for_each(|(name, text)| federation::put(folder, name, text.as_bytes()));
     };
-    let (hub, _) = TestHub::several_edited(count, &shared_store::on(server), put).await;
+    let (hub, _) = TestHub::several_edited(count, &shared_store::redis_settings(server), put).await;
     hub
 }
 

@@ -68,9 +68,9 @@ def decrypt_token(token, registered):
     """Checks that the JWE (RFC 7516) is as registered, and decrypts it. Returns the JWS inside and the header of the JWE."""
     require(token.count(".") == 4, "the token is encrypted")
     alg = registered["encryption_alg"]
-    sealed = jwe.JWE(algs=[alg, "A256GCM"])
-    sealed.deserialize(token)
-    header = json.loads(sealed.objects["protected"])
+    encrypted = jwe.JWE(algs=[alg, "A256GCM"])
+    encrypted.deserialize(token)
+    header = json.loads(encrypted.objects["protected"])
     require(header.get("alg") == alg, "the JWE has the registered alg")
     require(header.get("enc") == "A256GCM", "the JWE has the enc A256GCM")
     require(header.get("cty") == "JWT", "the JWE says that a JWT is inside (RFC 7519, 5.2)")
@@ -79,15 +79,15 @@ def decrypt_token(token, registered):
         own = jwk.JWKSet.from_json(file.read())
     key = own.get_key(header.get("kid"))
     require(key is not None, "the JWE names a key of ours")
-    sealed.decrypt(key)
-    return sealed.payload.decode(), header
+    encrypted.decrypt(key)
+    return encrypted.payload.decode(), header
 
 
 def verify_token(token, published, registered):
     """Verifies signature, issuer, audience and times of a token. Returns its claims and headers."""
-    sealed = None
+    jwe_header = None
     if registered.get("encryption_alg"):
-        token, sealed = decrypt_token(token, registered)
+        token, jwe_header = decrypt_token(token, registered)
     require(token.count(".") == 2, "there is exactly one JWS inside")
     alg = registered.get("signing_alg", "ES256")
     signed = jws.JWS()
@@ -105,7 +105,7 @@ def verify_token(token, published, registered):
     require(claims.get("aud") == registered["client_id"], "aud is ours, and a string")
     require(isinstance(claims.get("exp"), int) and claims["exp"] > now - TOLERANCE, "exp lies ahead")
     require(isinstance(claims.get("iat"), int) and claims["iat"] < now + TOLERANCE, "iat lies behind")
-    return {"sealed": sealed, "header": header, "claims": claims}
+    return {"jwe_header": jwe_header, "header": header, "claims": claims}
 
 
 def sign_in(registered, metadata, asked):

@@ -16,7 +16,7 @@ use crate::testing::store_conformance::AMPLE_CAPACITIES;
 const RECORDS_1: &str = include_str!("../../../../tests/fixtures/records-1.json");
 const WRITTEN_AT: Timestamp = Timestamp::from_seconds(1_790_000_000);
 const EXPIRES_AT: Timestamp = Timestamp::from_seconds(1_790_000_600);
-const SEAL_KEY: &str = "a key that seals nothing but this fixture";
+const STORE_KEY: &str = "a key that seals nothing but this fixture";
 
 /// Record as a layer writes it, with its name.
 #[derive(Serialize, Deserialize)]
@@ -171,7 +171,8 @@ async fn write_the_records_of_this_release() {
     let mut rows = Vec::new();
     for sample in samples {
         let (server, prefix) = (shared_server(), fresh_prefix());
-        let (store, key) = (store_at(server, &prefix, &[SEAL_KEY], AMPLE_CAPACITIES), sample.key());
+        let (store, key) =
+            (store_at(server, &prefix, &[STORE_KEY], AMPLE_CAPACITIES), sample.key());
         let families =
             sample.families.iter().map(|family| Family(family.as_str().into())).collect();
         let draft = NewRecord {
@@ -195,7 +196,7 @@ async fn write_the_records_of_this_release() {
     let fixture = Fixture {
         note: note.to_owned(),
         format: record::FORMAT,
-        seal_key: SEAL_KEY.to_owned(),
+        seal_key: STORE_KEY.to_owned(),
         rows,
     };
     let path =

@@ -4,7 +4,7 @@ use passerelle::digest;
 use passerelle::testing::wallet_credentials::sd_jwt::{SdJwtPresentation, disclosure};
 use serde_json::{Value, json};
 
-use super::{LyingWallet, SdJwtLie, remove};
+use super::{MaliciousWallet, SdJwtForgery, remove};
 
 /// Adds a disclosure from its text, under a digest that the issuer has signed.
 fn disclose_text(pid: &mut SdJwtPresentation, text: &str) {
@@ -20,7 +20,7 @@ fn redisclose(pid: &mut SdJwtPresentation, index: usize, name: &str, value: &Val
     pid.disclose(name, value);
 }
 
-const LIES: &[SdJwtLie] = &[
+const FORGERIES: &[SdJwtForgery] = &[
     ("altered disclosure", "unreferenced_disclosure", |pid, _| {
         pid.disclosures[0] = disclosure("s9", Some("given_name"), &json!("Mallory"));
     }),
@@ -144,5 +144,5 @@ const LIES: &[SdJwtLie] = &[
 
 #[actix_web::test]
 async fn disclosures_that_the_issuer_did_not_sign_are_refused() {
-    LyingWallet::start("").await.assert_all_refused(LIES).await;
+    MaliciousWallet::start("").await.assert_all_refused(FORGERIES).await;
 }

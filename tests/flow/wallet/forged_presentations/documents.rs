@@ -13,10 +13,10 @@ use passerelle::testing::wallet_credentials::{
 };
 
 use super::super::scripted_wallet::certificate_spec;
-use super::{LyingWallet, WalletFixture};
+use super::{ForgeryInputs, MaliciousWallet};
 
-/// Attack, reason of the refusal, and what changes a true presentation.
-type MdocLie = (&'static str, &'static str, fn(&mut MdocPresentation, &WalletFixture));
+/// Attack, reason of the refusal, and the change to a valid presentation.
+type MdocForgery = (&'static str, &'static str, fn(&mut MdocPresentation, &ForgeryInputs));
 
 fn object<'a>(pid: &'a mut MdocPresentation, path: &[&str]) -> &'a mut Cbor {
     path.iter().fold(&mut pid.security_object, |value, key| cbor_member_mut(value, key))
@@ -39,8 +39,8 @@ fn sign_elements(pid: &mut MdocPresentation) {
     *object(pid, &["valueDigests"]) = digests.next().unwrap().1;
 }
 
-fn redirected(scene: &WalletFixture, changed: [Option<&str>; 3], key: Option<&[u8; 32]>) -> Cbor {
-    let own = |name: &str| scene.request.claims[name].as_str().unwrap().to_owned();
+fn redirected(inputs: &ForgeryInputs, changed: [Option<&str>; 3], key: Option<&[u8; 32]>) -> Cbor {
+    let own = |name: &str| inputs.request.claims[name].as_str().unwrap().to_owned();
     let [client_id, nonce, response_uri] = changed;
     redirect_transcript(
         client_id.unwrap_or(&own("client_id")),
@@ -54,29 +54,29 @@ fn header(parts: &[(i64, Cbor)]) -> Cbor {
     Cbor::Map(parts.iter().map(|(label, value)| ((*label).into(), value.clone())).collect())
 }
 
-const OF_THE_REQUEST: &[MdocLie] = &[
-    ("transcript of another verifier", "holder_signature", |pid, scene| {
-        let key = scene.request.key_thumbprint();
-        pid.transcript = redirected(scene, [Some("x509_hash:another"), None, None], Some(&key));
+const REQUEST_FORGERIES: &[MdocForgery] = &[
+    ("transcript of another verifier", "holder_signature", |pid, inputs| {
+        let key = inputs.request.key_thumbprint();
+        pid.transcript = redirected(inputs, [Some("x509_hash:another"), None, None], Some(&key));
     }),
-    ("transcript of another request", "holder_signature", |pid, scene| {
-        let key = scene.request.key_thumbprint();
-        pid.transcript = redirected(scene, [None, Some("another-nonce"), None], Some(&key));
+    ("transcript of another request", "holder_signature", |pid, inputs| {
+        let key = inputs.request.key_thumbprint();
+        pid.transcript = redirected(inputs, [None, Some("another-nonce"), None], Some(&key));
     }),
-    ("transcript of another address", "holder_signature", |pid, scene| {
-        let key = scene.request.key_thumbprint();
+    ("transcript of another address", "holder_signature", |pid, inputs| {
+        let key = inputs.request.key_thumbprint();
         let uri = Some("https://attacker.example/response");
-        pid.transcript = redirected(scene, [None, None, uri], Some(&key));
+        pid.transcript = redirected(inputs, [None, None, uri], Some(&key));
     }),
-    ("transcript of a response to another key", "holder_signature", |pid, scene| {
-        pid.transcript = redirected(scene, [None; 3], Some(&[8; 32]));
+    ("transcript of a response to another key", "holder_signature", |pid, inputs| {
+        pid.transcript = redirected(inputs, [None; 3], Some(&[8; 32]));
     }),
-    ("transcript of a response that is not encrypted", "holder_signature", |pid, scene| {
-        pid.transcript = redirected(scene, [None; 3], None);
+    ("transcript of a response that is not encrypted", "holder_signature", |pid, inputs| {
+        pid.transcript = redirected(inputs, [None; 3], None);
     }),
-    ("transcript of the browser's interface", "holder_signature", |pid, scene| {
-        let nonce = scene.request.claims["nonce"].as_str().unwrap();
-        let key = Cbor::Bytes(scene.request.key_thumbprint().to_vec());
+    ("transcript of the browser's interface", "holder_signature", |pid, inputs| {
+        let nonce = inputs.request.claims["nonce"].as_str().unwrap();
+        let key = Cbor::Bytes(inputs.request.key_thumbprint().to_vec());
         let info = vec!["https://hub.example".into(), nonce.into(), key];
         pid.transcript = transcript("OpenID4VPDCAPIHandover", info);
     }),
@@ -123,7 +123,7 @@ const OF_THE_REQUEST: &[MdocLie] = &[
     }),
 ];
 
-const OF_THE_ISSUER: &[MdocLie] = &[
+const ISSUER_FORGERIES: &[MdocForgery] = &[
     ("altered element", "digest_mismatch", |pid, _| {
         *cbor_member_mut(&mut pid.elements[0].item, "elementValue") = "Mallory".into();
     }),
@@ -162,11 +162,11 @@ const OF_THE_ISSUER: &[MdocLie] = &[
     ("digests of another algorithm", "digest_mismatch", |pid, _| {
         *object(pid, &["digestAlgorithm"]) = "SHA-512".into();
     }),
-    ("expired object", "credential_expired", |pid, scene| {
-        *object(pid, &["validityInfo", "validUntil"]) = date_time(scene.now - 120);
+    ("expired object", "credential_expired", |pid, inputs| {
+        *object(pid, &["validityInfo", "validUntil"]) = date_time(inputs.now - 120);
     }),
-    ("object that is not valid yet", "credential_not_yet_valid", |pid, scene| {
-        *object(pid, &["validityInfo", "validFrom"]) = date_time(scene.now + 3600);
+    ("object that is not valid yet", "credential_not_yet_valid", |pid, inputs| {
+        *object(pid, &["validityInfo", "validFrom"]) = date_time(inputs.now + 3600);
     }),
     ("object without a time", "invalid_times", |pid, _| {
         remove(object(pid, &["validityInfo"]), "validUntil");
@@ -187,19 +187,23 @@ const OF_THE_ISSUER: &[MdocLie] = &[
     ("untrusted document signer", "issuer_untrusted", |pid, _| {
         sign_by(pid, TestAuthority::new("Stranger").issue(&certificate_spec()));
     }),
-    ("document signer without the usage of document signers", "certificate_usage", |pid, scene| {
-        let spec = CertificateSpec { extended_key_usage: None, ..certificate_spec() };
-        sign_by(pid, scene.authority.issue(&spec));
-    }),
-    ("document signer of driving tests", "certificate_usage", |pid, scene| {
+    (
+        "document signer without the usage of document signers",
+        "certificate_usage",
+        |pid, inputs| {
+            let spec = CertificateSpec { extended_key_usage: None, ..certificate_spec() };
+            sign_by(pid, inputs.authority.issue(&spec));
+        },
+    ),
+    ("document signer of driving tests", "certificate_usage", |pid, inputs| {
         let other = Some("1.3.6.1.5.5.7.3.1");
         let spec = CertificateSpec { extended_key_usage: other, ..certificate_spec() };
-        sign_by(pid, scene.authority.issue(&spec));
+        sign_by(pid, inputs.authority.issue(&spec));
     }),
-    ("document signer that has expired", "certificate_expired", |pid, scene| {
+    ("document signer that has expired", "certificate_expired", |pid, inputs| {
         sign_by(
             pid,
-            scene.authority.issue(&CertificateSpec { not_after: -800, ..certificate_spec() }),
+            inputs.authority.issue(&CertificateSpec { not_after: -800, ..certificate_spec() }),
         );
     }),
     ("object signed by the device", "issuer_signature", |pid, _| {
@@ -253,10 +257,10 @@ const OF_THE_ISSUER: &[MdocLie] = &[
     }),
 ];
 
-/// Attack, and what changes the bytes of a true response.
+/// Attack, and the change to the bytes of a valid response.
 type BytesLie = (&'static str, fn(&mut Vec<u8>));
 
-const OF_THE_BYTES: &[BytesLie] = &[
+const ENCODING_FORGERIES: &[BytesLie] = &[
     ("bytes after the response", |bytes| bytes.push(0)),
     ("truncated response", |bytes| bytes.truncate(bytes.len() - 1)),
     ("map of indefinite length", |bytes| {
@@ -274,38 +278,39 @@ const OF_THE_BYTES: &[BytesLie] = &[
     ("nothing", Vec::clear),
 ];
 
-async fn assert_all_refused(lying: &LyingWallet, lies: &[MdocLie]) {
-    for (attack, reason, lie) in lies {
-        let present = |scene: &WalletFixture| {
-            let mut pid = lying.wallet.mdoc(&scene.request, &lying.hub);
-            lie(&mut pid, scene);
+async fn assert_all_refused(malicious: &MaliciousWallet, forgeries: &[MdocForgery]) {
+    for (attack, reason, forge) in forgeries {
+        let present = |inputs: &ForgeryInputs| {
+            let mut pid = malicious.wallet.mdoc(&inputs.request, &malicious.hub);
+            forge(&mut pid, inputs);
             pid.present()
         };
-        lying.assert_refused(attack, reason, "pid-mdoc", present).await;
+        malicious.assert_refused(attack, reason, "pid-mdoc", present).await;
     }
-    lying.assert_truth_is_accepted().await;
+    malicious.assert_valid_presentation_is_accepted().await;
 }
 
 #[actix_web::test]
 async fn an_mdoc_for_another_request_or_of_another_device_is_refused() {
-    assert_all_refused(&LyingWallet::start("").await, OF_THE_REQUEST).await;
+    assert_all_refused(&MaliciousWallet::start("").await, REQUEST_FORGERIES).await;
 }
 
 #[actix_web::test]
 async fn an_mdoc_that_the_issuer_did_not_sign_so_is_refused() {
-    assert_all_refused(&LyingWallet::start("").await, OF_THE_ISSUER).await;
+    assert_all_refused(&MaliciousWallet::start("").await, ISSUER_FORGERIES).await;
 }
 
 #[actix_web::test]
 async fn ambiguous_bytes_in_the_place_of_an_mdoc_are_refused() {
-    let lying = LyingWallet::start("").await;
-    for (attack, lie) in OF_THE_BYTES {
-        let present = |scene: &WalletFixture| {
-            let mut bytes = encode_cbor(&lying.wallet.mdoc(&scene.request, &lying.hub).response());
-            lie(&mut bytes);
+    let malicious = MaliciousWallet::start("").await;
+    for (attack, forge) in ENCODING_FORGERIES {
+        let present = |inputs: &ForgeryInputs| {
+            let mut bytes =
+                encode_cbor(&malicious.wallet.mdoc(&inputs.request, &malicious.hub).response());
+            forge(&mut bytes);
             digest::base64url(&bytes)
         };
-        lying.assert_refused(attack, "invalid_cbor", "pid-mdoc", present).await;
+        malicious.assert_refused(attack, "invalid_cbor", "pid-mdoc", present).await;
     }
-    lying.assert_truth_is_accepted().await;
+    malicious.assert_valid_presentation_is_accepted().await;
 }

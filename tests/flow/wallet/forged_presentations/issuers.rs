@@ -8,14 +8,14 @@ use passerelle::testing::wallet_credentials::{
 use serde_json::json;
 
 use super::super::scripted_wallet::certificate_spec;
-use super::{LyingWallet, SdJwtLie, remove};
+use super::{MaliciousWallet, SdJwtForgery, remove};
 
 fn sign_by(pid: &mut SdJwtPresentation, signer: TestSigner) {
     pid.header["x5c"] = signer.x5c();
     pid.issuer_key = signer.key;
 }
 
-const LIES: &[SdJwtLie] = &[
+const FORGERIES: &[SdJwtForgery] = &[
     ("untrusted issuer", "issuer_untrusted", |pid, _| {
         sign_by(pid, TestAuthority::new("Stranger").issue(&certificate_spec()));
     }),
@@ -27,21 +27,21 @@ const LIES: &[SdJwtLie] = &[
         let signer = stranger.issue(&certificate_spec());
         sign_by(pid, TestSigner { chain: vec![stranger.der()], ..signer });
     }),
-    ("issuer's certificate that has expired", "certificate_expired", |pid, scene| {
+    ("issuer's certificate that has expired", "certificate_expired", |pid, inputs| {
         let spec = CertificateSpec { not_after: -800, ..certificate_spec() };
-        sign_by(pid, scene.authority.issue(&spec));
+        sign_by(pid, inputs.authority.issue(&spec));
     }),
-    ("issuer's certificate of the future", "certificate_not_yet_valid", |pid, scene| {
+    ("issuer's certificate of the future", "certificate_not_yet_valid", |pid, inputs| {
         let spec = CertificateSpec { not_before: 800, ..certificate_spec() };
-        sign_by(pid, scene.authority.issue(&spec));
+        sign_by(pid, inputs.authority.issue(&spec));
     }),
-    ("authority that signs a credential", "certificate_usage", |pid, scene| {
+    ("authority that signs a credential", "certificate_usage", |pid, inputs| {
         let spec = CertificateSpec { is_ca: true, extended_key_usage: None, ..certificate_spec() };
-        sign_by(pid, scene.authority.issue(&spec));
+        sign_by(pid, inputs.authority.issue(&spec));
     }),
-    ("issuer that poses as an authority", "certificate_usage", |pid, scene| {
+    ("issuer that poses as an authority", "certificate_usage", |pid, inputs| {
         let leaf = CertificateSpec { is_ca: false, ..certificate_spec() };
-        sign_by(pid, scene.authority.subordinate(&leaf).issue(&certificate_spec()));
+        sign_by(pid, inputs.authority.subordinate(&leaf).issue(&certificate_spec()));
     }),
     ("trusted certificate with the key of another", "issuer_signature", |pid, _| {
         pid.issuer_key = new_key();
@@ -95,17 +95,17 @@ const LIES: &[SdJwtLie] = &[
     }),
     ("credential without a type", "wrong_type", |pid, _| remove(&mut pid.payload, "vct")),
     ("type in other letters", "wrong_type", |pid, _| pid.payload["vct"] = json!("URN:EUDI:PID:1")),
-    ("expired credential", "credential_expired", |pid, scene| {
-        pid.payload["exp"] = json!(scene.now - 120);
+    ("expired credential", "credential_expired", |pid, inputs| {
+        pid.payload["exp"] = json!(inputs.now - 120);
     }),
-    ("credential that is not valid yet", "credential_not_yet_valid", |pid, scene| {
-        pid.payload["nbf"] = json!(scene.now + 3600);
+    ("credential that is not valid yet", "credential_not_yet_valid", |pid, inputs| {
+        pid.payload["nbf"] = json!(inputs.now + 3600);
     }),
-    ("credential issued in the future", "credential_not_yet_valid", |pid, scene| {
-        pid.payload["iat"] = json!(scene.now + 3600);
+    ("credential issued in the future", "credential_not_yet_valid", |pid, inputs| {
+        pid.payload["iat"] = json!(inputs.now + 3600);
     }),
-    ("credential that expires before it begins", "invalid_times", |pid, scene| {
-        pid.payload["exp"] = json!(scene.now - 2000);
+    ("credential that expires before it begins", "invalid_times", |pid, inputs| {
+        pid.payload["exp"] = json!(inputs.now - 2000);
     }),
     ("expiry that is a text", "invalid_times", |pid, _| pid.payload["exp"] = json!("9999999999")),
     ("expiry beyond all numbers", "invalid_times", |pid, _| pid.payload["exp"] = json!(1e300)),
@@ -120,12 +120,12 @@ const LIES: &[SdJwtLie] = &[
 
 #[actix_web::test]
 async fn a_credential_of_an_untrusted_issuer_or_another_type_is_refused() {
-    LyingWallet::start("").await.assert_all_refused(LIES).await;
+    MaliciousWallet::start("").await.assert_all_refused(FORGERIES).await;
 }
 
 #[actix_web::test]
 async fn texts_that_are_no_presentation_are_refused() {
-    let lying = LyingWallet::start("").await;
+    let malicious = MaliciousWallet::start("").await;
     let (repeated, part) =
         (r#"{"alg":"none","alg":"ES256"}"#, |text: &str| digest::base64url(text.as_bytes()));
     for (attack, reason, text) in [
@@ -140,20 +140,20 @@ async fn texts_that_are_no_presentation_are_refused() {
         ("letters of other scripts", "malformed", "é~é".to_owned()),
         ("an mdoc as SD-JWT", "malformed", "o2d2ZXJzaW9u".to_owned()),
     ] {
-        lying.assert_refused(attack, reason, "pid", |_| text).await;
+        malicious.assert_refused(attack, reason, "pid", |_| text).await;
     }
-    lying
-        .assert_refused("an SD-JWT as mdoc", "malformed", "pid-mdoc", |scene| {
-            lying.wallet.present(&scene.request, &lying.hub)
+    malicious
+        .assert_refused("an SD-JWT as mdoc", "malformed", "pid-mdoc", |inputs| {
+            malicious.wallet.present(&inputs.request, &malicious.hub)
         })
         .await;
-    lying
+    malicious
         .assert_refused(
             "credential under an id that was not requested",
             "unrequested_credential",
             "mdl",
-            |scene| lying.wallet.present(&scene.request, &lying.hub),
+            |inputs| malicious.wallet.present(&inputs.request, &malicious.hub),
         )
         .await;
-    lying.assert_truth_is_accepted().await;
+    malicious.assert_valid_presentation_is_accepted().await;
 }

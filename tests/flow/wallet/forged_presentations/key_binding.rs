@@ -6,23 +6,23 @@ use passerelle::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
 use passerelle::testing::wallet_credentials::{new_key, new_key_on, public_jwk, sign_jws};
 use serde_json::{Value, json};
 
-use super::{LyingWallet, SdJwtLie, remove};
+use super::{MaliciousWallet, SdJwtForgery, remove};
 
 /// Signs a key binding of exactly this payload.
 fn bind(pid: &mut SdJwtPresentation, payload: &Value) {
     pid.key_binding = Some(sign_jws(&pid.key_binding_header, payload, &pid.holder_key));
 }
 
-const LIES: &[SdJwtLie] = &[
+const FORGERIES: &[SdJwtForgery] = &[
     ("audience of another verifier", "key_binding_audience", |pid, _| {
         pid.key_binding_payload["aud"] = json!("x509_hash:another");
     }),
-    ("audience without its prefix", "key_binding_audience", |pid, scene| {
-        let client_id = scene.request.claims["client_id"].as_str().unwrap();
+    ("audience without its prefix", "key_binding_audience", |pid, inputs| {
+        let client_id = inputs.request.claims["client_id"].as_str().unwrap();
         pid.key_binding_payload["aud"] = json!(client_id.strip_prefix("x509_hash:").unwrap());
     }),
-    ("audience of the hub's address", "key_binding_audience", |pid, scene| {
-        pid.key_binding_payload["aud"] = scene.request.claims["response_uri"].clone();
+    ("audience of the hub's address", "key_binding_audience", |pid, inputs| {
+        pid.key_binding_payload["aud"] = inputs.request.claims["response_uri"].clone();
     }),
     ("several audiences", "key_binding_audience", |pid, _| {
         let own = pid.key_binding_payload["aud"].clone();
@@ -32,8 +32,8 @@ const LIES: &[SdJwtLie] = &[
     ("nonce of another request", "key_binding_nonce", |pid, _| {
         pid.key_binding_payload["nonce"] = json!("nonce-of-another-request");
     }),
-    ("nonce in other letters", "key_binding_nonce", |pid, scene| {
-        let nonce = scene.request.claims["nonce"].as_str().unwrap();
+    ("nonce in other letters", "key_binding_nonce", |pid, inputs| {
+        let nonce = inputs.request.claims["nonce"].as_str().unwrap();
         let swapped =
             if nonce.to_lowercase() == nonce { nonce.to_uppercase() } else { nonce.to_lowercase() };
         pid.key_binding_payload["nonce"] = json!(swapped);
@@ -43,23 +43,23 @@ const LIES: &[SdJwtLie] = &[
         pid.key_binding_payload["nonce"] = json!([own]);
     }),
     ("no nonce", "key_binding_nonce", |pid, _| remove(&mut pid.key_binding_payload, "nonce")),
-    ("stale key binding", "key_binding_too_old", |pid, scene| {
-        pid.key_binding_payload["iat"] = json!(scene.now - 3600);
+    ("stale key binding", "key_binding_too_old", |pid, inputs| {
+        pid.key_binding_payload["iat"] = json!(inputs.now - 3600);
     }),
-    ("expired key binding", "key_binding_too_old", |pid, scene| {
-        pid.key_binding_payload["exp"] = json!(scene.now - 120);
+    ("expired key binding", "key_binding_too_old", |pid, inputs| {
+        pid.key_binding_payload["exp"] = json!(inputs.now - 120);
     }),
-    ("key binding made in advance", "key_binding_in_future", |pid, scene| {
-        pid.key_binding_payload["iat"] = json!(scene.now + 3600);
+    ("key binding made in advance", "key_binding_in_future", |pid, inputs| {
+        pid.key_binding_payload["iat"] = json!(inputs.now + 3600);
     }),
-    ("key binding that is not valid yet", "key_binding_in_future", |pid, scene| {
-        pid.key_binding_payload["nbf"] = json!(scene.now + 3600);
+    ("key binding that is not valid yet", "key_binding_in_future", |pid, inputs| {
+        pid.key_binding_payload["nbf"] = json!(inputs.now + 3600);
     }),
     ("key binding without a time", "key_binding_malformed", |pid, _| {
         remove(&mut pid.key_binding_payload, "iat");
     }),
-    ("key binding with a time that is a text", "key_binding_malformed", |pid, scene| {
-        pid.key_binding_payload["iat"] = json!(scene.now.to_string());
+    ("key binding with a time that is a text", "key_binding_malformed", |pid, inputs| {
+        pid.key_binding_payload["iat"] = json!(inputs.now.to_string());
     }),
     ("key binding with a critical extension", "key_binding_malformed", |pid, _| {
         pid.key_binding_header["crit"] = json!(["exp"]);
@@ -128,5 +128,5 @@ const LIES: &[SdJwtLie] = &[
 
 #[actix_web::test]
 async fn a_key_binding_of_another_request_or_holder_is_refused() {
-    LyingWallet::start("").await.assert_all_refused(LIES).await;
+    MaliciousWallet::start("").await.assert_all_refused(FORGERIES).await;
 }

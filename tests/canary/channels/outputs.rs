@@ -1,39 +1,37 @@
-//! The net: everything that comes out, and the forms in which a canary may be hidden.
+//! The recorded outputs, and the encodings in which one may contain a canary.
 
 use super::*;
 
-/// Everything that came out, by where.
+/// Recorded texts, with the name of the output.
 #[derive(Clone, Default)]
-pub(super) struct Net(pub(super) Arc<Mutex<Vec<(String, String)>>>);
+pub(super) struct Outputs(pub(super) Arc<Mutex<Vec<(String, String)>>>);
 
-impl Net {
-    pub(super) fn catch(&self, place: &str, text: impl Into<String>) {
-        self.0.lock().unwrap().push((place.to_owned(), text.into()));
+impl Outputs {
+    pub(super) fn record(&self, name: &str, text: impl Into<String>) {
+        self.0.lock().unwrap().push((name.to_owned(), text.into()));
     }
 
-    /// Where which canary was seen, in whatever dress.
-    pub(super) fn found(&self, canaries: &[(String, String)]) -> Vec<String> {
-        let caught = self.0.lock().unwrap();
-        let mut found = Vec::new();
+    /// Returns each canary that an output contains, in any encoding.
+    pub(super) fn find_leaks(&self, canaries: &[(String, String)]) -> Vec<String> {
+        let outputs = self.0.lock().unwrap();
+        let mut leaks = Vec::new();
         for (name, value) in canaries {
             assert!(value.len() >= 6, "{name} is too short to stand out from other text");
-            for dress in dresses(value) {
-                let seen = caught
+            for encoding in encodings(value) {
+                let matching = outputs
                     .iter()
-                    .filter(|(_, text)| text.to_lowercase().contains(&dress.to_lowercase()));
-                found.extend(
-                    seen.map(|(place, text)| {
-                        format!("{name} in {place}: {}", around(text, &dress))
-                    }),
-                );
+                    .filter(|(_, text)| text.to_lowercase().contains(&encoding.to_lowercase()));
+                leaks.extend(matching.map(|(output, text)| {
+                    format!("{name} in {output}: {}", excerpt(text, &encoding))
+                }));
             }
         }
-        found
+        leaks
     }
 }
 
-/// The value itself, and as it stands in addresses, in JSON, and in base64 wherever it begins.
-pub(super) fn dresses(value: &str) -> Vec<String> {
+/// Returns the value itself, and its encodings in URLs, in JSON, and in base64 at every offset.
+pub(super) fn encodings(value: &str) -> Vec<String> {
     let json = serde_json::to_string(value).unwrap();
     let mut all = vec![
         value.to_owned(),
@@ -44,7 +42,7 @@ pub(super) fn dresses(value: &str) -> Vec<String> {
     for before in ["", "x", "xx"] {
         let whole = format!("{before}{value}");
         for encoded in [STANDARD.encode(&whole), URL_SAFE_NO_PAD.encode(&whole)] {
-            // Its ends depend on the neighbours.
+            // The first and last characters depend on the text around it.
             let (from, to) = (if before.is_empty() { 0 } else { 4 }, value.len() / 3 * 4 - 4);
             all.extend(
                 encoded.get(from..to).filter(|middle| middle.len() >= 12).map(str::to_owned),
@@ -56,18 +54,19 @@ pub(super) fn dresses(value: &str) -> Vec<String> {
     all
 }
 
-pub(super) fn around(text: &str, dress: &str) -> String {
-    let at = text.to_lowercase().find(&dress.to_lowercase()).unwrap();
-    text.chars().skip(at.saturating_sub(160)).take(dress.len() + 200).collect()
+/// Returns the text around an encoded canary.
+pub(super) fn excerpt(text: &str, encoding: &str) -> String {
+    let at = text.to_lowercase().find(&encoding.to_lowercase()).unwrap();
+    text.chars().skip(at.saturating_sub(160)).take(encoding.len() + 200).collect()
 }
 
-/// A writer for log lines.
+/// A writer that records log lines.
 #[derive(Clone)]
-pub(super) struct Log(pub(super) Net);
+pub(super) struct Log(pub(super) Outputs);
 
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.catch("a log line", String::from_utf8_lossy(bytes));
+        self.0.record("a log line", String::from_utf8_lossy(bytes));
         Ok(bytes.len())
     }
     fn flush(&mut self) -> std::io::Result<()> {
@@ -75,19 +74,20 @@ impl Write for Log {
     }
 }
 
-/// A collector on loopback: whatever it is sent is caught.
-pub(super) fn collector(net: &Net) -> u16 {
+/// Starts a trace collector on loopback that records each export. Returns its port.
+pub(super) fn start_collector(outputs: &Outputs) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (port, net) = (listener.local_addr().unwrap().port(), net.clone());
+    let (port, outputs) = (listener.local_addr().unwrap().port(), outputs.clone());
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            take(stream.unwrap(), &net);
+            read_export(stream.unwrap(), &outputs);
         }
     });
     port
 }
 
-pub(super) fn take(mut stream: TcpStream, net: &Net) {
+/// Reads one export and records its body.
+pub(super) fn read_export(mut stream: TcpStream, outputs: &Outputs) {
     let (mut bytes, mut chunk) = (Vec::new(), [0; 65_536]);
     loop {
         if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -97,8 +97,8 @@ pub(super) fn take(mut stream: TcpStream, net: &Net) {
                 line.strip_prefix("content-length:")?.trim().parse::<usize>().ok()
             });
             if body.len() >= length.unwrap() {
-                // The head carries the collector's own key, and nothing of logins.
-                net.catch("a span", String::from_utf8_lossy(body));
+                // The head contains the collector's key, which is a canary.
+                outputs.record("a span", String::from_utf8_lossy(body));
                 break;
             }
         }
@@ -112,7 +112,7 @@ pub(super) fn take(mut stream: TcpStream, net: &Net) {
         .unwrap();
 }
 
-/// What was given away on the way: it must be found nowhere but where it was given.
+/// Secrets and identities, with their names, that no output may contain.
 #[derive(Default)]
 pub(super) struct Canaries(pub(super) Vec<(String, String)>);
 
