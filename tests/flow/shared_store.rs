@@ -120,6 +120,27 @@ async fn while_the_store_is_unavailable_users_get_an_error_and_continue_afterwar
     );
 }
 
+/// A service provider takes `login_required` for the end of the session.
+#[actix_web::test]
+async fn a_session_that_can_not_be_read_is_not_reported_as_ended() {
+    let server = Server::start(&[]);
+    let (hub, _) = TestHub::several(2, &redis_settings(&server)).await;
+    let browser = hub.browser();
+    browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let silent = Authorize::by("bakery").with("prompt", "none");
+    browser.authorize(&silent).await.received().code();
+    let sessions: Vec<String> =
+        server.keys().into_iter().filter(|key| key.contains(":s:")).collect();
+    for key in &sessions {
+        let mut record = server.get(key);
+        record[0] = 9; // a format of the future
+        server.set(key, &record);
+    }
+    assert!(!sessions.is_empty());
+    let received = browser.authorize(&silent).await.received();
+    assert_eq!(received.error_at("bakery"), "temporarily_unavailable");
+}
+
 /// CVE-2020-15223: a revocation was confirmed although the store had failed.
 #[actix_web::test]
 async fn a_revocation_that_the_store_did_not_apply_is_never_confirmed() {

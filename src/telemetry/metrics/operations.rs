@@ -30,7 +30,7 @@ metric_table! {
             "Events lost because the audit log was full.";
         audit_errors: IntCounterVec("audit_write_errors_total", [])
             "Failed writes to the sink of the audit log.";
-        audit_sealed: GaugeVec("audit_last_checkpoint_timestamp_seconds", [])
+        last_checkpoint: GaugeVec("audit_last_checkpoint_timestamp_seconds", [])
             "Time of the last checkpoint of the audit log.";
         trace_spans: IntCounterVec("trace_spans_total", ["outcome"])
             "Spans of sampled traces by outcome: exported, queue_full, rejected by the collector.";
@@ -102,7 +102,7 @@ impl Metrics {
 
     /// Sets the time of the last checkpoint.
     pub fn set_last_audit_checkpoint(&self, at: Timestamp) {
-        self.operations.audit_sealed.with_label_values(&[] as &[&str]).set(unix_seconds(at));
+        self.operations.last_checkpoint.with_label_values(&[] as &[&str]).set(unix_seconds(at));
     }
 
     /// Records spans by outcome.

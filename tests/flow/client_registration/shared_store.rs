@@ -45,7 +45,7 @@ async fn a_registration_survives_a_restart_with_a_shared_store() {
 #[actix_web::test]
 async fn a_registered_client_is_not_unknown_while_the_store_is_unavailable() {
     let mut server = Server::start(&[]);
-    let hub = TestHub::with(&format!("{OPEN}{}", on(&server))).await;
+    let hub = TestHub::with(&format!("{OPEN}{}", redis_settings(&server))).await;
     let client = register(&hub, None, &metadata()).await;
     let code = code(&hub, &client).await;
     server.kill();
