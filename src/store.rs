@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -151,6 +152,9 @@ pub enum StoreScope {
     Shared,
 }
 
+/// Time that a store keeps an expired record, because the clocks of hubs differ, and a call whose
+/// reply was lost is repeated.
+const CLOCK_SKEW_GRACE: Duration = Duration::from_secs(60);
 /// Maximum number of attempts to update a record that other requests change concurrently.
 pub const MAX_UPDATE_ATTEMPTS: usize = 16;
 

@@ -10,4 +10,5 @@ mod property;
 #[cfg(feature = "redis")]
 pub(crate) mod released;
 mod return_from_idp;
+mod unstored_grants;
 mod withdrawn;

@@ -44,18 +44,15 @@ use self::scripts::Scripts;
 use self::server_info::DeploymentInfo;
 use crate::digest;
 use crate::env::{Env, Timestamp};
-use crate::store::compression;
 use crate::store::encryption::{EncryptionError, StoreEncryptionKeys};
 use crate::store::error::RecordFormatError;
+use crate::store::{CLOCK_SKEW_GRACE, compression};
 use crate::store::{Capacities, Record, RecordKey, RecordKind, RecordVersion, StoreError};
 use crate::telemetry::Metrics;
 
 pub use rules::KIND;
 pub use settings::{RedisConfig, RedisCredentials, RedisMode};
 
-/// Time that the server keeps an expired record, because the clocks of hubs differ and a call whose
-/// reply was lost is repeated.
-const CLOCK_SKEW_GRACE: Duration = Duration::from_secs(60);
 /// Command that reads a record. Redis treats GETEX as a write, although it changes nothing here: a
 /// primary that was cut off and replaced rejects it for lack of replicas, where GET would return
 /// records that were revoked elsewhere.

@@ -15,11 +15,10 @@ use crate::store::by_kind::ByKind;
 use crate::store::compact_name::CompactName;
 use crate::store::compression;
 use crate::store::revocations::Membership;
-use crate::store::{Capacities, Record, RecordKind, RecordVersion, StoreError, Usage};
+use crate::store::{
+    CLOCK_SKEW_GRACE, Capacities, Record, RecordKind, RecordVersion, StoreError, Usage,
+};
 
-/// Time that memory outlives its record, because the clocks of callers differ. Unread records get
-/// none.
-const CLOCK_SKEW_GRACE: Duration = Duration::from_secs(60);
 /// Maximum time to live given to moka's timers.
 const MAX_SECONDS_TO_LIVE: u32 = 10 * 365 * 24 * 3600;
 
@@ -51,7 +50,7 @@ impl CachedRecord {
     }
 }
 
-/// Returns how long moka keeps a record, grace included.
+/// Returns how long moka keeps a record, grace included. Unread records get none.
 pub fn seconds_to_live(expires_at: Timestamp, now: Timestamp) -> u32 {
     seconds_until(expires_at + CLOCK_SKEW_GRACE, now)
 }

@@ -10,11 +10,13 @@ use super::call_error::RedisCallError;
 use super::family_members::family_hash;
 use super::record::{self, FAMILY_HASH_BYTES, InsertionId, RecordHeader, StoredState};
 use super::{
-    CLOCK_SKEW_GRACE, READ_COMMAND, RecordLocation, RedisStore, format_error, millis_text,
-    server_ttl, unexpected_reply,
+    READ_COMMAND, RecordLocation, RedisStore, format_error, millis_text, server_ttl,
+    unexpected_reply,
 };
 use crate::env::Timestamp;
-use crate::store::{InsertPairError, NewRecord, RecordKey, RecordVersion, StoreError};
+use crate::store::{
+    CLOCK_SKEW_GRACE, InsertPairError, NewRecord, RecordKey, RecordVersion, StoreError,
+};
 
 /// Version of a new record.
 const FIRST_VERSION: RecordVersion = RecordVersion(1);

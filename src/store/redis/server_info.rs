@@ -2,9 +2,9 @@
 
 use redis::{RedisResult, Value};
 
-use super::CLOCK_SKEW_GRACE;
 use super::client::Connection;
 use crate::env::Timestamp;
+use crate::store::CLOCK_SKEW_GRACE;
 
 /// INFO of each primary, and the time of one of them.
 #[derive(Clone, Debug)]

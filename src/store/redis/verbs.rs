@@ -9,13 +9,13 @@ use redis::{Cmd, Value};
 use super::family_members::{FamilyMember, family_hash};
 use super::record::{self, FAMILY_HASH_BYTES, RecordHeader, StoredState};
 use super::{
-    CLOCK_SKEW_GRACE, JoinOutcome, READ_COMMAND, RecordLocation, RedisStore, array_items,
-    format_error, millis_text, server_ttl, unexpected_reply,
+    JoinOutcome, READ_COMMAND, RecordLocation, RedisStore, array_items, format_error, millis_text,
+    server_ttl, unexpected_reply,
 };
 use crate::env::Timestamp;
 use crate::store::{
-    Family, InsertPairError, LoadedRecord, NewRecord, Record, RecordKey, RecordKind, RecordVersion,
-    ReplaceOutcome, Store, StoreError, StoreScope, TakeOutcome, Usage,
+    CLOCK_SKEW_GRACE, Family, InsertPairError, LoadedRecord, NewRecord, Record, RecordKey,
+    RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError, StoreScope, TakeOutcome, Usage,
 };
 
 #[async_trait]
