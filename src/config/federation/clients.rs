@@ -77,10 +77,10 @@ pub struct RefreshTokenRules {
 }
 
 impl RefreshTokenRules {
-    const fn from_config(config: RefreshTokensConfig) -> Self {
+    fn from_config(config: RefreshTokensConfig) -> Self {
         Self {
             lifetime: Duration::from_secs(config.lifetime_seconds),
-            idle: Duration::from_secs(config.idle_seconds),
+            idle: Duration::from_secs(config.idle_seconds()),
             ends_with_session: config.end_with_session,
         }
     }

@@ -224,16 +224,26 @@ impl ServiceProviderFile {
 pub struct RefreshTokensConfig {
     /// Maximum lifetime, from the login.
     pub lifetime_seconds: u64,
-    /// A grant that is not used for so long ends.
-    pub idle_seconds: u64,
+    /// A grant that is not used for so long ends. Default: 604800, or `lifetime_seconds` if that is
+    /// shorter.
+    pub idle_seconds: Option<u64>,
     /// The user's logout at the hub ends them.
     pub end_with_session: bool,
 }
 
+const DAY_SECONDS: u64 = 24 * 3600;
+
+impl RefreshTokensConfig {
+    /// Returns `idle_seconds`, or its default.
+    #[must_use]
+    pub fn idle_seconds(&self) -> u64 {
+        self.idle_seconds.unwrap_or_else(|| self.lifetime_seconds.min(7 * DAY_SECONDS))
+    }
+}
+
 impl Default for RefreshTokensConfig {
     fn default() -> Self {
-        let days = |days: u64| days * 24 * 3600;
-        Self { lifetime_seconds: days(30), idle_seconds: days(7), end_with_session: true }
+        Self { lifetime_seconds: 30 * DAY_SECONDS, idle_seconds: None, end_with_session: true }
     }
 }
 

@@ -23,7 +23,9 @@ pub fn check_refresh_tokens(
     };
     let lifetime = refresh_tokens.lifetime_seconds;
     check("lifetime_seconds", lifetime, MAX_LIFETIME_SECONDS);
-    check("idle_seconds", refresh_tokens.idle_seconds, lifetime.max(60));
+    if let Some(idle) = refresh_tokens.idle_seconds {
+        check("idle_seconds", idle, lifetime.max(60));
+    }
 }
 
 #[cfg(test)]
@@ -42,6 +44,7 @@ mod tests {
     fn the_user_must_be_asked_and_the_lifetimes_fit() {
         let asked = "consent = \"required\"";
         folder(asked, "").loaded();
+        folder(asked, "lifetime_seconds = 3600").loaded();
         folder(asked, "lifetime_seconds = 3600\nidle_seconds = 3600").loaded();
         for (consent, table, key, word) in [
             ("", "", "refresh_tokens", "consent = \"required\""),
