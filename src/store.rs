@@ -32,8 +32,7 @@ mod revocations;
 
 pub use capacities::Capacities;
 pub use error::{InsertPairError, StoreError};
-use record_kind::RECORD_KINDS;
-pub use record_kind::RecordKind;
+pub use record_kind::{RECORD_KINDS, RecordKind};
 
 /// The kinds of stores of this program.
 pub const KINDS: &[TableKind] = &[

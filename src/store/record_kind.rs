@@ -35,7 +35,8 @@ pub enum RecordKind {
     WalletRequest,
 }
 
-pub(super) const RECORD_KINDS: [RecordKind; 16] = [
+/// All kinds.
+pub const RECORD_KINDS: [RecordKind; 16] = [
     RecordKind::Login,
     RecordKind::Session,
     RecordKind::Code,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::{AMPLE_CAPACITIES, at, code, key, new_record, take, value};
 use crate::store::{
-    Capacities, NewRecord, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
+    Capacities, NewRecord, RECORD_KINDS, RecordKind, RecordVersion, ReplaceOutcome, Store,
+    StoreError,
 };
 
 pub async fn versions_count_from_one<F: Future<Output = Arc<dyn Store>>>(
@@ -268,32 +269,14 @@ pub async fn only_the_named_version_of_a_record_is_removed<F: Future<Output = Ar
 
 pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
     let store = make(AMPLE_CAPACITIES).await;
-    let kinds = [
-        RecordKind::Login,
-        RecordKind::Session,
-        RecordKind::Code,
-        RecordKind::Token,
-        RecordKind::LogoutRedirect,
-        RecordKind::PendingLogout,
-        RecordKind::UsedJti,
-        RecordKind::LoginPageCode,
-        RecordKind::PushedRequest,
-        RecordKind::Blocks,
-        RecordKind::Probes,
-        RecordKind::RefreshGrant,
-        RecordKind::LogoutNotice,
-        RecordKind::UpstreamSession,
-        RecordKind::Registration,
-        RecordKind::WalletRequest,
-    ];
-    for kind in kinds {
+    for kind in RECORD_KINDS {
         store
             .insert(key(kind, "same"), new_record(&format!("{kind:?}"), at(10)), at(0))
             .await
             .unwrap();
     }
     store.remove(&key(RecordKind::Login, "same")).await.unwrap();
-    for kind in kinds.into_iter().skip(1) {
+    for kind in RECORD_KINDS.into_iter().skip(1) {
         assert_eq!(value(&store, &key(kind, "same"), at(1)).await.unwrap(), format!("{kind:?}"));
     }
     assert_eq!(value(&store, &key(RecordKind::Login, "same"), at(1)).await, None);
