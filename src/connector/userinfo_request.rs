@@ -67,6 +67,16 @@ impl UserinfoRequest<'_> {
 
     fn build(&self, dpop: Option<&DpopSession<'_>>) -> Result<HttpRequest, ConnectorError> {
         let scheme = if dpop.is_some() { "DPoP" } else { "Bearer" };
+        let not_ascii = || {
+            ConnectorError::new(
+                ErrorCode::IdpTokenAnswer,
+                "the access token is not printable ASCII",
+            )
+        };
+        // RFC 6749 A.12
+        if !self.access_token.reveal().bytes().all(|byte| (0x20..=0x7e).contains(&byte)) {
+            return Err(not_ascii());
+        }
         let mut request = http::Request::builder()
             .method(self.method.clone())
             .uri(self.endpoint.as_str())
@@ -76,12 +86,7 @@ impl UserinfoRequest<'_> {
             let proof = dpop.proof(&self.method, self.endpoint, Some(self.access_token))?;
             request = request.header(DPOP, proof);
         }
-        request.body(Vec::new()).map_err(|_| {
-            ConnectorError::new(
-                ErrorCode::IdpTokenAnswer,
-                "the access token is not printable ASCII",
-            )
-        })
+        request.body(Vec::new()).map_err(|_| not_ascii())
     }
 }
 

@@ -30,6 +30,16 @@ async fn every_invalid_token_response_is_rejected_with_its_own_code() {
             ErrorCode::IdpAccessTokenMissing,
         ),
         (
+            "non_ascii_access_token",
+            token(json!({ "access_token": "é", "token_type": "bearer" })),
+            ErrorCode::IdpTokenAnswer,
+        ),
+        (
+            "access_token_with_a_line_break",
+            token(json!({ "access_token": "a\r\nx: y", "token_type": "bearer" })),
+            ErrorCode::IdpTokenAnswer,
+        ),
+        (
             "mac_token",
             token(json!({ "access_token": "at-1", "token_type": "mac" })),
             ErrorCode::IdpTokenType,
