@@ -3,8 +3,7 @@
 //! A span holds the method, host and port, never the path or query, which may contain codes, tokens
 //! or identities.
 
-use http::HeaderValue;
-use openidconnect::HttpResponse;
+use http::{HeaderValue, StatusCode};
 use reqwest::Request;
 
 use super::error::EgressError;
@@ -36,9 +35,9 @@ impl CallSpan {
     }
 
     /// Records the status or the error of the call.
-    pub fn record_outcome(&mut self, outcome: &Result<HttpResponse, EgressError>) {
+    pub fn record_outcome(&mut self, outcome: Result<StatusCode, &EgressError>) {
         match outcome {
-            Ok(response) => self.0.set_status(response.status().as_u16()),
+            Ok(status) => self.0.set_status(status.as_u16()),
             Err(error) => self.0.fail_with(match error {
                 EgressError::AddressForbidden(_) => "address_forbidden",
                 EgressError::Unreachable { .. } => "unreachable",

@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::StatusCode;
 use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
 use reqwest::ClientBuilder;
 use reqwest::redirect::Policy;
@@ -28,7 +29,7 @@ pub struct CallLimits {
     pub connect_timeout: Duration,
     /// From the start of the call to the last byte of the response.
     pub total_timeout: Duration,
-    /// Size limit of the response body, in bytes. 0: the body is not read.
+    /// Size limit of the response body, in bytes.
     pub max_body_bytes: usize,
 }
 
@@ -166,26 +167,42 @@ impl SafeHttpClient {
     /// # Errors
     /// Returns an [`EgressError`] if the address is forbidden, or no complete response arrives.
     pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, EgressError> {
+        let request = self.checked_request(request)?;
+        let mut call = CallSpan::start(&request);
+        let response = self.execute(call.with_traceparent(request)).await;
+        call.record_outcome(response.as_ref().map(HttpResponse::status));
+        response
+    }
+
+    /// Sends a request and returns the status of the response, whose body is not read. Redirects
+    /// are not followed.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub async fn send_for_status(&self, request: HttpRequest) -> Result<StatusCode, EgressError> {
+        let request = self.checked_request(request)?;
+        let host = request.url().host_str().unwrap_or_default().to_owned();
+        let mut call = CallSpan::start(&request);
+        let received = self.client.execute(call.with_traceparent(request)).await;
+        let status = received
+            .map(|received| received.status())
+            .map_err(|error| classify_error(&host, &error));
+        call.record_outcome(status.as_ref().copied());
+        status
+    }
+
+    fn checked_request(&self, request: HttpRequest) -> Result<reqwest::Request, EgressError> {
         let request = reqwest::Request::try_from(request).map_err(|_| {
             EgressError::AddressForbidden("the address to call is not an absolute URL".into())
         })?;
         self.check_url(request.url())?;
-        let mut call = CallSpan::start(&request);
-        let response = self.execute(call.with_traceparent(request)).await;
-        call.record_outcome(&response);
-        response
+        Ok(request)
     }
 
     async fn execute(&self, request: reqwest::Request) -> Result<HttpResponse, EgressError> {
         let host = request.url().host_str().unwrap_or_default().to_owned();
         let mut received =
             self.client.execute(request).await.map_err(|error| classify_error(&host, &error))?;
-        if self.limits.max_body_bytes == 0 {
-            let mut response = HttpResponse::default();
-            *response.status_mut() = received.status();
-            *response.headers_mut() = std::mem::take(received.headers_mut());
-            return Ok(response);
-        }
         let too_large =
             || EgressError::TooLarge { host: host.clone(), limit: self.limits.max_body_bytes };
         if received

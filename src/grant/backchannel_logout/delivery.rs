@@ -8,7 +8,6 @@ use url::form_urlencoded::Serializer;
 use super::notice::LogoutNotice;
 use crate::config::{LogoutEndpoint, ServiceProvider};
 use crate::egress::http_client_pool::HttpClientPool;
-use crate::egress::safe_http_client::CallLimits;
 use crate::grant::TokenService;
 use crate::grant::encryption::{ResponseKind, signed_response};
 use crate::protocol::catalogue::ErrorCode;
@@ -18,8 +17,6 @@ use crate::token::logout_token::{LOGOUT_TOKEN_TYP, LogoutEvents, LogoutTokenClai
 /// Lifetime of a logout token, which is signed again for each delivery (§2.4: at most two
 /// minutes).
 const TOKEN_LIFETIME: Duration = Duration::from_secs(120);
-/// Limits of one call. The body of the response is not read.
-const CALL_LIMITS: CallLimits = CallLimits { max_body_bytes: 0, ..CallLimits::DEFAULT };
 
 /// Outcome of one delivery of a logout token.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,13 +31,8 @@ pub(super) enum DeliveryOutcome {
 }
 
 /// HTTP clients to service providers, by their egress rules.
+#[derive(Default)]
 pub(super) struct DeliveryClient(HttpClientPool);
-
-impl Default for DeliveryClient {
-    fn default() -> Self {
-        Self(HttpClientPool::with_limits(CALL_LIMITS))
-    }
-}
 
 impl DeliveryClient {
     /// Sends the logout token of a notice to the service provider as registered now.
@@ -75,11 +67,11 @@ impl DeliveryClient {
             return DeliveryOutcome::Retry("the address can't be called".to_owned());
         };
         let client = self.0.client(endpoint.schemes, &endpoint.internal_hosts, None);
-        let response = match client {
-            Ok(client) => client.send(request).await,
+        let status = match client {
+            Ok(client) => client.send_for_status(request).await,
             Err(error) => Err(error),
         };
-        match response.map(|response| response.status().as_u16()) {
+        match status.map(|status| status.as_u16()) {
             // §2.8: 200; some frameworks answer with 204.
             Ok(200..=299) => DeliveryOutcome::Delivered,
             // Timeout, too early, too many requests: later.
