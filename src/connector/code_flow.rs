@@ -68,7 +68,6 @@ pub fn validate_callback(
     if let Some(error) = callback.error {
         let code =
             if error == "access_denied" { ErrorCode::IdpDenied } else { ErrorCode::IdpError };
-        // Without `error_description`, which may name the user.
         return Err(ConnectorError::new(code, format!("error={}", printable_ascii(&error, 64))));
     }
     match callback.code {

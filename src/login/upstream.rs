@@ -80,14 +80,13 @@ impl LoginAttempt {
     }
 }
 
-/// Parameters of a callback, as received and not trusted yet.
+/// Parameters of a callback, as received and not trusted yet. Without `error_description`, which may
+/// name the user.
 #[derive(Clone, Default)]
 pub struct CallbackParams {
     pub code: Option<Secret<String>>,
     pub iss: Option<String>,
     pub error: Option<String>,
-    /// Logged, never shown.
-    pub error_description: Option<String>,
     /// A signed response (JARM), which has the others as claims.
     pub response: Option<Secret<String>>,
 }

@@ -152,11 +152,11 @@ pub(crate) async fn callback_params(
 ) -> Option<(String, CallbackParams)> {
     let query = form::parse_query(request.query_string()).ok()?;
     let owned = |name| query.single(name).ok().map(|value| value.map(str::to_owned));
+    query.single("error_description").ok()?;
     let params = CallbackParams {
         code: owned("code")?.map(Secret::new),
         iss: owned("iss")?,
         error: owned("error")?,
-        error_description: owned("error_description")?,
         response: owned("response")?.map(Secret::new),
     };
     let state = match (owned("state")?, &params.response) {

@@ -50,7 +50,6 @@ impl Upstream {
             code: text("code").map(Secret::new),
             iss: Some(self.kind.issuer.clone()),
             error: text("error"),
-            error_description: text("error_description"),
             response: None,
         };
         if params.code_is_acceptable() {

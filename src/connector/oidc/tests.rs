@@ -165,7 +165,6 @@ async fn a_callback_of_another_issuer_is_refused_before_anything_is_called() {
     let refusal = |error: &str| CallbackParams {
         code: None,
         error: Some(error.into()),
-        error_description: Some("\u{1b}[31m why".into()),
         ..fixture.callback()
     };
     let table = [

@@ -276,7 +276,6 @@ pub(super) fn callback_with(
         code: Some(Secret::new("upstream code".into())),
         iss: Some(IDP_ISSUER.into()),
         error: None,
-        error_description: None,
         response: None,
     };
     let network = ClientNetwork::containing([192, 0, 2, 1].into());

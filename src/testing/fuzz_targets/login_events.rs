@@ -173,7 +173,6 @@ impl TwoLogins {
                 code: Some(Secret::new("upstream code".into())),
                 iss: Some(IDP_ISSUER.into()),
                 error: None,
-                error_description: None,
                 response: None,
             },
             network: ClientNetwork::containing([192, 0, 2, 1].into()),
