@@ -26,7 +26,7 @@ async fn answered_by(browser: &Browser<'_>, sandbox: &Page<'_>, person: &str) ->
     answer.header("location").to_owned()
 }
 
-fn parameter(url: &str, name: &str) -> String {
+pub(super) fn parameter(url: &str, name: &str) -> String {
     let query = url.split_once('?').unwrap().1.as_bytes();
     url::form_urlencoded::parse(query).find(|(known, _)| known == name).unwrap().1.into_owned()
 }

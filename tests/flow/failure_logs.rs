@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use tracing::subscriber::DefaultGuard;
 
+use super::attacks::{callback_url_for, parameter};
 use super::federation::{SECRET, redirect_uri};
 use super::high::Publisher;
 use super::hub::TestHub;
@@ -122,6 +123,29 @@ async fn a_failed_client_authentication_is_one_line_with_the_client_id_and_the_r
             metrics.contains(&format!("passerelle_token_request_errors_total{{{expected}}} 1\n")),
             "{expected} is missing in\n{metrics}"
         );
+    }
+}
+
+/// RFC 9207: it may be a mix-up attack.
+#[actix_web::test]
+async fn a_callback_of_another_issuer_is_one_line_with_the_connector() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let callback = callback_url_for(&browser, "amandier", "angela").await;
+    let without_iss = &callback[..callback.rfind("&iss=").unwrap()];
+    for (forged, code, level) in [
+        (format!("{without_iss}&iss=https%3A%2F%2Fevil.example"), "Y020024", "ERROR"),
+        (without_iss.to_owned(), "Y020023", "WARN"),
+    ] {
+        let browser = hub.browser();
+        let state = parameter(&callback_url_for(&browser, "amandier", "angela").await, "state");
+        let forged = forged.replace(&parameter(&forged, "state"), &state);
+        let log = Log::begin();
+        browser.open(&forged).await.assert_error(200, code);
+        let lines = log.take_lines();
+        let of_code: Vec<_> = lines.iter().filter(|line| line["code"] == code).collect();
+        let [line] = of_code[..] else { panic!("{lines:?}") };
+        assert_eq!((&line["level"], &line["connector"]), (&level.into(), &"amandier".into()));
     }
 }
 
