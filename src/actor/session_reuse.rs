@@ -29,8 +29,8 @@ pub(super) async fn find_reusable_user(
     };
     // Most requests demand a new authentication, so nothing is loaded for them.
     let prompt = &login.context.request.prompt;
-    let usable = !prompt.login && !prompt.select_account && choosing.banner.is_none();
-    let Some(cookie) = cookie.filter(|_| usable) else { return Ok(None) };
+    let may_reuse = !prompt.login && !prompt.select_account && choosing.banner.is_none();
+    let Some(cookie) = cookie.filter(|_| may_reuse) else { return Ok(None) };
     let session = services.token_service.session(cookie).await?;
     Ok(session.and_then(|session| reusable_user(services, login, cookie, session)))
 }

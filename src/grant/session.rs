@@ -185,13 +185,12 @@ impl TokenService {
 
     fn record_participation(&self, session: &mut Session, grant: &CodeGrant) {
         let client_id = &grant.request.client_id;
+        let federation = self.core.federation.load();
         session.add_participant(client_id);
         if grant.consented {
-            let federation = self.core.federation.load();
             let claims = federation.consent_claims(&grant.user.claims);
             session.remember_consent(client_id, &grant.scopes, claims);
         }
-        let federation = self.core.federation.load();
         let Some(client) = federation.active_service_provider(client_id) else { return };
         if client.logout_endpoint.is_some() {
             session.set_support_id(client_id, &grant.support_id);

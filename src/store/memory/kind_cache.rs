@@ -50,7 +50,8 @@ impl CachedRecord {
     }
 }
 
-/// Returns how long moka keeps a record, grace included. Unread records get none.
+/// Returns how long moka keeps a record, with the grace, which unread records don't
+/// get.
 pub fn seconds_to_live(expires_at: Timestamp, now: Timestamp) -> u32 {
     seconds_until(expires_at + CLOCK_SKEW_GRACE, now)
 }
