@@ -4,7 +4,7 @@ use crate::assert_none;
 use crate::source::{Source, sources};
 
 /// Longest file without a reason of its own, in lines.
-const MAX_LINES: usize = 400;
+const MAX_LINES: usize = 500;
 
 /// Files that read better whole, each with its reason.
 const LONG_FILES: &[(&str, &str)] =
