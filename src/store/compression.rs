@@ -5,9 +5,6 @@
 //! compressed length leaks nothing: no attacker can choose a part of another user's record and
 //! observe its length (unlike CRIME).
 
-use std::cell::RefCell;
-
-use flate2::{Decompress, FlushDecompress, Status};
 use lz4_flex::block;
 
 use super::error::RecordFormatError;
@@ -15,13 +12,9 @@ use super::error::RecordFormatError;
 /// Preset dictionary; the most frequent strings stand last. It is part of the format: a new one
 /// gets a new number, and this one stays as long as records compressed with it live.
 const DICTIONARY_2: &[u8] = include_bytes!("dictionary-2.txt");
-/// Dictionary of the records that an earlier release compressed by DEFLATE.
-const DICTIONARY_1: &[u8] = include_bytes!("dictionary-1.txt");
 
 /// First byte of an uncompressed value.
 const PLAIN: u8 = 0;
-/// First byte of a value that an earlier release compressed by DEFLATE (RFC 1951).
-const DEFLATE_WITH_DICTIONARY_1: u8 = 1;
 /// First byte of a compressed value: then its size (u32, little-endian), and an LZ4 block.
 const LZ4_WITH_DICTIONARY_2: u8 = 2;
 /// Size below which a value is not compressed.
@@ -48,14 +41,11 @@ pub fn compress(value: &[u8]) -> Vec<u8> {
 pub fn decompress(compressed: &[u8]) -> Result<Vec<u8>, RecordFormatError> {
     match compressed.split_first() {
         Some((&PLAIN, value)) => Ok(value.to_vec()),
-        Some((&DEFLATE_WITH_DICTIONARY_1, deflated)) => {
-            inflate(deflated).ok_or(RecordFormatError::Corrupted)
-        }
         Some((&LZ4_WITH_DICTIONARY_2, block)) => {
             decompress_block(block).ok_or(RecordFormatError::Corrupted)
         }
         Some((3.., _)) => Err(RecordFormatError::Newer),
-        None => Err(RecordFormatError::Corrupted),
+        Some((1, _)) | None => Err(RecordFormatError::Corrupted),
     }
 }
 
@@ -68,34 +58,6 @@ fn decompress_block(block: &[u8]) -> Option<Vec<u8>> {
     (value.len() == size).then_some(value)
 }
 
-fn inflate(deflated: &[u8]) -> Option<Vec<u8>> {
-    const WINDOW_BITS: u8 = 12;
-    const NO_HEADER: bool = false;
-    thread_local! {
-        /// One per thread, because its tables are large.
-        static INFLATER: RefCell<Decompress> = RefCell::new(Decompress::new_with_window_bits(NO_HEADER, WINDOW_BITS));
-    }
-    INFLATER.with_borrow_mut(|inflater| {
-        inflater.reset(NO_HEADER);
-        inflater.set_dictionary(DICTIONARY_1).ok()?;
-        let mut value = Vec::with_capacity(deflated.len() * 5);
-        loop {
-            let before = (inflater.total_in(), inflater.total_out());
-            let rest = deflated.get(usize::try_from(before.0).ok()?..)?;
-            let status = inflater.decompress_vec(rest, &mut value, FlushDecompress::Finish).ok();
-            if status == Some(Status::StreamEnd) {
-                return (inflater.total_in() == deflated.len() as u64).then_some(value);
-            }
-            let stuck = (inflater.total_in(), inflater.total_out()) == before
-                && value.capacity() > value.len();
-            if status.is_none() || stuck || value.len() >= MAX_VALUE_BYTES {
-                return None;
-            }
-            value.reserve(value.len().max(1024));
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -105,15 +67,11 @@ mod tests {
     use crate::testing::samples;
 
     #[test]
-    fn the_dictionaries_are_unchanged() {
+    fn the_dictionary_is_unchanged() {
         assert_eq!(
-            [DICTIONARY_1, DICTIONARY_2]
-                .map(|dictionary| digest::base64url(&digest::sha256(dictionary))),
-            [
-                "g1w02Xi6tR64j94klk4_8xv7zIQZJU07-v1UjUoJbiQ",
-                "xSiAQScvc7lG5qpMM021T1G7XNe4u2HRDM244n4IpTQ"
-            ],
-            "a new dictionary needs a new number: records compressed with these still live"
+            digest::base64url(&digest::sha256(DICTIONARY_2)),
+            "xSiAQScvc7lG5qpMM021T1G7XNe4u2HRDM244n4IpTQ",
+            "a new dictionary needs a new number: records compressed with this one still live"
         );
     }
 
@@ -177,9 +135,7 @@ mod tests {
 
         #[test]
         fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-            for format in [DEFLATE_WITH_DICTIONARY_1, LZ4_WITH_DICTIONARY_2] {
-                let _any = decompress(&[&[format], &bytes[..]].concat());
-            }
+            let _any = decompress(&[&[LZ4_WITH_DICTIONARY_2], &bytes[..]].concat());
         }
     }
 }

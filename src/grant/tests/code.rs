@@ -79,30 +79,6 @@ async fn a_foreign_client_that_presents_a_spent_code_revokes_nothing() {
     assert_eq!(hub.validate(&token).await, Err(ErrorCode::AccessTokenInvalid));
 }
 
-/// Earlier releases stored the family in the tombstone.
-#[tokio::test]
-async fn a_tombstone_of_the_previous_release_still_revokes() {
-    let hub = Hub::new();
-    let (token, _) = hub.tokens("code", &[]).await;
-    let issued = crate::grant::records::code_family("code");
-    let (key, now) = (crate::grant::records::code_key("code"), hub.now());
-    hub.token_service.store.remove(&key).await.unwrap();
-    let draft = crate::store::NewRecord {
-        value: vec![],
-        expires_at: now + super::TOKEN_LIFE,
-        expires_unread_at: None,
-        families: Arc::default(),
-    };
-    hub.token_service.store.insert(key.clone(), draft, now).await.unwrap();
-    hub.token_service
-        .store
-        .take(&key, issued.0.as_bytes().to_vec(), now + super::TOKEN_LIFE, now)
-        .await
-        .unwrap();
-    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
-    assert_eq!(hub.validate(&token).await, Err(ErrorCode::AccessTokenInvalid));
-}
-
 #[tokio::test]
 async fn a_replayed_code_revokes_until_the_token_expires() {
     let hub = Hub::new();

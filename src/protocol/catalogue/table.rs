@@ -74,7 +74,7 @@ catalogue! {
     RequestTimeout = "Y000408" 408 "invalid_request" Info Client User "error-timeout" "The request took too long to arrive.";
     PayloadTooLarge = "Y000413" 413 "invalid_request" Info Client ServiceProvider "error-too-large" "The request is too large.";
     UnknownHost = "Y000421" 421 "invalid_request" Info Client ServiceProvider "error-unknown-host" "This host name is not served here.";
-    TooManyFailures "TooManyMistakes" = "Y000429" 429 "temporarily_unavailable" Info Client ServiceProvider "error-bad-request" "Too many requests of this client have failed; try again after the time in Retry-After.";
+    TooManyFailures = "Y000429" 429 "temporarily_unavailable" Info Client ServiceProvider "error-bad-request" "Too many requests of this client have failed; try again after the time in Retry-After.";
     Internal = "Y000500" 500 "server_error" Error Hub Operator "error-internal" "The hub has an internal error.";
     Unavailable = "Y000503" 503 "temporarily_unavailable" Warn Hub Operator "error-unavailable" "The hub can't process the request now; try again shortly.";
 
@@ -135,7 +135,7 @@ catalogue! {
     UserinfoAudience = "Y020054" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information names another issuer or audience.";
     UserinfoTime = "Y020055" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information has expired or is not valid yet.";
     UserinfoKey = "Y020056" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is signed with an unknown key.";
-    IdpCircuitOpen "IdpInTrouble" = "Y020100" 503 "temporarily_unavailable" Info Upstream IdentityProvider "error-idp-trouble" "The identity provider has failed several times; the hub does not call it for a moment.";
+    IdpCircuitOpen = "Y020100" 503 "temporarily_unavailable" Info Upstream IdentityProvider "error-idp-trouble" "The identity provider has failed several times; the hub does not call it for a moment.";
     IdpKeysTooMany = "Y020101" 502 "temporarily_unavailable" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's key set holds too many keys.";
     // Token responses, and userinfo without an ID token.
     IdpAccessTokenMissing = "Y020120" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's token response has no access token.";
@@ -147,16 +147,16 @@ catalogue! {
     LdapAnswer = "Y020125" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The directory answered with an error.";
     LdapSubject = "Y020126" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The directory's entry lacks the attribute that names its subject.";
     // Encrypted responses, both ID tokens and user information; the log line says which.
-    JweMissing "SealMissing" = "Y020140" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is only signed, and encryption is registered.";
-    JweMalformed "SealMalformed" = "Y020141" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response is malformed.";
-    JweAlgorithm "SealAlgorithm" = "Y020142" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is encrypted with another alg than registered.";
-    JweContentEncryption "SealContentEncryption" = "Y020143" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is encrypted with another enc than registered.";
-    JweCompressed "SealCompressed" = "Y020144" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response is compressed.";
-    JweExtension "SealExtension" = "Y020145" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response demands an extension that the hub does not know.";
-    JweKey "SealKey" = "Y020146" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is encrypted to a key that is not, or no longer, the hub's.";
-    JweDecryption "SealBroken" = "Y020147" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response can't be decrypted with the hub's key.";
-    JweUnsigned "SealUnsigned" = "Y020148" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response contains unsigned claims.";
-    JweNested "SealNested" = "Y020149" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response contains another encrypted one.";
+    JweMissing = "Y020140" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is only signed, and encryption is registered.";
+    JweMalformed = "Y020141" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response is malformed.";
+    JweAlgorithm = "Y020142" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is encrypted with another alg than registered.";
+    JweContentEncryption = "Y020143" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is encrypted with another enc than registered.";
+    JweCompressed = "Y020144" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response is compressed.";
+    JweExtension = "Y020145" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response demands an extension that the hub does not know.";
+    JweKey = "Y020146" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is encrypted to a key that is not, or no longer, the hub's.";
+    JweDecryption = "Y020147" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response can't be decrypted with the hub's key.";
+    JweUnsigned = "Y020148" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response contains unsigned claims.";
+    JweNested = "Y020149" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response contains another encrypted one.";
     // Blocks.
     IdpBlocked = "Y020150" 403 "access_denied" Info Policy User "error-idp-blocked" "This identity provider is blocked at the moment.";
     IdpBlockedForService = "Y020151" 403 "access_denied" Info Policy User "error-idp-blocked-for-service" "This identity provider is blocked for this client_id at the moment.";
@@ -269,7 +269,7 @@ catalogue! {
     AssertionTooLong = "Y040857" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion expires more than five minutes from now.";
     AssertionNotYet = "Y040858" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion is not valid yet, or was issued in the future.";
     AssertionJti = "Y040859" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion must have a jti of 1 to 255 characters.";
-    TooManyAssertions "AssertionsCrowding" = "Y040860" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "This client_id has used more client assertions than the hub stores for one client; send fewer, with an earlier exp.";
+    TooManyAssertions = "Y040860" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "This client_id has used more client assertions than the hub stores for one client; send fewer, with an earlier exp.";
     TokenTwoMethods = "Y041001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The client authenticated by more than one method; use the registered one alone.";
     ClientAuthentication = "Y041002" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     ClientHeaderMalformed = "Y041003" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
@@ -280,19 +280,19 @@ catalogue! {
     ClientAssertionTypeUnsupported = "Y041054" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     ClientKeysUnavailable = "Y041055" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The keys at the jwks_uri of this client_id can't be fetched now; try again shortly.";
     ClientCertificateUntrusted = "Y041370" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
-    ClientCertificateNotRegistered "ClientCertificateOther" = "Y041371" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
+    ClientCertificateNotRegistered = "Y041371" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     CodeUnknown = "Y042001" 400 "invalid_grant" Info Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
     CodeReused = "Y042002" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code was used before; the tokens issued for it are revoked.";
-    CodeOfOtherClient "CodeOfAnother" = "Y042003" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
+    CodeOfOtherClient = "Y042003" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
     CodeRedirectUri = "Y042004" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The redirect_uri differs from the one of the authorization request.";
     CodeVerifier = "Y042005" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code_verifier does not prove the code_challenge of the authorization request.";
     CodeGateClosed = "Y042006" 400 "invalid_grant" Info Policy Operator "error-bad-request" "The identity provider of this login can no longer be used for this service.";
     CodeRevoked = "Y042007" 400 "invalid_grant" Info User ServiceProvider "error-bad-request" "The session was revoked while the code was redeemed: the user signed out, or the code was used twice.";
     CodeRegistrationWithdrawn = "Y042320" 400 "invalid_grant" Warn Policy ServiceProvider "error-bad-request" "The redirect_uri or a scope of the authorization request is no longer registered for this client_id.";
-    CodeRedeemedByOtherClient "CodeSpentByAnother" = "Y042360" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
+    CodeRedeemedByOtherClient = "Y042360" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
     CodeDpopKey = "Y042370" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is bound to a key by dpop_jkt, and no DPoP proof of that key was sent.";
     RefreshTokenUnknown = "Y042380" 400 "invalid_grant" Info Client ServiceProvider "error-bad-request" "The refresh token is not valid for this client_id, has expired, or was revoked.";
-    RefreshTokenOfOtherClient "RefreshTokenOfAnother" = "Y042381" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token is not valid for this client_id, has expired, or was revoked.";
+    RefreshTokenOfOtherClient = "Y042381" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token is not valid for this client_id, has expired, or was revoked.";
     RefreshTokenReused = "Y042382" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token was used before; it and all tokens issued with it are revoked.";
     RefreshTokenKey = "Y042383" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The refresh token is bound to a key, which this request does not prove.";
     BearerMissing = "Y043001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header with the access token is missing.";
@@ -301,7 +301,7 @@ catalogue! {
     BearerMalformed = "Y043004" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header must be Bearer, a space and one access token.";
     BearerInQuery = "Y043005" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent in the Authorization header, never in the address.";
     BearerQueryMalformed = "Y043006" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The query is malformed.";
-    BearerMultipleMethods "BearerManyWays" = "Y043007" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent once, and in one way.";
+    BearerMultipleMethods = "Y043007" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent once, and in one way.";
     BearerInBody = "Y043008" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent in the Authorization header, not in the body.";
     AccessTokenInvalid = "Y043010" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "The access token is unknown, expired or revoked.";
 
@@ -423,7 +423,7 @@ catalogue! {
     NetworkLimited = "Y500006" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins were started from this network in a minute; try again after the time in Retry-After.";
     ServiceLimited = "Y500007" 429 "temporarily_unavailable" Warn Policy ServiceProvider "error-service-limited" "This service provider has exceeded its limit of logins per minute; try again after the time in Retry-After.";
     ClientKeysMissing = "Y500030" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The hub has no key of this service provider to encrypt its responses with: its jwks_uri could not be read yet, or has no key for its registered algorithm.";
-    EncryptionFailed "SealingFailed" = "Y500031" 500 "server_error" Error Hub Operator "error-internal" "The hub could not encrypt its response.";
+    EncryptionFailed = "Y500031" 500 "server_error" Error Hub Operator "error-internal" "The hub could not encrypt its response.";
     KeyDeviceUnavailable = "Y500040" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The device that holds the hub's keys does not answer; try again shortly.";
     // The admin console on the private listener; no user's browser sees these.
     AdminOff = "Y500090" 404 "invalid_request" Info Client Operator "error-not-found" "The administration is off: set private.admin_token in passerelle.toml and restart the hub.";
@@ -431,10 +431,10 @@ catalogue! {
     AdminMalformed = "Y500092" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a block: a JSON object of connector, reason, and optionally service_provider, message, from, until.";
     BlockConnector = "Y500093" 422 "invalid_request" Info Client Operator "error-bad-request" "There is no such connector.";
     BlockServiceProvider = "Y500094" 422 "invalid_request" Info Client Operator "error-bad-request" "There is no service provider of this client_id.";
-    BlockInvalid "BlockFlawed" = "Y500095" 422 "invalid_request" Info Client Operator "error-bad-request" "The block is invalid.";
+    BlockInvalid = "Y500095" 422 "invalid_request" Info Client Operator "error-bad-request" "The block is invalid.";
     BlockUnknown = "Y500096" 404 "invalid_request" Info Client Operator "error-not-found" "There is no block of this id that was set by command.";
     TooManyBlocks = "Y500097" 409 "invalid_request" Warn Client Operator "error-bad-request" "There are too many blocks.";
-    BlocksNotPersisted "BlocksNotKept" = "Y500098" 500 "server_error" Error Hub Operator "error-internal" "A block was set or removed, but the change could not be saved: a restart reverts it.";
+    BlocksNotPersisted = "Y500098" 500 "server_error" Error Hub Operator "error-internal" "A block was set or removed, but the change could not be saved: a restart reverts it.";
     SupportIdUnknown = "Y500100" 404 "invalid_request" Info Client Operator "error-not-found" "No login with this support id is in memory; the audit log may contain it.";
     SupportIdMalformed = "Y500101" 404 "invalid_request" Info Client Operator "error-not-found" "This is not a support id: twelve letters and digits, without I, L, O and U.";
     AdminRole = "Y500102" 403 "insufficient_scope" Warn Client Operator "error-bad-request" "This request changes the hub; the token's role may only read.";
@@ -450,7 +450,7 @@ catalogue! {
     TooManyInitialTokens = "Y500122" 409 "invalid_request" Warn Client Operator "error-bad-request" "There are as many initial access tokens as the hub keeps; revoke those that are not needed.";
     RegistrationChanged = "Y500123" 409 "invalid_request" Warn Policy Operator "error-bad-request" "The registration is not the one of this fingerprint: its service provider has changed it since it was listed. List the registrations again, check what changed, and send the new fingerprint.";
     RegistrationUnreadable = "Y500124" 500 "server_error" Error Hub Operator "error-internal" "The record of the registration is lost or can't be read; remove the registration, and let its service provider register again.";
-    NetworkLoginsExceeded "NetworkCrowded" = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins from this network wait for authentication while the hub is nearly full; try again after the time in Retry-After.";
+    NetworkLoginsExceeded = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins from this network wait for authentication while the hub is nearly full; try again after the time in Retry-After.";
     // Connection errors before a request exists; only the log shows these.
     HttpMalformed = "Y500340" 400 "invalid_request" Info Client Operator "error-bad-request" "The bytes received are not an HTTP/1.1 request.";
     FieldNameTooLong = "Y500341" 431 "invalid_request" Info Client Operator "error-bad-request" "A header field of the request has a name of more than 256 bytes.";

@@ -1,7 +1,5 @@
 //! Tests against a real server. Those that need several servers are in `tests/redis/`.
 
-pub(crate) mod released;
-
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,11 +1,5 @@
-#![cfg_attr(
-    not(feature = "redis"),
-    allow(dead_code, unused_imports, reason = "some tests need the records of a server")
-)]
-
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use tempfile::TempDir;
@@ -13,8 +7,6 @@ use tempfile::TempDir;
 use super::super::*;
 use crate::config::blocks::{BlockInput, BlockTarget};
 use crate::store::memory::MemoryStore;
-#[cfg(feature = "redis")]
-use crate::store::redis::tests::released::{Sample, released_samples};
 use crate::store::{
     Family, NewRecord, Record, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, StoreError,
     StoreScope, TakeOutcome,
@@ -340,36 +332,4 @@ async fn concurrent_changes_at_several_hubs_lose_nothing() {
     all.sort();
     all.dedup();
     assert_eq!(all.len(), 20, "{all:?}");
-}
-
-#[cfg(feature = "redis")]
-/// Returns the stored record of two blocks, for the fixture of a release.
-pub(crate) async fn sample() -> Sample {
-    let servers = FakeSharedStore::new();
-    let one = HubFixture::new(1).start(&servers).await;
-    one.add(block("first")).await.unwrap();
-    one.add(block("second")).await.unwrap();
-    let record = servers.record().await.unwrap();
-    Sample::new("the kill switches", &record_key(), serde_json::from_slice(&record.value).unwrap())
-}
-
-#[cfg(feature = "redis")]
-#[tokio::test]
-async fn blocks_of_the_last_release_stay_in_force() {
-    for sample in released_samples(RecordKind::Blocks) {
-        let servers = FakeSharedStore::new();
-        let draft = NewRecord {
-            value: sample.bytes(),
-            expires_at: now() + Duration::from_secs(60),
-            expires_unread_at: None,
-            families: Arc::default(),
-        };
-        servers.inner.insert(record_key(), draft, now()).await.unwrap();
-        let blocks = HubFixture::new(2).start(&servers).await;
-        assert_eq!(
-            (names(&blocks), blocks.not_ready_reason()),
-            (vec!["first".to_owned(), "second".to_owned()], None)
-        );
-        assert_eq!(blocks.all()[0].block.reason, "leaked keys");
-    }
 }
