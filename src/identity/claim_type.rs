@@ -1,5 +1,7 @@
 //! The JSON types of claims.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -56,10 +58,15 @@ impl ClaimType {
         }
     }
 
-    /// Returns true if a value has this type.
+    /// Reads a value of this type; `None` if it has another one. A list of strings may be sent as
+    /// one string: a directory's attribute and many identity providers' claims are lists only when
+    /// they have several values. What a service provider gets then depends on the claim alone.
     #[must_use]
-    pub fn accepts(self, value: &Value) -> bool {
-        match self {
+    pub fn read_value(self, value: &Value) -> Option<Cow<'_, Value>> {
+        if let (Self::StringArray, Value::String(_)) = (self, value) {
+            return Some(Cow::Owned(Value::Array(vec![value.clone()])));
+        }
+        let fits = match self {
             Self::String => value.is_string(),
             Self::StringArray => {
                 value.as_array().is_some_and(|items| items.iter().all(Value::is_string))
@@ -67,7 +74,8 @@ impl ClaimType {
             Self::Boolean => value.is_boolean(),
             Self::Number => value.is_number(),
             Self::Object => value.is_object(),
-        }
+        };
+        fits.then_some(Cow::Borrowed(value))
     }
 
     /// Returns what a value of this type is, for messages.

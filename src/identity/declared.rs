@@ -1,6 +1,7 @@
 //! Claims that the operator declares beyond the specification's: `[claims.NAME]` of
 //! `passerelle.toml`. Their values come from the identity provider alone.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -108,19 +109,22 @@ impl DeclaredValueError {
 }
 
 impl ClaimDeclaration {
-    /// Checks a value against the declaration.
+    /// Reads a value in the form that the declaration gives it ([`ClaimType::read_value`]).
     ///
     /// # Errors
     /// Why a login would leave it out.
-    pub fn check_value(&self, value: &Value) -> Result<(), DeclaredValueError> {
-        if !self.value_type.accepts(value) {
-            return Err(DeclaredValueError::Type(self.value_type));
-        }
-        let is_small = serde_json::to_vec(value).is_ok_and(|json| json.len() <= self.max_bytes);
-        if !is_small || !has_bounded_depth(value, MAX_DEPTH) {
+    pub fn read_value<'v>(&self, value: &'v Value) -> Result<Cow<'v, Value>, DeclaredValueError> {
+        let value =
+            self.value_type.read_value(value).ok_or(DeclaredValueError::Type(self.value_type))?;
+        let is_small = serde_json::to_vec(&value).is_ok_and(|json| json.len() <= self.max_bytes);
+        if !is_small || !has_bounded_depth(&value, MAX_DEPTH) {
             return Err(DeclaredValueError::Size);
         }
-        if has_only_displayable_text(value) { Ok(()) } else { Err(DeclaredValueError::Characters) }
+        if has_only_displayable_text(&value) {
+            Ok(value)
+        } else {
+            Err(DeclaredValueError::Characters)
+        }
     }
 }
 
@@ -199,9 +203,9 @@ impl DeclaredClaims {
             if value.is_null() || value.as_str() == Some("") {
                 continue;
             }
-            match declaration.check_value(value) {
-                Ok(()) => {
-                    values.insert(Arc::clone(name), value.clone());
+            match declaration.read_value(value) {
+                Ok(value) => {
+                    values.insert(Arc::clone(name), value.into_owned());
                 }
                 Err(error) => rejected.push((Arc::clone(name), error)),
             }

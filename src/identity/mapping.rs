@@ -181,16 +181,17 @@ impl MappingRule {
         let Some(found) = self.source.resolve(claims)? else { return Ok(None) };
         let limits = ValueLimits::for_claim(claim);
         let Some(value) = self.transform.apply(found, limits)? else { return Ok(None) };
-        let fits_limit = value.as_array().is_none_or(|items| items.len() <= limits.items);
-        match claim {
-            ClaimName::Specified(claim) if !ClaimType::for_claim(*claim).accepts(&value) => {
-                Err(MappingError::Type)
-            }
-            ClaimName::Specified(_) | ClaimName::Declared(_) if !fits_limit => {
-                Err(MappingError::Size)
-            }
-            ClaimName::Specified(_) | ClaimName::Declared(_) => Ok(Some(value)),
+        let value = match claim {
+            ClaimName::Specified(claim) => ClaimType::for_claim(*claim)
+                .read_value(&value)
+                .ok_or(MappingError::Type)?
+                .into_owned(),
+            ClaimName::Declared(_) => value,
+        };
+        if value.as_array().is_some_and(|items| items.len() > limits.items) {
+            return Err(MappingError::Size);
         }
+        Ok(Some(value))
     }
 }
 
@@ -269,8 +270,12 @@ impl Transform {
                     Err(MappingError::Size)
                 }
             }
-            Self::Upper => expect_text(&value).map(|text| Some(text.to_uppercase().into())),
-            Self::Lower => expect_text(&value).map(|text| Some(text.to_lowercase().into())),
+            Self::Upper => for_each_item(&value, limits, |item| {
+                expect_text(item).map(|text| Some(text.to_uppercase().into()))
+            }),
+            Self::Lower => for_each_item(&value, limits, |item| {
+                expect_text(item).map(|text| Some(text.to_lowercase().into()))
+            }),
             Self::Split { separator, part } => {
                 split_text(expect_text(&value)?, separator, *part, limits.items)
             }
@@ -279,18 +284,64 @@ impl Transform {
                 pattern.parse_date(&written).map(|date| Some(date.into())).ok_or(MappingError::Date)
             }
             Self::Table { rows, otherwise } => {
-                let key = match value.as_ref() {
-                    Value::Bool(truth) => Cow::Borrowed(if *truth { "true" } else { "false" }),
-                    other => scalar_text(other).ok_or(MappingError::Type)?,
-                };
-                rows.get(key.as_ref())
-                    .or(otherwise.as_ref())
-                    .cloned()
-                    .map(Some)
-                    .ok_or(MappingError::Row)
+                let is_list = value.is_array();
+                let found = for_each_item(&value, limits, |item| {
+                    match find_row(rows, item)?.or(otherwise.as_ref()) {
+                        Some(row) => Ok(Some(row.clone())),
+                        // A person may have groups that mean nothing to the services.
+                        None if is_list => Ok(None),
+                        None => Err(MappingError::Row),
+                    }
+                })?;
+                Ok(found.map(without_repeated_items))
             }
         }
     }
+}
+
+/// Applies a transformation to a value, or to each item of a list: a directory's attribute is a list
+/// only for the persons who have several values.
+fn for_each_item(
+    value: &Value,
+    limits: ValueLimits,
+    transform: impl Fn(&Value) -> Result<Option<Value>, MappingError>,
+) -> Result<Option<Value>, MappingError> {
+    let Some(items) = value.as_array() else { return transform(value) };
+    if items.len() > limits.items {
+        return Err(MappingError::Size);
+    }
+    let (mut results, mut room): (Vec<Value>, _) = (Vec::new(), limits.bytes);
+    for item in items {
+        let Some(result) = transform(item)? else { continue };
+        if !is_within(&result, &mut room, MAX_DEPTH) {
+            return Err(MappingError::Size);
+        }
+        results.push(result);
+    }
+    Ok((!results.is_empty()).then_some(Value::Array(results)))
+}
+
+/// Several groups may be one role.
+fn without_repeated_items(value: Value) -> Value {
+    let Value::Array(items) = value else { return value };
+    let mut distinct: Vec<Value> = Vec::new();
+    for item in items {
+        if !distinct.contains(&item) {
+            distinct.push(item);
+        }
+    }
+    Value::Array(distinct)
+}
+
+fn find_row<'r>(
+    rows: &'r BTreeMap<String, Value>,
+    value: &Value,
+) -> Result<Option<&'r Value>, MappingError> {
+    let key = match value {
+        Value::Bool(truth) => Cow::Borrowed(if *truth { "true" } else { "false" }),
+        other => scalar_text(other).ok_or(MappingError::Type)?,
+    };
+    Ok(rows.get(key.as_ref()))
 }
 
 fn split_text(

@@ -210,7 +210,11 @@ fn given_names(claims: &Map<String, Value>) -> Result<Vec<String>, IdentityError
             (Claim::GivenName, split_given_names(joined)?)
         }
         Some(Value::Array(items)) => (Claim::GivenNameArray, string_items(items)?),
-        Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
+        Some(Value::String(one)) if one.is_empty() => {
+            (Claim::GivenName, split_given_names(joined)?)
+        }
+        Some(Value::String(one)) => (Claim::GivenNameArray, vec![one.as_str()]),
+        Some(Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
             return Err(violation(Claim::GivenNameArray, IdentityRule::TextArray));
         }
     };

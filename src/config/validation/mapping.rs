@@ -291,10 +291,7 @@ impl RuleParser<'_> {
                     "returns a list, but this claim is not a list",
                     "add part = 0 for the first part, 1 for the second",
                 ),
-            Transform::Split { part: Some(_), .. }
-            | Transform::Upper
-            | Transform::Lower
-            | Transform::Date(_)
+            Transform::Split { part: Some(_), .. } | Transform::Date(_)
                 if target_type != ClaimType::String =>
             {
                 self.reject(
@@ -303,12 +300,21 @@ impl RuleParser<'_> {
                     "use split without part for a list, or map for true or false",
                 )
             }
+            Transform::Upper | Transform::Lower
+                if !matches!(target_type, ClaimType::String | ClaimType::StringArray) =>
+            {
+                self.reject(
+                    "case",
+                    "returns a text or a list of texts, but this claim is neither",
+                    "use map for true or false",
+                )
+            }
             Transform::Table { .. }
-                if !matches!(target_type, ClaimType::String | ClaimType::Boolean) =>
+                if matches!(target_type, ClaimType::Number | ClaimType::Object) =>
             {
                 self.reject(
                     "map",
-                    "returns a text or a boolean, but this claim is neither",
+                    "returns texts or booleans, but this claim is neither",
                     "remove it",
                 )
             }

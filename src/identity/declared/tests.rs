@@ -45,6 +45,12 @@ fn valid_values_of_each_type_are_read_and_undeclared_claims_are_not() {
 }
 
 #[test]
+fn one_value_of_a_list_claim_is_a_list_of_one() {
+    let claims = read(&json!({ "groups": "admins" }));
+    assert_eq!(claims, (json!({ "groups": ["admins"] }), Vec::new()));
+}
+
+#[test]
 fn a_value_that_does_not_fit_its_declaration_is_left_out() {
     let deep = (0..20).fold(json!(1), |inner, _| json!({ "a": inner }));
     for (claim, value, reason) in [
@@ -52,7 +58,8 @@ fn a_value_that_does_not_fit_its_declaration_is_left_out() {
         ("siret", json!("123456789012345"), "size"),
         ("siret", json!(["1"]), "type"),
         ("siret", json!("a\u{202e}b"), "characters"),
-        ("groups", json!("admins"), "type"),
+        ("groups", json!(1), "type"),
+        ("groups", json!("a\u{202e}b"), "characters"),
         ("groups", json!(["admins", 1]), "type"),
         ("groups", json!(["a\u{0}"]), "characters"),
         ("groups", json!(vec!["a"; 8 * 1024]), "size"),

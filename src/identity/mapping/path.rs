@@ -63,13 +63,15 @@ impl ClaimPath {
     }
 
     /// Returns the value at the path. `null` and the empty text count as absent, as in the identity
-    /// rules.
+    /// rules. A text is the item 0 of itself, so that a path into a list finds the same value where
+    /// one value is sent without a list.
     #[must_use]
     pub fn find<'c>(&self, claims: &'c Map<String, Value>) -> Option<&'c Value> {
         let (first, rest) = self.steps.split_first()?;
         let found = rest.iter().try_fold(claims.get(first)?, |value, step| match value {
             Value::Object(members) => members.get(step),
             Value::Array(items) => items.get(parse_index(step)?),
+            Value::String(_) if step == "0" => Some(value),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
         })?;
         (!found.is_null() && found.as_str() != Some("")).then_some(found)
@@ -127,7 +129,8 @@ mod tests {
             ("/address/lines/-", None),
             ("/address/lines/2", None),
             ("/address/lines/99999999999999999999999", None),
-            ("/name/0", None),
+            ("/name/0", Some("a")),
+            ("/name/1", None),
             ("/address.country/x", None),
             ("/", None),
             ("empty", None),

@@ -68,7 +68,7 @@ fn what_an_identity_may_not_be_by_table() {
         (json!({"birthplace": null}), Claim::Birthplace, IdentityRule::RequiredAtHome),
         (json!({"birthplace": ""}), Claim::Birthplace, IdentityRule::RequiredAtHome),
         (json!({"given_name": 1}), Claim::GivenName, IdentityRule::Text),
-        (json!({"given_name_array": "Angela"}), Claim::GivenNameArray, IdentityRule::TextArray),
+        (json!({"given_name_array": 1}), Claim::GivenNameArray, IdentityRule::TextArray),
         (
             json!({"given_name_array": ["Angela", 2]}),
             Claim::GivenNameArray,
@@ -176,6 +176,8 @@ fn the_array_of_given_names_wins_and_a_string_is_split() {
         names(json!({"given_name": "Marie-Claire", "given_name_array": []})),
         ["Marie-Claire"]
     );
+    assert_eq!(names(json!({"given_name_array": "Marie Claire"})), ["Marie Claire"]);
+    assert_eq!(names(json!({"given_name": "Marie", "given_name_array": ""})), ["Marie"]);
 }
 
 #[test]

@@ -51,7 +51,8 @@ impl TargetClaim<'_> {
         match self {
             Self::Specified(claim) => check_value(claim, value),
             Self::Declared(declaration) => declaration
-                .check_value(value)
+                .read_value(value)
+                .map(drop)
                 .map_err(|error| format!("write a value that its [claims] table allows: {error}")),
         }
     }

@@ -86,13 +86,20 @@ fn a_mapping_that_can_not_work_is_refused_by_key() {
         ),
         (
             "email_verified = { from = \"a\", case = \"lower\" }",
-            "mapping.email_verified",
+            "mapping.email_verified.case",
             "returns a text",
         ),
     ] {
         let (file, at, text) = with(mapping).problem();
         assert_eq!((file.as_str(), at.as_str()), (FILE, key), "{mapping}");
         assert!(text.contains(word), "{mapping}: {text}");
+    }
+}
+
+#[test]
+fn a_list_claim_may_be_mapped_by_rows_and_by_case() {
+    for rule in ["case = \"upper\"", "map = { \"cn=admins\" = \"Admin\" }"] {
+        with(&format!("given_name_array = {{ from = \"memberOf\", {rule} }}")).loaded();
     }
 }
 
