@@ -7,6 +7,7 @@
 //! | [`authorize`] | the authorization request, and its response by a proven redirect |
 //! | [`redirect_uri`] | how redirect URIs are compared |
 //! | [`acr`] | levels and level names of a request |
+//! | [`field_value`] | parts of HTTP field values |
 //! | [`percent_encoding`] | percent-encoded unreserved characters |
 //! | [`pushed_request`] | the pushed authorization request |
 //! | [`email_domain`] | the domain of an e-mail address |
@@ -37,6 +38,7 @@ pub mod client_registration;
 pub mod discovery;
 pub mod email_domain;
 pub mod error_response;
+pub mod field_value;
 pub mod introspection;
 pub mod json;
 pub mod logout;

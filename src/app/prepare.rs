@@ -195,7 +195,9 @@ fn build_outer_middleware(
         OuterMiddleware::new(&loaded.settings.base_url, deadline, Arc::clone(metrics), page)?;
     let certificates = loaded.settings.public.client_certificates.as_ref();
     let certificate_host = certificates.and_then(|certificates| certificates.base_url.as_deref());
-    let outer_middleware = outer_middleware.with_certificate_host(certificate_host);
+    let outer_middleware = outer_middleware
+        .with_certificate_host(certificate_host)
+        .with_hsts_include_subdomains(loaded.settings.public.hsts_include_subdomains);
     Ok(Arc::new(outer_middleware.with_tracer(traces.tracer.clone())))
 }
 

@@ -6,6 +6,7 @@
 //! step comes from the login's browser before any lookup, an attacker can't fixate a login, and
 //! logins do not interfere.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
@@ -15,6 +16,7 @@ use actix_web::http::header::COOKIE;
 
 use crate::env::Timestamp;
 use crate::ids::{ConnectorId, InteractionHash, Secret};
+use crate::protocol::field_value::{is_token, trim_ows};
 
 /// Open logins per browser. The oldest beyond it are closed.
 pub const MAX_OPEN_LOGINS: usize = 8;
@@ -52,6 +54,20 @@ impl Cookies {
             language_name: format!("{host}{prefix}-language"),
             secure: https,
         }
+    }
+
+    /// Returns whether a request carries the session cookie twice, or the cookie of one login twice.
+    ///
+    /// A browser has one cookie of each name, because they are bound to this host and to one path.
+    /// A second one was set by another host or changed on the way, and the hub can't know which one
+    /// is its own: it must not choose (session fixation, login CSRF).
+    #[must_use]
+    pub fn has_repeated_cookie(&self, request: &HttpRequest) -> bool {
+        let mut seen = HashSet::new();
+        request_cookies(request)
+            .map(|(name, _)| name)
+            .filter(|name| *name == self.session_name || self.is_login_name(name))
+            .any(|name| !seen.insert(name))
     }
 
     /// Returns the login cookie's value, the preimage of the hash in the URL. It proves that this
@@ -271,10 +287,16 @@ impl HeldLogin {
 
 /// Returns the cookies of a request (RFC 6265 §4.2.1). They are parsed here, so that a cookie with
 /// invalid bytes, set by a sibling host, does not hide the others.
+///
+/// Only the space and tab around a pair are not part of it, and the name is a token. Otherwise a
+/// sibling host or an answer over plain http could set U+2000 `__Host-…`, which browsers accept,
+/// and the hub would read it as its own cookie.
 fn request_cookies(request: &HttpRequest) -> impl Iterator<Item = (&str, &str)> {
     let headers = request.headers().get_all(COOKIE).map(actix_http::header::HeaderValue::as_bytes);
     let pairs = headers.flat_map(|header| header.split(|byte| *byte == b';'));
-    pairs.filter_map(|pair| std::str::from_utf8(pair).ok()?.trim().split_once('='))
+    pairs
+        .filter_map(|pair| trim_ows(std::str::from_utf8(pair).ok()?).split_once('='))
+        .filter(|(name, _)| is_token(name))
 }
 
 #[cfg(test)]

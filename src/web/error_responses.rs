@@ -5,8 +5,10 @@ use actix_web::{FromRequest, Handler, HttpResponse};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 
+use super::outer_middleware::is_json_endpoint;
 use super::rejection::{
-    AuthorizationRejection, Rejection, RejectionContext, audit_rejection, record_rejection,
+    AuthorizationRejection, Rejection, RejectionContext, RejectionEvent, audit_rejection,
+    record_rejection,
 };
 use super::request_context::RequestContext;
 use super::responses::{
@@ -39,8 +41,28 @@ where
 
     fn call(&self, (context, args): (RequestContext, Args)) -> Self::Future {
         let handler = self.0.clone();
-        async move { response_or_rejection(&context, handler.call(args).await).await }.boxed_local()
+        async move {
+            let handled = match check_cookies(&context) {
+                Ok(()) => handler.call(args).await,
+                Err(rejection) => Err(rejection),
+            };
+            response_or_rejection(&context, handled).await
+        }
+        .boxed_local()
     }
+}
+
+/// Rejects a browser's request that carries the session cookie, or the cookie of one login, twice
+/// (docs/design/cookies-and-csrf.md). Documents, pages that change nothing, and the endpoints that
+/// programs call don't depend on them.
+fn check_cookies(context: &RequestContext) -> Result<(), Rejection> {
+    let RequestContext { hub, request } = context;
+    let depends_on_cookies = !is_json_endpoint(request.path())
+        && request.app_data::<RejectionEvent>().is_some_and(|event| event.0.is_some());
+    if depends_on_cookies && hub.cookies.has_repeated_cookie(request) {
+        return Err(Rejection::OutsideLogin(ErrorCode::RepeatedCookie));
+    }
+    Ok(())
 }
 
 /// Returns the response of a handler, or the one of its rejection.

@@ -95,6 +95,8 @@ pub struct OuterMiddleware {
     /// only, never a page.
     certificate_host: Option<PublicHost>,
     deadline: Duration,
+    /// Whether browsers reach the hosts below this one by https only (RFC 6797 §6.1.2).
+    hsts_include_subdomains: bool,
     metrics: Arc<Metrics>,
     tracer: Tracer,
     page: EarlyErrorRenderer,
@@ -115,7 +117,22 @@ impl OuterMiddleware {
         let host = PublicHost::from_base_url(base_url)
             .ok_or_else(|| OuterMiddlewareError::BaseUrl(base_url.to_owned()))?;
         let (tracer, page) = (Tracer::disabled(), Box::new(page));
-        Ok(Self { host, certificate_host: None, deadline, metrics, tracer, page })
+        let (certificate_host, hsts_include_subdomains) = (None, false);
+        Ok(Self {
+            host,
+            certificate_host,
+            deadline,
+            hsts_include_subdomains,
+            metrics,
+            tracer,
+            page,
+        })
+    }
+
+    /// Sets whether `Strict-Transport-Security` includes subdomains.
+    #[must_use]
+    pub fn with_hsts_include_subdomains(self, hsts_include_subdomains: bool) -> Self {
+        Self { hsts_include_subdomains, ..self }
     }
 
     /// Adds the host of another base URL, at which only programs are served.
@@ -225,7 +242,12 @@ impl OuterMiddleware {
         set(header::REFERRER_POLICY, "no-referrer");
         set(header::X_FRAME_OPTIONS, "DENY");
         if self.host.scheme == Scheme::Https {
-            set(header::STRICT_TRANSPORT_SECURITY, "max-age=31536000");
+            let policy = if self.hsts_include_subdomains {
+                "max-age=31536000; includeSubDomains"
+            } else {
+                "max-age=31536000"
+            };
+            set(header::STRICT_TRANSPORT_SECURITY, policy);
         }
         if !headers.contains_key(header::CACHE_CONTROL) {
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

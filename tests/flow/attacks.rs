@@ -1,5 +1,6 @@
 //! Attacks on a login from outside, each test named after one (RFC 9700).
 
+mod cookies;
 mod forms;
 
 use actix_web::test::TestRequest;

@@ -31,6 +31,10 @@ pub struct PublicListener {
     /// `trusted_proxies`. Default: a quarter of all, for peers with a public address.
     #[serde(default)]
     pub max_connections_per_peer: Option<usize>,
+    /// Adds `includeSubDomains` to `Strict-Transport-Security`: browsers then reach every host below
+    /// that of `base_url` by https only (RFC 6797 §6.1.2). Default: that host only.
+    #[serde(default)]
+    pub hsts_include_subdomains: bool,
     /// Client certificates that the `trusted_proxies` forward (docs/sender-constrained-tokens.md).
     /// Default: none.
     #[serde(default)]

@@ -405,6 +405,7 @@ catalogue! {
     UserRefusedConsent = "Y420011" 403 "access_denied" Info User User "error-refused" "The user refused to share the information.";
     LoginRequired = "Y420012" 403 "login_required" Info User User "error-login-required" "The user must authenticate, and prompt=none forbids asking.";
     ConsentRequired = "Y420013" 403 "consent_required" Info User User "error-consent-required" "The user must consent, and prompt=none forbids asking.";
+    RepeatedCookie = "Y420040" 400 "invalid_request" Warn User User "error-repeated-cookie" "The browser sent the session cookie, or the cookie of one login, twice.";
     RedirectUriWithdrawn = "Y420320" 403 "access_denied" Warn Policy ServiceProvider "error-redirect-withdrawn" "The redirect_uri of this login is no longer registered for its client_id.";
     ScopeWithdrawn = "Y420321" 403 "invalid_scope" Warn Policy ServiceProvider "error-scope-withdrawn" "A scope of this login is no longer granted to its client_id.";
     OtherUser = "Y420330" 403 "login_required" Info User User "error-login-required" "The authenticated user is not the one that id_token_hint or claims ask for.";

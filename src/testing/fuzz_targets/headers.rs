@@ -47,14 +47,36 @@ fn cookies() -> FuzzFunction {
         if let Some(proof) = cookies.login_proof(&request, &own) {
             assert_eq!(proof.reveal(), COOKIE, "a proof of a login that is not this browser's");
         }
+        // A cookie is the hub's own only if the browser sent its name byte for byte.
+        let is_sent = |name: &str| raw_cookie_names(data).any(|raw| raw == name.as_bytes());
+        for (what, name, is_read) in [
+            ("session", "__Host-passerelle-session", cookies.session(&request).is_some()),
+            ("last", "__Host-passerelle-last", cookies.has_last_choice(&request)),
+            ("language", "__Host-passerelle-language", cookies.language(&request).is_some()),
+        ] {
+            assert!(!is_read || is_sent(name), "{what}: a cookie of another name is read");
+        }
         let held = cookies.held_logins(&request, Some(&own));
         assert!(held.logins.len() <= MAX_LOGIN_COOKIES, "more logins than are looked up");
+        for login in &held.logins {
+            let name = cookies.expired_login_cookie(&login.hash).name().to_owned();
+            assert!(is_sent(&name), "a login of a cookie of another name is read");
+        }
         for name in cookies.surplus_logins(&request) {
+            assert!(is_sent(&name), "a cookie that the browser did not send is expired");
             let _ = cookies.expired_cookie(&name).to_string();
         }
-        let _ = (cookies.session(&request), cookies.last_choice(&request));
-        let _ = (cookies.has_last_choice(&request), cookies.language(&request));
+        let _ = (cookies.last_choice(&request), cookies.has_repeated_cookie(&request));
         !held.logins.is_empty()
+    })
+}
+
+/// Returns the bytes before the first `=` of each pair, without the spaces and tabs around them.
+fn raw_cookie_names(data: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
+    data.split(|byte| matches!(byte, b'\n' | b';')).filter_map(move |pair| {
+        let start = pair.iter().position(|byte| !is_space(byte))?;
+        pair.get(start..)?.split(|byte| *byte == b'=').next()
     })
 }
 

@@ -110,6 +110,10 @@ pub(super) fn error_pages() -> Vec<(&'static str, ErrorPage)> {
             },
         ),
         (
+            "error-repeated-cookie",
+            ErrorPage { service: None, actions: vec![], ..error_page(ErrorCode::RepeatedCookie) },
+        ),
+        (
             "error-answer",
             ErrorPage {
                 provider: Some("Impôts".into()),

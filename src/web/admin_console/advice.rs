@@ -21,6 +21,11 @@ const ADVICE_BY_CODE: &[(&[E], &str)] = &[
          report it, check whether something between them and the hub drops cookies or caches pages.",
     ),
     (
+        &[E::RepeatedCookie],
+        "Another host of the domain, or something between the browser and the hub, adds a cookie of the hub's name. Ask the \
+         user to use a private window. If many users report it, look for the host that sets the cookie: it may be an attack.",
+    ),
+    (
         &[E::LoginExpired],
         "The user took longer than lifetimes.login_seconds allows. Ask them to start again at the service.",
     ),

@@ -20,6 +20,7 @@ use crate::config::model::OperatorRole;
 use crate::digest;
 use crate::env::{Env, Timestamp};
 use crate::ids::Secret;
+use crate::protocol::field_value::trim_ows;
 use crate::web::admin::operators::{AdminRequester, Operator};
 
 const COOKIE_NAME: &str = "passerelle-admin";
@@ -73,7 +74,7 @@ impl AdminSessions {
             .get_all(COOKIE)
             .filter_map(|value| value.to_str().ok())
             .flat_map(|value| value.split(';'));
-        sent.filter_map(|pair| pair.trim().split_once('='))
+        sent.filter_map(|pair| trim_ows(pair).split_once('='))
             .filter(|(name, _)| *name == COOKIE_NAME)
             .find_map(|(_, value)| {
                 let form_key = Some(Secret::new(value.to_owned()));

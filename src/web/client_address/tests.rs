@@ -10,6 +10,7 @@ fn proxies(header: AddressHeader) -> TrustedProxies {
         listen: "127.0.0.1:0".parse().unwrap(),
         trusted_proxies: vec!["10.0.0.0/8".into(), "fd00::/8".into()],
         client_address_header: Some(header),
+        hsts_include_subdomains: false,
         client_certificates: None,
     })
 }

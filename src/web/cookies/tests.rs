@@ -133,3 +133,75 @@ fn a_foreign_cookie_of_invalid_bytes_hides_no_other() {
     assert!(cookies.login_proof(&request, &hash).is_some());
     assert_eq!(held(&cookies, &request, None), [hash]);
 }
+
+/// What a browser sends besides `name=value`: names that end in one of the hub's cookies, and that
+/// any host of the same domain can set.
+fn lookalikes(name: &str, value: &str) -> Vec<String> {
+    let unicode_spaces = [
+        "\u{85}", "\u{a0}", "\u{1680}", "\u{2000}", "\u{2003}", "\u{2009}", "\u{2028}", "\u{2029}",
+        "\u{202f}", "\u{205f}", "\u{3000}", "\u{feff}", "\u{200b}",
+    ];
+    let around = unicode_spaces
+        .into_iter()
+        .flat_map(|space| [format!("{space}{name}={value}"), format!("{name}{space}={value}")]);
+    let others =
+        [format!("x {name}={value}"), format!("={name}={value}"), format!("\"{name}={value}")];
+    around.chain(others).collect()
+}
+
+fn sent(header: &str) -> HttpRequest {
+    let header = actix_web::http::header::HeaderValue::from_bytes(header.as_bytes()).unwrap();
+    TestRequest::default().insert_header((COOKIE, header)).to_http_request()
+}
+
+#[test]
+fn a_sibling_hosts_cookie_behind_a_unicode_space_is_not_the_hubs_own() {
+    let cookies = Cookies::new("hub", true);
+    let value = "a".repeat(43);
+    let hash = InteractionHash::from_cookie(&value);
+    for header in lookalikes(&cookies.login_name(&hash), &value) {
+        let request = sent(&header);
+        assert!(cookies.login_proof(&request, &hash).is_none(), "{header:?}");
+        assert!(held(&cookies, &request, Some(&hash)).is_empty(), "{header:?}");
+        assert!(cookies.surplus_logins(&request).is_empty(), "{header:?}");
+    }
+    for (name, value) in [
+        ("__Host-hub-session", "v"),
+        ("__Host-hub-last", "amandier"),
+        ("__Host-hub-language", "fr"),
+    ] {
+        for header in lookalikes(name, value) {
+            let request = sent(&header);
+            assert!(cookies.session(&request).is_none(), "{header:?}");
+            assert!(cookies.last_choice(&request).is_none(), "{header:?}");
+            assert!(!cookies.has_last_choice(&request), "{header:?}");
+            assert!(cookies.language(&request).is_none(), "{header:?}");
+        }
+    }
+    let request = sent(" \t__Host-hub-session=v\t ;a=b");
+    assert_eq!(cookies.session(&request).unwrap().reveal(), "v", "space and tab are separators");
+}
+
+#[test]
+fn a_second_session_or_login_cookie_of_the_same_name_is_noticed() {
+    let cookies = Cookies::new("hub", true);
+    let value = "a".repeat(43);
+    let login = cookies.login_name(&InteractionHash::from_cookie(&value));
+    let other = cookies.login_name(&InteractionHash::from_cookie("b"));
+    for (header, is_repeated) in [
+        (format!("__Host-hub-session=a; {login}={value}; {other}=b"), false),
+        ("__Host-hub-session=a; __Host-hub-session=b".to_owned(), true),
+        ("__Host-hub-session=a; x=y; __Host-hub-session=a".to_owned(), true),
+        (format!("{login}={value}; {login}={value}"), true),
+        (format!("{login}={value}; {other}=b; {login}="), true),
+        // Cookies that decide nothing, and of other programs.
+        ("__Host-hub-language=fr; __Host-hub-language=de; x=1; x=2".to_owned(), false),
+        ("__Host-hub-session=a; \u{2000}__Host-hub-session=b".to_owned(), false),
+    ] {
+        assert_eq!(cookies.has_repeated_cookie(&sent(&header)), is_repeated, "{header}");
+    }
+    let two_lines = TestRequest::default()
+        .append_header((COOKIE, "__Host-hub-session=a"))
+        .append_header((COOKIE, "__Host-hub-session=b"));
+    assert!(cookies.has_repeated_cookie(&two_lines.to_http_request()), "in two header lines");
+}

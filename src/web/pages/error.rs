@@ -98,6 +98,7 @@ impl ErrorPage {
                 "responsible-identity"
             }
             ("error-login-other-browser", _, _) => "responsible-cookies",
+            ("error-repeated-cookie", _, _) => "responsible-repeated-cookie",
             ("error-login-too-many", _, _) => "responsible-newer-tab",
             ("error-timeout", _, _) => "responsible-connection",
             (_, IdentityProvider, _) => "responsible-provider",
