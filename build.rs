@@ -32,7 +32,7 @@ fn set_variable(name: &str) -> Option<String> {
 /// Reads what `git archive` wrote.
 fn archived() -> Option<(String, String)> {
     let text = std::fs::read_to_string("revision.txt").ok()?;
-    let (revision, seconds) = text.trim().split_once(' ')?;
+    let (revision, seconds) = text.trim_ascii().split_once(' ')?;
     let is_filled = revision.bytes().all(|c| c.is_ascii_hexdigit());
     is_filled.then(|| (shorten(revision), seconds.to_owned()))
 }
@@ -53,7 +53,7 @@ fn committed() -> Option<(String, String)> {
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
-    output.status.success().then(|| text.trim().to_owned())
+    output.status.success().then(|| text.trim_ascii().to_owned())
 }
 
 fn shorten(revision: &str) -> String {

@@ -78,7 +78,7 @@ async fn print_figures(name: &str, ring: &Keyring, now: Timestamp) {
 /// Returns the CPU time of the process. The clock of the kernel ticks a hundred times a second.
 fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_ascii_whitespace().collect();
     let ticks: f64 = [11, 12].iter().map(|at| fields[*at].parse::<f64>().unwrap()).sum();
     ticks / 100.0
 }

@@ -83,5 +83,5 @@ fn megabytes(bytes: u64) -> String {
 fn resident_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    line.trim_ascii().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }

@@ -118,6 +118,10 @@ impl SupportId {
 
     /// Parses a support id as typed by an operator: in any case, with blanks or hyphens, with I, L
     /// and O read as the digits that they resemble. `None` if it is not a support id.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "people type or paste the id, with spaces of any kind"
+    )]
     #[must_use]
     pub fn parse(typed: &str) -> Option<Self> {
         let letters = typed.chars().filter(|c| !c.is_whitespace() && *c != '-').map(|c| {
@@ -162,7 +166,7 @@ mod tests {
         let entropy = crate::testing::env::SeededEntropy::new(3);
         for _ in 0..1000 {
             let id = SupportId::generate(&entropy);
-            let heard = id.as_str().to_lowercase().replace('0', "o").replace('1', "l");
+            let heard = id.as_str().to_ascii_lowercase().replace('0', "o").replace('1', "l");
             let heard = format!(" {}-{} {}\n", &heard[..4], &heard[4..8], &heard[8..]);
             assert_eq!(SupportId::parse(&heard), Some(id.clone()), "{heard}");
         }

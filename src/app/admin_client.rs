@@ -113,7 +113,7 @@ impl AdminClient {
         let problem = |problem| AdminClientError::TokenFile { file: file.to_owned(), problem };
         let text = std::fs::read_to_string(file).map(Secret::new);
         let text = text.map_err(|error| problem(format!("can't be read ({error})")))?;
-        let token = text.reveal().trim();
+        let token = text.reveal().trim_ascii();
         // The token is sent in a header (RFC 6750 §2.1).
         if token.is_empty() || !token.bytes().all(|c| c.is_ascii_graphic()) {
             return Err(problem("is not one word of printable ASCII".to_owned()));

@@ -158,7 +158,9 @@ pub(super) fn record_key_changes(audit: &Audit, before: &KeyStates, now: &KeySta
 
 pub(super) fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    Some(name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| "hub".to_owned())
+    Some(name.trim_ascii().to_owned())
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "hub".to_owned())
 }
 
 #[cfg(test)]

@@ -184,7 +184,7 @@ impl LdapConnector {
 
     fn verified_bind(&self, entry: &DirectoryEntry) -> Result<VerifiedBind, ConnectorError> {
         let subject = match entry.values.get(&self.subject_attribute).map(Vec::as_slice) {
-            Some([one]) if !one.trim().is_empty() => Secret::new(one.clone()),
+            Some([one]) if !one.trim_ascii().is_empty() => Secret::new(one.clone()),
             _ => {
                 let message = "subject_attribute is missing, empty or has several values; \
                                check that the hub's account may read it";
@@ -307,6 +307,10 @@ fn entry_key(entry: &DirectoryEntry) -> String {
 }
 
 /// Maps spellings that most directories treat as one name to one text (RFC 4518 §2).
+#[expect(
+    clippy::disallowed_methods,
+    reason = "directories compare names as text of any script (RFC 4518 §2)"
+)]
 fn normalize_name(name: &str) -> String {
     name.nfkc()
         .flat_map(char::to_lowercase)

@@ -310,8 +310,8 @@ pub(crate) fn extract_subject(
         }
         _ => None,
     };
-    if let Some(text) =
-        text.filter(|text| !text.trim().is_empty() && text.chars().count() <= MAX_SUBJECT_CHARS)
+    if let Some(text) = text
+        .filter(|text| !text.trim_ascii().is_empty() && text.chars().count() <= MAX_SUBJECT_CHARS)
     {
         Ok(Secret::new(text))
     } else {

@@ -13,6 +13,7 @@ use arc_swap::ArcSwapOption;
 use http::HeaderMap;
 
 use crate::env::{Env, Timestamp};
+use crate::protocol::field_value::trim_ows;
 
 const DEFAULT_LIFETIME: Duration = Duration::from_secs(600);
 const MIN_LIFETIME: Duration = Duration::from_secs(60);
@@ -188,7 +189,8 @@ pub fn cache_lifetime(headers: &HeaderMap) -> Duration {
     else {
         return DEFAULT_LIFETIME;
     };
-    let directives = || control.split(',').map(|directive| directive.trim().to_ascii_lowercase());
+    let directives =
+        || control.split(',').map(|directive| trim_ows(directive).to_ascii_lowercase());
     if directives().any(|directive| directive == "no-store" || directive == "no-cache") {
         return MIN_LIFETIME;
     }

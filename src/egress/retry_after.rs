@@ -5,11 +5,13 @@ use std::time::Duration;
 use http::HeaderMap;
 use http::header::{DATE, RETRY_AFTER};
 
+use crate::protocol::field_value::trim_ows;
+
 /// Returns the delay of `Retry-After`. A date is compared with the response's `Date`, so that no
 /// clock is involved.
 #[must_use]
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(trim_ows);
     let date = |text: &str| chrono::DateTime::parse_from_rfc2822(text).ok();
     let value = text(RETRY_AFTER)?;
     if let Ok(seconds) = value.parse() {

@@ -133,6 +133,7 @@ impl std::fmt::Debug for Pivot {
 ///
 /// NFKD does not decompose `œ`.
 #[must_use]
+#[expect(clippy::disallowed_methods, reason = "names are text that people write, in any script")]
 pub fn fold(name: &str, derivation: Derivation) -> String {
     let mut folded = String::with_capacity(name.len());
     let (mut gap, mut base) = (false, None);
@@ -163,6 +164,7 @@ pub fn fold(name: &str, derivation: Derivation) -> String {
 /// NFKD turns a standalone accent, such as U+0384 or U+00B4, into an accent on a space, which is
 /// not a part of a name. Voicing marks are significant even there, because U+309B replaces them
 /// after a letter.
+#[expect(clippy::disallowed_methods, reason = "names are text that people write, in any script")]
 fn is_mark_retained(mark: char, base: Option<char>, derivation: Derivation) -> bool {
     let is_voicing = matches!(mark, '\u{3099}' | '\u{309a}');
     match derivation {

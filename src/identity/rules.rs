@@ -258,6 +258,7 @@ fn validate_name(value: &str, claim: Claim) -> Result<String, IdentityError> {
 }
 
 /// Validates one line of text of 1 to 256 characters; returns it trimmed, in NFC.
+#[expect(clippy::disallowed_methods, reason = "a claim is text that people write")]
 fn validate_line(value: &str, claim: Claim) -> Result<String, IdentityError> {
     if value.len() > MAX_NAME_BYTES {
         return Err(violation(claim, IdentityRule::Length));
@@ -343,6 +344,7 @@ fn validate_gender(value: &str, claim: Claim) -> Result<String, IdentityError> {
 }
 
 /// Rejects malformed addresses; does not check that the address exists.
+#[expect(clippy::disallowed_methods, reason = "white space of any script is refused")]
 fn validate_email(value: &str, claim: Claim) -> Result<String, IdentityError> {
     let well_formed = value.chars().count() <= 254
         && !value.chars().any(|c| c.is_whitespace() || is_forbidden_char(c))

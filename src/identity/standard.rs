@@ -82,6 +82,7 @@ fn is_web_address(text: &str) -> bool {
 }
 
 /// OpenID Connect Core §5.1.1. `formatted` and `street_address` may have several lines.
+#[expect(clippy::disallowed_methods, reason = "an address is text that people write")]
 fn validated_address(members: &Map<String, Value>) -> Option<Value> {
     let is_text = |text: &str| {
         text.chars().count() <= 1024

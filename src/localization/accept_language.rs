@@ -1,5 +1,7 @@
 //! Parses `Accept-Language`.
 
+use crate::protocol::field_value::trim_ows;
+
 /// Entries that are read: more than any browser sends.
 const MAX_LANGUAGE_RANGES: usize = 16;
 
@@ -9,9 +11,9 @@ pub fn tags_by_weight(accept_language: &str) -> impl Iterator<Item = &str> {
         .split(',')
         .take(MAX_LANGUAGE_RANGES)
         .filter_map(|range| match range.split_once(';') {
-            None => Some((range.trim(), 1.0)),
+            None => Some((trim_ows(range), 1.0)),
             Some((tag, weight)) => {
-                Some((tag.trim(), weight.trim().strip_prefix("q=")?.parse().ok()?))
+                Some((trim_ows(tag), trim_ows(weight).strip_prefix("q=")?.parse().ok()?))
             }
         })
         .filter(|(_, weight)| (0.001..=1.0).contains(weight))

@@ -114,7 +114,7 @@ mod tests {
         let later = GOOD.replacen("00-", "cc-", 1);
         for text in [
             String::new(),
-            GOOD.to_uppercase(),
+            GOOD.to_ascii_uppercase(),
             GOOD[..54].to_owned(),
             format!("{GOOD}-more"),
             format!("{GOOD} "),

@@ -277,7 +277,7 @@ fn column_positions(
     for (position, written) in header.iter().enumerate() {
         let slot = COLUMNS
             .iter()
-            .position(|column| *column == written.trim())
+            .position(|column| *column == written.trim_ascii())
             .and_then(|known| columns.get_mut(known));
         match slot {
             Some(slot @ None) => *slot = Some(position),

@@ -115,7 +115,7 @@ async fn read(stream: &mut TcpStream) -> Option<ReceivedRequest> {
             let length = head
                 .to_ascii_lowercase()
                 .lines()
-                .find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok());
+                .find_map(|line| line.strip_prefix("content-length:")?.trim_ascii().parse().ok());
             if body.len() >= length.unwrap_or(0) {
                 let mut words = head.split(' ');
                 let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());

@@ -107,7 +107,7 @@ impl Server {
     }
 
     pub fn cli_text(&self, arguments: &[&str]) -> String {
-        String::from_utf8(self.cli(arguments)).unwrap().trim_end().to_owned()
+        String::from_utf8(self.cli(arguments)).unwrap().trim_ascii_end().to_owned()
     }
 
     /// Returns the value of a key.

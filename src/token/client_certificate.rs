@@ -132,7 +132,7 @@ impl DistinguishedName {
         let (mut attributes, mut rest) = (Vec::new(), text);
         loop {
             let (kind, after) = rest.split_once('=')?;
-            let kind = Asn1Object::from_str(kind.trim()).ok()?.to_string();
+            let kind = Asn1Object::from_str(kind.trim_ascii()).ok()?.to_string();
             let (value, after) = parse_value(after)?;
             attributes.push(NameAttribute { kind, value });
             match after {

@@ -16,6 +16,7 @@ use crate::grant::client_registration::{ClientRegistrations, PresentedRegistrati
 use crate::grant::error::GrantError;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_registration::MAX_METADATA_BYTES;
+use crate::protocol::field_value::is_media_type;
 use crate::protocol::params::Params;
 use crate::protocol::userinfo;
 
@@ -112,8 +113,7 @@ async fn read_body(
     context: &RequestContext,
     mut payload: web::Payload,
 ) -> Result<Vec<u8>, ErrorCode> {
-    let essence = context.content_type().and_then(|value| value.split(';').next());
-    if !essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json")) {
+    if !is_media_type(context.content_type(), "application/json") {
         return Err(ErrorCode::RegistrationBody);
     }
     let mut body = Vec::new();

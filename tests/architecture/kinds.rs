@@ -20,7 +20,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 /// Returns the names of the kinds that `connector/kinds.rs` lists.
 fn registered(sources: &[Source]) -> Vec<&str> {
     let source = sources.iter().find(|source| source.path == REGISTRATION).unwrap();
-    let lines = source.text.lines().map(str::trim);
+    let lines = source.text.lines().map(str::trim_ascii);
     lines.filter_map(|line| line.strip_suffix("::KIND,")).collect()
 }
 
@@ -42,14 +42,14 @@ fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
         let (at, line) = lines.next()?;
         (!line.ends_with('{')).then_some((at + 1, ""))
     })
-    .filter(|(_, line)| !line.trim_start().starts_with("//"))
+    .filter(|(_, line)| !line.trim_ascii_start().starts_with("//"))
     .map(|(at, line)| (at, line.split(" // ").next().unwrap_or(line)))
 }
 
 /// Returns true if the word is the kind's name, or begins with it as a type's name does.
 fn names_kind(word: &str, kind: &str) -> bool {
     let (first, rest) = kind.split_at(1);
-    let type_prefix = first.to_uppercase() + rest;
+    let type_prefix = first.to_ascii_uppercase() + rest;
     let begins = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_lowercase());
     word == kind || word.strip_prefix(type_prefix.as_str()).is_some_and(begins)
 }

@@ -238,7 +238,7 @@ fn is_for_tests(item: &syn::Item) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         syn::Meta::List(list) => {
             let tokens = list.tokens.to_string();
-            let mut words = tokens.split(|c: char| !c.is_alphanumeric());
+            let mut words = tokens.split(|c: char| !c.is_ascii_alphanumeric());
             list.path.is_ident("cfg") && words.any(|word| word == "test")
         }
         _ => false,

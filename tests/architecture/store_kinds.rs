@@ -50,7 +50,7 @@ fn is_in_folder(path: &str, module: &str, kind: &str) -> bool {
 /// Returns the code of a file: its lines without comments, up to the tests at its end.
 fn code(text: &str) -> impl Iterator<Item = &str> {
     let end = text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len());
-    text[..end].lines().filter(|line| !line.trim_start().starts_with("//"))
+    text[..end].lines().filter(|line| !line.trim_ascii_start().starts_with("//"))
 }
 
 /// Returns true if `line` has `text` and then no further character of a name.

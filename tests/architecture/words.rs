@@ -62,6 +62,7 @@ fn read_texts() -> Vec<Text> {
 /// Returns the lines that hold an avoided word, also inside an identifier, quotations exempt.
 ///
 /// A quotation is a line of Markdown that begins with `>`.
+#[expect(clippy::disallowed_methods, reason = "documentation is text that people write")]
 fn avoided_words(texts: &[Text]) -> Vec<String> {
     let mut findings = Vec::new();
     for (text, number, line) in lines(texts).filter(|(_, _, line)| !line.starts_with('>')) {
@@ -87,7 +88,7 @@ fn dead_references(texts: &[Text], exists: impl Fn(&str) -> bool) -> Vec<String>
         }
         let mut rest = line;
         while let Some(at) = rest.find("docs/") {
-            let end = rest[at..].find(|c: char| !(c.is_alphanumeric() || "/._-".contains(c)));
+            let end = rest[at..].find(|c: char| !(c.is_ascii_alphanumeric() || "/._-".contains(c)));
             let page = &rest[at..end.map_or(rest.len(), |end| at + end)];
             rest = &rest[at + "docs/".len()..];
             if page.ends_with(".md") && !exists(page) {

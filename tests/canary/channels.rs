@@ -310,6 +310,7 @@ async fn no_output_contains_a_secret_or_an_identity() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "an encoding in upper case")]
 fn a_planted_value_is_found_in_every_encoding() {
     let canary = [("the canary".to_owned(), "Canary Secret é/+ 1234".to_owned())];
     let value = &canary[0].1;

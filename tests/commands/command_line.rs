@@ -160,7 +160,7 @@ fn the_page_of_commands_has_every_command_of_the_help() {
     let names: Vec<&str> = commands
         .take_while(|line| !line.is_empty())
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next())
+        .filter_map(|line| line.split_ascii_whitespace().next())
         .filter(|name| *name != "help")
         .collect();
     assert!(names.len() > 15, "{help}");

@@ -95,7 +95,7 @@ fn code_injected_into_the_hub_runs_no_program_and_no_process() {
     }
     let limits = fs::read_to_string("/proc/self/limits").unwrap();
     let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
-    assert_eq!(core.split_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["0", "0"]);
+    assert_eq!(core.split_ascii_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["0", "0"]);
     assert_eq!(
         rustix::process::dumpable_behavior().unwrap(),
         rustix::process::DumpableBehavior::NotDumpable

@@ -291,7 +291,7 @@ fn the_set_up_for_a_run_loads_as_it_is_written() {
     let copy = |id: &str| {
         client.replace("client_id = \"client\"", &format!("client_id = \"{id}\"")).replace(
             "SERVICE_PROVIDER_CLIENT__",
-            &format!("SERVICE_PROVIDER_{}__", id.to_uppercase()),
+            &format!("SERVICE_PROVIDER_{}__", id.to_ascii_uppercase()),
         )
     };
     write("service-providers/client2.toml", &copy("client2"));

@@ -38,7 +38,7 @@ fn callers(folder: &Path, root: &Path, found: &mut BTreeSet<String>) {
         }
         let text = fs::read_to_string(&path).unwrap();
         let source = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-        let mut code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let mut code = source.lines().filter(|line| !line.trim_ascii_start().starts_with("//"));
         if code.any(|line| CALLS.iter().any(|call| line.contains(call))) {
             found.insert(name);
         }

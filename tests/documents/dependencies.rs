@@ -14,9 +14,9 @@ fn listed(page: &str, heading: &str) -> (BTreeSet<String>, Vec<String>) {
         .skip_while(|line| !line.starts_with("| `"));
     let (mut names, mut faults) = (BTreeSet::new(), Vec::new());
     for line in table.take_while(|line| line.starts_with("| `")) {
-        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim_ascii).collect();
         let [name, reason] = cells[..] else { panic!("two cells: {line}") };
-        if reason.trim_end_matches('|').trim().len() < 3 {
+        if reason.trim_end_matches('|').trim_ascii().len() < 3 {
             faults.push(format!("{name} has no reason"));
         }
         if !names.insert(name.trim_matches('`').to_owned()) {

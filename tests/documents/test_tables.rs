@@ -53,7 +53,7 @@ pub fn exists(test: &str, read: &mut impl FnMut(&str) -> Option<String>) -> bool
 /// Returns whether the function `name` has an attribute of a test, and none that disables it.
 fn is_rust_test(text: &str, name: &str) -> bool {
     let declarations = ["fn ", "async fn "].map(|prefix| format!("{prefix}{name}("));
-    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let lines: Vec<&str> = text.lines().map(str::trim_ascii).collect();
     let is_declaration = |line: &str| declarations.iter().any(|start| line.starts_with(start));
     lines.iter().enumerate().filter(|(_, line)| is_declaration(line)).any(|(at, _)| {
         let above = lines[..at].iter().rev();
@@ -68,7 +68,7 @@ fn is_rust_test(text: &str, name: &str) -> bool {
 /// Returns whether the line declares a test, at any indentation, whose title begins with `name`.
 fn is_script_test(line: &str, name: &str) -> bool {
     let quotes = ["'", "`", "\""];
-    let declares = |call: &str| line.trim().starts_with(call);
+    let declares = |call: &str| line.trim_ascii().starts_with(call);
     quotes.iter().any(|quote| {
         ["test(", "await t.test("].iter().any(|call| declares(&format!("{call}{quote}{name}")))
     })

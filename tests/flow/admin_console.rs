@@ -34,7 +34,7 @@ async fn a_failed_login_is_found_by_the_code_on_the_screen() {
     let page = page.sign_in_failing("error").await;
     let support_id = page.support_id();
     // As an operator types an id that is read out on the phone.
-    let entered = format!("{}-{}", &support_id[..6].to_lowercase(), &support_id[6..]);
+    let entered = format!("{}-{}", &support_id[..6].to_ascii_lowercase(), &support_id[6..]);
     let login = hub.login_view(&entered).await;
     assert_eq!(login.support_id.as_str(), support_id);
     assert_eq!(events(&login)[..3], ["authorization_received", "choice_shown", "idp_chosen"]);

@@ -79,6 +79,7 @@ async fn a_user_who_chose_another_provider_than_the_hinted_one_sees_its_failure(
 }
 
 #[actix_web::test]
+#[expect(clippy::disallowed_methods, reason = "names are searched in any case")]
 async fn a_failed_identification_is_an_error_page_until_the_user_cancels() {
     let hub = TestHub::start().await;
     for (person, failure, code) in [

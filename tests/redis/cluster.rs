@@ -46,7 +46,7 @@ fn cluster_with(
 fn replication(node: &Server, name: &str) -> Option<String> {
     let info = node.cli_text(&["INFO", "replication"]);
     info.lines().find_map(|line| {
-        line.strip_prefix(name)?.strip_prefix(':').map(|value| value.trim().to_owned())
+        line.strip_prefix(name)?.strip_prefix(':').map(|value| value.trim_ascii().to_owned())
     })
 }
 

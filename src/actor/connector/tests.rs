@@ -319,7 +319,7 @@ async fn an_opened_circuit_is_logged_once_with_the_reasons_counted() {
     assert_eq!(health.open_circuit(OpenCause::Documents, now), None);
     async { log_transition(&"mute".into(), transition) }.with_subscriber(subscriber).await;
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
-    let line: serde_json::Value = serde_json::from_str(text.trim()).unwrap();
+    let line: serde_json::Value = serde_json::from_str(text.trim_ascii()).unwrap();
     assert_eq!((&line["level"], &line["connector"]), (&"ERROR".into(), &"mute".into()));
     assert_eq!(
         (&line["reasons"], &line["failures"], &line["cause"]),

@@ -10,7 +10,7 @@ const RFC_8176: [&str; 21] = [
 ];
 
 fn words(text: &str) -> Vec<&str> {
-    text.split_whitespace().collect()
+    text.split_ascii_whitespace().collect()
 }
 
 fn split_words(text: &str) -> Vec<String> {

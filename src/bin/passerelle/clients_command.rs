@@ -139,7 +139,7 @@ impl NewToken {
             purpose: self.purpose,
             registrations: self.registrations,
             days: self.days,
-            scopes: self.scopes.split_whitespace().map(Scope::from).collect(),
+            scopes: self.scopes.split_ascii_whitespace().map(Scope::from).collect(),
             hosts: self.host,
             approved: self.approved,
         };

@@ -135,7 +135,7 @@ fn read_answer(question: &str, default: &str, input: &mut impl BufRead) -> Comma
             "the input ended before every question was answered; nothing was written".into()
         );
     }
-    let answer = line.trim();
+    let answer = line.trim_ascii();
     Ok(if answer.is_empty() { default } else { answer }.to_owned())
 }
 

@@ -201,7 +201,7 @@ fn print_table(rows: &[KeyRow]) {
     for row in &table {
         let padded: Vec<String> =
             row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        outln!("{}", padded.join("  ").trim_end());
+        outln!("{}", padded.join("  ").trim_ascii_end());
     }
 }
 

@@ -51,7 +51,7 @@ impl LoginCommand {
             }
             Self::List { sub, reason, json, hub } => {
                 let sub = if sub == "-" { std::io::read_to_string(std::io::stdin())? } else { sub };
-                let found = hub.connect()?.search_logins(sub.trim(), &reason).await?;
+                let found = hub.connect()?.search_logins(sub.trim_ascii(), &reason).await?;
                 if json {
                     return print_json(&found);
                 }

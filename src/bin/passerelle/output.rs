@@ -97,7 +97,7 @@ fn paint_if(text: &str, colour: TextColour, has_colour: bool) -> String {
 pub fn print_report(report: impl fmt::Display) {
     for line in printable(report).split_inclusive('\n') {
         let text = line.trim_end_matches('\n');
-        let first = text.split_whitespace().next().unwrap_or_default();
+        let first = text.split_ascii_whitespace().next().unwrap_or_default();
         let colour = match (text, first) {
             ("The configuration is valid.", _) => Some(TextColour::Green),
             (_, "ok") if text.starts_with("  ") => Some(TextColour::Green),

@@ -57,7 +57,7 @@ impl NamedPersonOptions {
     fn read(self) -> std::io::Result<LoginSearch> {
         let Self { sub, reason } = self;
         let sub = if sub == "-" { std::io::read_to_string(std::io::stdin())? } else { sub };
-        Ok(LoginSearch { sub: sub.trim().to_owned(), reason })
+        Ok(LoginSearch { sub: sub.trim_ascii().to_owned(), reason })
     }
 }
 

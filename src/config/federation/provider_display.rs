@@ -117,6 +117,7 @@ fn split_words(text: &str, is_inside: impl Fn(char) -> bool) -> impl Iterator<It
     text.split(move |c| !is_inside(c)).filter(|part| !part.is_empty())
 }
 
+#[expect(clippy::disallowed_methods, reason = "names are text that people write, in any script")]
 fn is_letter(c: char) -> bool {
     c.is_alphanumeric()
 }
@@ -126,6 +127,7 @@ fn is_apostrophe(c: char) -> bool {
 }
 
 /// Converts to lower case, removes accents, and expands ligatures that Unicode does not decompose.
+#[expect(clippy::disallowed_methods, reason = "names are text that people write, in any script")]
 fn normalize(text: &str) -> String {
     let mut normalized = String::with_capacity(text.len());
     for c in text.nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase) {

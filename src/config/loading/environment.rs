@@ -141,7 +141,10 @@ fn parse_value(
             text.parse::<bool>().map(Value::from).map_err(|_| wrong("true or false"))
         }
         ValueKind::List => Ok(Value::from(
-            text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect::<Vec<_>>(),
+            text.split(',')
+                .map(str::trim_ascii)
+                .filter(|item| !item.is_empty())
+                .collect::<Vec<_>>(),
         )),
         ValueKind::Table => Err((
             "is a table, which one variable can't set".into(),

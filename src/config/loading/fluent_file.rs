@@ -28,7 +28,7 @@ pub fn parse_fluent(file: &Path, text: &str) -> Result<SourceFile, Diagnostic> {
     let mut current = None;
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.starts_with('#')) {
         // Only a key begins at the first character of a line.
-        let key = line.split_once('=').map(|(key, _)| key.trim_end());
+        let key = line.split_once('=').map(|(key, _)| key.trim_ascii_end());
         if let Some(key) = key.filter(|_| !line.starts_with([' ', '}', '[', '*', '.'])) {
             let fix = "keep one of the two texts";
             if messages.insert(key, (number, String::new())).is_some() {
@@ -37,12 +37,12 @@ pub fn parse_fluent(file: &Path, text: &str) -> Result<SourceFile, Diagnostic> {
             current = Some(key);
         }
         if let Some((_, source)) = current.and_then(|key| messages.get_mut(key)) {
-            source.push_str(line.trim_end());
+            source.push_str(line.trim_ascii_end());
             source.push('\n');
         }
     }
     let lines = messages.iter().map(|(key, (line, _))| ((*key).to_owned(), *line)).collect();
-    let value = |source: String| Value::from(source.trim_end());
+    let value = |source: String| Value::from(source.trim_ascii_end());
     let values: Dict =
         messages.into_iter().map(|(key, (_, source))| (key.to_owned(), value(source))).collect();
     Ok(SourceFile::from_values(file, text, values, lines))

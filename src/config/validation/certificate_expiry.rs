@@ -105,7 +105,7 @@ mod tests {
         let properties = schema.get("properties").and_then(Value::as_object);
         for (name, property) in properties.into_iter().flatten() {
             let description = property.get("description").and_then(Value::as_str);
-            let description = description.unwrap_or_default().to_lowercase();
+            let description = description.unwrap_or_default().to_ascii_lowercase();
             let is_key = description.contains("key of the certificate")
                 || description.contains("private key");
             if description.contains("pem") && !is_key {

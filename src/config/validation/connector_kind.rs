@@ -316,6 +316,10 @@ impl KindCheck<'_> {
     }
 
     /// Reports a text without a visible character.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a text of white space of any script shows nothing"
+    )]
     pub fn require_text(&mut self, key: &str, text: &str, fix: &str) {
         if text.trim().is_empty() {
             self.report(key, "is empty", fix);

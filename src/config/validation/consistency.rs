@@ -219,7 +219,7 @@ pub fn check_client_id(source: &SourceFile, client_id: &ClientId, problems: &mut
 
 /// Reports an empty sector.
 pub fn check_sector(source: &SourceFile, sector: Option<&str>, problems: &mut Vec<Diagnostic>) {
-    if sector.is_some_and(|sector| sector.trim().is_empty()) {
+    if sector.is_some_and(|sector| sector.trim_ascii().is_empty()) {
         problems.push(source.diagnostic(
             "sector",
             "is empty",

@@ -174,7 +174,7 @@ fn check_fragment(text: &str) -> Result<String, FragmentError> {
     for child in root.children() {
         write_node(child, &document, &mut html)?;
     }
-    Ok(html.trim().to_owned())
+    Ok(html.trim_ascii().to_owned())
 }
 
 fn write_node(
@@ -278,17 +278,19 @@ fn check_style(text: &str) -> Result<String, (&'static str, &'static str)> {
     if text.len() > MAX_STYLE_BYTES {
         return Err(("is larger than 8 KiB", "keep the pages small"));
     }
-    if text.contains(['<', '\\']) || text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+    if text.contains(['<', '\\'])
+        || text.chars().any(|c| c.is_control() && !c.is_ascii_whitespace())
+    {
         return Err(("has a < or a \\", "remove it: it could end the style sheet, or hide a rule"));
     }
-    let lower = text.to_lowercase();
+    let lower = text.to_ascii_lowercase();
     if FORBIDDEN_CSS.iter().any(|word| lower.contains(word)) {
         return Err((
             "loads something: it has url(), @import, @font-face or image()",
             "use colours, borders, sizes and system fonts only",
         ));
     }
-    Ok(text.trim().to_owned())
+    Ok(text.trim_ascii().to_owned())
 }
 
 #[cfg(test)]

@@ -61,13 +61,14 @@ pub fn check_levels(source: &SourceFile, file: &ConnectorFile, problems: &mut Ve
 
 /// Reports invalid `acr` values of one level.
 fn check_acr_values(key: &str, values: &[String], report: &mut impl FnMut(&str, &str, &str)) {
-    if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
+    if values.is_empty() || values.iter().any(|value| value.trim_ascii().is_empty()) {
         let message = "is empty or contains an empty value";
         report(key, message, "write the identity provider's acr value");
     }
     // `acr_values` are separated by spaces (OpenID Connect Core 1.0 §3.1.2.1).
-    let has_space =
-        |value: &String| !value.trim().is_empty() && value.contains(char::is_whitespace);
+    let has_space = |value: &String| {
+        !value.trim_ascii().is_empty() && value.contains(|c: char| c.is_ascii_whitespace())
+    };
     if values.iter().any(has_space) {
         let fix = "write one acr value in each pair of quotes";
         report(key, "contains a value with a space", fix);

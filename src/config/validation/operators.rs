@@ -76,6 +76,7 @@ pub fn read_private_access(
 }
 
 /// Returns whether a name is valid: not empty, without outer space, and printable in one log line.
+#[expect(clippy::disallowed_methods, reason = "white space of any script is refused")]
 fn is_operator_name(name: &str) -> bool {
     (1..=MAX_NAME_CHARS).contains(&name.chars().count())
         && name.trim() == name

@@ -109,7 +109,8 @@ struct Columns {
 
 impl Columns {
     fn from_headers(headers: &StringRecord) -> Option<Self> {
-        let lower: Vec<String> = headers.iter().map(|name| name.trim().to_lowercase()).collect();
+        let lower: Vec<String> =
+            headers.iter().map(|name| name.trim_ascii().to_ascii_lowercase()).collect();
         let code = lower.iter().position(|name| CODE_HEADERS.contains(&name.as_str()))?;
         let is_language =
             |name: &str| name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -127,12 +128,12 @@ impl Columns {
 
     /// Returns code and names of a row; `None` if one is unusable.
     fn row(&self, record: &StringRecord) -> Option<(Box<str>, RowNames)> {
-        let code = record.get(self.code).map(str::trim).filter(|code| !code.is_empty())?;
+        let code = record.get(self.code).map(str::trim_ascii).filter(|code| !code.is_empty())?;
         let is_plain = |name: &str| {
             name.chars().count() <= MAX_NAME_CHARS && !name.chars().any(char::is_control)
         };
         let names = self.names.iter().map(|(at, _)| {
-            record.get(*at).map(str::trim).filter(|name| is_plain(name)).map(Into::into)
+            record.get(*at).map(str::trim_ascii).filter(|name| is_plain(name)).map(Into::into)
         });
         Some((code.into(), names.collect::<Option<_>>()?))
     }

@@ -47,7 +47,7 @@ pub fn parse_plain(body: &[u8]) -> Result<Map<String, Value>, ConnectorError> {
 pub fn body_as_text(body: &[u8]) -> Result<&str, ConnectorError> {
     let text = std::str::from_utf8(body)
         .map_err(|_| ConnectorError::new(ErrorCode::UserinfoMalformed, "userinfo is not UTF-8"))?;
-    Ok(text.trim())
+    Ok(text.trim_ascii())
 }
 
 /// Verifies the signature, issuer, audience and times of a signed response (Core §5.3.4).

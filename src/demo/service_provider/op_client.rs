@@ -13,6 +13,7 @@ use url::form_urlencoded;
 
 use crate::egress::tls_provider::install_tls_provider;
 use crate::ids::Secret;
+use crate::protocol::field_value::is_media_type;
 use crate::token::verify::VerificationKeys;
 
 /// Limit for one call.
@@ -229,13 +230,8 @@ impl OpClient {
         if status != 200 {
             return Err(OpClientError::Status { what, status, detail: oauth_error(&body) });
         }
-        let sent = answer
-            .headers()
-            .get("content-type")
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default();
-        let sent = sent.split(';').next().unwrap_or_default().trim();
-        if media_type.is_some_and(|wanted| !sent.eq_ignore_ascii_case(wanted)) {
+        let sent = answer.headers().get("content-type").and_then(|value| value.to_str().ok());
+        if media_type.is_some_and(|wanted| !is_media_type(sent, wanted)) {
             return Err(OpClientError::Malformed(what));
         }
         Ok(body)

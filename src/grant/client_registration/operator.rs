@@ -136,7 +136,7 @@ impl ClientRegistrations {
         let texts = |name: &str| metadata.map_or_else(Vec::new, |metadata| metadata.texts(name));
         let addresses =
             ADDRESS_MEMBERS.iter().flat_map(|name| texts(name).into_iter().chain(text(name)));
-        let scopes = text("scope").unwrap_or_default().split_whitespace();
+        let scopes = text("scope").unwrap_or_default().split_ascii_whitespace();
         RegistrationSummary {
             client_id: entry.client_id.clone(),
             status: self.current_status(entry),

@@ -219,6 +219,7 @@ fn check_characters(metadata: &ClientMetadata) -> Result<(), MetadataError> {
 
 /// Checks that the names are not those of another service or of the hub, so that a stranger can't
 /// pose as one of them (RFC 7591 §5).
+#[expect(clippy::disallowed_methods, reason = "names are text that people write, in any script")]
 fn check_names(
     metadata: &ClientMetadata,
     others: &[&ServiceProvider],

@@ -40,6 +40,7 @@ impl DatePattern {
     ///
     /// # Errors
     /// The first rule that the text breaks.
+    #[expect(clippy::disallowed_methods, reason = "a letter of any script is refused")]
     pub fn parse(written: &str) -> Result<Self, DatePatternError> {
         if written.chars().count() > 32 {
             return Err(DatePatternError::TooLong);

@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "names are text that people write, in any script")]
+
 use super::*;
 use crate::testing::samples::angela;
 

@@ -328,9 +328,9 @@ fn an_optional_parameter_sent_empty_is_absent() {
 
 #[test]
 fn lengths_of_state_and_nonce_at_the_boundary() {
-    for (name, short_get, short_post, long) in [
-        ("state", E::StateTooShortGet, E::StateTooShortPost, E::StateTooLong),
-        ("nonce", E::NonceTooShortGet, E::NonceTooShortPost, E::NonceTooLong),
+    for (name, short_get, short_post, maximum, long) in [
+        ("state", E::StateTooShortGet, E::StateTooShortPost, 4096, E::StateTooLong),
+        ("nonce", E::NonceTooShortGet, E::NonceTooShortPost, 1024, E::NonceTooLong),
     ] {
         for (form, minimum, short) in
             [(RequestMethod::Get, 22, short_get), (RequestMethod::Post, 32, short_post)]
@@ -341,9 +341,9 @@ fn lengths_of_state_and_nonce_at_the_boundary() {
                 let params = with(&[("state", &other), ("nonce", &other), (name, &value)]);
                 validate(&params, form, Platform::Standard)
             };
-            assert!(of_length(minimum).is_ok() && of_length(1024).is_ok());
+            assert!(of_length(minimum).is_ok() && of_length(maximum).is_ok());
             assert_eq!(of_length(minimum - 1), Err(AuthorizationError::Page(short)));
-            assert_eq!(of_length(1025), Err(AuthorizationError::Page(long)));
+            assert_eq!(of_length(maximum + 1), Err(AuthorizationError::Page(long)));
         }
     }
 }
@@ -364,7 +364,7 @@ fn redirect_uri_one_byte_off_is_not_registered() {
         format!("{CALLBACK}&"),
         format!("{CALLBACK}#"),
         format!(" {CALLBACK}"),
-        CALLBACK.to_uppercase(),
+        CALLBACK.to_ascii_uppercase(),
     ] {
         assert_eq!(page_error(&[("redirect_uri", &other)]), E::RedirectUriNotRegistered, "{other}");
     }

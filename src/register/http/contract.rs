@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::identity::pivot::{Derivation, Pivot};
 use crate::identity::rules::{IdentityError, IdentityRule, IdentityRules};
 use crate::identity::{Claim, Identity};
+use crate::protocol::field_value::is_media_type;
 use crate::protocol::json::parse_object;
 use crate::register::{RegisterAnswer, RegisterError};
 
@@ -102,8 +103,7 @@ fn contract_error<T>(what: &str) -> Result<T, RegisterError> {
 fn is_json(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(http::header::CONTENT_TYPE).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return false };
-    let media_type = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
-    media_type.trim().eq_ignore_ascii_case("application/json")
+    is_media_type(value.to_str().ok(), "application/json")
 }
 
 /// Parses the six members of a pivot identity; ignores all others.

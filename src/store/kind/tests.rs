@@ -12,7 +12,7 @@ pub(crate) fn folder_with(tables: &str) -> Folder {
     let folder = Folder::good().edit("passerelle.toml", "identity_source = \"provider\"\n", &text);
     folder
         .variable("SEAL", KEY)
-        .variable("OTHER", &KEY.to_uppercase())
+        .variable("OTHER", &KEY.to_ascii_uppercase())
         .variable("SHORT", "short")
         .variable("PASSWORD", "secret")
 }

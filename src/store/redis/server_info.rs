@@ -63,7 +63,7 @@ fn number(value: &Value) -> u64 {
 impl ServerInfo {
     fn parse(info: &str) -> Self {
         let mut server = Self::default();
-        for (name, value) in info.lines().filter_map(|line| line.trim_end().split_once(':')) {
+        for (name, value) in info.lines().filter_map(|line| line.trim_ascii_end().split_once(':')) {
             match name {
                 // Valkey reports both: the version of Redis that it is compatible with, and its
                 // own.

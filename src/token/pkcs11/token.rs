@@ -117,7 +117,7 @@ impl Pkcs11Token {
         for slot in self.module.get_slots_with_token()? {
             // A token may be removed between the two calls.
             let info = self.module.get_token_info(slot);
-            if info.is_ok_and(|info| info.label().trim_end() == self.label) {
+            if info.is_ok_and(|info| info.label().trim_end_matches(' ') == self.label) {
                 return Ok(Some(slot));
             }
         }

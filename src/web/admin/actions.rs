@@ -42,7 +42,7 @@ impl ActionForm {
 
     /// Returns a field that is not empty.
     fn field(&self, name: &str) -> Option<&str> {
-        let found = self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim());
+        let found = self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim_ascii());
         found.filter(|value| !value.is_empty())
     }
 

@@ -114,7 +114,7 @@ pub(super) fn record_search(
     search: &LoginSearch,
     operator: &str,
 ) -> Result<(Subject, String), AdminError> {
-    let sub = search.sub.trim();
+    let sub = search.sub.trim_ascii();
     let is_subject =
         (1..=255).contains(&sub.len()) && sub.bytes().all(|byte| byte.is_ascii_graphic());
     let reason = validate_reason(&search.reason).filter(|_| is_subject);

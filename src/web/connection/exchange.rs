@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use super::admission::ConnectionSlot;
 use super::chunked::ChunkScanner;
+use crate::protocol::field_value::trim_ows;
 
 /// Time after the end of a head during which a connection that waits for its body is not evicted. A
 /// peer that never sends the announced body can't hold its connection for all of
@@ -52,7 +53,8 @@ impl RemainingBody {
         if headers.contains_key(header::TRANSFER_ENCODING) {
             return Some(Self::Chunked(ChunkScanner::default()));
         }
-        let length = headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()?;
+        let length = headers.get(header::CONTENT_LENGTH)?.to_str().ok()?;
+        let length = trim_ows(length).parse().ok()?;
         Some(Self::Length(length)).filter(|_| length > 0)
     }
 

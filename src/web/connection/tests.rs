@@ -365,7 +365,7 @@ async fn reading_continues_after_the_response_to_an_oversized_head_so_that_no_re
 fn is_held(hub: SocketAddr, peer: SocketAddr) -> bool {
     let [hub, peer] = [hub, peer].map(|address| format!(":{:04X}", address.port()));
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
-    let mut ends = table.lines().map(|line| line.split_whitespace().skip(1));
+    let mut ends = table.lines().map(|line| line.split_ascii_whitespace().skip(1));
     ends.any(|mut ends| {
         ends.next().is_some_and(|end| end.ends_with(&hub))
             && ends.next().is_some_and(|end| end.ends_with(&peer))

@@ -249,6 +249,10 @@ impl ProviderGroup {
 impl ProviderOption {
     /// Returns the initials of the first and the last word with a capital letter or a digit, shown
     /// instead of a missing logo.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "names are text that people write, in any script"
+    )]
     fn initials(&self) -> String {
         let initial = |word: &str| word.chars().find(|c| c.is_alphanumeric());
         let is_named = |c: &char| !c.is_lowercase();

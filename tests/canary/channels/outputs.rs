@@ -12,6 +12,7 @@ impl Outputs {
     }
 
     /// Returns each canary that an output contains, in any encoding.
+    #[expect(clippy::disallowed_methods, reason = "values are searched in any case")]
     pub(super) fn find_leaks(&self, canaries: &[(String, String)]) -> Vec<String> {
         let outputs = self.0.lock().unwrap();
         let mut leaks = Vec::new();
@@ -55,6 +56,7 @@ pub(super) fn encodings(value: &str) -> Vec<String> {
 }
 
 /// Returns the text around an encoded canary.
+#[expect(clippy::disallowed_methods, reason = "values are searched in any case")]
 pub(super) fn excerpt(text: &str, encoding: &str) -> String {
     let at = text.to_lowercase().find(&encoding.to_lowercase()).unwrap();
     text.chars().skip(at.saturating_sub(160)).take(encoding.len() + 200).collect()
@@ -94,7 +96,7 @@ pub(super) fn read_export(mut stream: TcpStream, outputs: &Outputs) {
             let (head, body) = (String::from_utf8_lossy(&bytes[..end]), &bytes[end + 4..]);
             let lengths = head.to_ascii_lowercase();
             let length = lengths.lines().find_map(|line| {
-                line.strip_prefix("content-length:")?.trim().parse::<usize>().ok()
+                line.strip_prefix("content-length:")?.trim_ascii().parse::<usize>().ok()
             });
             if body.len() >= length.unwrap() {
                 // The head contains the collector's key, which is a canary.

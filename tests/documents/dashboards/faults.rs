@@ -36,7 +36,7 @@ pub(super) fn query_faults(dashboard: &Dashboard) -> Vec<String> {
             .and_then(|rest| rest.strip_suffix(')')?.rsplit_once(','));
         let found = match asked {
             Some((selector, label)) => {
-                unknown_names(&format!("max by ({}) ({selector})", label.trim()))
+                unknown_names(&format!("max by ({}) ({selector})", label.trim_ascii()))
             }
             None => vec!["is not label_values(metric, label)".to_owned()],
         };

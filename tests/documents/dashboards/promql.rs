@@ -21,7 +21,7 @@ pub fn names(expression: &str) -> Names {
     const WITH_LABELS: [&str; 6] = ["by", "without", "on", "ignoring", "group_left", "group_right"];
     const OPERATORS: [&str; 5] = ["and", "or", "unless", "bool", "offset"];
     let mut names = Names::default();
-    let mut rest = expression.trim_start();
+    let mut rest = expression.trim_ascii_start();
     while let Some(first) = rest.chars().next() {
         let word = |c: char| c.is_ascii_alphanumeric() || "_:.$".contains(c);
         if first == '"' {
@@ -31,7 +31,7 @@ pub fn names(expression: &str) -> Names {
         } else if word(first) {
             let end = rest.find(|c| !word(c)).unwrap_or(rest.len());
             let (name, after) = rest.split_at(end);
-            rest = after.trim_start();
+            rest = after.trim_ascii_start();
             let grouping = rest
                 .split(|c| !word(c))
                 .next()
@@ -39,7 +39,7 @@ pub fn names(expression: &str) -> Names {
             if WITH_LABELS.contains(&name) {
                 let (labels, after) =
                     rest.trim_start_matches('(').split_once(')').unwrap_or_default();
-                names.grouped.extend(labels.split(',').map(|label| label.trim().to_owned()));
+                names.grouped.extend(labels.split(',').map(|label| label.trim_ascii().to_owned()));
                 rest = after;
             } else if !(first.is_ascii_digit()
                 || first == '$'
@@ -56,7 +56,7 @@ pub fn names(expression: &str) -> Names {
         } else {
             rest = &rest[first.len_utf8()..];
         }
-        rest = rest.trim_start();
+        rest = rest.trim_ascii_start();
     }
     names
 }
@@ -85,7 +85,7 @@ fn braces(text: &str) -> (&str, &str) {
 pub fn matched(mut matchers: &str) -> BTreeSet<String> {
     let mut labels = BTreeSet::new();
     while let Some((label, after)) = matchers.split_once(['=', '!']) {
-        labels.insert(label.trim_start_matches(',').trim().to_owned());
+        labels.insert(label.trim_start_matches(',').trim_ascii().to_owned());
         matchers = after.find('"').map_or("", |at| after_string(&after[at..]));
     }
     labels
@@ -93,7 +93,7 @@ pub fn matched(mut matchers: &str) -> BTreeSet<String> {
 
 /// The labels between double braces, as Grafana fills them in.
 pub fn in_legend(legend: &str) -> impl Iterator<Item = &str> {
-    legend.split("{{").skip(1).map(|part| part.split("}}").next().unwrap_or_default().trim())
+    legend.split("{{").skip(1).map(|part| part.split("}}").next().unwrap_or_default().trim_ascii())
 }
 
 #[test]

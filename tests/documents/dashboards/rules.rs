@@ -24,7 +24,7 @@ fn text(path: &str) -> String {
 fn rules(file: &str) -> Vec<Rule> {
     let mut rules: Vec<Rule> = Vec::new();
     let mut in_expression = false;
-    for line in text(file).lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+    for line in text(file).lines().map(str::trim_ascii).filter(|line| !line.starts_with('#')) {
         let begun = [("- record: ", false), ("- alert: ", true)];
         if let Some((name, is_alert)) =
             begun.iter().find_map(|(key, is)| Some((line.strip_prefix(key)?, *is)))
@@ -41,7 +41,7 @@ fn rules(file: &str) -> Vec<Rule> {
         let Some(rule) = rules.last_mut() else { continue };
         if let Some(expression) = line.strip_prefix("expr:") {
             in_expression = true;
-            rule.expression.push_str(expression.trim().trim_start_matches('|'));
+            rule.expression.push_str(expression.trim_ascii().trim_start_matches('|'));
         } else if in_expression && !["for:", "labels:"].iter().any(|key| line.starts_with(key)) {
             rule.expression.push_str(line);
             rule.expression.push(' ');
@@ -87,7 +87,7 @@ fn each_alert_says_what_is_wrong_has_a_runbook_and_a_test_both_ways() {
     let mut faults = Vec::new();
     for Rule { name, lines, .. } in &alerts {
         let has = |key: &str| lines.iter().any(|line| line.starts_with(key));
-        let runbook = format!("runbook: docs/runbooks.md#{}", name.to_lowercase());
+        let runbook = format!("runbook: docs/runbooks.md#{}", name.to_ascii_lowercase());
         let wanted = [
             (has("summary:") && has("description:"), "a summary and a description"),
             (has("severity: critical") || has("severity: warning"), "a severity"),

@@ -41,7 +41,7 @@ fn folder() -> Folder {
 }
 
 fn with(lines: &str) -> Folder {
-    folder().edit(FILE, "client_id", &format!("{}\nclient_id", lines.trim()))
+    folder().edit(FILE, "client_id", &format!("{}\nclient_id", lines.trim_ascii()))
 }
 
 #[test]

@@ -26,10 +26,12 @@ impl UnusableFile {
     /// Returns whether this may be the file of a client. Reads lines, because the file may be no
     /// TOML: those of `client_id`, or without any the whole text.
     fn may_declare(&self, client_id: &str) -> bool {
-        let value = |line: &str| line.trim_start().strip_prefix("client_id").map(str::to_owned);
+        let value =
+            |line: &str| line.trim_ascii_start().strip_prefix("client_id").map(str::to_owned);
         let declared: Vec<String> = self.text.lines().filter_map(value).collect();
         let text = if declared.is_empty() { &self.text } else { &declared.join("\n") };
-        let is_separator = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '=' | ',' | '#');
+        let is_separator =
+            |c: char| c.is_ascii_whitespace() || matches!(c, '"' | '\'' | '=' | ',' | '#');
         self.has_name(client_id) || text.split(is_separator).any(|word| word == client_id)
     }
 

@@ -65,7 +65,7 @@ impl StatusList {
         now: Timestamp,
     ) -> Result<Self, StatusListError> {
         let text = std::str::from_utf8(token).map_err(|_| StatusListError::Malformed)?;
-        let jws = UnverifiedJws::parse(text.trim()).ok_or(StatusListError::Malformed)?;
+        let jws = UnverifiedJws::parse(text.trim_ascii()).ok_or(StatusListError::Malformed)?;
         // Stops a credential or a key binding that passes for a list.
         if jws.header_text("typ") != Some("statuslist+jwt") {
             return Err(StatusListError::TokenType);

@@ -119,7 +119,7 @@ impl TrustList {
         now: Timestamp,
     ) -> Result<Self, TrustListError> {
         let text = std::str::from_utf8(body).map_err(|_| TrustListError::Malformed)?;
-        let jws = UnverifiedJws::parse(text.trim()).ok_or(TrustListError::Malformed)?;
+        let jws = UnverifiedJws::parse(text.trim_ascii()).ok_or(TrustListError::Malformed)?;
         if jws.demands_extension_except(SIGNING_TIME) {
             return Err(TrustListError::Extension);
         }

@@ -55,7 +55,7 @@ impl PresentationSample {
     /// # Errors
     /// The finding, if the object has other members.
     pub fn parse(sample: &[u8]) -> Option<Result<Self, CheckDiagnostic>> {
-        let text = std::str::from_utf8(sample).ok()?.trim();
+        let text = std::str::from_utf8(sample).ok()?.trim_ascii();
         if !text.starts_with('{') {
             return Some(Ok(Self {
                 presentation: text.to_owned(),

@@ -92,7 +92,7 @@ pub fn certificate_chain() -> FuzzFunction {
     let now = Timestamp::from_seconds(1_601_559_003);
     Box::new(move |data| {
         let Ok(text) = str::from_utf8(data) else { return false };
-        let Some(der) = digest::from_base64url(text.trim()) else { return false };
+        let Some(der) = digest::from_base64url(text.trim_ascii()) else { return false };
         let anchors = TrustAnchors::from_der(std::slice::from_ref(&der));
         let _ = (anchors.key_identifiers(), anchors.earliest_expiry());
         let purpose = CertificatePurpose::MobileSecurityObject;

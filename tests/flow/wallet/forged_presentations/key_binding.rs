@@ -34,8 +34,11 @@ const FORGERIES: &[SdJwtForgery] = &[
     }),
     ("nonce in other letters", "key_binding_nonce", |pid, inputs| {
         let nonce = inputs.request.claims["nonce"].as_str().unwrap();
-        let swapped =
-            if nonce.to_lowercase() == nonce { nonce.to_uppercase() } else { nonce.to_lowercase() };
+        let swapped = if nonce.to_ascii_lowercase() == nonce {
+            nonce.to_ascii_uppercase()
+        } else {
+            nonce.to_ascii_lowercase()
+        };
         pid.key_binding_payload["nonce"] = json!(swapped);
     }),
     ("nonce as a list", "key_binding_nonce", |pid, _| {
