@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::loaded::LoadedConfig;
 use super::loading::Diagnostic;
+use super::validation::client_certificates::proxy_duty;
 use crate::env::Timestamp;
 
 impl LoadedConfig {
@@ -13,6 +14,11 @@ impl LoadedConfig {
     /// and exposed secrets.
     pub fn check_failures(&self) -> impl Iterator<Item = &Diagnostic> {
         self.unverified_connectors.iter().chain(&self.exposed_secrets)
+    }
+
+    /// Returns what the configuration requires of others, and `check` can't see.
+    fn notes(&self) -> impl Iterator<Item = String> {
+        proxy_duty(&self.settings.public).into_iter()
     }
 
     /// Returns the warnings at `now`: [`Self::warnings`], certificates that expire soon, and clients
@@ -43,6 +49,8 @@ pub struct ConfigReport<'l> {
     pub connectors: Vec<String>,
     pub problems: Vec<&'l Diagnostic>,
     pub warnings: Vec<&'l Diagnostic>,
+    /// What the configuration requires of others, and `check` can't see.
+    pub notes: Vec<String>,
 }
 
 impl<'l> ConfigReport<'l> {
@@ -57,6 +65,7 @@ impl<'l> ConfigReport<'l> {
             connectors: Vec::new(),
             problems: Vec::new(),
             warnings: Vec::new(),
+            notes: Vec::new(),
         };
         match loaded {
             Ok(loaded) => {
@@ -66,6 +75,7 @@ impl<'l> ConfigReport<'l> {
                 report.connectors = to_texts(loaded.connectors.keys());
                 report.problems = loaded.check_failures().collect();
                 report.warnings = loaded.warnings_at(now).collect();
+                report.notes = loaded.notes().collect();
                 report.valid = report.problems.is_empty();
             }
             Err(problems) => report.problems = problems.iter().collect(),
@@ -100,6 +110,9 @@ pub fn render_check_output(
             text += &format!("  connectors: {}\n", join_names(loaded.connectors.keys()));
             text += &list_diagnostics("problem", &loaded.check_failures().collect::<Vec<_>>());
             text += &list_diagnostics("warning", &loaded.warnings_at(now).collect::<Vec<_>>());
+            for note in loaded.notes() {
+                text += &format!("\nnote: {note}\n");
+            }
         }
         Err(problems) => text += &list_diagnostics("problem", &problems.iter().collect::<Vec<_>>()),
     }

@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
+use super::field_value::trim_ows;
 use crate::digest;
 use crate::ids::Secret;
 
@@ -80,15 +81,24 @@ pub struct DpopHeader {
 pub struct ForwardedCertificate(Vec<u8>);
 
 impl ForwardedCertificate {
-    /// Parses the header of RFC 9440 §2.1: DER in base64 between colons. `None` if it is malformed.
-    #[must_use]
-    pub fn parse_header(header: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(header).ok()?.trim_matches(' ');
-        let encoded = text.strip_prefix(':')?.strip_suffix(':')?;
-        if encoded.is_empty() || encoded.len() > MAX_CERTIFICATE_CHARS {
-            return None;
+    /// Parses the header of RFC 9440 §2.1: DER in base64 between colons. Returns `None` for an empty
+    /// one, which a proxy sends for a connection without a certificate.
+    ///
+    /// # Errors
+    /// The format of a header that is not a byte sequence.
+    pub fn parse_header(header: &[u8]) -> Result<Option<Self>, CertificateHeaderError> {
+        let text = std::str::from_utf8(header).map_err(|_| CertificateHeaderError::Malformed)?;
+        let text = trim_ows(text);
+        if matches!(text, "" | "::") {
+            return Ok(None);
         }
-        STANDARD.decode(encoded).ok().map(Self)
+        let encoded = text.strip_prefix(':').and_then(|text| text.strip_suffix(':'));
+        let encoded = encoded.ok_or_else(|| CertificateHeaderError::from_text(text))?;
+        if encoded.len() > MAX_CERTIFICATE_CHARS {
+            return Err(CertificateHeaderError::Malformed);
+        }
+        let der = STANDARD.decode(encoded).map_err(|_| CertificateHeaderError::Malformed)?;
+        Ok(Some(Self(der)))
     }
 
     /// Returns the DER bytes.
@@ -101,6 +111,61 @@ impl ForwardedCertificate {
     #[must_use]
     pub fn thumbprint(&self) -> String {
         digest::base64url(&digest::sha256(&self.0))
+    }
+}
+
+/// Error returned for an unusable certificate header: names what the proxy sends.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CertificateHeaderError {
+    #[error(
+        "the certificate header occurs twice: the proxy adds its own to the client's; let it replace the client's"
+    )]
+    Repeated,
+    #[error(
+        "the certificate header has the format of nginx's $ssl_client_escaped_cert, percent-encoded PEM; {WANTED}"
+    )]
+    EscapedPem,
+    #[error(
+        "the certificate header has the format of Apache's SSL_CLIENT_CERT and of nginx's $ssl_client_cert, PEM; {WANTED}"
+    )]
+    Pem,
+    #[error(
+        "the certificate header is Apache's text for a variable without a value, (null); {WANTED}"
+    )]
+    ApacheNull,
+    #[error("the certificate header has the format of Envoy's x-forwarded-client-cert; {WANTED}")]
+    Envoy,
+    #[error(
+        "the certificate header is base64 without colons around it, as Traefik sends it; {WANTED}"
+    )]
+    BareBase64,
+    #[error("the certificate header has an unknown format; {WANTED}")]
+    Malformed,
+}
+
+/// The format that the hub reads.
+const WANTED: &str =
+    "let the proxy send the certificate's DER in base64 between colons, `:MII…:` (RFC 9440)";
+
+impl CertificateHeaderError {
+    /// Recognizes the format of a proxy that does not follow RFC 9440.
+    fn from_text(text: &str) -> Self {
+        let envoy_keys = ["By=", "Hash=", "Cert=", "Chain=", "Subject=", "URI=", "DNS="];
+        let is_base64 = |c: u8| c.is_ascii_alphanumeric() || b"+/=%,".contains(&c);
+        if text.starts_with("-----BEGIN%20") {
+            Self::EscapedPem
+        } else if text.starts_with("-----BEGIN ") {
+            Self::Pem
+        } else if text == "(null)" {
+            Self::ApacheNull
+        } else if envoy_keys.iter().any(|key| text.starts_with(key)) {
+            Self::Envoy
+        // DER of a certificate begins with 0x30 0x82.
+        } else if text.starts_with("MI") && text.bytes().all(is_base64) {
+            Self::BareBase64
+        } else {
+            Self::Malformed
+        }
     }
 }
 
@@ -117,13 +182,57 @@ mod tests {
     #[test]
     fn a_certificate_header_is_one_byte_sequence() {
         let read = |header: &str| ForwardedCertificate::parse_header(header.as_bytes());
-        assert_eq!(read(" :AQID: ").unwrap().der(), [1, 2, 3]);
-        let long = format!(":{}:", "A".repeat(MAX_CERTIFICATE_CHARS + 4));
-        for header in ["", ":", "::", "AQID", ":AQID", "AQID:", ":AQI:", ":AQ ID:", ":é:", &long] {
-            assert_eq!(read(header), None, "{header}");
+        assert_eq!(read(" :AQID: ").unwrap().unwrap().der(), [1, 2, 3]);
+        for without_certificate in ["", "::", " :: "] {
+            assert_eq!(read(without_certificate), Ok(None), "{without_certificate}");
         }
-        for list in [":AQID:, :AQID:", ":AQID:;a=1", "\"AQID\"", "-----BEGIN CERTIFICATE-----"] {
-            assert_eq!(read(list), None, "{list}");
+        let long = format!(":{}:", "A".repeat(MAX_CERTIFICATE_CHARS + 4));
+        for header in [
+            ":",
+            ":::",
+            ": :",
+            "AQID",
+            ":AQID",
+            "AQID:",
+            ":AQI:",
+            ":AQ ID:",
+            ":é:",
+            ":AQID:, :AQID:",
+            ":AQID:;a=1",
+            "\"AQID\"",
+            "\u{a0}:AQID:",
+            &long,
+        ] {
+            assert_eq!(read(header), Err(CertificateHeaderError::Malformed), "{header}");
+        }
+    }
+
+    #[test]
+    fn a_certificate_header_of_another_format_is_named_with_the_format_wanted() {
+        for (header, format, name) in [
+            (
+                "-----BEGIN%20CERTIFICATE-----%0AMIIB%0A-----END%20CERTIFICATE-----%0A",
+                CertificateHeaderError::EscapedPem,
+                "nginx",
+            ),
+            (
+                "-----BEGIN CERTIFICATE-----\tMIIB\t-----END CERTIFICATE-----",
+                CertificateHeaderError::Pem,
+                "Apache",
+            ),
+            ("(null)", CertificateHeaderError::ApacheNull, "Apache"),
+            (
+                "Hash=468ed33be74eee6556d90c0149c1309e9ba61d6425303443c0748a02dd8de688;Cert=\"x\"",
+                CertificateHeaderError::Envoy,
+                "Envoy",
+            ),
+            ("By=spiffe://a;Hash=b;Subject=\"\"", CertificateHeaderError::Envoy, "Envoy"),
+            ("MIIDEzCCAfugAwIBAgIBADA%2BAB%3D", CertificateHeaderError::BareBase64, "Traefik"),
+        ] {
+            let error = ForwardedCertificate::parse_header(header.as_bytes()).unwrap_err();
+            assert_eq!(error, format, "{header}");
+            let message = error.to_string();
+            assert!(message.contains(name) && message.contains("RFC 9440"), "{message}");
         }
     }
 

@@ -12,11 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use actix_web::HttpRequest;
 use actix_web::http::header::{FORWARDED, HeaderMap, HeaderName, X_FORWARDED_FOR};
 
+use super::host::PublicHost;
 use crate::client_network::ClientNetwork;
 use crate::config::model::{AddressHeader, PublicListener};
 use crate::config::proxies::Network;
-use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::sender_constraint::ForwardedCertificate;
+use crate::protocol::field_value::trim_ows;
+use crate::protocol::sender_constraint::{CertificateHeaderError, ForwardedCertificate};
 
 /// Longest chain of proxies that is followed.
 const MAX_HOPS: usize = 32;
@@ -28,6 +29,8 @@ pub struct TrustedProxies {
     header: Option<AddressHeader>,
     /// Header in which they forward the client certificate.
     certificate_header: Option<HeaderName>,
+    /// The host at which the proxies set or remove that header, if it is not every one.
+    certificate_host: Option<PublicHost>,
     /// Set once the warning about an unlisted proxy is logged.
     has_warned: Arc<AtomicBool>,
 }
@@ -40,29 +43,36 @@ impl TrustedProxies {
         let certificates = public.client_certificates.as_ref();
         let certificate_header =
             certificates.and_then(|certificates| certificates.header.parse().ok());
+        let certificate_host = certificates
+            .and_then(|certificates| certificates.base_url.as_deref())
+            .and_then(PublicHost::from_base_url);
         let header = public.client_address_header;
-        Self { trusted, header, certificate_header, has_warned: Arc::default() }
+        Self { trusted, header, certificate_header, certificate_host, has_warned: Arc::default() }
     }
 
     /// Returns the client certificate that a trusted proxy forwards (RFC 9440). Anyone else could
-    /// forge the header, so theirs is ignored.
+    /// forge the header, so theirs is ignored; and so is one at a host where no proxy asks for
+    /// certificates, because a proxy may pass on what the client sends.
     ///
     /// # Errors
-    /// `ClientCertificateMalformed` for a repeated header, of which a client may have sent one, and
-    /// for an unreadable one.
+    /// `Repeated` for two headers, of which a client may have sent one; the format of an unreadable
+    /// one.
     pub fn client_certificate(
         &self,
         request: &HttpRequest,
-    ) -> Result<Option<ForwardedCertificate>, ErrorCode> {
+    ) -> Result<Option<ForwardedCertificate>, CertificateHeaderError> {
         let Some(name) = &self.certificate_header else { return Ok(None) };
+        let is_trusted = request.peer_addr().is_some_and(|peer| self.is_trusted(peer.ip()));
+        let is_at_host =
+            self.certificate_host.as_ref().is_none_or(|host| host.matches_request(request));
+        if !is_trusted || !is_at_host {
+            return Ok(None);
+        }
         let mut lines = request.headers().get_all(name);
         match (lines.next(), lines.next()) {
             (None, _) => Ok(None),
-            _ if !request.peer_addr().is_some_and(|peer| self.is_trusted(peer.ip())) => Ok(None),
-            (Some(line), None) => ForwardedCertificate::parse_header(line.as_bytes())
-                .map(Some)
-                .ok_or(ErrorCode::ClientCertificateMalformed),
-            (Some(_), Some(_)) => Err(ErrorCode::ClientCertificateMalformed),
+            (Some(line), None) => ForwardedCertificate::parse_header(line.as_bytes()),
+            (Some(_), Some(_)) => Err(CertificateHeaderError::Repeated),
         }
     }
 
@@ -112,7 +122,8 @@ impl TrustedProxies {
             let Some(nodes) = nodes else { return client };
             for node in nodes.into_iter().rev() {
                 hops += 1;
-                let Some(address) = parse_address(node.trim()).filter(|_| hops <= MAX_HOPS) else {
+                let Some(address) = parse_address(trim_ows(node)).filter(|_| hops <= MAX_HOPS)
+                else {
                     return client;
                 };
                 client = address;

@@ -3,13 +3,14 @@
 
 use std::net::IpAddr;
 
+use actix_web::HttpRequest;
 use actix_web::dev::ServiceRequest;
 use actix_web::http::uri::Authority;
 use actix_web::http::{Version, header};
 use url::Url;
 
 /// URL scheme of the hub.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scheme {
     Http,
     Https,
@@ -19,6 +20,7 @@ pub enum Scheme {
 ///
 /// Any other is rejected: a page or a redirect built for it could be cached for others (host header
 /// injection).
+#[derive(Clone, Debug)]
 pub struct PublicHost {
     pub scheme: Scheme,
     /// As in the Host header, in lower case: `login.example.org`, `127.0.0.1:8080`, `[::1]:8080`.
@@ -52,7 +54,7 @@ impl PublicHost {
 
     /// Returns whether a request is addressed to this host.
     #[must_use]
-    pub fn matches_request(&self, request: &ServiceRequest) -> bool {
+    pub fn matches_request(&self, request: &HttpRequest) -> bool {
         requested_authority(request).is_some_and(|authority| {
             let is = |known: &str| authority.eq_ignore_ascii_case(known);
             is(&self.authority) || self.with_default_port.as_deref().is_some_and(is)
@@ -62,7 +64,7 @@ impl PublicHost {
 
 /// Returns the authority of the request target, else the Host header (RFC 9112 §3.2.2). Forwarded
 /// headers are ignored.
-fn requested_authority(request: &ServiceRequest) -> Option<&str> {
+fn requested_authority(request: &HttpRequest) -> Option<&str> {
     let header = || request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     request.uri().authority().map(Authority::as_str).or_else(header)
 }
@@ -84,7 +86,7 @@ impl PrivateHosts {
     /// Returns whether a request is addressed to one of these hosts.
     #[must_use]
     pub fn allows_request(&self, request: &ServiceRequest) -> bool {
-        match requested_authority(request) {
+        match requested_authority(request.request()) {
             Some(authority) => self.contains(authority),
             // A health check over HTTP/1.0 may send no Host header; a browser always sends it.
             None => {

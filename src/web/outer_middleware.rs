@@ -161,7 +161,9 @@ impl OuterMiddleware {
         let mut span = spans::start_request_span(&self.tracer, &request);
         let answer = span
             .run(async {
-                if self.host.matches_request(&request) || self.is_certificate_host(&request) {
+                if self.host.matches_request(request.request())
+                    || self.is_certificate_host(&request)
+                {
                     self.call_handler(&head, request, next).await
                 } else {
                     Ok(request.into_response(self.error_response(&head, ErrorCode::UnknownHost)))
@@ -176,7 +178,9 @@ impl OuterMiddleware {
 
     fn is_certificate_host(&self, request: &ServiceRequest) -> bool {
         let host = self.certificate_host.as_ref();
-        host.is_some_and(|host| is_json_endpoint(request.path()) && host.matches_request(request))
+        host.is_some_and(|host| {
+            is_json_endpoint(request.path()) && host.matches_request(request.request())
+        })
     }
 
     /// Runs the handler within the deadline and catches its panic.

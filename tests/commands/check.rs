@@ -220,6 +220,30 @@ fn a_certificate_that_expires_soon_is_a_warning() {
 }
 
 #[test]
+fn the_proxys_duty_for_client_certificates_is_a_note() {
+    let folder = valid_config_folder();
+    let (passes, text) = check(&folder);
+    assert!(passes && !text.contains("note:"), "{text}");
+    let proxy = "public.trusted_proxies = [\"127.0.0.1\"]";
+    for (table, where_asked) in [
+        (
+            "{ base_url = \"https://mtls.example.org\" }",
+            "ask for certificates at https://mtls.example.org, and the hub ignores the header",
+        ),
+        ("{ header = \"client-cert\" }", "they ask every browser for a certificate"),
+    ] {
+        let settings = format!("{SETTINGS}public.client_certificates = {table}\n{proxy}\n");
+        fs::write(folder.path().join("passerelle.toml"), settings).unwrap();
+        let (passes, text) = check(&folder);
+        assert!(
+            passes && text.contains("must replace or remove the header `client-cert`"),
+            "{text}"
+        );
+        assert!(text.contains(where_asked), "{text}");
+    }
+}
+
+#[test]
 fn a_register_without_persons_is_a_warning_where_it_is_used() {
     let folder = valid_config_folder();
     let words = "register.csv: contains no person, so no user can log in";

@@ -9,7 +9,7 @@ use passerelle::testing::certificates::{Authority, LeafCertificate, forwarded};
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
-use super::federation::{put, redirect_uri};
+use super::federation::{HOST, put, redirect_uri};
 use super::hub::{Answer, TestHub};
 use super::service::Authorize;
 
@@ -28,6 +28,11 @@ struct Certificates {
 /// `shop` authenticates by a name, `kiosk` by a certificate of its own, and `app` is a public
 /// client whose tokens are bound.
 async fn hub() -> (TestHub, Certificates) {
+    hub_with(&format!("base_url = \"https://{ALIAS}\"")).await
+}
+
+/// Like [`hub`], with this setting of `[public.client_certificates]`.
+async fn hub_with(setting: &str) -> (TestHub, Certificates) {
     let (authority, own) = (Authority::new("Example CA"), LeafCertificate::default());
     let shop = authority.issue(&LeafCertificate::default());
     let kiosk = own.self_signed();
@@ -35,7 +40,8 @@ async fn hub() -> (TestHub, Certificates) {
     let hub = TestHub::edited(|folder| {
         let path = folder.join("passerelle.toml");
         let text = fs::read_to_string(&path).unwrap();
-        let certificates = format!("{{ ca = \"ca.pem\", base_url = \"https://{ALIAS}\" }}");
+        let more = if setting.is_empty() { String::new() } else { format!(", {setting}") };
+        let certificates = format!("{{ ca = \"ca.pem\"{more} }}");
         let public = format!(
             "public = {{ listen = \"127.0.0.1:0\", trusted_proxies = [\"10.0.0.0/8\"], client_certificates = {certificates} }}"
         );
@@ -81,7 +87,7 @@ const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 /// Redeems a code over a connection from `peer` with these header lines.
 async fn redeem(hub: &TestHub, service: &str, code: &str, peer: &str, lines: &[&str]) -> Answer {
-    hub.send(with_lines(redeeming(service, code), peer, lines)).await
+    hub.send_to(ALIAS, with_lines(redeeming(service, code), peer, lines)).await
 }
 
 fn redeeming(service: &str, code: &str) -> TestRequest {
@@ -135,9 +141,14 @@ async fn a_certificate_header_forged_by_a_client_is_ignored() {
         assert_eq!(error(&answer), (400, "invalid_request".to_owned()));
         assert!(answer.body.contains("more than one client certificate"), "{}", answer.body);
     }
-    for line in ["", "nonsense", ":AQID", "é", &real.replace(':', "")] {
+    for line in ["nonsense", ":AQID", "é", &real.replace(':', "")] {
         let answer = redeem(&hub, "shop", &code, PROXY, &[line]).await;
         assert_eq!(error(&answer), (400, "invalid_request".to_owned()), "{line}");
+    }
+    // A proxy that sets the header for a connection without a certificate.
+    for line in ["", "::"] {
+        let answer = redeem(&hub, "shop", &code, PROXY, &[line]).await;
+        assert_eq!(error(&answer), (401, "invalid_client".to_owned()), "{line}");
     }
     assert_eq!(redeem(&hub, "shop", &code, PROXY, &[&real]).await.status, 200);
 }
@@ -153,9 +164,51 @@ async fn a_proxy_header_name_with_underscores_is_ignored() {
     assert_ne!(error(&redeem(&hub, "shop", "code", PROXY, &[&real]).await), error(&without));
     for name in ["client_cert", "CLIENT_CERT", "http_client_cert"] {
         let request = with_lines(redeeming("shop", "code"), PROXY, &[]);
-        let answer = hub.send(request.insert_header((name, real.as_str()))).await;
+        let answer = hub.send_to(ALIAS, request.insert_header((name, real.as_str()))).await;
         assert_eq!(error(&answer), error(&without), "{name}");
     }
+}
+
+/// Attack: a proxy asks for certificates at one host, and passes on what clients send to the other.
+/// A client's certificate is public, so its header proves nothing there.
+#[actix_web::test]
+async fn a_certificate_header_counts_only_at_the_host_where_the_proxy_asks_for_certificates() {
+    let (hub, certificates) = hub().await;
+    let real = forwarded(&certificates.shop);
+    let code = code(&hub, "shop").await;
+    let request = || with_lines(redeeming("shop", &code), PROXY, &[&real]);
+    for host in [HOST, "HUB.EXAMPLE", "hub.example:443"] {
+        let answer = hub.send_to(host, request()).await;
+        assert_eq!(error(&answer), refused(), "{host}: as without a certificate");
+    }
+    for unreadable in [vec!["nonsense"], vec![&real, &real]] {
+        let lines = with_lines(redeeming("shop", &code), PROXY, &unreadable);
+        assert_eq!(error(&hub.send(lines).await), refused(), "not even read");
+    }
+    for host in ["evil.example", "mtls.hub.example.evil.example", "mtls.hub.example:8443"] {
+        assert_eq!(hub.send_to(host, request()).await.status, 421, "{host}");
+    }
+    assert_eq!(hub.send_to("MTLS.hub.example:443", request()).await.status, 200);
+
+    let kiosk = forwarded(&certificates.kiosk);
+    let code = self::code(&hub, "kiosk").await;
+    let answer = redeem(&hub, "kiosk", &code, PROXY, &[&kiosk]).await;
+    let body: Value = serde_json::from_str(&answer.body).unwrap();
+    let token = format!("Bearer {}", body["access_token"].as_str().unwrap());
+    for (host, status) in [(HOST, 401), (ALIAS, 200)] {
+        let request = TestRequest::get().uri("/api/v2/userinfo");
+        let request = request.insert_header(("authorization", token.as_str()));
+        let answer = hub.send_to(host, with_lines(request, PROXY, &[&kiosk])).await;
+        assert_eq!(answer.status, status, "{host}");
+    }
+}
+
+#[actix_web::test]
+async fn without_a_host_of_their_own_certificates_count_at_the_hubs() {
+    let (hub, certificates) = hub_with("").await;
+    let code = code(&hub, "shop").await;
+    let lines = with_lines(redeeming("shop", &code), PROXY, &[&forwarded(&certificates.shop)]);
+    assert_eq!(hub.send(lines).await.status, 200);
 }
 
 #[actix_web::test]
@@ -202,7 +255,7 @@ async fn a_stolen_certificate_bound_token_is_refused_over_another_connection() {
             let request = TestRequest::get()
                 .uri("/api/v2/userinfo")
                 .insert_header(("authorization", format!("{scheme} {token}")));
-            let answer = hub.send(with_lines(request, peer, &lines)).await;
+            let answer = hub.send_to(ALIAS, with_lines(request, peer, &lines)).await;
             assert_eq!(answer.status, status, "{scheme} {peer} {}", answer.body);
             if status == 401 && scheme == "Bearer" {
                 let challenge = answer.header("www-authenticate");

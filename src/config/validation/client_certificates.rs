@@ -75,6 +75,25 @@ pub fn check_hub_certificates(
     }
 }
 
+/// Returns what the proxies must do so that no client can forge a certificate; `None` if the hub
+/// gets no certificates.
+#[must_use]
+pub fn proxy_duty(public: &PublicListener) -> Option<String> {
+    let ClientCertificatesConfig { header, base_url, .. } = public.client_certificates.as_ref()?;
+    let elsewhere = match base_url {
+        Some(base_url) => format!(
+            "They ask for certificates at {base_url}, and the hub ignores the header at other hosts."
+        ),
+        None => {
+            "Without public.client_certificates.base_url they ask every browser for a certificate."
+                .to_owned()
+        }
+    };
+    Some(format!(
+        "the proxies of public.trusted_proxies must replace or remove the header `{header}` in each request: otherwise a client authenticates with any certificate that it knows. {elsewhere} (docs/sender-constrained-tokens.md)"
+    ))
+}
+
 /// Returns the one name that the file registers for its certificate; `None` without one, with
 /// several, or with an unreadable one.
 pub fn registered_name(file: &ServiceProviderFile) -> Option<CertificateName> {

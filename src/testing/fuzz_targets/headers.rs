@@ -141,7 +141,7 @@ fn forwarded() -> FuzzFunction {
             }
         }
         let certificate = ForwardedCertificate::parse_header(data);
-        let _ = certificate.map(|certificate| certificate.thumbprint());
+        let _ = certificate.ok().flatten().map(|certificate| certificate.thumbprint());
         accepted
     })
 }
