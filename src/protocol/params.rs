@@ -5,49 +5,73 @@
 use std::fmt;
 
 use super::catalogue::{ErrorCode, Param, RequiredParam};
+use super::field_value::is_media_type;
 
 /// Percent-decoded `(name, value)` pairs in request order.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Params(Vec<(String, String)>);
+pub struct Params {
+    pairs: Vec<(String, String)>,
+    /// Names of the parameters whose values can't be decoded. Such a parameter is an error where it
+    /// is read, and is ignored where it is unknown (RFC 6749 §3.1).
+    unreadable: Vec<String>,
+}
 
-/// Error for a repeated parameter (RFC 6749 §3.1 and §3.2 forbid it).
+/// Error for a parameter whose value is ambiguous or unknown.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-#[error("the parameter was sent more than once")]
-pub struct RepeatedParamError;
+pub enum ParamError {
+    /// RFC 6749 §3.1 and §3.2 forbid it.
+    #[error("the parameter was sent more than once")]
+    Repeated,
+    /// Its value has a malformed percent sequence, or is not UTF-8 (RFC 6749 Appendix B).
+    #[error("the parameter can't be decoded")]
+    Unreadable,
+}
 
 impl Params {
     /// Creates parameters from percent-decoded pairs.
     #[must_use]
     pub const fn new(pairs: Vec<(String, String)>) -> Self {
-        Self(pairs)
+        Self { pairs, unreadable: Vec::new() }
+    }
+
+    /// Adds the names of parameters whose values can't be decoded.
+    #[must_use]
+    pub fn with_unreadable(self, unreadable: Vec<String>) -> Self {
+        Self { unreadable, ..self }
     }
 
     /// Decodes a query (without its `?`) or a form body. Never fails: invalid UTF-8 becomes U+FFFD,
     /// which every check rejects.
     #[must_use]
     pub fn decode(encoded: &[u8]) -> Self {
-        Self(url::form_urlencoded::parse(encoded).into_owned().collect())
+        Self::new(url::form_urlencoded::parse(encoded).into_owned().collect())
     }
 
     /// Returns the value of a parameter; an empty one counts as absent (RFC 6749 §3.1).
     ///
     /// # Errors
-    /// `RepeatedParamError` if the name was sent more than once, even empty.
-    pub fn single(&self, name: &str) -> Result<Option<&str>, RepeatedParamError> {
-        let mut values = self.0.iter().filter(|(n, _)| n == name).map(|(_, value)| value.as_str());
-        let first = values.next();
-        if values.next().is_some() {
-            return Err(RepeatedParamError);
+    /// `Repeated` if the name was sent more than once, even empty; `Unreadable`.
+    pub fn single(&self, name: &str) -> Result<Option<&str>, ParamError> {
+        let readable =
+            self.pairs.iter().filter(|(n, _)| n == name).map(|(_, value)| Some(value.as_str()));
+        let unreadable = self.unreadable.iter().filter(|n| *n == name).map(|_| None);
+        let mut values = readable.chain(unreadable);
+        match (values.next(), values.next()) {
+            (_, Some(_)) => Err(ParamError::Repeated),
+            (Some(None), None) => Err(ParamError::Unreadable),
+            (first, None) => Ok(first.flatten().filter(|value| !value.is_empty())),
         }
-        Ok(first.filter(|value| !value.is_empty()))
     }
 
     /// Returns the value as [`Self::single`] does.
     ///
     /// # Errors
-    /// `Repeated` if the name was sent more than once.
+    /// `Repeated` if the name was sent more than once, `BadRequest` if its value is unreadable.
     pub fn once(&self, param: Param) -> Result<Option<&str>, ErrorCode> {
-        self.single(param.name()).map_err(|RepeatedParamError| ErrorCode::Repeated(param))
+        self.single(param.name()).map_err(|error| match error {
+            ParamError::Repeated => ErrorCode::Repeated(param),
+            ParamError::Unreadable => ErrorCode::BadRequest,
+        })
     }
 
     /// Returns the value of a parameter that must be sent.
@@ -66,7 +90,17 @@ impl Params {
         params.iter().try_for_each(|param| self.once(*param).map(drop))
     }
 
-    /// Returns the value; a repeated parameter counts as absent, too.
+    /// Checks that the value of each of these can be decoded. Otherwise the hub could not return a
+    /// `state` unchanged.
+    ///
+    /// # Errors
+    /// `BadRequest`.
+    pub fn check_readable(&self, params: &[Param]) -> Result<(), ErrorCode> {
+        let is_unreadable = |param: &Param| self.unreadable.iter().any(|name| name == param.name());
+        if params.iter().any(is_unreadable) { Err(ErrorCode::BadRequest) } else { Ok(()) }
+    }
+
+    /// Returns the value; a repeated or unreadable parameter counts as absent, too.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.single(name).ok().flatten()
@@ -75,20 +109,20 @@ impl Params {
     /// Returns true if the name was sent, even without a value.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
-        self.0.iter().any(|(n, _)| n == name)
+        self.pairs.iter().map(|(n, _)| n).chain(&self.unreadable).any(|n| n == name)
     }
 
-    /// Returns all pairs in request order.
+    /// Returns all readable pairs in request order.
     #[must_use]
     pub fn pairs(&self) -> &[(String, String)] {
-        &self.0
+        &self.pairs
     }
 }
 
 /// Prints only the number of parameters: values are codes, secrets and hints.
 impl fmt::Debug for Params {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Params({})", self.0.len())
+        write!(f, "Params({})", self.pairs.len() + self.unreadable.len())
     }
 }
 
@@ -96,9 +130,7 @@ impl fmt::Debug for Params {
 /// parameters.
 #[must_use]
 pub fn is_form_urlencoded(content_type: Option<&str>) -> bool {
-    content_type.and_then(|value| value.split(';').next()).is_some_and(|essence| {
-        essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")
-    })
+    is_media_type(content_type, "application/x-www-form-urlencoded")
 }
 
 /// Checks that a POST is a form without a query (R120). `query` is the part after the `?`.
@@ -126,7 +158,7 @@ mod tests {
         for twice in ["a=1&a=1", "a=1&b=2&a=", "a&a=1", "%61=1&a=1"] {
             assert_eq!(
                 Params::decode(twice.as_bytes()).single("a"),
-                Err(RepeatedParamError),
+                Err(ParamError::Repeated),
                 "{twice}"
             );
             assert_eq!(Params::decode(twice.as_bytes()).get("a"), None, "{twice}");

@@ -20,7 +20,7 @@ use crate::protocol::authorize::parameter_source::{
     reject_unresolved_request, requested_ui_locales,
 };
 use crate::protocol::authorize::{self, AuthorizationError, AuthorizationRequest, RequestMethod};
-use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::catalogue::{ErrorCode, Param};
 use crate::protocol::discovery::path;
 use crate::protocol::params::{Params, check_post};
 use crate::quota::RateLimitError;
@@ -75,6 +75,7 @@ async fn handle_request(
     form: RequestMethod,
 ) -> Result<HttpResponse, Rejection> {
     let hub = &context.hub;
+    params.check_readable(Param::AUTHORIZATION).map_err(Rejection::malformed)?;
     let client = hub.proxies.client_address(&context.request);
     hub.core.rate_limits.check_request(client).map_err(|over| Rejection::RateLimited {
         code: ErrorCode::NetworkLimited,

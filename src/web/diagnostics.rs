@@ -64,7 +64,7 @@ pub async fn explain_request(
         .await
         .map_err(|error| match error {
             FormError::TooLarge => PastedRequestError::TooLarge,
-            error => PastedRequestError::Query(error),
+            FormError::NotForm | FormError::Interrupted => PastedRequestError::NotForm,
         })
         .and_then(|params| PastedRequest::parse(params.get("url").unwrap_or_default()));
     let request = match parsed {

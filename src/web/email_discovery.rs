@@ -17,7 +17,6 @@ use super::request_context::RequestContext;
 use crate::login::LoginRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::email_domain::EmailDomain;
-use crate::protocol::params::RepeatedParamError;
 
 /// Handles `POST /api/v2/interaction/{hash}/email`.
 ///
@@ -29,12 +28,8 @@ pub async fn find_by_email(
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
     let (held, params) = verify_login_form(&context, &path, body, FormPurpose::FindByEmail).await?;
-    if !context.hub.core.federation.load().ask_email {
-        return Err(Rejection::malformed(ErrorCode::BadRequest));
-    }
-    let address = params
-        .single("email")
-        .map_err(|RepeatedParamError| Rejection::malformed(ErrorCode::BadRequest))?;
+    let address =
+        params.single("email").map_err(|_| Rejection::malformed(ErrorCode::BadRequest))?;
     let lookup = match address.and_then(EmailDomain::from_address) {
         Some(domain) => EmailLookup::Domain(domain),
         None => EmailLookup::Malformed,

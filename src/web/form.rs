@@ -1,9 +1,10 @@
 //! Parses query strings and form bodies into ordered pairs, so that a repeated parameter is
 //! detected.
 //!
-//! Responsible for strict decoding and for the size limit. Malformed percent sequences and invalid
-//! UTF-8 are rejected, not replaced: otherwise a `state` would not be returned byte for byte
-//! (RFC 6749 Appendix B).
+//! Responsible for strict decoding and for the size limit. A value with a malformed percent sequence
+//! or invalid UTF-8 is an error of its parameter, and nothing is replaced: otherwise a `state` would
+//! not be returned byte for byte (RFC 6749 Appendix B). The other parameters are read, so that an
+//! unknown one, which must be ignored (RFC 6749 §3.1), can't end a login.
 
 use actix_web::HttpRequest;
 use actix_web::error::PayloadError;
@@ -12,6 +13,7 @@ use actix_web::web::Bytes;
 use futures_util::{Stream, StreamExt};
 
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::field_value::trim_ows;
 use crate::protocol::params::Params;
 use crate::protocol::percent_encoding::decode_unreserved;
 
@@ -25,10 +27,6 @@ pub enum FormError {
     TooLarge,
     #[error("the body must be sent once, as application/x-www-form-urlencoded in UTF-8")]
     NotForm,
-    #[error("a % must be followed by two hexadecimal digits")]
-    BadPercent,
-    #[error("a parameter is not UTF-8")]
-    NotUtf8,
     #[error("the connection closed before the whole body arrived")]
     Interrupted,
 }
@@ -39,9 +37,7 @@ impl FormError {
     pub const fn code(self) -> ErrorCode {
         match self {
             Self::TooLarge => ErrorCode::PayloadTooLarge,
-            Self::NotForm | Self::BadPercent | Self::NotUtf8 | Self::Interrupted => {
-                ErrorCode::BadRequest
-            }
+            Self::NotForm | Self::Interrupted => ErrorCode::BadRequest,
         }
     }
 }
@@ -49,7 +45,7 @@ impl FormError {
 /// Parses a query string without its `?`.
 ///
 /// # Errors
-/// `TooLarge`, `BadPercent` or `NotUtf8`.
+/// `TooLarge`.
 pub fn parse_query(query: &str) -> Result<Params, FormError> {
     parse_pairs(query.as_bytes())
 }
@@ -57,7 +53,7 @@ pub fn parse_query(query: &str) -> Result<Params, FormError> {
 /// Returns whether every percent sequence of a path decodes, to UTF-8.
 #[must_use]
 pub fn is_decodable(path: &str) -> bool {
-    !path.contains('%') || percent_decode(path.as_bytes()).is_ok()
+    !path.contains('%') || percent_decode(path.as_bytes()).is_some()
 }
 
 /// Returns whether no percent sequence of a path encodes an unreserved character (RFC 3986 §2.3).
@@ -89,20 +85,22 @@ where
     parse_pairs(&read_body(body).await?)
 }
 
-/// Parses `application/x-www-form-urlencoded`.
+/// Parses `application/x-www-form-urlencoded`. A pair whose name can't be decoded is no known
+/// parameter, and is left out.
 pub(crate) fn parse_pairs(text: &[u8]) -> Result<Params, FormError> {
     if text.len() > MAX_PARAMS_BYTES {
         return Err(FormError::TooLarge);
     }
-    let pair = |segment: &[u8]| {
+    let (mut pairs, mut unreadable) = (Vec::new(), Vec::new());
+    for segment in text.split(|byte| *byte == b'&').filter(|segment| !segment.is_empty()) {
         let mut halves = segment.splitn(2, |byte| *byte == b'=');
-        Ok((
-            percent_decode(halves.next().unwrap_or_default())?,
-            percent_decode(halves.next().unwrap_or_default())?,
-        ))
-    };
-    let segments = text.split(|byte| *byte == b'&').filter(|segment| !segment.is_empty());
-    segments.map(pair).collect::<Result<_, _>>().map(Params::new)
+        let Some(name) = percent_decode(halves.next().unwrap_or_default()) else { continue };
+        match percent_decode(halves.next().unwrap_or_default()) {
+            Some(value) => pairs.push((name, value)),
+            None => unreadable.push(name),
+        }
+    }
+    Ok(Params::new(pairs).with_unreadable(unreadable))
 }
 
 async fn read_body<S>(mut body: S) -> Result<Vec<u8>, FormError>
@@ -128,19 +126,20 @@ fn is_form(headers: &header::HeaderMap) -> bool {
     let mut types = headers.get_all(header::CONTENT_TYPE);
     let (Some(value), None) = (types.next(), types.next()) else { return false };
     let Ok(value) = value.to_str() else { return false };
-    let mut parts = value.split(';').map(str::trim);
+    let mut parts = value.split(';').map(trim_ows);
     let is_form = parts
         .next()
         .is_some_and(|essence| essence.eq_ignore_ascii_case("application/x-www-form-urlencoded"));
     let foreign_charset =
         parts.filter_map(|parameter| parameter.split_once('=')).any(|(name, charset)| {
-            name.trim().eq_ignore_ascii_case("charset")
-                && !charset.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
+            trim_ows(name).eq_ignore_ascii_case("charset")
+                && !trim_ows(charset).trim_matches('"').eq_ignore_ascii_case("utf-8")
         });
     is_form && !foreign_charset && !headers.contains_key(header::CONTENT_ENCODING)
 }
 
-fn percent_decode(text: &[u8]) -> Result<String, FormError> {
+/// Returns `None` for a malformed percent sequence, and for bytes that are not UTF-8.
+fn percent_decode(text: &[u8]) -> Option<String> {
     let mut bytes = text.iter().copied();
     let mut decoded = Vec::with_capacity(text.len());
     while let Some(byte) = bytes.next() {
@@ -153,18 +152,17 @@ fn percent_decode(text: &[u8]) -> Result<String, FormError> {
             other => other,
         });
     }
-    String::from_utf8(decoded).map_err(|_| FormError::NotUtf8)
+    String::from_utf8(decoded).ok()
 }
 
-fn hex_digit(byte: Option<u8>) -> Result<u8, FormError> {
-    let digit = byte.and_then(|byte| char::from(byte).to_digit(16)).ok_or(FormError::BadPercent)?;
-    u8::try_from(digit).map_err(|_| FormError::BadPercent)
+fn hex_digit(byte: Option<u8>) -> Option<u8> {
+    u8::try_from(char::from(byte?).to_digit(16)?).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::params::RepeatedParamError;
+    use crate::protocol::params::ParamError;
     use actix_web::test::TestRequest;
     use futures_util::stream;
     use proptest::prelude::*;
@@ -185,7 +183,7 @@ mod tests {
     #[test]
     fn a_repeated_parameter_is_detected() {
         let pairs = parse_query("a=1&b=2&a=1&c").unwrap();
-        assert_eq!(pairs.single("a"), Err(RepeatedParamError));
+        assert_eq!(pairs.single("a"), Err(ParamError::Repeated));
         assert_eq!(pairs.single("b"), Ok(Some("2")));
         assert_eq!(pairs.single("c"), Ok(None));
         assert_eq!(pairs.single("d"), Ok(None));
@@ -195,7 +193,7 @@ mod tests {
     fn a_percent_encoded_name_is_the_same_name() {
         assert_eq!(
             parse_query("state=1&st%61te=2").unwrap().single("state"),
-            Err(RepeatedParamError)
+            Err(ParamError::Repeated)
         );
     }
 
@@ -205,19 +203,28 @@ mod tests {
             ("a=b+c%20d", Ok("b c d")),
             ("a=%C3%A9=%3d&", Ok("é==")),
             ("&&a=é", Ok("é")),
-            ("a=%", Err(FormError::BadPercent)),
-            ("a=%4", Err(FormError::BadPercent)),
-            ("a=%+1", Err(FormError::BadPercent)),
-            ("%zz=a", Err(FormError::BadPercent)),
-            ("a=%FF", Err(FormError::NotUtf8)),
-            ("%C3=a", Err(FormError::NotUtf8)),
+            ("a=%", Err(ParamError::Unreadable)),
+            ("a=%4", Err(ParamError::Unreadable)),
+            ("a=%+1", Err(ParamError::Unreadable)),
+            ("a=%FF", Err(ParamError::Unreadable)),
+            ("a=%C3", Err(ParamError::Unreadable)),
+            ("%61=%FF", Err(ParamError::Unreadable)),
+            ("a=%FF&a=b", Err(ParamError::Repeated)),
+            ("a=b&a=%FF", Err(ParamError::Repeated)),
+            ("a=%FF&a=%FF", Err(ParamError::Repeated)),
         ] {
-            let pairs = parse_query(text);
-            let value = pairs
-                .as_ref()
-                .map(|pairs| pairs.single("a").unwrap().unwrap())
-                .map_err(|error| *error);
-            assert_eq!(value, expected, "{text}");
+            let pairs = parse_query(text).unwrap();
+            assert_eq!(pairs.single("a").map(Option::unwrap), expected, "{text}");
+            assert!(pairs.contains("a"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_that_can_not_be_decoded_leaves_the_others_readable() {
+        for other in ["x=%", "x=%zz", "x=%FF", "%zz=1", "%C3=1", "%FF", "promo=100%"] {
+            for text in [format!("{other}&a=b"), format!("a=b&{other}")] {
+                assert_eq!(parse_query(&text).unwrap().single("a"), Ok(Some("b")), "{text}");
+            }
         }
     }
 

@@ -30,12 +30,7 @@ pub async fn introspect_token(
             return Err(Rejection::Client(ErrorCode::PayloadTooLarge.into()));
         }
         // A body that is not a form holds no credentials, and the error says only that (R182).
-        Err(
-            FormError::NotForm
-            | FormError::BadPercent
-            | FormError::NotUtf8
-            | FormError::Interrupted,
-        ) => Params::default(),
+        Err(FormError::NotForm | FormError::Interrupted) => Params::default(),
     };
     let authorization = authorization_headers(&context.request);
     let introspection = IntrospectionRequest::read(&authorization, &params);

@@ -30,7 +30,7 @@ use crate::login::{
 };
 use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::params::RepeatedParamError;
+use crate::protocol::params::ParamError;
 
 /// Lifetime of a login's cookie after the login ended, so that a repeated step gets a response.
 pub const ENDED_LOGIN_COOKIE_LIFETIME: Duration = Duration::from_secs(60);
@@ -78,7 +78,7 @@ pub async fn choose_provider(
             let choice = LoginRequest::Choose(provider.into());
             run_step(&context, &login, choice, ResponseOrigin::Form).await
         }
-        Ok(_) | Err(RepeatedParamError) => Err(Rejection::malformed(ErrorCode::BadRequest)),
+        Ok(_) | Err(_) => Err(Rejection::malformed(ErrorCode::BadRequest)),
     }
 }
 
@@ -144,15 +144,18 @@ async fn run_callback(
 }
 
 /// Returns the `state` and the other parameters of an identity provider's response; `None` if
-/// `state` is missing or empty, or a parameter is malformed or repeated (RFC 6749 §3.1).
-/// `decrypted_state` finds it in an encrypted response.
+/// `state` is missing or empty, or one of these is malformed or repeated (RFC 6749 §3.1). Others are
+/// ignored (RFC 6749 §4.1.2). `decrypted_state` finds it in an encrypted response.
 pub(crate) async fn callback_params(
     request: &HttpRequest,
     decrypted_state: impl AsyncFnOnce(&Secret<String>) -> Option<String>,
 ) -> Option<(String, CallbackParams)> {
     let query = form::parse_query(request.query_string()).ok()?;
     let owned = |name| query.single(name).ok().map(|value| value.map(str::to_owned));
-    query.single("error_description").ok()?;
+    // It is not used, so only a repeated one is an error.
+    if query.single("error_description") == Err(ParamError::Repeated) {
+        return None;
+    }
     let params = CallbackParams {
         code: owned("code")?.map(Secret::new),
         iss: owned("iss")?,
@@ -216,7 +219,7 @@ pub async fn answer_consent(
     let answer = match params.single("answer") {
         Ok(Some("yes")) => ConsentAnswer::Yes,
         Ok(Some("no")) => ConsentAnswer::No,
-        Ok(_) | Err(RepeatedParamError) => {
+        Ok(_) | Err(_) => {
             return Err(Rejection::malformed(ErrorCode::BadRequest));
         }
     };

@@ -28,7 +28,7 @@ use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 use crate::protocol::logout::{self, LogoutHint, LogoutRequest};
-use crate::protocol::params::{Params, RepeatedParamError, check_post};
+use crate::protocol::params::{Params, check_post};
 use crate::session::logout::LogoutDecision;
 
 /// Query parameter that names a logout request saved from a POST, for the GET that continues it.
@@ -58,7 +58,7 @@ pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
             let saved = context.hub.token_service.take_logout_request(ticket).await;
             Params::new(saved.map_err(Rejection::LogoutFailed)?.unwrap_or_default())
         }
-        Err(RepeatedParamError) => return Err(Rejection::MalformedLogout(ErrorCode::BadRequest)),
+        Err(_) => return Err(Rejection::MalformedLogout(ErrorCode::BadRequest)),
     };
     end_session(&context, &params, LogoutConfirmation::Missing).await
 }
@@ -151,7 +151,7 @@ pub async fn return_from_idp(
     let query = context.query().unwrap_or_default();
     let stored = match query.single("state") {
         Ok(Some(state)) => hub.token_service.take_logout_destination(&connector, state).await,
-        Ok(None) | Err(RepeatedParamError) => Ok(None),
+        Ok(None) | Err(_) => Ok(None),
     };
     let locale = context.locale(&[]);
     let Some(mut destination) = stored.map_err(Rejection::OutsideLogin)? else {

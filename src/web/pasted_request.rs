@@ -3,13 +3,14 @@
 
 use url::Url;
 
-use super::form::{self, FormError};
+use super::form;
 use crate::assurance::AcrCheck;
 use crate::config::Federation;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::Platform;
 use crate::protocol::authorize::RequestMethod;
 use crate::protocol::authorize::explanation::{self, ExplanationContext, RequestExplanation};
+use crate::protocol::catalogue::Param;
 use crate::protocol::discovery::path;
 use crate::protocol::params::Params;
 use crate::session::gate::{self, GateInput};
@@ -31,10 +32,12 @@ pub enum PastedRequestError {
     TooLarge,
     #[error("it is not an absolute https or http URL")]
     NotUrl,
+    #[error("it was not sent by this page's form")]
+    NotForm,
     #[error("it has no query, so it contains no request")]
     NoQuery,
-    #[error("its query can't be decoded: {0}")]
-    Query(#[from] FormError),
+    #[error("the value of one of its parameters can't be decoded")]
+    Unreadable,
 }
 
 impl PastedRequestError {
@@ -46,7 +49,8 @@ impl PastedRequestError {
             Self::NotUrl | Self::NoQuery => {
                 "paste the whole address of the redirect to the hub, from https:// to the last parameter"
             }
-            Self::Query(_) => "percent-encode each value as UTF-8",
+            Self::NotForm => "open this page again, and paste the address there",
+            Self::Unreadable => "percent-encode each value as UTF-8",
         }
     }
 }
@@ -65,7 +69,7 @@ impl PastedRequest {
     /// # Errors
     /// Returns why the text is not an authorization request.
     pub fn parse(text: &str) -> Result<Self, PastedRequestError> {
-        let text = text.trim();
+        let text = text.trim_ascii();
         if text.len() > MAX_URL_BYTES {
             return Err(PastedRequestError::TooLarge);
         }
@@ -79,7 +83,9 @@ impl PastedRequest {
             return Err(PastedRequestError::NotUrl);
         }
         let query = query.filter(|query| !query.is_empty()).ok_or(PastedRequestError::NoQuery)?;
-        Ok(Self { endpoint, params: form::parse_query(query)? })
+        let params = form::parse_query(query).map_err(|_| PastedRequestError::TooLarge)?;
+        params.check_readable(Param::AUTHORIZATION).map_err(|_| PastedRequestError::Unreadable)?;
+        Ok(Self { endpoint, params })
     }
 
     /// Returns the client that the request names.
@@ -136,8 +142,8 @@ mod tests {
             ("javascript:alert(1)?client_id=sp", PastedRequestError::NotUrl),
             ("https://hub.example/api/v2/authorize", PastedRequestError::NoQuery),
             ("https://hub.example/api/v2/authorize?#state=1", PastedRequestError::NoQuery),
-            ("https://hub.example/?a=%zz", PastedRequestError::Query(FormError::BadPercent)),
-            ("https://hub.example/?a=%ff", PastedRequestError::Query(FormError::NotUtf8)),
+            ("https://hub.example/?state=%zz", PastedRequestError::Unreadable),
+            ("https://hub.example/?scope=%ff", PastedRequestError::Unreadable),
         ] {
             assert_eq!(PastedRequest::parse(text).err(), Some(error), "{text}");
         }

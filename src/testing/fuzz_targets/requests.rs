@@ -22,6 +22,7 @@ use crate::protocol::authorize::{
     AuthorizationError, AuthorizationRequest, RequestMethod, evaluate_requested_acr,
     validate_request,
 };
+use crate::protocol::catalogue::Param;
 use crate::protocol::client_auth::read_credentials;
 use crate::protocol::client_registration::ClientMetadata;
 use crate::protocol::introspection::IntrospectionRequest;
@@ -117,6 +118,9 @@ fn authorization(method: RequestMethod) -> FuzzFunction {
     let clients = SampleClients::new();
     Box::new(move |data| {
         let Ok(params) = form::parse_pairs(data) else { return false };
+        if params.check_readable(Param::AUTHORIZATION).is_err() {
+            return false;
+        }
         let accepted = [Platform::Standard, Platform::High]
             .map(|platform| check_authorization(&params, method, platform, &clients));
         let pushed = pushed_request::parse_request(Some(FORM), &[], params);
