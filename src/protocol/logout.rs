@@ -15,9 +15,10 @@ use super::redirect_uri::match_redirect_uri;
 use super::registration::{ClientDirectory, LogoutParameters, Registration};
 use crate::ids::{ClientId, Secret, Subject};
 
-/// Minimum length of a `state` under federation rules (R178), and the maximum under all rules.
+/// Minimum length of a `state` under federation rules (R178), and the maximum under all rules, which
+/// is that of authorization requests.
 const MIN_STATE_CHARS: usize = 32;
-const MAX_STATE_CHARS: usize = 1024;
+const MAX_STATE_CHARS: usize = 4096;
 
 /// A validated logout request.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -233,7 +234,7 @@ mod tests {
     // R174, R178, R221
     #[test]
     fn failures_by_table() {
-        let long = "s".repeat(1025);
+        let long = "s".repeat(4097);
         for (case, asked, code) in [
             (
                 "a URI without a hint",
@@ -268,7 +269,7 @@ mod tests {
                 ErrorCode::LogoutStateTooShort,
             ),
             (
-                "1025 characters",
+                "4097 characters",
                 validate_complete("sp", &[("state", &long)]),
                 ErrorCode::LogoutStateTooLong,
             ),

@@ -7,15 +7,15 @@
 use actix_cors::Cors;
 use actix_web::http::Method;
 use actix_web::http::header::{
-    ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
-    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD,
-    AUTHORIZATION, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE,
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, HeaderName, RETRY_AFTER,
+    WWW_AUTHENTICATE,
 };
 use actix_web::middleware::DefaultHeaders;
 use actix_web::{HttpResponse, Route, guard, web};
 
 use super::hub::Hub;
-use super::sender::{DPOP, DPOP_NONCE};
+use super::sender::DPOP_NONCE;
 
 /// How long a browser may remember the answer to a preflight request, in seconds.
 const PREFLIGHT_MAX_AGE: usize = 600;
@@ -59,7 +59,9 @@ pub fn allow_registered_origins(hub: web::Data<Hub>) -> Cors {
             origin.to_str().is_ok_and(|origin| hub.core.federation.load().has_cors_origin(origin))
         })
         .allowed_methods([Method::GET, Method::POST])
-        .allowed_headers([ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName::from_static(DPOP)])
+        // Browsers' monitoring adds headers to every request, for example `traceparent`. No answer
+        // depends on any but Authorization and DPoP, and no cookie is allowed, so any name is.
+        .allow_any_header()
         // RFC 9449 §8.2: the application needs the nonce for its next proof.
         .expose_headers([HeaderName::from_static(DPOP_NONCE), RETRY_AFTER, WWW_AUTHENTICATE])
         .max_age(PREFLIGHT_MAX_AGE)

@@ -194,6 +194,9 @@ async fn impersonation_of_a_native_client_through_silent_consent_is_stopped() {
     bakery.received().code();
 }
 
+/// Headers of a page's request: its own, and those that browsers' monitoring adds.
+const PAGE_HEADERS: &str = "authorization,content-type,dpop,traceparent,tracestate,baggage,sentry-trace,x-datadog-trace-id";
+
 /// The answer to a request of a page of this origin.
 async fn from_origin(hub: &TestHub, method: Method, path: &str, origin: &str) -> Answer {
     let request = TestRequest::default().method(method.clone()).uri(path);
@@ -201,7 +204,7 @@ async fn from_origin(hub: &TestHub, method: Method, path: &str, origin: &str) ->
     hub.send(if method == Method::OPTIONS {
         request
             .insert_header(("access-control-request-method", "POST"))
-            .insert_header(("access-control-request-headers", "authorization,content-type"))
+            .insert_header(("access-control-request-headers", PAGE_HEADERS))
     } else {
         request
     })
@@ -219,6 +222,10 @@ async fn open_cors_is_stopped() {
             assert_eq!(answer.header("access-control-allow-origin"), ORIGIN, "{method} {path}");
             assert_eq!(answer.header("access-control-allow-credentials"), "", "{method} {path}");
             assert!(answer.header("vary").contains("Origin"), "{method} {path}");
+            if method == Method::OPTIONS {
+                let allowed = answer.header("access-control-allow-headers");
+                assert_eq!(allowed, PAGE_HEADERS, "{path}");
+            }
             if method == Method::POST {
                 let exposed = answer.header("access-control-expose-headers").to_ascii_lowercase();
                 assert!(exposed.contains("retry-after"), "{path}: {exposed}");

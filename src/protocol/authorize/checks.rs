@@ -38,12 +38,18 @@ pub(super) fn find_registered_redirect_uri<'d>(
         .ok_or(E::RedirectUriNotRegistered)
 }
 
-/// Maximum length of a `state` or a `nonce`.
-pub(super) const MAX_OPAQUE_CHARS: usize = 1024;
+/// Maximum length of a `state`. Service providers that are brokers put the state of their own client
+/// into theirs, in 2,400 characters and more. It is returned in an address, percent-encoded, and
+/// servers accept addresses of 16 KiB.
+pub(super) const MAX_STATE_CHARS: usize = 4096;
+
+/// Maximum length of a `nonce`.
+const MAX_NONCE_CHARS: usize = 1024;
 
 /// Length and character rule of `state` and `nonce`.
 pub(super) struct OpaqueParamRule {
     param: RequiredParam,
+    max_chars: usize,
     too_short_get: E,
     too_short_post: E,
     too_long: E,
@@ -53,6 +59,7 @@ pub(super) struct OpaqueParamRule {
 /// Rule of `state`.
 pub(super) const STATE: OpaqueParamRule = OpaqueParamRule {
     param: RequiredParam::State,
+    max_chars: MAX_STATE_CHARS,
     too_short_get: E::StateTooShortGet,
     too_short_post: E::StateTooShortPost,
     too_long: E::StateTooLong,
@@ -62,6 +69,7 @@ pub(super) const STATE: OpaqueParamRule = OpaqueParamRule {
 /// Rule of `nonce`.
 pub(super) const NONCE: OpaqueParamRule = OpaqueParamRule {
     param: RequiredParam::Nonce,
+    max_chars: MAX_NONCE_CHARS,
     too_short_get: E::NonceTooShortGet,
     too_short_post: E::NonceTooShortPost,
     too_long: E::NonceTooLong,
@@ -97,7 +105,7 @@ impl OpaqueParamRule {
         };
         match value.len() {
             length if length < minimum => Err(too_short),
-            length if length > MAX_OPAQUE_CHARS => Err(self.too_long),
+            length if length > self.max_chars => Err(self.too_long),
             _ => Ok(()),
         }
     }
@@ -109,7 +117,7 @@ impl OpaqueParamRule {
     pub(super) fn check_optional<'a>(&self, value: Option<&'a str>) -> Result<Option<&'a str>, E> {
         let Some(value) = value else { return Ok(None) };
         self.check_characters(value)?;
-        if value.len() > MAX_OPAQUE_CHARS { Err(self.too_long) } else { Ok(Some(value)) }
+        if value.len() > self.max_chars { Err(self.too_long) } else { Ok(Some(value)) }
     }
 
     fn check_characters(&self, value: &str) -> Result<(), E> {

@@ -46,7 +46,7 @@ pub(super) fn prove_redirect(
     let redirect_uri = checks::find_registered_redirect_uri(params, registration)?;
     // A longer state could make a URL that servers reject: the error travels without it.
     let value = |param: Param| params.get(param.name());
-    let state = value(Param::State).filter(|state| state.len() <= checks::MAX_OPAQUE_CHARS);
+    let state = value(Param::State).filter(|state| state.len() <= checks::MAX_STATE_CHARS);
     // If a request object is rejected, its `state` and `response_mode` are used for the error when
     // the query has none.
     let object = value(Param::Request)

@@ -200,7 +200,7 @@ catalogue! {
     AcrValuesHigh = "Y030504" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "No value of acr_values, or of an essential acr in claims, is accepted here; the accepted values are eidas2 and eidas3.";
     StateTooShortGet = "Y030603" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state must have at least 22 characters when the request is sent by GET.";
     StateTooShortPost = "Y030604" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state must have at least 32 characters when the request is sent by POST.";
-    StateTooLong = "Y030605" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state must have at most 1024 characters.";
+    StateTooLong = "Y030605" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state must have at most 4096 characters.";
     StateCharacters = "Y030606" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state must consist of printable ASCII characters.";
     NonceTooShortGet = "Y030703" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The nonce must have at least 22 characters when the request is sent by GET.";
     NonceTooShortPost = "Y030704" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The nonce must have at least 32 characters when the request is sent by POST.";
@@ -362,7 +362,7 @@ catalogue! {
     PostLogoutUriNotRegistered = "Y190203" 400 "invalid_request" Warn Client ServiceProvider "error-bad-request" "The post_logout_redirect_uri is not registered for the client_id of the id_token_hint; they are compared character for character.";
     LogoutStateMissing = "Y190301" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter state is missing or empty; a logout of this client_id must carry one of at least 32 characters.";
     LogoutStateTooShort = "Y190303" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state of a logout must have at least 32 characters.";
-    LogoutStateTooLong = "Y190304" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state must have at most 1024 characters.";
+    LogoutStateTooLong = "Y190304" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state must have at most 4096 characters.";
     LogoutStateCharacters = "Y190305" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state must consist of printable ASCII characters.";
     LogoutClientIdDiffers = "Y190403" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The client_id is not the one that the id_token_hint was issued to.";
     // Y1906: an identity provider's logout token. Y1907: the hub's to a service provider.

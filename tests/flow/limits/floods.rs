@@ -36,7 +36,7 @@ async fn a_flood_of_unread_logins_is_refused_before_the_newcomers_of_other_netwo
     let off = "limits.logins = 100\nquotas.requests_per_network = 0";
     for (what, limits, state) in [
         ("small requests", off.to_owned(), "s".repeat(32)),
-        ("maximal requests", off.replace("logins = 100", "login_bytes = 150000"), "s".repeat(1024)),
+        ("large requests", off.replace("logins = 100", "login_bytes = 150000"), "s".repeat(1024)),
     ] {
         let hub = behind_proxies("x-forwarded-for", &limits).await;
         let ask = async |client: &str, state: &str| {
