@@ -51,6 +51,7 @@ config = add_json(
                 "PATH=/usr/bin",
                 "PASSERELLE_PUBLIC__LISTEN=0.0.0.0:8080",
                 "PASSERELLE_PRIVATE__LISTEN=0.0.0.0:9090",
+                "PASSERELLE_PRIVATE__INSECURE_HTTP=true",
                 "PASSERELLE_STATE=/var/lib/passerelle",
                 "PASSERELLE_CONNECTORS=/etc/passerelle/connectors",
             ],

@@ -5,12 +5,14 @@
 //! process that they are for. `LISTEN_FDNAMES` lists their names, separated by colons: `public` and
 //! `private`. If neither name occurs, the first socket is public and the second private.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 
 use listenfd::ListenFd;
 
 use crate::config::Environment;
+use crate::config::address::is_exposed;
+use crate::config::model::Settings;
 
 /// Inherited sockets; a listener that is `None` is bound as configured.
 #[derive(Debug, Default)]
@@ -38,6 +40,14 @@ pub enum SocketActivationError {
     NotListening(&'static str, std::io::Error),
     #[error("the {0} socket is a single connection; write Accept=no in its socket unit")]
     Connection(&'static str),
+    #[error(
+        "the public socket listens on {0}, and sandbox = true allows anyone to sign in as anyone; write ListenStream= with a loopback address, or set sandbox_public = true if this is intended"
+    )]
+    SandboxExposed(SocketAddr),
+    #[error(
+        "the private socket listens on {0}, and operators' tokens would cross the network without TLS; write ListenStream= with a loopback address, or set private.insecure_http = true"
+    )]
+    PrivateExposed(SocketAddr),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,6 +91,30 @@ impl InheritedSockets {
             );
         }
         Ok(inherited)
+    }
+
+    /// Checks that the sockets are reachable only as the settings allow, which know other
+    /// addresses.
+    ///
+    /// # Errors
+    /// `SandboxExposed`, `PrivateExposed`.
+    pub fn check_exposure(&self, settings: &Settings) -> Result<(), SocketActivationError> {
+        let exposed = |socket: &Option<TcpListener>| {
+            let address = socket.as_ref().and_then(|socket| socket.local_addr().ok());
+            address.filter(|address| is_exposed(*address))
+        };
+        if let Some(address) = exposed(&self.public)
+            && settings.sandbox
+            && !settings.sandbox_public
+        {
+            return Err(SocketActivationError::SandboxExposed(address));
+        }
+        match exposed(&self.private) {
+            Some(address) if !settings.private.insecure_http => {
+                Err(SocketActivationError::PrivateExposed(address))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -151,6 +185,39 @@ mod tests {
             let error = socket_roles(count, names).unwrap_err().to_string();
             assert!(error.contains(message), "{error}");
         }
+    }
+
+    #[test]
+    fn a_passed_socket_that_other_machines_reach_is_refused_where_the_configured_address_would_be()
+    {
+        let settings = |more: &str| -> Settings {
+            let text = format!(
+                "platform = \"standard\"\nbase_url = \"http://localhost\"\n\
+                 subject_key = {{ env = \"KEY\" }}\npublic.listen = \"127.0.0.1:1\"\n\
+                 private.listen = \"127.0.0.1:2\"\n{more}"
+            );
+            toml::from_str(&text).unwrap()
+        };
+        let bound = |address: &str| Some(TcpListener::bind(address).unwrap());
+        let (everywhere, here) = ("0.0.0.0:0", "127.0.0.1:0");
+        for (public, private, more, message) in [
+            (everywhere, here, "", None),
+            (here, here, "sandbox = true", None),
+            (everywhere, here, "sandbox = true", Some("sandbox_public = true")),
+            (everywhere, here, "sandbox = true\nsandbox_public = true", None),
+            (here, everywhere, "", Some("private.insecure_http = true")),
+            (here, everywhere, "private.insecure_http = true", None),
+        ] {
+            let inherited = InheritedSockets { public: bound(public), private: bound(private) };
+            let error = inherited.check_exposure(&settings(more)).err().map(|e| e.to_string());
+            match message {
+                Some(message) => {
+                    assert!(error.is_some_and(|error| error.contains(message)), "{more}")
+                }
+                None => assert_eq!(error, None, "{public} {private} {more}"),
+            }
+        }
+        assert!(InheritedSockets::default().check_exposure(&settings("sandbox = true")).is_ok());
     }
 
     #[test]

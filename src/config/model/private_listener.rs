@@ -14,6 +14,11 @@ use super::secret_ref::SecretRef;
 pub struct PrivateListener {
     /// Address and port, for example `127.0.0.1:9090`; port 0 for any free port.
     pub listen: SocketAddr,
+    /// Allows an address other than loopback, where operators' tokens cross the network without
+    /// TLS: only in a network that no one else can read, for example that of a pod with a network
+    /// policy.
+    #[serde(default)]
+    pub insecure_http: bool,
     /// Bearer token of `passerelle idp` and other administration: at least 32 characters. Without
     /// it and without `operators` there is no `/admin/…` but `/admin/peer/…`.
     #[serde(default)]

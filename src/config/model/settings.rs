@@ -75,8 +75,8 @@ pub struct Settings {
     /// Allows `persona` connectors. Never in production.
     #[serde(default)]
     pub sandbox: bool,
-    /// Allows `sandbox` although `base_url` is not on this machine: anyone who reaches the hub can
-    /// sign in as anyone.
+    /// Allows `sandbox` although `base_url` or `public.listen` is not on this machine: anyone who
+    /// reaches the hub can sign in as anyone.
     #[serde(default)]
     pub sandbox_public: bool,
     /// Source of identities. On the high platform always the identity provider.

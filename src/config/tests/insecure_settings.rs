@@ -73,3 +73,42 @@ fn insecure_http_that_is_left_for_traces_is_a_warning_unless_the_collector_is_on
         );
     }
 }
+
+#[test]
+fn a_sandbox_that_other_machines_reach_is_refused_unless_the_file_says_so() {
+    let sandbox_at = |listen: &str, more: &str| {
+        Folder::good()
+            .edit("passerelle.toml", "https://login.example.org", "http://localhost:8080")
+            .edit("passerelle.toml", "127.0.0.1:8080", listen)
+            .edit(
+                "passerelle.toml",
+                "identity_source",
+                &format!("sandbox = true\n{more}\nidentity_source"),
+            )
+    };
+    for listen in ["0.0.0.0:8080", "[::]:8080", "10.0.0.1:8080", "[::ffff:10.0.0.1]:8080"] {
+        let problems = sandbox_at(listen, "").load().unwrap_err();
+        let found = problems.iter().find(|problem| problem.key == "sandbox");
+        let found = found.unwrap_or_else(|| panic!("{listen}: {problems:?}")).to_string();
+        assert!(found.contains("other machines reach public.listen"), "{found}");
+        assert!(found.contains("sandbox_public = true"), "{found}");
+        assert!(sandbox_at(listen, "sandbox_public = true").load().is_ok(), "{listen}");
+    }
+    for listen in ["127.0.0.1:8080", "127.1.2.3:8080", "[::1]:8080", "[::ffff:127.0.0.1]:8080"] {
+        assert!(sandbox_at(listen, "").load().is_ok(), "{listen}");
+    }
+}
+
+#[test]
+fn a_private_listener_that_other_machines_reach_without_tls_is_a_warning() {
+    let listening = |listen: &str| {
+        Folder::good().edit("passerelle.toml", "127.0.0.1:9090", listen).edit(
+            "passerelle.toml",
+            "identity_source",
+            "private.insecure_http = true\nidentity_source",
+        )
+    };
+    let key = "private.insecure_http".to_owned();
+    assert!(load_warnings(&listening("10.0.0.1:9090")).contains(&key));
+    assert!(!load_warnings(&listening("127.0.0.1:9090")).contains(&key));
+}

@@ -1,6 +1,8 @@
 //! Checks the URLs in configuration files. Messages name the rule, never the URL, which may contain
 //! a password.
 
+use std::net::SocketAddr;
+
 use url::{Host, Url};
 
 use crate::config::loading::MessageAndFix;
@@ -85,6 +87,12 @@ pub fn parse_url_without_query(text: &str, http: PlainHttp) -> Result<Url, Messa
     } else {
         Ok(url)
     }
+}
+
+/// Returns whether other machines reach a listener at this address.
+#[must_use]
+pub fn is_exposed(listen: SocketAddr) -> bool {
+    !listen.ip().to_canonical().is_loopback()
 }
 
 /// Returns true if the host is loopback.

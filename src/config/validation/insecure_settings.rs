@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::address::is_loopback;
+use super::address::{is_exposed, is_loopback};
 use super::data_providers::RegisteredDataProvider;
 use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::{ServiceProviderFile, Settings};
@@ -40,6 +40,11 @@ pub fn settings_warnings(
     } else if settings.sandbox_public {
         let message = "has no effect without sandbox, and would allow sandbox = true by mistake";
         warnings.push(source.diagnostic("sandbox_public", message, "remove it"));
+    }
+    if settings.private.insecure_http && is_exposed(settings.private.listen) {
+        let message = "allows operators' tokens to cross the network without TLS";
+        let fix = "listen on loopback, or make sure that no one else can read this network (docs/operating.md)";
+        warnings.push(source.diagnostic("private.insecure_http", message, fix));
     }
     let traces = &settings.traces;
     if traces.insecure_http && traces.endpoint.as_deref().is_some_and(is_remote) {

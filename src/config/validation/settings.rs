@@ -4,7 +4,7 @@ use std::path::Path;
 
 use url::Url;
 
-use super::address::{self, PlainHttp};
+use super::address::{self, PlainHttp, is_exposed};
 use super::operators::PrivateListenerAccess;
 use super::private_keys::{PrivateKeyAccess, check_private_keys};
 use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
@@ -19,7 +19,8 @@ use crate::config::kinds::{Kinds, list_tables};
 use crate::config::loading::{Diagnostic, MessageAndFix, SecretContext, SourceFile};
 use crate::config::model::defaults::MAX_REMEMBER_DAYS;
 use crate::config::model::{
-    ChoiceConfig, IdentitySource, LimitsConfig, NoAccountText, Settings, SubjectSource, by_platform,
+    ChoiceConfig, IdentitySource, LimitsConfig, NoAccountText, PrivateListener, Settings,
+    SubjectSource, by_platform,
 };
 use crate::identity::pivot::Derivation;
 use crate::ids::Secret;
@@ -65,6 +66,7 @@ pub fn check_settings(
     proxies::check_public_listener(source, &settings.public, problems);
     client_certificates::check_hub_certificates(source, &settings.public, context, problems);
     check_private_hosts(source, &settings.private.hosts, problems);
+    check_private_address(source, &settings.private, problems);
     check_choice(source, &settings.choice, problems);
     audit::check_audit(source, &settings.audit, problems);
     claims::check_claims(source, &settings.claims, problems);
@@ -109,16 +111,30 @@ fn check_sandbox(
     base_url: Option<&Url>,
     problems: &mut Vec<Diagnostic>,
 ) {
-    if settings.sandbox
-        && !settings.sandbox_public
-        && base_url.is_some_and(|url| !address::is_loopback(url))
-    {
-        let message = "allows anyone to sign in as anyone, and base_url is not on this machine";
-        problems.push(source.diagnostic(
-            "sandbox",
-            message,
-            "set sandbox = false, or sandbox_public = true if this is intended",
-        ));
+    let message = if base_url.is_some_and(|url| !address::is_loopback(url)) {
+        "allows anyone to sign in as anyone, and base_url is not on this machine"
+    } else if is_exposed(settings.public.listen) {
+        "allows anyone to sign in as anyone, and other machines reach public.listen"
+    } else {
+        return;
+    };
+    if settings.sandbox && !settings.sandbox_public {
+        let fix = "set sandbox = false, or sandbox_public = true if this is intended";
+        problems.push(source.diagnostic("sandbox", message, fix));
+    }
+}
+
+/// Rejects a private listener that other machines reach without TLS, unless the file says so.
+fn check_private_address(
+    source: &SourceFile,
+    private: &PrivateListener,
+    problems: &mut Vec<Diagnostic>,
+) {
+    if is_exposed(private.listen) && !private.insecure_http {
+        let message =
+            "is not a loopback address, and operators' tokens would cross the network without TLS";
+        let fix = "use 127.0.0.1 or [::1], with a proxy for TLS if other machines need it; or set private.insecure_http = true in a network that no one else can read";
+        problems.push(source.diagnostic("private.listen", message, fix));
     }
 }
 
@@ -176,9 +192,11 @@ fn check_base_url(source: &SourceFile, text: &str, problems: &mut Vec<Diagnostic
     let checked = address::parse_url_without_query(text, PlainHttp::Loopback).and_then(|url| {
         match url.path() {
             "/" => Ok(url),
+            // A cookie of a path would reach the other programs of the host, and RFC 8414 §3.1 puts
+            // the metadata at the root: a hub has a host name of its own.
             _ => Err((
-                "has a path",
-                "end it after the host and port; the hub's paths start at the root",
+                "has a path, but a hub needs a host name of its own: its cookies are bound to a whole host (__Host-), and its metadata is at the host's /.well-known (RFC 8414)",
+                "end it after the host and port, for example https://login.example.org",
             )),
         }
     });
