@@ -9,10 +9,9 @@ use super::responses::json_response;
 use super::sender;
 use super::token::{authorization_headers, parse_client_form};
 use crate::grant::error::GrantError;
-use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::catalogue::{ErrorCode, Param};
 use crate::protocol::client_auth::Credentials;
 use crate::protocol::pushed_request::{self, PushedResponse};
-use crate::protocol::registration::PushedRequests;
 
 /// Handles `POST /api/v2/par`.
 ///
@@ -23,10 +22,8 @@ pub async fn push_request(
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
     let answer = read_and_push(&context, body).await;
-    if context.hub.pushed_requests != PushedRequests::Off {
-        let refusal = answer.as_ref().err().map(|error| error.code);
-        context.hub.core.metrics.record_pushed_request(refusal);
-    }
+    let refusal = answer.as_ref().err().map(|error| error.code);
+    context.hub.core.metrics.record_pushed_request(refusal);
     let answer = answer.map_err(Rejection::Client)?;
     let body = serde_json::to_vec(&answer);
     let body = body.map_err(|_| Rejection::Client(ErrorCode::Internal.into()))?;
@@ -40,14 +37,12 @@ async fn read_and_push(
     body: web::Payload,
 ) -> Result<PushedResponse, GrantError> {
     let (hub, request) = (&context.hub, &context.request);
-    if hub.pushed_requests == PushedRequests::Off {
-        return Err(ErrorCode::NotFound.into());
-    }
     // As at the authorization endpoint: parameters in an address are kept in logs.
     if !request.query_string().is_empty() {
         return Err(ErrorCode::AuthorizePostWithQuery.into());
     }
     let body = parse_client_form(request, body).await?;
+    body.check_readable(Param::AUTHORIZATION)?;
     let headers = authorization_headers(request);
     let pushed = pushed_request::parse_request(context.content_type(), &headers, body)?;
     // Anyone can push in the name of a public client; a confidential one has proven itself.

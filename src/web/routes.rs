@@ -22,6 +22,7 @@ use super::{
 use crate::audit::EventKind;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
+use crate::protocol::registration::PushedRequests;
 
 /// A route: its path, its methods, and the audit event of its rejections.
 pub struct Endpoint {
@@ -32,6 +33,9 @@ pub struct Endpoint {
     pub rejection_event: Option<EventKind>,
     cors: CorsPolicy,
     routes: Vec<Route>,
+    /// Whether the hub has the feature of the endpoint now. Without it, the answer to every method is
+    /// 404.
+    is_enabled: fn(&Hub) -> bool,
 }
 
 /// Returns every endpoint. The first one that matches a path serves it.
@@ -68,7 +72,7 @@ const fn at(
     rejection_event: Option<EventKind>,
     routes: Vec<Route>,
 ) -> Endpoint {
-    Endpoint { path, allow, rejection_event, cors: CorsPolicy::None, routes }
+    Endpoint { path, allow, rejection_event, cors: CorsPolicy::None, routes, is_enabled: |_| true }
 }
 
 /// Returns the endpoints of the documents. Only they are served for HEAD (RFC 9110 §9.1), so that a
@@ -136,7 +140,8 @@ fn logins() -> Vec<Endpoint> {
             "POST",
             step,
             vec![post(email_discovery::find_by_email)],
-        ),
+        )
+        .enabled_if(|hub| hub.core.federation.load().ask_email),
         at(
             "/api/v2/interaction/{hash}/not-me",
             "POST",
@@ -148,7 +153,8 @@ fn logins() -> Vec<Endpoint> {
             "POST",
             step,
             vec![post(last_choice::forget_last_choice)],
-        ),
+        )
+        .enabled_if(|hub| hub.core.federation.load().remember_last.is_some()),
         at("/api/v2/interaction/{hash}/cancel", "POST", step, vec![post(login::cancel_login)]),
         at(
             "/connectors/{connector}/login",
@@ -221,7 +227,8 @@ fn client_endpoints() -> Vec<Endpoint> {
             Some(EventKind::AuthorizationRefused),
             vec![post(pushed_request::push_request)],
         )
-        .with_cors(CorsPolicy::RegisteredOrigins),
+        .with_cors(CorsPolicy::RegisteredOrigins)
+        .enabled_if(|hub| hub.pushed_requests != PushedRequests::Off),
         at(path::USERINFO, "GET, POST", Some(EventKind::UserinfoRefused), userinfo)
             .with_cors(CorsPolicy::RegisteredOrigins),
         at(
@@ -236,7 +243,8 @@ fn client_endpoints() -> Vec<Endpoint> {
             "POST",
             Some(EventKind::RegistrationRefused),
             vec![post(client_registration::register_client)],
-        ),
+        )
+        .enabled_if(|hub| hub.core.registrations.is_some()),
         at(
             "/api/v2/register/{client_id}",
             "GET, PUT, DELETE",
@@ -246,7 +254,8 @@ fn client_endpoints() -> Vec<Endpoint> {
                 web::put().to(RejectionHandler(client_registration::update_registration)),
                 web::delete().to(RejectionHandler(client_registration::delete_registration)),
             ],
-        ),
+        )
+        .enabled_if(|hub| hub.core.registrations.is_some()),
         at(
             path::INTROSPECTION,
             "POST",
@@ -261,7 +270,7 @@ pub fn configure_routes(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
     let endpoints = endpoints(hub.sandbox);
     for endpoint in endpoints {
         let policy = endpoint.cors;
-        let resource = endpoint.into_resource();
+        let resource = endpoint.into_resource(hub.clone());
         match policy {
             CorsPolicy::None => config.service(resource),
             CorsPolicy::Public => config
@@ -284,13 +293,17 @@ impl Endpoint {
         Self { cors, ..self }
     }
 
-    fn into_resource(self) -> Resource {
-        let Self { path, allow, rejection_event, routes, cors: _ } = self;
+    fn enabled_if(self, is_enabled: fn(&Hub) -> bool) -> Self {
+        Self { is_enabled, ..self }
+    }
+
+    fn into_resource(self, hub: web::Data<Hub>) -> Resource {
+        let Self { path, allow, rejection_event, routes, is_enabled, cors: _ } = self;
         let method_not_allowed_handler =
             move |context: RequestContext| async move { method_not_allowed(&context, allow).await };
-        let resource = web::resource(path)
-            .app_data(RejectionEvent(rejection_event))
-            .guard(fn_guard(|context| is_well_formed_path(context.head())));
+        let resource = web::resource(path).app_data(RejectionEvent(rejection_event)).guard(
+            fn_guard(move |context| is_well_formed_path(context.head()) && is_enabled(&hub)),
+        );
         routes
             .into_iter()
             .fold(resource, Resource::route)

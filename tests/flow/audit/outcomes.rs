@@ -155,8 +155,10 @@ async fn a_rejection_at_an_endpoint_is_recorded_once() {
 #[actix_web::test]
 async fn the_refusal_of_every_route_is_recorded() {
     // An endpoint that is off has nothing to refuse.
-    let settings =
-        format!("pushed_authorization_requests = \"accepted\"\n{ON}\n[client_registration]\n");
+    let choice = "choice.ask_email = true\nchoice.remember_last = true";
+    let settings = format!(
+        "pushed_authorization_requests = \"accepted\"\n{choice}\n{ON}\n[client_registration]\n"
+    );
     let hub = Wallet::new().hub_with_settings(&settings, "cross_device = true").await;
     // The first has a page for connectors that ask for a password, of which there is none here; the
     // second shows its page to any state. Neither refuses anything but for the store.
