@@ -20,6 +20,7 @@ pub mod init;
 pub mod key_device;
 mod keys;
 mod local_hub;
+pub mod memory_limit;
 mod metrics_sampler;
 mod operations;
 mod peers;

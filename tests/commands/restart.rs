@@ -91,3 +91,20 @@ fn a_hub_stopped_during_its_start_keeps_the_snapshot_that_it_restored() {
     };
     assert_eq!(restored.records, SESSIONS);
 }
+
+#[test]
+fn a_hub_with_too_little_memory_exits_with_a_sentence_instead_of_an_abort() {
+    let folder = valid_config_folder();
+    let program = env!("CARGO_BIN_EXE_passerelle");
+    // 400 MiB of address space: enough to begin, and not to serve.
+    let script = format!("ulimit -v 409600; exec {program} serve --config \"$0\"");
+    let output = Command::new("sh")
+        .args(["-c", &script])
+        .arg(folder.path())
+        .env(VARIABLE.0, VARIABLE.1)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("400 MiB of address space") && text.contains("at least 512"), "{text}");
+}

@@ -186,7 +186,8 @@ http { access_log off; ${temporary}\n${site}\n}\n`);
   haproxy({ plain, tls, hubs, probes }) {
     const { both } = certificate();
     const file = path.join(folder, 'haproxy.cfg');
-    const text = withHubs(read('haproxy/haproxy.cfg'), (last) => `    server hub-${last - 10} 10.0.0.${last}:8080\n`, hubs);
+    const named = withHubs(read('haproxy/haproxy.cfg'), (last) => `    server hub-${last - 10} 10.0.0.${last}:8080\n`, hubs);
+    const text = withHubs(named, (last) => `    server hub-${last - 10} 10.0.0.${last}:8080 track passerelle/hub-${last - 10} maxconn 2000\n`, hubs);
     writeFileSync(file, adapt(text, [
       // As many descriptors as anybody may open.
       ['maxconn 20000\n', 'maxconn 200\n'], ['check port 9090', `check port ${probes}`], ['bind :80', `bind 127.0.0.1:${plain}`], ['bind :443', `bind 127.0.0.1:${tls}`],
@@ -234,7 +235,11 @@ for (const [name, configured] of Object.entries(PROXIES)) {
     assert.ok(long.headers.has('content-security-policy'), `the hub itself answers, and not the proxy: ${long.status}`);
     const post = (length) => fetch(`${base}/api/v2/token`, { method: 'POST', body: 'x'.repeat(length), headers: { 'content-type': 'application/x-www-form-urlencoded' } });
     assert.equal((await (await post(60_000)).json()).error, 'invalid_request');
-    assert.equal((await post(70_000)).status, 413);
+    const large = await post(70_000);
+    assert.deepEqual([large.status, (await large.json()).error], [413, 'invalid_request']);
+    const page = await fetch(`${base}/api/v2/authorize`, { method: 'POST', body: 'x'.repeat(70_000), headers: { 'content-type': 'application/x-www-form-urlencoded' } });
+    assert.equal(page.status, 413);
+    assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
     // The private listener's paths are not reachable from outside.
     for (const inside of ['/readyz', '/metrics', '/admin/connectors']) assert.equal((await fetch(base + inside)).status, 404, inside);
 
@@ -245,7 +250,9 @@ for (const [name, configured] of Object.entries(PROXIES)) {
 
     // A hub that is away: a POST is answered, and never kept for later.
     await running.stop();
-    assert.ok([502, 503].includes((await post(10)).status));
+    const away = await post(10);
+    assert.ok([502, 503].includes(away.status), `${away.status}`);
+    assert.equal((await away.json()).error, 'temporarily_unavailable', 'a program gets JSON');
   });
 }
 
@@ -265,19 +272,51 @@ for (const [name, configured] of Object.entries(PROXIES)) {
     const [one, other] = await Promise.all([broken(), broken()]);
     t.after(() => Promise.all([one.close(), other.close()]));
     const sent = () => one.requests + other.requests;
-    const redeemed = () => fetch(`https://localhost:${tls}/api/v2/token`, { method: 'POST', body: new URLSearchParams({ code: 'once' }) }).then((answer) => answer.status, () => 0);
+    const posted = (where) => fetch(`https://localhost:${tls}/api/v2/${where}`, { method: 'POST', body: new URLSearchParams({ code: 'once' }) });
+    const redeemed = async () => {
+      const answer = await posted('token');
+      assert.equal((await answer.json()).error, 'temporarily_unavailable', 'a program gets JSON');
+      return answer.status;
+    };
 
     const { command, args } = configured({ plain, tls, hubs: [one.port, other.port], probes: one.port });
     const stop = await start(`${name}-broken`, command, args, tls);
     assert.equal(await redeemed(), 502);
     assert.equal(sent(), 1);
+    // What has the same effect twice as once is sent again, to the other one.
+    for (const where of ['checktoken', 'token/revocation']) {
+      const before = sent();
+      assert.equal((await posted(where)).status, 502, where);
+      assert.equal(sent(), before + 2, where);
+    }
     await stop();
 
+    const earlier = sent();
     const half = configured({ plain, tls, hubs: [unused, other.port], probes: one.port });
     t.after(await start(`${name}-half`, half.command, half.args, tls));
-    for (const tries of [2, 3]) {
+    for (const tries of [1, 2]) {
       assert.equal(await redeemed(), 502);
-      assert.equal(sent(), tries, 'it got there, once');
+      assert.equal(sent(), earlier + tries, 'it got there, once');
+    }
+  });
+}
+
+for (const [name, configured] of Object.entries(PROXIES)) {
+  test(`${name}: what a client says of its address and its certificate reaches no hub`, async (t) => {
+    const [plain, tls] = await freePorts(2);
+    let received;
+    const hub = await startServer((request, response) => {
+      if (request.url !== '/readyz') received = request.headers;
+      response.end();
+    });
+    t.after(() => hub.close());
+    const { command, args } = configured({ plain, tls, hubs: [hub.port], probes: hub.port });
+    t.after(await start(`${name}-headers`, command, args, tls));
+    const forged = { 'client-cert': ':AQID:', forwarded: 'for=192.0.2.66', 'x-forwarded-host': 'evil.example', 'x-forwarded-for': '192.0.2.66' };
+    for (const where of ['/', '/api/v2/token', '/api/v2/checktoken', '/api/v2/userinfo']) {
+      for (let tries = 0; (await fetch(`https://localhost:${tls}${where}`, { headers: forged })).status !== 200; tries += 1) assert.ok(tries < 200, where);
+      for (const header of ['client-cert', 'forwarded', 'x-forwarded-host']) assert.equal(received[header] ?? '', '', `${where}: ${header}`);
+      assert.equal(received['x-forwarded-for'], '127.0.0.1', where);
     }
   });
 }

@@ -1,5 +1,6 @@
 //! `passerelle demo`: runs the embedded demo until Ctrl+C.
 
+use passerelle::app::memory_limit::check_memory_limit;
 use passerelle::config::model::{LogConfig, LogFormat};
 use passerelle::demo::Demo;
 use passerelle::env::Env;
@@ -13,6 +14,7 @@ use super::{CommandResult, block_on, init_logging};
 /// # Errors
 /// Returns an error if the demo can't be started.
 pub fn run_demo(port: u16) -> CommandResult<()> {
+    check_memory_limit()?;
     init_logging(&LogConfig { format: LogFormat::Human, filter: "warn".into() })?;
     block_on(async move {
         outln!("One identity provider, connector=donjon, can't be reached, to show how the hub");

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 use passerelle::app::confinement::confine_process;
+use passerelle::app::memory_limit::check_memory_limit;
 use passerelle::app::service_manager::ServiceManager;
 use passerelle::app::socket_activation::InheritedSockets;
 use passerelle::app::{HubServer, ProgramDeps, RunningHub, SocketOwner};
@@ -20,6 +21,7 @@ use super::{CommandResult, block_on, init_logging, load_usable_config};
 /// # Errors
 /// Returns an error if the hub can't be started, or its public listener fails.
 pub fn run_hub(folder: &Path) -> CommandResult<()> {
+    check_memory_limit()?;
     let loaded = load_usable_config(folder)?;
     init_logging(&loaded.settings.log)?;
     telemetry::log_panic_locations();
@@ -63,6 +65,7 @@ impl Listeners {
     /// Takes the inherited sockets and binds the others.
     fn open(loaded: &LoadedConfig) -> CommandResult<Self> {
         let inherited = InheritedSockets::take(&Environment::from_process())?;
+        inherited.check_exposure(&loaded.settings)?;
         let sockets = if inherited.public.is_some() {
             SocketOwner::ServiceManager
         } else {
