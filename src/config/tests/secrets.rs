@@ -131,7 +131,7 @@ fn a_bad_variable_is_named_in_full() {
         (
             "PASSERELLE_PUBLIC__PROT",
             "1",
-            "known here: CLIENT_ADDRESS_HEADER, CLIENT_CERTIFICATES, LISTEN, MAX_CONNECTIONS",
+            "known here: CLIENT_ADDRESS_HEADER, CLIENT_CERTIFICATES, HSTS_INCLUDE_SUBDOMAINS, LISTEN, MAX_CONNECTIONS",
         ),
         ("PASSERELLE_PUBLIC", "1", "one by one"),
         ("PASSERELLE_LIMITS__WORKERS", "many", "must be a whole number"),
