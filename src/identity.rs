@@ -12,6 +12,7 @@
 //! - [`standard`]: standard claims that are not part of a pivot identity.
 
 mod claim;
+mod claim_reader;
 mod claim_type;
 pub mod declared;
 pub mod mapping;
@@ -22,7 +23,8 @@ pub mod standard;
 pub mod sub;
 
 pub use claim::{Claim, ClaimName, DeclaredValues, StandardClaims};
-pub use claim_type::ClaimType;
+pub use claim_reader::DroppedClaim;
+pub use claim_type::{ClaimType, describe_type};
 use serde::{Deserialize, Serialize};
 
 /// A validated identity. Created only by the checks of this module.
@@ -98,6 +100,19 @@ mod tests {
             (delivered.email, delivered.preferred_username.as_deref()),
             (None, Some("angie"))
         );
+    }
+
+    #[test]
+    fn a_flag_of_the_provider_does_not_vouch_for_an_address_of_the_register() {
+        let register = Identity { email: Some("register@example.org".into()), ..samples::angela() };
+        let provider = Identity {
+            email: Some("provider@example.org".into()),
+            standard: [(Claim::EmailVerified, true.into())].into(),
+            ..samples::angela()
+        };
+        let delivered = register.with_contact_claims_from(&provider);
+        assert_eq!(delivered.email.as_deref(), Some("provider@example.org"));
+        assert_eq!(delivered.standard, provider.standard);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod attribution;
 mod call_permit;
 mod call_window;
 mod circuit;
+mod dropped_claims;
 mod login_failures;
 mod probe_record;
 #[cfg(test)]
@@ -26,6 +27,8 @@ use self::call_window::CallWindow;
 pub use self::call_window::{Quantiles, Tally};
 pub use self::circuit::{Availability, CallKind, OpenCause};
 use self::circuit::{Circuit, is_within};
+pub use self::dropped_claims::DroppedClaimRow;
+use self::dropped_claims::DroppedClaims;
 use self::login_failures::{FAILURE_QUORUM, HALF_OPEN_FAILURE_QUORUM, LoginFailures};
 use self::probe_record::ProbeRecord;
 pub use self::probe_record::{ProbeFailures, ProbeOutcome};
@@ -59,6 +62,7 @@ pub struct Health {
     documents_suspected: AtomicBool,
     /// Anomalies that have been logged.
     logged_anomalies: Mutex<BTreeSet<String>>,
+    dropped_claims: DroppedClaims,
 }
 
 #[derive(Default)]
@@ -160,6 +164,12 @@ impl Health {
     pub fn is_new_anomaly(&self, what: &str) -> bool {
         let mut reported = self.logged_anomalies.lock().unwrap_or_else(PoisonError::into_inner);
         reported.len() < MAX_LOGGED_ANOMALIES && reported.insert(what.to_owned())
+    }
+
+    /// Returns the malformed claims that logins left out.
+    #[must_use]
+    pub const fn dropped_claims(&self) -> &DroppedClaims {
+        &self.dropped_claims
     }
 
     /// Records that a login uses, or wants to use, the connector.

@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
+use super::health::DroppedClaimRow;
 use super::login_services::LoginServices;
 use super::step_audit;
 use crate::assurance::amr::{AmrEvidence, DropReason, GatheredEvidence};
 use crate::audit::EventKind;
 use crate::config::model::IdentitySource;
-use crate::identity::{DeclaredValues, Identity};
-use crate::ids::{ClientId, Subject, SupportId};
+use crate::identity::{DeclaredValues, Identity, describe_type};
+use crate::ids::{ClientId, ConnectorId, Subject, SupportId};
 use crate::login::upstream::Authentication;
 use crate::login::{ClaimsSource, IdentificationError, IdentifiedUser, Login};
 use crate::protocol::catalogue::ErrorCode;
@@ -32,10 +33,20 @@ pub(super) async fn identify_user(
     authentication: Authentication,
 ) -> Result<IdentifiedUser, IdentificationError> {
     let support_id = login.context.support_id.as_str();
-    let pivot = Identity::from_claims(&authentication.claims, &services.identity_rules).map_err(|error| {
+    let read = Identity::with_dropped_claims(&authentication.claims, &services.identity_rules);
+    let (pivot, dropped) = read.map_err(|error| {
         tracing::warn!(support_id, connector = %authentication.connector, %error, "identity rejected by the identity rules");
         IdentificationError { code: error.code(), claim: Some(error.claim.into()) }
     })?;
+    for dropped in dropped {
+        let row = DroppedClaimRow {
+            claim: dropped.claim.to_string(),
+            problem: dropped.to_string(),
+            fix: dropped.fix(),
+        };
+        let reason = dropped.rule.label();
+        report_dropped_claim(services, support_id, &authentication.connector, reason, row);
+    }
     let declared = read_declared_claims(services, support_id, &authentication)?;
     let pivot = Identity { declared, ..pivot };
     let (identity, source) = match services.identity_source {
@@ -67,8 +78,27 @@ pub(super) async fn identify_user(
     })
 }
 
-/// Returns the valid values of declared claims. Others are left out and counted; the log names the
-/// claim and the reason, never the value.
+/// Counts a malformed claim that the login left out. The log names the claim, the reason and the fix,
+/// never the value: as a warning once for each reason and connector, because every login of the
+/// identity provider has it.
+fn report_dropped_claim(
+    services: &LoginServices,
+    support_id: &str,
+    connector: &ConnectorId,
+    reason: &'static str,
+    row: DroppedClaimRow,
+) {
+    services.core.metrics.record_dropped_claim(connector, &row.claim, reason);
+    let DroppedClaimRow { claim, problem, fix } = row.clone();
+    let handle = services.connectors.handle(connector);
+    if handle.is_ok_and(|handle| handle.health().dropped_claims().record(row)) {
+        tracing::warn!(support_id, %connector, claim, problem, fix, "claim left out");
+    } else {
+        tracing::debug!(support_id, %connector, claim, problem, "claim left out");
+    }
+}
+
+/// Returns the valid values of declared claims. Others are left out and reported.
 fn read_declared_claims(
     services: &LoginServices,
     support_id: &str,
@@ -77,8 +107,15 @@ fn read_declared_claims(
     let (connector, federation) = (&authentication.connector, services.core.federation.load());
     let (values, rejected) = federation.declared_claims.read_values(&authentication.claims);
     for (claim, error) in rejected {
-        services.core.metrics.record_dropped_claim(connector, &claim, error.label());
-        tracing::warn!(support_id, %connector, %claim, %error, "declared claim left out");
+        let found = authentication.claims.get(&*claim).map_or("absent", describe_type);
+        let row = DroppedClaimRow {
+            claim: claim.to_string(),
+            problem: format!("{}; it is {found}", error.to_string().trim_start_matches("it ")),
+            fix: format!(
+                "make the identity provider send it as [claims.{claim}] declares, or map it: [mapping] {claim} = {{ … }}"
+            ),
+        };
+        report_dropped_claim(services, support_id, connector, error.label(), row);
     }
     match federation.declared_claims.missing_required(&values) {
         Some(claim) => {

@@ -301,6 +301,7 @@ mod tests {
             lowest: Level::Eidas1,
             highest: Level::Eidas2,
             blocks: Vec::new(),
+            dropped_claims: Vec::new(),
             health: Some(health),
         }
     }

@@ -24,14 +24,14 @@ pub enum UpstreamAmr {
     /// An `amr`, possibly empty: it is taken as complete.
     Methods {
         names: Vec<String>,
-        /// Number of values that are not strings; 1 if the claim is not a list.
+        /// Number of values that are not strings; 1 if the claim is neither a list nor a string.
         unreadable: usize,
     },
 }
 
 impl UpstreamAmr {
     /// Reads the claim `amr` of an ID token: a list of strings (OpenID Connect Core 1.0 §2). `null`
-    /// counts as absent.
+    /// counts as absent, and one string as a list of one.
     #[must_use]
     pub fn from_claim(amr: Option<&Value>) -> Self {
         match amr {
@@ -42,6 +42,7 @@ impl UpstreamAmr {
                 let unreadable = values.len() - names.len();
                 Self::Methods { names, unreadable }
             }
+            Some(Value::String(only)) => Self::from_methods(&[only]),
             Some(_) => Self::Methods { names: Vec::new(), unreadable: 1 },
         }
     }

@@ -90,3 +90,16 @@ impl ClaimType {
         }
     }
 }
+
+/// Returns what a value is, for messages.
+#[must_use]
+pub const fn describe_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}

@@ -19,7 +19,7 @@ pub use self::date::{DatePattern, DatePatternError};
 pub use self::path::{ClaimPath, ClaimPathError};
 use super::declared::MAX_DECLARED_BYTES;
 use super::rules::{self, IdentityRules, RequiredClaims};
-use super::{Claim, ClaimName, ClaimType, Identity, standard};
+use super::{Claim, ClaimName, ClaimType, Identity};
 
 /// Maximum size of a text or value that a rule builds, in bytes: the limit of the identity rules.
 const MAX_VALUE_BYTES: usize = 8 * 1024;
@@ -406,28 +406,21 @@ fn is_within(value: &Value, room: &mut usize, depth: usize) -> bool {
 /// # Errors
 /// What would be valid, in the words of the rule.
 pub fn check_value(claim: Claim, value: &Value) -> Result<(), String> {
-    let mut claims = Map::from_iter([(claim.as_str().to_owned(), value.clone())]);
-    if Claim::STANDARD.contains(&claim) {
-        // The `…_verified` claims are valid only beside an address and a number.
-        claims.entry("email").or_insert_with(|| "a@b".into());
-        claims.entry("phone_number").or_insert_with(|| "1".into());
-        let is_valid = standard::from_provider_claims(&claims).contains_key(&claim);
-        return if is_valid {
-            Ok(())
-        } else {
-            Err("must be of the form that OpenID Connect Core 1.0, 5.1, gives this claim".into())
-        };
+    if value.as_str() == Some("") {
+        return Err(rules::IdentityRule::Required.to_string());
     }
-    // With these rules, a malformed claim is reported before a missing one.
-    let rules = IdentityRules { home_country: String::new(), required: RequiredClaims::Pivot };
-    match Identity::from_claims(&claims, &rules) {
+    let claims = Map::from_iter([(claim.as_str().to_owned(), value.clone())]);
+    let rules = |required| IdentityRules { home_country: String::new(), required };
+    match Identity::from_claims(&claims, &rules(RequiredClaims::Pivot)) {
         Err(error) if error.claim == claim && !error.rule.is_missing_claim() => {
-            Err(error.rule.to_string())
+            return Err(error.rule.to_string());
         }
-        Ok(_) | Err(_) if value.as_str() == Some("") => {
-            Err(rules::IdentityRule::Required.to_string())
-        }
-        Ok(_) | Err(_) => Ok(()),
+        Ok(_) | Err(_) => {}
+    }
+    // Without a required claim, every malformed one is dropped.
+    match Identity::with_dropped_claims(&claims, &rules(RequiredClaims::SubjectOnly)) {
+        Ok((_, dropped)) => dropped.first().map_or(Ok(()), |dropped| Err(dropped.rule.to_string())),
+        Err(error) => Err(error.rule.to_string()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Validates claims into an [`Identity`], or names the claim and the rule that it breaks, never its
-//! value.
+//! value. What the subject needs is checked strictly; a malformed claim that it doesn't need is left
+//! out and reported.
 //!
 //! `null` and the empty string count as absent: OpenID Connect Core §5.3.2 asks senders to omit
 //! such claims, and some send `"birthplace": ""` for a birth abroad.
@@ -7,6 +8,7 @@
 use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
+use super::claim_reader::{ClaimReader, DroppedClaim};
 use super::{Claim, DeclaredValues, Identity, pivot, standard};
 use crate::protocol::catalogue::ErrorCode;
 
@@ -23,8 +25,7 @@ pub struct IdentityRules {
 pub enum RequiredClaims {
     /// A complete pivot identity.
     Pivot,
-    /// None except `sub`, for `subject = "provider"`; claims that are sent must still be well
-    /// formed.
+    /// None except `sub`, for `subject = "provider"`.
     SubjectOnly,
 }
 
@@ -52,7 +53,11 @@ impl IdentityError {
             | IdentityRule::Calendar
             | IdentityRule::Geographic
             | IdentityRule::Gender
-            | IdentityRule::Email => ErrorCode::IdentityMalformed,
+            | IdentityRule::Email
+            | IdentityRule::Boolean
+            | IdentityRule::Seconds
+            | IdentityRule::WebAddress
+            | IdentityRule::Address => ErrorCode::IdentityMalformed,
         }
     }
 }
@@ -86,9 +91,36 @@ pub enum IdentityRule {
     Gender,
     #[error("must be an address with one @, without spaces, of at most 254 characters")]
     Email,
+    #[error("must be true or false, without quotation marks")]
+    Boolean,
+    #[error("must be a number of seconds since 1970")]
+    Seconds,
+    #[error("must be an http or https URL")]
+    WebAddress,
+    #[error(
+        "must be an object with formatted, street_address, locality, region, postal_code or country"
+    )]
+    Address,
 }
 
 impl IdentityRule {
+    /// Returns the label for metrics.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Required | Self::NameRequired | Self::RequiredAtHome => "missing",
+            Self::Text | Self::TextArray | Self::Boolean | Self::Seconds | Self::Address => "type",
+            Self::Length => "size",
+            Self::ControlCharacter => "characters",
+            Self::Letter
+            | Self::Calendar
+            | Self::Geographic
+            | Self::Gender
+            | Self::Email
+            | Self::WebAddress => "form",
+        }
+    }
+
     /// Returns true if the rule reports a missing claim rather than a malformed one.
     #[must_use]
     pub const fn is_missing_claim(self) -> bool {
@@ -99,46 +131,76 @@ impl IdentityRule {
 impl Identity {
     /// Validates and normalises the claims of an identity provider or a register. Names become NFC
     /// without outer spaces; `given_name_array` takes precedence over `given_name`. Claims that are
-    /// not part of an identity are ignored.
+    /// not part of an identity are ignored, and malformed ones that the subject doesn't need are
+    /// left out.
     ///
     /// # Errors
-    /// The first malformed claim, else the first missing one.
+    /// The first malformed claim that is needed, else the first missing one.
     pub fn from_claims(
         claims: &Map<String, Value>,
         rules: &IdentityRules,
     ) -> Result<Self, IdentityError> {
-        let checked = |claim, check: fn(&str, Claim) -> Result<String, IdentityError>| {
-            text_claim(claims, claim)?.map(|value| check(value, claim)).transpose()
-        };
-        let identity = Self {
-            given_names: given_names(claims)?,
-            family_name: checked(Claim::FamilyName, validate_name)?,
-            birthdate: match rules.required {
-                RequiredClaims::Pivot => checked(Claim::Birthdate, validate_birthdate)?,
-                RequiredClaims::SubjectOnly => text_claim(claims, Claim::Birthdate)?
-                    .map(parse_openid_birthdate)
-                    .transpose()?
-                    .flatten(),
-            },
-            gender: match rules.required {
-                RequiredClaims::Pivot => checked(Claim::Gender, validate_gender)?,
+        Self::with_dropped_claims(claims, rules).map(|(identity, _)| identity)
+    }
+
+    /// Returns an identity as [`Self::from_claims`] does, and the malformed claims that it leaves
+    /// out.
+    ///
+    /// # Errors
+    /// As for [`Self::from_claims`].
+    pub fn with_dropped_claims(
+        claims: &Map<String, Value>,
+        rules: &IdentityRules,
+    ) -> Result<(Self, Vec<DroppedClaim>), IdentityError> {
+        let is_pivot = rules.required == RequiredClaims::Pivot;
+        let mut reader = ClaimReader::new(claims);
+        let given_names = reader.read_given_names(is_pivot)?;
+        let family_name = reader.read(Claim::FamilyName, is_pivot, validate_name)?;
+        let (birthdate, gender) = if is_pivot {
+            (
+                reader.read(Claim::Birthdate, true, validate_birthdate)?,
+                reader.read(Claim::Gender, true, validate_gender)?,
+            )
+        } else {
+            (
+                reader.read(Claim::Birthdate, false, parse_openid_birthdate)?.flatten(),
                 // Other values are allowed there, but have no meaning here (OpenID Connect Core 1.0
                 // §5.1).
-                RequiredClaims::SubjectOnly => text_claim(claims, Claim::Gender)?
-                    .and_then(|value| validate_gender(value, Claim::Gender).ok()),
-            },
-            birthplace: checked(Claim::Birthplace, validate_geographic_code)?,
-            birthcountry: checked(Claim::Birthcountry, validate_geographic_code)?,
-            email: checked(Claim::Email, validate_email)?,
-            preferred_username: checked(Claim::PreferredUsername, validate_line)?,
-            standard: standard::from_provider_claims(claims),
+                reader
+                    .read(Claim::Gender, false, |value, claim| {
+                        Ok(validate_gender(value, claim).ok())
+                    })?
+                    .flatten(),
+            )
+        };
+        let birthcountry = reader.read(Claim::Birthcountry, is_pivot, validate_geographic_code)?;
+        // The pivot has a birthplace only for a birth in the home country.
+        let is_born_at_home = birthcountry.as_ref() == Some(&rules.home_country);
+        let birthplace = reader.read(
+            Claim::Birthplace,
+            is_pivot && is_born_at_home,
+            validate_geographic_code,
+        )?;
+        let email = reader.read(Claim::Email, false, validate_email)?;
+        let preferred_username = reader.read(Claim::PreferredUsername, false, validate_line)?;
+        let standard =
+            standard::from_provider_claims(claims, email.as_deref(), &mut reader.dropped);
+        let identity = Self {
+            given_names,
+            family_name,
+            birthdate,
+            gender,
+            birthplace,
+            birthcountry,
+            email,
+            preferred_username,
+            standard,
             declared: DeclaredValues::new(),
         };
-        match rules.required {
-            RequiredClaims::Pivot => identity.check_pivot_complete(&rules.home_country)?,
-            RequiredClaims::SubjectOnly => {}
+        if is_pivot {
+            identity.check_pivot_complete(&rules.home_country)?;
         }
-        Ok(identity)
+        Ok((identity, reader.dropped))
     }
 
     fn check_pivot_complete(&self, home_country: &str) -> Result<(), IdentityError> {
@@ -175,11 +237,11 @@ pub fn is_geographic_code(value: &str) -> bool {
         })
 }
 
-const MAX_NAME_CHARS: usize = 256;
+pub(super) const MAX_NAME_CHARS: usize = 256;
 /// No name of 256 characters needs more bytes in any Unicode form; longer ones are not normalised.
 const MAX_NAME_BYTES: usize = 8 * 1024;
 
-fn violation(claim: Claim, rule: IdentityRule) -> IdentityError {
+pub(super) const fn violation(claim: Claim, rule: IdentityRule) -> IdentityError {
     IdentityError { claim, rule }
 }
 
@@ -192,59 +254,7 @@ fn accept_if(
     if is_valid { Ok(value.to_owned()) } else { Err(violation(claim, rule)) }
 }
 
-fn text_claim(claims: &Map<String, Value>, claim: Claim) -> Result<Option<&str>, IdentityError> {
-    match claims.get(claim.as_str()) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(value)) => Ok((!value.is_empty()).then_some(value)),
-        Some(Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
-            Err(violation(claim, IdentityRule::Text))
-        }
-    }
-}
-
-fn given_names(claims: &Map<String, Value>) -> Result<Vec<String>, IdentityError> {
-    let joined = text_claim(claims, Claim::GivenName)?;
-    let (claim, written) = match claims.get(Claim::GivenNameArray.as_str()) {
-        None | Some(Value::Null) => (Claim::GivenName, split_given_names(joined)?),
-        Some(Value::Array(items)) if items.is_empty() => {
-            (Claim::GivenName, split_given_names(joined)?)
-        }
-        Some(Value::Array(items)) => (Claim::GivenNameArray, string_items(items)?),
-        Some(Value::String(one)) if one.is_empty() => {
-            (Claim::GivenName, split_given_names(joined)?)
-        }
-        Some(Value::String(one)) => (Claim::GivenNameArray, vec![one.as_str()]),
-        Some(Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
-            return Err(violation(Claim::GivenNameArray, IdentityRule::TextArray));
-        }
-    };
-    // Each name has at least one character and a space before the next; more names can't fit.
-    if written.len() > MAX_NAME_CHARS.div_ceil(2) {
-        return Err(violation(claim, IdentityRule::Length));
-    }
-    let names: Vec<String> =
-        written.into_iter().map(|item| validate_name(item, claim)).collect::<Result<_, _>>()?;
-    // Joined they form the claim `given_name`, which also has at most 256 characters.
-    let length = names.iter().map(|name| name.chars().count() + 1).sum::<usize>().saturating_sub(1);
-    if length > MAX_NAME_CHARS { Err(violation(claim, IdentityRule::Length)) } else { Ok(names) }
-}
-
-fn split_given_names(joined: Option<&str>) -> Result<Vec<&str>, IdentityError> {
-    let Some(joined) = joined else { return Ok(Vec::new()) };
-    let names: Vec<&str> = joined.split(' ').filter(|name| !name.is_empty()).collect();
-    if names.is_empty() {
-        Err(violation(Claim::GivenName, IdentityRule::Letter))
-    } else {
-        Ok(names)
-    }
-}
-
-fn string_items(items: &[Value]) -> Result<Vec<&str>, IdentityError> {
-    let strings: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
-    strings.ok_or_else(|| violation(Claim::GivenNameArray, IdentityRule::TextArray))
-}
-
-fn validate_name(value: &str, claim: Claim) -> Result<String, IdentityError> {
+pub(super) fn validate_name(value: &str, claim: Claim) -> Result<String, IdentityError> {
     let name = validate_line(value, claim)?;
     // A name of only marks and hyphens would fold to nothing, like all such names.
     let has_letter = |derivation| !pivot::fold(&name, derivation).is_empty();
@@ -259,7 +269,7 @@ fn validate_name(value: &str, claim: Claim) -> Result<String, IdentityError> {
 
 /// Validates one line of text of 1 to 256 characters; returns it trimmed, in NFC.
 #[expect(clippy::disallowed_methods, reason = "a claim is text that people write")]
-fn validate_line(value: &str, claim: Claim) -> Result<String, IdentityError> {
+pub(super) fn validate_line(value: &str, claim: Claim) -> Result<String, IdentityError> {
     if value.len() > MAX_NAME_BYTES {
         return Err(violation(claim, IdentityRule::Length));
     }
@@ -274,11 +284,6 @@ fn validate_line(value: &str, claim: Claim) -> Result<String, IdentityError> {
     } else {
         Err(violation(claim, IdentityRule::Length))
     }
-}
-
-/// Returns true if [`validate_line`] accepts the text.
-pub(super) fn is_line(value: &str) -> bool {
-    validate_line(value, Claim::Name).is_ok()
 }
 
 /// Returns true for control characters, and for those that make a page display something else: line
@@ -296,16 +301,16 @@ fn validate_birthdate(value: &str, claim: Claim) -> Result<String, IdentityError
 
 /// Parses a birthdate of plain OpenID Connect: it may be the year only, or hide the year as `0000`,
 /// which yields `None` (OpenID Connect Core 1.0 §5.1).
-fn parse_openid_birthdate(value: &str) -> Result<Option<String>, IdentityError> {
+fn parse_openid_birthdate(value: &str, claim: Claim) -> Result<Option<String>, IdentityError> {
     let date = match value.strip_prefix("0000-") {
         // 2000 is a leap year, for February 29.
         Some(day) => {
-            return validate_birthdate(&format!("2000-{day}"), Claim::Birthdate).map(|_| None);
+            return validate_birthdate(&format!("2000-{day}"), claim).map(|_| None);
         }
         None if value.len() == 4 => format!("{value}-00-00"),
         None => value.to_owned(),
     };
-    validate_birthdate(&date, Claim::Birthdate).map(Some)
+    validate_birthdate(&date, claim).map(Some)
 }
 
 /// Returns true for a calendar day, or a date without a known day or without day and month.

@@ -1,24 +1,39 @@
 //! The standard claims of OpenID Connect Core 1.0 §5.1 that are not part of a pivot identity,
 //! passed on to service providers under `rules = "openid"`.
 //!
-//! None of them is ever required, so a malformed claim is omitted without an error.
+//! None of them is ever required, so a malformed claim is left out and reported.
 
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::rules::is_line;
+use super::claim_reader::DroppedClaim;
+use super::claim_type::describe_type;
+use super::rules::{IdentityRule, validate_line};
 use super::{Claim, Identity, StandardClaims};
 
-/// Returns the well-formed standard claims of an identity provider.
+/// Returns the well-formed standard claims of an identity provider, and adds the malformed ones to
+/// `dropped`. `email` is the valid address, if there is one.
 #[must_use]
-pub fn from_provider_claims(claims: &Map<String, Value>) -> StandardClaims {
-    let found =
-        Claim::STANDARD.into_iter().filter_map(|claim| Some((claim, claims.get(claim.as_str())?)));
-    let mut valid: StandardClaims =
-        found.filter_map(|(claim, value)| Some((claim, validated_value(claim, value)?))).collect();
+pub fn from_provider_claims(
+    claims: &Map<String, Value>,
+    email: Option<&str>,
+    dropped: &mut Vec<DroppedClaim>,
+) -> StandardClaims {
+    let mut valid = StandardClaims::new();
+    for claim in Claim::STANDARD {
+        let Some(value) = claims.get(claim.as_str()) else { continue };
+        if value.is_null() || value.as_str() == Some("") {
+            continue;
+        }
+        match validated_value(claim, value) {
+            Ok(value) => {
+                valid.insert(claim, value);
+            }
+            Err(rule) => dropped.push(DroppedClaim { claim, rule, found: describe_type(value) }),
+        }
+    }
     // A `…_verified` claim is meaningless without its address or number.
-    let email = claims.get(Claim::Email.as_str()).and_then(Value::as_str);
-    if email.is_none_or(str::is_empty) {
+    if email.is_none() {
         valid.remove(&Claim::EmailVerified);
     }
     if !valid.contains_key(&Claim::PhoneNumber) {
@@ -48,21 +63,30 @@ pub(super) fn without_civil_identity(claims: &StandardClaims) -> StandardClaims 
         .collect()
 }
 
-/// Returns the value to pass on; `None` if it is malformed.
-fn validated_value(claim: Claim, value: &Value) -> Option<Value> {
+/// Returns the value to pass on.
+///
+/// # Errors
+/// The rule that it breaks.
+fn validated_value(claim: Claim, value: &Value) -> Result<Value, IdentityRule> {
+    let text = || value.as_str().ok_or(IdentityRule::Text);
     match claim {
         Claim::Name
         | Claim::MiddleName
         | Claim::Nickname
         | Claim::Zoneinfo
         | Claim::Locale
-        | Claim::PhoneNumber => value.as_str().filter(|text| is_line(text)).map(Value::from),
-        Claim::Profile | Claim::Picture | Claim::Website => {
-            value.as_str().filter(|text| is_web_address(text)).map(Value::from)
+        | Claim::PhoneNumber => validated_line(text()?),
+        Claim::Profile | Claim::Picture | Claim::Website => validated_web_address(text()?),
+        Claim::UpdatedAt => {
+            let is_time = value.as_f64().is_some_and(|seconds| seconds >= 0.0);
+            is_time.then(|| value.clone()).ok_or(IdentityRule::Seconds)
         }
-        Claim::UpdatedAt => value.as_f64().filter(|seconds| *seconds >= 0.0).map(|_| value.clone()),
-        Claim::EmailVerified | Claim::PhoneNumberVerified => value.as_bool().map(Value::from),
-        Claim::Address => validated_address(value.as_object()?),
+        Claim::EmailVerified | Claim::PhoneNumberVerified => {
+            value.as_bool().map(Value::from).ok_or(IdentityRule::Boolean)
+        }
+        Claim::Address => {
+            value.as_object().and_then(validated_address).ok_or(IdentityRule::Address)
+        }
         Claim::Sub
         | Claim::GivenName
         | Claim::GivenNameArray
@@ -72,13 +96,19 @@ fn validated_value(claim: Claim, value: &Value) -> Option<Value> {
         | Claim::Birthplace
         | Claim::Birthcountry
         | Claim::Email
-        | Claim::PreferredUsername => None,
+        | Claim::PreferredUsername => Err(IdentityRule::Text),
     }
 }
 
+fn validated_line(text: &str) -> Result<Value, IdentityRule> {
+    validate_line(text, Claim::Name).map(|_| text.into()).map_err(|error| error.rule)
+}
+
 /// Rejects schemes such as `javascript:`, for service providers that turn the value into a link.
-fn is_web_address(text: &str) -> bool {
-    is_line(text) && Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "https" | "http"))
+fn validated_web_address(text: &str) -> Result<Value, IdentityRule> {
+    let line = validated_line(text)?;
+    let is_web = Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "https" | "http"));
+    is_web.then_some(line).ok_or(IdentityRule::WebAddress)
 }
 
 /// OpenID Connect Core §5.1.1. `formatted` and `street_address` may have several lines.
@@ -86,7 +116,9 @@ fn is_web_address(text: &str) -> bool {
 fn validated_address(members: &Map<String, Value>) -> Option<Value> {
     let is_text = |text: &str| {
         text.chars().count() <= 1024
-            && text.split(['\r', '\n']).all(|line| line.is_empty() || is_line(line))
+            && text
+                .split(['\r', '\n'])
+                .all(|line| line.is_empty() || validate_line(line, Claim::Address).is_ok())
     };
     let names = ["formatted", "street_address", "locality", "region", "postal_code", "country"];
     let valid = names.into_iter().filter_map(|name| Some((name, members.get(name)?.as_str()?)));
@@ -103,7 +135,9 @@ mod tests {
     use serde_json::json;
 
     fn passed(claims: &Value) -> Value {
-        let valid = from_provider_claims(claims.as_object().unwrap());
+        let claims = claims.as_object().unwrap();
+        let email = claims.get("email").and_then(Value::as_str);
+        let valid = from_provider_claims(claims, email, &mut Vec::new());
         Value::Object(
             valid.into_iter().map(|(claim, value)| (claim.as_str().to_owned(), value)).collect(),
         )

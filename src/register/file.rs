@@ -25,7 +25,7 @@ use super::{Register, RegisterAnswer, RegisterError};
 use crate::identity::DeclaredValues;
 use crate::identity::StandardClaims;
 use crate::identity::pivot::{Derivation, Pivot};
-use crate::identity::rules::{IdentityRules, RequiredClaims};
+use crate::identity::rules::{IdentityRule, IdentityRules, RequiredClaims};
 use crate::identity::{Claim, Identity};
 use crate::ids::SupportId;
 
@@ -319,13 +319,19 @@ fn parse_row(
         "refused" => Status::Refused,
         _ => return Err((STATUS, "must be active (or empty), deceased or refused".into())),
     };
-    let identity = Identity::from_claims(&claims, rules).map_err(|error| {
-        let column = match error.claim {
+    let broken = |claim, rule: IdentityRule| {
+        let column = match claim {
             Claim::GivenName | Claim::GivenNameArray => "given_names",
             other => other.as_str(),
         };
-        (column, error.rule.to_string())
-    })?;
+        (column, rule.to_string())
+    };
+    let (identity, dropped) = Identity::with_dropped_claims(&claims, rules)
+        .map_err(|error| broken(error.claim, error.rule))?;
+    // A register's own file has no malformed cell.
+    if let Some(dropped) = dropped.first() {
+        return Err(broken(dropped.claim, dropped.rule));
+    }
     let pivot = Pivot::from_identity(&identity, &rules.home_country, Derivation::LATEST);
     let pivot = pivot.ok_or(("family_name", "the row identifies no person".to_owned()))?;
     Ok((pivot, Row { identity, status }))

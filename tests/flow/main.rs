@@ -42,6 +42,7 @@ mod lifetimes;
 mod limits;
 mod login_flow;
 mod logout;
+mod malformed_claims;
 mod malformed_paths;
 mod openid;
 mod pages;

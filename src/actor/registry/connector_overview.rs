@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Connectors;
 use super::block_commands::BlockRow;
 use super::block_lookup::connector_blocks;
-use crate::actor::health::{HealthView, ProbeFailures};
+use crate::actor::health::{DroppedClaimRow, HealthView, ProbeFailures};
 use crate::assurance::Level;
 use crate::config::{ConnectorMetadata, format_rfc3339};
 use crate::egress::circuit_breaker::CircuitState;
@@ -28,6 +28,9 @@ pub struct ConnectorRow {
     /// Absent while the connector is being added or removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<HealthRow>,
+    /// Malformed claims that logins left out since the start of this hub.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped_claims: Vec<DroppedClaimRow>,
 }
 
 /// Health of a connector's identity provider, by the calls of the last minute.
@@ -149,6 +152,10 @@ impl Connectors {
                 lowest: levels.lowest,
                 highest: levels.highest,
                 blocks,
+                dropped_claims: actors
+                    .get(id)
+                    .map(|entry| entry.handle.health().dropped_claims().rows())
+                    .unwrap_or_default(),
                 health: actors.get(id).map(|entry| {
                     HealthRow::new(
                         entry.handle.health().view(now),

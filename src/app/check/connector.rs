@@ -9,6 +9,8 @@ use arc_swap::ArcSwap;
 use serde::Serialize;
 
 use super::sample::{self, SampleResult};
+use crate::actor::health::DroppedClaimRow;
+use crate::actor::registry::ConnectorRow;
 use crate::app::from_settings::identity_rules;
 use crate::config::check_context::CheckContext;
 use crate::config::connectors::ConnectorDraft;
@@ -254,6 +256,37 @@ fn hub_endpoints(id: &ConnectorId, context: &CheckContext) -> HubEndpoints {
 }
 
 impl ConnectorReport {
+    /// Adds which claims of the identity provider's users a running hub left out, or why it can't be
+    /// asked.
+    pub fn add_received_claims<E: fmt::Display>(&mut self, connectors: Result<&[ConnectorRow], E>) {
+        const NAME: &str = "received-claims";
+        let found = match connectors {
+            Err(error) => vec![CheckDiagnostic::ok(
+                NAME,
+                format!("not known, because no running hub of this configuration answers: {error}"),
+            )],
+            Ok(connectors) => {
+                let row = connectors.iter().find(|row| row.id == self.connector);
+                let dropped = row.map(|row| row.dropped_claims.as_slice()).unwrap_or_default();
+                let finding = |row: &DroppedClaimRow| {
+                    let message = format!(
+                        "the running hub leaves {} out of logins: its value {}",
+                        row.claim, row.problem
+                    );
+                    CheckDiagnostic::warning(NAME, message, row.fix.clone())
+                };
+                let all_usable =
+                    || CheckDiagnostic::ok(NAME, "the running hub has left out no claim");
+                match dropped {
+                    [] => vec![all_usable()],
+                    rows => rows.iter().map(finding).collect(),
+                }
+            }
+        };
+        self.status = found.iter().map(|found| found.status).fold(self.status, Ord::max);
+        self.diagnostics.extend(found);
+    }
+
     /// Returns the report as one JSON object.
     ///
     /// # Errors
@@ -330,5 +363,55 @@ impl fmt::Display for SampleResult {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actor::registry::ConnectorState;
+    use crate::assurance::Level;
+
+    fn report() -> ConnectorReport {
+        ConnectorReport {
+            connector: "idp".into(),
+            status: DiagnosticStatus::Ok,
+            diagnostics: Vec::new(),
+            registration: Vec::new(),
+            sample: None,
+        }
+    }
+
+    fn row(dropped_claims: Vec<DroppedClaimRow>) -> ConnectorRow {
+        ConnectorRow {
+            id: "idp".into(),
+            name: std::collections::BTreeMap::new(),
+            state: ConnectorState::On,
+            lowest: Level::Eidas1,
+            highest: Level::Eidas1,
+            blocks: Vec::new(),
+            health: None,
+            dropped_claims,
+        }
+    }
+
+    #[test]
+    fn claims_that_a_running_hub_left_out_are_warnings_with_type_and_fix() {
+        let mut dropping = report();
+        let dropped = DroppedClaimRow {
+            claim: "email_verified".into(),
+            problem: "must be true or false, and is a string".into(),
+            fix: "map it".into(),
+        };
+        dropping.add_received_claims::<String>(Ok(&[row(vec![dropped])]));
+        assert_eq!(dropping.status, DiagnosticStatus::Warning);
+        let found = &dropping.diagnostics[0];
+        assert!(found.message.contains("email_verified") && found.message.contains("a string"));
+        assert_eq!(found.fix.as_deref(), Some("map it"));
+        for connectors in [Ok(&[row(Vec::new())][..]), Ok(&[]), Err("no hub")] {
+            let mut fine = report();
+            fine.add_received_claims(connectors);
+            assert_eq!(fine.status, DiagnosticStatus::Ok, "{:?}", fine.diagnostics);
+        }
     }
 }

@@ -82,8 +82,14 @@ pub(super) fn evaluate_sample(
         let fix = format!("map it: [mapping] {claim} = {{ … }}; or remove required = true");
         diagnostics.push(CheckDiagnostic::error("claims", message, fix));
     }
-    let identity = Identity::from_claims(&claims, rules).ok();
-    let identity = identity.map(|identity| Identity { declared, ..identity });
+    let identity = Identity::with_dropped_claims(&claims, rules).ok();
+    let identity = identity.map(|(identity, dropped)| {
+        diagnostics.extend(dropped.iter().map(|dropped| {
+            let message = format!("{} is left out: it {dropped}", dropped.claim);
+            CheckDiagnostic::warning("claims", message, dropped.fix())
+        }));
+        Identity { declared, ..identity }
+    });
     let mut sample = SampleResult { claims, ..SampleResult::default() };
     if let Some(identity) = &identity {
         let all: BTreeSet<ClaimName> =

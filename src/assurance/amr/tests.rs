@@ -164,7 +164,8 @@ fn only_an_absent_claim_counts_as_absent() {
         (None, UpstreamAmr::Absent),
         (Some(serde_json::json!(null)), UpstreamAmr::Absent),
         (Some(serde_json::json!([])), unreadable(0)),
-        (Some(serde_json::json!("pwd")), unreadable(1)),
+        (Some(serde_json::json!("pwd")), UpstreamAmr::from_methods(&["pwd"])),
+        (Some(serde_json::json!({ "pwd": true })), unreadable(1)),
         (Some(serde_json::json!([1, {}])), unreadable(2)),
         (Some(serde_json::json!(["pwd", "otp"])), UpstreamAmr::from_methods(&["pwd", "otp"])),
     ] {

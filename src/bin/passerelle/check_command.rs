@@ -12,6 +12,7 @@ use passerelle::config::{self, Diagnostic, Environment, LoadedConfig};
 use passerelle::connector::diagnostic::DiagnosticStatus;
 use passerelle::env::Env;
 
+use super::hub_options::HubOptions;
 use super::output::{TextColour, outln, paint, print_report, printable};
 use super::{CommandResult, block_on, environment, print_json};
 
@@ -57,9 +58,13 @@ pub struct ConnectorArguments {
     /// - for standard input.
     #[arg(long)]
     sample: Option<PathBuf>,
-    /// Call the identity provider.
+    /// Call the identity provider. With --config, also ask the running hub which claims of its
+    /// users it left out.
     #[arg(long)]
     online: bool,
+    /// File of your token (private.operators) for the running hub, instead of private.admin_token.
+    #[arg(long, value_name = "FILE", requires = "config")]
+    token_file: Option<PathBuf>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -209,7 +214,17 @@ impl ConnectorArguments {
         let surroundings = (&environment, &env);
         let checking =
             connector::check_connector(&file, &context, surroundings, sample, self.online);
-        let report = block_on(checking);
+        let mut report = block_on(checking);
+        if let (true, Some(folder)) = (self.online, self.config) {
+            let hub = HubOptions::for_folder(folder, self.token_file);
+            let received = match hub.connect() {
+                Ok(hub) => {
+                    block_on(async { hub.connectors().await.map_err(|error| error.to_string()) })
+                }
+                Err(error) => Err(error.to_string()),
+            };
+            report.add_received_claims(received.as_ref().map(|list| list.connectors.as_slice()));
+        }
         if self.json {
             outln!("{}", report.to_json()?);
         } else {

@@ -29,6 +29,11 @@ pub struct HubOptions {
 }
 
 impl HubOptions {
+    /// Returns the options of the hub of a configuration folder.
+    pub const fn for_folder(config: PathBuf, token_file: Option<PathBuf>) -> Self {
+        Self { config, private: None, token_file }
+    }
+
     /// Returns a client of the running hub.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use http::HeaderMap;
 use serde_json::{Map, Value, json};
 
 use crate::identity::pivot::{Derivation, Pivot};
-use crate::identity::rules::{IdentityError, IdentityRule, IdentityRules};
+use crate::identity::rules::IdentityRules;
 use crate::identity::{Claim, Identity};
 use crate::protocol::field_value::is_media_type;
 use crate::protocol::json::parse_object;
@@ -112,21 +112,18 @@ fn parse_identity(
     rules: &IdentityRules,
 ) -> Result<Identity, RegisterError> {
     let mut claims = Map::new();
-    if let Some(names) = members.remove(GIVEN_NAMES) {
-        claims.insert(Claim::GivenNameArray.as_str().to_owned(), names);
+    let names = members.remove(GIVEN_NAMES).unwrap_or_default();
+    let is_list = names.as_array().is_some_and(|items| items.iter().all(Value::is_string));
+    if !names.is_null() && !is_list {
+        return contract_error("`identity.given_names` is not an array of strings");
     }
+    claims.insert(Claim::GivenNameArray.as_str().to_owned(), names);
     for claim in MEMBERS {
-        if let Some(value) = members.remove(claim.as_str()) {
-            claims.insert(claim.as_str().to_owned(), value);
+        let value = members.remove(claim.as_str()).unwrap_or_default();
+        if !value.is_null() && !value.is_string() {
+            return contract_error(&format!("`identity.{claim}` is not a string"));
         }
+        claims.insert(claim.as_str().to_owned(), value);
     }
-    Identity::from_claims(&claims, rules).map_err(|error| match error {
-        IdentityError { claim: Claim::GivenNameArray, rule: IdentityRule::TextArray } => {
-            RegisterError::Contract("`identity.given_names` is not an array of strings".to_owned())
-        }
-        IdentityError { claim, rule: IdentityRule::Text } => {
-            RegisterError::Contract(format!("`identity.{claim}` is not a string"))
-        }
-        error => RegisterError::Identity(error),
-    })
+    Identity::from_claims(&claims, rules).map_err(RegisterError::Identity)
 }

@@ -29,7 +29,7 @@ fn a_mapping_that_can_not_work_is_refused_by_key() {
         ("family_name = { value = \"X\" }", "mapping.family_name.value", "same for every user"),
         ("birthcountry = { value = \"FR\" }", "mapping.birthcountry.value", "geographic code"),
         ("birthcountry = { value = 99100 }", "mapping.birthcountry.value", "form"),
-        ("email_verified = { value = \"true\" }", "mapping.email_verified.value", "OpenID Connect"),
+        ("email_verified = { value = \"true\" }", "mapping.email_verified.value", "true or false"),
         (
             "gender = { value = \"male\", map = { M = \"male\" } }",
             "mapping.gender.value",
