@@ -7,6 +7,7 @@
 //! `token::decrypt` decrypts JWEs, and calls go through [`crate::egress::safe_http_client`].
 
 mod authorization_request;
+mod claim_groups;
 mod client_assertion;
 mod code_exchange;
 mod diagnose;
@@ -26,12 +27,12 @@ pub(crate) mod userinfo;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use url::Url;
 
+use self::claim_groups::ClaimGroups;
 use self::code_exchange::{CallPurpose, OidcTokens};
 use self::metadata::ResolvedProvider;
-use self::rules::PROTOCOL_CLAIMS;
 use self::settings::{AuthTimeSource, OidcKind, UpstreamAuthMethod, UpstreamFeature};
 use self::upstream::Upstream;
 use super::code_flow;
@@ -151,6 +152,7 @@ impl OidcConnector {
                 ca_bundle,
                 probe_http,
                 acr_policy: acr_policy_from_file(&configured.file),
+                claim_groups: ClaimGroups::new(&configured.mapping.clone().unwrap_or_default()),
                 provider: CachedDocument::default(),
                 keys: CachedDocument::default(),
                 clock_skew: Mutex::default(),
@@ -213,15 +215,8 @@ impl Connector for OidcConnector {
         let id_token = upstream.verify_id_token(&provider, &tokens, &attempt).await?;
         let now = upstream.env.now();
         let auth_time = match upstream.kind.auth_time {
-            AuthTimeSource::Claim => {
-                let sent_prompt_login = authorization_request::sends_prompt_login(
-                    &upstream.kind,
-                    attempt.request.reauthenticate,
-                    attempt.request.max_age,
-                );
-                id_token::verify_auth_time(&id_token, &attempt, sent_prompt_login, now)?
-            }
-            AuthTimeSource::Callback => now,
+            AuthTimeSource::Claim => upstream.verify_auth_time(&id_token, &attempt, now)?,
+            AuthTimeSource::Callback => Some(now),
         };
         let level = upstream.check_level(&id_token, attempt.request.level)?;
         let userinfo =
@@ -242,7 +237,7 @@ impl Connector for OidcConnector {
                 .map(ToOwned::to_owned),
             amr: UpstreamAmr::from_claim(id_token.get("amr")),
             auth_time,
-            claims: merge_claims(id_token, userinfo),
+            claims: upstream.claim_groups.merge(id_token, userinfo),
             id_token: Some(tokens.id_token),
         })
     }
@@ -321,16 +316,6 @@ fn check_identity(
         };
         ConnectorConfigError::new(key, error.message)
     })
-}
-
-/// Returns the identity claims of both. Userinfo takes precedence over the ID token.
-fn merge_claims(
-    mut id_token: Map<String, Value>,
-    userinfo: Map<String, Value>,
-) -> Map<String, Value> {
-    id_token.extend(userinfo);
-    id_token.retain(|name, _| !PROTOCOL_CLAIMS.contains(&name.as_str()));
-    id_token
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! Verifies ID tokens of identity providers (OpenID Connect Core 1.0 §3.1.3.7).
 //!
 //! `token::verify` verifies the signature first. Then `openidconnect` checks `iss`, `aud`, `exp`
-//! and `nonce`. This module checks the rest: `nbf`, `iat`, `azp`, `at_hash`, the subject,
-//! `auth_time`.
+//! and `nonce`, on a copy of the token that has no other claims. This module checks the rest:
+//! `nbf`, `iat`, `azp`, `at_hash`, the subject, `auth_time`.
 
 use std::str::FromStr;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use openidconnect::core::{CoreIdToken, CoreIdTokenClaims};
+use openidconnect::core::CoreIdToken;
 use openidconnect::{
     ClaimsVerificationError, ClientId, IdTokenVerifier, IssuerUrl, JsonWebKeySet, Nonce,
 };
@@ -32,6 +32,8 @@ use crate::token::verify::{
 pub struct IdTokenExpectations<'a> {
     pub issuer: &'a IssuerUrl,
     pub client_id: &'a str,
+    /// Other audiences that an ID token may have beside the client ID.
+    pub trusted_audiences: &'a [String],
     pub alg: SigningAlg,
     pub nonce: &'a str,
     pub access_token: &'a Secret<String>,
@@ -97,54 +99,22 @@ fn check_required_claims(claims: &Map<String, Value>) -> Result<(), ConnectorErr
     error.map_or(Ok(()), |message| Err(ConnectorError::new(ErrorCode::IdTokenMalformed, message)))
 }
 
-/// Standard claims of which `openidconnect` rejects values of the wrong type.
-const TYPED_CLAIMS: [&str; 29] = [
-    "acr",
-    "address",
-    "amr",
-    "at_hash",
-    "auth_time",
-    "azp",
-    "birthdate",
-    "c_hash",
-    "email",
-    "email_verified",
-    "exp",
-    "family_name",
-    "gender",
-    "given_name",
-    "iat",
-    "locale",
-    "middle_name",
-    "name",
-    "nickname",
-    "nonce",
-    "phone_number",
-    "phone_number_verified",
-    "picture",
-    "preferred_username",
-    "profile",
-    "updated_at",
-    "website",
-    "zoneinfo",
-    "aud",
-];
+/// The claims that `openidconnect` checks, and `sub`, without which it parses none. Every other
+/// claim is read where it is used: the crate rejects a whole token for one claim of another type,
+/// even if no login needs it.
+const CHECKED_CLAIMS: [&str; 6] = ["iss", "sub", "aud", "exp", "iat", "nonce"];
 
-/// Returns a message that names the claim because of which `openidconnect` rejects the token.
-fn wrong_type_message(claims: &Map<String, Value>) -> String {
-    let readable = |claims: Map<String, Value>| {
-        serde_json::from_value::<CoreIdTokenClaims>(Value::Object(claims)).is_ok()
-    };
-    let culprit = TYPED_CLAIMS.iter().find(|name| {
-        let mut without = claims.clone();
-        // With its translations (Core §5.2).
-        without.retain(|claim, _| claim != *name && !claim.starts_with(&format!("{name}#")));
-        without.len() < claims.len() && readable(without)
+/// Returns a verified token with no other claims than those that `openidconnect` checks.
+fn reduce_to_checked_claims(compact: &str, claims: &Map<String, Value>) -> Option<String> {
+    let (header, rest) = compact.split_once('.')?;
+    let (_, signature) = rest.split_once('.')?;
+    let checked = claims.iter().filter(|(name, value)| {
+        // A nonce of another type is not the one sent.
+        CHECKED_CLAIMS.contains(&name.as_str()) && (*name != "nonce" || value.is_string())
     });
-    match culprit {
-        Some(name) => format!("the claim {name} is of the wrong type"),
-        None => "several claims are of the wrong type".to_owned(),
-    }
+    let checked = checked.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let payload = digest::base64url(Value::Object(checked).to_string().as_bytes());
+    Some(format!("{header}.{payload}.{signature}"))
 }
 
 fn check_times(claims: &Map<String, Value>, now: Timestamp) -> Result<(), ConnectorError> {
@@ -159,17 +129,20 @@ fn check_times(claims: &Map<String, Value>, now: Timestamp) -> Result<(), Connec
     })
 }
 
-/// Checks `iss`, `aud` (a single audience), `exp`, `nonce`, `typ`, `cty` and the types of claims.
+/// Checks `iss`, `aud`, `exp`, `nonce`, `typ` and `cty`.
 fn check_with_openidconnect(
     compact: &str,
     verified: &VerifiedJws,
     expected: &IdTokenExpectations<'_>,
 ) -> Result<(), ConnectorError> {
-    let malformed =
-        || ConnectorError::new(ErrorCode::IdTokenMalformed, wrong_type_message(&verified.claims));
-    let token = CoreIdToken::from_str(compact).map_err(|_| malformed())?;
+    let malformed = || {
+        let message = "its header is malformed, iss is not a URL, or exp or iat is out of range";
+        ConnectorError::new(ErrorCode::IdTokenMalformed, message)
+    };
+    let reduced = reduce_to_checked_claims(compact, &verified.claims).ok_or_else(malformed)?;
+    let token = CoreIdToken::from_str(&reduced).map_err(|_| malformed())?;
     let key = PreverifiedKey::for_verified_token(
-        compact,
+        &reduced,
         verified.header.get("kid").and_then(Value::as_str),
         expected.alg,
     );
@@ -184,6 +157,9 @@ fn check_with_openidconnect(
         JsonWebKeySet::new(vec![key]),
     )
     .set_allowed_algs([alg])
+    .set_other_audience_verifier_fn(|audience| {
+        expected.trusted_audiences.iter().any(|trusted| trusted == audience.as_str())
+    })
     .set_time_fn(move || lenient_now);
     // The crate's message repeats values of the token, so only the kind of failure is used.
     token.claims(&verifier, &Nonce::new(expected.nonce.to_owned())).map(|_| ()).map_err(|error| {
@@ -193,7 +169,7 @@ fn check_with_openidconnect(
             }
             ClaimsVerificationError::InvalidAudience(_) => ConnectorError::new(
                 ErrorCode::IdTokenAudience,
-                "aud is not only the connector's client_id",
+                "aud lacks the connector's client_id, or has one that trusted_audiences does not list",
             ),
             ClaimsVerificationError::InvalidNonce(_) => {
                 ConnectorError::new(ErrorCode::IdTokenNonce, "nonce is missing or not the one sent")
@@ -213,16 +189,19 @@ fn check_with_openidconnect(
     })
 }
 
-/// Checks that `azp`, if present, is the client ID (Core §3.1.3.7).
+/// Checks that `azp`, if present, is the client ID; beside another audience it must be present (Core
+/// §3.1.3.7). Otherwise a token that was issued to another client would sign its user in here.
 fn check_authorized_party(
     claims: &Map<String, Value>,
     client_id: &str,
 ) -> Result<(), ConnectorError> {
-    match claims.get("azp") {
-        Some(azp) if azp != client_id => {
-            Err(ConnectorError::new(ErrorCode::IdTokenAzp, "azp is not the connector's client_id"))
+    let error = |message| Err(ConnectorError::new(ErrorCode::IdTokenAzp, message));
+    match claims.get("azp").filter(|azp| !azp.is_null()) {
+        Some(azp) if azp != client_id => error("azp is not the connector's client_id"),
+        None if !verify::names_only_audience(claims, client_id) => {
+            error("aud has several values, and azp is missing")
         }
-        _ => Ok(()),
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -232,7 +211,8 @@ fn check_access_token_hash(
     claims: &Map<String, Value>,
     access_token: &Secret<String>,
 ) -> Result<(), ConnectorError> {
-    let Some(at_hash) = claims.get("at_hash") else { return Ok(()) };
+    let at_hash = claims.get("at_hash").filter(|at_hash| !at_hash.is_null());
+    let Some(at_hash) = at_hash else { return Ok(()) };
     let hash = digest::sha256(access_token.reveal().as_bytes());
     let half = hash.first_chunk::<16>().map(|half| digest::base64url(half));
     if at_hash.as_str() == half.as_deref() {
@@ -274,26 +254,26 @@ fn stale_auth_time_error(
     ConnectorError::new(ErrorCode::ReauthenticationNotProven, message)
 }
 
-/// Verifies `auth_time`, and returns it. `sent_prompt_login` says whether `prompt=login` was sent.
+/// Verifies `auth_time`, and returns it; `None` if it is unusable and the login doesn't need it.
+/// `sent_prompt_login` says whether `prompt=login` was sent.
 ///
 /// # Errors
-/// `IdTokenAuthTime` if `auth_time` is missing or in the future. If a requested reauthentication
-/// did not take place, `PromptLoginIgnored` if `prompt=login` was sent, else
-/// `ReauthenticationNotProven`.
+/// `IdTokenAuthTime` if a login needs it and it is missing, 0, not a number, or in the future. If a
+/// requested reauthentication did not take place, `PromptLoginIgnored` if `prompt=login` was sent,
+/// else `ReauthenticationNotProven`.
 pub fn verify_auth_time(
     claims: &Map<String, Value>,
     attempt: &LoginAttempt,
     sent_prompt_login: bool,
     now: Timestamp,
-) -> Result<Timestamp, ConnectorError> {
-    let unusable = |message: &str| ConnectorError::new(ErrorCode::IdTokenAuthTime, message);
-    let auth_time =
-        verify::numeric_date(claims, "auth_time").map_err(|_| unusable("auth_time is not a number"))?.ok_or_else(|| {
-            unusable("auth_time is missing; if the identity provider never sends it, set auth_time = \"callback\"")
-        })?;
-    if auth_time > now + CLOCK_SKEW_TOLERANCE {
-        return Err(unusable("auth_time is in the future"));
-    }
+) -> Result<Option<Timestamp>, ConnectorError> {
+    let auth_time = match read_auth_time(claims, now) {
+        Ok(auth_time) => auth_time,
+        Err(message) if attempt.request.needs_auth_time() => {
+            return Err(ConnectorError::new(ErrorCode::IdTokenAuthTime, message));
+        }
+        Err(_) => return Ok(None),
+    };
     // Reauthentication requires a time after the redirect, `max_age` one not older than that before
     // it.
     let oldest = match (attempt.request.reauthenticate, attempt.request.max_age) {
@@ -306,8 +286,29 @@ pub fn verify_auth_time(
             Err(stale_auth_time_error(auth_time, attempt, sent_prompt_login))
         }
         // A clock that is ahead must not result in a future time.
-        _ => Ok(auth_time.min(now)),
+        _ => Ok(Some(auth_time.min(now))),
     }
+}
+
+/// Returns the time of `auth_time`, or why it is unusable.
+fn read_auth_time(claims: &Map<String, Value>, now: Timestamp) -> Result<Timestamp, &'static str> {
+    let auth_time = verify::numeric_date(claims, "auth_time")
+        .map_err(|_| "auth_time is not a number of seconds since 1970")?
+        .ok_or(
+            "auth_time is missing, although the hub asked for it; if the identity provider never \
+             sends it, set auth_time = \"callback\"",
+        )?;
+    // Some identity providers send 0 for an unknown time.
+    if auth_time.seconds() == 0 {
+        return Err(
+            "auth_time is 0, which is not a time; if the identity provider sends no other \
+                    value, set auth_time = \"callback\"",
+        );
+    }
+    if auth_time > now + CLOCK_SKEW_TOLERANCE {
+        return Err("auth_time is in the future");
+    }
+    Ok(auth_time)
 }
 
 /// Returns the error that names an unlisted `acr` to the operator.
@@ -350,6 +351,7 @@ mod tests {
                 level: Level::Eidas1,
                 reauthenticate: true,
                 max_age: None,
+                auth_time_required: false,
                 level_names: Vec::new(),
                 login_hint: None,
                 ui_locales: None,
@@ -370,7 +372,7 @@ mod tests {
                 .map_err(|error| error.code);
             assert_eq!(
                 at,
-                expected.map(|seconds| OPENED + Duration::from_secs(seconds)),
+                expected.map(|seconds| Some(OPENED + Duration::from_secs(seconds))),
                 "{auth_time}"
             );
         }

@@ -58,7 +58,8 @@ pub async fn fetch_keys(
     Ok(FetchedDocument { value: keys, lifetime: cache_lifetime(response.headers()) })
 }
 
-/// Key that accepts exactly one token, whose signature `verify_jws` has already verified.
+/// Key that accepts exactly one token: the part that `openidconnect` checks of a token whose
+/// signature `verify_jws` has already verified.
 ///
 /// `openidconnect` checks a signature before the claims. A second elliptic-curve operation would
 /// add a tenth to the CPU time of a login, so this key compares the token instead.
@@ -72,7 +73,8 @@ pub struct PreverifiedKey {
 }
 
 impl PreverifiedKey {
-    /// Returns the key of a token that `verify_jws` has verified, with the `kid` of its header.
+    /// Returns the key that accepts this part of a token that `verify_jws` has verified, with the
+    /// `kid` of its header.
     pub fn for_verified_token(compact: &str, kid: Option<&str>, alg: SigningAlg) -> Self {
         Self {
             verified_token: Some(compact.into()),

@@ -68,6 +68,14 @@ impl KindSettings for OidcKind {
             let message = "lacks openid, which is required for an ID token";
             check.report("scopes", message, "add \"openid\"");
         }
+        for (index, audience) in self.trusted_audiences.iter().enumerate() {
+            let key = format!("trusted_audiences[{index}]");
+            let fix = "name an audience that ID tokens of this identity provider have besides the hub's client_id";
+            check.require_text(&key, audience, fix);
+            if *audience == self.client_id {
+                check.report(&key, "is the hub's own client_id", "remove it");
+            }
+        }
         check.check_params("authorize_params", &self.authorize_params, &PROTOCOL_PARAMETERS);
         if let Some(claim) = &self.logout_hint_claim {
             check.require_text("logout_hint_claim", claim, "name a claim, for example \"sid\"");

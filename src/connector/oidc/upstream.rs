@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use serde_json::{Map, Value};
 
+use super::claim_groups::ClaimGroups;
 use super::code_exchange::OidcTokens;
 use super::jwe::EncryptedResponse;
 use super::metadata::{self, ResolvedProvider};
 use super::settings::OidcKind;
-use super::{id_token, keys, logout_token, userinfo};
+use super::{authorization_request, id_token, keys, logout_token, userinfo};
 use crate::assurance::Level;
 use crate::assurance::acr::{AcrPolicy, LevelError};
 use crate::connector::dpop::{DpopSession, ServerNonces};
@@ -43,6 +44,7 @@ pub(super) struct Upstream {
     /// Client for probes, without connection reuse.
     pub(super) probe_http: SafeHttpClient,
     pub(super) acr_policy: AcrPolicy,
+    pub(super) claim_groups: ClaimGroups,
     pub(super) provider: CachedDocument<ResolvedProvider, ConnectorError>,
     pub(super) keys: CachedDocument<VerificationKeys, ConnectorError>,
     /// `None` outside a running hub.
@@ -74,6 +76,33 @@ impl Upstream {
             }
             _ => ConnectorError::new(error.code(), error.to_string()),
         })
+    }
+
+    /// Verifies the `auth_time` of an ID token, and returns it. Logs and counts one that is unusable
+    /// and not needed.
+    ///
+    /// # Errors
+    /// Returns the errors of [`id_token::verify_auth_time`].
+    pub(super) fn verify_auth_time(
+        &self,
+        id_token: &Map<String, Value>,
+        attempt: &LoginAttempt,
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>, ConnectorError> {
+        let LoginAttempt { request, .. } = attempt;
+        let sent_prompt_login = authorization_request::sends_prompt_login(
+            &self.kind,
+            request.reauthenticate,
+            request.max_age,
+        );
+        let auth_time = id_token::verify_auth_time(id_token, attempt, sent_prompt_login, now)?;
+        if auth_time.is_none() && id_token.contains_key("auth_time") {
+            tracing::warn!(connector = %self.id, claim = "auth_time", "claim left out: it is not the time of an authentication in seconds since 1970");
+            if let Some(metrics) = &self.metrics {
+                metrics.record_dropped_claim(&self.id, "auth_time", "form");
+            }
+        }
+        Ok(auth_time)
     }
 
     /// Returns the metadata of the identity provider. A copy due for a refresh is used while it is
@@ -225,6 +254,7 @@ impl Upstream {
         let expected = id_token::IdTokenExpectations {
             issuer: &provider.issuer,
             client_id: &self.kind.client_id,
+            trusted_audiences: &self.kind.trusted_audiences,
             alg: self.kind.id_token_signed_response_alg,
             nonce: &attempt.request.nonce,
             access_token: &tokens.access_token,
