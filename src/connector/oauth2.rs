@@ -36,6 +36,7 @@ use crate::config::connector_kind::ConnectorKindFormat;
 use crate::egress::ca_bundle::CaBundle;
 use crate::egress::safe_http_client::SafeHttpClient;
 use crate::env::Env;
+use crate::identity::mapping::ClaimPath;
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
@@ -72,6 +73,7 @@ impl ConnectorKind for Oauth2Kind {
 pub struct Oauth2Connector {
     id: ConnectorId,
     kind: Oauth2Kind,
+    subject_claim: ClaimPath,
     authorization: Url,
     userinfo: Url,
     client: OauthClient,
@@ -139,6 +141,9 @@ impl Oauth2Connector {
         Ok(Self {
             id: configured.id.clone(),
             kind: kind.clone(),
+            subject_claim: ClaimPath::parse(&kind.subject_claim).map_err(|error| {
+                ConnectorConfigError::new("kind.oauth2.subject_claim", format!("it {error}"))
+            })?,
             authorization,
             userinfo,
             client,
@@ -241,7 +246,7 @@ impl Connector for Oauth2Connector {
         };
         let body = request.fetch(&self.http).await?;
         let claims = parse_userinfo(&body)?;
-        let upstream_subject = extract_subject(&claims, &self.kind.subject_claim)?;
+        let upstream_subject = extract_subject(&claims, &self.subject_claim)?;
         let level =
             self.acr_policy.evaluate(None, self.acr_policy.level_to_request(attempt.request.level));
         Ok(Authentication {
@@ -250,7 +255,7 @@ impl Connector for Oauth2Connector {
             upstream_subject,
             level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,
             amr: UpstreamAmr::Absent,
-            auth_time,
+            auth_time: Some(auth_time),
             claims,
             id_token: None,
         })
@@ -300,9 +305,9 @@ pub(crate) fn parse_userinfo(body: &[u8]) -> Result<Map<String, Value>, Connecto
 /// Returns the subject. Users without one would all share an identity, so it is required.
 pub(crate) fn extract_subject(
     claims: &Map<String, Value>,
-    claim: &str,
+    claim: &ClaimPath,
 ) -> Result<Secret<String>, ConnectorError> {
-    let text = match claims.get(claim) {
+    let text = match claim.find(claims) {
         Some(Value::String(text)) => Some(text.clone()),
         // Other numbers have several spellings.
         Some(Value::Number(number)) if number.is_i64() || number.is_u64() => {
@@ -316,7 +321,8 @@ pub(crate) fn extract_subject(
         Ok(Secret::new(text))
     } else {
         let message = format!(
-            "{claim} is missing, empty, too long, or neither a string nor an integer; check subject_claim"
+            "{} is missing, empty, too long, or neither a string nor an integer; check subject_claim",
+            claim.as_str()
         );
         Err(ConnectorError::new(ErrorCode::UserinfoSubjectMissing, message))
     }

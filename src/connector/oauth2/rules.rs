@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::settings::Oauth2Kind;
 use crate::config::address::PlainHttp;
 use crate::config::connector_kind::{KindCheck, KindSettings};
+use crate::identity::mapping::{ClaimPath, ClaimPathError};
 use crate::ids::Secret;
 
 /// Parameters of the authorization request that the hub sets itself. `prompt` is not among them,
@@ -35,6 +36,11 @@ impl KindSettings for Oauth2Kind {
         let fix =
             "write the userinfo claim that identifies the user permanently, for example \"id\"";
         check.require_text("subject_claim", &self.subject_claim, fix);
+        if let Err(error @ (ClaimPathError::TooLong | ClaimPathError::Escape)) =
+            ClaimPath::parse(&self.subject_claim)
+        {
+            check.report("subject_claim", &error.to_string(), fix);
+        }
         if self.reauthentication_params.is_empty() {
             let message = "is empty, so the authentication time can't be known";
             let fix = "write the parameters that make this provider authenticate the user again, for example { prompt = \"login\" }";

@@ -27,8 +27,9 @@ pub struct Oauth2Kind {
     /// Requested scopes.
     #[serde(default)]
     pub scopes: Vec<Scope>,
-    /// The userinfo claim that identifies the user permanently, for example `id`: a text or an
-    /// integer. Never an address or a name that another user may get later.
+    /// The userinfo claim that identifies the user permanently, for example `id`, or its path, for
+    /// example `/data/id`: a text or an integer. Never an address or a name that another user may
+    /// get later.
     pub subject_claim: String,
     /// Source of the authentication time: `callback`, since such a provider sends none.
     pub auth_time: CallbackTime,

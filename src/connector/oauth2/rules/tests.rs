@@ -48,6 +48,12 @@ fn each_bad_setting_is_named_with_its_fix() {
                 "permanently",
             ),
             ("subject_claim = \"id\"", "", "kind.oauth2.subject_claim", "is missing"),
+            (
+                "subject_claim = \"id\"",
+                "subject_claim = \"/data~2\"",
+                "kind.oauth2.subject_claim",
+                "neither ~0",
+            ),
             ("auth_time = \"callback\"", "", "kind.oauth2.auth_time", "callback"),
             ("\"callback\"", "\"claim\"", "kind.oauth2.auth_time", "write one of: callback"),
             (

@@ -174,3 +174,19 @@ async fn a_callback_with_a_wrong_issuer_or_an_error_causes_no_call() {
         "the own iss is accepted"
     );
 }
+
+#[test]
+fn the_subject_is_read_at_a_path_and_only_there() {
+    let claims = json!({ "data": { "id": 4242, "name": "" }, "id": "other" });
+    let subject = |path: &str| {
+        let path = ClaimPath::parse(path).unwrap();
+        extract_subject(claims.as_object().unwrap(), &path)
+            .map(|subject| subject.reveal().clone())
+            .map_err(|error| error.code)
+    };
+    assert_eq!(subject("/data/id"), Ok("4242".to_owned()));
+    assert_eq!(subject("id"), Ok("other".to_owned()));
+    for absent in ["/data", "/data/name", "/data/sub", "data.id"] {
+        assert_eq!(subject(absent), Err(ErrorCode::UserinfoSubjectMissing), "{absent}");
+    }
+}
