@@ -54,7 +54,8 @@ pub struct FinishedLogin {
     /// The achieved level.
     pub level: Level,
     pub evidence: AmrEvidence,
-    pub auth_time: Timestamp,
+    /// When the user authenticated, if that is known.
+    pub auth_time: Option<Timestamp>,
     /// The delivered identity: the register's on standard, the identity provider's on high.
     pub identity: Identity,
     /// The identity provider's ID token, the `id_token_hint` of a later logout.
@@ -85,7 +86,9 @@ impl Session {
         let begin = match limits.lifetime_start {
             LifetimeStart::SessionStart => self.started_at,
             // An identity provider's clock that runs ahead must not lengthen the session.
-            LifetimeStart::AuthTime => self.login.auth_time.min(self.started_at),
+            LifetimeStart::AuthTime => {
+                self.login.auth_time.map_or(self.started_at, |at| at.min(self.started_at))
+            }
         };
         (begin + limits.lifetime).min(self.last_used_at + limits.idle)
     }
@@ -272,7 +275,8 @@ pub fn check_reuse(
 ) -> Result<Level, ReuseError> {
     let held = acr::level_if_reusable(session.login.level, request.level, request.platform);
     let too_old = |max_age: u64| {
-        max_age == 0 || now.since(session.login.auth_time) > Duration::from_secs(max_age)
+        let is_recent = |at| now.since(at) <= Duration::from_secs(max_age);
+        max_age == 0 || !session.login.auth_time.is_some_and(is_recent)
     };
     let reasons = [
         (session.expires_at(limits) <= now, ReuseError::Expired),

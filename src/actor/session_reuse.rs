@@ -42,6 +42,9 @@ fn reusable_user(
     session: Session,
 ) -> Option<IdentifiedUser> {
     let request = &login.context.request;
+    if request.needs_auth_time() && session.login.auth_time.is_none() {
+        return None;
+    }
     let authentication = session_authentication(&session);
     let subject = identify::subject_for(
         services,

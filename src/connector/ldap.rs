@@ -374,7 +374,7 @@ impl Connector for LdapConnector {
             upstream_subject: bind.subject,
             level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,
             amr: UpstreamAmr::Absent,
-            auth_time: bind.at,
+            auth_time: Some(bind.at),
             claims: bind.claims,
             id_token: None,
         })

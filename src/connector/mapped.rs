@@ -160,7 +160,7 @@ mod tests {
                 upstream_subject: Secret::new("s-1".to_owned()),
                 level: attempt.request.level,
                 amr: crate::assurance::amr::UpstreamAmr::from_claim(None),
-                auth_time: Timestamp::from_seconds(1),
+                auth_time: Some(Timestamp::from_seconds(1)),
                 claims,
                 id_token: None,
             })

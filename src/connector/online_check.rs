@@ -59,6 +59,7 @@ pub fn attempt_for_random_code(
             level,
             reauthenticate: false,
             max_age: None,
+            auth_time_required: false,
             level_names: Vec::new(),
             login_hint: None,
             ui_locales: None,

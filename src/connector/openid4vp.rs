@@ -191,7 +191,7 @@ impl WalletConnector {
             // The holder proved possession of a key. How the wallet authenticated its user is not
             // known, so nothing else is claimed.
             amr: UpstreamAmr::from_methods(&["pop"]),
-            auth_time: now,
+            auth_time: Some(now),
             claims: user.claims,
             id_token: None,
         })

@@ -311,7 +311,7 @@ impl Connector for PersonaConnector {
             } else {
                 UpstreamAmr::from_methods(&picked.methods)
             },
-            auth_time: picked.at,
+            auth_time: Some(picked.at),
             claims: persona_claims(picked.person, picked.failure),
             id_token: None,
         })

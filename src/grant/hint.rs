@@ -80,10 +80,10 @@ impl TokenService {
         let is_ours = text("iss").is_some_and(|iss| {
             digest::constant_time_eq(iss.as_bytes(), self.core.issuer.as_bytes())
         });
-        // Userinfo and introspection responses are signed with the same keys. They have no
-        // `auth_time`, and introspection responses have another `typ` (RFC 9701 §5).
-        let is_id_token = claims.contains_key("auth_time")
-            && jws.header.get("typ").is_none_or(|typ| typ == "JWT");
+        // Userinfo and introspection responses are signed with the same keys. They have no `acr`,
+        // and introspection responses have another `typ` (RFC 9701 §5).
+        let is_id_token =
+            claims.contains_key("acr") && jws.header.get("typ").is_none_or(|typ| typ == "JWT");
         let is_issued = numeric_date(&claims, "iat").is_ok_and(|iat| {
             iat.is_some_and(|iat| iat <= self.core.env.now() + CLOCK_SKEW_TOLERANCE)
         });

@@ -31,7 +31,8 @@ pub(super) struct CodeRecord {
     /// Identity claims requested in the ID token (OpenID Connect Core §5.5).
     #[serde(default)]
     pub claims: Map<String, Value>,
-    pub auth_time: Timestamp,
+    #[serde(default)]
+    pub auth_time: Option<Timestamp>,
     pub connector: ConnectorId,
     /// Level proven by the identity provider; the gate checks it again on redemption.
     #[serde(rename = "obtained")]

@@ -158,6 +158,7 @@ pub(super) fn choose_idp(
         level: request.level,
         reauthenticate: request.prompt.login,
         max_age: request.max_age,
+        auth_time_required: !request.claims.auth_time_optional,
         level_names: request.level_names().cloned().collect(),
         login_hint: request.login_hint.as_ref().map(|hint| hint.reveal().clone()),
         ui_locales: (!request.ui_locales.is_empty()).then(|| request.ui_locales.join(" ")),

@@ -32,6 +32,9 @@ pub struct UpstreamAuthorizationRequest {
     pub reauthenticate: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_age: Option<u64>,
+    /// Whether the service provider's ID token must have `auth_time`.
+    #[serde(default)]
+    pub auth_time_required: bool,
     /// The requested level names that can be the answer, in order.
     #[serde(skip)]
     pub level_names: Vec<Arc<str>>,
@@ -39,6 +42,14 @@ pub struct UpstreamAuthorizationRequest {
     pub login_hint: Option<String>,
     #[serde(skip)]
     pub ui_locales: Option<String>,
+}
+
+impl UpstreamAuthorizationRequest {
+    /// Returns true if the login needs to know when the user authenticated.
+    #[must_use]
+    pub const fn needs_auth_time(&self) -> bool {
+        self.auth_time_required || self.reauthenticate || self.max_age.is_some()
+    }
 }
 
 /// The redirect to an identity provider, and what the connector needs again at the callback.
@@ -129,8 +140,10 @@ pub struct Authentication {
     pub acr: Option<String>,
     /// The authentication methods that the identity provider states, not evaluated yet.
     pub amr: UpstreamAmr,
-    pub auth_time: Timestamp,
-    /// Identity claims: the ID token's, overwritten by userinfo's.
+    /// When the user authenticated; `None` if the identity provider does not say so and the login
+    /// does not need it.
+    pub auth_time: Option<Timestamp>,
+    /// Identity claims: the ID token's and userinfo's.
     pub claims: Map<String, Value>,
     /// The `id_token_hint` of a later logout.
     #[serde(default, with = "crate::ids::stored_secret")]

@@ -103,6 +103,12 @@ impl AuthorizationRequest {
         }
     }
 
+    /// Returns true if the request needs to know when the user authenticated.
+    #[must_use]
+    pub const fn needs_auth_time(&self) -> bool {
+        self.requirement().reauthentication || !self.claims.auth_time_optional
+    }
+
     /// Returns true if an authentication of this level can satisfy the request's essential `acr`
     /// claim, if any.
     #[must_use]
@@ -200,6 +206,10 @@ pub struct RequestedClaims {
     /// The same, for the ID token.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub id_token: Vec<String>,
+    /// Whether the ID token may lack `auth_time`: under `rules = "openid"`, unless it is essential
+    /// (Core §2).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub auth_time_optional: bool,
 }
 
 /// Returns true if the value is the default, which stored records leave out.

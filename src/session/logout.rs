@@ -59,7 +59,7 @@ mod tests {
             upstream_subject: Secret::new("upstream".into()),
             level: Level::Eidas1,
             evidence: AmrEvidence::default(),
-            auth_time: Timestamp::from_seconds(1),
+            auth_time: Some(Timestamp::from_seconds(1)),
             identity: angela(),
             id_token: None,
         };

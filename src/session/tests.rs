@@ -18,7 +18,7 @@ fn session(level: Level) -> Session {
         upstream_subject: Secret::new("upstream".into()),
         level,
         evidence: AmrEvidence::default(),
-        auth_time: START,
+        auth_time: Some(START),
         identity: angela(),
         id_token: None,
     };
@@ -249,16 +249,16 @@ fn limits_by_table() {
 fn on_high_the_ten_minutes_start_at_the_authentication() {
     let high = SessionLimits::for_platform(Platform::High);
     let mut earlier = session(Eidas2);
-    earlier.login.auth_time = START - minutes(4);
+    earlier.login.auth_time = Some(START - minutes(4));
     assert_eq!(earlier.expires_at(&high), START + minutes(6));
     let mut clock_ahead = session(Eidas2);
-    clock_ahead.login.auth_time = START + minutes(1);
+    clock_ahead.login.auth_time = Some(START + minutes(1));
     clock_ahead.record_use(START + minutes(5));
     assert_eq!(clock_ahead.expires_at(&high), START + minutes(10));
     // On standard an old authentication at the identity provider does not shorten the session;
     // `max_age` bounds it.
     let mut old = session(Eidas1);
-    old.login.auth_time = START - minutes(600);
+    old.login.auth_time = Some(START - minutes(600));
     assert_eq!(
         old.expires_at(&SessionLimits::for_platform(Platform::Standard)),
         START + minutes(30)
@@ -269,6 +269,18 @@ fn on_high_the_ten_minutes_start_at_the_authentication() {
         &ReuseRequest { max_age: Some(3600), ..reuse_request(Platform::Standard, Eidas1) },
     );
     assert_eq!(answer, Err(ReuseError::TooOld));
+}
+
+#[test]
+fn an_unknown_authentication_time_satisfies_no_max_age_and_lengthens_no_session() {
+    let mut unknown = session(Eidas1);
+    unknown.login.auth_time = None;
+    let limits = SessionLimits::for_platform(Platform::High);
+    assert_eq!(unknown.expires_at(&limits), START + minutes(10));
+    for (max_age, answer) in [(None, Ok(Eidas1)), (Some(u64::MAX), Err(ReuseError::TooOld))] {
+        let request = ReuseRequest { max_age, ..reuse_request(Platform::Standard, Eidas1) };
+        assert_eq!(reuse_after(minutes(1), &unknown, &request), answer, "{max_age:?}");
+    }
 }
 
 #[test]

@@ -342,6 +342,7 @@ pub fn authorization_request() -> UpstreamAuthorizationRequest {
         level: Level::Eidas1,
         reauthenticate: false,
         max_age: None,
+        auth_time_required: false,
         level_names: Vec::new(),
         login_hint: Some("ada@example.org".into()),
         ui_locales: Some("fr en".into()),

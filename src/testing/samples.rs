@@ -161,7 +161,7 @@ pub fn authentication(connector: &str, level: Level) -> Authentication {
         upstream_subject: Secret::new("upstream-angela".into()),
         level,
         amr: UpstreamAmr::from_methods(&["pwd"]),
-        auth_time: OPENED,
+        auth_time: Some(OPENED),
         claims: serde_json::Map::new(),
         id_token: Some(Secret::new("upstream.id.token".into())),
     }

@@ -147,8 +147,9 @@ pub struct IdTokenClaims<'a> {
     pub exp: Timestamp,
     #[serde(serialize_with = "unix_seconds")]
     pub iat: Timestamp,
-    #[serde(serialize_with = "unix_seconds")]
-    pub auth_time: Timestamp,
+    /// Absent if it is not known and no rule demands it (OpenID Connect Core 1.0 §2).
+    #[serde(serialize_with = "optional_unix_seconds", skip_serializing_if = "Option::is_none")]
+    pub auth_time: Option<Timestamp>,
     /// As in the authorization request (R036); absent if none was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nonce: Option<&'a str>,
@@ -211,6 +212,13 @@ pub(super) fn unix_seconds<S: Serializer>(
     serializer.serialize_u64(at.seconds())
 }
 
+fn optional_unix_seconds<S: Serializer>(
+    at: &Option<Timestamp>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    at.map(Timestamp::seconds).serialize(serializer)
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -256,7 +264,7 @@ mod tests {
             aud: "client",
             exp: T0 + Duration::from_millis(60_900),
             iat: T0,
-            auth_time: T0 - Duration::from_secs(5),
+            auth_time: Some(T0 - Duration::from_secs(5)),
             nonce: Some("n-0S6_WzA2Mj-n-0S6_WzA2Mj"),
             acr: "eidas1",
             amr: None,
@@ -305,6 +313,13 @@ mod tests {
         let payload: Value = serde_json::to_value(&claims).unwrap();
         assert_eq!(payload["amr"], json!(["pwd", "hub"]));
         assert!(payload.get("nonce").is_none());
+    }
+
+    #[test]
+    fn an_unknown_authentication_time_is_left_out() {
+        let claims = IdTokenClaims { auth_time: None, ..id_token() };
+        let payload: Value = serde_json::to_value(&claims).unwrap();
+        assert!(payload.get("auth_time").is_none() && payload["acr"] == "eidas1", "{payload}");
     }
 
     #[tokio::test]

@@ -122,7 +122,7 @@ impl Connector for KioskConnector {
             upstream_subject: Secret::new(self.room.clone()),
             level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,
             amr: UpstreamAmr::Absent,
-            auth_time: self.env.now(),
+            auth_time: Some(self.env.now()),
             claims: serde_json::Map::new(),
             id_token: None,
         })
@@ -193,6 +193,7 @@ async fn a_hub_with_a_kind_of_another_crate_starts_and_logs_a_user_in() {
         level: Level::Eidas1,
         reauthenticate: false,
         max_age: None,
+        auth_time_required: false,
         level_names: Vec::new(),
         login_hint: None,
         ui_locales: None,

@@ -97,6 +97,7 @@ impl Fixture {
             level: Level::Eidas1,
             reauthenticate: true,
             max_age: Some(0),
+            auth_time_required: true,
             level_names: Vec::new(),
             login_hint: None,
             ui_locales: None,
@@ -165,7 +166,7 @@ async fn the_right_password_arrives_with_the_entrys_attributes() {
         fixture.connector.complete_login(attempt.clone(), callback(&query)).await.unwrap();
     assert_eq!(authentication.upstream_subject.reveal(), "u-1");
     assert_eq!(
-        (authentication.level, authentication.auth_time.seconds(), authentication.amr),
+        (authentication.level, authentication.auth_time.unwrap().seconds(), authentication.amr),
         (Level::Eidas1, NOW, UpstreamAmr::Absent)
     );
     assert_eq!(

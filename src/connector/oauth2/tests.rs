@@ -157,6 +157,7 @@ fn authorization_request() -> UpstreamAuthorizationRequest {
         level: Level::Eidas1,
         reauthenticate: false,
         max_age: None,
+        auth_time_required: false,
         level_names: Vec::new(),
         login_hint: Some("ada@example.org".into()),
         ui_locales: Some("fr".into()),
@@ -181,7 +182,7 @@ async fn a_valid_login_succeeds_with_the_claims_of_userinfo() {
     let authentication = fixture.complete_login().await.unwrap();
     assert_eq!(authentication.upstream_subject.reveal(), "4242");
     assert_eq!(
-        (authentication.level, authentication.auth_time.seconds(), authentication.amr),
+        (authentication.level, authentication.auth_time.unwrap().seconds(), authentication.amr),
         (Level::Eidas1, NOW, crate::assurance::amr::UpstreamAmr::Absent)
     );
     let userinfo_claims = json!({ "id": 4242, "login": "ada", "name": "Ada", "email": null, "plan": { "seats": [1] } });

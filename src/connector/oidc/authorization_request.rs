@@ -9,7 +9,7 @@ use openidconnect::{
     AuthenticationContextClass, CsrfToken, LanguageTag, LoginHint, Nonce, PkceCodeChallenge,
     PkceCodeVerifier, RedirectUrl, Scope,
 };
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use super::metadata::ResolvedProvider;
@@ -20,8 +20,9 @@ use crate::login::upstream::{EndSessionRequest, UpstreamAuthorizationRequest};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::verify;
 
-/// `claims` parameter that requests `amr` (OpenID Connect Core 1.0 §5.5).
-const CLAIMS_REQUESTING_AMR: &str = r#"{"id_token":{"amr":{"essential":true}}}"#;
+/// `max_age` that only asks for `auth_time` (OpenID Connect Core 1.0 §3.1.2.1), in seconds: a year,
+/// so that it makes no user authenticate again.
+const MAX_AGE_ASKING_FOR_AUTH_TIME: u64 = 365 * 24 * 3600;
 const MAX_LOGIN_HINT_CHARS: usize = 256;
 
 /// Returns whether `prompt=login` is sent: if reauthentication is requested, if the identity
@@ -30,6 +31,29 @@ pub fn sends_prompt_login(kind: &OidcKind, reauthenticate: bool, max_age: Option
     reauthenticate
         || kind.auth_time == AuthTimeSource::Callback
         || (max_age.is_some() && !kind.max_age)
+}
+
+/// How a request asks for `auth_time`. Many identity providers send it only then (Core §2).
+struct AuthTimeRequest {
+    max_age: Option<u64>,
+    /// By the `claims` parameter (Core §5.5).
+    in_claims: bool,
+}
+
+impl AuthTimeRequest {
+    fn new(
+        provider: &ResolvedProvider,
+        kind: &OidcKind,
+        request: &UpstreamAuthorizationRequest,
+    ) -> Self {
+        let max_age = request.max_age.filter(|_| kind.max_age);
+        let is_asked = kind.auth_time == AuthTimeSource::Claim
+            && request.needs_auth_time()
+            && max_age.is_none();
+        let in_claims = is_asked && (provider.supports_claims_parameter || kind.request_amr);
+        let asking = (is_asked && !in_claims).then_some(MAX_AGE_ASKING_FOR_AUTH_TIME);
+        Self { max_age: max_age.or(asking), in_claims }
+    }
 }
 
 /// Returns the URL of the authorization request. `dpop_jkt` binds the code to the login's key, so
@@ -73,7 +97,8 @@ pub fn authorization_url(
     if sends_prompt_login(kind, request.reauthenticate, request.max_age) {
         builder = builder.add_prompt(CoreAuthPrompt::Login);
     }
-    if let Some(seconds) = request.max_age.filter(|_| kind.max_age) {
+    let asking = AuthTimeRequest::new(provider, kind, request);
+    if let Some(seconds) = asking.max_age {
         builder = builder.set_max_age(Duration::from_secs(seconds));
     }
     let hint = request
@@ -86,8 +111,14 @@ pub fn authorization_url(
     for locale in request.ui_locales.iter().flat_map(|locales| locales.split_ascii_whitespace()) {
         builder = builder.add_ui_locale(LanguageTag::new(locale.to_owned()));
     }
-    if kind.request_amr {
-        builder = builder.add_extra_param("claims", CLAIMS_REQUESTING_AMR);
+    let essential: Map<String, Value> =
+        [("amr", kind.request_amr), ("auth_time", asking.in_claims)]
+            .into_iter()
+            .filter(|(_, is_requested)| *is_requested)
+            .map(|(claim, _)| (claim.to_owned(), json!({ "essential": true })))
+            .collect();
+    if !essential.is_empty() {
+        builder = builder.add_extra_param("claims", json!({ "id_token": essential }).to_string());
     }
     if kind.authorization_signed_response_alg.is_some() {
         builder = builder.add_extra_param("response_mode", "jwt"); // JARM §2.3.4

@@ -41,6 +41,8 @@ pub struct ResolvedProvider {
     pub iss_expected: bool,
     /// RFC 9126 §5.
     pub pushed_request_endpoint: Option<Url>,
+    /// The metadata announces the `claims` parameter (Discovery 1.0 §3).
+    pub supports_claims_parameter: bool,
     /// The metadata demands signed request objects (RFC 9101 §10.5).
     pub requires_request_objects: bool,
     /// The tokens of a login are bound to its DPoP key.
@@ -107,6 +109,7 @@ pub async fn fetch_provider(
             end_session: endpoints.end_session.as_deref(),
             iss_expected: endpoints.iss_parameter,
             pushed_request: endpoints.pushed_authorization_request.as_deref(),
+            supports_claims_parameter: false,
             requires_request_objects: false,
             sender_constraint: SenderConstraint::from_file(kind),
         };
@@ -199,6 +202,7 @@ struct EndpointTexts<'a> {
     end_session: Option<&'a str>,
     iss_expected: bool,
     pushed_request: Option<&'a str>,
+    supports_claims_parameter: bool,
     requires_request_objects: bool,
     sender_constraint: SenderConstraint,
 }
@@ -278,6 +282,7 @@ impl<'a> EndpointTexts<'a> {
             iss_expected: more.authorization_response_iss_parameter_supported,
             pushed_request: alias(authenticates, "pushed_authorization_request_endpoint")
                 .or(more.pushed_authorization_request_endpoint.as_str()),
+            supports_claims_parameter: document.claims_parameter_supported() == Some(true),
             requires_request_objects: more.require_signed_request_object == Value::Bool(true),
             sender_constraint,
         })
@@ -331,6 +336,7 @@ impl<'a> EndpointTexts<'a> {
                 .filter(|_| kind.pushed_authorization_requests != UpstreamFeature::Off)
                 .map(|text| checked_url("pushed_authorization_request_endpoint", text))
                 .transpose()?,
+            supports_claims_parameter: self.supports_claims_parameter,
             requires_request_objects: self.requires_request_objects,
             uses_dpop: self.sender_constraint.uses_dpop,
             presents_certificate: self.sender_constraint.presents_certificate,

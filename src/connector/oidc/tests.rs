@@ -39,7 +39,7 @@ async fn a_valid_login_succeeds_and_userinfo_takes_precedence_over_the_id_token(
     assert_eq!(authentication.upstream_subject.reveal(), "s-1");
     assert_eq!(authentication.acr.as_deref(), Some("low"));
     assert_eq!(
-        (authentication.level, authentication.auth_time.seconds(), authentication.amr),
+        (authentication.level, authentication.auth_time.unwrap().seconds(), authentication.amr),
         (Level::Eidas1, NOW - 5, amr::UpstreamAmr::from_methods(&["pwd"]))
     );
     assert_eq!(
@@ -106,7 +106,11 @@ async fn prompt_max_age_and_login_hint_are_sent_where_configured() {
     let plain = OidcFixture::new().await;
     let knowing = OidcFixture::with("max_age = true\nlogin_hint = true").await;
     let timeless = OidcFixture::with("auth_time = \"callback\"").await;
+    let claims = OidcFixture::new().await;
+    claims.script().discovery["claims_parameter_supported"] = json!(true);
     let again = UpstreamAuthorizationRequest { reauthenticate: true, ..authorization_request() };
+    let released =
+        UpstreamAuthorizationRequest { auth_time_required: true, ..authorization_request() };
     let aged = UpstreamAuthorizationRequest {
         max_age: Some(60),
         level: Level::Eidas2,
@@ -118,8 +122,13 @@ async fn prompt_max_age_and_login_hint_are_sent_where_configured() {
     };
     let table = [
         (&plain, authorization_request(), None, None, None),
-        (&plain, again, Some("login"), None, None),
-        (&plain, aged.clone(), Some("login"), None, None),
+        // A year: it only asks for auth_time.
+        (&plain, again.clone(), Some("login"), Some("31536000"), None),
+        (&plain, released.clone(), None, Some("31536000"), None),
+        (&plain, aged.clone(), Some("login"), Some("31536000"), None),
+        (&claims, again.clone(), Some("login"), None, None),
+        (&claims, released.clone(), None, None, None),
+        (&timeless, again, Some("login"), None, None),
         (&knowing, aged, None, Some("60"), Some("ada@example.org")),
         (&knowing, long, None, None, None),
         (&timeless, authorization_request(), Some("login"), None, None),
@@ -134,6 +143,9 @@ async fn prompt_max_age_and_login_hint_are_sent_where_configured() {
         );
         assert_eq!(value("acr_values"), Some(acr));
     }
+    let url = claims.connector.begin_login(released).await.unwrap().url;
+    let asked = r#"{"id_token":{"auth_time":{"essential":true}}}"#;
+    assert_eq!(query_pairs(&url).get("claims").map(String::as_str), Some(asked));
 }
 
 #[tokio::test]

@@ -35,6 +35,7 @@ fn authorization_request() -> UpstreamAuthorizationRequest {
         level: Level::Eidas1,
         reauthenticate: false,
         max_age: None,
+        auth_time_required: false,
         level_names: Vec::new(),
         login_hint: None,
         ui_locales: None,
@@ -88,7 +89,7 @@ async fn the_authentication_has_the_picked_person_level_and_methods() {
         .unwrap();
     let authentication = connector.complete_login(attempt, callback(&query)).await.unwrap();
     assert_eq!(
-        (authentication.level, authentication.amr, authentication.auth_time.seconds()),
+        (authentication.level, authentication.amr, authentication.auth_time.unwrap().seconds()),
         (Level::Eidas2, UpstreamAmr::from_methods(&["pwd", "otp"]), 1_000_000)
     );
     let expected = serde_json::json!({

@@ -129,14 +129,19 @@ pub(super) struct ParsedClaims {
     pub acr: AcrClaim,
 }
 
-/// Parses the `claims` parameter (Core §5.5): all of it must be well formed; three members of
+/// Parses the `claims` parameter (Core §5.5): all of it must be well formed; four members of
 /// `id_token` are evaluated, and under `rules = "openid"` the names of all claims.
 ///
 /// # Errors
 /// `ClaimsTooLarge` above 4096 bytes, `ClaimsMalformed` if it is not a JSON object;
 /// `ClaimsMembers`, `ClaimsSub` or `ClaimsAcr` for an invalid member.
 pub(super) fn parse_claims(text: Option<&str>, rules: ProtocolRules) -> Result<ParsedClaims, E> {
-    let Some(text) = text else { return Ok(ParsedClaims::default()) };
+    let is_openid = rules == ProtocolRules::Openid;
+    let Some(text) = text else {
+        let requested =
+            RequestedClaims { auth_time_optional: is_openid, ..RequestedClaims::default() };
+        return Ok(ParsedClaims { requested, ..ParsedClaims::default() });
+    };
     if text.len() > 4096 {
         return Err(E::ClaimsTooLarge);
     }
@@ -167,6 +172,7 @@ pub(super) fn parse_claims(text: Option<&str>, rules: ProtocolRules) -> Result<P
             sub,
             userinfo,
             id_token: in_id_token,
+            auth_time_optional: is_openid && !is_essential("auth_time"),
         },
         acr,
     })

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::assurance::acr::AcrPolicy;
 use crate::connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
-use crate::connector::oidc::settings::OidcKind;
+use crate::connector::oidc::settings::{AuthTimeSource, OidcKind};
 use crate::telemetry::printable_ascii;
 
 /// Ending of a message about an absent member.
@@ -31,6 +31,7 @@ pub(super) fn diagnose_document(
         document.check_signing_algorithm(kind),
         document.check_acr_values(acr_policy),
         document.check_prompt(),
+        document.check_auth_time(kind),
         document.check_scopes(kind),
         document.check_claims(context),
     ];
@@ -146,6 +147,41 @@ impl<'a> Document<'a> {
             ),
             Some(_) => CheckDiagnostic::ok("prompt", "prompt=login is announced"),
             None => CheckDiagnostic::ok("prompt", format!("prompt=login {NOT_ANNOUNCED}")),
+        }
+    }
+
+    /// A login needs `auth_time` if it must be a new one or has a maximum age, and always for service
+    /// providers under federation rules.
+    fn check_auth_time(&self, kind: &OidcKind) -> CheckDiagnostic {
+        const NAME: &str = "auth-time";
+        if kind.auth_time == AuthTimeSource::Callback {
+            return CheckDiagnostic::ok(NAME, "the time of the callback counts (auth_time)");
+        }
+        let is_asked_in_claims = kind.request_amr
+            || self.0.get("claims_parameter_supported").and_then(Value::as_bool) == Some(true);
+        let asking = if is_asked_in_claims { "the claims parameter" } else { "max_age" };
+        match self.string_list("claims_supported") {
+            Some(claims) if !claims.contains(&"auth_time") => CheckDiagnostic::warning(
+                NAME,
+                format!(
+                    "auth_time is not announced; the hub asks for it by {asking} when a login needs it, and such a \
+                     login fails without it (Y020046)"
+                ),
+                "sign in once under rules = \"federation\" or with prompt=login; if that fails with Y020046, ask the \
+                 identity provider to send auth_time to this client, or set auth_time = \"callback\"",
+            ),
+            Some(_) => CheckDiagnostic::ok(
+                NAME,
+                format!(
+                    "auth_time is announced; the hub asks for it by {asking} when a login needs it"
+                ),
+            ),
+            None => CheckDiagnostic::ok(
+                NAME,
+                format!(
+                    "auth_time {NOT_ANNOUNCED}; the hub asks for it by {asking} when a login needs it"
+                ),
+            ),
         }
     }
 

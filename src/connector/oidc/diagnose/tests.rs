@@ -72,7 +72,7 @@ async fn a_valid_identity_provider_has_no_errors() {
 #[tokio::test]
 async fn each_misconfiguration_has_a_diagnostic_with_a_fix() {
     type Change = fn(&mut IdpScript);
-    let table: [(&str, Change, &str, DiagnosticStatus, &str); 26] = [
+    let table: [(&str, Change, &str, DiagnosticStatus, &str); 27] = [
         (
             "slash",
             |s| s.discovery["issuer"] = json!(format!("{}/", s.base)),
@@ -206,6 +206,13 @@ async fn each_misconfiguration_has_a_diagnostic_with_a_fix() {
             "acr",
             DiagnosticStatus::Warning,
             "substantial",
+        ),
+        (
+            "auth_time",
+            |s| s.discovery["claims_supported"] = json!(["sub", "iss"]),
+            "auth-time",
+            DiagnosticStatus::Warning,
+            "Y020046",
         ),
         (
             "scopes",
