@@ -284,11 +284,11 @@ for (const [name, configured] of Object.entries(PROXIES)) {
     assert.equal(await redeemed(), 502);
     assert.equal(sent(), 1);
     // What changes nothing is sent again, to the other one; a revocation may carry an assertion, which is accepted once.
-    for (const [where, times] of [['checktoken', 2], ['token/revocation', 1], ['par', 1]]) {
+    for (const [where, repeated] of [['checktoken', true], ['token/revocation', false], ['par', false]]) {
       const before = sent();
       const answer = await posted(where);
       assert.deepEqual([answer.status, (await answer.json()).error], [502, 'temporarily_unavailable'], where);
-      assert.equal(sent(), before + times, where);
+      assert.equal(sent() - before > 1, repeated, where);
     }
     await stop();
 
