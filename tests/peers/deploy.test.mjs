@@ -281,6 +281,7 @@ for (const [name, configured] of Object.entries(PROXIES)) {
 
     const { command, args } = configured({ plain, tls, hubs: [one.port, other.port], probes: one.port });
     const stop = await start(`${name}-broken`, command, args, tls);
+    t.after(stop);
     assert.equal(await redeemed(), 502);
     assert.equal(sent(), 1);
     // What changes nothing is sent again, to the other one; a revocation may carry an assertion, which is accepted once.
