@@ -159,10 +159,6 @@ pub const MAX_UPDATE_ATTEMPTS: usize = 16;
 
 /// Store of records. Every operation is atomic with respect to all others, except
 /// [`Store::insert_pair`].
-#[expect(
-    clippy::too_many_arguments,
-    reason = "`replace` and `compare_and_set` are one atomic operation"
-)]
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Inserts a record and returns its first version.

@@ -272,7 +272,9 @@ for (const [name, configured] of Object.entries(PROXIES)) {
     const [one, other] = await Promise.all([broken(), broken()]);
     t.after(() => Promise.all([one.close(), other.close()]));
     const sent = () => one.requests + other.requests;
-    const posted = (where) => fetch(`https://localhost:${tls}/api/v2/${where}`, { method: 'POST', body: new URLSearchParams({ code: 'once' }) });
+    const post = (where) => fetch(`https://localhost:${tls}/api/v2/${where}`, { method: 'POST', body: new URLSearchParams({ code: 'once' }) });
+    // HAProxy closes a connection after an error of its own. A request into the closing one reaches no hub.
+    const posted = (where) => post(where).catch(() => post(where));
     const redeemed = async () => {
       const answer = await posted('token');
       assert.equal((await answer.json()).error, 'temporarily_unavailable', 'a program gets JSON');
