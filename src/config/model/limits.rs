@@ -59,7 +59,7 @@ pub struct LimitsConfig {
     /// Maximum number of concurrent logins. Further ones get 503 with `Retry-After`.
     pub logins: usize,
     /// Maximum total size of login records, in bytes. Further logins get 503 with `Retry-After`. A
-    /// small request takes about 850, the largest 12,700. Default: 2,048 for each of
+    /// small request takes about 850, the largest 15,800. Default: 2,048 for each of
     /// `limits.logins`.
     pub login_bytes: Option<u64>,
     /// Maximum number of sessions for single sign-on.
