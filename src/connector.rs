@@ -9,6 +9,7 @@ pub(crate) mod code_flow;
 mod connection_check;
 pub mod diagnostic;
 mod dpop;
+pub mod dropped_claims;
 pub(crate) mod error;
 mod http_clients;
 pub mod hub_page;

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use super::health::DroppedClaimRow;
 use super::login_services::LoginServices;
 use super::step_audit;
 use crate::assurance::amr::{AmrEvidence, DropReason, GatheredEvidence};
 use crate::audit::EventKind;
 use crate::config::model::IdentitySource;
+use crate::connector::dropped_claims::DroppedClaimRow;
 use crate::identity::{DeclaredValues, Identity, describe_type};
 use crate::ids::{ClientId, ConnectorId, Subject, SupportId};
 use crate::login::upstream::Authentication;

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use url::Url;
 
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
+use super::dropped_claims::{DroppedClaimRow, DroppedClaims};
 use super::error::ConnectorError;
 use super::hub_page::PasswordPage;
 use super::port::Connector;
@@ -26,6 +27,7 @@ pub struct MappedConnector {
     connector: Arc<dyn Connector>,
     mapping: Mapping,
     metrics: Option<Arc<Metrics>>,
+    dropped: DroppedClaims,
 }
 
 /// Returns the connector with its claims mapped, or the connector itself if the mapping is empty.
@@ -38,7 +40,8 @@ pub fn with_mapping(
     if mapping.is_empty() {
         connector
     } else {
-        Arc::new(MappedConnector { id, connector, mapping, metrics })
+        let dropped = DroppedClaims::default();
+        Arc::new(MappedConnector { id, connector, mapping, metrics, dropped })
     }
 }
 
@@ -59,7 +62,19 @@ impl Connector for MappedConnector {
         let authentication = self.connector.complete_login(attempt, callback).await?;
         let (claims, errors) = self.mapping.apply(authentication.claims);
         for error in errors {
-            tracing::warn!(connector = %self.id, claim = %error.claim, error = %error.error, "claim not mapped");
+            let row = DroppedClaimRow {
+                claim: error.claim.to_string(),
+                problem: format!("can't be mapped: {}; it is made of {}", error.error, error.found),
+                fix: format!(
+                    "look at mapping.{} in the file, and at what the identity provider sends",
+                    error.claim
+                ),
+            };
+            if self.dropped.record(row) {
+                tracing::warn!(connector = %self.id, claim = %error.claim, error = %error.error, found = error.found, "claim not mapped");
+            } else {
+                tracing::debug!(connector = %self.id, claim = %error.claim, error = %error.error, "claim not mapped");
+            }
             if let Some(metrics) = &self.metrics {
                 metrics.record_dropped_claim(&self.id, error.claim.as_str(), error.error.label());
             }
@@ -105,6 +120,12 @@ impl Connector for MappedConnector {
 
     fn clock_skew_seconds(&self) -> Option<i64> {
         self.connector.clock_skew_seconds()
+    }
+
+    fn dropped_claims(&self) -> Vec<DroppedClaimRow> {
+        let mut rows = self.connector.dropped_claims();
+        rows.extend(self.dropped.rows());
+        rows
     }
 
     fn keys_fetched_at(&self) -> Option<Timestamp> {
@@ -246,6 +267,9 @@ mod tests {
             json!({ "given_name": "Ada", "nickname": "ADA", "email": "from-userinfo@example.org" });
         assert_eq!(Value::Object(authentication.claims), claims);
         assert_eq!(authentication.upstream_subject.reveal(), "s-1");
+        let dropped = connector.dropped_claims();
+        assert_eq!(dropped.iter().map(|row| row.claim.as_str()).collect::<Vec<_>>(), ["birthdate"]);
+        assert!(dropped[0].problem.ends_with("made of a string"), "{dropped:?}");
     }
 
     /// A default method that is not forwarded would be lost for connectors with a mapping.

@@ -38,6 +38,7 @@ use self::upstream::Upstream;
 use super::code_flow;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter};
 use super::dpop::{DpopSession, ServerNonces};
+use super::dropped_claims::{DroppedClaimRow, DroppedClaims};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::http_clients::{HttpClientOptions, read_ca_bundle};
 use super::kind::{ConnectorKind, acr_policy_from_file, connector_kind};
@@ -152,6 +153,7 @@ impl OidcConnector {
                 ca_bundle,
                 probe_http,
                 acr_policy: acr_policy_from_file(&configured.file),
+                dropped_claims: DroppedClaims::default(),
                 claim_groups: ClaimGroups::new(&configured.mapping.clone().unwrap_or_default()),
                 provider: CachedDocument::default(),
                 keys: CachedDocument::default(),
@@ -292,6 +294,10 @@ impl Connector for OidcConnector {
     async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorError> {
         let provider = self.upstream.provider().await?;
         self.upstream.redeem_random_code(&provider, redirect_uri).await
+    }
+
+    fn dropped_claims(&self) -> Vec<DroppedClaimRow> {
+        self.upstream.dropped_claims.rows()
     }
 
     fn keys_fetched_at(&self) -> Option<Timestamp> {

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use url::Url;
 
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
+use super::dropped_claims::DroppedClaimRow;
 use super::error::ConnectorError;
 use super::hub_page::PasswordPage;
 use super::one_time_code::CodeStore;
@@ -123,6 +124,11 @@ pub trait Connector: Send + Sync {
     /// `None` before the first login, and for a kind without a clock.
     fn clock_skew_seconds(&self) -> Option<i64> {
         None
+    }
+
+    /// Returns the malformed claims that logins left out before the identity rules.
+    fn dropped_claims(&self) -> Vec<DroppedClaimRow> {
+        Vec::new()
     }
 
     /// Returns when the identity provider's current keys were fetched; `None` before the first

@@ -19,7 +19,7 @@ pub use self::date::{DatePattern, DatePatternError};
 pub use self::path::{ClaimPath, ClaimPathError};
 use super::declared::MAX_DECLARED_BYTES;
 use super::rules::{self, IdentityRules, RequiredClaims};
-use super::{Claim, ClaimName, ClaimType, Identity};
+use super::{Claim, ClaimName, ClaimType, Identity, describe_type};
 
 /// Maximum size of a text or value that a rule builds, in bytes: the limit of the identity rules.
 const MAX_VALUE_BYTES: usize = 8 * 1024;
@@ -117,6 +117,8 @@ impl MappingError {
 pub struct ClaimMappingError {
     pub claim: ClaimName,
     pub error: MappingError,
+    /// The JSON type of the source's first value.
+    pub found: &'static str,
 }
 
 impl Mapping {
@@ -139,7 +141,10 @@ impl Mapping {
             match rule.build_claim(claim, &claims) {
                 Ok(Some(value)) => built.push((claim.as_str().to_owned(), value)),
                 Ok(None) => {}
-                Err(error) => errors.push(ClaimMappingError { claim: claim.clone(), error }),
+                Err(error) => {
+                    let found = rule.source.describe_type(&claims);
+                    errors.push(ClaimMappingError { claim: claim.clone(), error, found });
+                }
             }
         }
         match self.unmapped {
@@ -213,6 +218,15 @@ impl ValueLimits {
 }
 
 impl MappingSource {
+    fn describe_type(&self, claims: &Map<String, Value>) -> &'static str {
+        let found = match self {
+            Self::Constant(value) => Some(value),
+            Self::From(path) => path.find(claims),
+            Self::Join { parts, .. } => parts.iter().find_map(|path| path.find(claims)),
+        };
+        found.map_or("nothing", describe_type)
+    }
+
     fn resolve<'c>(
         &'c self,
         claims: &'c Map<String, Value>,

@@ -212,6 +212,7 @@ pub(super) fn unix_seconds<S: Serializer>(
     serializer.serialize_u64(at.seconds())
 }
 
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
 fn optional_unix_seconds<S: Serializer>(
     at: &Option<Timestamp>,
     serializer: S,

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::Connectors;
 use super::block_commands::BlockRow;
 use super::block_lookup::connector_blocks;
-use crate::actor::health::{DroppedClaimRow, HealthView, ProbeFailures};
+use crate::actor::health::{HealthView, ProbeFailures};
 use crate::assurance::Level;
 use crate::config::{ConnectorMetadata, format_rfc3339};
+use crate::connector::dropped_claims::DroppedClaimRow;
 use crate::egress::circuit_breaker::CircuitState;
 use crate::ids::ConnectorId;
 
@@ -154,7 +155,11 @@ impl Connectors {
                 blocks,
                 dropped_claims: actors
                     .get(id)
-                    .map(|entry| entry.handle.health().dropped_claims().rows())
+                    .map(|entry| {
+                        let mut rows = entry.handle.health().dropped_claims().rows();
+                        rows.extend(entry.spec.connector.dropped_claims());
+                        rows
+                    })
                     .unwrap_or_default(),
                 health: actors.get(id).map(|entry| {
                     HealthRow::new(

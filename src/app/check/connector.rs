@@ -9,7 +9,6 @@ use arc_swap::ArcSwap;
 use serde::Serialize;
 
 use super::sample::{self, SampleResult};
-use crate::actor::health::DroppedClaimRow;
 use crate::actor::registry::ConnectorRow;
 use crate::app::from_settings::identity_rules;
 use crate::config::check_context::CheckContext;
@@ -19,6 +18,7 @@ use crate::connector::diagnostic::{
     CheckDiagnostic, DiagnosisContext, DiagnosticStatus, HubEndpoints, RegistrationParameter,
     SampleVerification,
 };
+use crate::connector::dropped_claims::DroppedClaimRow;
 use crate::connector::one_time_code::NoCodeStore;
 use crate::connector::{self, Connector, ConnectorContext};
 use crate::egress::http_client_pool::HttpClientPool;

@@ -13,7 +13,7 @@ use crate::connector::diagnostic::CheckDiagnostic;
 use crate::identity::mapping::{ClaimPath, Mapping, MappingSource};
 use crate::identity::rules::IdentityRules;
 use crate::identity::scopes::{PartialDateFormat, ScopeTable, claim_values};
-use crate::identity::{Claim, ClaimName, Identity};
+use crate::identity::{Claim, ClaimName, DeclaredValues, Identity};
 use crate::ids::Scope;
 use crate::protocol::acr::Platform;
 
@@ -70,18 +70,7 @@ pub(super) fn evaluate_sample(
             .push(CheckDiagnostic::ok("identity", "the sample satisfies the identity rules"));
     }
     diagnostics.extend(violations);
-    let (declared, rejected) = context.declarations.claims.read_values(&claims);
-    diagnostics.extend(rejected.into_iter().map(|(name, error)| {
-        let fix = format!(
-            "look at mapping.{name} in the file, and at [claims.{name}] in passerelle.toml"
-        );
-        CheckDiagnostic::warning("claims", format!("{name} is left out: {error}"), fix)
-    }));
-    if let Some(claim) = context.declarations.claims.missing_required(&declared) {
-        let message = format!("{claim} is required, and this sample has no valid value");
-        let fix = format!("map it: [mapping] {claim} = {{ … }}; or remove required = true");
-        diagnostics.push(CheckDiagnostic::error("claims", message, fix));
-    }
+    let declared = read_declared_claims(context, &claims, diagnostics);
     let identity = Identity::with_dropped_claims(&claims, rules).ok();
     let identity = identity.map(|(identity, dropped)| {
         diagnostics.extend(dropped.iter().map(|dropped| {
@@ -111,6 +100,27 @@ pub(super) fn evaluate_sample(
         }
     }
     sample
+}
+
+/// Returns the valid values of declared claims, and adds the diagnostics of the others.
+fn read_declared_claims(
+    context: &CheckContext,
+    claims: &Map<String, Value>,
+    diagnostics: &mut Vec<CheckDiagnostic>,
+) -> DeclaredValues {
+    let (declared, rejected) = context.declarations.claims.read_values(claims);
+    diagnostics.extend(rejected.into_iter().map(|(name, error)| {
+        let fix = format!(
+            "look at mapping.{name} in the file, and at [claims.{name}] in passerelle.toml"
+        );
+        CheckDiagnostic::warning("claims", format!("{name} is left out: {error}"), fix)
+    }));
+    if let Some(claim) = context.declarations.claims.missing_required(&declared) {
+        let message = format!("{claim} is required, and this sample has no valid value");
+        let fix = format!("map it: [mapping] {claim} = {{ … }}; or remove required = true");
+        diagnostics.push(CheckDiagnostic::error("claims", message, fix));
+    }
+    declared
 }
 
 /// Finds mapping rules whose source claims are not in the sample.

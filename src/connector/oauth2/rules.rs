@@ -39,7 +39,7 @@ impl KindSettings for Oauth2Kind {
         if let Err(error @ (ClaimPathError::TooLong | ClaimPathError::Escape)) =
             ClaimPath::parse(&self.subject_claim)
         {
-            check.report("subject_claim", &error.to_string(), fix);
+            check.report("subject_claim", error.to_string(), fix);
         }
         if self.reauthentication_params.is_empty() {
             let message = "is empty, so the authentication time can't be known";

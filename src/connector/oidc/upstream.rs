@@ -14,12 +14,14 @@ use super::{authorization_request, id_token, keys, logout_token, userinfo};
 use crate::assurance::Level;
 use crate::assurance::acr::{AcrPolicy, LevelError};
 use crate::connector::dpop::{DpopSession, ServerNonces};
+use crate::connector::dropped_claims::{DroppedClaimRow, DroppedClaims};
 use crate::connector::error::ConnectorError;
 use crate::connector::userinfo_request::UserinfoRequest;
 use crate::egress::ca_bundle::CaBundle;
 use crate::egress::cached_document::{CachedDocument, FetchedDocument, Freshness};
 use crate::egress::safe_http_client::SafeHttpClient;
 use crate::env::{Env, Timestamp};
+use crate::identity::describe_type;
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{LoginAttempt, UpstreamLogout};
 use crate::protocol::catalogue::ErrorCode;
@@ -45,6 +47,7 @@ pub(super) struct Upstream {
     pub(super) probe_http: SafeHttpClient,
     pub(super) acr_policy: AcrPolicy,
     pub(super) claim_groups: ClaimGroups,
+    pub(super) dropped_claims: DroppedClaims,
     pub(super) provider: CachedDocument<ResolvedProvider, ConnectorError>,
     pub(super) keys: CachedDocument<VerificationKeys, ConnectorError>,
     /// `None` outside a running hub.
@@ -97,7 +100,18 @@ impl Upstream {
         );
         let auth_time = id_token::verify_auth_time(id_token, attempt, sent_prompt_login, now)?;
         if auth_time.is_none() && id_token.contains_key("auth_time") {
-            tracing::warn!(connector = %self.id, claim = "auth_time", "claim left out: it is not the time of an authentication in seconds since 1970");
+            let row = DroppedClaimRow {
+                claim: "auth_time".to_owned(),
+                problem: format!(
+                    "must be the time of the authentication in seconds since 1970, and is {}",
+                    id_token.get("auth_time").map_or("absent", describe_type)
+                ),
+                fix: "ask the identity provider to send it as OpenID Connect Core 1.0 §2 says, or to omit it"
+                    .to_owned(),
+            };
+            if self.dropped_claims.record(row) {
+                tracing::warn!(connector = %self.id, claim = "auth_time", "claim left out: it is not the time of an authentication in seconds since 1970");
+            }
             if let Some(metrics) = &self.metrics {
                 metrics.record_dropped_claim(&self.id, "auth_time", "form");
             }

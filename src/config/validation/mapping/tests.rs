@@ -54,7 +54,7 @@ fn a_mapping_that_can_not_work_is_refused_by_key() {
         (
             "address = { from = \"a\", map = { M = \"male\" } }",
             "mapping.address.map.M",
-            "OpenID Connect",
+            "must be an object",
         ),
         ("birthdate = { from = \"a\", date = \"DD/MM/YY\" }", "mapping.birthdate.date", "century"),
         (

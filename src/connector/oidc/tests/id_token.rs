@@ -288,6 +288,9 @@ async fn an_auth_time_that_is_no_time_ends_only_a_login_that_needs_it() {
             assert_eq!(error, Some(ErrorCode::IdTokenAuthTime), "{auth_time}");
         }
     }
+    let dropped = fixture.connector.dropped_claims();
+    let problems: Vec<_> = dropped.iter().map(|row| row.problem.as_str()).collect();
+    assert_eq!(problems.len(), 3, "a number, a string and an object: {problems:?}");
 }
 
 #[tokio::test]
