@@ -33,7 +33,7 @@ fn administered() -> TempDir {
     let folder = valid_config_folder();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let private = format!(
-        "private = {{ listen = \"0.0.0.0:{port}\", admin_token = {{ file = \"admin.token\" }} }}"
+        "private = {{ listen = \"0.0.0.0:{port}\", insecure_http = true, admin_token = {{ file = \"admin.token\" }} }}"
     );
     let settings = SETTINGS.replace("private.listen = \"127.0.0.1:0\"", &private);
     fs::write(folder.path().join("passerelle.toml"), settings).unwrap();
