@@ -249,7 +249,10 @@ fn text_that_is_no_request_is_an_error_that_names_what_to_paste() {
     for (url, message) in [
         ("client_id=bakery", "it is not an absolute https or http URL"),
         ("http://localhost:8080/api/v2/authorize", "it has no query"),
-        ("http://localhost:8080/api/v2/authorize?scope=%f", "its query can't be decoded"),
+        (
+            "http://localhost:8080/api/v2/authorize?scope=%f",
+            "the value of one of its parameters can't be decoded",
+        ),
         (huge.as_str(), "it is longer than 16384 bytes"),
     ] {
         let (code, report) = explain(&folder, url);
