@@ -36,7 +36,7 @@ pub struct RateLimitSettings {
     pub logins_per_service_provider: Option<NonZeroU32>,
     pub requests_per_network: NetworkRate,
     pub redirects_per_connector: Option<NonZeroU32>,
-    pub failed_authentications_per_network: Option<NonZeroU32>,
+    pub failed_authentications_per_network: NetworkRate,
     pub prefixes: PrefixLengths,
 }
 
@@ -49,6 +49,17 @@ pub enum NetworkRate {
     PublicAddresses(NonZeroU32),
     /// Counts every address.
     Everyone(NonZeroU32),
+}
+
+impl NetworkRate {
+    /// Returns the limit for this address.
+    fn limit_for(self, address: IpAddr) -> Option<NonZeroU32> {
+        match self {
+            Self::Everyone(most) => Some(most),
+            Self::PublicAddresses(most) if !client_network::is_private(address) => Some(most),
+            Self::Unlimited | Self::PublicAddresses(_) => None,
+        }
+    }
 }
 
 /// The rate limiters of the program.
@@ -97,11 +108,7 @@ impl RateLimits {
     /// # Errors
     /// [`RateLimitError`] if its network is over its limit.
     pub fn check_request(&self, address: IpAddr) -> Result<(), RateLimitError> {
-        let most = match self.rates.requests_per_network {
-            NetworkRate::Everyone(most) => most,
-            NetworkRate::PublicAddresses(most) if !client_network::is_private(address) => most,
-            NetworkRate::Unlimited | NetworkRate::PublicAddresses(_) => return Ok(()),
-        };
+        let Some(most) = self.rates.requests_per_network.limit_for(address) else { return Ok(()) };
         self.requests.take(LimitKey::from_network(address, self.rates.prefixes), most)?;
         // One subscriber may hold a whole IPv6 site, and with it thousands of networks.
         match address.to_canonical() {
@@ -125,7 +132,7 @@ impl RateLimits {
         rate.map_or(Ok(()), |most| self.redirects.take(LimitKey::from_id(connector.as_str()), most))
     }
 
-    /// Counts a failed client authentication from this address.
+    /// Counts a failed client authentication or DPoP proof from this address.
     ///
     /// # Errors
     /// [`RateLimitError`] if its network is over its limit.
@@ -133,11 +140,15 @@ impl RateLimits {
         &self,
         address: impl FnOnce() -> IpAddr,
     ) -> Result<(), RateLimitError> {
-        let take = |most| {
-            self.failed_authentications
-                .take(LimitKey::from_network(address(), self.rates.prefixes), most)
-        };
-        self.rates.failed_authentications_per_network.map_or(Ok(()), take)
+        if self.rates.failed_authentications_per_network == NetworkRate::Unlimited {
+            return Ok(());
+        }
+        let address = address();
+        let most = self.rates.failed_authentications_per_network.limit_for(address);
+        most.map_or(Ok(()), |most| {
+            let network = LimitKey::from_network(address, self.rates.prefixes);
+            self.failed_authentications.take(network, most)
+        })
     }
 
     /// Returns all limiters, for the [`counter_sync`].

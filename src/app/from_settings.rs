@@ -57,15 +57,18 @@ pub(super) fn auth_failure_limits(configured: &LimitsConfig) -> FailureLimits {
 /// Returns the rate limits.
 pub(super) fn rate_limit_settings(configured: &QuotasConfig) -> RateLimitSettings {
     let rate = |count: Option<u32>| count.and_then(NonZeroU32::new);
+    let by_network = |count: Option<u32>| match count.map(NonZeroU32::new) {
+        Some(Some(most)) => NetworkRate::Everyone(most),
+        Some(None) => NetworkRate::Unlimited,
+        None => NetworkRate::PublicAddresses(DEFAULT_REQUESTS_PER_NETWORK),
+    };
     RateLimitSettings {
         logins_per_service_provider: rate(configured.logins_per_service_provider),
-        requests_per_network: match configured.requests_per_network.map(NonZeroU32::new) {
-            Some(Some(most)) => NetworkRate::Everyone(most),
-            Some(None) => NetworkRate::Unlimited,
-            None => NetworkRate::PublicAddresses(DEFAULT_REQUESTS_PER_NETWORK),
-        },
+        requests_per_network: by_network(configured.requests_per_network),
         redirects_per_connector: rate(configured.redirects_per_connector),
-        failed_authentications_per_network: rate(configured.failed_authentications_per_network),
+        failed_authentications_per_network: by_network(
+            configured.failed_authentications_per_network,
+        ),
         prefixes: PrefixLengths { v4: configured.ipv4_prefix, v6: configured.ipv6_prefix },
     }
 }

@@ -166,8 +166,9 @@ impl TokenService {
         let client_id = &client.registration.client_id;
         let stored = async {
             let (params, used) = self.pushed_params(&client, request).await?;
-            let (params, proof) = self.bind_to_dpop_key(&client, params, request.dpop.as_ref())?;
+            // Before the proof, whose signature costs more: anyone can push for a public client.
             self.check_pushed_params(&params)?;
+            let (params, proof) = self.bind_to_dpop_key(&client, params, request.dpop.as_ref())?;
             let record = self.new_pushed_request(client_id, &params)?;
             if let Some(proof) = proof {
                 self.use_dpop_proof(client_id, &proof).await?;
@@ -230,7 +231,8 @@ impl TokenService {
         // Ignored as at the token endpoint, where the certificate counts.
         let header = header.filter(|_| !client.token_binding.certificate_required);
         let Some(header) = header else { return Ok((params, None)) };
-        let target = ProofTarget { path: path::PUSHED_REQUEST, access_token: None };
+        let target =
+            ProofTarget { path: path::PUSHED_REQUEST, access_token: None, thumbprint: None };
         let proof = self.verify_dpop_proof(client, header, target)?;
         let name = Param::DpopJkt.name();
         let params = match params.get(name) {

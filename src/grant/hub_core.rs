@@ -71,7 +71,7 @@ impl HubCore {
             logins_per_service_provider: None,
             requests_per_network: NetworkRate::Unlimited,
             redirects_per_connector: None,
-            failed_authentications_per_network: None,
+            failed_authentications_per_network: NetworkRate::Unlimited,
             prefixes: PrefixLengths { v4: 32, v6: 56 },
         };
         let metrics = Arc::new(Metrics::new().unwrap());

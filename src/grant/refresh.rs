@@ -146,10 +146,11 @@ impl TokenService {
         request: &RefreshRequest,
     ) -> Result<TokenResponse, ErrorCode> {
         let rules = client.refresh_tokens.ok_or(ErrorCode::TokenGrantTypeUnauthorized)?;
-        // Verified before the grant is looked at: a client that lacks a nonce loses nothing.
-        let sender = self.verify_token_sender(client, &request.proof_of_possession)?;
         let (grant, record) = self.find_refresh_grant(client, request).await?;
         self.check_refresh(client, &grant, request)?;
+        // After the token: anyone can send proofs in a public client's name. Before anything
+        // changes: a client that lacks a nonce loses nothing.
+        let sender = self.verify_token_sender(client, &request.proof_of_possession)?;
         if !is_same_sender(client, &grant, sender.key().as_ref()) {
             return Err(ErrorCode::RefreshTokenKey);
         }

@@ -48,7 +48,7 @@ impl TokenService {
             let certificate = certificate.ok_or(ErrorCode::ClientCertificateMissing)?;
             return Ok(ProvenSender::Certificate(certificate));
         }
-        let target = ProofTarget { path: path::TOKEN, access_token: None };
+        let target = ProofTarget { path: path::TOKEN, access_token: None, thumbprint: None };
         match &proof_of_possession.dpop {
             Some(header) => self.verify_dpop_proof(client, header, target).map(ProvenSender::Dpop),
             None if client.token_binding.dpop_required => Err(ErrorCode::DpopProofMissing),
@@ -112,11 +112,12 @@ impl TokenService {
         let header =
             presented.proof_of_possession.dpop.as_ref().ok_or(ErrorCode::DpopProofMissing)?;
         let token = presented.token.reveal();
-        let target = ProofTarget { path: path::USERINFO, access_token: Some(token) };
+        let target = ProofTarget {
+            path: path::USERINFO,
+            access_token: Some(token),
+            thumbprint: Some(bound_to),
+        };
         let proof = self.verify_dpop_proof(&valid.client, header, target)?;
-        if proof.thumbprint != *bound_to {
-            return Err(ErrorCode::DpopKeyMismatch);
-        }
         self.use_dpop_proof(&valid.token.client_id, &proof).await
     }
 }

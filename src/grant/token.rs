@@ -92,13 +92,22 @@ impl TokenService {
         let encryption = self.response_encryption(client, ResponseKind::IdToken)?;
         // Likewise while the device that holds the hub's keys has failed.
         self.check_signing_keys()?;
-        // Likewise a client whose proof needs a nonce, which it learns from the answer.
-        let sender = self.verify_token_sender(client, &request.proof_of_possession)?;
         let now = self.core.env.now();
         let code = request.code.reveal();
+        let client_id = &client.registration.client_id;
+        // Anyone can send proofs in a public client's name: one without a live code costs no
+        // verification of a signature.
+        let is_unproven = client.registration.client_type == ClientType::Public
+            && request.proof_of_possession.dpop.is_some();
+        if is_unproven && !self.is_code_live(code).await? {
+            self.take_code(code, client_id, now).await?;
+            return Err(ErrorCode::CodeUnknown);
+        }
+        // Before the code is taken, like the above: a client whose proof needs a nonce learns it
+        // from the answer.
+        let sender = self.verify_token_sender(client, &request.proof_of_possession)?;
         let issued = code_family(code);
         let tokens_live_until = now + self.lifetimes.access_token;
-        let client_id = &client.registration.client_id;
         let mut record = self.take_code(code, client_id, now).await?;
         trace::attach_login(&record.token.support_id, record.token.trace.as_ref());
         self.check_code_binding(&client.registration, request, &record)?;

@@ -19,7 +19,7 @@ pub const DPOP_SIGNING_ALGS: &[&str] = &["ES256", "PS256", "RS256", "EdDSA", "Ed
 /// [`DPOP_SIGNING_ALGS`] that FAPI 2.0 accepts (FAPI 2.0 Security Profile §5.4.1).
 pub const FAPI_DPOP_SIGNING_ALGS: &[&str] = &["ES256", "PS256", "EdDSA", "Ed25519"];
 
-/// Maximum length of a DPoP proof: holds a key and a signature of RSA with 8192 bits.
+/// Maximum length of a DPoP proof: holds a key and a signature of RSA with 4096 bits twice.
 pub const MAX_DPOP_PROOF_BYTES: usize = 8 * 1024;
 
 /// Maximum length of a certificate in base64; most have less than 3,000 characters.

@@ -39,7 +39,7 @@ pub enum ClientKeysError {
         "holds a private or symmetric key (d, p, q, dp, dq, qi, oth, k), which must never leave its owner"
     )]
     Private,
-    #[error("holds no usable key: EC on P-256, RSA from 2048 bits, Ed25519, or X25519")]
+    #[error("holds no usable key: EC on P-256, RSA of 2048 to 4096 bits, Ed25519, or X25519")]
     Empty,
 }
 

@@ -9,7 +9,7 @@ use josekit::jwk::Jwk;
 use josekit::jws::{ES256, EdDSA, JwsVerifier, PS256, RS256};
 use serde_json::{Map, Value};
 
-use super::verify::{PRIVATE_JWK_MEMBERS, decode_object, is_sound_rsa};
+use super::verify::{PRIVATE_JWK_MEMBERS, decode_object, is_usual_rsa};
 use crate::digest;
 use crate::protocol::alg::VerificationAlg;
 use crate::protocol::catalogue::ErrorCode;
@@ -54,8 +54,6 @@ pub struct DpopProof<'a> {
 
 /// A proof with a valid signature. Its claims are not validated yet.
 pub struct VerifiedDpopProof {
-    /// Whether FAPI 2.0 accepts its algorithm (FAPI 2.0 Security Profile §5.4.1).
-    pub has_fapi_algorithm: bool,
     /// Thumbprint of the key that signed it, base64url of SHA-256 (RFC 7638).
     pub thumbprint: String,
     pub claims: Map<String, Value>,
@@ -99,6 +97,18 @@ impl<'a> DpopProof<'a> {
         self.key.thumbprint()
     }
 
+    /// Returns the claims, which anyone may have written.
+    #[must_use]
+    pub const fn unverified_claims(&self) -> &Map<String, Value> {
+        &self.claims
+    }
+
+    /// Returns whether FAPI 2.0 accepts its algorithm (FAPI 2.0 Security Profile §5.4.1).
+    #[must_use]
+    pub const fn has_fapi_algorithm(&self) -> bool {
+        !matches!(self.key.alg, VerificationAlg::RS256)
+    }
+
     /// Verifies the signature with the key that the proof carries.
     ///
     /// # Errors
@@ -108,9 +118,7 @@ impl<'a> DpopProof<'a> {
         verifier
             .verify(self.signed.as_bytes(), &self.signature)
             .map_err(|_| DpopProofError::Signature)?;
-        let has_fapi_algorithm = self.key.alg != VerificationAlg::RS256;
-        let (thumbprint, claims) = (self.key.thumbprint(), self.claims);
-        Ok(VerifiedDpopProof { has_fapi_algorithm, thumbprint, claims })
+        Ok(VerifiedDpopProof { thumbprint: self.key.thumbprint(), claims: self.claims })
     }
 }
 
@@ -145,7 +153,7 @@ impl ProofKey {
             }
             VerificationAlg::PS256 | VerificationAlg::RS256 => {
                 let (e, n) = (text("e")?, text("n")?);
-                if !is_sound_rsa(n, e) {
+                if !is_usual_rsa(n, e) {
                     return None;
                 }
                 vec![("e", e.to_owned()), word("kty", "RSA")?, ("n", n.to_owned())]

@@ -149,7 +149,7 @@ impl EncryptionKey {
             }
             (Some("RSA"), None) => {
                 return Err(
-                    "is an RSA key under 2048 or over 8192 bits, its e is even, 1 or over 64 bits, or the key is malformed",
+                    "is an RSA key under 2048 or over 4096 bits, its e is even, 1 or over 65537, or the key is malformed",
                 );
             }
             _ => return Err("is neither an EC key on P-256, an X25519 key, nor an RSA key"),

@@ -6,6 +6,7 @@
 
 mod keys;
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -123,16 +124,33 @@ fn check_header(header: &Map<String, Value>, alg: VerificationAlg) -> Result<(),
     Ok(())
 }
 
-/// Returns true for a modulus of 2048 to 8192 bits and an odd exponent from 3 to 64 bits (RFC 8017
-/// §3.1). With an exponent of 1, anyone can sign and decrypt; a huge exponent makes a verification
+/// Sizes of the RSA moduli that other parties may use. Beyond them, a stranger's key decides what a
+/// signature costs the hub.
+const RSA_BITS: RangeInclusive<usize> = 2048..=4096;
+/// The usual RSA exponent (FIPS 186-5 §A.1.1), and the largest accepted one.
+const USUAL_RSA_EXPONENT: u64 = 65_537;
+
+/// Returns true for a modulus of 2048 to 4096 bits and an odd exponent from 3 to 65537 (RFC 8017
+/// §3.1). With an exponent of 1, anyone can sign and decrypt; a large exponent makes a verification
 /// as slow as a signature.
 pub(super) fn is_sound_rsa(n: &str, e: &str) -> bool {
-    let modulus =
-        digest::from_base64url(n).is_some_and(|n| (2048..=8192).contains(&bit_length(&n)));
-    let exponent = digest::from_base64url(e).is_some_and(|e| {
-        e.last().is_some_and(|last| last & 1 == 1) && (2..=64).contains(&bit_length(&e))
-    });
+    let modulus = rsa_bits(n).is_some_and(|bits| RSA_BITS.contains(&bits));
+    let exponent =
+        rsa_exponent(e).is_some_and(|e| e % 2 == 1 && (3..=USUAL_RSA_EXPONENT).contains(&e));
     modulus && exponent
+}
+
+/// Returns true for a sound key with the usual exponent: all that a key needs that anyone may make
+/// for one request.
+pub(super) fn is_usual_rsa(n: &str, e: &str) -> bool {
+    is_sound_rsa(n, e) && rsa_exponent(e) == Some(USUAL_RSA_EXPONENT)
+}
+
+/// Returns the exponent of a JWK; `None` if it is not base64url, or longer than 64 bits.
+fn rsa_exponent(e: &str) -> Option<u64> {
+    let bytes = digest::from_base64url(e)?;
+    (bit_length(&bytes) <= 64)
+        .then(|| bytes.iter().fold(0, |value: u64, byte| value << 8 | u64::from(*byte)))
 }
 
 /// Returns the bit length of an RSA modulus of a JWK; `None` if it is not base64url.

@@ -107,7 +107,7 @@ pub async fn rejection_response(context: &RequestContext, rejection: Rejection) 
         }
         Rejection::Client(error) => client_rejection(context, error),
         Rejection::Registration(error) => registration_rejection(context, error),
-        Rejection::Bearer(error) => access_token_rejection(context, &error),
+        Rejection::Bearer(error) => access_token_rejection(context, error),
     }
 }
 
@@ -138,10 +138,7 @@ fn client_rejection(context: &RequestContext, error: GrantError) -> HttpResponse
     let uri = is_token.then(|| diagnostics::token_error_uri(&context.hub, &error)).flatten();
     let mut response = client_error_response(code, used, uri.as_deref());
     add_dpop_nonce(context, code, &mut response);
-    if let Some(seconds) = retry_after {
-        // RFC 6585 §4
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
-    }
+    add_retry_after(retry_after, &mut response);
     response
 }
 
@@ -153,19 +150,30 @@ fn registration_rejection(context: &RequestContext, error: GrantError) -> HttpRe
     let GrantError { code, reason, .. } = &error;
     at_level!(code, reason, "client registration rejected");
     let mut response = registration_error_response(*code, reason.as_deref());
-    if let Some(seconds) = retry_after {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
-    }
+    add_retry_after(retry_after, &mut response);
     response
 }
 
 /// Builds the error response for a client that sent an access token.
-fn access_token_rejection(context: &RequestContext, error: &GrantError) -> HttpResponse {
-    let code = record_client_rejection(context, error);
+fn access_token_rejection(context: &RequestContext, error: GrantError) -> HttpResponse {
+    let (error, retry_after) = if is_failed_proof(error.code) {
+        limit_auth_failures(context, error)
+    } else {
+        (error, None)
+    };
+    let code = record_client_rejection(context, &error);
     let used = TokenScheme::from_authorization(&authorization_headers(&context.request));
     let mut response = access_token_error_response(code, used);
     add_dpop_nonce(context, code, &mut response);
+    add_retry_after(retry_after, &mut response);
     response
+}
+
+/// Adds the seconds until the client may try again (RFC 6585 §4).
+fn add_retry_after(seconds: Option<u64>, response: &mut HttpResponse) {
+    if let Some(seconds) = seconds {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
 }
 
 /// Adds the nonce that the client's next DPoP proof needs (RFC 9449 §8 and §9).
@@ -177,12 +185,18 @@ fn add_dpop_nonce(context: &RequestContext, code: ErrorCode, response: &mut Http
     }
 }
 
-/// Counts a failed authentication against the client's network, and rejects over the limit.
+/// Returns whether a request failed by its DPoP proof, which anyone can make.
+fn is_failed_proof(code: ErrorCode) -> bool {
+    code == ErrorCode::DpopKeyMismatch || code.entry().oauth == "invalid_dpop_proof"
+}
+
+/// Counts a failed authentication or DPoP proof against the client's network, and rejects over the
+/// limit.
 ///
-/// This stops an attacker who tries many clients and stays below the limit of each. Only failed
-/// authentications are rejected.
+/// This stops an attacker who tries many clients and stays below the limit of each. Only failures
+/// are rejected.
 fn limit_auth_failures(context: &RequestContext, error: GrantError) -> (GrantError, Option<u64>) {
-    if error.code.entry().status != 401 {
+    if error.code.entry().status != 401 && !is_failed_proof(error.code) {
         let wait = error.rate_limited.map(RateLimitError::retry_after_seconds);
         return (error, wait);
     }

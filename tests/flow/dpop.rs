@@ -78,6 +78,31 @@ async fn a_bound_token_is_used_with_a_proof() {
 }
 
 #[actix_web::test]
+async fn a_flood_of_failing_proofs_from_one_network_is_limited() {
+    let hub = TestHub::with("[quotas]\nfailed_authentications_per_network = 3").await;
+    let (client, thief) = (DpopClient::default(), DpopClient::default());
+    let token = bound_token(&hub, &client).await;
+    let attempt = async |client: &DpopClient, peer: &str| {
+        let request = TestRequest::get()
+            .uri("/api/v2/userinfo")
+            .insert_header(("authorization", format!("DPoP {token}")))
+            .insert_header(("dpop", proof(&hub, client, "GET", "userinfo", ath(&token))))
+            .peer_addr(format!("{peer}:4").parse().unwrap());
+        hub.send(request).await
+    };
+    let mut statuses = Vec::new();
+    for _ in 0..4 {
+        statuses.push(attempt(&thief, "192.0.2.7").await.status);
+    }
+    assert_eq!(statuses, [401, 401, 401, 429]);
+    let limited = attempt(&thief, "192.0.2.7").await;
+    assert_eq!((limited.status, limited.header("retry-after")), (429, "20"), "{}", limited.body);
+    assert_eq!(attempt(&thief, "192.0.2.8").await.status, 401);
+    let honest = attempt(&client, "192.0.2.7").await;
+    assert_eq!(honest.status, 200, "a valid proof is always accepted");
+}
+
+#[actix_web::test]
 async fn a_stolen_bound_token_gets_a_dpop_challenge() {
     let (hub, client, thief) =
         (TestHub::start().await, DpopClient::default(), DpopClient::default());

@@ -19,7 +19,8 @@ pub struct QuotasConfig {
     /// Users redirected to one identity provider, unless its connector sets
     /// `limits.redirects_per_minute`. Default: unlimited.
     pub redirects_per_connector: Option<u32>,
-    /// Failed client authentications from one network, for all clients together. Default:
+    /// Failed client authentications and DPoP proofs from one network, for all clients together.
+    /// Default: 1,200 from each public address, unlimited from loopback and private ones. 0:
     /// unlimited.
     pub failed_authentications_per_network: Option<u32>,
     /// Prefix length of an IPv4 network; 32 is a single address.

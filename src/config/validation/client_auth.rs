@@ -101,7 +101,7 @@ pub fn check_auth_method(
                 report(
                     "jwks",
                     message,
-                    "add one: EC on P-256 for ES256, RSA from 2048 bits for RS256 and PS256, Ed25519 for EdDSA, with use = \"sig\" or without use",
+                    "add one: EC on P-256 for ES256, RSA of 2048 to 4096 bits for RS256 and PS256, Ed25519 for EdDSA, with use = \"sig\" or without use",
                 );
             }
             if let Some(listed) = &file.client_assertion_audiences {

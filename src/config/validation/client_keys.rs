@@ -207,7 +207,7 @@ pub fn check_encryption_keys(
         let fitting = if *alg == EncryptionAlg::EcdhEs {
             "an EC key on P-256"
         } else {
-            "an RSA key from 2048 bits"
+            "an RSA key of 2048 to 4096 bits"
         };
         let fix = format!(
             "add {fitting} with a kid and use = \"enc\", or choose another …_encrypted_response_alg"
@@ -237,7 +237,7 @@ fn parse_inline_keys(
     jwks: &JwksSource,
     folder: &Path,
 ) -> Result<ClientKeys, Diagnostic> {
-    let fix = "write { file = \"…\" }, or [[jwks.keys]] tables; public keys only, EC on P-256 or RSA from 2048 bits, each with \
+    let fix = "write { file = \"…\" }, or [[jwks.keys]] tables; public keys only, EC on P-256 or RSA of 2048 to 4096 bits, each with \
                 a kid";
     let (key, bytes) = match (&jwks.file, jwks.keys.as_slice()) {
         (Some(path), []) => {

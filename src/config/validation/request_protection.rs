@@ -61,7 +61,7 @@ fn check_request_objects(
     if matches!(keys, KeySource::Inline(keys) if !keys.verification.verifies(alg)) {
         let needed = match alg {
             VerificationAlg::ES256 => "EC on P-256",
-            VerificationAlg::RS256 | VerificationAlg::PS256 => "RSA from 2048 bits",
+            VerificationAlg::RS256 | VerificationAlg::PS256 => "RSA of 2048 to 4096 bits",
             VerificationAlg::EdDSA => "Ed25519",
         };
         let message = format!("contains no signing key for {key}");

@@ -12,6 +12,7 @@ use crate::identity::scopes::ScopeTable;
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::client_auth::Credentials;
 use crate::protocol::sender_constraint::{DpopHeader, ProofOfPossession};
 use crate::protocol::token::TokenRequest;
 use crate::protocol::userinfo::{BearerLocation, PresentedToken, TokenScheme};
@@ -236,6 +237,57 @@ async fn proofs_of_unauthenticated_clients_are_not_stored() {
     let proof = stranger.proof(&userinfo_claims(&hub, "guess", json!({})));
     let answer = present(&hub, "guess", TokenScheme::Dpop, proof_of_possession("GET", proof)).await;
     assert_eq!((answer, count()), (Err(ErrorCode::AccessTokenInvalid), 0));
+}
+
+/// A proof of this key whose signature is another's.
+fn forged(hub: &Hub, client: &DpopClient, changes: Value) -> String {
+    let header = json!({ "jwk": client.public_key() });
+    DpopClient::default().proof_with(&header, &claims(hub, changes))
+}
+
+#[tokio::test]
+async fn a_flood_of_proofs_without_a_code_costs_no_signature() {
+    let (hub, client) = (Hub::new(), DpopClient::default());
+    let public = |sp: &mut crate::config::ServiceProvider| {
+        sp.authentication = crate::config::federation::ClientAuthentication::Public;
+        sp.registration.client_type = crate::protocol::registration::ClientType::Public;
+    };
+    let mut sp = service("sp", true, SigningAlg::ES256);
+    public(&mut sp);
+    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
+    hub.token_service.core.federation.replace(Federation::new([sp], table, unavailable));
+    let redeem = async |code: &str, proof: String| {
+        let request = TokenRequest {
+            credentials: Credentials::Public { client_id: "sp".into() },
+            ..with_proof(code, proof)
+        };
+        redeem(&hub, &request).await
+    };
+    let guess = redeem("guess", forged(&hub, &client, json!({}))).await;
+    assert_eq!(guess, Err(ErrorCode::CodeUnknown), "the signature was not looked at");
+    hub.issue("code", &[]).await;
+    for (changes, code) in [
+        (json!({ "htm": "GET" }), ErrorCode::DpopProofMethod),
+        (json!({ "iat": 0 }), ErrorCode::DpopProofTime),
+        (json!({}), ErrorCode::DpopProofSignature),
+    ] {
+        assert_eq!(redeem("code", forged(&hub, &client, changes.clone())).await, Err(code));
+    }
+    let own = client.proof(&claims(&hub, json!({})));
+    let replayed = redeem("guess", own).await;
+    assert_eq!(replayed, Err(ErrorCode::CodeUnknown));
+}
+
+#[tokio::test]
+async fn a_flood_of_proofs_by_other_keys_with_a_stolen_token_costs_no_signature() {
+    let (hub, client) = (Hub::new(), DpopClient::default());
+    let token = bound_token(&hub, &client, "code").await;
+    let other = DpopClient::default();
+    let header = json!({ "jwk": other.public_key() });
+    let claims = userinfo_claims(&hub, &token, json!({}));
+    let proof = DpopClient::default().proof_with(&header, &claims);
+    let refused = present(&hub, &token, TokenScheme::Dpop, proof_of_possession("GET", proof)).await;
+    assert_eq!(refused, Err(ErrorCode::DpopKeyMismatch), "the signature was not looked at");
 }
 
 #[tokio::test]

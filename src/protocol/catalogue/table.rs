@@ -326,7 +326,7 @@ catalogue! {
     DpopProofMalformed = "Y046003" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The DPoP proof must be one compact JWS of at most 8 KiB, without crit and b64.";
     DpopProofTyp = "Y046004" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The typ of the DPoP proof must be dpop+jwt.";
     DpopProofAlgorithm = "Y046005" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The alg of the DPoP proof must be one of dpop_signing_alg_values_supported.";
-    DpopProofKey = "Y046006" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The jwk of the DPoP proof must be a public key that fits its alg: EC on P-256, RSA from 2048 bits, or Ed25519, without private members.";
+    DpopProofKey = "Y046006" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The jwk of the DPoP proof must be a public key that fits its alg: EC on P-256, Ed25519, or RSA of 2048 to 4096 bits with the exponent 65537, without private members.";
     DpopProofSignature = "Y046007" 400 "invalid_dpop_proof" Warn Client ServiceProvider "error-bad-request" "The signature of the DPoP proof is wrong.";
     DpopProofMethod = "Y046008" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The htm of the DPoP proof must be the method of this request.";
     DpopProofUri = "Y046009" 400 "invalid_dpop_proof" Info Client ServiceProvider "error-bad-request" "The htu of the DPoP proof must be the public address of this endpoint, without query and fragment.";

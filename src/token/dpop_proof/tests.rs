@@ -107,6 +107,26 @@ fn an_unsound_key_is_refused() {
 }
 
 #[test]
+fn a_key_that_is_expensive_to_verify_is_refused() {
+    let modulus = |bytes: usize| digest::base64url(&vec![255; bytes]);
+    for (e, bytes, expected) in [
+        ("AQAB", 256, DpopProofError::Signature),
+        ("AQAB", 512, DpopProofError::Signature),
+        ("AQAB", 513, DpopProofError::Key),
+        ("AQAB", 1024, DpopProofError::Key),
+        ("_____________w", 256, DpopProofError::Key),
+        ("_____________w", 1024, DpopProofError::Key),
+        ("AQAD", 256, DpopProofError::Key),
+        ("Aw", 256, DpopProofError::Key),
+    ] {
+        let key = json!({ "kty": "RSA", "e": e, "n": modulus(bytes) });
+        let header = json!({ "alg": "RS256", "jwk": key });
+        let proof = DpopClient::default().proof_with(&header, &json!({}));
+        assert_eq!(verified(&proof), Err(expected), "{e} {bytes}");
+    }
+}
+
+#[test]
 fn a_proof_signed_by_another_key_is_refused() {
     let (victim, attacker) = (DpopClient::default(), DpopClient::default());
     let forged = attacker.proof_with(&json!({ "jwk": victim.public_key() }), &json!({}));

@@ -41,7 +41,7 @@ impl fmt::Display for UnusableKey {
             }
             Self::OtherUse => "for another use than signatures",
             Self::OtherAlgorithm => "of another type, curve or algorithm",
-            Self::UnsoundRsa => "RSA under 2048 or over 8192 bits, or with an unsound exponent",
+            Self::UnsoundRsa => "RSA under 2048 or over 4096 bits, or with an exponent that is even, 1 or over 65537",
             Self::Malformed => "malformed",
             Self::Duplicate => "repeated",
             Self::OverLimit => "beyond the limit of keys per set",

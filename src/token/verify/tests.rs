@@ -170,7 +170,9 @@ fn keys_that_must_not_verify_are_skipped() {
         changed["e"] = json!(e);
         changed
     };
-    assert_eq!(key_set(std::slice::from_ref(&rsa)).len(), 1);
+    for exponent in ["AQAB", "AAEAAQ", "Aw", "EQ"] {
+        assert_eq!(key_set(&[with_exponent(exponent)]).len(), 1, "{exponent}");
+    }
     let unusable = [
         with("d", json!("AAAA")),
         with("use", json!("enc")),
@@ -185,6 +187,11 @@ fn keys_that_must_not_verify_are_skipped() {
         with_exponent("AQ"),
         with_exponent("AQAA"),
         with_exponent("AQAAAAAAAAAB"),
+        // The cost of a verification grows with both numbers.
+        with_exponent("_____________w"),
+        with_exponent("AQAD"),
+        json!({ "kty": "RSA", "e": "AQAB", "n": digest::base64url(&[255; 513]) }),
+        json!({ "kty": "RSA", "e": "AQAB", "n": digest::base64url(&[255; 1024]) }),
         serde_json::to_value(Jwk::generate_rsa_key(2048).unwrap()).unwrap(),
         json!("not a key"),
     ];
@@ -200,7 +207,7 @@ fn keys_that_must_not_verify_are_skipped() {
     use UnusableKey::{Malformed, OtherAlgorithm, OtherUse, Secret, UnsoundRsa};
     assert_eq!(
         reasons,
-        [(Secret, 3), (OtherUse, 4), (OtherAlgorithm, 2), (UnsoundRsa, 4), (Malformed, 2)]
+        [(Secret, 3), (OtherUse, 4), (OtherAlgorithm, 2), (UnsoundRsa, 8), (Malformed, 2)]
     );
 }
 

@@ -143,7 +143,7 @@ fn each_bad_data_provider_is_named_with_its_fix() {
             "client_id",
             &format!("{}\nclient_id", ENCRYPTED.replace("ECDH-ES", "RSA-OAEP")),
             "jwks",
-            "RSA key from 2048 bits",
+            "RSA key of 2048 to 4096 bits",
         ),
         ("client_id", &format!("{uri}\nclient_id"), "jwks_uri", "https"),
     ] {
