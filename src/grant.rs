@@ -28,6 +28,7 @@ pub(crate) mod request_object;
 mod sender;
 pub mod session;
 mod session_index;
+mod store_quota;
 pub mod subjects;
 mod token;
 
@@ -44,6 +45,7 @@ use crate::token::verify::VerificationKeys;
 use arc_swap::ArcSwap;
 pub use assertion::SingleUseQuota;
 use auth_failures::AuthFailureLimiter;
+pub use authorization_request::PushedRequestQuota;
 use client_keys::KeyDirectory;
 pub use dpop::DpopNonces;
 pub use hub_core::HubCore;
@@ -61,7 +63,7 @@ pub struct TokenService {
     pub client_keys: Arc<KeyDirectory>,
     pub single_use_quota: SingleUseQuota,
     /// Limits the pushed requests that each client has in the store.
-    pub pushed_request_quota: SingleUseQuota,
+    pub pushed_request_quota: PushedRequestQuota,
     pub dpop_nonces: DpopNonces,
     /// Certificate authorities for clients with `tls_client_auth`; `None` if not configured.
     pub certificate_authorities: Option<CertificateAuthorities>,

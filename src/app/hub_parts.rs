@@ -19,6 +19,7 @@ use super::peers::PeerHubClient;
 use super::prepare::{DiscoveryPublisher, read_certificate_authorities};
 use super::readiness::{self, ReadinessSources, StoreCapacities};
 use super::reload::{Reload, ReloadConfig};
+use super::store::capacities;
 use crate::actor::blocks::Blocks;
 use crate::actor::live_login_counter::LiveLoginCounter;
 use crate::actor::registry::{ConnectorSpec, Registry, RegistryDeps, RegistryHandle};
@@ -34,15 +35,17 @@ use crate::grant::backchannel_logout::LogoutNotifier;
 use crate::grant::client_keys::KeyDirectory;
 use crate::grant::client_registration::ClientRegistrations;
 use crate::grant::subjects::SubjectDeriver;
-use crate::grant::{DpopNonces, Gate, GrantLifetimes, HubCore, SingleUseQuota, TokenService};
+use crate::grant::{
+    DpopNonces, Gate, GrantLifetimes, HubCore, PushedRequestQuota, SingleUseQuota, TokenService,
+};
 use crate::identity::sub::SubjectKeys;
 use crate::quota::RateLimits;
 use crate::quota::counter_sync::CounterSync;
 use crate::register::Register;
 use crate::session::SessionLimits;
-use crate::store::Store;
 use crate::store::counters::Counters;
 use crate::store::kind::StoreCheck;
+use crate::store::{RecordKind, Store};
 use crate::telemetry::{CheckFinding, Metrics};
 use crate::token::client_certificate::CertificateAuthorities;
 use crate::token::keyring::JWKS_MAX_AGE;
@@ -166,7 +169,9 @@ impl HubParts<'_> {
             gate: Arc::new(connectors.clone()) as Arc<dyn Gate>,
             client_keys: Arc::clone(&self.client_keys),
             single_use_quota: SingleUseQuota::with_store_capacity(settings.limits.grants),
-            pushed_request_quota: SingleUseQuota::with_store_capacity(settings.limits.grants),
+            pushed_request_quota: PushedRequestQuota::with_store_capacity(
+                capacities(settings).for_kind(RecordKind::PushedRequest),
+            ),
             dpop_nonces: self.dpop_nonces(),
             certificate_authorities: self.certificate_authorities(),
             certificate_base_url: settings

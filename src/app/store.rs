@@ -130,7 +130,8 @@ fn store_context(loaded: &LoadedConfig, env: &Env, metrics: &Arc<Metrics>) -> St
     }
 }
 
-fn capacities(settings: &Settings) -> Capacities {
+/// Returns the capacities of the store.
+pub(super) fn capacities(settings: &Settings) -> Capacities {
     let limits = &settings.limits;
     let registered = settings.client_registration.as_ref();
     let registrations = registered.map_or(0, |config| config.max_registrations as usize);

@@ -4,15 +4,15 @@
 //! client's keys come from, or HTTP. Until the signature is verified, a failure reveals nothing;
 //! afterwards the response names the defect to the client that signed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
 use super::TokenService;
 use super::client::ClientAuthError;
 use super::records::assertion_key;
+use super::store_quota::StoreQuota;
 use crate::config::ServiceProvider;
 use crate::config::client_assertions::{AcceptedAudiences, AssertionRules};
 use crate::config::federation::ClientAuthentication;
@@ -21,7 +21,7 @@ use crate::ids::ClientId;
 use crate::protocol::alg::VerificationAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ProtocolRules;
-use crate::store::{NewRecord, StoreError};
+use crate::store::{NewRecord, StoreError, Usage};
 use crate::token::verify::{
     self, CLOCK_SKEW_TOLERANCE, Expiry, JwsError, TimeClaimError, VerifiedJws, check_time_claims,
     numeric_date, verify_jws,
@@ -191,7 +191,7 @@ impl TokenService {
         let draft = NewRecord::new(Vec::new(), used.until);
         match self.store.insert(assertion_key(client_id, used.jti), draft, now).await {
             Ok(_) => {
-                self.single_use_quota.reserve(client_id, used.until);
+                self.single_use_quota.reserve(client_id, used.until, now);
                 Ok(())
             }
             Err(StoreError::Exists) => Err(AssertionError::Replayed),
@@ -204,10 +204,7 @@ impl TokenService {
 /// floods the hub with valid ones must not exhaust the store.
 #[derive(Debug)]
 pub struct SingleUseQuota {
-    max_per_client: usize,
-    /// Counts by the minute of expiry. Only registered clients get an entry, and an assertion's
-    /// lifetime spans few minutes.
-    used_by_minute: Mutex<HashMap<ClientId, BTreeMap<u64, usize>>>,
+    per_client: StoreQuota<ClientId>,
     /// Unix milliseconds since which the store knows every used assertion.
     known_since: AtomicU64,
 }
@@ -216,11 +213,8 @@ impl SingleUseQuota {
     /// Creates a quota that gives each client half of the store's capacity.
     #[must_use]
     pub fn with_store_capacity(capacity: usize) -> Self {
-        Self {
-            max_per_client: capacity.div_ceil(2),
-            used_by_minute: Mutex::default(),
-            known_since: AtomicU64::new(0),
-        }
+        let half = Usage { records: capacity.div_ceil(2), bytes: usize::MAX };
+        Self { per_client: StoreQuota::new(half), known_since: AtomicU64::new(0) }
     }
 
     /// Records that the store was empty at `start`: an assertion issued earlier may have been used
@@ -236,21 +230,13 @@ impl SingleUseQuota {
 
     /// Returns whether the client may use another assertion or proof.
     pub(super) fn has_capacity(&self, client_id: &ClientId, now: Timestamp) -> bool {
-        let mut taken = self.used_by_minute.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(client_counts) = taken.get_mut(client_id) else { return true };
-        *client_counts = client_counts.split_off(&unix_minute(now));
-        client_counts.values().sum::<usize>() < self.max_per_client
+        self.per_client.has_capacity(client_id, 0, now)
     }
 
     /// Counts a used assertion or proof that the store holds until then.
-    pub(super) fn reserve(&self, client_id: &ClientId, until: Timestamp) {
-        let mut taken = self.used_by_minute.lock().unwrap_or_else(PoisonError::into_inner);
-        *taken.entry(client_id.clone()).or_default().entry(unix_minute(until)).or_default() += 1;
+    pub(super) fn reserve(&self, client_id: &ClientId, until: Timestamp, now: Timestamp) {
+        self.per_client.reserve(client_id, 0, until, now);
     }
-}
-
-fn unix_minute(at: Timestamp) -> u64 {
-    at.seconds() / 60
 }
 
 /// Values of a valid assertion that the store needs.

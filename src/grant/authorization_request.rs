@@ -15,7 +15,10 @@ use super::dpop::{AcceptedProof, ProofTarget};
 use super::error::GrantError;
 use super::records::{new_record, pushed_request_key};
 use super::request_object::{UsedObject, ValidRequestObject};
+use super::store_quota::StoreQuota;
+use crate::client_network::ClientNetwork;
 use crate::config::ServiceProvider;
+use crate::env::Timestamp;
 use crate::ids::{ClientId, InteractionHash};
 use crate::protocol::authorize::parameter_source::ParameterSource;
 use crate::protocol::authorize::{AuthorizationError, RequestMethod, validate_request};
@@ -24,7 +27,7 @@ use crate::protocol::discovery::path;
 use crate::protocol::params::Params;
 use crate::protocol::pushed_request::{PushedRequest, PushedResponse};
 use crate::protocol::sender_constraint::DpopHeader;
-use crate::store::{NewRecord, RecordKey, StoreError, TakeOutcome};
+use crate::store::{NewRecord, RecordKey, StoreError, TakeOutcome, Usage};
 
 /// How long a pushed request waits for the browser (RFC 9126 §2.2 suggests 5 to 600 seconds).
 const PUSHED_REQUEST_LIFETIME: Duration = Duration::from_secs(60);
@@ -32,6 +35,65 @@ const PUSHED_REQUEST_LIFETIME: Duration = Duration::from_secs(60);
 const USED_REQUEST_RETENTION: Duration = Duration::from_secs(300);
 /// Maximum size of a stored request.
 const MAX_PUSHED_REQUEST_BYTES: usize = 16 * 1024;
+
+/// Networks that fill the share of one public client, if each pushes as much as it may.
+const NETWORKS_PER_CLIENT: usize = 8;
+
+/// Bounds the pushed requests that the store holds for each client, and for each network that
+/// pushes in the name of public clients.
+#[derive(Debug)]
+pub struct PushedRequestQuota {
+    per_client: StoreQuota<ClientId>,
+    per_network: StoreQuota<ClientNetwork>,
+}
+
+/// Whose share of the store a pushed request takes.
+struct PushedRequestOwner<'a> {
+    client_id: &'a ClientId,
+    /// The network of a sender that proves nothing.
+    stranger: Option<ClientNetwork>,
+}
+
+impl PushedRequestOwner<'_> {
+    /// Returns the network, unless it is a proxy's: all users share that.
+    fn counted_network(&self) -> Option<ClientNetwork> {
+        self.stranger.filter(|network| !network.is_private())
+    }
+}
+
+impl PushedRequestQuota {
+    /// Creates a quota that gives each client half of the store's capacity.
+    #[must_use]
+    pub fn with_store_capacity(capacity: Usage) -> Self {
+        let share = |divisor: usize| Usage {
+            records: capacity.records.div_ceil(divisor),
+            bytes: capacity.bytes.div_ceil(divisor),
+        };
+        Self {
+            per_client: StoreQuota::new(share(2)),
+            per_network: StoreQuota::new(share(2 * NETWORKS_PER_CLIENT)),
+        }
+    }
+
+    fn has_capacity(&self, owner: &PushedRequestOwner<'_>, bytes: usize, now: Timestamp) -> bool {
+        let network = owner.counted_network();
+        self.per_client.has_capacity(owner.client_id, bytes, now)
+            && network.is_none_or(|network| self.per_network.has_capacity(&network, bytes, now))
+    }
+
+    fn reserve(
+        &self,
+        owner: &PushedRequestOwner<'_>,
+        bytes: usize,
+        until: Timestamp,
+        now: Timestamp,
+    ) {
+        self.per_client.reserve(owner.client_id, bytes, until, now);
+        if let Some(network) = owner.counted_network() {
+            self.per_network.reserve(&network, bytes, until, now);
+        }
+    }
+}
 
 /// The parameters of an authorization request, wherever they were.
 #[derive(Debug)]
@@ -143,7 +205,7 @@ impl TokenService {
             SingleUseRecord::Object(client_id, UsedObject { key, until }) => {
                 match self.store.insert(key.clone(), NewRecord::new(value, *until), now).await {
                     Ok(_) => {
-                        self.single_use_quota.reserve(client_id, *until);
+                        self.single_use_quota.reserve(client_id, *until, now);
                         Ok(())
                     }
                     Err(StoreError::Exists) => Err(self.used_object_error(key).await?),
@@ -153,7 +215,8 @@ impl TokenService {
         }
     }
 
-    /// Validates and stores a pushed request (RFC 9126 §2).
+    /// Validates and stores a pushed request (RFC 9126 §2). `stranger` is the network of a sender
+    /// that proves nothing: that of a public client.
     ///
     /// # Errors
     /// As [`Self::authenticate`]; the first failed check of the parameters, as at the authorization
@@ -161,6 +224,7 @@ impl TokenService {
     pub async fn push_request(
         &self,
         request: &PushedRequest,
+        stranger: Option<ClientNetwork>,
     ) -> Result<PushedResponse, GrantError> {
         let client = self.authenticate(&request.credentials).await?;
         let client_id = &client.registration.client_id;
@@ -169,11 +233,17 @@ impl TokenService {
             // Before the proof, whose signature costs more: anyone can push for a public client.
             self.check_pushed_params(&params)?;
             let (params, proof) = self.bind_to_dpop_key(&client, params, request.dpop.as_ref())?;
-            let record = self.new_pushed_request(client_id, &params)?;
+            let record = self.new_pushed_request(&params)?;
+            // Checked before the store, whose capacity is shared by all clients.
+            let owner = PushedRequestOwner { client_id, stranger };
+            let (bytes, now) = (record.value.len(), self.core.env.now());
+            if !self.pushed_request_quota.has_capacity(&owner, bytes, now) {
+                return Err(ErrorCode::TooManyPushedRequests);
+            }
             if let Some(proof) = proof {
                 self.use_dpop_proof(client_id, &proof).await?;
             }
-            let reference = self.store_pushed_request(client_id, record).await?;
+            let reference = self.store_pushed_request(&owner, record).await?;
             // Last: a client repeats a request with the same object if the hub asks for a nonce, or
             // is busy.
             if let Some(used) = used
@@ -210,10 +280,10 @@ impl TokenService {
         client_id: &ClientId,
         UsedObject { key, until }: UsedObject,
     ) -> Result<(), ErrorCode> {
-        let record = NewRecord::new(Vec::new(), until);
-        match self.store.insert(key, record, self.core.env.now()).await {
+        let (record, now) = (NewRecord::new(Vec::new(), until), self.core.env.now());
+        match self.store.insert(key, record, now).await {
             Ok(_) => {
-                self.single_use_quota.reserve(client_id, until);
+                self.single_use_quota.reserve(client_id, until, now);
                 Ok(())
             }
             Err(StoreError::Exists) => Err(ErrorCode::RequestObjectReplayed),
@@ -261,32 +331,23 @@ impl TokenService {
         self.check_request_keys(&request)
     }
 
-    fn new_pushed_request(
-        &self,
-        client_id: &ClientId,
-        params: &Params,
-    ) -> Result<NewRecord, ErrorCode> {
-        let now = self.core.env.now();
-        let record = new_record(&params.pairs(), now + PUSHED_REQUEST_LIFETIME)?;
+    fn new_pushed_request(&self, params: &Params) -> Result<NewRecord, ErrorCode> {
+        let record = new_record(&params.pairs(), self.core.env.now() + PUSHED_REQUEST_LIFETIME)?;
         if record.value.len() > MAX_PUSHED_REQUEST_BYTES {
             return Err(ErrorCode::PushedRequestTooLarge);
-        }
-        // Checked before the store, whose capacity is shared by all clients.
-        if !self.pushed_request_quota.has_capacity(client_id, now) {
-            return Err(ErrorCode::TooManyPushedRequests);
         }
         Ok(record)
     }
 
     async fn store_pushed_request(
         &self,
-        client_id: &ClientId,
+        owner: &PushedRequestOwner<'_>,
         record: NewRecord,
     ) -> Result<String, ErrorCode> {
-        let (now, expires_at) = (self.core.env.now(), record.expires_at);
+        let (now, expires_at, bytes) = (self.core.env.now(), record.expires_at, record.value.len());
         let reference = self.core.env.entropy().token();
-        self.store.insert(pushed_request_key(client_id, &reference), record, now).await?;
-        self.pushed_request_quota.reserve(client_id, expires_at);
+        self.store.insert(pushed_request_key(owner.client_id, &reference), record, now).await?;
+        self.pushed_request_quota.reserve(owner, bytes, expires_at, now);
         Ok(reference)
     }
 

@@ -134,7 +134,7 @@ impl TokenService {
         let key = dpop_proof_key(&proof.thumbprint, &proof.jti);
         match self.store.insert(key, NewRecord::new(Vec::new(), proof.until), now).await {
             Ok(_) => {
-                self.single_use_quota.reserve(client_id, proof.until);
+                self.single_use_quota.reserve(client_id, proof.until, now);
                 Ok(())
             }
             Err(StoreError::Exists) => Err(ErrorCode::DpopProofReplayed),

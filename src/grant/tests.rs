@@ -47,8 +47,8 @@ use crate::protocol::client_auth::Credentials;
 use crate::protocol::sender_constraint::ProofOfPossession;
 use crate::protocol::token::TokenRequest;
 use crate::protocol::userinfo::{BearerLocation, PresentedToken, TokenScheme};
-use crate::store::Capacities;
 use crate::store::memory::MemoryStore;
+use crate::store::{Capacities, RecordKind};
 use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::testing::samples::{
     OPENED, SP_CALLBACK, authorization_request, identified_user, registration,
@@ -202,8 +202,8 @@ impl Hub {
                 KeyDirectory::new(&core.federation.load(), &core.metrics).unwrap(),
             ),
             single_use_quota: super::SingleUseQuota::with_store_capacity(capacities.used_jtis),
-            pushed_request_quota: super::SingleUseQuota::with_store_capacity(
-                capacities.pushed_requests,
+            pushed_request_quota: super::PushedRequestQuota::with_store_capacity(
+                capacities.for_kind(RecordKind::PushedRequest),
             ),
             dpop_nonces: super::DpopNonces::from_secret(b"shared by the hubs"),
             certificate_authorities: None,

@@ -33,7 +33,7 @@ macro_rules! conformance {
             a_taken_code_names_its_tokens, insert_overwrites_expired_records_but_not_tombstones,
             a_full_store_rejects_new_records_and_keeps_the_others, capacity_is_released, many_records_load_at_once,
             an_extended_record_outlives_its_earlier_expiry, only_the_named_version_of_a_record_is_removed,
-            capacity_for_logins_is_limited_in_bytes, what_wallets_send_is_limited_in_bytes, codes_and_tokens_share_a_capacity,
+            capacity_for_logins_is_limited_in_bytes, what_wallets_send_is_limited_in_bytes, every_kind_is_limited_in_bytes, codes_and_tokens_share_a_capacity,
             kinds_do_not_mix, remove_removes_tombstones_too, revocation_is_effective_at_once, either_family_revokes,
             a_reopened_family_does_not_contain_its_old_records, a_tombstone_survives_revocation,
             many_redeem_one_code_and_one_wins, many_use_one_assertion_and_one_is_first, used_assertions_have_a_capacity_of_their_own, many_replace_and_none_is_lost, many_insert_and_capacity_holds,

@@ -8,6 +8,7 @@ use super::request_context::RequestContext;
 use super::responses::json_response;
 use super::sender;
 use super::token::{authorization_headers, parse_client_form};
+use crate::client_network::ClientNetwork;
 use crate::grant::error::GrantError;
 use crate::protocol::catalogue::{ErrorCode, Param};
 use crate::protocol::client_auth::Credentials;
@@ -46,14 +47,14 @@ async fn read_and_push(
     let headers = authorization_headers(request);
     let pushed = pushed_request::parse_request(context.content_type(), &headers, body)?;
     // Anyone can push in the name of a public client; a confidential one has proven itself.
-    if matches!(pushed.credentials, Credentials::Public { .. }) {
-        let client = hub.proxies.client_address(request);
+    let stranger = matches!(pushed.credentials, Credentials::Public { .. });
+    let stranger = stranger.then(|| hub.proxies.client_address(request));
+    if let Some(client) = stranger {
         hub.core.rate_limits.check_request(client).map_err(|over| GrantError {
             rate_limited: Some(over),
             ..ErrorCode::NetworkLimited.into()
         })?;
     }
-    hub.token_service
-        .push_request(&pushed.with_proof_of_possession(sender::read_proof_of_possession(context)?))
-        .await
+    let pushed = pushed.with_proof_of_possession(sender::read_proof_of_possession(context)?);
+    hub.token_service.push_request(&pushed, stranger.map(ClientNetwork::containing)).await
 }

@@ -2,12 +2,18 @@
 
 use std::time::Duration;
 
-use super::Hub;
+use super::{Hub, service};
+use crate::client_network::ClientNetwork;
+use crate::config::Federation;
+use crate::config::federation::{ClientAuthentication, UnavailableDisplay};
 use crate::grant::authorization_request::{ParameterSourceError, SingleUse};
+use crate::identity::scopes::ScopeTable;
 use crate::ids::InteractionHash;
+use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::Params;
 use crate::protocol::pushed_request;
+use crate::protocol::registration::ClientType;
 use crate::store::{Capacities, RecordKind};
 use crate::testing::samples::SP_CALLBACK;
 use crate::testing::store_conformance::AMPLE_CAPACITIES;
@@ -16,20 +22,42 @@ impl Hub {
     /// Pushes the usual request, and returns its `request_uri`.
     async fn push(&self, client_id: &str, scope: &str) -> Result<String, ErrorCode> {
         let secret = format!("{client_id}'s secret");
+        self.push_with(client_id, scope, ("client_secret", &secret), None).await
+    }
+
+    /// Pushes a request of about ten kilobytes.
+    async fn push_long(&self, client_id: &str) -> Result<String, ErrorCode> {
+        let secret = format!("{client_id}'s secret");
+        let scope = format!("openid {}", "x".repeat(10_000));
+        self.push_with(client_id, &scope, ("client_secret", &secret), None).await
+    }
+
+    async fn push_with(
+        &self,
+        client_id: &str,
+        scope: &str,
+        credential: (&str, &str),
+        stranger: Option<ClientNetwork>,
+    ) -> Result<String, ErrorCode> {
         let pairs = [
             ("client_id", client_id),
-            ("client_secret", &secret),
+            credential,
             ("redirect_uri", SP_CALLBACK),
             ("response_type", "code"),
             ("scope", scope),
             ("acr_values", "eidas1"),
             ("state", "0123456789012345678901"),
             ("nonce", "0123456789012345678901"),
+            ("code_challenge_method", if credential.0 == "code_challenge" { "S256" } else { "" }),
         ];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let form = Some("application/x-www-form-urlencoded");
         let request = pushed_request::parse_request(form, &[], Params::new(pairs)).unwrap();
-        let answer = self.token_service.push_request(&request).await.map_err(|error| error.code)?;
+        let answer = self
+            .token_service
+            .push_request(&request, stranger)
+            .await
+            .map_err(|error| error.code)?;
         let answer: serde_json::Value = serde_json::to_value(&answer).unwrap();
         Ok(answer["request_uri"].as_str().unwrap().to_owned())
     }
@@ -66,6 +94,49 @@ async fn one_client_that_floods_the_store_with_requests_does_not_keep_the_others
     hub.push("other", "openid").await.unwrap();
     hub.clock.advance(Duration::from_secs(120));
     hub.push("sp", "openid").await.unwrap();
+}
+
+#[tokio::test]
+async fn one_client_that_floods_the_store_with_long_requests_takes_half_of_its_bytes() {
+    let hub = Hub::with(Capacities { pushed_requests: 1000, ..AMPLE_CAPACITIES });
+    let bytes = || hub.token_service.store.usage(RecordKind::PushedRequest).bytes;
+    let refused = loop {
+        if let Err(code) = hub.push_long("sp").await {
+            break code;
+        }
+        assert!(bytes() <= 1 << 20, "a flood of bytes was stored");
+    };
+    assert_eq!(refused, ErrorCode::TooManyPushedRequests);
+    assert!((500_000..=1 << 19).contains(&bytes()), "{}", bytes());
+    hub.push_long("other").await.unwrap();
+    hub.clock.advance(Duration::from_secs(120));
+    hub.push_long("sp").await.unwrap();
+}
+
+#[tokio::test]
+async fn strangers_in_one_network_do_not_use_up_what_a_public_client_may_push() {
+    let hub = Hub::with(Capacities { pushed_requests: 1000, ..AMPLE_CAPACITIES });
+    let mut sp = service("sp", true, SigningAlg::ES256);
+    sp.authentication = ClientAuthentication::Public;
+    sp.registration.client_type = ClientType::Public;
+    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
+    hub.token_service.core.federation.replace(Federation::new([sp], table, unavailable));
+    let push = async |address: &str| {
+        let network = ClientNetwork::containing(address.parse().unwrap());
+        let scope = format!("openid {}", "x".repeat(10_000));
+        let challenge = ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+        hub.push_with("sp", &scope, challenge, Some(network)).await
+    };
+    let mut stored = 0;
+    while push("192.0.2.7").await.is_ok() {
+        stored += 1;
+        assert!(stored < 100, "one network is not limited");
+    }
+    assert_eq!(push("192.0.2.8").await, Err(ErrorCode::TooManyPushedRequests), "the same network");
+    assert!(push("198.51.100.7").await.is_ok(), "another network");
+    for _ in 0..10 {
+        assert!(push("10.0.0.7").await.is_ok(), "a proxy that all users share");
+    }
 }
 
 #[tokio::test]

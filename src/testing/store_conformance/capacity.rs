@@ -4,8 +4,10 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::{AMPLE_CAPACITIES, at, code, key, new_record, new_record_in_family, value};
+use crate::digest;
 use crate::store::{
-    Capacities, Family, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
+    Capacities, Family, NewRecord, RECORD_KINDS, RecordKind, RecordVersion, ReplaceOutcome, Store,
+    StoreError,
 };
 
 pub async fn a_full_store_rejects_new_records_and_keeps_the_others<
@@ -131,6 +133,34 @@ pub async fn what_wallets_send_is_limited_in_bytes<F: Future<Output = Arc<dyn St
             Ok(RecordVersion(1)),
             "after {kind:?} was taken"
         );
+    }
+}
+
+pub async fn every_kind_is_limited_in_bytes<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
+    // Two records of operators' blocks have room for two mebibytes, other kinds for one.
+    let capacities = Capacities { blocks: 2, ..AMPLE_CAPACITIES };
+    let store = make(capacities).await;
+    // Hashes, because some kinds are compressed.
+    let large = |bytes: usize| {
+        let blocks = (0..bytes / 32 + 1).map(|n| digest::sha256(&n.to_be_bytes()));
+        blocks.flatten().collect::<Vec<u8>>()
+    };
+    for kind in RECORD_KINDS {
+        let value = large(capacities.for_kind(kind).bytes / 2);
+        let insert = async |name: &str, value: &[u8]| {
+            let draft = NewRecord::new(value.to_vec(), at(20));
+            store.insert(key(kind, name), draft, at(0)).await
+        };
+        insert("a", &value).await.unwrap();
+        assert_eq!(insert("b", &value).await, Err(StoreError::Full), "{kind:?}");
+        insert("c", b"small").await.unwrap();
+        store.remove(&key(kind, "a")).await.unwrap();
+        insert("b", &value).await.unwrap();
+        for name in ["b", "c"] {
+            store.remove(&key(kind, name)).await.unwrap();
+        }
     }
 }
 

@@ -155,7 +155,7 @@ fn a_key_that_can_not_encrypt_is_rejected_with_its_reason() {
         (with(&small, json!({})), "2048"),
         (with(&RSA, json!({ "e": "AQ" })), "e is even, 1"),
         (with(&RSA, json!({ "e": "AQAA" })), "e is even, 1"),
-        (with(&RSA, json!({ "e": "AQAAAAAAAAAB" })), "over 64 bits"),
+        (with(&RSA, json!({ "e": "AQAAAAAAAAAB" })), "over 65537"),
         (with(&p384, json!({})), "P-256"),
         (json!({ "kty": "oct", "kid": "a" }), "P-256"),
         (off_the_curve, "is malformed"),
