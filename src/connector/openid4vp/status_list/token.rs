@@ -12,7 +12,7 @@ use crate::connector::openid4vp::signature::{CredentialAlg, UnverifiedJws};
 use crate::connector::openid4vp::trust::{CertificatePurpose, TrustAnchors};
 use crate::digest;
 use crate::env::Timestamp;
-use crate::token::verify::CLOCK_SKEW_TOLERANCE;
+use crate::token::verify::{CLOCK_SKEW_TOLERANCE, numeric_date};
 
 /// Size limit of an uncompressed list, in bytes: 33 million credentials with one bit each.
 const MAX_LIST_BYTES: u64 = 4 << 20;
@@ -94,12 +94,10 @@ impl StatusList {
         if claims.get("sub").and_then(Value::as_str) != Some(uri) {
             return Err(StatusListError::Subject);
         }
-        let seconds = |name: &str| match claims.get(name) {
-            None => Ok(None),
-            Some(value) => value.as_u64().map(Some).ok_or(StatusListError::Malformed),
-        };
-        let issued_at = seconds("iat")?.ok_or(StatusListError::Malformed)?;
-        if Timestamp::from_seconds(issued_at) > now + CLOCK_SKEW_TOLERANCE {
+        // Numbers may have fractions (RFC 7519 §2).
+        let date = |name| numeric_date(claims, name).map_err(|_| StatusListError::Malformed);
+        let issued_at = date("iat")?.ok_or(StatusListError::Malformed)?;
+        if issued_at > now + CLOCK_SKEW_TOLERANCE {
             return Err(StatusListError::InFuture);
         }
         let list = claims.get("status_list").ok_or(StatusListError::Malformed)?;
@@ -110,8 +108,9 @@ impl StatusList {
         let list = Self {
             bits: bits.ok_or(StatusListError::Malformed)?,
             statuses: inflate(&compressed.ok_or(StatusListError::Malformed)?)?,
-            ttl: seconds("ttl")?.map(Duration::from_secs),
-            expires_at: seconds("exp")?.map(Timestamp::from_seconds),
+            // Measured from the epoch, it is a duration.
+            ttl: date("ttl")?.map(|end| end.since(Timestamp::default())),
+            expires_at: date("exp")?,
         };
         if list.is_valid(now) { Ok(list) } else { Err(StatusListError::Expired) }
     }

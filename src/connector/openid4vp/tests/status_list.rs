@@ -90,6 +90,21 @@ async fn revoked_and_suspended_credentials_are_refused() {
     assert_eq!(checker.server.calls(), 1);
 }
 
+/// RFC 7519 §2.
+#[tokio::test]
+async fn dates_of_a_list_may_have_fractions() {
+    let checker = Checker::new(UnreachableStatusPolicy::Refuse);
+    checker.serve(|list| {
+        for name in ["iat", "exp", "ttl"] {
+            let seconds = list.payload[name].as_f64().unwrap_or(300.0);
+            if name == "ttl" || list.payload.get(name).is_some() {
+                list.payload[name] = json!(seconds + 0.5);
+            }
+        }
+    });
+    assert_eq!(checker.check(0).await, Ok(()));
+}
+
 #[tokio::test]
 async fn a_list_is_fetched_again_when_it_is_due() {
     let checker = Checker::new(UnreachableStatusPolicy::Refuse);
