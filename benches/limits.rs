@@ -24,7 +24,7 @@ fn main() {
         logins_per_service_provider: None,
         requests_per_network: NetworkRate::Unlimited,
         redirects_per_connector: None,
-        failed_authentications_per_network: None,
+        failed_authentications_per_network: NetworkRate::Unlimited,
         prefixes: PREFIXES,
     };
     let most = NonZeroU32::new(600).unwrap();
