@@ -82,6 +82,12 @@ impl TokenService {
             self.core.ensure_client_known(client_id.as_str()).await?;
         }
         let authenticated = match offered {
+            // RFC 6749 §2.3.1: several libraries send the header even without a secret.
+            Credentials::SecretBasic { client_id, .. }
+                if offered.prove_nothing() && self.is_public_client(client_id) =>
+            {
+                self.identify_public_client(client_id)
+            }
             Credentials::SecretPost { client_id, secret } => {
                 self.authenticate_by_secret(client_id, secret, SecretTransport::Post)
             }
@@ -133,6 +139,12 @@ impl TokenService {
             }
             _ => Err(ClientAuthError::NoAuthentication),
         }
+    }
+
+    fn is_public_client(&self, client_id: &ClientId) -> bool {
+        let federation = self.core.federation.load();
+        let client = federation.active_service_provider(client_id);
+        client.is_some_and(|client| matches!(client.authentication, ClientAuthentication::Public))
     }
 
     fn authentication_error(&self, offered: &Credentials, error: ClientAuthError) -> GrantError {

@@ -113,6 +113,17 @@ impl Credentials {
         }
     }
 
+    /// Returns whether anyone can send these credentials: a public client's, which libraries also
+    /// send as a header with an empty secret.
+    #[must_use]
+    pub fn prove_nothing(&self) -> bool {
+        match self {
+            Self::Public { .. } => true,
+            Self::SecretBasic { secret, .. } => secret.reveal().is_empty(),
+            Self::SecretPost { .. } | Self::Assertion { .. } | Self::Certificate { .. } => false,
+        }
+    }
+
     /// Adds the certificate of the connection, where the request has no other credentials.
     #[must_use]
     pub fn with_certificate(self, certificate: Option<&ForwardedCertificate>) -> Self {

@@ -11,7 +11,6 @@ use super::token::{authorization_headers, parse_client_form};
 use crate::client_network::ClientNetwork;
 use crate::grant::error::GrantError;
 use crate::protocol::catalogue::{ErrorCode, Param};
-use crate::protocol::client_auth::Credentials;
 use crate::protocol::pushed_request::{self, PushedResponse};
 
 /// Handles `POST /api/v2/par`.
@@ -47,8 +46,7 @@ async fn read_and_push(
     let headers = authorization_headers(request);
     let pushed = pushed_request::parse_request(context.content_type(), &headers, body)?;
     // Anyone can push in the name of a public client; a confidential one has proven itself.
-    let stranger = matches!(pushed.credentials, Credentials::Public { .. });
-    let stranger = stranger.then(|| hub.proxies.client_address(request));
+    let stranger = pushed.credentials.prove_nothing().then(|| hub.proxies.client_address(request));
     if let Some(client) = stranger {
         hub.core.rate_limits.check_request(client).map_err(|over| GrantError {
             rate_limited: Some(over),

@@ -59,6 +59,23 @@ async fn code_injection_without_a_verifier_is_stopped() {
 }
 
 #[tokio::test]
+async fn a_public_client_may_send_a_header_with_an_empty_secret_and_no_other_client_may() {
+    let mut hub = Hub::new();
+    hub.core_mut().federation =
+        federation_with([public("app"), service("sp", true, SigningAlg::ES256)]);
+    let authenticate = async |client_id: &str, secret: &str| {
+        let credentials = by_basic(client_id, secret);
+        let client = hub.token_service.authenticate(&credentials).await;
+        client.map(drop).map_err(|error| error.code.entry().status)
+    };
+    assert_eq!(authenticate("app", "").await, Ok(()));
+    for (client_id, secret) in [("app", "guess"), ("sp", ""), ("unknown", "")] {
+        assert_eq!(authenticate(client_id, secret).await, Err(401), "{client_id} {secret}");
+    }
+    assert!(by_basic("app", "").prove_nothing() && !by_basic("app", "guess").prove_nothing());
+}
+
+#[tokio::test]
 async fn a_confidential_client_without_its_secret_is_no_public_client() {
     let mut hub = Hub::new();
     let mut openid = service("openid", true, SigningAlg::ES256);
