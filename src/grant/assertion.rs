@@ -14,7 +14,7 @@ use super::client::ClientAuthError;
 use super::records::assertion_key;
 use super::store_quota::StoreQuota;
 use crate::config::ServiceProvider;
-use crate::config::client_assertions::{AcceptedAudiences, AssertionRules};
+use crate::config::client_assertions::{AcceptedAudiences, AssertionRules, HubAddresses};
 use crate::config::federation::ClientAuthentication;
 use crate::env::Timestamp;
 use crate::ids::ClientId;
@@ -131,7 +131,7 @@ impl TokenService {
         let client_id = &client.registration.client_id;
         let jws = self.verify_client_jws(client, assertion, rules.alg).await?;
         let now = self.core.env.now();
-        let used = validate_assertion(&jws, client_id, rules, &self.core.issuer, now)?;
+        let used = validate_assertion(&jws, client_id, rules, self.addresses(), now)?;
         if used.issued_at.seconds() < self.single_use_quota.known_since().seconds() {
             return Err(AssertionError::BeforeStart.into());
         }
@@ -166,6 +166,11 @@ impl TokenService {
             }
             error.into()
         })
+    }
+
+    fn addresses(&self) -> HubAddresses<'_> {
+        let certificate_base_url = self.certificate_base_url.as_deref();
+        HubAddresses { issuer: &self.core.issuer, certificate_base_url }
     }
 
     /// Spends the time of a signature verification. An assertion that fails earlier takes as long
@@ -253,7 +258,7 @@ pub(crate) fn validate_assertion<'a>(
     jws: &'a VerifiedJws,
     client_id: &ClientId,
     rules: &AssertionRules,
-    issuer: &str,
+    hub: HubAddresses<'_>,
     now: Timestamp,
 ) -> Result<AcceptedAssertion<'a>, AssertionError> {
     let VerifiedJws { header, claims } = jws;
@@ -268,7 +273,7 @@ pub(crate) fn validate_assertion<'a>(
     // An assertion that several servers accept can be replayed by one of them at another, and a
     // malicious server can make a client put any endpoint address into `aud`. Audiences other than
     // the issuer are the operator's choice.
-    if !claims.get("aud").is_some_and(|aud| rules.audiences.accepts(aud, issuer)) {
+    if !claims.get("aud").is_some_and(|aud| rules.audiences.accepts(aud, hub)) {
         return Err(match rules.audiences {
             AcceptedAudiences::IssuerAlone => AssertionError::Audience,
             AcceptedAudiences::AnyOf(_) => AssertionError::AudienceUnlisted,
@@ -314,11 +319,17 @@ fn has_acceptable_typ(header: &Map<String, Value>) -> bool {
 
 /// Returns true if `typ` is this one, `JWT` or absent.
 pub(super) fn has_typ(header: &Map<String, Value>, dedicated: &str) -> bool {
+    is_typ_one_of(header, &[dedicated, "jwt"])
+}
+
+/// Returns true if `typ` is absent or one of these, in any case and with or without `application/`
+/// (RFC 7515 §4.1.9).
+pub(super) fn is_typ_one_of(header: &Map<String, Value>, accepted: &[&str]) -> bool {
     match header.get("typ") {
         None => true,
         Some(Value::String(typ)) => {
             let typ = typ.to_ascii_lowercase();
-            [dedicated, "jwt"].contains(&typ.strip_prefix("application/").unwrap_or(&typ))
+            accepted.contains(&typ.strip_prefix("application/").unwrap_or(&typ))
         }
         Some(_) => false,
     }

@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::TokenService;
-use super::assertion::{AssertionError, has_typ, read_jti};
+use super::assertion::{AssertionError, is_typ_one_of, read_jti};
 use super::records::request_object_key;
 use crate::config::ServiceProvider;
-use crate::config::client_assertions::{AcceptedAudiences, Audience};
+use crate::config::client_assertions::{AcceptedAudiences, Audience, HubAddresses};
 use crate::env::Timestamp;
 use crate::protocol::alg::VerificationAlg;
 use crate::protocol::authorize::request_object::parameters_of_object;
@@ -23,6 +23,9 @@ use crate::token::verify::{
     CLOCK_SKEW_TOLERANCE, Expiry, TimeClaimError, VerifiedJws, check_time_claims, names_audience,
     numeric_date,
 };
+
+/// Media type of a request object (RFC 9101 §9.4.1), without `application/`.
+const REQUEST_OBJECT_TYP: &str = "oauth-authz-req+jwt";
 
 /// Maximum time to `exp`: the ten minutes of common libraries, plus one minute of clock skew. It
 /// bounds how long the store remembers a used object.
@@ -96,9 +99,18 @@ pub(crate) fn check_claims(
     issuer: &str,
     now: Timestamp,
 ) -> Result<Timestamp, ErrorCode> {
-    // RFC 9101 §10.8: no other JWT of the client passes for a request object.
-    if !has_typ(header, "oauth-authz-req+jwt") {
+    // RFC 9101 §10.8: no other JWT of the client passes for a request object. `JWT`, which libraries
+    // put on every token, says nothing.
+    let accepted: &[&str] = match client.protection.profile {
+        None => &[REQUEST_OBJECT_TYP, "jwt"],
+        Some(_) => &[REQUEST_OBJECT_TYP],
+    };
+    if !is_typ_one_of(header, accepted) {
         return Err(ErrorCode::RequestObjectTyp);
+    }
+    // RFC 9101 §10.8: a client assertion has this `sub`; neither passes for the other.
+    if claims.get("sub").and_then(Value::as_str) == Some(client.client_id.as_str()) {
+        return Err(ErrorCode::RequestObjectSubject);
     }
     if claims.get("iss").and_then(Value::as_str) != Some(client.client_id.as_str()) {
         return Err(ErrorCode::RequestObjectClient);
@@ -133,7 +145,8 @@ fn is_for_issuer(claims: &Map<String, Value>, client: &Registration, issuer: &st
         ProtocolRules::Federation => AcceptedAudiences::IssuerAlone,
         ProtocolRules::Openid => AcceptedAudiences::AnyOf(vec![Audience::Issuer]),
     };
-    claims.get("aud").is_some_and(|aud| audiences.accepts(aud, issuer))
+    let hub = HubAddresses { issuer, certificate_base_url: None };
+    claims.get("aud").is_some_and(|aud| audiences.accepts(aud, hub))
 }
 
 /// Checks that the object is of the last hour, and for an hour at most: an old signature proves no
@@ -156,5 +169,76 @@ fn optional_jti(claims: &Map<String, Value>) -> Result<Option<&str>, ErrorCode> 
         read_jti(claims).map(Some).ok_or(ErrorCode::RequestObjectJti)
     } else {
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::protocol::registration::RequestProtection;
+    use crate::protocol::security_profile::SecurityProfile;
+    use crate::testing::samples::{ISSUER, OPENED, registration};
+
+    fn check(
+        profile: Option<SecurityProfile>,
+        typ: &Value,
+        more: &Value,
+    ) -> Result<Timestamp, ErrorCode> {
+        let mut claims = json!({
+            "iss": "sp", "aud": ISSUER, "nbf": OPENED.seconds(), "exp": OPENED.seconds() + 60,
+        });
+        claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let mut header = Map::new();
+        if !typ.is_null() {
+            header.insert("typ".to_owned(), typ.clone());
+        }
+        let jws = VerifiedJws { header, claims: claims.as_object().unwrap().clone() };
+        let protection = RequestProtection { profile, ..RequestProtection::default() };
+        let client = Registration { protection, ..registration("sp") };
+        check_claims(&jws, &client, ISSUER, OPENED)
+    }
+
+    #[test]
+    fn under_a_profile_a_type_that_is_present_is_that_of_request_objects() {
+        let none = json!({});
+        for (typ, without, with) in [
+            (json!(null), true, true),
+            (json!("oauth-authz-req+jwt"), true, true),
+            (json!("OAuth-Authz-Req+JWT"), true, true),
+            (json!("application/oauth-authz-req+jwt"), true, true),
+            (json!("JWT"), true, false),
+            (json!("application/jwt"), true, false),
+            (json!("dpop+jwt"), false, false),
+            (json!(7), false, false),
+        ] {
+            let profiles =
+                [Some(SecurityProfile::Fapi2), Some(SecurityProfile::Fapi2MessageSigning)];
+            for (profile, expected) in
+                [(None, without)].into_iter().chain(profiles.map(|profile| (profile, with)))
+            {
+                let checked = check(profile, &typ, &none);
+                let refused = checked == Err(ErrorCode::RequestObjectTyp);
+                assert_eq!((checked.is_ok(), refused), (expected, !expected), "{profile:?} {typ}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_client_assertion_is_no_request_object() {
+        let (typ, sub) = (json!(null), json!({ "sub": "sp" }));
+        assert_eq!(check(None, &typ, &sub), Err(ErrorCode::RequestObjectSubject));
+        assert!(check(None, &typ, &json!({ "sub": "angela" })).is_ok());
+    }
+
+    #[test]
+    fn dates_may_have_fractions() {
+        let now = OPENED.seconds();
+        let dates = format!(r#"{{"iat":{0}.5,"nbf":{0}.25,"exp":{1}.75}}"#, now - 1, now + 60);
+        let dates = serde_json::from_str(&dates).unwrap();
+        for profile in [None, Some(SecurityProfile::Fapi2MessageSigning)] {
+            assert!(check(profile, &json!(null), &dates).is_ok());
+        }
     }
 }

@@ -90,19 +90,33 @@ impl Audience {
         }
     }
 
-    fn matches(&self, value: &str, issuer: &str) -> bool {
+    fn matches(&self, value: &str, hub: HubAddresses<'_>) -> bool {
         match self {
-            Self::Issuer => value == issuer,
-            Self::TokenEndpoint => is_endpoint(value, issuer, path::TOKEN),
-            Self::PushedRequestEndpoint => is_endpoint(value, issuer, path::PUSHED_REQUEST),
+            Self::Issuer => value == hub.issuer,
+            Self::TokenEndpoint => hub.is_endpoint(value, path::TOKEN),
+            Self::PushedRequestEndpoint => hub.is_endpoint(value, path::PUSHED_REQUEST),
             Self::Address(address) => value == address,
         }
     }
 }
 
-/// Returns true if `value` is the URL of this endpoint: its path starts with the issuer's.
-fn is_endpoint(value: &str, issuer: &str, path: &str) -> bool {
-    value.strip_prefix(issuer).is_some_and(|rest| path.strip_prefix(path::ISSUER) == Some(rest))
+/// The addresses by which clients know this hub.
+#[derive(Clone, Copy, Debug)]
+pub struct HubAddresses<'a> {
+    /// The issuer.
+    pub issuer: &'a str,
+    /// Base URL of `mtls_endpoint_aliases` (RFC 8705 §5), if it differs from the issuer's.
+    pub certificate_base_url: Option<&'a str>,
+}
+
+impl HubAddresses<'_> {
+    /// Returns true if `value` is the URL of this endpoint, whose path starts with the issuer's, or
+    /// its alias for client certificates.
+    fn is_endpoint(self, value: &str, path: &str) -> bool {
+        let is_own = |rest| path.strip_prefix(path::ISSUER) == Some(rest);
+        let alias = self.certificate_base_url.and_then(|base_url| value.strip_prefix(base_url));
+        value.strip_prefix(self.issuer).is_some_and(is_own) || alias == Some(path)
+    }
 }
 
 impl AcceptedAudiences {
@@ -121,14 +135,12 @@ impl AcceptedAudiences {
         }
     }
 
-    /// Returns true if `aud` contains accepted audiences only. `issuer` is the hub's issuer.
+    /// Returns true if `aud` contains accepted audiences only.
     #[must_use]
-    pub fn accepts(&self, aud: &Value, issuer: &str) -> bool {
-        let Self::AnyOf(accepted) = self else { return aud.as_str() == Some(issuer) };
+    pub fn accepts(&self, aud: &Value, hub: HubAddresses<'_>) -> bool {
+        let Self::AnyOf(accepted) = self else { return aud.as_str() == Some(hub.issuer) };
         let is_accepted = |value: &Value| {
-            value
-                .as_str()
-                .is_some_and(|value| accepted.iter().any(|one| one.matches(value, issuer)))
+            value.as_str().is_some_and(|value| accepted.iter().any(|one| one.matches(value, hub)))
         };
         match aud {
             Value::Array(values) => !values.is_empty() && values.iter().all(is_accepted),
@@ -168,6 +180,8 @@ mod tests {
     const ISSUER: &str = "https://hub.example/api/v2";
     const TOKEN: &str = "https://hub.example/api/v2/token";
     const PUSHED: &str = "https://hub.example/api/v2/par";
+    const CERTIFICATES: &str = "https://certificates.hub.example";
+    const ALIAS: &str = "https://certificates.hub.example/api/v2/token";
 
     fn audience_check(
         listed: Option<&[&str]>,
@@ -176,7 +190,8 @@ mod tests {
         let listed: Option<Vec<String>> =
             listed.map(|listed| listed.iter().map(|text| (*text).to_owned()).collect());
         let audiences = AcceptedAudiences::new(listed.as_deref(), rules);
-        move |aud| audiences.accepts(&aud, ISSUER)
+        let hub = HubAddresses { issuer: ISSUER, certificate_base_url: Some(CERTIFICATES) };
+        move |aud| audiences.accepts(&aud, hub)
     }
 
     #[test]
@@ -185,6 +200,7 @@ mod tests {
         assert!(accept(json!(ISSUER)));
         for aud in [
             json!(TOKEN),
+            json!(ALIAS),
             json!(PUSHED),
             json!([ISSUER]),
             json!([ISSUER, TOKEN]),
@@ -202,6 +218,8 @@ mod tests {
         for aud in [
             json!(ISSUER),
             json!(TOKEN),
+            json!(ALIAS),
+            json!("https://certificates.hub.example/api/v2/par"),
             json!(PUSHED),
             json!([TOKEN]),
             json!([ISSUER, TOKEN, PUSHED]),
@@ -216,6 +234,9 @@ mod tests {
             json!([TOKEN, 7]),
             json!(null),
             json!(format!("{TOKEN}/")),
+            json!(format!("{ALIAS}/")),
+            json!("https://certificates.hub.example"),
+            json!("https://certificates.hub.example.evil.example/api/v2/token"),
             json!(format!("{TOKEN}/revocation")),
             json!("https://hub.example"),
             json!({ "aud": TOKEN }),

@@ -223,7 +223,7 @@ catalogue! {
     CodeChallengeMethodUnsupported = "Y031305" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The code_challenge_method must be S256.";
     RequestNotSupported = "Y031403" 400 "request_not_supported" Info Client ServiceProvider "error-bad-request" "The parameter request is not supported.";
     RequestObjectUnproven = "Y031404" 400 "invalid_request_object" Warn Client ServiceProvider "error-bad-request" "The request object is not a JWT signed with a key of this client_id, by its registered request_object_signing_alg.";
-    RequestObjectTyp = "Y031405" 400 "invalid_request_object" Info Client ServiceProvider "error-bad-request" "The typ of the request object must be oauth-authz-req+jwt, JWT or absent.";
+    RequestObjectTyp = "Y031405" 400 "invalid_request_object" Info Client ServiceProvider "error-bad-request" "The typ of the request object must be oauth-authz-req+jwt or absent; JWT is accepted without a security profile.";
     RequestObjectClient = "Y031406" 400 "invalid_request_object" Warn Client ServiceProvider "error-bad-request" "The iss and the client_id of the request object must both be the client_id beside it.";
     RequestObjectAudience = "Y031407" 400 "invalid_request_object" Info Client ServiceProvider "error-bad-request" "The aud of the request object must be the issuer of this hub.";
     RequestObjectExpired = "Y031408" 400 "invalid_request_object" Info Client ServiceProvider "error-bad-request" "The request object has expired, or has no numeric exp.";
@@ -236,6 +236,7 @@ catalogue! {
     RequestObjectDiffers = "Y031415" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The response_type beside the request object differs from the one in it.";
     RequestObjectRequired = "Y031416" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The requests of this client_id must be signed request objects, in the parameter request.";
     RequestObjectPeriod = "Y031417" 400 "invalid_request_object" Info Client ServiceProvider "error-bad-request" "The request object must have an nbf of the last sixty minutes and an exp at most sixty minutes after it: this client_id has the profile fapi2-message-signing.";
+    RequestObjectSubject = "Y031418" 400 "invalid_request_object" Warn Client ServiceProvider "error-bad-request" "The sub of the request object must not be the client_id, as it is in a client assertion.";
     RequestUriNotSupported = "Y031503" 400 "request_uri_not_supported" Info Client ServiceProvider "error-bad-request" "The parameter request_uri is not supported.";
     RequestUriUnknown = "Y031504" 400 "invalid_request_uri" Info Client ServiceProvider "error-bad-request" "The request_uri is unknown or has expired, or another client pushed the request; push a new one for each login.";
     RequestUriUsed = "Y031505" 400 "invalid_request_uri" Warn Client ServiceProvider "error-bad-request" "The request_uri was used before; push a new request for each login.";

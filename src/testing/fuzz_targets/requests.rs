@@ -8,7 +8,7 @@ use url::Url;
 
 use super::sample_keys::{NOW, SampleSigner, public_jwks};
 use super::{FuzzFunction, FuzzTarget, split_line, target};
-use crate::config::client_assertions::{AcceptedAudiences, AssertionRules};
+use crate::config::client_assertions::{AcceptedAudiences, AssertionRules, HubAddresses};
 use crate::grant::{assertion, request_object};
 use crate::ids::{ClientId, Scope, Subject};
 use crate::protocol::acr::{AcrRegistration, Level, LevelName, Platform};
@@ -302,10 +302,11 @@ fn client_assertion() -> FuzzFunction {
         max_lifetime: Duration::from_secs(300),
         rules: ProtocolRules::Federation,
     };
+    let hub = HubAddresses { issuer: samples::ISSUER, certificate_base_url: None };
     Box::new(move |data| {
         let Some(compact) = signer.token(data) else { return false };
         let Ok(jws) = verify_jws(&compact, rules.alg, &keys) else { return false };
-        let accepted = assertion::validate_assertion(&jws, &client, &rules, samples::ISSUER, NOW);
+        let accepted = assertion::validate_assertion(&jws, &client, &rules, hub, NOW);
         if let Ok(accepted) = &accepted {
             assert_eq!(jws.claims["iss"], "sp");
             assert_eq!(jws.claims["sub"], "sp");

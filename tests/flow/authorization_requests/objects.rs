@@ -89,10 +89,13 @@ async fn another_jwt_of_the_client_is_no_request_object() {
         let object = signed_by(&NOTARY, &json!({ "alg": "ES256", "typ": typ }), &claims);
         assert_eq!(refused(&hub, &object).await, "Y031405", "{typ}");
     }
-    // An assertion without a type has no client_id.
+    // An assertion without a type has the client_id as its sub (RFC 9101 §10.8).
     let now = hub.now().seconds();
     let assertion = json!({ "iss": "notary", "sub": "notary", "aud": ISSUER, "iat": now, "exp": now + 60, "jti": "a" });
-    assert_eq!(refused(&hub, &signed(&assertion)).await, "Y031406");
+    assert_eq!(refused(&hub, &signed(&assertion)).await, "Y031418");
+    let mut claims = object_claims(&hub, "notary");
+    claims["sub"] = json!("notary");
+    assert_eq!(refused(&hub, &signed(&claims)).await, "Y031418");
 }
 
 #[actix_web::test]
