@@ -36,8 +36,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::assurance::AcrCheck;
+use crate::config::ServiceProvider;
+use crate::config::model::TokenLifetimes;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::registration::ProtocolRules;
 use crate::store::{Store, StoreError};
 use crate::token::Signer;
 use crate::token::client_certificate::CertificateAuthorities;
@@ -81,14 +84,41 @@ pub struct TokenService {
     pub lifetimes: GrantLifetimes,
 }
 
-/// Lifetimes of codes and tokens.
+/// Lifetimes of codes and tokens, by the rules of the service provider.
 #[derive(Clone, Copy, Debug)]
 pub struct GrantLifetimes {
-    pub code: Duration,
-    pub access_token: Duration,
-    pub id_token: Duration,
-    /// ID tokens of service providers with `rules = "openid"`.
-    pub openid_id_token: Duration,
+    pub federation: TokenLifetimes,
+    pub openid: TokenLifetimes,
+}
+
+impl GrantLifetimes {
+    /// Returns the lifetimes under these rules.
+    #[must_use]
+    pub const fn for_rules(&self, rules: ProtocolRules) -> TokenLifetimes {
+        match rules {
+            ProtocolRules::Federation => self.federation,
+            ProtocolRules::Openid => self.openid,
+        }
+    }
+
+    /// Returns the longest lifetime of a code.
+    #[must_use]
+    pub fn longest_code(&self) -> Duration {
+        self.federation.code.max(self.openid.code)
+    }
+}
+
+impl TokenService {
+    /// Returns the lifetime of this client's codes.
+    fn code_lifetime(&self, client_id: &ClientId) -> Duration {
+        self.lifetimes.for_rules(self.core.federation.load().rules_for(client_id)).code
+    }
+
+    /// Returns the lifetime of this client's access tokens.
+    fn access_token_lifetime(&self, client: &ServiceProvider) -> Duration {
+        let default = self.lifetimes.for_rules(client.registration.rules).access_token;
+        client.access_token_lifetime.unwrap_or(default)
+    }
 }
 
 /// Decides whether a service provider may use a connector (`docs/design/login.md`, "The gate").

@@ -6,10 +6,14 @@ use std::time::Duration;
 use crate::actor::logins;
 use crate::config::LoadedConfig;
 use crate::config::model::DEFAULT_REQUESTS_PER_NETWORK;
-use crate::config::model::{IdentitySource, LimitsConfig, QuotasConfig, SubjectSource};
+use crate::config::model::{
+    IdentitySource, Lifetimes, LimitsConfig, MAX_ACCESS_TOKEN_LIFETIME, QuotasConfig, SubjectSource,
+};
+use crate::grant::GrantLifetimes;
 use crate::grant::auth_failures::FailureLimits;
 use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::protocol::acr::Platform;
+use crate::protocol::registration::ProtocolRules;
 use crate::quota::{NetworkRate, PrefixLengths, RateLimitSettings};
 use crate::store::Usage;
 
@@ -42,6 +46,21 @@ pub(super) fn login_limits(configured: &LimitsConfig) -> logins::LoginLimits {
 /// Returns the capacity for all logins.
 pub(super) fn login_capacity(configured: &LimitsConfig) -> Usage {
     Usage { records: configured.logins, bytes: configured.login_bytes() }
+}
+
+/// Returns the lifetimes of codes and tokens.
+pub(super) const fn grant_lifetimes(configured: &Lifetimes) -> GrantLifetimes {
+    GrantLifetimes {
+        federation: configured.tokens(ProtocolRules::Federation),
+        openid: configured.tokens(ProtocolRules::Openid),
+    }
+}
+
+/// Returns the longest time that a signature of the hub is valid: that of an ID token, or of a
+/// userinfo response, which is valid as long as its access token.
+pub(super) fn longest_signature(configured: &Lifetimes) -> Duration {
+    let GrantLifetimes { federation, openid } = grant_lifetimes(configured);
+    federation.id_token.max(openid.id_token).max(MAX_ACCESS_TOKEN_LIFETIME)
 }
 
 /// Returns the limits of failed client authentications and inactive introspections.

@@ -9,8 +9,8 @@ use actix_web::web;
 use super::audit_log;
 use super::build_error::BuildError;
 use super::from_settings::{
-    auth_failure_limits, identity_rules, identity_source, login_capacity, login_limits,
-    rate_limit_settings,
+    auth_failure_limits, grant_lifetimes, identity_rules, identity_source, login_capacity,
+    login_limits, longest_signature, rate_limit_settings,
 };
 use super::keys::SharedKeys;
 use super::metrics_sampler;
@@ -35,9 +35,7 @@ use crate::grant::backchannel_logout::LogoutNotifier;
 use crate::grant::client_keys::KeyDirectory;
 use crate::grant::client_registration::ClientRegistrations;
 use crate::grant::subjects::SubjectDeriver;
-use crate::grant::{
-    DpopNonces, Gate, GrantLifetimes, HubCore, PushedRequestQuota, SingleUseQuota, TokenService,
-};
+use crate::grant::{DpopNonces, Gate, HubCore, PushedRequestQuota, SingleUseQuota, TokenService};
 use crate::identity::sub::SubjectKeys;
 use crate::quota::RateLimits;
 use crate::quota::counter_sync::CounterSync;
@@ -188,12 +186,7 @@ impl HubParts<'_> {
             ),
             amr_marker: settings.amr_marker.clone(),
             own_keys: Arc::clone(&self.keys.own),
-            lifetimes: GrantLifetimes {
-                code: settings.lifetimes.code(),
-                access_token: settings.lifetimes.access_token(),
-                id_token: settings.lifetimes.id_token(),
-                openid_id_token: settings.lifetimes.openid_id_token(),
-            },
+            lifetimes: grant_lifetimes(&settings.lifetimes),
         })
     }
 
@@ -267,8 +260,7 @@ impl HubParts<'_> {
             sandbox: if settings.sandbox { SandboxRoutes::On } else { SandboxRoutes::Off },
             keyring: Arc::clone(&self.keys.ring),
             upstream_keys: Arc::clone(&self.keys.upstream),
-            key_grace: settings.lifetimes.id_token().max(settings.lifetimes.access_token())
-                + JWKS_MAX_AGE,
+            key_grace: longest_signature(&settings.lifetimes) + JWKS_MAX_AGE,
         })
     }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::TokenService;
 use super::introspection::shared_scopes;
-use super::records::{CodeRecord, TokenRecord, code_key, new_record, released_claims};
+use super::records::{
+    CodeRecord, IdTokenRecord, TokenRecord, code_key, new_record, released_claims,
+};
 use super::session::{GrantSession, SessionOrigin};
 use crate::audit::{Event, EventKind};
 use crate::env::Timestamp;
@@ -34,7 +36,7 @@ impl TokenService {
     /// the code was redeemed or has expired.
     pub async fn issue_code(&self, grant: &CodeGrant) -> Result<(), ErrorCode> {
         let now = self.core.env.now();
-        if grant.granted_at + self.lifetimes.code <= now {
+        if grant.granted_at + self.code_lifetime(&grant.request.client_id) <= now {
             return Err(ErrorCode::AlreadyDone);
         }
         let mut session = self.begin_session(grant, now).await?;
@@ -95,7 +97,7 @@ impl TokenService {
     ) -> Result<Result<(), InsertPairError>, ErrorCode> {
         let record = new_record(
             &self.code_record(grant, session, now)?,
-            grant.granted_at + self.lifetimes.code,
+            grant.granted_at + self.code_lifetime(&grant.request.client_id),
         )?;
         let record = NewRecord { families: [session.family.clone()].into(), ..record };
         let key = code_key(grant.code.reveal());
@@ -120,13 +122,15 @@ impl TokenService {
             redirect_uri: request.redirect.redirect_uri().to_owned(),
             code_challenge: request.code_challenge.clone(),
             nonce: request.nonce.as_ref().map(|nonce| nonce.reveal().clone()),
-            amr: request.claims.amr.then(|| grant.user.evidence.amr_claim(&self.amr_marker)),
-            claims: released_claims(&grant.user.claims, &release.id_token),
-            auth_time: grant.user.authentication.auth_time,
+            id_token: IdTokenRecord {
+                amr: request.claims.amr.then(|| grant.user.evidence.amr_claim(&self.amr_marker)),
+                claims: released_claims(&grant.user.claims, &release.id_token),
+                auth_time: grant.user.authentication.auth_time,
+                session: session.family.clone(),
+                hint_key: session.hint_key.clone(),
+            },
             connector: grant.user.authentication.connector.clone(),
             achieved: grant.user.authentication.level,
-            session: session.family.clone(),
-            hint_key: session.hint_key.clone(),
             dpop_jkt: request.dpop_jkt.clone(),
             token: TokenRecord {
                 client_id: request.client_id.clone(),

@@ -11,6 +11,7 @@ use super::records::{
     pending_logout_key, session_key,
 };
 use super::session::session_family;
+use crate::config::model::MAX_ACCESS_TOKEN_LIFETIME;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret};
 use crate::protocol::catalogue::ErrorCode;
@@ -169,11 +170,12 @@ impl TokenService {
         // Revoked first: if the hub stops in between, the session remains, and a repeated request
         // ends everything. `until` is the longest that a code issued now, and then its token, could
         // live.
-        let until = now + self.lifetimes.code + self.lifetimes.access_token;
+        let code_lifetime = self.lifetimes.longest_code();
+        let until = now + code_lifetime + MAX_ACCESS_TOKEN_LIFETIME;
         self.store.revoke(&session_family(session), until, now).await?;
         // The tombstone stays as long as the login that began the session can be answered again: it
         // must not restart the session.
-        self.take_record_until::<Session>(key, now + self.lifetimes.code).await
+        self.take_record_until::<Session>(key, now + code_lifetime).await
     }
 
     async fn insert_record(

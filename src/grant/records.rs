@@ -26,26 +26,35 @@ pub(super) struct CodeRecord {
     pub redirect_uri: String,
     pub code_challenge: Option<String>,
     pub nonce: Option<String>,
-    /// Present if and only if the request has an `amr` claim.
-    pub amr: Option<Vec<String>>,
-    /// Identity claims requested in the ID token (OpenID Connect Core §5.5).
-    #[serde(default)]
-    pub claims: Map<String, Value>,
-    #[serde(default)]
-    pub auth_time: Option<Timestamp>,
+    #[serde(flatten)]
+    pub id_token: IdTokenRecord,
     pub connector: ConnectorId,
     /// Level proven by the identity provider; the gate checks it again on redemption.
     #[serde(rename = "obtained")]
     pub achieved: Level,
+    /// Thumbprint of the DPoP key that may redeem the code (RFC 9449 §10).
+    #[serde(default)]
+    pub dpop_jkt: Option<String>,
+    pub token: TokenRecord,
+}
+
+/// What the ID tokens of one login say, besides what its access token says.
+#[serde_with::skip_serializing_none]
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct IdTokenRecord {
+    /// Present if and only if the request has an `amr` claim.
+    pub amr: Option<Vec<String>>,
+    /// Identity claims: those of the granted scopes, if the service provider gets them there, and
+    /// those requested in the ID token (OpenID Connect Core §5.5).
+    #[serde(default)]
+    pub claims: Map<String, Value>,
+    #[serde(default)]
+    pub auth_time: Option<Timestamp>,
     /// Family of the session that the code was issued in; the code is revoked with it.
     pub session: Family,
     /// The session's key that marks its encrypted ID tokens, which identifies them at logout.
     #[serde(default, with = "crate::ids::stored_secret")]
     pub hint_key: Option<Secret<String>>,
-    /// Thumbprint of the DPoP key that may redeem the code (RFC 9449 §10).
-    #[serde(default)]
-    pub dpop_jkt: Option<String>,
-    pub token: TokenRecord,
 }
 
 /// An access token: the claims that the user saw, for one service provider.

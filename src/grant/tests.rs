@@ -31,7 +31,7 @@ use super::{Gate, GrantLifetimes, TokenService, UserinfoResponse};
 use crate::assurance::{AcrCheck, Level, Platform};
 use crate::config::connector_rules::AllowedConnectors;
 use crate::config::federation::{ClientAuthentication, UnavailableDisplay};
-use crate::config::model::SubjectSource;
+use crate::config::model::{SubjectSource, TokenLifetimes};
 use crate::config::{CurrentFederation, Federation};
 use crate::config::{DatedSecret, KeySource, ServiceProvider, Validity};
 use crate::digest;
@@ -60,7 +60,7 @@ use crate::token::verify::VerificationKeys;
 const CODE_LIFE: Duration = Duration::from_secs(30);
 const TOKEN_LIFE: Duration = Duration::from_secs(60);
 const ID_TOKEN_LIFE: Duration = Duration::from_secs(90);
-const OPENID_ID_TOKEN_LIFE: Duration = Duration::from_secs(300);
+const OPENID_TOKEN_LIFE: Duration = Duration::from_secs(300);
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// Few enough to be exceeded by a test, enough for all others.
@@ -144,6 +144,7 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> ServiceProvider {
         logout_endpoint: None,
         logins_per_minute: None,
         id_token_claims: false,
+        access_token_lifetime: None,
         cors_origins: Vec::new(),
         token_binding: Default::default(),
         refresh_tokens: None,
@@ -216,10 +217,16 @@ impl Hub {
                 VerificationKeys::from_jwks(&RING.verification_jwks(OPENED)).unwrap(),
             )),
             lifetimes: GrantLifetimes {
-                code: CODE_LIFE,
-                access_token: TOKEN_LIFE,
-                id_token: ID_TOKEN_LIFE,
-                openid_id_token: OPENID_ID_TOKEN_LIFE,
+                federation: TokenLifetimes {
+                    code: CODE_LIFE,
+                    access_token: TOKEN_LIFE,
+                    id_token: ID_TOKEN_LIFE,
+                },
+                openid: TokenLifetimes {
+                    code: 2 * CODE_LIFE,
+                    access_token: OPENID_TOKEN_LIFE,
+                    id_token: OPENID_TOKEN_LIFE,
+                },
             },
             core,
         };

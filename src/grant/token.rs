@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::TokenService;
 use super::backchannel_logout::derive_sid;
-use super::encryption::{ResponseKind, signed_response};
+use super::encryption::{ResponseEncryption, ResponseKind, signed_response};
 use super::error::GrantError;
 use super::records::{
-    CodeRecord, TokenRecord, code_family, code_key, decode_record, new_record, token_key,
+    CodeRecord, IdTokenRecord, TokenRecord, code_family, code_key, decode_record, new_record,
+    token_key,
 };
 use crate::assurance;
 use crate::assurance::AcrCheck;
@@ -57,6 +58,15 @@ pub(super) fn event_for_token(name: EventKind, token: &TokenRecord) -> Event {
     Event::new(name).sp(&token.client_id).subject(&token.subject).support_id(&token.support_id)
 }
 
+/// What an ID token says.
+#[derive(Clone, Copy)]
+pub(super) struct IdTokenContent<'a> {
+    pub record: &'a IdTokenRecord,
+    pub token: &'a TokenRecord,
+    /// That of the authorization request; none in the ID token of a refresh.
+    pub nonce: Option<&'a str>,
+}
+
 /// A live access token.
 pub struct ValidToken {
     pub token: TokenRecord,
@@ -95,33 +105,29 @@ impl TokenService {
         let now = self.core.env.now();
         let code = request.code.reveal();
         let client_id = &client.registration.client_id;
-        // Anyone can send proofs in a public client's name: one without a live code costs no
-        // verification of a signature.
-        let is_unproven = client.registration.client_type == ClientType::Public
-            && request.proof_of_possession.dpop.is_some();
-        if is_unproven && !self.is_code_live(code).await? {
-            self.take_code(code, client_id, now).await?;
-            return Err(ErrorCode::CodeUnknown);
-        }
+        self.check_code_of_proof(client, request, now).await?;
         // Before the code is taken, like the above: a client whose proof needs a nonce learns it
         // from the answer.
         let sender = self.verify_token_sender(client, &request.proof_of_possession)?;
         let issued = code_family(code);
-        let tokens_live_until = now + self.lifetimes.access_token;
-        let mut record = self.take_code(code, client_id, now).await?;
+        let lifetime = self.access_token_lifetime(client);
+        let mut record = self.take_code(code, client, now).await?;
         trace::attach_login(&record.token.support_id, record.token.trace.as_ref());
         self.check_code_binding(&client.registration, request, &record)?;
         let dpop_jkt = record.dpop_jkt.as_deref();
         record.token.cnf = self.bind_to_sender(client_id, dpop_jkt, sender).await?;
 
-        let id_token = self.sign_id_token(&record, client, now).await?;
-        let mark = record.hint_key.as_ref().map(|key| JweMark { key, audience: client_id });
-        let id_token = encryption.encrypt_marked(id_token, mark)?;
+        let content = IdTokenContent {
+            record: &record.id_token,
+            token: &record.token,
+            nonce: record.nonce.as_deref(),
+        };
+        let id_token = self.issue_id_token(content, client, &encryption, now).await?;
         let access_token = self.core.env.entropy().token();
         record.token.issued_at = now;
         record.token.redirect_uri = Some(record.redirect_uri.clone());
-        let families = [record.session.clone(), issued.clone()].into();
-        let draft = NewRecord { families, ..new_record(&record.token, tokens_live_until)? };
+        let families = [record.id_token.session.clone(), issued.clone()].into();
+        let draft = NewRecord { families, ..new_record(&record.token, now + lifetime)? };
         match self.store.insert(token_key(&access_token), draft, now).await {
             Ok(_) => {}
             // The user signed out, or the code was replayed, meanwhile; a replay has its own log
@@ -131,35 +137,48 @@ impl TokenService {
         }
         let refresh_token = Box::pin(self.issue_refresh_token(client, &record, issued)).await?;
         self.core.metrics.record_issued_token("access_token");
-        self.core.metrics.record_issued_token("id_token");
         self.core.audit.record(|| {
             event_for_token(EventKind::TokenIssued, &record.token)
                 .level(record.token.level)
-                .session(&record.session.0)
+                .session(&record.id_token.session.0)
         });
-        Ok(TokenResponse::new(
-            access_token,
-            self.lifetimes.access_token.as_secs(),
-            id_token,
-            &record.token.scopes,
-        )
-        .bound_to(record.token.cnf.as_ref())
-        .with_refresh_token(refresh_token))
+        Ok(TokenResponse::new(access_token, lifetime.as_secs(), id_token, &record.token.scopes)
+            .bound_to(record.token.cnf.as_ref())
+            .with_refresh_token(refresh_token))
+    }
+
+    /// Refuses a proof without a live code before its signature is verified: anyone can send proofs
+    /// in a public client's name.
+    async fn check_code_of_proof(
+        &self,
+        client: &ServiceProvider,
+        request: &TokenRequest,
+        now: Timestamp,
+    ) -> Result<(), ErrorCode> {
+        let code = request.code.reveal();
+        let is_stranger = client.registration.client_type == ClientType::Public;
+        let has_proof = request.proof_of_possession.dpop.is_some();
+        if !is_stranger || !has_proof || self.is_code_live(code).await? {
+            return Ok(());
+        }
+        // A replay of the code has its usual consequences.
+        self.take_code(code, client, now).await?;
+        Err(ErrorCode::CodeUnknown)
     }
 
     /// Redeems the code, which stays consumed if a later step fails.
     async fn take_code(
         &self,
         code: &str,
-        client_id: &ClientId,
+        client: &ServiceProvider,
         now: Timestamp,
     ) -> Result<CodeRecord, ErrorCode> {
-        let issued = code_family(code);
+        let (issued, client_id) = (code_family(code), &client.registration.client_id);
         // One atomic operation decides who redeems (RFC 6749 §4.1.2).
         // The tombstone outlives the time in which the code is accepted (see `issue_code`), and the
         // tokens.
-        let tombstone_until = now
-            + self.lifetimes.code.max(self.lifetimes.access_token + self.lifetimes.access_token);
+        let tokens_live = self.access_token_lifetime(client);
+        let tombstone_until = now + self.lifetimes.longest_code().max(tokens_live + tokens_live);
         let tombstone = client_id.as_str().as_bytes();
         let taken =
             self.store.take(&code_key(code), tombstone.to_vec(), tombstone_until, now).await?;
@@ -215,36 +234,41 @@ impl TokenService {
             .map_err(|_| ErrorCode::CodeGateClosed)
     }
 
-    async fn sign_id_token(
+    /// Signs an ID token, and encrypts it if the client's responses are.
+    pub(super) async fn issue_id_token(
         &self,
-        record: &CodeRecord,
+        IdTokenContent { record, token, nonce }: IdTokenContent<'_>,
         client: &ServiceProvider,
+        encryption: &ResponseEncryption,
         now: Timestamp,
     ) -> Result<String, ErrorCode> {
-        let lifetime = match client.registration.rules {
-            ProtocolRules::Federation => self.lifetimes.id_token,
-            ProtocolRules::Openid => self.lifetimes.openid_id_token,
-        };
-        let level = assurance::acr::id_token_level(record.token.level, self.core.platform);
+        let lifetime = self.lifetimes.for_rules(client.registration.rules).id_token;
+        let level = assurance::acr::id_token_level(token.level, self.core.platform);
         let sid = client
             .logout_endpoint
             .as_ref()
-            .map(|_| derive_sid(&record.session.0, &record.token.client_id));
+            .map(|_| derive_sid(&record.session.0, &token.client_id));
         let claims = IdTokenClaims {
             iss: &self.core.issuer,
-            sub: record.token.subject.as_str(),
-            aud: record.token.client_id.as_str(),
+            sub: token.subject.as_str(),
+            aud: token.client_id.as_str(),
             exp: now + lifetime,
             iat: now,
             auth_time: record.auth_time,
-            nonce: record.nonce.as_deref(),
-            acr: record.token.acr_name.as_deref().unwrap_or_else(|| level.as_str()),
+            nonce,
+            acr: token.acr_name.as_deref().unwrap_or_else(|| level.as_str()),
             amr: record.amr.as_deref(),
             sid: sid.as_deref(),
             identity: Some(&record.claims).filter(|claims| !claims.is_empty()),
         };
         let alg = client.id_token_signed_response_alg;
-        signed_response("ID token", sign_jwt(self.signer.as_ref(), alg, &claims, now)).await
+        let signing = sign_jwt(self.signer.as_ref(), alg, &claims, now);
+        let signed = signed_response("ID token", signing).await?;
+        let audience = &token.client_id;
+        let mark = record.hint_key.as_ref().map(|key| JweMark { key, audience });
+        let id_token = encryption.encrypt_marked(signed, mark)?;
+        self.core.metrics.record_issued_token("id_token");
+        Ok(id_token)
     }
 
     /// Validates an access token. All endpoints that accept access tokens use this function.

@@ -166,7 +166,21 @@ async fn standard_scopes_open_standard_claims_and_the_register_names_the_person(
         "email": claims["email"],
     });
     assert_eq!(claims, expected);
-    assert!(!tokens.claims.contains_key("name"), "claims of scopes are for userinfo");
+    for (name, value) in expected.as_object().unwrap() {
+        assert_eq!(&tokens.claims[name], value, "software that reads only the ID token has {name}");
+    }
+}
+
+#[actix_web::test]
+async fn a_hub_can_keep_claims_out_of_id_tokens() {
+    let hub = hub_with("id_token_claims = false").await;
+    let request = Authorize::minimal("kiosk", "openid profile email");
+    let received = sign_in(&hub.browser(), &request, "angela").await;
+    let tokens = redeemed(&hub, "kiosk", &received).await;
+    for name in ["name", "email"] {
+        assert!(!tokens.claims.contains_key(name), "{name}");
+    }
+    assert!(successful_json(&hub.get_userinfo(&tokens.access_token).await)["email"].is_string());
 }
 
 /// Some ordinary libraries send the secret in the form unasked, others in the header, and discovery

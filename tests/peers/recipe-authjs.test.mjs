@@ -6,10 +6,10 @@ import { Browser, freePorts, random } from './harness.mjs';
 import { APP, HUB, JANE, createFolder, readRecipe, replaceAll, startHubForSp, startProduct, signInThroughHub } from './recipes.mjs';
 
 const page = readRecipe('sp-authjs');
-/** What the page shows, and the other way that it names: the claims in the ID token. */
+/** What the page shows, and without a setting of its own: the claims in the ID token. */
 const WAYS = {
   'the files of its recipe': [page.file('config/service-providers/authjs.toml'), page.file('server.mjs')],
-  'the profile in the ID token': [`${page.file('config/service-providers/authjs.toml')}id_token_claims = true\n`, replaceAll(page.file('server.mjs'), { '    idToken: false,\n': '' })],
+  'the profile in the ID token': [page.file('config/service-providers/authjs.toml'), replaceAll(page.file('server.mjs'), { '    idToken: false,\n': '' })],
 };
 
 for (const [way, [file, program]] of Object.entries(WAYS)) test(`Auth.js in Express signs in with ${way}`, async (t) => {

@@ -57,6 +57,8 @@ pub struct ServiceProvider {
     pub logins_per_minute: Option<NonZeroU32>,
     /// True if its ID tokens contain the claims of the granted scopes.
     pub id_token_claims: bool,
+    /// Lifetime of its access tokens; `None` for the hub's.
+    pub access_token_lifetime: Option<Duration>,
     /// Origins of its pages, as browsers send them; public clients only.
     pub cors_origins: Vec<String>,
     /// Binding that its access tokens must have.
@@ -190,7 +192,8 @@ impl ServiceProvider {
             encryption: client.encryption,
             logout_endpoint: client.logout_endpoint.clone(),
             logins_per_minute: file.logins_per_minute.and_then(NonZeroU32::new),
-            id_token_claims: file.id_token_claims,
+            id_token_claims: client.id_token_claims,
+            access_token_lifetime: file.access_token_seconds.map(Duration::from_secs),
             cors_origins: file.cors_origins.clone(),
             refresh_tokens: file.refresh_tokens.map(RefreshTokenRules::from_config),
             token_binding: TokenBinding {

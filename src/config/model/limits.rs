@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::acr::Platform;
+use crate::protocol::registration::ProtocolRules;
 
 /// Default of `limits.login_bytes` for each of `limits.logins`: more than a typical login takes.
 const DEFAULT_BYTES_PER_LOGIN: usize = 2048;
@@ -18,10 +19,15 @@ const MIN_LOGIN_BYTES: usize = 64 << 10;
 pub struct Lifetimes {
     /// Lifetime of an authorization code; at most 600.
     pub code_seconds: u64,
-    /// Lifetime of an access token.
+    /// Lifetime of an access token, unless a service provider's file sets `access_token_seconds`.
     pub access_token_seconds: u64,
     /// Lifetime of an ID token, from the token response.
     pub id_token_seconds: u64,
+    /// Lifetime of an authorization code under `rules = "openid"`; at most 600.
+    pub openid_code_seconds: u64,
+    /// Lifetime of an access token under `rules = "openid"`: more than the clock skew that
+    /// applications expect.
+    pub openid_access_token_seconds: u64,
     /// Lifetime of an ID token under `rules = "openid"`, which tolerates the same clock skew.
     pub openid_id_token_seconds: u64,
     /// Time limit of a login, from the authorization request to the code. Default: 1800 on the
@@ -43,6 +49,8 @@ impl Default for Lifetimes {
             code_seconds: 30,
             access_token_seconds: 60,
             id_token_seconds: 60,
+            openid_code_seconds: 60,
+            openid_access_token_seconds: 300,
             openid_id_token_seconds: 300,
             login_seconds: None,
             session_idle_seconds: None,
@@ -138,29 +146,39 @@ impl Default for LimitsConfig {
     }
 }
 
+/// Maximum lifetime of an access token, whatever a file says.
+pub const MAX_ACCESS_TOKEN_LIFETIME: Duration = Duration::from_secs(3600);
+
+/// Lifetimes of codes and tokens under one set of rules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TokenLifetimes {
+    /// Of an authorization code.
+    pub code: Duration,
+    /// Of an access token.
+    pub access_token: Duration,
+    /// Of an ID token.
+    pub id_token: Duration,
+}
+
 impl Lifetimes {
-    /// Returns the lifetime of an authorization code.
+    /// Returns the lifetimes of codes and tokens under these rules.
     #[must_use]
-    pub const fn code(&self) -> Duration {
-        Duration::from_secs(self.code_seconds)
-    }
-
-    /// Returns the lifetime of an access token.
-    #[must_use]
-    pub const fn access_token(&self) -> Duration {
-        Duration::from_secs(self.access_token_seconds)
-    }
-
-    /// Returns the lifetime of an ID token under federation rules.
-    #[must_use]
-    pub const fn id_token(&self) -> Duration {
-        Duration::from_secs(self.id_token_seconds)
-    }
-
-    /// Returns the lifetime of an ID token under `rules = "openid"`.
-    #[must_use]
-    pub const fn openid_id_token(&self) -> Duration {
-        Duration::from_secs(self.openid_id_token_seconds)
+    pub const fn tokens(&self, rules: ProtocolRules) -> TokenLifetimes {
+        let (code, access_token, id_token) = match rules {
+            ProtocolRules::Federation => {
+                (self.code_seconds, self.access_token_seconds, self.id_token_seconds)
+            }
+            ProtocolRules::Openid => (
+                self.openid_code_seconds,
+                self.openid_access_token_seconds,
+                self.openid_id_token_seconds,
+            ),
+        };
+        TokenLifetimes {
+            code: Duration::from_secs(code),
+            access_token: Duration::from_secs(access_token),
+            id_token: Duration::from_secs(id_token),
+        }
     }
 
     /// Returns the time from a signing key's publication to its first use.

@@ -132,9 +132,13 @@ pub struct ServiceProviderFile {
     #[serde(default)]
     pub authorization_encrypted_response_enc: Option<ContentEncryption>,
     /// Adds the claims of the granted scopes to the ID token, for software that doesn't call
-    /// userinfo. Under `rules = "openid"` only.
+    /// userinfo. Only under `rules = "openid"` and without a security profile. Default:
+    /// `id_token_claims` of passerelle.toml.
     #[serde(default)]
-    pub id_token_claims: bool,
+    pub id_token_claims: Option<bool>,
+    /// Lifetime of its access tokens, from 1 to 3600. Default: that of `[lifetimes]` for its rules.
+    #[serde(default)]
+    pub access_token_seconds: Option<u64>,
     /// Rejects authorization requests without PKCE. Always true for a public client.
     #[serde(default)]
     pub require_pkce: bool,

@@ -62,6 +62,10 @@ pub struct Settings {
     /// (docs/fapi.md). Default: none.
     #[serde(default)]
     pub profile: Option<SecurityProfile>,
+    /// Adds the claims of the granted scopes to the ID tokens of service providers with `rules =
+    /// "openid"` and without a security profile, unless their file sets `id_token_claims`.
+    #[serde(default = "defaults::yes")]
+    pub id_token_claims: bool,
     /// Dynamic client registration (docs/client-registration.md). Default: off.
     #[serde(default)]
     pub client_registration: Option<ClientRegistrationConfig>,

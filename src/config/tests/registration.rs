@@ -36,6 +36,40 @@ fn identity_claims_in_the_id_token_are_for_openid_rules_alone() {
 }
 
 #[test]
+fn under_openid_rules_id_tokens_have_the_claims_unless_the_file_or_the_hub_says_otherwise() {
+    for (hub, file, expected) in [
+        ("", "", true),
+        ("", "id_token_claims = false", false),
+        ("id_token_claims = false", "", false),
+        ("id_token_claims = false", "id_token_claims = true", true),
+        ("id_token_claims = true", "id_token_claims = false", false),
+    ] {
+        let openid = format!("rules = \"openid\"\n{file}\nclient_id");
+        let folder = Folder::good()
+            .edit("passerelle.toml", "platform =", &format!("{hub}\nplatform ="))
+            .edit("service-providers/sp.toml", "client_id", &openid);
+        let loaded = folder.loaded();
+        let service = loaded.service_providers.values().next().unwrap();
+        assert_eq!(service.id_token_claims, expected, "{hub} / {file}");
+    }
+    let loaded = Folder::good().loaded();
+    assert!(loaded.service_providers.values().all(|service| !service.id_token_claims));
+}
+
+#[test]
+fn a_lifetime_of_access_tokens_beyond_an_hour_is_refused() {
+    let with = |seconds: &str| {
+        let line = format!("access_token_seconds = {seconds}\nclient_id");
+        Folder::good().edit("service-providers/sp.toml", "client_id", &line)
+    };
+    for seconds in ["0", "3601"] {
+        let (_, key, _) = with(seconds).problem();
+        assert_eq!(key, "access_token_seconds");
+    }
+    with("3600").loaded();
+}
+
+#[test]
 fn private_key_jwt_needs_a_key_of_its_algorithm_and_no_secret() {
     let key = josekit::jwk::Jwk::generate_ec_key(josekit::jwk::alg::ec::EcCurve::P256)
         .unwrap()

@@ -9,7 +9,7 @@ use super::client_certificates::CertificateSource;
 use crate::config::model::{LevelNameDeclaration, Settings};
 use crate::identity::declared::DeclaredClaims;
 use crate::protocol::acr::LevelName;
-use crate::protocol::registration::PushedRequests;
+use crate::protocol::registration::{ProtocolRules, PushedRequests};
 use crate::protocol::security_profile::SecurityProfile;
 
 /// The declared claims and level names.
@@ -23,8 +23,10 @@ pub struct Declarations {
     pub pushed_requests: PushedRequests,
     /// The least security profile of every service provider.
     pub profile: Option<SecurityProfile>,
-    /// Lifetime of authorization codes.
-    pub code_lifetime: Duration,
+    /// Lifetimes of authorization codes under the federation's rules and under `rules = "openid"`.
+    pub code_lifetimes: [Duration; 2],
+    /// Whether ID tokens under `rules = "openid"` lack the claims of the granted scopes.
+    pub omits_id_token_claims: bool,
     /// The client certificates that the hub gets.
     pub client_certificates: CertificateSource,
 }
@@ -39,8 +41,20 @@ impl Declarations {
             level_names: settings.level_names.clone(),
             pushed_requests: settings.pushed_authorization_requests,
             profile: settings.profile,
-            code_lifetime: settings.lifetimes.code(),
+            code_lifetimes: [ProtocolRules::Federation, ProtocolRules::Openid]
+                .map(|rules| settings.lifetimes.tokens(rules).code),
+            omits_id_token_claims: !settings.id_token_claims,
             client_certificates: CertificateSource::from_listener(&settings.public),
+        }
+    }
+
+    /// Returns the lifetime of authorization codes under these rules.
+    #[must_use]
+    pub const fn code_lifetime(&self, rules: ProtocolRules) -> Duration {
+        let [federation, openid] = self.code_lifetimes;
+        match rules {
+            ProtocolRules::Federation => federation,
+            ProtocolRules::Openid => openid,
         }
     }
 

@@ -9,7 +9,7 @@ use super::declarations::Declarations;
 use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::{AuthMethod, ServiceProviderFile, Settings};
 use crate::protocol::alg::VerificationAlg;
-use crate::protocol::registration::PushedRequests;
+use crate::protocol::registration::{ProtocolRules, PushedRequests};
 use crate::protocol::security_profile::SecurityProfile;
 
 /// FAPI 2.0 Security Profile §5.3.2.1.
@@ -26,7 +26,7 @@ pub fn apply_profile(
     let hub = declarations.and_then(|declarations| declarations.profile);
     let Some(profile) = file.profile.max(hub) else { return file };
     let check = ProfileCheck { source, profile, is_from_hub: file.profile < hub };
-    check.check_hub(declarations, problems);
+    check.check_hub(file.rules, declarations, problems);
     check.check_file(&file, problems);
     file.profile = Some(profile);
     file.require_pkce = true;
@@ -52,8 +52,13 @@ pub fn check_hub_profile(source: &SourceFile, settings: &Settings, problems: &mu
         let fix = "write pushed_authorization_requests = \"required\"";
         report("pushed_authorization_requests", "must be \"required\" with", fix);
     }
-    if settings.lifetimes.code() > MAX_CODE_LIFETIME {
-        report("lifetimes.code_seconds", "must be at most 60 with", "write 60 or less");
+    for (key, rules) in [
+        ("lifetimes.code_seconds", ProtocolRules::Federation),
+        ("lifetimes.openid_code_seconds", ProtocolRules::Openid),
+    ] {
+        if settings.lifetimes.tokens(rules).code > MAX_CODE_LIFETIME {
+            report(key, "must be at most 60 with", "write 60 or less");
+        }
     }
 }
 
@@ -74,7 +79,12 @@ impl ProfileCheck<'_> {
     }
 
     /// Checks the settings of the hub that a service provider with this profile depends on.
-    fn check_hub(&self, declarations: Option<&Declarations>, problems: &mut Vec<Diagnostic>) {
+    fn check_hub(
+        &self,
+        rules: ProtocolRules,
+        declarations: Option<&Declarations>,
+        problems: &mut Vec<Diagnostic>,
+    ) {
         // A problem of the hub's own profile is reported there.
         let Some(hub) = declarations.filter(|_| !self.is_from_hub) else { return };
         if hub.pushed_requests == PushedRequests::Off {
@@ -83,11 +93,15 @@ impl ProfileCheck<'_> {
             let fix = "write pushed_authorization_requests = \"accepted\" in passerelle.toml, or remove profile";
             problems.push(self.source.diagnostic("profile", message, fix));
         }
-        if hub.code_lifetime > MAX_CODE_LIFETIME {
+        if hub.code_lifetime(rules) > MAX_CODE_LIFETIME {
             let message =
                 "needs codes that live at most 60 seconds, but those of this hub live longer";
+            let key = match rules {
+                ProtocolRules::Federation => "code_seconds",
+                ProtocolRules::Openid => "openid_code_seconds",
+            };
             let fix =
-                "write lifetimes.code_seconds = 60 or less in passerelle.toml, or remove profile";
+                format!("write lifetimes.{key} = 60 or less in passerelle.toml, or remove profile");
             problems.push(self.source.diagnostic("profile", message, fix));
         }
     }
@@ -101,6 +115,11 @@ impl ProfileCheck<'_> {
             let message = "has other audiences than the issuer";
             let fix = "remove it: the aud of an assertion is then the issuer, as one string";
             problems.push(self.diagnostic("client_assertion_audiences", message, fix));
+        }
+        if file.id_token_claims == Some(true) {
+            let message = "puts identity claims into ID tokens";
+            let fix = "remove it: the service provider gets the claims from userinfo";
+            problems.push(self.diagnostic("id_token_claims", message, fix));
         }
         if file.insecure_http {
             let message = "lets authorization responses travel unencrypted";

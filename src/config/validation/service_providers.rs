@@ -13,14 +13,14 @@ use super::dated_secret::DatedSecret;
 use super::declarations::Declarations;
 use super::logo::Logo;
 use super::scopes::ScopeTables;
-use super::value_checks::{check_rate, is_category_id};
+use super::value_checks::{check_range, check_rate, is_category_id};
 use super::{
     client_auth, client_certificates, level_names, localized_text, public_clients, refresh_tokens,
     request_protection, security_profile,
 };
 use crate::config::loading::folder::parse_folder;
 use crate::config::loading::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
-use crate::config::model::ServiceProviderFile;
+use crate::config::model::{MAX_ACCESS_TOKEN_LIFETIME, ServiceProviderFile};
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;
 use crate::protocol::acr::{AcrRegistration, Level, Platform};
@@ -57,6 +57,8 @@ pub struct RegisteredClient {
     pub acr: AcrRegistration,
     /// How its requests and responses are protected.
     pub protection: RequestProtection,
+    /// Whether its ID tokens contain the claims of the granted scopes.
+    pub id_token_claims: bool,
 }
 
 impl RegisteredClient {
@@ -120,8 +122,10 @@ pub fn check_file(
     let pushed = declarations.map(|declarations| declarations.pushed_requests);
     let protection = request_protection::request_protection(source, &file, &keys, pushed, problems);
     let acr = level_names::acr_registration(source, &file, platform, declarations, problems);
+    let id_token_claims = has_id_token_claims(&file, declarations);
     RegisteredClient {
         file,
+        id_token_claims,
         secrets,
         no_valid_secret,
         sector,
@@ -133,6 +137,15 @@ pub fn check_file(
         acr,
         protection,
     }
+}
+
+/// Returns whether ID tokens contain the claims of the granted scopes. Clients of plain OpenID
+/// Connect often read nothing else; the specification and the security profiles have userinfo.
+fn has_id_token_claims(file: &ServiceProviderFile, declarations: Option<&Declarations>) -> bool {
+    let omitted = declarations.is_some_and(|declarations| declarations.omits_id_token_claims);
+    file.rules == ProtocolRules::Openid
+        && file.profile.is_none()
+        && file.id_token_claims.unwrap_or(!omitted)
 }
 
 /// Reports granted scopes that are missing in the scope table of the file's rules.
@@ -232,6 +245,10 @@ fn check_own_rules(
     }
     consistency::check_sector(source, file.sector.as_deref(), problems);
     check_rate(source, "logins_per_minute", file.logins_per_minute, problems);
+    if let Some(seconds) = file.access_token_seconds {
+        let bounds = (1, MAX_ACCESS_TOKEN_LIFETIME.as_secs());
+        check_range(source, "access_token_seconds", seconds, bounds, problems);
+    }
     refresh_tokens::check_refresh_tokens(source, file, problems);
 }
 
@@ -265,7 +282,7 @@ fn check_rules(
         let fix = "write consent = \"information\"; or rules = \"openid\", if the service uses plain OpenID Connect";
         problems.push(source.diagnostic("consent", message, fix));
     }
-    if file.id_token_claims && file.rules == ProtocolRules::Federation {
+    if file.id_token_claims == Some(true) && file.rules == ProtocolRules::Federation {
         let message = "adds identity claims to the ID token, but the specification returns them from userinfo only";
         let fix =
             "remove it; or write rules = \"openid\", if the service uses plain OpenID Connect";

@@ -19,12 +19,13 @@ use crate::config::kinds::{Kinds, list_tables};
 use crate::config::loading::{Diagnostic, MessageAndFix, SecretContext, SourceFile};
 use crate::config::model::defaults::MAX_REMEMBER_DAYS;
 use crate::config::model::{
-    ChoiceConfig, IdentitySource, LimitsConfig, NoAccountText, PrivateListener, Settings,
-    SubjectSource, by_platform,
+    ChoiceConfig, IdentitySource, LimitsConfig, MAX_ACCESS_TOKEN_LIFETIME, NoAccountText,
+    PrivateListener, Settings, SubjectSource, by_platform,
 };
 use crate::identity::pivot::Derivation;
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
+use crate::protocol::registration::ProtocolRules;
 
 /// Checked settings with their resolved secrets.
 pub struct CheckedSettings {
@@ -291,11 +292,16 @@ fn check_identity_source(
 fn check_lifetimes(source: &SourceFile, settings: &Settings, problems: &mut Vec<Diagnostic>) {
     let (life, platform) = (&settings.lifetimes, settings.platform);
     let whole_session = by_platform(platform, 28_800, 600);
+    let federation = life.tokens(ProtocolRules::Federation);
+    let openid = life.tokens(ProtocolRules::Openid);
+    let longest_access_token = MAX_ACCESS_TOKEN_LIFETIME.as_secs();
     let bounds = [
-        ("code_seconds", life.code(), 600), // RFC 6749 §4.1.2: at most ten minutes
-        ("access_token_seconds", life.access_token(), 3600),
-        ("id_token_seconds", life.id_token(), 3600),
-        ("openid_id_token_seconds", life.openid_id_token(), 3600),
+        ("code_seconds", federation.code, 600), // RFC 6749 §4.1.2: at most ten minutes
+        ("access_token_seconds", federation.access_token, longest_access_token),
+        ("id_token_seconds", federation.id_token, 3600),
+        ("openid_code_seconds", openid.code, 600),
+        ("openid_access_token_seconds", openid.access_token, longest_access_token),
+        ("openid_id_token_seconds", openid.id_token, 3600),
         ("login_seconds", life.login(platform), 3600),
         ("session_idle_seconds", life.session_idle(platform), whole_session),
         ("session_seconds", life.session(platform), whole_session), // eight hours, on the high platform ten minutes

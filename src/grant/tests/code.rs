@@ -96,7 +96,7 @@ async fn a_replayed_code_revokes_until_the_token_expires() {
 #[tokio::test]
 async fn a_code_that_outlives_its_tokens_is_not_issued_again_and_its_replay_is_detected() {
     let mut hub = Hub::new();
-    hub.token_service.lifetimes.access_token = Duration::from_secs(5);
+    hub.token_service.lifetimes.federation.access_token = Duration::from_secs(5);
     let grant = hub.grant("code", &[]);
     hub.token_service.issue_code(&grant).await.unwrap();
     hub.redeem("code").await.unwrap();

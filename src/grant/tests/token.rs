@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::encryption::decrypted;
 use super::{
-    Hub, ID_TOKEN_LIFE, MILLISECOND, OPENID_ID_TOKEN_LIFE, TOKEN_LIFE, by_post, read, service,
+    Hub, ID_TOKEN_LIFE, MILLISECOND, OPENID_TOKEN_LIFE, TOKEN_LIFE, by_post, read, service,
     token_request,
 };
 use crate::assurance::{AcrCheck, Level, Platform};
@@ -189,9 +189,40 @@ async fn a_clock_75_seconds_ahead_finds_an_id_token_under_openid_rules_alive() {
     let (_, id_token) = hub.tokens("code", &[]).await;
     let claims = read(&id_token).1;
     let life = claims["exp"].as_u64().unwrap() - claims["iat"].as_u64().unwrap();
-    assert_eq!(life, OPENID_ID_TOKEN_LIFE.as_secs());
-    let defaults = crate::config::model::Lifetimes::default();
-    assert_eq!((defaults.openid_id_token().as_secs(), defaults.id_token().as_secs()), (300, 60));
+    assert_eq!(life, OPENID_TOKEN_LIFE.as_secs());
+}
+
+/// Authlib tolerates 60 seconds, and takes a token that lives no longer for an expired one.
+#[tokio::test]
+async fn an_application_that_tolerates_a_minute_finds_an_access_token_under_openid_rules_alive() {
+    let hub = Hub::new();
+    under_openid_rules(&hub, false);
+    let (token, _) = hub.tokens("code", &[]).await;
+    hub.clock.advance(OPENID_TOKEN_LIFE - MILLISECOND);
+    assert_eq!(hub.validate(&token).await, Ok(()));
+    hub.clock.advance(MILLISECOND);
+    assert_eq!(hub.validate(&token).await, Err(ErrorCode::AccessTokenInvalid));
+    let seconds = |rules| {
+        let life = crate::config::model::Lifetimes::default().tokens(rules);
+        [life.code, life.access_token, life.id_token].map(|life| life.as_secs())
+    };
+    assert_eq!(seconds(ProtocolRules::Federation), [30, 60, 60]);
+    assert_eq!(seconds(ProtocolRules::Openid), [60, 300, 300]);
+}
+
+#[tokio::test]
+async fn a_service_provider_may_have_a_lifetime_of_access_tokens_of_its_own() {
+    let hub = Hub::new();
+    let own = Duration::from_secs(600);
+    let mut sp = super::service("sp", true, SigningAlg::ES256);
+    sp.access_token_lifetime = Some(own);
+    let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
+    hub.token_service.core.federation.replace(Federation::new([sp], table, unavailable));
+    let (token, _) = hub.tokens("code", &[]).await;
+    hub.clock.advance(own - MILLISECOND);
+    assert_eq!(hub.validate(&token).await, Ok(()));
+    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused), "the replay is found");
+    assert_eq!(hub.validate(&token).await, Err(ErrorCode::AccessTokenInvalid));
 }
 
 #[tokio::test]

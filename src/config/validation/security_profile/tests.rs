@@ -37,6 +37,16 @@ fn a_file_with_the_profile_and_its_keys_needs_nothing_else() {
 }
 
 #[test]
+fn under_a_profile_id_tokens_have_no_identity_claims() {
+    let with = |more: &str| {
+        folder(PUSHED, &format!("profile = \"fapi2\"\n{SIGNS}\nrules = \"openid\"\n{more}"))
+    };
+    assert!(!client(&with("")).id_token_claims);
+    let (_, key, _) = with("id_token_claims = true").problem();
+    assert_eq!(key, "id_token_claims");
+}
+
+#[test]
 fn message_signing_adds_signed_requests_and_responses() {
     let more = format!("profile = \"fapi2-message-signing\"\n{SIGNS}");
     let protection = client(&folder(PUSHED, &more)).registration.protection;
