@@ -3,24 +3,30 @@
 //!
 //! A token is the name of a grant and a secret. The grant is one record that knows the secret in
 //! use: a token with another secret was used before, or stolen, and ends the grant with everything
-//! issued in it. What a grant releases was decided when the user consented, and never grows.
+//! issued in it, unless a client that authenticates repeats its last request at once
+//! (docs/design/adr/0033-repeated-refresh-token.md). What a grant releases was decided when the user
+//! consented, and never grows.
 
 mod by_subject;
+mod secret;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::TokenService;
+use super::encryption::{ResponseEncryption, ResponseKind};
 use super::error::GrantError;
 use super::records::{
-    CodeRecord, TokenRecord, decode_record, encode_record, new_record, refresh_grant_key, token_key,
+    CodeRecord, IdTokenRecord, TokenRecord, decode_record, encode_record, new_record,
+    refresh_grant_key, released_claims, token_key,
 };
-use super::token::event_for_token;
+use super::token::{IdTokenContent, event_for_token};
 use crate::assurance::{AcrCheck, Level};
 use crate::audit::EventKind;
 use crate::config::ServiceProvider;
 use crate::config::federation::RefreshTokenRules;
+use crate::config::model::MAX_ACCESS_TOKEN_LIFETIME;
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Scope, Secret};
@@ -31,12 +37,16 @@ use crate::protocol::sender_constraint::Confirmation;
 use crate::protocol::token::TokenResponse;
 use crate::store::{Family, NewRecord, Record, ReplaceOutcome, StoreError};
 pub use by_subject::RefreshGrantSummary;
+use secret::{RefreshTokenParts, ReplacedSecret};
 
 /// What a refresh token stands for.
 #[derive(Serialize, Deserialize)]
 struct RefreshGrant {
     /// SHA-256 of the secret of the token in use.
     secret: String,
+    /// The secret before; absent until the first use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    replaced: Option<ReplacedSecret>,
     /// The key that the first access token was bound to. Such a grant keeps its refresh token: it
     /// is worth nothing without the key, or without the client's own authentication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,6 +62,17 @@ struct RefreshGrant {
     ends_at: Timestamp,
     /// The access token that each use issues.
     token: TokenRecord,
+    /// The ID token that each use issues; absent in grants of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id_token: Option<IdTokenRecord>,
+}
+
+/// A grant that a request may use.
+struct UsableGrant {
+    grant: RefreshGrant,
+    record: Record,
+    /// The secret that the first of two equal requests got; `None` for the first.
+    repeated: Option<Secret<String>>,
 }
 
 impl RefreshGrant {
@@ -62,25 +83,6 @@ impl RefreshGrant {
 
     const fn rotates(&self) -> bool {
         self.cnf.is_none()
-    }
-}
-
-/// A refresh token, as sent: the name of its grant, and its secret.
-struct RefreshTokenParts<'a> {
-    grant: &'a str,
-    secret: &'a str,
-}
-
-impl<'a> RefreshTokenParts<'a> {
-    /// `None` for a text that can't be a refresh token; an access token has no dot.
-    fn parse(token: &'a str) -> Option<Self> {
-        let (grant, secret) = token.split_once('.')?;
-        Some(Self { grant, secret })
-    }
-
-    fn is_in_use(&self, grant: &RefreshGrant) -> bool {
-        let hash = digest::sha256_base64url(self.secret);
-        digest::constant_time_eq(hash.as_bytes(), grant.secret.as_bytes())
     }
 }
 
@@ -102,9 +104,11 @@ impl TokenService {
         let now = self.core.env.now();
         let entropy = self.core.env.entropy();
         let (name, secret) = (entropy.token(), entropy.token());
-        let session = rules.ends_with_session.then(|| record.session.clone());
+        let session = rules.ends_with_session.then(|| record.id_token.session.clone());
         let grant = RefreshGrant {
             secret: digest::sha256_base64url(&secret),
+            replaced: None,
+            id_token: Some(record.id_token.clone()),
             cnf: record.token.cnf.clone(),
             connector: record.connector.clone(),
             achieved: record.achieved,
@@ -126,8 +130,8 @@ impl TokenService {
         Ok(Some(Secret::new(format!("{name}.{secret}"))))
     }
 
-    /// Exchanges a refresh token for an access token, and for the next refresh token unless its
-    /// grant is bound to a key.
+    /// Exchanges a refresh token for an access token, an ID token, and the next refresh token unless
+    /// its grant is bound to a key.
     ///
     /// # Errors
     /// Those of [`TokenService::authenticate`]; `TokenGrantTypeUnauthorized` if the client gets no
@@ -146,20 +150,25 @@ impl TokenService {
         request: &RefreshRequest,
     ) -> Result<TokenResponse, ErrorCode> {
         let rules = client.refresh_tokens.ok_or(ErrorCode::TokenGrantTypeUnauthorized)?;
-        let (grant, record) = self.find_refresh_grant(client, request).await?;
-        self.check_refresh(client, &grant, request)?;
+        // Checked before anything changes, as for a code.
+        let encryption = self.response_encryption(client, ResponseKind::IdToken)?;
+        self.check_signing_keys()?;
+        let usable = self.find_refresh_grant(client, request).await?;
+        self.check_refresh(client, &usable.grant, request)?;
         // After the token: anyone can send proofs in a public client's name. Before anything
         // changes: a client that lacks a nonce loses nothing.
         let sender = self.verify_token_sender(client, &request.proof_of_possession)?;
-        if !is_same_sender(client, &grant, sender.key().as_ref()) {
+        if !is_same_sender(client, &usable.grant, sender.key().as_ref()) {
             return Err(ErrorCode::RefreshTokenKey);
         }
         let client_id = &client.registration.client_id;
         let cnf = self.bind_to_sender(client_id, None, sender).await?;
-        let now = self.core.env.now();
-        let token = TokenRecord { issued_at: now, cnf, ..grant.token.clone() };
+        let (grant, now) = (&usable.grant, self.core.env.now());
+        let token = self.narrow_token(client, &grant.token, &request.scope);
+        let token = TokenRecord { issued_at: now, cnf, ..token };
+        let id_token = self.refreshed_id_token(client, grant, &token, &encryption).await?;
         let access_token = self.core.env.entropy().token();
-        let lifetime = self.lifetimes.access_token;
+        let lifetime = self.access_token_lifetime(client);
         let draft = new_record(&token, now + lifetime)?;
         let draft = NewRecord { families: grant.families.as_slice().into(), ..draft };
         match self.store.insert(token_key(&access_token), draft, now).await {
@@ -167,7 +176,7 @@ impl TokenService {
             Err(StoreError::Revoked) => return Err(ErrorCode::RefreshTokenUnknown),
             Err(error) => return Err(error.into()),
         }
-        let refresh_token = match self.renew_grant(grant, &record, request, rules).await {
+        let refresh_token = match self.renew_grant(client, usable, request, rules).await {
             Ok(next) => next,
             Err(code) => {
                 self.store.remove(&token_key(&access_token)).await?;
@@ -179,8 +188,50 @@ impl TokenService {
             .audit
             .record(|| event_for_token(EventKind::TokenIssued, &token).level(token.level));
         Ok(TokenResponse::refreshed(access_token, lifetime.as_secs(), &token.scopes)
+            .with_id_token(id_token)
             .bound_to(token.cnf.as_ref())
             .with_refresh_token(refresh_token))
+    }
+
+    /// Returns the access token of a grant with the requested scopes and their claims only; the
+    /// grant keeps all (RFC 6749 §6). Without requested scopes it has all.
+    fn narrow_token(
+        &self,
+        client: &ServiceProvider,
+        token: &TokenRecord,
+        requested: &[String],
+    ) -> TokenRecord {
+        let is_requested = |scope: &&Scope| requested.iter().any(|name| *name == scope.as_str());
+        let scopes: Vec<Scope> = token.scopes.iter().filter(is_requested).cloned().collect();
+        if requested.is_empty() || scopes.len() == token.scopes.len() {
+            return token.clone();
+        }
+        let federation = self.core.federation.load();
+        let names = federation.scope_table(client.registration.rules).claim_names(&scopes);
+        TokenRecord { claims: released_claims(&token.claims, &names), scopes, ..token.clone() }
+    }
+
+    /// Returns the ID token of a refresh: that of the login without its `nonce` (OpenID Connect Core
+    /// 1.0 §12.2), and with the claims of the requested scopes only. `None` if the scope `openid` was
+    /// not requested.
+    async fn refreshed_id_token(
+        &self,
+        client: &ServiceProvider,
+        grant: &RefreshGrant,
+        token: &TokenRecord,
+        encryption: &ResponseEncryption,
+    ) -> Result<Option<String>, ErrorCode> {
+        let has_openid = token.scopes.iter().any(|scope| scope.as_str() == "openid");
+        let Some(record) = grant.id_token.as_ref().filter(|_| has_openid) else { return Ok(None) };
+        let mut record = record.clone();
+        if token.scopes.len() < grant.token.scopes.len() {
+            let federation = self.core.federation.load();
+            let table = federation.scope_table(client.registration.rules);
+            record.claims = released_claims(&record.claims, &table.claim_names(&token.scopes));
+        }
+        let content = IdTokenContent { record: &record, token, nonce: None };
+        let now = self.core.env.now();
+        self.issue_id_token(content, client, encryption, now).await.map(Some)
     }
 
     /// Returns the grant of this client that the token belongs to. A token that is no longer in use
@@ -189,7 +240,7 @@ impl TokenService {
         &self,
         client: &ServiceProvider,
         request: &RefreshRequest,
-    ) -> Result<(RefreshGrant, Record), ErrorCode> {
+    ) -> Result<UsableGrant, ErrorCode> {
         let token = request.refresh_token.reveal();
         let parts = RefreshTokenParts::parse(token).ok_or(ErrorCode::RefreshTokenUnknown)?;
         let found = self.load_record::<RefreshGrant>(&refresh_grant_key(parts.grant)).await?;
@@ -197,11 +248,22 @@ impl TokenService {
         if grant.token.client_id != client.registration.client_id {
             return Err(ErrorCode::RefreshTokenOfOtherClient);
         }
-        if !parts.is_in_use(&grant) {
-            self.end_refresh_grant(&grant).await?;
-            return Err(ErrorCode::RefreshTokenReused);
+        if parts.is_in_use(&grant) {
+            return Ok(UsableGrant { grant, record, repeated: None });
         }
-        Ok((grant, record))
+        // RFC 9700 §4.14.2: only a public client's token can be used by a thief.
+        let is_confidential = client.registration.client_type == ClientType::Confidential;
+        match parts.repeated_answer(&grant, self.core.env.now()).filter(|_| is_confidential) {
+            Some(secret) => {
+                let (client_id, support_id) = (&grant.token.client_id, &grant.token.support_id);
+                tracing::info!(%client_id, %support_id, "refresh request repeated by its client; it gets the same refresh token");
+                Ok(UsableGrant { grant, record, repeated: Some(secret) })
+            }
+            None => {
+                self.end_refresh_grant(&grant).await?;
+                Err(ErrorCode::RefreshTokenReused)
+            }
+        }
     }
 
     /// Repeats the checks of the registration and of the gate, which may have changed.
@@ -229,31 +291,39 @@ impl TokenService {
     }
 
     /// Extends the grant, and replaces its token unless it is bound to a key. Returns the next
-    /// token, if there is one. Of concurrent uses one succeeds; another one is a reuse.
+    /// token, if there is one. Of concurrent uses one succeeds; another one is a reuse, or a
+    /// repetition that gets the same token.
     async fn renew_grant(
         &self,
-        grant: RefreshGrant,
-        record: &Record,
+        client: &ServiceProvider,
+        usable: UsableGrant,
         request: &RefreshRequest,
         rules: RefreshTokenRules,
     ) -> Result<Option<Secret<String>>, ErrorCode> {
+        let UsableGrant { grant, record, repeated } = usable;
         let token = request.refresh_token.reveal();
-        let name = RefreshTokenParts::parse(token).ok_or(ErrorCode::RefreshTokenUnknown)?.grant;
+        let parts = RefreshTokenParts::parse(token).ok_or(ErrorCode::RefreshTokenUnknown)?;
+        if let Some(secret) = repeated {
+            return Ok(Some(parts.with_secret(&secret)));
+        }
         let (now, rotates) = (self.core.env.now(), grant.rotates());
-        let secret = rotates.then(|| self.core.env.entropy().token());
-        let hash =
-            secret.as_ref().map_or(grant.secret.clone(), |new| digest::sha256_base64url(new));
-        let next = RefreshGrant { secret: hash, ..grant };
+        let (next, secret) = if rotates {
+            let (replaced, secret) = parts.replace_secret(&self.core.env, now);
+            let hash = digest::sha256_base64url(secret.reveal());
+            (RefreshGrant { secret: hash, replaced: Some(replaced), ..grant }, Some(secret))
+        } else {
+            (grant, None)
+        };
         let (value, until) = (encode_record(&next)?, next.expires_at(rules, now));
-        let key = refresh_grant_key(name);
+        let key = refresh_grant_key(parts.grant);
         match self.store.replace(&key, record.version, value, until, now).await? {
-            ReplaceOutcome::Replaced(_) => {
-                Ok(secret.map(|secret| Secret::new(format!("{name}.{secret}"))))
-            }
+            ReplaceOutcome::Replaced(_) => Ok(secret.map(|secret| parts.with_secret(&secret))),
             ReplaceOutcome::Stale if !rotates => Ok(None),
+            // An equal request was faster.
             ReplaceOutcome::Stale => {
-                self.end_refresh_grant(&next).await?;
-                Err(ErrorCode::RefreshTokenReused)
+                let faster = self.find_refresh_grant(client, request).await?;
+                let secret = faster.repeated.ok_or(ErrorCode::Busy)?;
+                Ok(Some(parts.with_secret(&secret)))
             }
             ReplaceOutcome::Gone => Err(ErrorCode::RefreshTokenUnknown),
         }
@@ -262,7 +332,7 @@ impl TokenService {
     /// Ends a grant with everything issued in it.
     async fn end_refresh_grant(&self, grant: &RefreshGrant) -> Result<(), ErrorCode> {
         let now = self.core.env.now();
-        let until = grant.ends_at.max(now + self.lifetimes.access_token + Duration::from_secs(1));
+        let until = grant.ends_at.max(now + MAX_ACCESS_TOKEN_LIFETIME + Duration::from_secs(1));
         self.store.revoke(&grant.family, until, now).await?;
         self.core.audit.record(|| event_for_token(EventKind::TokenRevoked, &grant.token));
         Ok(())
@@ -282,7 +352,8 @@ impl TokenService {
         };
         let grant: RefreshGrant = decode_record(&record.value)?;
         let is_own = grant.token.client_id == client.registration.client_id;
-        if !is_own || !parts.is_in_use(&grant) {
+        let now = self.core.env.now();
+        if !is_own || !(parts.is_in_use(&grant) || parts.repeated_answer(&grant, now).is_some()) {
             return Ok(false);
         }
         self.end_refresh_grant(&grant).await?;

@@ -85,11 +85,16 @@ impl TokenResponse {
     /// was granted and consented to.
     #[must_use]
     pub fn new(access_token: String, expires_in: u64, id_token: String, scopes: &[Scope]) -> Self {
-        let refreshed = Self::refreshed(access_token, expires_in, scopes);
-        Self { id_token: Some(Secret::new(id_token)), ..refreshed }
+        Self::refreshed(access_token, expires_in, scopes).with_id_token(Some(id_token))
     }
 
-    /// Creates the response to a refresh, which has no ID token (OpenID Connect Core 1.0 §12.2).
+    /// Adds an ID token, if there is one.
+    #[must_use]
+    pub fn with_id_token(self, id_token: Option<String>) -> Self {
+        Self { id_token: id_token.map(Secret::new), ..self }
+    }
+
+    /// Creates the response to a refresh, without an ID token.
     #[must_use]
     pub fn refreshed(access_token: String, expires_in: u64, scopes: &[Scope]) -> Self {
         let scope = scopes.iter().map(Scope::as_str).collect::<Vec<_>>().join(" ");

@@ -88,6 +88,8 @@ async fn a_stolen_refresh_token_ends_the_grant_when_it_is_used_again() {
         let next = answer.json();
         let access = next["access_token"].as_str().unwrap();
         assert_eq!(hub.userinfo(access).await["family_name"], "DUBOIS");
+        assert!(next["id_token"].is_string());
+        hub.advance(Duration::from_secs(30));
         let again = refresh(&hub, "clinic", stolen).await;
         assert_eq!((again.status, &again.json()["error"]), (400, &json!("invalid_grant")));
         assert_eq!(hub.get_userinfo(access).await.status, 401);

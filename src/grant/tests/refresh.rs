@@ -94,7 +94,10 @@ async fn a_refresh_token_renews_the_access_token_with_the_claims_that_the_person
     hub.clock.advance(TOKEN_LIFE * 5);
     let answer = refresh(&hub, &request(&token)).await.unwrap();
     let members: Vec<_> = answer.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(members, ["access_token", "expires_in", "scope", "token_type", "refresh_token"]);
+    assert_eq!(
+        members,
+        ["access_token", "expires_in", "id_token", "scope", "token_type", "refresh_token"]
+    );
     let after = super::read(&hub.userinfo(&text(&answer, "access_token")).await.unwrap()).1;
     assert_eq!((&after["sub"], &after["email"]), (&before["sub"], &before["email"]));
     assert_eq!(hub.validate(&first).await, Err(ErrorCode::AccessTokenInvalid));
@@ -112,6 +115,8 @@ async fn a_stolen_refresh_token_that_is_used_twice_ends_the_grant() {
         if thief_first {
             let more = refresh(&hub, &request(&next)).await.unwrap();
             assert_eq!(hub.validate(&text(&more, "access_token")).await, Ok(()));
+        } else {
+            hub.clock.advance(Duration::from_secs(30));
         }
         let again = refresh(&hub, &request(&stolen)).await;
         assert_eq!(again, Err(ErrorCode::RefreshTokenReused));
@@ -124,13 +129,102 @@ async fn a_stolen_refresh_token_that_is_used_twice_ends_the_grant() {
 }
 
 #[tokio::test]
-async fn at_most_one_concurrent_use_of_a_refresh_token_succeeds() {
+async fn equal_requests_of_an_authenticated_client_get_the_same_refresh_token() {
     let hub = hub();
     let (token, _) = first_tokens(&hub, "code").await;
     let request = request(&token);
     let uses = [refresh(&hub, &request), refresh(&hub, &request), refresh(&hub, &request)];
     let answers = futures_util::future::join_all(uses).await;
-    assert!(answers.iter().filter(|answer| answer.is_ok()).count() <= 1, "{answers:?}");
+    let next = |answer: &Result<Value, ErrorCode>| text(answer.as_ref().unwrap(), "refresh_token");
+    let first = next(&answers[0]);
+    assert!(answers.iter().all(|answer| next(answer) == first), "{answers:?}");
+    assert!(refresh(&hub, &self::request(&first)).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_client_whose_answer_was_lost_repeats_its_request_within_thirty_seconds() {
+    let (second, grace) = (Duration::from_secs(1), Duration::from_secs(30));
+    for (wait, is_accepted) in [(second, true), (grace - second, true), (grace, false)] {
+        let hub = hub();
+        let (token, _) = first_tokens(&hub, "code").await;
+        let lost = refresh(&hub, &request(&token)).await.unwrap();
+        hub.clock.advance(wait);
+        let again = refresh(&hub, &request(&token)).await;
+        if is_accepted {
+            let again = again.unwrap();
+            assert_eq!(again["refresh_token"], lost["refresh_token"]);
+            assert_ne!(again["access_token"], lost["access_token"]);
+            assert!(refresh(&hub, &request(&text(&lost, "refresh_token"))).await.is_ok());
+            let late = refresh(&hub, &request(&token)).await;
+            assert_eq!(late, Err(ErrorCode::RefreshTokenReused), "the next one was used");
+        } else {
+            assert_eq!(again, Err(ErrorCode::RefreshTokenReused));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stolen_refresh_token_of_a_public_client_has_no_grace() {
+    let hub = Hub::new();
+    register(&hub, RULES, ClientType::Public);
+    let mut grant = offline_grant(&hub, "code");
+    grant.request.code_challenge = Some("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM".to_owned());
+    hub.token_service.issue_code(&grant).await.unwrap();
+    let public = || Credentials::Public { client_id: "sp".into() };
+    let redeemed = TokenRequest {
+        credentials: public(),
+        code_verifier: Some(Secret::new("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".to_owned())),
+        ..token_request("code")
+    };
+    let token = text(&redeem(&hub, &redeemed).await, "refresh_token");
+    let used = || RefreshRequest { credentials: public(), ..request(&token) };
+    let answer = refresh(&hub, &used()).await.unwrap();
+    assert_eq!(refresh(&hub, &used()).await, Err(ErrorCode::RefreshTokenReused));
+    let access = text(&answer, "access_token");
+    assert_eq!(hub.validate(&access).await, Err(ErrorCode::AccessTokenInvalid));
+}
+
+/// OpenID Connect Core 1.0 §12.2.
+#[tokio::test]
+async fn a_refresh_gives_the_id_token_of_the_login_without_its_nonce() {
+    let hub = hub();
+    hub.token_service.issue_code(&offline_grant(&hub, "code")).await.unwrap();
+    let first = redeem(&hub, &token_request("code")).await;
+    hub.clock.advance(TOKEN_LIFE * 5);
+    let answer = refresh(&hub, &request(&text(&first, "refresh_token"))).await.unwrap();
+    let claims = |answer: &Value| super::read(&text(answer, "id_token")).1;
+    let (before, after) = (claims(&first), claims(&answer));
+    for name in ["iss", "sub", "aud", "auth_time", "acr"] {
+        assert_eq!(before[name], after[name], "{name}");
+    }
+    assert!(before.get("nonce").is_some() && after.get("nonce").is_none());
+    let issued = |claims: &Value| claims["iat"].as_u64().unwrap();
+    assert_eq!(issued(&after), hub.now().seconds());
+    assert!(issued(&before) < hub.now().seconds());
+}
+
+/// RFC 6749 §6.
+#[tokio::test]
+async fn a_refresh_with_fewer_scopes_gives_no_more_than_these() {
+    let hub = hub();
+    let (token, _) = first_tokens(&hub, "code").await;
+    let less = |scope: &[&str], token: &str| RefreshRequest {
+        scope: scope.iter().map(|scope| (*scope).to_owned()).collect(),
+        ..request(token)
+    };
+    let narrow = refresh(&hub, &less(&["openid"], &token)).await.unwrap();
+    assert_eq!(narrow["scope"], "openid");
+    let claims = super::read(&hub.userinfo(&text(&narrow, "access_token")).await.unwrap()).1;
+    assert!(claims.get("email").is_none(), "{claims:?}");
+    let next = text(&narrow, "refresh_token");
+    let without_openid = refresh(&hub, &less(&["email"], &next)).await.unwrap();
+    assert_eq!(without_openid["scope"], "email");
+    assert!(without_openid.get("id_token").is_none());
+    let next = text(&without_openid, "refresh_token");
+    let whole = refresh(&hub, &request(&next)).await.unwrap();
+    assert_eq!(whole["scope"], "openid email offline_access", "the grant keeps its scopes");
+    let claims = super::read(&hub.userinfo(&text(&whole, "access_token")).await.unwrap()).1;
+    assert_eq!(claims["email"], "angela@example.org");
 }
 
 #[tokio::test]
