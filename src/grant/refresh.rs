@@ -62,9 +62,8 @@ struct RefreshGrant {
     ends_at: Timestamp,
     /// The access token that each use issues.
     token: TokenRecord,
-    /// The ID token that each use issues; absent in grants of earlier releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    id_token: Option<IdTokenRecord>,
+    /// The ID token that each use issues.
+    id_token: IdTokenRecord,
 }
 
 /// A grant that a request may use.
@@ -108,7 +107,7 @@ impl TokenService {
         let grant = RefreshGrant {
             secret: digest::sha256_base64url(&secret),
             replaced: None,
-            id_token: Some(record.id_token.clone()),
+            id_token: record.id_token.clone(),
             cnf: record.token.cnf.clone(),
             connector: record.connector.clone(),
             achieved: record.achieved,
@@ -222,8 +221,10 @@ impl TokenService {
         encryption: &ResponseEncryption,
     ) -> Result<Option<String>, ErrorCode> {
         let has_openid = token.scopes.iter().any(|scope| scope.as_str() == "openid");
-        let Some(record) = grant.id_token.as_ref().filter(|_| has_openid) else { return Ok(None) };
-        let mut record = record.clone();
+        if !has_openid {
+            return Ok(None);
+        }
+        let mut record = grant.id_token.clone();
         if token.scopes.len() < grant.token.scopes.len() {
             let federation = self.core.federation.load();
             let table = federation.scope_table(client.registration.rules);
