@@ -144,7 +144,7 @@ pub async fn every_kind_is_limited_in_bytes<F: Future<Output = Arc<dyn Store>>>(
     let store = make(capacities).await;
     // Hashes, because some kinds are compressed.
     let large = |bytes: usize| {
-        let blocks = (0..bytes / 32 + 1).map(|n| digest::sha256(&n.to_be_bytes()));
+        let blocks = (0..=bytes / 32).map(|n| digest::sha256(&n.to_be_bytes()));
         blocks.flatten().collect::<Vec<u8>>()
     };
     for kind in RECORD_KINDS {
