@@ -15,7 +15,6 @@ use crate::assurance::AcrCheck;
 use crate::audit::{Event, EventKind};
 use crate::config::ServiceProvider;
 use crate::env::Timestamp;
-use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::pkce;
 use crate::protocol::registration::{ClientType, ProtocolRules, Registration};
