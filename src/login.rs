@@ -67,7 +67,7 @@ use crate::env::{Entropy, Timestamp};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::registration::ClientType;
+use crate::protocol::registration::{ClientType, ConsentRequirement};
 
 /// A login, as the store keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -171,7 +171,7 @@ pub struct StepInputs<'a> {
     pub check_registration: &'a dyn Fn(&AuthorizationRequest) -> Result<(), ErrorCode>,
     /// Returns the connector that the e-mail domain in `login_hint` leads to, if there is one.
     pub connector_for_login_hint: &'a dyn Fn(&AuthorizationRequest) -> Option<ConnectorId>,
-    pub consent: ConsentPolicy,
+    pub consent: ConsentRequirement,
     pub client_type: ClientType,
     /// `{base_url}/api/v2/callback/`, to which the connector's id is appended.
     pub callback_base: &'a str,
@@ -191,15 +191,6 @@ impl std::fmt::Debug for StepInputs<'_> {
 pub enum HubCount {
     Single,
     Several,
-}
-
-/// When the consent page is shown (docs/design/login.md).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ConsentPolicy {
-    /// Unless the user has consented in this session.
-    Required,
-    /// When the effective prompt contains `consent`.
-    Information,
 }
 
 impl Login {

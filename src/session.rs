@@ -41,6 +41,22 @@ pub struct Session {
     /// The scopes that the user consented to: one without a value about the user leaves no claim.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     consented_scopes: BTreeMap<ClientId, BTreeSet<Scope>>,
+    /// What information pages have shown the user, by service provider.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    information: BTreeMap<ClientId, Vec<ShownRelease>>,
+}
+
+/// What an information page has shown: who continued there has seen these scopes and claims.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct ShownRelease {
+    scopes: BTreeSet<Scope>,
+    claims: BTreeSet<ClaimName>,
+}
+
+impl ShownRelease {
+    fn covers(&self, scopes: &[Scope], claims: &BTreeSet<ClaimName>) -> bool {
+        scopes.iter().all(|scope| self.scopes.contains(scope)) && claims.is_subset(&self.claims)
+    }
 }
 
 /// Result of a completed login: a [`Session`] without its history.
@@ -76,6 +92,7 @@ impl Session {
             support_ids: BTreeMap::new(),
             participants: BTreeMap::new(),
             consented_scopes: BTreeMap::new(),
+            information: BTreeMap::new(),
         }
     }
 
@@ -106,10 +123,17 @@ impl Session {
     }
 
     /// Takes over the history of the previous session: the same user has authenticated again in the
-    /// same browser.
+    /// same browser. What the user was shown counts only for the same identity: another e-mail
+    /// address was on no page.
     pub fn continue_from(&mut self, previous: Self) {
+        let is_shown = self.login.identity == previous.login.identity;
         self.participants = previous.participants;
-        self.consented_scopes = previous.consented_scopes;
+        if is_shown {
+            self.consented_scopes = previous.consented_scopes;
+            self.information = previous.information;
+        } else {
+            self.participants.values_mut().for_each(Vec::clear);
+        }
         self.support_ids = previous.support_ids;
         self.lineage = previous.lineage;
         self.hint_key = previous.hint_key;
@@ -158,6 +182,37 @@ impl Session {
         if !given.iter().any(|earlier| claims.is_subset(earlier)) {
             given.push(claims);
         }
+    }
+
+    /// Remembers for as long as the session lives that a page has shown this to the user.
+    pub fn remember_information(
+        &mut self,
+        service_provider: &ClientId,
+        scopes: &[Scope],
+        claims: BTreeSet<ClaimName>,
+    ) {
+        let shown = self.information.entry(service_provider.clone()).or_default();
+        if shown.iter().any(|earlier| earlier.covers(scopes, &claims)) {
+            return;
+        }
+        let new = ShownRelease { scopes: scopes.iter().cloned().collect(), claims };
+        shown.retain(|earlier| {
+            !(earlier.scopes.is_subset(&new.scopes) && earlier.claims.is_subset(&new.claims))
+        });
+        shown.push(new);
+    }
+
+    /// Returns whether one page of this service provider has shown the user all these scopes and
+    /// claims.
+    #[must_use]
+    pub fn has_been_informed(
+        &self,
+        service_provider: &ClientId,
+        scopes: &[Scope],
+        claims: &BTreeSet<ClaimName>,
+    ) -> bool {
+        let shown = self.information.get(service_provider);
+        shown.is_some_and(|shown| shown.iter().any(|page| page.covers(scopes, claims)))
     }
 
     /// Returns whether the user has consented to all these scopes, and one consent covers all these

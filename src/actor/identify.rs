@@ -74,6 +74,7 @@ pub(super) async fn identify_user(
         evidence,
         claims,
         consented: false,
+        informed: false,
         session: None,
     })
 }

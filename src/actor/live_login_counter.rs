@@ -234,7 +234,7 @@ mod tests {
             gate: &gate,
             check_registration: &|_| Ok(()),
             connector_for_login_hint: &|_| None,
-            consent: crate::login::ConsentPolicy::Information,
+            consent: crate::protocol::registration::ConsentRequirement::Information,
             client_type: crate::protocol::registration::ClientType::Confidential,
             callback_base: "",
             session: None,

@@ -61,11 +61,10 @@ fn reusable_user(
         .filter(|level| session_satisfies_request(request, &session.login.evidence, *level))?;
     let federation = services.core.federation.load();
     let claims = federation.released_claim_values(request, &session.login.identity);
-    let consented = session.has_consented(
-        &request.client_id,
-        &request.scopes,
-        &federation.consent_claims(&claims),
-    );
+    let shown = federation.consent_claims(&claims);
+    let (client_id, scopes) = (&request.client_id, &request.scopes);
+    let consented = session.has_consented(client_id, scopes, &shown);
+    let informed = consented || session.has_been_informed(client_id, scopes, &shown);
     Some(IdentifiedUser {
         authentication,
         level,
@@ -78,6 +77,7 @@ fn reusable_user(
         evidence: session.login.evidence,
         claims,
         consented,
+        informed,
         session: Some(digest::sha256_base64url(cookie.reveal())),
     })
 }

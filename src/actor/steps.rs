@@ -25,8 +25,8 @@ use crate::env::Timestamp;
 use crate::grant::Gate as _;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret};
 use crate::login::{
-    self, ConsentPolicy, Effect, EffectOutcome, HubCount, Login, LoginAnswer, LoginRequest, Save,
-    Step, StepInputs, StepOutput,
+    self, Effect, EffectOutcome, HubCount, Login, LoginAnswer, LoginRequest, Save, Step,
+    StepInputs, StepOutput,
 };
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
@@ -140,7 +140,7 @@ async fn run_step(
     let check_registration = |request: &AuthorizationRequest| {
         services.core.federation.load().check_registration(request)
     };
-    let (consent, client_type) = consent_policy(services, &sp);
+    let (consent, client_type) = consent_requirement(services, &sp);
     let callback_base = services.core.callback_base();
     let inputs = || StepInputs {
         now: services.core.env.now(),
@@ -209,19 +209,16 @@ fn is_proven_current(step: &Step, shows_consent_next: bool) -> bool {
     }
 }
 
-/// Returns when the service provider wants the consent page, and the type of its client.
-fn consent_policy(services: &LoginServices, client_id: &ClientId) -> (ConsentPolicy, ClientType) {
+/// Returns what the user must confirm for the service provider, and the type of its client.
+fn consent_requirement(
+    services: &LoginServices,
+    client_id: &ClientId,
+) -> (ConsentRequirement, ClientType) {
     let federation = services.core.federation.load();
-    let registered = federation.active_service_provider(client_id);
-    let consent = match registered.map(|sp| sp.registration.consent) {
-        Some(ConsentRequirement::Required) => ConsentPolicy::Required,
-        // `prompt=consent` asks for a page, whatever the file says (OpenID Connect Core 1.0
-        // §3.1.2.1).
-        Some(ConsentRequirement::Information | ConsentRequirement::None) | None => {
-            ConsentPolicy::Information
-        }
-    };
-    (consent, registered.map(|sp| sp.registration.client_type).unwrap_or_default())
+    let registration = federation.active_service_provider(client_id).map(|sp| &sp.registration);
+    registration.map_or_else(Default::default, |registration| {
+        (registration.consent, registration.client_type)
+    })
 }
 
 /// Returns the browser's request, with the user of its session where the login may reuse it. The

@@ -44,7 +44,7 @@ fn only_one_registration_of_the_standard_hub_asks_for_consent() {
     let asking: Vec<&str> = loaded
         .service_providers
         .iter()
-        .filter(|(_, client)| client.file.consent == ConsentRequirement::Required)
+        .filter(|(_, client)| client.file.consent() == ConsentRequirement::Required)
         .map(|(id, _)| ClientId::as_str(id))
         .collect();
     assert_eq!(asking, ["demo-consent"]);

@@ -187,9 +187,11 @@ impl TokenService {
         let client_id = &grant.request.client_id;
         let federation = self.core.federation.load();
         session.add_participant(client_id);
+        let claims = federation.consent_claims(&grant.user.claims);
         if grant.consented {
-            let claims = federation.consent_claims(&grant.user.claims);
             session.remember_consent(client_id, &grant.scopes, claims);
+        } else if grant.user.informed {
+            session.remember_information(client_id, &grant.scopes, claims);
         }
         let Some(client) = federation.active_service_provider(client_id) else { return };
         if client.logout_endpoint.is_some() {

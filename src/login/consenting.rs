@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::completed::PendingGrant;
 use super::{
-    ChoiceBanner, Choosing, Completed, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect,
-    HubCount, IdentifiedUser, LoginAnswer, LoginContext, LoginRequest, LoginState, NextAction,
-    SessionUse, Step, StepInputs, WrongUser,
+    ChoiceBanner, Choosing, Completed, ConsentAnswer, ConsentSubmission, Effect, HubCount,
+    IdentifiedUser, LoginAnswer, LoginContext, LoginRequest, LoginState, NextAction, SessionUse,
+    Step, StepInputs, WrongUser,
 };
 use crate::assurance::AcrCheck;
 use crate::digest;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::registration::ClientType;
+use crate::protocol::registration::{ClientType, ConsentRequirement};
 
 /// An identified user, whose consent or confirmation is pending.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,10 +43,15 @@ impl Consenting {
         // Any application can send requests in the name of a public client. So the user sees each
         // of them, whatever the session holds (RFC 8252 §8.6).
         let interact = context.request.prompt.consent || inputs.client_type == ClientType::Public;
-        let (page, explicit) = match inputs.consent {
-            ConsentPolicy::Required => (!user.consented || interact, true),
-            ConsentPolicy::Information => (interact, false),
+        // Single sign-on shows no page of its own. So without this rule a service that the user has
+        // never seen would get the user's identity by `prompt=none`.
+        let is_acknowledged = match inputs.consent {
+            ConsentRequirement::Required => user.consented,
+            ConsentRequirement::Information => user.informed,
+            ConsentRequirement::None => true,
         };
+        let page = interact || !is_acknowledged;
+        let explicit = inputs.consent == ConsentRequirement::Required;
         let state = Self { user, explicit };
         if page && context.request.prompt.none {
             return Completed::finish_with_error(context, ErrorCode::ConsentRequired);
@@ -146,7 +151,11 @@ impl Consenting {
             return self.answer_error(context, ErrorCode::CsrfWrong);
         }
         match consent.answer {
-            ConsentAnswer::Yes => Arc::unwrap_or_clone(self).grant_code(context, inputs),
+            ConsentAnswer::Yes => {
+                let mut state = Arc::unwrap_or_clone(self);
+                state.user.informed = true;
+                state.grant_code(context, inputs)
+            }
             ConsentAnswer::No => {
                 Completed::finish_with_error(context, ErrorCode::UserRefusedConsent)
             }

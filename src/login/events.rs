@@ -131,6 +131,10 @@ pub struct IdentifiedUser {
     pub claims: Map<String, Value>,
     /// Whether the user has consented to these claims for this service provider in this session.
     pub consented: bool,
+    /// Whether a page has shown the user these claims for this service provider, and the user
+    /// continued, in this session.
+    #[serde(default)]
+    pub informed: bool,
     /// Fingerprint of the reused session's cookie, if a session was reused.
     pub session: Option<String>,
 }

@@ -106,12 +106,12 @@ pub enum ClientType {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ConsentRequirement {
-    /// An information page, when `prompt` has `consent`.
+    /// An information page, once in a session for the same scopes and claims.
     #[default]
     Information,
     /// Explicit consent, once in a session for the same scopes and claims.
     Required,
-    /// The same as `information`; under `rules = "openid"` only.
+    /// No page, unless `prompt` has `consent`; under `rules = "openid"` only.
     None,
 }
 

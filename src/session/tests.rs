@@ -344,6 +344,53 @@ fn consent_to_claims_is_no_consent_to_a_scope_without_them() {
 }
 
 #[test]
+fn information_covers_what_one_page_showed_and_is_no_consent() {
+    let (sp, other) = (ClientId::from("sp"), ClientId::from("other"));
+    let set =
+        |claims: &[Claim]| claims.iter().copied().map(ClaimName::from).collect::<BTreeSet<_>>();
+    let scopes = |names: &[&str]| names.iter().copied().map(Scope::from).collect::<Vec<_>>();
+    let (email, both) = (set(&[Claim::Email]), set(&[Claim::Email, Claim::Gender]));
+    let (few, more) = (scopes(&["openid", "email"]), scopes(&["openid", "email", "gender"]));
+    let mut session = session(Eidas1);
+    session.add_participant(&sp);
+    assert!(!session.has_been_informed(&sp, &[], &set(&[])), "participation shows no page");
+
+    session.remember_information(&sp, &few, email.clone());
+    session.remember_information(&sp, &scopes(&["openid", "gender"]), set(&[Claim::Gender]));
+    assert!(session.has_been_informed(&sp, &few, &email));
+    assert!(session.has_been_informed(&sp, &scopes(&["openid"]), &set(&[])));
+    assert!(!session.has_been_informed(&sp, &more, &email), "a scope without a value counts");
+    assert!(!session.has_been_informed(&sp, &few, &both), "on no page together");
+    assert!(!session.has_been_informed(&other, &few, &email), "another service's page");
+    assert!(!session.has_consented(&sp, &few, &email), "the user was not asked");
+
+    session.remember_information(&sp, &more, both.clone());
+    session.remember_information(&sp, &few, email);
+    assert!(session.has_been_informed(&sp, &more, &both));
+    assert_eq!(session.information[&sp].len(), 1, "the larger page replaces the smaller ones");
+}
+
+/// The page showed another e-mail address.
+#[test]
+fn what_was_shown_does_not_count_for_another_identity_of_the_same_person() {
+    let (sp, email) = (ClientId::from("sp"), BTreeSet::from([Claim::Email.into()]));
+    for (address, counts) in [(None, true), (Some("angela@work.example"), false)] {
+        let mut former = session(Eidas1);
+        former.add_participant(&sp);
+        former.remember_consent(&sp, &[], email.clone());
+        former.remember_information(&sp, &[], email.clone());
+        let mut next = session(Eidas1);
+        if let Some(address) = address {
+            next.login.identity.email = Some(address.into());
+        }
+        next.continue_from(former);
+        assert!(next.has_participant(&sp), "a logout must reach it");
+        assert_eq!(next.has_been_informed(&sp, &[], &email), counts, "{address:?}");
+        assert_eq!(next.has_consented(&sp, &[], &email), counts, "{address:?}");
+    }
+}
+
+#[test]
 fn a_session_that_continues_another_keeps_its_lineage_and_consent() {
     let email = BTreeSet::from([Claim::Email.into()]);
     let mut former = Session { lineage: "the first".into(), ..session(Eidas1) };

@@ -179,6 +179,7 @@ pub fn identified_user(connector: &str, level: Level) -> IdentifiedUser {
         evidence: AmrEvidence::gather(&UpstreamAmr::from_methods(&["pwd"]), &[], &[]).evidence,
         claims: claims.as_object().unwrap().clone(),
         consented: false,
+        informed: false,
         session: None,
     }
 }

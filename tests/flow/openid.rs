@@ -313,6 +313,38 @@ async fn a_silent_request_gets_no_scope_that_the_user_was_not_asked_about() {
     assert!(browser.authorize(&asking(beyond)).await.is_consent());
 }
 
+/// A file says by `consent` whether a session that another service began may answer silently.
+#[actix_web::test]
+async fn consent_decides_whether_a_service_that_was_never_shown_is_answered_silently() {
+    let files = [
+        service("kiosk", "consent = \"none\""),
+        service("plain", ""),
+        service("shown", "consent = \"information\""),
+    ];
+    let files: Vec<(&str, String)> =
+        files.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
+    let hub = TestHub::with_files("", &files).await;
+    let browser = hub.browser();
+    let asking = |service: &str| Authorize::minimal(service, "openid email").with("state", "s");
+    sign_in(&browser, &asking("kiosk"), "angela").await;
+    let silent = |service: &str| asking(service).with("prompt", "none").url();
+    for (service, has_page) in [("kiosk", false), ("plain", false), ("shown", true)] {
+        let received = browser.open(&silent(service)).await.received();
+        let error = received.fields.get("error").map(String::as_str);
+        assert_eq!(error, has_page.then_some("consent_required"), "{service}");
+        // Single sign-on by redirect shows the page once, and renewal then stays silent.
+        let answered = browser.authorize(&asking(service)).await;
+        assert_eq!(answered.is_consent(), has_page, "{service}");
+        if has_page {
+            answered.consent().await.received();
+        }
+        let again = browser.authorize(&asking(service)).await.received();
+        assert!(again.fields.contains_key("code"), "{service}");
+        let renewed = browser.open(&silent(service)).await.received();
+        assert!(renewed.fields.contains_key("code"), "{service}");
+    }
+}
+
 #[actix_web::test]
 async fn prompt_none_is_answered_from_the_session_alone() {
     let hub = hub().await;

@@ -154,6 +154,7 @@ async fn a_login_answered_in_one_step_leaves_no_login_cookie() {
 async fn with_a_session_prompt_none_gets_a_code_at_once() {
     let hub = TestHub::start().await;
     let browser = signed_in(&hub, "jean").await;
+    browser.authorize(&reusing("library")).await.consent().await.received().code();
     let received = send_silent_request(&browser, &silent("library")).await;
     received.belongs_to("library");
     assert_eq!(hub.family_name("library", &received).await, "LEFÈVRE");
@@ -196,6 +197,54 @@ async fn prompt_none_without_consent_gets_consent_required() {
     );
     browser.authorize(&reusing("clinic")).await.consent().await.received().code();
     send_silent_request(&browser, &silent("clinic")).await.code();
+}
+
+/// The library never had a page, and would learn name and e-mail address from a hidden request.
+#[actix_web::test]
+async fn a_service_that_the_person_has_never_seen_gets_no_identity_silently() {
+    let hub = TestHub::start().await;
+    let browser = signed_in(&hub, "angela").await;
+    let refused = async || {
+        let received = send_silent_request(&browser, &silent("library")).await;
+        assert_eq!(received.error_at("library"), "consent_required");
+    };
+    refused().await;
+    // A page that the person has left counts for nothing.
+    let page = browser.authorize(&reusing("library")).await;
+    assert_eq!(page.heading(), "Your information");
+    refused().await;
+    // With `prompt=login` the library's page is shown, too.
+    let request = Authorize::by("library").with("prompt", "login");
+    let page = browser.authorize(&request).await.choose("amandier").await;
+    let page = page.sign_in_as("angela").await;
+    assert!(page.is_consent(), "at {}", page.url);
+    page.consent().await.received().code();
+    send_silent_request(&browser, &silent("library")).await.code();
+    // The bakery's page was shown before this new authentication of the same person.
+    send_silent_request(&browser, &silent("bakery")).await.code();
+}
+
+#[actix_web::test]
+async fn information_is_remembered_for_the_same_claims_person_and_session_only() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let names = Authorize::by("bakery").with("scope", "openid given_name family_name");
+    browser.authorize(&names).await.finish_as("angela").await.code();
+    let again = names.with("prompt", "none");
+    send_silent_request(&browser, &again).await.code();
+    let fewer = again.with("scope", "openid family_name");
+    send_silent_request(&browser, &fewer).await.code();
+    let more = again.with("scope", "openid given_name family_name birthdate");
+    let received = send_silent_request(&browser, &more).await;
+    assert_eq!(received.error_at("bakery"), "consent_required");
+    // Another person in the same browser, and the same person in another browser.
+    browser.authorize(&Authorize::by("library")).await.finish_as("jean").await.code();
+    let received = send_silent_request(&browser, &again).await;
+    assert_eq!(received.error_at("bakery"), "consent_required");
+    let other = hub.browser();
+    other.authorize(&Authorize::by("library")).await.finish_as("angela").await.code();
+    let received = send_silent_request(&other, &again).await;
+    assert_eq!(received.error_at("bakery"), "consent_required");
 }
 
 #[actix_web::test]

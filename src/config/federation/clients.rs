@@ -160,7 +160,7 @@ impl ServiceProvider {
                 granted_scopes: granted_scopes(file),
                 require_pkce: file.require_pkce,
                 home_page: file.home_page.clone(),
-                consent: file.consent,
+                consent: file.consent(),
                 rules: file.rules,
                 hints: file.connectors.idp_hint.clone(),
                 acr: client.acr.clone(),

@@ -61,11 +61,13 @@ pub struct ServiceProviderFile {
     /// Levels and level names for its requests without `acr_values`, preferred first.
     #[serde(default)]
     pub default_acr_values: Vec<String>,
-    /// `required`: the user must consent. `information`: a page informs the user if the request's
-    /// prompt contains `consent`, as it does by default under the federation's rules. `none`, only
-    /// under `rules = "openid"`, is the same as `information`.
+    /// `required`: the user must consent. `information`: a page informs the user. Both are shown
+    /// once in a session for the same scopes and claims, and whenever the request's prompt contains
+    /// `consent`; until then `prompt=none` gets `consent_required`. `none`, only under `rules =
+    /// "openid"`: a page informs the user only if the prompt contains `consent`. Default:
+    /// `information`; `none` under `rules = "openid"`.
     #[serde(default)]
-    pub consent: ConsentRequirement,
+    pub consent: Option<ConsentRequirement>,
     /// How it authenticates at the token endpoint; `none` for a public client, a native or
     /// single-page application. Default: client_secret_post; under `rules = "openid"` also
     /// client_secret_basic.
@@ -212,6 +214,17 @@ pub struct ServiceProviderFile {
 }
 
 impl ServiceProviderFile {
+    /// Returns what the user must confirm.
+    #[must_use]
+    pub fn consent(&self) -> ConsentRequirement {
+        self.consent.unwrap_or(match (self.rules, self.client_type()) {
+            (ProtocolRules::Openid, ClientType::Confidential) => ConsentRequirement::None,
+            (ProtocolRules::Openid, ClientType::Public) | (ProtocolRules::Federation, _) => {
+                ConsentRequirement::Information
+            }
+        })
+    }
+
     /// Returns the type of the client, by its registered authentication method.
     #[must_use]
     pub fn client_type(&self) -> ClientType {

@@ -50,7 +50,7 @@ pub fn check_public_client(
                 let fix = "remove them, or write token_endpoint_auth_method = \"client_secret_post\" for a client on a server";
                 report("secrets", message, fix);
             }
-            if file.consent == ConsentRequirement::None {
+            if file.consent() == ConsentRequirement::None {
                 let message = "is \"none\", but every login of a public client needs the user's interaction: another application can send requests in its name (RFC 8252 §8.6)";
                 let fix = "remove it, or write consent = \"required\"";
                 report("consent", message, fix);

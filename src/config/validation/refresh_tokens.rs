@@ -14,7 +14,7 @@ pub fn check_refresh_tokens(
     problems: &mut Vec<Diagnostic>,
 ) {
     let Some(refresh_tokens) = file.refresh_tokens else { return };
-    if file.consent != ConsentRequirement::Required {
+    if file.consent() != ConsentRequirement::Required {
         let message = "gives access while the user is away, so the user must be asked";
         problems.push(source.diagnostic("refresh_tokens", message, "add consent = \"required\""));
     }

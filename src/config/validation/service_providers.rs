@@ -277,7 +277,7 @@ fn check_rules(
         let fix = "remove it and follow the specification, or register with a hub on the standard platform";
         problems.push(source.diagnostic("rules", message, fix));
     }
-    if file.consent == ConsentRequirement::None && file.rules == ProtocolRules::Federation {
+    if file.consent() == ConsentRequirement::None && file.rules == ProtocolRules::Federation {
         let message = "is \"none\", but the specification requires that users are informed about the data sent";
         let fix = "write consent = \"information\"; or rules = \"openid\", if the service uses plain OpenID Connect";
         problems.push(source.diagnostic("consent", message, fix));

@@ -113,18 +113,19 @@ async fn the_consent_of_one_pseudonym_is_not_that_of_another() {
 }
 
 #[tokio::test]
-async fn only_an_explicit_yes_is_remembered_and_only_for_what_was_shown() {
+async fn a_page_is_remembered_for_what_it_showed_and_a_yes_as_consent() {
     let sp = ClientId::from("sp");
-    for consented in [true, false] {
+    for (consented, informed) in [(true, true), (false, true), (false, false)] {
         let hub = Hub::new();
-        hub.token_service
-            .issue_code(&CodeGrant { consented, ..hub.grant("code", &[]) })
-            .await
-            .unwrap();
+        let mut grant = CodeGrant { consented, ..hub.grant("code", &[]) };
+        grant.user.informed = informed;
+        hub.token_service.issue_code(&grant).await.unwrap();
         let session = session(&hub, "code's session").await.unwrap();
         let shown = hub.grant("x", &[]);
         let claims = consent_claims(&hub, &shown.user.claims);
         assert_eq!(session.has_consented(&sp, &shown.scopes, &claims), consented);
+        let only_informed = informed && !consented;
+        assert_eq!(session.has_been_informed(&sp, &shown.scopes, &claims), only_informed);
         assert!(!session.has_consented(&sp, &["other".into()], &claims));
         let more = serde_json::json!({ "email": "e", "birthplace": "75107" });
         let more = consent_claims(&hub, more.as_object().unwrap());

@@ -4,8 +4,9 @@ use crate::assurance::Level;
 use crate::login::tests::harness::{
     BLOCKED, BrowserView, Gate, Harness, OPEN, browser_view, callback, choice_with_banner, grant,
 };
-use crate::login::{ChoiceBanner, ConsentPolicy, LoginRequest, Save};
+use crate::login::{ChoiceBanner, LoginRequest, Save};
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::registration::ConsentRequirement;
 use crate::testing::samples::user_of_reused_session;
 
 const FOR_SERVICE: Gate = |_, _| Err(ErrorCode::IdpBlockedForService);
@@ -93,7 +94,7 @@ fn a_choice_of_what_is_blocked_is_a_banner_and_a_hint_to_it_is_ignored() {
 fn where_no_page_may_be_shown_the_service_provider_gets_the_error_at_once() {
     let mut harness = Harness::new(&[("prompt", "none")])
         .with_session("session")
-        .with_policy(ConsentPolicy::Information);
+        .with_policy(ConsentRequirement::Information);
     harness.gate = BLOCKED;
     let seen = harness.view_after(LoginRequest::OpenPage {
         reuse: Ok(Some(Box::new(user_of_reused_session("session")))),

@@ -6,10 +6,11 @@ use crate::login::tests::harness::{
     BrowserView, Harness, browser_view, choice_with_banner, error_page, grant,
 };
 use crate::login::{
-    ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect, EffectOutcome, HubCount,
-    IdentifiedUser, Login, LoginRequest, NextAction, Save, SessionUse,
+    ConsentAnswer, ConsentSubmission, Effect, EffectOutcome, HubCount, IdentifiedUser, Login,
+    LoginRequest, NextAction, Save, SessionUse,
 };
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::registration::ConsentRequirement;
 use crate::testing::samples::{identified_user, user_of_reused_session};
 
 #[test]
@@ -22,7 +23,11 @@ fn consent_grants_what_was_shown_once() {
     assert_eq!(harness.saved, Save::Yes, "two submissions at two hubs would both get a code");
     assert_eq!(
         serde_json::to_value(&grant.user).unwrap(),
-        serde_json::to_value(identified_user("idp", Level::Eidas1)).unwrap()
+        serde_json::to_value(IdentifiedUser {
+            informed: true,
+            ..identified_user("idp", Level::Eidas1)
+        })
+        .unwrap()
     );
     assert_eq!(grant.scopes, harness.login.context.request.scopes);
     assert_eq!(grant.request, harness.login.context.request);
@@ -90,22 +95,43 @@ fn with_one_hub_a_completed_login_keeps_no_identity() {
     }
 }
 
-/// Only `prompt=consent` asks for a page (OpenID Connect Core 1.0 §3.1.2.1).
+/// Without a page of the service's own, only `prompt=consent` asks for one (OpenID Connect Core 1.0
+/// §3.1.2.1).
 #[test]
-fn a_page_of_information_is_shown_only_if_the_request_asks_for_it() {
+fn where_the_file_asks_for_no_page_one_is_shown_only_if_the_request_asks_for_it() {
     for (prompt, page) in [("login", false), ("consent", true), ("login consent", true)] {
-        let mut harness =
-            Harness::new(&[("prompt", prompt)]).with_policy(ConsentPolicy::Information);
+        let mut harness = Harness::new(&[("prompt", prompt)]).with_policy(ConsentRequirement::None);
         harness.reach_identifying();
         let then = harness.report_identification(identified_user("idp", Level::Eidas1));
         if page {
             assert_eq!(browser_view(then), BrowserView::RedirectToConsent, "{prompt}");
             let yes = harness.yes();
-            assert!(!grant(harness.send(yes)).consented, "it is information, with one button");
+            let grant = grant(harness.send(yes));
+            assert!(!grant.consented, "it is information, with one button");
+            assert!(grant.user.informed, "{prompt}");
         } else {
-            assert!(!grant(then).consented, "no user consented");
+            let grant = grant(then);
+            assert!(!grant.consented && !grant.user.informed, "no page was shown");
         }
     }
+}
+
+/// A session that another service began must not give this one a name and an e-mail address in a
+/// hidden request.
+#[test]
+fn a_service_that_the_user_has_never_seen_gets_no_identity_silently() {
+    let reuse = |informed| LoginRequest::OpenPage {
+        reuse: Ok(Some(Box::new(IdentifiedUser { informed, ..user_of_reused_session("session") }))),
+    };
+    let harness = |prompt, policy| {
+        Harness::new(&[("prompt", prompt)]).with_policy(policy).with_session("session")
+    };
+    let mut silent = harness("none", ConsentRequirement::Information);
+    let seen = silent.view_after(reuse(false));
+    assert!(silent.ended_with_error(&seen, ErrorCode::ConsentRequired));
+    grant(harness("none", ConsentRequirement::Information).send(reuse(true)));
+    // The file of plain OpenID Connect can do without a page.
+    grant(harness("none", ConsentRequirement::None).send(reuse(false)));
 }
 
 #[test]
@@ -126,13 +152,13 @@ fn consent_to_another_page_is_rejected() {
     let mut other_value = plain();
     other_value.claims.insert("email".into(), "other@example.org".into());
     let other_pages = [
-        page_digest(more_claims, ConsentPolicy::Information),
-        page_digest(other_value, ConsentPolicy::Information),
+        page_digest(more_claims, ConsentRequirement::Information),
+        page_digest(other_value, ConsentRequirement::Information),
         page_digest(
             IdentifiedUser { subject: Subject::new("another-user"), ..plain() },
-            ConsentPolicy::Information,
+            ConsentRequirement::Information,
         ),
-        page_digest(plain(), ConsentPolicy::Required),
+        page_digest(plain(), ConsentRequirement::Required),
         String::new(),
     ];
     for shown in other_pages {
@@ -152,7 +178,7 @@ fn consent_to_another_page_is_rejected() {
 
 #[test]
 fn a_refusal_reaches_the_service_provider_and_is_final() {
-    let mut harness = Harness::new(&[]).with_policy(ConsentPolicy::Required);
+    let mut harness = Harness::new(&[]).with_policy(ConsentRequirement::Required);
     harness.reach_consenting();
     let (yes, no) = (harness.yes(), harness.no());
     let seen = harness.view_after(no);
@@ -162,24 +188,30 @@ fn a_refusal_reaches_the_service_provider_and_is_final() {
 
 #[test]
 fn the_consent_page_is_shown_as_its_policy_requires() {
-    use ConsentPolicy::{Information, Required};
-    for (policy, prompt, consented, page) in [
-        (Information, "login", false, false),
-        (Information, "consent", false, true),
-        (Information, "login consent", true, true),
-        (Information, "", false, true), // R114
-        (Required, "login", false, true),
-        (Required, "consent", false, true),
-        (Required, "login", true, false),
-        (Required, "consent", true, true),
+    use ConsentRequirement::{Information, None, Required};
+    for (policy, prompt, consented, informed, page) in [
+        (Information, "login", false, false, true),
+        (Information, "login", false, true, false),
+        (Information, "select_account", false, false, true),
+        (Information, "consent", false, true, true),
+        (Information, "login consent", true, true, true),
+        (Information, "", false, true, true), // R114
+        (None, "login", false, false, false),
+        (None, "consent", true, true, true),
+        (Required, "login", false, false, true),
+        (Required, "login", false, true, true),
+        (Required, "consent", false, false, true),
+        (Required, "login", true, true, false),
+        (Required, "consent", true, true, true),
     ] {
         let mut harness = Harness::new(&[("prompt", prompt)]).with_policy(policy);
         harness.reach_identifying();
         let then = harness.report_identification(IdentifiedUser {
             consented,
+            informed,
             ..identified_user("idp", Level::Eidas1)
         });
-        let case = format!("{policy:?} {prompt:?} {consented}");
+        let case = format!("{policy:?} {prompt:?} {consented} {informed}");
         if page {
             assert_eq!(browser_view(then), BrowserView::RedirectToConsent, "{case}");
             assert_eq!(harness.saved, Save::Yes, "{case}");
@@ -191,7 +223,7 @@ fn the_consent_page_is_shown_as_its_policy_requires() {
 
 #[test]
 fn impersonation_of_a_native_client_through_silent_consent_is_stopped() {
-    for policy in [ConsentPolicy::Required, ConsentPolicy::Information] {
+    for policy in [ConsentRequirement::Required, ConsentRequirement::Information] {
         let reuse = || LoginRequest::OpenPage {
             reuse: Ok(Some(Box::new(IdentifiedUser {
                 consented: true,
@@ -221,13 +253,15 @@ fn impersonation_of_a_native_client_through_silent_consent_is_stopped() {
 }
 
 #[test]
-fn explicit_consent_is_remembered_and_continuing_is_not() {
-    for (policy, explicit) in [(ConsentPolicy::Required, true), (ConsentPolicy::Information, false)]
+fn continuing_is_information_and_no_explicit_consent() {
+    for (policy, explicit) in
+        [(ConsentRequirement::Required, true), (ConsentRequirement::Information, false)]
     {
         let mut harness = Harness::new(&[]).with_policy(policy);
         harness.reach_consenting();
         let yes = harness.yes();
-        assert_eq!(grant(harness.send(yes)).consented, explicit);
+        let grant = grant(harness.send(yes));
+        assert_eq!((grant.consented, grant.user.informed), (explicit, true));
     }
 }
 

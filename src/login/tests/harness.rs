@@ -9,14 +9,14 @@ use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Secret, Subject};
 use crate::login::upstream::{CallbackParams, LoginAttempt};
 use crate::login::{
-    Callback, ChoiceBanner, CodeGrant, Completed, ConsentAnswer, ConsentPolicy, ConsentSubmission,
-    Effect, EffectOutcome, HubCount, IdentifiedUser, Login, LoginAnswer, LoginErrorPage,
-    LoginRequest, LoginState, NextAction, Save, Step, StepInputs, StepOutput, on_effect_outcome,
-    on_request,
+    Callback, ChoiceBanner, CodeGrant, Completed, ConsentAnswer, ConsentSubmission, Effect,
+    EffectOutcome, HubCount, IdentifiedUser, Login, LoginAnswer, LoginErrorPage, LoginRequest,
+    LoginState, NextAction, Save, Step, StepInputs, StepOutput, on_effect_outcome, on_request,
 };
 use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ClientType;
+use crate::protocol::registration::ConsentRequirement;
 use crate::testing::env::SeededEntropy;
 use crate::testing::samples::{
     IDP_ISSUER, LIFETIME_SECONDS, OPENED, authentication, authorization_redirect, identified_user,
@@ -37,7 +37,7 @@ pub(super) struct Harness {
     pub registered: Result<(), ErrorCode>,
     /// The connector that the e-mail domain in `login_hint` leads to.
     pub login_hint_idp: Option<ConnectorId>,
-    pub consent: ConsentPolicy,
+    pub consent: ConsentRequirement,
     pub client_type: ClientType,
     /// The session cookie that comes with each request.
     pub session: Option<Secret<String>>,
@@ -72,7 +72,7 @@ impl Harness {
             gate: OPEN,
             registered: Ok(()),
             login_hint_idp: None,
-            consent: ConsentPolicy::Information,
+            consent: ConsentRequirement::None,
             client_type: ClientType::Confidential,
             session: None,
             hub_count: HubCount::Several,
@@ -91,7 +91,7 @@ impl Harness {
         self
     }
 
-    pub(super) fn with_policy(mut self, policy: ConsentPolicy) -> Self {
+    pub(super) fn with_policy(mut self, policy: ConsentRequirement) -> Self {
         self.consent = policy;
         self
     }

@@ -7,10 +7,9 @@ use crate::login::tests::harness::{
     BrowserView, CLOSED, Gate, Harness, OPEN, browser_view, callback_with, choice_with_banner,
     effect, error_page, grant,
 };
-use crate::login::{
-    ConsentPolicy, Effect, EffectOutcome, IdentifiedUser, LoginRequest, NextAction, StepOutput,
-};
+use crate::login::{Effect, EffectOutcome, IdentifiedUser, LoginRequest, NextAction, StepOutput};
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::registration::ConsentRequirement;
 use crate::testing::samples::{OPENED, identified_user, user_of_reused_session};
 
 const NOT_IDP: Gate =
@@ -148,17 +147,18 @@ fn prompt_none_shows_no_page_and_calls_no_idp() {
         let seen = harness.open_page();
         assert!(harness.ended_with_error(&seen, ErrorCode::LoginRequired));
     }
-    let look = |consented| LoginRequest::OpenPage {
+    let look = |acknowledged| LoginRequest::OpenPage {
         reuse: Ok(Some(Box::new(IdentifiedUser {
-            consented,
+            consented: acknowledged,
+            informed: acknowledged,
             ..user_of_reused_session("session")
         }))),
     };
     let none = || Harness::new(&[("prompt", "none")]).with_session("session");
-    let mut harness = none().with_policy(ConsentPolicy::Required);
+    let mut harness = none().with_policy(ConsentRequirement::Required);
     let seen = harness.view_after(look(false));
     assert!(harness.ended_with_error(&seen, ErrorCode::ConsentRequired));
-    for policy in [ConsentPolicy::Required, ConsentPolicy::Information] {
+    for policy in [ConsentRequirement::Required, ConsentRequirement::Information] {
         grant(none().with_policy(policy).send(look(true)));
     }
     grant(none().send(look(false)));

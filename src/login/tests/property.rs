@@ -12,10 +12,11 @@ use crate::login::tests::harness::{
 };
 use crate::login::upstream::LoginAttempt;
 use crate::login::{
-    Completed, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect, EffectOutcome,
-    IdentifiedUser, LoginRequest, LoginState, Save, SessionUse, StepOutput,
+    Completed, ConsentAnswer, ConsentSubmission, Effect, EffectOutcome, IdentifiedUser,
+    LoginRequest, LoginState, Save, SessionUse, StepOutput,
 };
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::registration::ConsentRequirement;
 use crate::testing::samples::{
     authentication, authorization_redirect, identified_user, user_of_reused_session,
 };
@@ -37,7 +38,7 @@ struct ObservedLogin {
 }
 
 impl ObservedLogin {
-    fn new(changes: &[(&str, &str)], policy: ConsentPolicy) -> Self {
+    fn new(changes: &[(&str, &str)], policy: ConsentRequirement) -> Self {
         Self {
             harness: Harness::new(changes).with_policy(policy).with_session("session"),
             attempts: vec![],
@@ -309,7 +310,7 @@ proptest! {
         prompt in prop_oneof![4 => Just(""), 2 => Just("login"), 1 => Just("none")],
         hint in prop_oneof![3 => Just(""), 1 => Just("idp")],
     ) {
-        let policy = if required { ConsentPolicy::Required } else { ConsentPolicy::Information };
+        let policy = if required { ConsentRequirement::Required } else { ConsentRequirement::Information };
         let mut observed = ObservedLogin::new(&[("acr_values", level), ("prompt", prompt), ("idp_hint", hint)], policy);
         for step in &steps {
             observed.play(step);
@@ -324,7 +325,7 @@ fn many_random_logins_reach_their_end() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut reached = [0; 3];
     for _ in 0..400 {
-        let mut observed = ObservedLogin::new(&[], ConsentPolicy::Information);
+        let mut observed = ObservedLogin::new(&[], ConsentRequirement::Information);
         for step in &moves().new_tree(&mut runner).unwrap().current() {
             observed.play(step);
         }

@@ -4,8 +4,9 @@ use crate::assurance::Level;
 use crate::login::tests::harness::{
     BrowserView, Harness, browser_view, callback, choice_with_banner, error_page, grant,
 };
-use crate::login::{ConsentPolicy, EffectOutcome, LoginRequest, LoginState, NextAction, Save};
+use crate::login::{EffectOutcome, LoginRequest, LoginState, NextAction, Save};
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::registration::ConsentRequirement;
 use crate::testing::samples::identified_user;
 
 const PAGE: BrowserView = error_page(ErrorCode::RedirectUriWithdrawn, NextAction::HomePage);
@@ -155,7 +156,8 @@ fn a_withdrawn_scope_ends_the_login_with_invalid_scope_and_no_code() {
 
 #[test]
 fn a_withdrawn_scope_gives_no_code_where_no_page_is_shown() {
-    let mut harness = Harness::new(&[("prompt", "login")]).with_policy(ConsentPolicy::Information);
+    let mut harness =
+        Harness::new(&[("prompt", "login")]).with_policy(ConsentRequirement::Information);
     harness.reach_identifying();
     harness.registered = Err(ErrorCode::ScopeWithdrawn);
     let seen = browser_view(harness.report_identification(identified_user("idp", Level::Eidas1)));

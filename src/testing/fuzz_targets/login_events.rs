@@ -17,13 +17,14 @@ use crate::env::Timestamp;
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::upstream::{CallbackParams, UpstreamAuthorizationRequest};
 use crate::login::{
-    Callback, CodeGrant, ConsentAnswer, ConsentPolicy, ConsentSubmission, Effect, EffectOutcome,
-    HubCount, IdentifiedUser, Login, LoginAnswer, LoginRequest, LoginState, Save, SessionUse, Step,
+    Callback, CodeGrant, ConsentAnswer, ConsentSubmission, Effect, EffectOutcome, HubCount,
+    IdentifiedUser, Login, LoginAnswer, LoginRequest, LoginState, Save, SessionUse, Step,
     StepInputs, StepOutput, on_effect_outcome, on_request,
 };
 use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ClientType;
+use crate::protocol::registration::ConsentRequirement;
 use crate::store::memory::MemoryStore;
 use crate::store::{
     NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError, TakeOutcome,
@@ -85,7 +86,7 @@ struct TwoLogins {
     entropy: SeededEntropy,
     now: Timestamp,
     is_closed: bool,
-    consent: ConsentPolicy,
+    consent: ConsentRequirement,
     hubs: [Option<PendingStep>; 2],
     seen: [ObservedEvents; 2],
     redeemed: BTreeSet<String>,
@@ -103,8 +104,11 @@ impl TwoLogins {
             let record = NewRecord::new(value, samples::OPENED + Duration::from_secs(660));
             now_or_never(store.insert(login_key(cookie), record, samples::OPENED)).unwrap();
         }
-        let consent =
-            if options & 2 == 0 { ConsentPolicy::Information } else { ConsentPolicy::Required };
+        let consent = if options & 2 == 0 {
+            ConsentRequirement::Information
+        } else {
+            ConsentRequirement::Required
+        };
         Self {
             store,
             entropy: SeededEntropy::new(7),

@@ -249,7 +249,7 @@ impl ParameterCheck<'_> {
             checks::parse_prompt(value, self.registration.rules)?;
         let mut effects = Vec::new();
         if none {
-            effects.push("no page is shown: without a usable session, the redirect URI receives an error such as login_required");
+            effects.push("no page is shown: without a usable session, or if a page is due, the redirect URI receives an error such as login_required or consent_required");
         }
         effects.push(match login {
             true => "the user authenticates again at the identity provider",
@@ -259,7 +259,10 @@ impl ParameterCheck<'_> {
         effects.push(match self.registration.consent {
             ConsentRequirement::Required => "the user must consent",
             _ if consent => "a page informs the user about the data",
-            _ => "no page informs the user about the data",
+            ConsentRequirement::Information => {
+                "a page informs the user about the data, once in a session"
+            }
+            ConsentRequirement::None => "no page informs the user about the data",
         });
         if select_account {
             effects.push("the choice page is always shown");
