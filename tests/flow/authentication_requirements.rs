@@ -89,12 +89,9 @@ async fn select_account_shows_the_choice_page_where_the_session_would_have_answe
     }
     let received =
         browser.authorize(&request.with("prompt", "select_account")).await.choose("amandier").await;
-    let received = received.sign_in_as("jean").await.received();
-    assert!(
-        received.fields.contains_key("code"),
-        "no consent page was asked for: {:?}",
-        received.fields
-    );
+    let page = received.sign_in_as("jean").await;
+    assert!(page.is_consent(), "another person has not seen the page, at {}", page.url);
+    page.consent().await.received().code();
     let refused =
         browser.open(&request.with("prompt", "none select_account").url()).await.received();
     assert_eq!(refused.error_at("bakery"), "invalid_request");

@@ -211,7 +211,7 @@ async fn a_service_that_the_person_has_never_seen_gets_no_identity_silently() {
     refused().await;
     // A page that the person has left counts for nothing.
     let page = browser.authorize(&reusing("library")).await;
-    assert_eq!(page.heading(), "Your information");
+    assert_eq!(page.heading(), "Your information for this service");
     refused().await;
     // With `prompt=login` the library's page is shown, too.
     let request = Authorize::by("library").with("prompt", "login");

@@ -94,7 +94,7 @@ fn a_choice_of_what_is_blocked_is_a_banner_and_a_hint_to_it_is_ignored() {
 fn where_no_page_may_be_shown_the_service_provider_gets_the_error_at_once() {
     let mut harness = Harness::new(&[("prompt", "none")])
         .with_session("session")
-        .with_policy(ConsentRequirement::Information);
+        .with_policy(ConsentRequirement::None);
     harness.gate = BLOCKED;
     let seen = harness.view_after(LoginRequest::OpenPage {
         reuse: Ok(Some(Box::new(user_of_reused_session("session")))),

@@ -68,7 +68,7 @@ async fn an_operator_can_end_a_new_login_in_the_same_browser() {
     // The session that begins here replaces the one before, and inherits its service providers.
     let again = Authorize::by("bakery").with("prompt", "login");
     let page = browser.authorize(&again).await.choose("amandier").await;
-    let received = page.sign_in_as("angela").await.received();
+    let received = page.sign_in_as("angela").await.consent().await.received();
     let at_bakery = hub.tokens("bakery", &received).await;
     let sub = &at_library.id_token["sub"];
     assert_eq!(end_sessions(&hub, sub, "ticket 4711").await.1, json!({ "ended": 1 }));

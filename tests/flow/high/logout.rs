@@ -61,7 +61,9 @@ async fn an_encrypted_id_token_is_a_hint_in_the_session_that_it_was_issued_in() 
         // The session is used for another service provider, and for this one again: each token
         // counts.
         let received = browser
-            .authorize(&request_at_level("archive", "eidas2").with("prompt", "none"))
+            .authorize(&request_at_level("archive", "eidas2").with("prompt", "consent"))
+            .await
+            .consent()
             .await
             .received();
         let at_archive =
