@@ -15,7 +15,7 @@ use super::prepare::{connector_context, connector_spec, prepare_hub};
 use super::unbuildable_connectors::deactivate_unbuildable;
 use super::{register, store};
 use crate::audit::file;
-use crate::config::model::{AuditSink, IdentitySource};
+use crate::config::model::{AuditSink, FooterLink, IdentitySource, LinkPurpose};
 use crate::config::{Diagnostic, Federation, LoadedConfig, address};
 use crate::env::Env;
 use crate::grant::client_keys::{KeyDirectory, KeyFetchError};
@@ -65,6 +65,56 @@ pub fn plaintext_keys_warning(loaded: &LoadedConfig) -> Option<Diagnostic> {
         message: format!("holds {plaintext} private keys in files that are not encrypted"),
         fix: fix.to_owned(),
     })
+}
+
+/// Returns a warning for each way to help that the pages of a public hub lack. A person who can't
+/// sign in knows no other one, and the law of most countries demands a privacy notice and an
+/// accessibility statement.
+#[must_use]
+pub fn page_link_warnings(loaded: &LoadedConfig) -> Vec<Diagnostic> {
+    if address::is_loopback(&loaded.base_url) {
+        return Vec::new();
+    }
+    let theme = &loaded.theme;
+    let has_link =
+        |purpose| theme.footer.iter().any(|link: &FooterLink| link.purpose == Some(purpose));
+    let support = match &theme.support {
+        None => Some((
+            "is missing: an error page leads to no contact",
+            "write support_url = \"mailto:help@example.org\", or an https address with {code} and {support_id} in its query",
+        )),
+        Some(support) if !support.has_support_id() => Some((
+            "lacks {support_id}: the support does not learn which login failed",
+            "add it to the query, for example ?code={code}&number={support_id}",
+        )),
+        Some(_) => None,
+    };
+    let privacy = (!has_link(LinkPurpose::Privacy)).then_some((
+        "has no link to a privacy notice",
+        "add a [[footer]] link with purpose = \"privacy\"",
+    ));
+    let accessibility = (!has_link(LinkPurpose::Accessibility)).then_some((
+        "has no link to an accessibility statement",
+        "add a [[footer]] link with purpose = \"accessibility\"",
+    ));
+    let file = loaded.settings.theme.as_ref().map(|file| file.display().to_string());
+    let found = [("support_url", support), ("footer", privacy), ("footer", accessibility)];
+    let warning = |(key, finding): (&str, Option<(&str, &str)>)| {
+        let (message, fix) = finding?;
+        Some(Diagnostic {
+            file: file.clone().unwrap_or_else(|| "(built-in theme)".to_owned()),
+            line: None,
+            key: key.to_owned(),
+            message: message.to_owned(),
+            fix: match file {
+                Some(_) => format!("{fix} (docs/theme.md)"),
+                None => format!(
+                    "name a theme file by `theme` in passerelle.toml; {fix} (docs/theme.md)"
+                ),
+            },
+        })
+    };
+    found.into_iter().filter_map(warning).collect()
 }
 
 /// Results of `check --online`: by connector id, or `register` for a remote register.

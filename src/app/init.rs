@@ -36,8 +36,21 @@ pub struct InitOptions {
     pub port: u16,
     /// Port of the private listener.
     pub private_port: u16,
+    /// What the pages link to.
+    pub links: PageLinks,
     /// The service provider.
     pub application: ApplicationRegistration,
+}
+
+/// Addresses that the pages of a public hub link to.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PageLinks {
+    /// The support: https, or mailto.
+    pub support: Option<String>,
+    /// The privacy notice.
+    pub privacy: Option<String>,
+    /// The accessibility statement.
+    pub accessibility: Option<String>,
 }
 
 /// The new folder.

@@ -93,6 +93,48 @@ fn secrets_are_new_in_each_folder() {
     }
 }
 
+/// A person who can't sign in finds a contact, and the notices that the law demands.
+#[test]
+fn a_public_hub_without_support_and_notices_is_warned_about_and_init_writes_them() {
+    let above = tempfile::tempdir().unwrap();
+    let public = ["--base-url", "https://login.example.org", "--sandbox-public"];
+    let bare = above.path().join("bare");
+    assert!(init(&bare, &public).status.success());
+    let report = stdout(&check(&bare));
+    for missing in ["support_url", "privacy notice", "accessibility statement"] {
+        assert!(report.contains(missing), "{missing}: {report}");
+    }
+    let whole = above.path().join("whole");
+    let links = [
+        "--support-url",
+        "mailto:help@example.org",
+        "--privacy-url",
+        "https://example.org/privacy",
+        "--accessibility-url",
+        "https://example.org/accessibility",
+    ];
+    let output = init(&whole, &[public.as_slice(), &links].concat());
+    assert!(output.status.success(), "{output:?}");
+    let checked = check(&whole);
+    let report = stdout(&checked);
+    assert!(checked.status.success() && !report.contains("theme"), "{report}");
+    // A support page that does not learn which login failed.
+    let theme = whole.join("theme.toml");
+    let text = fs::read_to_string(&theme).unwrap();
+    let text = text.replace("mailto:help@example.org", "https://help.example.org/?code={code}");
+    fs::write(&theme, text).unwrap();
+    let report = stdout(&check(&whole));
+    assert!(report.contains("lacks {support_id}"), "{report}");
+    // A hub on this machine needs none of them.
+    let local = above.path().join("local");
+    assert!(init(&local, &[]).status.success());
+    assert!(!stdout(&check(&local)).contains("support_url"));
+    let wrong =
+        init(&above.path().join("wrong"), &[public.as_slice(), &["--privacy-url", "x"]].concat());
+    let error = String::from_utf8(wrong.stderr).unwrap();
+    assert!(!wrong.status.success() && error.contains("--privacy-url"), "{error}");
+}
+
 #[test]
 fn options_are_written_as_toml_strings() {
     let above = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use url::Url;
 use url::form_urlencoded::Serializer;
 
-use super::InitOptions;
+use super::{InitOptions, PageLinks};
 use crate::app::generate_secret;
 use crate::digest;
 use crate::env::Env;
@@ -20,6 +20,7 @@ use crate::token::decryption_key;
 pub(super) const SUBJECT_KEY: &str = "subject.key";
 /// File of the service provider. Its name does not depend on the `client_id`, which may be a URL.
 const APPLICATION: &str = "service-providers/application.toml";
+const THEME: &str = "theme.toml";
 const CLIENT_SECRET: &str = "secrets/service-providers/application/client.secret";
 const CLIENT_KEY: &str = "secrets/service-providers/application/private.jwk.json";
 
@@ -118,6 +119,9 @@ pub(super) fn configuration_files(
         }
     };
     contents.extend([("passerelle.toml", settings.into()), (APPLICATION, application.into())]);
+    if options.links != PageLinks::default() {
+        contents.push((THEME, theme(&options.links).into()));
+    }
     let issuer = format!("{}{}", options.base_url.trim_end_matches('/'), path::ISSUER);
     let login_url = login_url(&issuer, options, env);
     Ok(ConfigurationFiles { contents, issuer, client_secret: CLIENT_SECRET, client_key, login_url })
@@ -129,7 +133,13 @@ fn settings(options: &InitOptions) -> String {
         Platform::High => "high",
     };
     let sandbox_public = if options.sandbox_public { "sandbox_public = true\n" } else { "" };
+    let theme = if options.links == PageLinks::default() {
+        String::new()
+    } else {
+        format!("theme = {}\n", quoted(THEME))
+    };
     let values = [
+        ("{theme}\n", theme),
         ("{platform}", quoted(platform)),
         ("{base_url}", quoted(&options.base_url)),
         ("{sandbox_public}\n", format!("{sandbox_public}\n")),
@@ -137,6 +147,23 @@ fn settings(options: &InitOptions) -> String {
         ("{private_port}", options.private_port.to_string()),
     ];
     fill_template(include_str!("settings.toml"), &values)
+}
+
+/// Returns the theme file: the built-in theme with these links.
+fn theme(links: &PageLinks) -> String {
+    let line = |key: &str, address: &Option<String>| {
+        address.as_ref().map(|address| format!("{key} = {}\n", quoted(address))).unwrap_or_default()
+    };
+    let footer = |text: &str, address: &Option<String>| match address {
+        Some(_) => text.replace("{url}\n", &line("url", address)),
+        None => String::new(),
+    };
+    let values = [
+        ("{support_url}\n", line("support_url", &links.support)),
+        ("{privacy}\n", footer(include_str!("privacy.toml"), &links.privacy)),
+        ("{accessibility}\n", footer(include_str!("accessibility.toml"), &links.accessibility)),
+    ];
+    fill_template(include_str!("theme.toml"), &values)
 }
 
 fn application(registration: &ApplicationRegistration) -> String {

@@ -93,8 +93,11 @@ pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
     let CheckOptions { online, without_secrets, json } = options;
     let env = Env::system();
     let mut loaded = app::load_config(folder, &environment(without_secrets));
-    if let (Ok(loaded), false) = (&mut loaded, without_secrets) {
-        loaded.warnings.extend(app::check::plaintext_keys_warning(loaded));
+    if let Ok(loaded) = &mut loaded {
+        loaded.warnings.extend(app::check::page_link_warnings(loaded));
+        if !without_secrets {
+            loaded.warnings.extend(app::check::plaintext_keys_warning(loaded));
+        }
     }
     let start_errors: Vec<String> = match &loaded {
         Ok(loaded) if !without_secrets => to_texts(&app::find_startup_errors(loaded, &env)),

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use passerelle::app::init::{
-    ApplicationRegistration, InitError, InitOptions, InitReport, initialize_hub,
+    ApplicationRegistration, InitError, InitOptions, InitReport, PageLinks, initialize_hub,
 };
 use passerelle::config::Diagnostic;
+use passerelle::config::address::is_loopback;
 use passerelle::env::Env;
 use passerelle::ids::ClientId;
 use passerelle::protocol::acr::Platform;
@@ -18,6 +19,8 @@ use super::output::{out, outln};
 
 const DEFAULT_PORT: u16 = 8080;
 const DEFAULT_PRIVATE_PORT: u16 = 9090;
+/// Answer to a question whose option may be absent.
+const NO_ANSWER: &str = "none";
 
 #[derive(Args)]
 pub struct InitCommand {
@@ -51,6 +54,16 @@ struct InitAnswers {
     /// Its redirect URI after a logout. Default: /signed-out, at the same origin.
     #[arg(long, value_name = "URL")]
     post_logout_redirect_uri: Option<String>,
+    /// Address of your support, for example mailto:help@example.org: pages of a public hub link to
+    /// it, with the references of an error.
+    #[arg(long, value_name = "URL")]
+    support_url: Option<String>,
+    /// Address of your privacy notice.
+    #[arg(long, value_name = "URL")]
+    privacy_url: Option<String>,
+    /// Address of your accessibility statement.
+    #[arg(long, value_name = "URL")]
+    accessibility_url: Option<String>,
     /// Allow the sandbox identity provider although the base URL is not on this machine: anyone who
     /// reaches the hub can sign in as anyone.
     #[arg(long)]
@@ -87,12 +100,32 @@ impl InitAnswers {
         };
         self.platform = Some(platform);
         let base_url = format!("http://localhost:{DEFAULT_PORT}");
-        self.base_url = Some(read_answer("Public base URL of the hub", &base_url, input)?);
+        let base_url = read_answer("Public base URL of the hub", &base_url, input)?;
+        if Url::parse(&base_url).is_ok_and(|url| !is_loopback(&url)) {
+            self.ask_for_links(input)?;
+        }
+        self.base_url = Some(base_url);
         let example = ApplicationRegistration::example();
         let client_id =
             read_answer("client_id of the first application", example.client_id.as_str(), input)?;
         self.client_id = Some(client_id);
         self.redirect_uri = Some(read_answer("Its redirect URI", &example.redirect_uri, input)?);
+        Ok(())
+    }
+
+    /// Asks for what the pages of a public hub link to.
+    fn ask_for_links(&mut self, input: &mut impl BufRead) -> CommandResult<()> {
+        let mut ask = |question: &str| -> CommandResult<Option<String>> {
+            let answer = read_answer(question, NO_ANSWER, input)?;
+            Ok(Some(answer).filter(|answer| answer != NO_ANSWER))
+        };
+        let support = ask("Your support: an e-mail address, or an https address")?;
+        self.support_url = support.map(|address| match address.contains(':') {
+            true => address,
+            false => format!("mailto:{address}"),
+        });
+        self.privacy_url = ask("Address of your privacy notice")?;
+        self.accessibility_url = ask("Address of your accessibility statement")?;
         Ok(())
     }
 
@@ -111,6 +144,11 @@ impl InitAnswers {
             platform: self.platform.unwrap_or(Platform::Standard),
             base_url: self.base_url.unwrap_or_else(|| format!("http://localhost:{port}")),
             sandbox_public: self.sandbox_public,
+            links: PageLinks {
+                support: self.support_url,
+                privacy: self.privacy_url,
+                accessibility: self.accessibility_url,
+            },
             port,
             private_port: self.private_port.unwrap_or(DEFAULT_PRIVATE_PORT),
             application,
@@ -156,6 +194,8 @@ fn describe_finding(finding: &Diagnostic) -> String {
         "private.listen" => "--private-port",
         "client_id" => "--client-id",
         "redirect_uris" | "home_page" => "--redirect-uri",
+        "support_url" => "--support-url",
+        "footer" => "--privacy-url, --accessibility-url",
         "post_logout_redirect_uris" => "--post-logout-redirect-uri",
         _ => return finding.to_string(),
     };

@@ -28,6 +28,10 @@ pub struct ThemeFile {
     /// `{service}` and `{identity_provider}`, which pages fill in.
     #[serde(default)]
     pub support_url: Option<String>,
+    /// Who corrects the register of persons. The page of a person whose identity the register did
+    /// not confirm links there.
+    #[serde(default)]
+    pub register_correction: Option<PageLink>,
     /// Links at the bottom of every page, as `[[footer]]` tables.
     #[serde(default)]
     pub footer: Vec<FooterLink>,
@@ -54,6 +58,16 @@ pub struct Accent {
     pub text: String,
 }
 
+/// A link on a page.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PageLink {
+    /// Display text, by language (`fr`, `en`).
+    pub label: BTreeMap<String, String>,
+    /// Absolute https URL.
+    pub url: String,
+}
+
 /// A link at the bottom of every page.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -62,4 +76,18 @@ pub struct FooterLink {
     pub label: BTreeMap<String, String>,
     /// Absolute https URL.
     pub url: String,
+    /// What the link leads to. `passerelle check` warns if a public hub has no link to its privacy
+    /// notice, or to its accessibility statement.
+    #[serde(default)]
+    pub purpose: Option<LinkPurpose>,
+}
+
+/// What a link at the bottom of every page leads to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkPurpose {
+    /// The privacy notice.
+    Privacy,
+    /// The accessibility statement.
+    Accessibility,
 }

@@ -45,12 +45,19 @@ const PLACEHOLDER_FIX: &str =
     "use {code}, {support_id}, {service} and {identity_provider}, each after the ?";
 
 impl SupportUrlTemplate {
-    /// Parses a template.
+    /// Parses a template. A `mailto` address without a query gets the references as its subject.
     ///
     /// # Errors
     /// Returns the rule that it breaks: the scheme, or a placeholder that is unknown or stands
     /// before the query, where it could change the host or the path.
     pub fn parse(template: &str) -> Result<Self, MessageAndFix> {
+        let with_subject;
+        let template = if template.starts_with("mailto:") && !template.contains('?') {
+            with_subject = format!("{template}?subject={{code}}%20{{support_id}}");
+            &with_subject
+        } else {
+            template
+        };
         let mut parts = Vec::new();
         let (address, query) = template.split_once('?').unwrap_or((template, ""));
         if address.contains(['{', '}']) {
@@ -74,6 +81,12 @@ impl SupportUrlTemplate {
         let support = Self(parts);
         check_address(&support.expand(&SupportDetails::default()))?;
         Ok(support)
+    }
+
+    /// Returns whether the address carries the id that names a person's login to the support.
+    #[must_use]
+    pub fn has_support_id(&self) -> bool {
+        self.0.contains(&SupportUrlTemplatePart::Value(Placeholder::SupportId))
     }
 
     /// Returns the address with these values in place of the placeholders.
@@ -152,6 +165,10 @@ mod tests {
         );
         assert_eq!(
             filled("mailto:help@example.org?subject={code}%20{support_id}"),
+            "mailto:help@example.org?subject=Y020004%207K3Q9WZX2M4T"
+        );
+        assert_eq!(
+            filled("mailto:help@example.org"),
             "mailto:help@example.org?subject=Y020004%207K3Q9WZX2M4T"
         );
         assert_eq!(filled("https://help.example.org/"), "https://help.example.org/");

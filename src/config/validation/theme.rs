@@ -10,7 +10,7 @@ use super::localized_text;
 use super::logo::Logo;
 use super::support_url::SupportUrlTemplate;
 use crate::config::loading::{Diagnostic, SourceFile};
-use crate::config::model::{Accent, Accents, FooterLink, ThemeFile};
+use crate::config::model::{Accent, Accents, FooterLink, PageLink, ThemeFile};
 
 /// A checked theme. Colours are `#` and six hex digits, safe to write into a style sheet.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct Theme {
     pub fragments: Fragments,
     /// The address of the operator's support.
     pub support: Option<SupportUrlTemplate>,
+    /// Who corrects the register of persons.
+    pub register_correction: Option<PageLink>,
     /// Links at the bottom of every page.
     pub footer: Vec<FooterLink>,
 }
@@ -78,17 +80,7 @@ fn check_theme(
     let Accents { light, dark } = &file.accent;
     check_accent(source, "accent.light", light, (LIGHT_BACKGROUNDS, "darken"), problems);
     check_accent(source, "accent.dark", dark, (DARK_BACKGROUNDS, "lighten"), problems);
-    for (index, link) in file.footer.iter().enumerate() {
-        localized_text::check_texts(
-            source,
-            &format!("footer[{index}].label"),
-            &link.label,
-            problems,
-        );
-        if let Err((message, fix)) = address::parse_absolute_url(&link.url, PlainHttp::Loopback) {
-            problems.push(source.diagnostic(&format!("footer[{index}].url"), message, fix));
-        }
-    }
+    check_links(source, &file, problems);
     let mut picture = |key: &str, path: &Option<PathBuf>| {
         let read = Logo::read_theme_logo(folder, path.as_ref()?);
         read.map_err(|(message, fix)| problems.push(source.diagnostic(key, message, fix))).ok()
@@ -111,8 +103,25 @@ fn check_theme(
         favicon,
         fragments,
         support,
+        register_correction: file.register_correction,
         footer: file.footer,
     })
+}
+
+/// Checks the texts and the addresses of all links.
+fn check_links(source: &SourceFile, file: &ThemeFile, problems: &mut Vec<Diagnostic>) {
+    let footer = file.footer.iter().enumerate();
+    let footer = footer
+        .map(|(index, FooterLink { label, url, .. })| (format!("footer[{index}]"), label, url));
+    let correction = file.register_correction.iter();
+    let correction =
+        correction.map(|PageLink { label, url }| ("register_correction".to_owned(), label, url));
+    for (key, label, url) in footer.chain(correction) {
+        localized_text::check_texts(source, &format!("{key}.label"), label, problems);
+        if let Err((message, fix)) = address::parse_absolute_url(url, PlainHttp::Loopback) {
+            problems.push(source.diagnostic(&format!("{key}.url"), message, fix));
+        }
+    }
 }
 
 fn check_accent(

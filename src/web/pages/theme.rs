@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::config::fragments::Fragments;
-use crate::config::model::{Accent, Accents, FooterLink};
+use crate::config::model::{Accent, Accents, FooterLink, PageLink};
 use crate::config::support_url::{SupportDetails, SupportUrlTemplate};
 use crate::config::theme;
 
@@ -28,6 +28,8 @@ pub struct PageTheme {
     pub fragments: Fragments,
     /// The operator's support.
     pub support: Option<SupportUrlTemplate>,
+    /// Who corrects the register of persons.
+    pub register_correction: Option<PageLink>,
     pub footer: Vec<FooterLink>,
 }
 
@@ -47,6 +49,7 @@ impl From<&theme::Theme> for PageTheme {
             favicon: theme.favicon.as_ref().map(|_| FAVICON_PATH),
             fragments: theme.fragments.clone(),
             support: theme.support.clone(),
+            register_correction: theme.register_correction.clone(),
             footer: theme.footer.clone(),
         }
     }
@@ -70,6 +73,7 @@ impl Default for PageTheme {
             favicon: None,
             fragments: Fragments::default(),
             support: None,
+            register_correction: None,
             footer: Vec::new(),
         }
     }
