@@ -346,7 +346,7 @@ pub fn on_effect_outcome(login: Login, outcome: EffectOutcome, inputs: &StepInpu
 }
 
 impl LoginAnswer {
-    const fn error_page(code: ErrorCode, next_action: NextAction) -> Self {
+    fn error_page(code: ErrorCode, next_action: NextAction) -> Self {
         Self::ErrorPage(LoginErrorPage { code, claim: None, next_action })
     }
 }

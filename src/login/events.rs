@@ -34,7 +34,8 @@ pub enum LoginRequest {
     /// The consent page was opened.
     OpenConsentPage,
     Consent(ConsentSubmission),
-    /// The person on the consent page is not the one at the browser.
+    /// The person on the consent page is not the one at the browser; or the user wants another
+    /// account than the one that could not be identified.
     ReportWrongUser,
     /// Closes the login: eight younger ones are open in this browser.
     Displace,
@@ -246,10 +247,13 @@ pub struct LoginErrorPage {
 }
 
 /// What the user can do after an error.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NextAction {
     /// The login continues on the choice page.
     ChooseIdp,
+    /// The user chooses another account than the one of this connector, or goes back to the service
+    /// provider, with the error.
+    ChooseOtherAccount(ConnectorId),
     /// The login goes back to the service provider, with the error.
     ReturnToServiceProvider,
     /// The login has ended; the page links to the service provider's home page.

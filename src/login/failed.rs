@@ -1,12 +1,14 @@
-//! State: the login can't continue. The user can only go back to the service provider.
+//! State: the login can't continue with this account. The user can go back to the service provider,
+//! and after a failed identification choose another account.
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Completed, IdentificationError, LoginAnswer, LoginContext, LoginErrorPage, LoginRequest,
-    LoginState, NextAction, Step,
+    ChoiceBanner, Completed, IdentificationError, LoginAnswer, LoginContext, LoginErrorPage,
+    LoginRequest, LoginState, NextAction, Step,
 };
 use crate::identity::ClaimName;
+use crate::ids::ConnectorId;
 use crate::protocol::catalogue::ErrorCode;
 
 /// The login can't continue, for this reason.
@@ -15,6 +17,10 @@ pub struct Failed {
     code: ErrorCode,
     /// The claim that is missing or malformed, for the page.
     claim: Option<ClaimName>,
+    /// The connector of the account whose user could not be identified: the user may choose another
+    /// account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    connector: Option<ConnectorId>,
 }
 
 impl Failed {
@@ -26,12 +32,15 @@ impl Failed {
 
     /// Creates the state for this error.
     pub(super) const fn new(code: ErrorCode) -> Self {
-        Self { code, claim: None }
+        Self { code, claim: None, connector: None }
     }
 
-    /// Creates the state for an identification error.
-    pub(super) fn from_identification_error(error: IdentificationError) -> Self {
-        Self { code: error.code, claim: error.claim }
+    /// Creates the state for an error at the identification of an account's user.
+    pub(super) fn from_identification_error(
+        error: IdentificationError,
+        connector: ConnectorId,
+    ) -> Self {
+        Self { code: error.code, claim: error.claim, connector: Some(connector) }
     }
 
     /// Stores the state and answers with the error page.
@@ -45,6 +54,9 @@ impl Failed {
         match request {
             // The link back to the service provider: it gets the error.
             LoginRequest::Cancel => Completed::finish_with_error(context, self.code),
+            LoginRequest::ReportWrongUser if self.connector.is_some() => {
+                context.show_choice(ChoiceBanner { connector: self.connector, code: self.code })
+            }
             LoginRequest::OpenPage { .. }
             | LoginRequest::Choose(_)
             | LoginRequest::Callback(_)
@@ -62,7 +74,10 @@ impl Failed {
         LoginAnswer::ErrorPage(LoginErrorPage {
             code: self.code,
             claim: self.claim.clone(),
-            next_action: NextAction::ReturnToServiceProvider,
+            next_action: match &self.connector {
+                Some(connector) => NextAction::ChooseOtherAccount(connector.clone()),
+                None => NextAction::ReturnToServiceProvider,
+            },
         })
     }
 }

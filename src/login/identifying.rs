@@ -28,9 +28,7 @@ impl Identifying {
                 context.back_to_choice(self.connector, ErrorCode::AcrNotRequired)
             }
             Ok(user) => Consenting::enter(context, *user, inputs),
-            // Choosing another identity provider does not help after a register or identity
-            // failure.
-            Err(error) => Failed::from_identification_error(error).enter(context),
+            Err(error) => Failed::from_identification_error(error, self.connector).enter(context),
         }
     }
 }

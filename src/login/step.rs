@@ -37,7 +37,7 @@ impl Step {
     }
 
     /// Answers with an error page, and stores nothing.
-    pub(super) const fn show_error(
+    pub(super) fn show_error(
         context: Box<LoginContext>,
         state: LoginState,
         code: ErrorCode,

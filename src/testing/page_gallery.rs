@@ -5,8 +5,8 @@ mod choice;
 mod errors;
 mod wallet;
 
-use crate::config::model::FooterLink;
 use crate::config::model::NoticeSeverity;
+use crate::config::model::{FooterLink, PageLink};
 use crate::config::support_url::SupportUrlTemplate;
 use crate::env::Timestamp;
 use crate::identity::Claim;
@@ -32,6 +32,7 @@ pub(crate) fn theme() -> PageTheme {
             .map(|(language, text)| (language.to_owned(), text.to_owned()))
             .into(),
         url: format!("https://hub.example/{page}"),
+        purpose: None,
     };
     let footer = vec![
         link("Aide", "Help", "help"),
@@ -39,7 +40,18 @@ pub(crate) fn theme() -> PageTheme {
         link("Données personnelles", "Privacy", "privacy"),
     ];
     let support = "https://hub.example/help?code={code}&number={support_id}&service={service}&account={identity_provider}";
-    PageTheme { footer, support: SupportUrlTemplate::parse(support).ok(), ..PageTheme::default() }
+    let register_correction = Some(PageLink {
+        label: [("fr", "État civil de votre commune"), ("en", "Civil registry of your town")]
+            .map(|(language, text)| (language.to_owned(), text.to_owned()))
+            .into(),
+        url: "https://register.example/correct".into(),
+    });
+    PageTheme {
+        footer,
+        support: SupportUrlTemplate::parse(support).ok(),
+        register_correction,
+        ..PageTheme::default()
+    }
 }
 
 pub(crate) fn consent_page(question: ConsentMode) -> ConsentPage {
@@ -284,7 +296,10 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
             action,
             ended_provider: None,
             unreached_provider: Some(provider()),
-            services: vec!["Port de Saint-Malo".into(), "Université de Lille".into()],
+            services: vec![
+                ("Port de Saint-Malo".into(), "https://port.example/".into()),
+                ("Université de Lille".into(), "https://lille.example/".into()),
+            ],
         }
         .render(chrome),
     );

@@ -88,16 +88,16 @@ fn diagnostics_page(context: &RequestContext, status: u16, page: DiagnosticsPage
     landing_page_response(&context.hub, status, &locale, |chrome| page.render(chrome))
 }
 
-/// Shows why one token request failed, once.
+/// Shows why one token request failed.
 ///
 /// # Errors
-/// Returns the rejection to answer with: also for a diagnostic that was read or has expired.
+/// Returns the rejection to answer with: also for a diagnostic that has expired.
 pub async fn show_token_diagnostic(
     context: RequestContext,
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {
     let hub = &context.hub;
-    let diagnostic = hub.token_diagnostics.take(&path, hub.core.env.now());
+    let diagnostic = hub.token_diagnostics.open(&path, hub.core.env.now());
     let TokenDiagnostic { error, at } =
         diagnostic.ok_or(Rejection::OutsideLogin(ErrorCode::NotFound))?;
     let registered_auth_methods =
@@ -109,7 +109,7 @@ pub async fn show_token_diagnostic(
         reason: error.reason,
         at,
     };
-    let locale = &context.locale(&[]).with_default_return_path(DIAGNOSTICS_PATH.to_owned());
+    let locale = &context.locale(&[]);
     Ok(landing_page_response(hub, 200, locale, |chrome| page.render(chrome)))
 }
 

@@ -14,7 +14,9 @@ use super::hub::Hub;
 use super::outer_middleware::EarlyErrorContext;
 use super::page_language::PageLanguage;
 use super::page_models::LoginPageContext;
-use super::pages::{ErrorPage, HiddenField, PageAction, PageChrome, PageTheme, ServiceReturn};
+use super::pages::{
+    ErrorPage, HiddenField, PageAction, PageChrome, PageTheme, PostForm, ServiceReturn,
+};
 use super::rejection::{self, RejectionContext, UnusableIdpResponse};
 use super::request_context::RequestContext;
 use super::responses::{BASE_PATH, interaction_path, landing_page_response, page_response};
@@ -258,23 +260,31 @@ pub(super) fn login_step_failed(
 pub(super) fn login_error(login: &LoginPageContext<'_>, problem: LoginErrorPage) -> HttpResponse {
     let LoginPageContext { hub, locale, summary, .. } = login;
     let defaults = new_error_page(&hub.core.env, problem.code, Some(summary));
-    let has_ended = problem.next_action == login::NextAction::ReturnToServiceProvider;
+    let (provider, actions) = match &problem.next_action {
+        login::NextAction::ChooseIdp => {
+            (None, vec![PageAction::Continue { href: interaction_path(login.hash()) }])
+        }
+        login::NextAction::ChooseOtherAccount(connector) => {
+            let actions =
+                vec![other_account_action(login, problem.code), return_to_service_action(login)];
+            (hub.provider_name(connector, locale), actions)
+        }
+        login::NextAction::ReturnToServiceProvider => (None, vec![return_to_service_action(login)]),
+        login::NextAction::HomePage => {
+            (None, hub.service_home(&summary.client_id).into_iter().collect())
+        }
+    };
     let error = ErrorPage {
-        // Only a login that continues can be repeated.
-        retry_after: defaults.retry_after.filter(|_| !has_ended),
+        // Only a step that continues can be repeated.
+        retry_after: defaults
+            .retry_after
+            .filter(|_| problem.next_action == login::NextAction::ChooseIdp),
         service: hub.service_name(&summary.client_id, locale),
+        provider,
         claim: problem.claim.and_then(|claim| {
             locale.label_for(&claim, &hub.core.federation.load().declared_claims)
         }),
-        actions: match problem.next_action {
-            login::NextAction::ChooseIdp => {
-                vec![PageAction::Continue { href: interaction_path(login.hash()) }]
-            }
-            login::NextAction::ReturnToServiceProvider => vec![return_to_service_action(login)],
-            login::NextAction::HomePage => {
-                hub.service_home(&summary.client_id).into_iter().collect()
-            }
-        },
+        actions,
         ..defaults
     };
     error_page_response(hub, locale, &error)
@@ -303,10 +313,28 @@ pub(super) fn idp_blocked(
 }
 
 fn return_to_service_action(login: &LoginPageContext<'_>) -> PageAction {
-    PageAction::BackToService(ServiceReturn::Post {
-        action: format!("{}/cancel", interaction_path(login.hash())),
-        fields: vec![HiddenField::new("csrf", login.form_token(FormPurpose::CancelLogin, ""))],
-    })
+    PageAction::BackToService(ServiceReturn::Post(login_form(
+        login,
+        "cancel",
+        FormPurpose::CancelLogin,
+    )))
+}
+
+/// Returns the way to another account. Where the register is out of order, it is a further try.
+fn other_account_action(login: &LoginPageContext<'_>, code: ErrorCode) -> PageAction {
+    let form = login_form(login, "not-me", FormPurpose::ReportWrongUser);
+    if code.entry().status == 503 {
+        PageAction::SignInAgain(form)
+    } else {
+        PageAction::OtherAccount(form)
+    }
+}
+
+fn login_form(login: &LoginPageContext<'_>, name: &str, purpose: FormPurpose) -> PostForm {
+    PostForm {
+        action: format!("{}/{name}", interaction_path(login.hash())),
+        fields: vec![HiddenField::new("csrf", login.form_token(purpose, ""))],
+    }
 }
 
 /// Renders the error page of the outer middleware, which responds before any endpoint runs.

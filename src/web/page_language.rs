@@ -19,8 +19,7 @@ const PAGE_PREFIXES: [&str; 3] = ["/api/v2/", "/connectors/", "/sandbox/"];
 const INTERACTION_PREFIX: &str = "/api/v2/interaction/";
 
 /// Prefixes of the addresses that serve their page once.
-const ONE_TIME_PREFIXES: [&str; 3] =
-    ["/api/v2/callback/", "/api/v2/session/end/", "/api/v2/diagnostics/"];
+const ONE_TIME_PREFIXES: [&str; 2] = ["/api/v2/callback/", "/api/v2/session/end/"];
 
 /// The language of a page, and the path to return to after the choice of another one. Without a
 /// path, the page has no choice.

@@ -139,7 +139,7 @@ fn failure_banner(login: &LoginPageContext<'_>, banner: login::ChoiceBanner) -> 
             .connector
             .and_then(|id| login.hub.provider_name(&id, &login.locale))
             .unwrap_or_default(),
-        code: banner.code,
+        code: pages::displayed_code(banner.code),
         support_id: login.summary.support_id.to_string(),
     }
 }

@@ -66,7 +66,8 @@ pub use demo::{
     NamedValue, TokenParts,
 };
 pub use diagnostics::{DiagnosedRequest, DiagnosticsPage, TokenDiagnosticPage};
-pub use error::{ErrorDetail, ErrorPage, PageAction, ServiceReturn};
+
+pub use error::{ErrorDetail, ErrorPage, PageAction, PostForm, ServiceReturn, displayed_code};
 pub use notice::DisplayedNotice;
 pub use oauth_error::OauthErrorPage;
 pub use provider_list::{

@@ -1,4 +1,5 @@
-//! Stores the causes of failed token requests on a sandbox hub. Each can be read once.
+//! Stores the causes of failed token requests on a sandbox hub. Each can be read for ten minutes, so
+//! that its page can be reloaded and shown in another language.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use moka::sync::Cache;
 use crate::env::{Env, Timestamp};
 use crate::grant::error::GrantError;
 
-/// How long a diagnostic can be read.
+/// How long a diagnostic can be opened, and how long it can be read from then on.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// Maximum number of stored diagnostics; the least recently used ones are dropped.
 const MAX_DIAGNOSTICS: u64 = 1000;
@@ -20,9 +21,17 @@ pub struct TokenDiagnostic {
     pub at: Timestamp,
 }
 
-/// Diagnostics of failed token requests, each readable once, in the memory of this process.
+/// A stored diagnostic.
 #[derive(Clone, Debug)]
-pub struct TokenDiagnostics(Cache<String, TokenDiagnostic>);
+struct StoredDiagnostic {
+    diagnostic: TokenDiagnostic,
+    /// When it was opened first.
+    opened_at: Option<Timestamp>,
+}
+
+/// Diagnostics of failed token requests, in the memory of this process.
+#[derive(Clone, Debug)]
+pub struct TokenDiagnostics(Cache<String, StoredDiagnostic>);
 
 impl Default for TokenDiagnostics {
     fn default() -> Self {
@@ -37,15 +46,21 @@ impl TokenDiagnostics {
     #[must_use]
     pub fn insert(&self, error: GrantError, env: &Env) -> String {
         let id = env.entropy().token();
-        self.0.insert(id.clone(), TokenDiagnostic { error, at: env.now() });
+        let diagnostic = TokenDiagnostic { error, at: env.now() };
+        self.0.insert(id.clone(), StoredDiagnostic { diagnostic, opened_at: None });
         id
     }
 
-    /// Removes and returns a diagnostic. At most one concurrent caller succeeds; returns `None` if
-    /// it is unknown, expired or already taken.
+    /// Returns a diagnostic; `None` if it is unknown or expired.
     #[must_use]
-    pub fn take(&self, id: &str, now: Timestamp) -> Option<TokenDiagnostic> {
-        self.0.remove(id).filter(|diagnostic| now < diagnostic.at + LIFETIME)
+    pub fn open(&self, id: &str, now: Timestamp) -> Option<TokenDiagnostic> {
+        let StoredDiagnostic { diagnostic, opened_at } = self.0.get(id)?;
+        let is_readable = now < opened_at.unwrap_or(diagnostic.at) + LIFETIME;
+        if is_readable && opened_at.is_none() {
+            let opened = StoredDiagnostic { diagnostic: diagnostic.clone(), opened_at: Some(now) };
+            self.0.insert(id.to_owned(), opened);
+        }
+        is_readable.then_some(diagnostic)
     }
 }
 
@@ -55,13 +70,16 @@ mod tests {
     use crate::protocol::catalogue::ErrorCode;
 
     #[test]
-    fn a_diagnostic_is_read_once_and_not_after_its_lifetime() {
+    fn a_diagnostic_is_readable_for_ten_minutes_from_its_first_opening() {
         let (diagnostics, env) = (TokenDiagnostics::default(), Env::system());
         let store = || diagnostics.insert(ErrorCode::CodeVerifier.into(), &env);
-        let id = store();
-        assert!(diagnostics.take(&id, env.now()).is_some());
-        assert!(diagnostics.take(&id, env.now()).is_none());
-        assert!(diagnostics.take(&store(), env.now() + LIFETIME).is_none());
+        let (id, begin) = (store(), env.now());
+        let almost = LIFETIME - Duration::from_secs(1);
+        assert!(diagnostics.open(&id, begin + almost).is_some());
+        assert!(diagnostics.open(&id, begin + almost + almost).is_some(), "a reload");
+        assert!(diagnostics.open(&id, begin + almost + LIFETIME).is_none());
+        assert!(diagnostics.open(&store(), env.now() + LIFETIME).is_none(), "never opened");
+        assert!(diagnostics.open("another", begin).is_none());
     }
 
     #[test]
@@ -73,6 +91,6 @@ mod tests {
         let newest = diagnostics.insert(ErrorCode::CodeVerifier.into(), &env);
         diagnostics.0.run_pending_tasks();
         assert!(diagnostics.0.entry_count() <= MAX_DIAGNOSTICS);
-        assert!(diagnostics.take(&newest, env.now()).is_some());
+        assert!(diagnostics.open(&newest, env.now()).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! What a developer learns from a failed request: on a sandbox hub the cause, once; in production
+//! What a developer learns from a failed request: on a sandbox hub the cause; in production
 //! the same page for every cause.
 
 use std::time::Duration;
@@ -80,7 +80,7 @@ async fn the_operators_documentation_is_in_discovery_and_on_the_error_pages() {
 }
 
 #[actix_web::test]
-async fn a_diagnostic_of_a_token_request_can_not_be_read_twice() {
+async fn a_diagnostic_survives_its_language_menu_and_a_reload_for_ten_minutes() {
     let hub = TestHub::start().await;
     let uri = error_uri(&redeem(&hub, "bakery", "not the secret").await);
     let id = uri.strip_prefix(&format!("{BASE}/api/v2/diagnostics/")).unwrap();
@@ -92,7 +92,13 @@ async fn a_diagnostic_of_a_token_request_can_not_be_read_twice() {
     }
     assert!(!page.body.contains("not the secret") && !page.body.contains(SECRET));
     assert_eq!(page.header("cache-control"), "no-store");
-    assert_eq!(get(&hub, &uri).await.status, 404, "read once");
+    // The menu of languages leads back to the diagnostic itself.
+    let path = format!("/api/v2/diagnostics/{id}");
+    assert!(page.body.contains(&format!("name=\"path\" value=\"{path}\"")), "{}", page.body);
+    hub.advance(Duration::from_secs(599));
+    assert_eq!(get(&hub, &uri).await.status, 200, "a reload");
+    hub.advance(Duration::from_secs(1));
+    assert_eq!(get(&hub, &uri).await.status, 404, "ten minutes later");
     let old = error_uri(&redeem(&hub, "bakery", "not the secret").await);
     assert_ne!(old, uri);
     hub.advance(Duration::from_secs(600));

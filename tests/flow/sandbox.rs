@@ -102,12 +102,39 @@ async fn a_failed_identification_is_an_error_page_until_the_user_cancels() {
             "{person}: the page tells who"
         );
         assert_eq!(browser.session(), None, "{person} {failure}");
+        assert!(
+            page.answer.body.contains("<bdi>Amandier account</bdi>"),
+            "{person}: which account?"
+        );
         // Failure is sticky: neither a look at the choice nor the identity provider's answer again
         // gets on.
         let again = browser.open(&browser.interaction()).await.assert_error(403, code);
         assert_eq!(again.support_id(), page.support_id());
         let received = again.cancel().await.received();
         assert_eq!(received.error_at("bakery"), "access_denied", "{person} {failure}");
+    }
+}
+
+/// The register does not know this account's person, who may have another account.
+#[actix_web::test]
+async fn after_a_failed_identification_another_account_signs_in() {
+    let hub = TestHub::start().await;
+    for (person, failure, code, shown) in [
+        ("angela", "missing-claim", "Y010010", "lacks a piece of information"),
+        ("unknown", "", "Y010001", "national register could not confirm"),
+        ("fernand", "", "Y010000", "national register could not confirm"),
+    ] {
+        let browser = hub.browser();
+        let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
+        let form = sandbox.sandbox_form(person).with("failure", failure);
+        let page = browser.submit(&form).await.assert_error(403, code);
+        let choice = browser.submit(&page.form("/not-me")).await;
+        assert!(choice.is_choice(), "{person} at {}", choice.url);
+        let choice = choice.assert_error(200, code);
+        assert_eq!(choice.support_id(), page.support_id(), "{person}");
+        assert!(choice.answer.body.contains(shown), "{person}: {}", choice.answer.body);
+        let received = choice.choose("belvedere").await.sign_in_as("angela").await;
+        received.consent().await.received().belongs_to("bakery");
     }
 }
 

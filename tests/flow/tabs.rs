@@ -41,10 +41,31 @@ async fn choosing_again_closes_the_older_attempt() {
     let second = browser.open(&address).await.choose("belvedere").await;
     // The first tab's answer comes late.
     let page = first.sign_in_as("jean").await.assert_error(400, "Y420003");
+    assert_eq!(page.heading(), "You went on in another tab.");
     assert_eq!(page.links(), [address.as_str()]);
     let page = second.sign_in_as("angela").await;
     assert!(page.is_consent(), "at {}", page.url);
     assert_eq!(page.listed_claims()["Family name at birth"], "DUBOIS");
+}
+
+/// The person duplicates the tab with the choice, and signs in in one of the two.
+#[actix_web::test]
+async fn a_duplicated_tab_says_that_the_person_went_on_in_another_one() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
+    let duplicate = browser.open(&choice.url).await;
+    let another = browser.open(&choice.url).await;
+    let consent = choice.choose("amandier").await.sign_in_as("angela").await;
+    assert!(consent.is_consent(), "at {}", consent.url);
+    let stale = duplicate.choose("belvedere").await.assert_error(409, "Y420004");
+    assert_eq!(stale.heading(), "You went on in another tab.");
+    assert!(browser.open(&stale.links()[0]).await.is_consent(), "the way on");
+    consent.consent().await.received().code();
+    let done = another.choose("belvedere").await.assert_error(409, "Y420005");
+    assert_eq!(done.heading(), "This sign-in is already finished.");
+    assert!(done.answer.body.contains("in another tab"), "{}", done.answer.body);
+    assert_eq!(done.links(), [home_page("bakery")]);
 }
 
 #[actix_web::test]

@@ -38,7 +38,7 @@ const MATRIX: [(&str, [&str; 11]); 11] = {
     const DONE: &str = "AlreadyDone, home";
     const CODE: &str = "look for code";
     const AGAIN: &str = "banner Interrupted";
-    const FAILED: &str = "RegisterNotFound, back";
+    const FAILED: &str = "RegisterNotFound, other";
     [
         (
             "choosing",
@@ -113,7 +113,7 @@ const MATRIX: [(&str, [&str; 11]); 11] = {
                 FAILED,
                 FAILED,
                 FAILED,
-                FAILED,
+                "banner RegisterNotFound",
             ],
         ),
         (
@@ -232,6 +232,7 @@ fn outcome(harness: &Harness, then: StepOutput) -> String {
             let next_action = match next_action {
                 NextAction::ChooseIdp => "choose",
                 NextAction::ReturnToServiceProvider => "back",
+                NextAction::ChooseOtherAccount(_) => "other",
                 NextAction::HomePage => "home",
             };
             format!("{code:?}, {next_action}")

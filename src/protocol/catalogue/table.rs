@@ -395,7 +395,7 @@ catalogue! {
     // Y42: login steps.
     LoginUnknown = "Y420001" 404 "access_denied" Info User User "error-login-unknown" "This login is not known, or has expired.";
     LoginOtherBrowser = "Y420002" 403 "access_denied" Warn User User "error-login-other-browser" "This login was started in another browser.";
-    StateUnknown = "Y420003" 400 "access_denied" Warn User IdentityProvider "error-idp-answer" "The identity provider's authorization response does not belong to the open attempt of this login.";
+    StateUnknown = "Y420003" 400 "access_denied" Warn User User "error-login-order" "The identity provider's authorization response does not belong to the open attempt of this login.";
     StepOutOfOrder = "Y420004" 409 "access_denied" Info User User "error-login-order" "This step does not match the state of the login.";
     AlreadyDone = "Y420005" 409 "access_denied" Info User User "error-login-done" "This login is already finished.";
     LoginExpired = "Y420006" 410 "access_denied" Info User User "error-login-expired" "This login took too long and has expired.";

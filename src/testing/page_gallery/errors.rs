@@ -29,10 +29,11 @@ pub(crate) fn error_page(code: ErrorCode) -> ErrorPage {
 
 pub(super) fn error_pages() -> Vec<(&'static str, ErrorPage)> {
     let here = format!("/api/v2/interaction/{HASH}");
-    let post = ServiceReturn::Post {
+    let form = PostForm {
         action: "https://sp.example/cb".into(),
         fields: vec![HiddenField::new("error", "access_denied")],
     };
+    let post = ServiceReturn::Post(form.clone());
     vec![
         (
             "error-400",
@@ -69,10 +70,50 @@ pub(super) fn error_pages() -> Vec<(&'static str, ErrorPage)> {
                 provider: Some("Impôts".into()),
                 claim: Some(Claim::Birthplace.into()),
                 actions: vec![
-                    PageAction::OtherProvider { href: here.clone() },
+                    PageAction::OtherAccount(form.clone()),
                     PageAction::BackToService(post.clone()),
                 ],
                 ..error_page(ErrorCode::IdentityIncomplete)
+            },
+        ),
+        (
+            "error-register",
+            ErrorPage {
+                provider: Some("Impôts".into()),
+                actions: vec![
+                    PageAction::OtherAccount(form.clone()),
+                    PageAction::BackToService(post.clone()),
+                ],
+                ..error_page(ErrorCode::RegisterNotFound)
+            },
+        ),
+        (
+            "error-register-unavailable",
+            ErrorPage {
+                provider: Some("Impôts".into()),
+                retry_after: None,
+                actions: vec![
+                    PageAction::SignInAgain(form),
+                    PageAction::BackToService(post.clone()),
+                ],
+                ..error_page(ErrorCode::RegisterUnavailable)
+            },
+        ),
+        (
+            "error-other-tab",
+            ErrorPage {
+                actions: vec![PageAction::Continue { href: here.clone() }],
+                ..error_page(ErrorCode::StepOutOfOrder)
+            },
+        ),
+        (
+            "error-outage",
+            ErrorPage {
+                actions: vec![
+                    PageAction::TryAgain { href: "/api/v2/authorize?client_id=sp".into() },
+                    PageAction::ServiceHome { href: "https://sp.example/".into() },
+                ],
+                ..error_page(ErrorCode::AuditUnwritable)
             },
         ),
         (

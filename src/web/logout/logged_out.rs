@@ -61,6 +61,7 @@ pub fn logged_out_response(
         Some(IdpLogoutResult::Unreached(id)) => (None, name(id)),
         None => (None, None),
     };
+    let federation = hub.core.federation.load();
     let participants = destination.participants.iter();
     let logged_out = LoggedOutPage {
         service: service.and_then(|id| hub.service_name(id, locale)),
@@ -68,7 +69,11 @@ pub fn logged_out_response(
         ended_provider,
         unreached_provider,
         services: participants
-            .filter_map(|id| hub.service_name(id, locale))
+            .filter_map(|id| {
+                let service = federation.service_provider(id)?;
+                let name = locale.localize(&service.name).to_owned();
+                Some((name, service.registration.home_page.clone()))
+            })
             .take(MAX_NAMED_SERVICES)
             .collect(),
     };

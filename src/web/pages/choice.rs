@@ -5,6 +5,7 @@ use url::form_urlencoded::Serializer;
 
 use super::provider_list::{GroupTitle, ProviderGroup, ProviderList};
 use super::{Locale, PageChrome};
+use crate::config::support_url::SupportDetails;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 
@@ -122,6 +123,16 @@ page_template!(ChoicePage, "choice.html", |page, t| match page.service.as_str() 
 });
 
 impl FailureBanner {
+    /// Returns the support's address, with the references of this attempt.
+    fn support_link(&self, chrome: &PageChrome<'_>, service: &str) -> Option<String> {
+        chrome.theme.support_link(&SupportDetails {
+            code: self.code.entry().code,
+            support_id: &self.support_id,
+            service,
+            identity_provider: &self.provider,
+        })
+    }
+
     /// Returns the kind of the banner: an alert, or a message if the user stopped the attempt.
     const fn kind(&self) -> BannerKind {
         match self.code {

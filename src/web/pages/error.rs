@@ -5,6 +5,7 @@ use askama::filters::Safe;
 use super::consent::ClaimLabel;
 use super::{HiddenField, Locale, PageChrome};
 use crate::config::format_rfc3339;
+use crate::config::model::PageLink;
 use crate::config::support_url::SupportDetails;
 use crate::env::Timestamp;
 use crate::protocol::catalogue::{CatalogueEntry, ErrorCode, ResponsibleParty};
@@ -56,6 +57,10 @@ pub enum PageAction {
     Continue { href: String },
     /// Returns to the choice of an identity provider.
     OtherProvider { href: String },
+    /// Leaves an account whose user could not be identified, and returns to the choice.
+    OtherAccount(PostForm),
+    /// The same, where the account is not at fault: the user tries once more.
+    SignInAgain(PostForm),
     /// Returns to the service provider with an authorization response.
     BackToService(ServiceReturn),
     /// The service provider's registered home page.
@@ -64,11 +69,18 @@ pub enum PageAction {
     SignOut { href: String },
 }
 
+/// A form that consists of a button.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PostForm {
+    pub action: String,
+    pub fields: Vec<HiddenField>,
+}
+
 /// How the browser returns to the service provider.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ServiceReturn {
     Link { href: String },
-    Post { action: String, fields: Vec<HiddenField> },
+    Post(PostForm),
 }
 
 page_template!(ErrorPage, "error.html", |page, t| t.text(page.entry().page_text));
@@ -81,9 +93,22 @@ impl ErrorPage {
     /// Returns who can fix the error, and how; or how long to wait.
     fn advice(&self, t: &Locale) -> String {
         match self.retry_after {
-            Some(seconds) => t.text_with_values("retry-wait", [("seconds", seconds.into())]),
+            Some(seconds) if self.is_wait_known() => {
+                t.text_with_values("retry-wait", [("seconds", seconds.into())])
+            }
+            Some(_) => t.text("retry-later"),
             None => t.text(self.advice_key()),
         }
+    }
+
+    /// Returns whether the hub knows when it accepts the request: a rate limit ends at a known time,
+    /// an outage does not.
+    fn is_wait_known(&self) -> bool {
+        self.entry().status == 429
+    }
+
+    fn automatic_retry_text(&self, t: &Locale) -> String {
+        t.text(if self.is_wait_known() { "retry-auto" } else { "retry-auto-later" })
     }
 
     fn advice_key(&self) -> &'static str {
@@ -92,7 +117,6 @@ impl ErrorPage {
         match (entry.page_text, entry.responsible, self.actions.first()) {
             ("error-idp-answer", _, None) => "responsible-answer-alone",
             ("error-idp-answer", _, Some(_)) => "responsible-answer",
-            // Another account has the same person's details, so none is offered.
             ("error-register", IdentityProvider, _) => "responsible-register",
             ("error-identity-incomplete" | "error-identity-malformed", _, _) => {
                 "responsible-identity"
@@ -100,6 +124,8 @@ impl ErrorPage {
             ("error-login-other-browser", _, _) => "responsible-cookies",
             ("error-repeated-cookie", _, _) => "responsible-repeated-cookie",
             ("error-login-too-many", _, _) => "responsible-newer-tab",
+            ("error-login-order", _, _) => "responsible-other-tab",
+            ("error-login-done", _, _) => "responsible-finished",
             ("error-timeout", _, _) => "responsible-connection",
             (_, IdentityProvider, _) => "responsible-provider",
             (_, User, None) => "error-no-way",
@@ -145,13 +171,24 @@ impl ErrorPage {
         self.detail.as_ref().map(|detail| detail.description.as_str()).or_else(own)
     }
 
-    /// Returns the code that the user sees. Deceased and refused look like any other rejection by
-    /// the register, so that the page reveals no register data; the log has the precise code.
     fn displayed_code(&self) -> ErrorCode {
-        match self.code {
-            ErrorCode::RegisterDeceased | ErrorCode::RegisterRefused => ErrorCode::RegisterAnswer,
-            code => code,
-        }
+        displayed_code(self.code)
+    }
+
+    /// Returns who corrects the register, where it did not confirm the identity.
+    fn register_correction<'a>(&self, chrome: &PageChrome<'a>) -> Option<&'a PageLink> {
+        let is_register = self.entry().page_text == "error-register";
+        chrome.theme.register_correction.as_ref().filter(|_| is_register)
+    }
+}
+
+/// Returns the code that the user sees. Deceased and refused look like any other rejection by the
+/// register, so that no page reveals register data; the log has the precise code.
+#[must_use]
+pub const fn displayed_code(code: ErrorCode) -> ErrorCode {
+    match code {
+        ErrorCode::RegisterDeceased | ErrorCode::RegisterRefused => ErrorCode::RegisterAnswer,
+        code => code,
     }
 }
 
@@ -159,9 +196,9 @@ impl PageAction {
     /// Returns the button's label in the page's language.
     pub(super) fn label(&self, t: &Locale, service: Option<&str>) -> Safe<String> {
         let key = match (self, service) {
-            (Self::TryAgain { .. }, _) => "action-again",
             (Self::Continue { .. }, _) => "action-continue",
-            (Self::OtherProvider { .. }, _) => "action-other",
+            (Self::TryAgain { .. } | Self::SignInAgain(_), _) => "action-again",
+            (Self::OtherProvider { .. } | Self::OtherAccount(_), _) => "action-other",
             (Self::BackToService(_), Some(_)) => "action-service",
             (Self::BackToService(_), None) => "action-service-unnamed",
             (Self::ServiceHome { .. }, Some(_)) => "action-home",
@@ -174,7 +211,9 @@ impl PageAction {
     /// Returns the form's URL and fields, if the action is a form.
     pub(super) fn form(&self) -> Option<(&str, &[HiddenField])> {
         match self {
-            Self::BackToService(ServiceReturn::Post { action, fields }) => Some((action, fields)),
+            Self::BackToService(ServiceReturn::Post(form))
+            | Self::OtherAccount(form)
+            | Self::SignInAgain(form) => Some((&form.action, &form.fields)),
             _ => None,
         }
     }
@@ -188,7 +227,9 @@ impl PageAction {
             | Self::ServiceHome { href }
             | Self::SignOut { href }
             | Self::BackToService(ServiceReturn::Link { href }) => href,
-            Self::BackToService(ServiceReturn::Post { action, .. }) => action,
+            Self::BackToService(ServiceReturn::Post(form))
+            | Self::OtherAccount(form)
+            | Self::SignInAgain(form) => &form.action,
         }
     }
 }

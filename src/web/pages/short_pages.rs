@@ -60,8 +60,9 @@ pub struct LoggedOutPage {
     pub ended_provider: Option<String>,
     /// Name of the identity provider whose session could not be ended.
     pub unreached_provider: Option<String>,
-    /// Names of the service providers of the session, whose own sessions the hub does not end.
-    pub services: Vec<String>,
+    /// Name and registered home page of the service providers of the session, whose own sessions the
+    /// hub does not end.
+    pub services: Vec<(String, String)>,
 }
 
 page_template!(LoggedOutPage, "logged_out.html", |_, t| t.text("logged-out-title"));

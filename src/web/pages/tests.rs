@@ -189,10 +189,10 @@ fn script_in_names_and_values_stays_inert() {
                 place: None,
             }])
             .collect();
-        let action = PageAction::BackToService(ServiceReturn::Post {
+        let action = PageAction::BackToService(ServiceReturn::Post(PostForm {
             action: evil(),
             fields: vec![HiddenField::new(EVIL, EVIL)],
-        });
+        }));
         let link = PageAction::ServiceHome { href: evil() };
         let notices = [DisplayedNotice {
             text: evil(),
@@ -262,7 +262,7 @@ fn script_in_names_and_values_stays_inert() {
                 action: Some(action),
                 ended_provider: Some(evil()),
                 unreached_provider: Some(evil()),
-                services: vec![evil()],
+                services: vec![(evil(), "https://sp.example/".into())],
             }
             .render(chrome),
             DemoSignedIn {

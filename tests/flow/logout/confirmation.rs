@@ -54,6 +54,22 @@ async fn logout_csrf_by_a_cross_site_request_without_a_hint_asks_first() {
     assert_logged_out_page(&browser.submit(&question).await);
 }
 
+/// The hub does not end the services' own sessions, so the page leads to each of them.
+#[actix_web::test]
+async fn the_signed_out_page_links_to_the_services_of_the_session() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    sign_in(&browser, "bakery", "angela").await;
+    sign_in(&browser, "library", "angela").await;
+    let question = browser.open(END).await.form("/confirm");
+    let page = browser.submit(&question).await;
+    assert_logged_out_page(&page);
+    let links = page.links();
+    for service in ["bakery", "library"] {
+        assert!(links.contains(&home_page(service)), "{service}: {links:?}");
+    }
+}
+
 // RP-Initiated Logout, 2: a user without a hint is asked, also where nothing is left to end.
 #[actix_web::test]
 async fn a_logout_without_hint_and_session_asks_first_too() {

@@ -204,7 +204,7 @@ error-assurance = Die Anmeldung ist für diesen Dienst nicht sicher genug.
 error-login-unknown = Diese Anmeldung gibt es nicht oder nicht mehr.
 error-login-other-browser = Diese Anmeldung wurde in einem anderen Browser begonnen, oder dieser Browser hat seine Cookies verloren.
 error-idp-answer = Die Antwort des Anbieters dieses Kontos ist nicht verwendbar.
-error-login-order = Ihre Anmeldung ist nicht bei diesem Schritt.
+error-login-order = Sie haben in einem anderen Tab weitergemacht.
 error-login-done = Diese Anmeldung ist bereits abgeschlossen.
 error-login-expired = Diese Anmeldung hat zu lange gedauert.
 error-login-too-many = Diese Anmeldung wurde beendet, weil zu viele offen waren.
@@ -226,18 +226,23 @@ error-csrf = Aus Sicherheitsgründen wurde dieses Formular nicht angenommen.
 
 responsible-user = Es ist nichts verloren: Sie können neu beginnen.
 responsible-user-other = Sie können sich mit einem anderen Konto anmelden oder zum Dienst zurückkehren.
-responsible-register = Die Angaben Ihres Kontos weichen möglicherweise vom Register ab, zum Beispiel Ihre Namen oder Ihr Geburtsdatum. Bitten Sie den Anbieter Ihres Kontos, sie zu prüfen.
-responsible-identity = Bitten Sie den Anbieter Ihres Kontos, diese Angabe zu ergänzen oder zu berichtigen. Sie können auch zum Dienst zurückkehren und ein anderes Konto verwenden.
+responsible-register = Die Angaben Ihres Kontos weichen möglicherweise vom Register ab, zum Beispiel Ihre Namen oder Ihr Geburtsdatum. Bitten Sie den Anbieter Ihres Kontos, sie zu prüfen, oder verwenden Sie ein anderes Konto.
+register-correction = Wenn das Register selbst falsch ist, wird es hier berichtigt:
+responsible-identity = Bitten Sie den Anbieter Ihres Kontos, diese Angabe zu ergänzen oder zu berichtigen, oder verwenden Sie ein anderes Konto.
 responsible-cookies = Erlauben Sie Cookies für diese Website. Kehren Sie dann zur Website des Dienstes zurück und melden Sie sich erneut an, ohne den Browser zu wechseln.
 responsible-repeated-cookie = Öffnen Sie ein privates Fenster Ihres Browsers, gehen Sie zur Website des Dienstes und melden Sie sich dort an. Damit ein normales Fenster wieder funktioniert, löschen Sie in den Einstellungen Ihres Browsers die Cookies dieser Website.
 responsible-newer-tab = Fahren Sie in dem Tab oder Fenster fort, das Sie zuletzt geöffnet haben. Dieses können Sie schließen.
 responsible-connection = Ihre Internetverbindung ist möglicherweise langsam. Prüfen Sie sie und versuchen Sie es dann erneut.
 responsible-user-continue = Es ist nichts verloren: Sie können fortfahren.
+responsible-other-tab = Was Sie hier getan haben, gehört zu einem früheren Schritt. Es ist nichts verloren: Fahren Sie hier fort oder im anderen Tab.
+responsible-finished = Sie haben sie hier oder in einem anderen Tab abgeschlossen. Sie können diese Seite schließen. Um sich erneut anzumelden, beginnen Sie beim Dienst.
+retry-later = Es ist nichts verloren. Versuchen Sie es in einigen Minuten erneut.
 retry-wait = { $seconds ->
     [one] Es ist nichts verloren. Sie können es in { $seconds } Sekunde erneut versuchen.
    *[other] Es ist nichts verloren. Sie können es in { $seconds } Sekunden erneut versuchen.
 }
 retry-auto = Diese Seite versucht es dann von selbst erneut.
+retry-auto-later = Diese Seite versucht es auch einige Male von selbst.
 retry-stop = Nicht von selbst versuchen
 responsible-service = Nur der Dienst, von dem Sie kommen, kann das beheben. Teilen Sie ihm die Angaben unten auf dieser Seite mit.
 responsible-provider = Der Anbieter Ihres Kontos muss das beheben. Teilen Sie ihm die Angaben unten auf dieser Seite mit. Mit einem anderen Konto kann es funktionieren.
@@ -428,5 +433,5 @@ diagnostics-url = Adresse der Autorisierungsanfrage
 diagnostics-help = Von https:// bis zum letzten Parameter. Sie wird nicht gespeichert und nicht wieder angezeigt.
 diagnostics-go = Erklären
 token-diagnostic-title = Warum die Token-Anfrage fehlgeschlagen ist
-token-diagnostic-lead = Diese Seite lässt sich nur einmal öffnen. Nur eine Testumgebung nennt die genaue Ursache; im Produktivbetrieb sieht Ihr Dienst nur den Fehler.
+token-diagnostic-lead = Diese Seite lässt sich zehn Minuten lang öffnen. Nur eine Testumgebung nennt die genaue Ursache; im Produktivbetrieb sieht Ihr Dienst nur den Fehler.
 token-diagnostic-fix = Was zu tun ist

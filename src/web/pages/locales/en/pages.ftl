@@ -204,7 +204,7 @@ error-assurance = The sign-in is not safe enough for this service.
 error-login-unknown = This sign-in does not exist, or no longer exists.
 error-login-other-browser = This sign-in was begun in another browser, or this one has lost its cookies.
 error-idp-answer = The answer of the organisation that runs this account can not be used.
-error-login-order = Your sign-in is not at this step.
+error-login-order = You went on in another tab.
 error-login-done = This sign-in is already finished.
 error-login-expired = This sign-in took too long.
 error-login-too-many = This sign-in was closed: too many were open.
@@ -226,18 +226,23 @@ error-csrf = For safety, this form was not accepted.
 
 responsible-user = Nothing is lost: you can start again.
 responsible-user-other = You can sign in with another account, or go back to the service.
-responsible-register = The details of your account may differ from those in the register, for example your names or your date of birth. Ask the organisation that runs your account to check them.
-responsible-identity = Ask the organisation that runs your account to complete or correct it. You can also go back to the service and use another account.
+responsible-register = The details of your account may differ from those in the register, for example your names or your date of birth. Ask the organisation that runs your account to check them, or use another account.
+register-correction = If the register itself is wrong, it is corrected here:
+responsible-identity = Ask the organisation that runs your account to complete or correct it, or use another account.
 responsible-cookies = Allow cookies for this site. Then go back to the service’s site and sign in again, without changing browser.
 responsible-repeated-cookie = Open a private window of your browser, go to the service’s site and sign in there. To use a normal window again, delete the cookies of this site in the settings of your browser.
 responsible-newer-tab = Continue in the tab or window that you opened last. You can close this one.
 responsible-connection = Your internet connection may be slow. Check it, then try again.
 responsible-user-continue = Nothing is lost: you can continue.
+responsible-other-tab = What you did here belongs to an earlier step. Nothing is lost: continue here, or in the other tab.
+responsible-finished = You finished it here or in another tab. You can close this page. To sign in again, start from the service.
+retry-later = Nothing is lost. Try again in a few minutes.
 retry-wait = { $seconds ->
     [one] Nothing is lost. You can try again in { $seconds } second.
    *[other] Nothing is lost. You can try again in { $seconds } seconds.
 }
 retry-auto = This page then tries again automatically.
+retry-auto-later = This page also tries again a few times by itself.
 retry-stop = Stop trying automatically
 responsible-service = Only the service that you came from can fix this. Give it the references at the bottom of the page.
 responsible-provider = The organisation that runs your account has to fix this. Give it the references at the bottom of the page. Another account may work.
@@ -428,5 +433,5 @@ diagnostics-url = Address of the authorization request
 diagnostics-help = From https:// to the last parameter. It is not stored, and not shown again.
 diagnostics-go = Explain
 token-diagnostic-title = Why the token request failed
-token-diagnostic-lead = This page can be opened once. Only a sandbox gives the exact cause; in production, your service sees no more than the error.
+token-diagnostic-lead = This page can be opened for ten minutes. Only a sandbox gives the exact cause; in production, your service sees no more than the error.
 token-diagnostic-fix = What to do

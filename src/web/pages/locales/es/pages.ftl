@@ -204,7 +204,7 @@ error-assurance = El inicio de sesión no es lo bastante seguro para este servic
 error-login-unknown = Este inicio de sesión no existe o ya no existe.
 error-login-other-browser = Este inicio de sesión se empezó en otro navegador, o este navegador ha perdido sus cookies.
 error-idp-answer = La respuesta de la entidad que gestiona esta cuenta no se puede utilizar.
-error-login-order = Su inicio de sesión no está en este paso.
+error-login-order = Ha continuado en otra pestaña.
 error-login-done = Este inicio de sesión ya ha terminado.
 error-login-expired = Este inicio de sesión ha durado demasiado.
 error-login-too-many = Este inicio de sesión se ha cerrado: había demasiados abiertos.
@@ -226,18 +226,23 @@ error-csrf = Por seguridad, este formulario no se ha aceptado.
 
 responsible-user = No se ha perdido nada: puede empezar de nuevo.
 responsible-user-other = Puede iniciar sesión con otra cuenta o volver al servicio.
-responsible-register = Es posible que los datos de su cuenta difieran de los del registro, por ejemplo sus nombres o su fecha de nacimiento. Pida a la entidad que gestiona su cuenta que los compruebe.
-responsible-identity = Pida a la entidad que gestiona su cuenta que la complete o la corrija. También puede volver al servicio y utilizar otra cuenta.
+responsible-register = Es posible que los datos de su cuenta difieran de los del registro, por ejemplo sus nombres o su fecha de nacimiento. Pida a la entidad que gestiona su cuenta que los compruebe, o utilice otra cuenta.
+register-correction = Si el error está en el propio registro, se corrige aquí:
+responsible-identity = Pida a la entidad que gestiona su cuenta que la complete o la corrija, o utilice otra cuenta.
 responsible-cookies = Permita las cookies de este sitio. Después, vuelva al sitio del servicio e inicie sesión de nuevo, sin cambiar de navegador.
 responsible-repeated-cookie = Abra una ventana privada de su navegador, vaya al sitio del servicio e inicie sesión allí. Para volver a usar una ventana normal, borre las cookies de este sitio en los ajustes de su navegador.
 responsible-newer-tab = Continúe en la pestaña o ventana que abrió en último lugar. Puede cerrar esta.
 responsible-connection = Es posible que su conexión a internet sea lenta. Compruébela e inténtelo de nuevo.
 responsible-user-continue = No se ha perdido nada: puede continuar.
+responsible-other-tab = Lo que ha hecho aquí pertenece a un paso anterior. No se ha perdido nada: continúe aquí o en la otra pestaña.
+responsible-finished = Lo terminó aquí o en otra pestaña. Puede cerrar esta página. Para iniciar sesión de nuevo, empiece desde el servicio.
+retry-later = No se ha perdido nada. Vuelva a intentarlo dentro de unos minutos.
 retry-wait = { $seconds ->
     [one] No se ha perdido nada. Podrá intentarlo de nuevo dentro de { $seconds } segundo.
    *[other] No se ha perdido nada. Podrá intentarlo de nuevo dentro de { $seconds } segundos.
 }
 retry-auto = Esta página lo intentará entonces por sí sola.
+retry-auto-later = Esta página también lo intenta varias veces por sí sola.
 retry-stop = No intentarlo automáticamente
 responsible-service = Solo el servicio del que viene puede resolverlo. Facilítele las referencias que figuran al final de la página.
 responsible-provider = Debe resolverlo la entidad que gestiona su cuenta. Facilítele las referencias que figuran al final de la página. Puede que otra cuenta funcione.
@@ -428,5 +433,5 @@ diagnostics-url = Dirección de la solicitud de autorización
 diagnostics-help = Desde https:// hasta el último parámetro. No se guarda ni se vuelve a mostrar.
 diagnostics-go = Explicar
 token-diagnostic-title = Por qué ha fallado la solicitud de tokens
-token-diagnostic-lead = Esta página solo se puede abrir una vez. La causa exacta solo se da en un entorno de pruebas; en producción, su servicio no ve más que el error.
+token-diagnostic-lead = Esta página se puede abrir durante diez minutos. La causa exacta solo se da en un entorno de pruebas; en producción, su servicio no ve más que el error.
 token-diagnostic-fix = Qué hacer

@@ -207,7 +207,7 @@ error-assurance = La connexion n’est pas assez sûre pour ce service.
 error-login-unknown = Cette connexion n’existe pas, ou n’existe plus.
 error-login-other-browser = Cette connexion a commencé dans un autre navigateur, ou celui-ci a perdu ses cookies.
 error-idp-answer = La réponse de l’organisme de ce compte est inutilisable.
-error-login-order = Votre connexion n’en est pas à cette étape.
+error-login-order = Vous avez continué dans un autre onglet.
 error-login-done = Cette connexion est déjà terminée.
 error-login-expired = Cette connexion a pris trop de temps.
 error-login-too-many = Cette connexion a été fermée : trop de connexions étaient ouvertes.
@@ -229,18 +229,23 @@ error-csrf = Par sécurité, ce formulaire n’a pas été accepté.
 
 responsible-user = Rien n’est perdu : vous pouvez recommencer.
 responsible-user-other = Vous pouvez vous connecter avec un autre compte, ou revenir au service.
-responsible-register = Les informations de votre compte diffèrent peut-être de celles du registre, par exemple vos noms ou votre date de naissance. Demandez à l’organisme de votre compte de les vérifier.
-responsible-identity = Demandez à l’organisme de votre compte de la compléter ou de la corriger. Vous pouvez aussi revenir au service et utiliser un autre compte.
+responsible-register = Les informations de votre compte diffèrent peut-être de celles du registre, par exemple vos noms ou votre date de naissance. Demandez à l’organisme de votre compte de les vérifier, ou utilisez un autre compte.
+register-correction = Si l’erreur est dans le registre, voici où la faire corriger :
+responsible-identity = Demandez à l’organisme de votre compte de la compléter ou de la corriger, ou utilisez un autre compte.
 responsible-cookies = Autorisez les cookies pour ce site. Retournez ensuite sur le site du service et connectez-vous à nouveau, sans changer de navigateur.
 responsible-repeated-cookie = Ouvrez une fenêtre de navigation privée, allez sur le site du service et connectez-vous là. Pour utiliser de nouveau une fenêtre normale, supprimez les cookies de ce site dans les réglages de votre navigateur.
 responsible-newer-tab = Poursuivez dans l’onglet ou la fenêtre que vous avez ouvert en dernier. Vous pouvez fermer celui-ci.
 responsible-connection = Votre connexion à internet est peut-être lente. Vérifiez-la, puis réessayez.
 responsible-user-continue = Rien n’est perdu : vous pouvez continuer.
+responsible-other-tab = Ce que vous venez de faire ici appartient à une étape précédente. Rien n’est perdu : continuez ici, ou dans l’autre onglet.
+responsible-finished = Vous l’avez terminée ici ou dans un autre onglet. Vous pouvez fermer cette page. Pour vous connecter à nouveau, repartez du service.
+retry-later = Rien n’est perdu. Réessayez dans quelques minutes.
 retry-wait = { $seconds ->
     [one] Rien n’est perdu. Vous pourrez réessayer dans { $seconds } seconde.
    *[other] Rien n’est perdu. Vous pourrez réessayer dans { $seconds } secondes.
 }
 retry-auto = Cette page réessaiera ensuite d’elle-même.
+retry-auto-later = Cette page réessaie aussi d’elle-même, plusieurs fois.
 retry-stop = Ne pas réessayer automatiquement
 responsible-service = Seul le service d’où vous venez peut corriger cela. Donnez-lui les références en bas de page.
 responsible-provider = C’est à l’organisme de votre compte d’y remédier. Donnez-lui les références en bas de page. Un autre compte peut fonctionner.
@@ -431,5 +436,5 @@ diagnostics-url = Adresse de la demande d’autorisation
 diagnostics-help = De https:// jusqu’au dernier paramètre. Elle n’est ni conservée, ni réaffichée.
 diagnostics-go = Expliquer
 token-diagnostic-title = Pourquoi la demande de jetons a échoué
-token-diagnostic-lead = Cette page ne s’ouvre qu’une fois. Seul un bac à sable donne la cause exacte ; en production, votre service ne voit que l’erreur.
+token-diagnostic-lead = Cette page s’ouvre pendant dix minutes. Seul un bac à sable donne la cause exacte ; en production, votre service ne voit que l’erreur.
 token-diagnostic-fix = Que faire

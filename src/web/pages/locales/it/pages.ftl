@@ -207,7 +207,7 @@ error-assurance = L’accesso non è abbastanza sicuro per questo servizio.
 error-login-unknown = Questo accesso non esiste o non esiste più.
 error-login-other-browser = Questo accesso è stato avviato in un altro browser, oppure questo browser ha perso i cookie.
 error-idp-answer = La risposta del gestore di questo account non può essere usata.
-error-login-order = Il suo accesso non è a questo passaggio.
+error-login-order = Ha continuato in un’altra scheda.
 error-login-done = Questo accesso è già terminato.
 error-login-expired = Questo accesso ha richiesto troppo tempo.
 error-login-too-many = Questo accesso è stato chiuso: ce n’erano troppi aperti.
@@ -229,18 +229,23 @@ error-csrf = Per sicurezza, questo modulo non è stato accettato.
 
 responsible-user = Nulla è andato perso: può ricominciare.
 responsible-user-other = Può accedere con un altro account o tornare al servizio.
-responsible-register = I dati del suo account potrebbero essere diversi da quelli del registro, per esempio i nomi o la data di nascita. Chieda al gestore del suo account di verificarli.
-responsible-identity = Chieda al gestore del suo account di completarla o correggerla. Può anche tornare al servizio e usare un altro account.
+responsible-register = I dati del suo account potrebbero essere diversi da quelli del registro, per esempio i nomi o la data di nascita. Chieda al gestore del suo account di verificarli, oppure usi un altro account.
+register-correction = Se l’errore è nel registro stesso, si corregge qui:
+responsible-identity = Chieda al gestore del suo account di completarla o correggerla, oppure usi un altro account.
 responsible-cookies = Consenta i cookie per questo sito. Torni poi al sito del servizio e acceda di nuovo, senza cambiare browser.
 responsible-repeated-cookie = Apra una finestra privata del browser, vada al sito del servizio e acceda da lì. Per usare di nuovo una finestra normale, elimini i cookie di questo sito nelle impostazioni del browser.
 responsible-newer-tab = Continui nella scheda o finestra aperta per ultima. Può chiudere questa.
 responsible-connection = La sua connessione a internet potrebbe essere lenta. La verifichi, poi riprovi.
 responsible-user-continue = Nulla è andato perso: può continuare.
+responsible-other-tab = Ciò che ha fatto qui appartiene a un passaggio precedente. Nulla è andato perso: continui qui o nell’altra scheda.
+responsible-finished = L’ha terminato qui o in un’altra scheda. Può chiudere questa pagina. Per accedere di nuovo, riparta dal servizio.
+retry-later = Nulla è andato perso. Riprovi tra qualche minuto.
 retry-wait = { $seconds ->
     [one] Nulla è andato perso. Potrà riprovare tra { $seconds } secondo.
    *[other] Nulla è andato perso. Potrà riprovare tra { $seconds } secondi.
 }
 retry-auto = Questa pagina riproverà poi da sola.
+retry-auto-later = Questa pagina riprova anche da sola, alcune volte.
 retry-stop = Non riprovare automaticamente
 responsible-service = Solo il servizio da cui proviene può risolvere il problema. Gli comunichi i riferimenti in fondo alla pagina.
 responsible-provider = Il problema deve essere risolto dal gestore del suo account. Gli comunichi i riferimenti in fondo alla pagina. Un altro account potrebbe funzionare.
@@ -431,5 +436,5 @@ diagnostics-url = Indirizzo della richiesta di autorizzazione
 diagnostics-help = Da https:// fino all’ultimo parametro. Non viene conservato né mostrato di nuovo.
 diagnostics-go = Spiega
 token-diagnostic-title = Perché la richiesta di token non è riuscita
-token-diagnostic-lead = Questa pagina si può aprire una sola volta. Solo un ambiente di prova indica la causa esatta; in produzione il suo servizio vede soltanto l’errore.
+token-diagnostic-lead = Questa pagina si può aprire per dieci minuti. Solo un ambiente di prova indica la causa esatta; in produzione il suo servizio vede soltanto l’errore.
 token-diagnostic-fix = Che cosa fare

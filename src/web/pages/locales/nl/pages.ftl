@@ -204,7 +204,7 @@ error-assurance = De manier van inloggen is niet veilig genoeg voor deze dienst.
 error-login-unknown = Deze inlogpoging bestaat niet of niet meer.
 error-login-other-browser = Deze inlogpoging is in een andere browser gestart, of deze browser is zijn cookies kwijt.
 error-idp-answer = Het antwoord van de organisatie die dit account beheert, is niet bruikbaar.
-error-login-order = U bent bij het inloggen niet bij deze stap.
+error-login-order = U bent in een ander tabblad verdergegaan.
 error-login-done = Deze inlogpoging is al afgerond.
 error-login-expired = Deze inlogpoging duurde te lang.
 error-login-too-many = Deze inlogpoging is afgesloten: er stonden er te veel open.
@@ -226,18 +226,23 @@ error-csrf = Om veiligheidsredenen is dit formulier niet geaccepteerd.
 
 responsible-user = Er is niets verloren: u kunt opnieuw beginnen.
 responsible-user-other = U kunt met een ander account inloggen of teruggaan naar de dienst.
-responsible-register = De gegevens van uw account wijken misschien af van die in het register, bijvoorbeeld uw namen of uw geboortedatum. Vraag de organisatie van uw account om ze te controleren.
-responsible-identity = Vraag de organisatie van uw account om dit gegeven aan te vullen of te verbeteren. U kunt ook teruggaan naar de dienst en een ander account gebruiken.
+responsible-register = De gegevens van uw account wijken misschien af van die in het register, bijvoorbeeld uw namen of uw geboortedatum. Vraag de organisatie van uw account om ze te controleren, of gebruik een ander account.
+register-correction = Als het register zelf onjuist is, wordt het hier gecorrigeerd:
+responsible-identity = Vraag de organisatie van uw account om dit gegeven aan te vullen of te verbeteren, of gebruik een ander account.
 responsible-cookies = Sta cookies toe voor deze site. Ga daarna terug naar de site van de dienst en log opnieuw in, zonder van browser te wisselen.
 responsible-repeated-cookie = Open een privévenster van uw browser, ga naar de site van de dienst en log daar in. Wilt u weer een gewoon venster gebruiken, verwijder dan de cookies van deze site in de instellingen van uw browser.
 responsible-newer-tab = Ga verder in het tabblad of venster dat u het laatst hebt geopend. U kunt dit sluiten.
 responsible-connection = Uw internetverbinding is misschien traag. Controleer die en probeer het opnieuw.
 responsible-user-continue = Er is niets verloren: u kunt verdergaan.
+responsible-other-tab = Wat u hier deed, hoort bij een eerdere stap. Er is niets verloren: ga hier verder, of in het andere tabblad.
+responsible-finished = U hebt dit hier of in een ander tabblad afgerond. U kunt deze pagina sluiten. Begin bij de dienst om opnieuw in te loggen.
+retry-later = Er is niets verloren. Probeer het over een paar minuten opnieuw.
 retry-wait = { $seconds ->
     [one] Er is niets verloren. U kunt het over { $seconds } seconde opnieuw proberen.
    *[other] Er is niets verloren. U kunt het over { $seconds } seconden opnieuw proberen.
 }
 retry-auto = Deze pagina probeert het dan vanzelf opnieuw.
+retry-auto-later = Deze pagina probeert het ook zelf een paar keer.
 retry-stop = Niet vanzelf proberen
 responsible-service = Alleen de dienst waar u vandaan komt, kan dit oplossen. Geef de gegevens onder aan de pagina door aan de dienst.
 responsible-provider = De organisatie die uw account beheert, moet dit oplossen. Geef de gegevens onder aan de pagina door aan de organisatie. Met een ander account lukt het misschien wel.
@@ -428,5 +433,5 @@ diagnostics-url = Adres van het autorisatieverzoek
 diagnostics-help = Van https:// tot en met de laatste parameter. Het wordt niet bewaard en niet opnieuw getoond.
 diagnostics-go = Uitleggen
 token-diagnostic-title = Waarom het tokenverzoek is mislukt
-token-diagnostic-lead = Deze pagina kan één keer worden geopend. Alleen een testomgeving geeft de precieze oorzaak; in productie ziet uw dienst alleen de fout.
+token-diagnostic-lead = Deze pagina kan tien minuten lang worden geopend. Alleen een testomgeving geeft de precieze oorzaak; in productie ziet uw dienst alleen de fout.
 token-diagnostic-fix = Wat u kunt doen

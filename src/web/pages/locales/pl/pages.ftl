@@ -208,7 +208,7 @@ error-assurance = Logowanie nie jest wystarczająco bezpieczne dla tej usługi.
 error-login-unknown = To logowanie nie istnieje lub zostało już usunięte.
 error-login-other-browser = To logowanie rozpoczęto w innej przeglądarce albo ta przeglądarka utraciła pliki cookie.
 error-idp-answer = Nie można wykorzystać odpowiedzi instytucji prowadzącej to konto.
-error-login-order = Logowanie nie jest na tym etapie.
+error-login-order = Logowanie było kontynuowane w innej karcie.
 error-login-done = To logowanie zostało już zakończone.
 error-login-expired = To logowanie trwało zbyt długo.
 error-login-too-many = To logowanie zamknięto: zbyt wiele logowań było otwartych.
@@ -230,19 +230,24 @@ error-csrf = Ze względów bezpieczeństwa formularz nie został przyjęty.
 
 responsible-user = Nic nie zostało utracone: można zacząć od nowa.
 responsible-user-other = Można zalogować się za pomocą innego konta lub wrócić do usługi.
-responsible-register = Dane Państwa konta mogą różnić się od danych w rejestrze, na przykład imiona, nazwisko lub data urodzenia. Proszę zwrócić się do instytucji prowadzącej konto o ich sprawdzenie.
-responsible-identity = Proszę zwrócić się do instytucji prowadzącej konto o ich uzupełnienie lub poprawienie. Mogą Państwo także wrócić do usługi i użyć innego konta.
+responsible-register = Dane Państwa konta mogą różnić się od danych w rejestrze, na przykład imiona, nazwisko lub data urodzenia. Proszę zwrócić się do instytucji prowadzącej konto o ich sprawdzenie albo użyć innego konta.
+register-correction = Jeśli błąd jest w samym rejestrze, można go poprawić tutaj:
+responsible-identity = Proszę zwrócić się do instytucji prowadzącej konto o ich uzupełnienie lub poprawienie albo użyć innego konta.
 responsible-cookies = Proszę zezwolić na pliki cookie dla tej witryny. Następnie proszę wrócić na stronę usługi i zalogować się ponownie w tej samej przeglądarce.
 responsible-repeated-cookie = Proszę otworzyć prywatne okno przeglądarki, przejść na stronę usługi i zalogować się w tym oknie. Aby znów używać zwykłego okna, należy usunąć pliki cookie tej witryny w ustawieniach przeglądarki.
 responsible-newer-tab = Proszę kontynuować w karcie lub oknie otwartym jako ostatnie. Tę stronę można zamknąć.
 responsible-connection = Połączenie z internetem może być wolne. Proszę je sprawdzić i spróbować ponownie.
 responsible-user-continue = Nic nie zostało utracone: mogą Państwo kontynuować.
+responsible-other-tab = To, co zrobili tu Państwo, należy do wcześniejszego kroku. Nic nie zostało utracone: mogą Państwo kontynuować tutaj albo w drugiej karcie.
+responsible-finished = Zakończyło się ono tutaj albo w innej karcie. Mogą Państwo zamknąć tę stronę. Aby zalogować się ponownie, proszę zacząć od usługi.
+retry-later = Nic nie zostało utracone. Proszę spróbować ponownie za kilka minut.
 retry-wait = { $seconds ->
     [one] Nic nie zostało utracone. Można spróbować ponownie za { $seconds } sekundę.
     [few] Nic nie zostało utracone. Można spróbować ponownie za { $seconds } sekundy.
    *[other] Nic nie zostało utracone. Można spróbować ponownie za { $seconds } sekund.
 }
 retry-auto = Ta strona spróbuje wtedy ponownie sama.
+retry-auto-later = Ta strona także kilka razy spróbuje sama.
 retry-stop = Nie próbuj automatycznie
 responsible-service = Ten błąd może usunąć tylko usługa, z której nastąpiło przejście na tę stronę. Proszę przekazać jej informacje podane na dole strony.
 responsible-provider = Ten problem musi rozwiązać instytucja prowadząca konto. Proszę przekazać jej informacje podane na dole strony. Inne konto może zadziałać.
@@ -433,5 +438,5 @@ diagnostics-url = Adres żądania autoryzacji
 diagnostics-help = Od https:// do ostatniego parametru. Adres nie jest zapisywany ani ponownie wyświetlany.
 diagnostics-go = Objaśnij
 token-diagnostic-title = Dlaczego żądanie tokenu nie powiodło się
-token-diagnostic-lead = Tę stronę można otworzyć tylko raz. Dokładną przyczynę podaje tylko środowisko testowe; w środowisku produkcyjnym usługa widzi jedynie błąd.
+token-diagnostic-lead = Tę stronę można otwierać przez dziesięć minut. Dokładną przyczynę podaje tylko środowisko testowe; w środowisku produkcyjnym usługa widzi jedynie błąd.
 token-diagnostic-fix = Co zrobić

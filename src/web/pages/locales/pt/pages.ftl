@@ -204,7 +204,7 @@ error-assurance = A autenticação não é suficientemente segura para este serv
 error-login-unknown = Esta autenticação não existe ou já não existe.
 error-login-other-browser = Esta autenticação começou noutro navegador, ou este navegador perdeu os cookies.
 error-idp-answer = Não é possível usar a resposta da entidade que gere esta conta.
-error-login-order = A sua autenticação não está nesta etapa.
+error-login-order = Continuou noutro separador.
 error-login-done = Esta autenticação já está concluída.
 error-login-expired = Esta autenticação demorou demasiado tempo.
 error-login-too-many = Esta autenticação foi encerrada: havia demasiadas em curso.
@@ -226,18 +226,23 @@ error-csrf = Por segurança, este formulário não foi aceite.
 
 responsible-user = Nada se perdeu: pode recomeçar.
 responsible-user-other = Pode autenticar-se com outra conta ou voltar ao serviço.
-responsible-register = Os dados da sua conta podem ser diferentes dos do registo, por exemplo os nomes ou a data de nascimento. Peça à entidade que gere a sua conta que os verifique.
-responsible-identity = Peça à entidade que gere a sua conta que a complete ou corrija. Também pode voltar ao serviço e utilizar outra conta.
+responsible-register = Os dados da sua conta podem ser diferentes dos do registo, por exemplo os nomes ou a data de nascimento. Peça à entidade que gere a sua conta que os verifique, ou utilize outra conta.
+register-correction = Se o erro estiver no próprio registo, é corrigido aqui:
+responsible-identity = Peça à entidade que gere a sua conta que a complete ou corrija, ou utilize outra conta.
 responsible-cookies = Permita os cookies deste sítio. Depois, volte ao sítio do serviço e autentique-se novamente, sem mudar de navegador.
 responsible-repeated-cookie = Abra uma janela privada do seu navegador, vá ao sítio do serviço e autentique-se aí. Para voltar a usar uma janela normal, apague os cookies deste sítio nas definições do navegador.
 responsible-newer-tab = Continue no separador ou na janela que abriu por último. Pode fechar esta página.
 responsible-connection = A sua ligação à internet pode estar lenta. Verifique-a e tente novamente.
 responsible-user-continue = Nada se perdeu: pode continuar.
+responsible-other-tab = O que fez aqui pertence a uma etapa anterior. Nada se perdeu: continue aqui ou no outro separador.
+responsible-finished = Concluiu-a aqui ou noutro separador. Pode fechar esta página. Para se autenticar de novo, recomece a partir do serviço.
+retry-later = Nada se perdeu. Tente novamente daqui a alguns minutos.
 retry-wait = { $seconds ->
     [one] Nada se perdeu. Poderá tentar novamente dentro de { $seconds } segundo.
    *[other] Nada se perdeu. Poderá tentar novamente dentro de { $seconds } segundos.
 }
 retry-auto = Esta página tentará depois novamente sozinha.
+retry-auto-later = Esta página também tenta sozinha algumas vezes.
 retry-stop = Não tentar automaticamente
 responsible-service = Só o serviço de onde vem pode corrigir este problema. Indique-lhe as referências que estão ao fundo da página.
 responsible-provider = Cabe à entidade que gere a sua conta corrigir este problema. Indique-lhe as referências que estão ao fundo da página. Outra conta pode funcionar.
@@ -428,5 +433,5 @@ diagnostics-url = Endereço do pedido de autorização
 diagnostics-help = De https:// até ao último parâmetro. O endereço não fica guardado nem volta a ser mostrado.
 diagnostics-go = Explicar
 token-diagnostic-title = Porque falhou o pedido de tokens
-token-diagnostic-lead = Esta página só pode ser aberta uma vez. Só um ambiente de testes indica a causa exata; em produção, o seu serviço vê apenas o erro.
+token-diagnostic-lead = Esta página pode ser aberta durante dez minutos. Só um ambiente de testes indica a causa exata; em produção, o seu serviço vê apenas o erro.
 token-diagnostic-fix = O que fazer

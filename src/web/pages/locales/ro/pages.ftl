@@ -210,7 +210,7 @@ error-assurance = Autentificarea nu este suficient de sigură pentru acest servi
 error-login-unknown = Această autentificare nu există sau nu mai există.
 error-login-other-browser = Această autentificare a început în alt browser sau acesta și-a pierdut modulele cookie.
 error-idp-answer = Răspunsul organizației care administrează acest cont nu poate fi folosit.
-error-login-order = Autentificarea dumneavoastră nu este la această etapă.
+error-login-order = Ați continuat în altă filă.
 error-login-done = Această autentificare s-a încheiat deja.
 error-login-expired = Această autentificare a durat prea mult.
 error-login-too-many = Această autentificare a fost închisă: erau prea multe deschise.
@@ -232,19 +232,24 @@ error-csrf = Din motive de siguranță, acest formular nu a fost acceptat.
 
 responsible-user = Nu s-a pierdut nimic: puteți începe din nou.
 responsible-user-other = Vă puteți autentifica cu alt cont sau puteți reveni la serviciu.
-responsible-register = Este posibil ca datele contului dumneavoastră să difere de cele din registru, de exemplu numele sau data nașterii. Cereți organizației care administrează contul să le verifice.
-responsible-identity = Cereți organizației care administrează contul să o completeze sau să o corecteze. Puteți, de asemenea, să reveniți la serviciu și să folosiți alt cont.
+responsible-register = Este posibil ca datele contului dumneavoastră să difere de cele din registru, de exemplu numele sau data nașterii. Cereți organizației care administrează contul să le verifice sau folosiți alt cont.
+register-correction = Dacă greșeala este chiar în registru, ea se corectează aici:
+responsible-identity = Cereți organizației care administrează contul să o completeze sau să o corecteze ori folosiți alt cont.
 responsible-cookies = Permiteți cookie-urile pentru acest site. Reveniți apoi la site-ul serviciului și autentificați-vă din nou, fără a schimba browserul.
 responsible-repeated-cookie = Deschideți o fereastră privată a browserului, mergeți pe site-ul serviciului și autentificați-vă acolo. Pentru a folosi din nou o fereastră obișnuită, ștergeți modulele cookie ale acestui site din setările browserului.
 responsible-newer-tab = Continuați în fila sau fereastra pe care ați deschis-o ultima. Pe aceasta o puteți închide.
 responsible-connection = Conexiunea dumneavoastră la internet poate fi lentă. Verificați-o, apoi încercați din nou.
 responsible-user-continue = Nu s-a pierdut nimic: puteți continua.
+responsible-other-tab = Ceea ce ați făcut aici ține de un pas anterior. Nu s-a pierdut nimic: continuați aici sau în cealaltă filă.
+responsible-finished = Ați încheiat-o aici sau în altă filă. Puteți închide această pagină. Pentru a vă autentifica din nou, porniți de la serviciu.
+retry-later = Nu s-a pierdut nimic. Încercați din nou peste câteva minute.
 retry-wait = { $seconds ->
     [one] Nu s-a pierdut nimic. Puteți încerca din nou peste { $seconds } secundă.
     [few] Nu s-a pierdut nimic. Puteți încerca din nou peste { $seconds } secunde.
    *[other] Nu s-a pierdut nimic. Puteți încerca din nou peste { $seconds } de secunde.
 }
 retry-auto = Această pagină va încerca apoi din nou singură.
+retry-auto-later = Această pagină încearcă și singură, de câteva ori.
 retry-stop = Nu încerca automat
 responsible-service = Numai serviciul de la care ați venit poate remedia problema. Comunicați-i referințele din partea de jos a paginii.
 responsible-provider = Organizația care administrează contul dumneavoastră trebuie să remedieze problema. Comunicați-i referințele din partea de jos a paginii. Un alt cont ar putea funcționa.
@@ -435,5 +440,5 @@ diagnostics-url = Adresa cererii de autorizare
 diagnostics-help = De la https:// până la ultimul parametru. Adresa nu se păstrează și nu se afișează din nou.
 diagnostics-go = Explicați
 token-diagnostic-title = De ce nu a reușit cererea de tokenuri
-token-diagnostic-lead = Această pagină poate fi deschisă o singură dată. Numai un mediu de testare indică cauza exactă; în producție, serviciul dumneavoastră vede doar eroarea.
+token-diagnostic-lead = Această pagină poate fi deschisă timp de zece minute. Numai un mediu de testare indică cauza exactă; în producție, serviciul dumneavoastră vede doar eroarea.
 token-diagnostic-fix = Ce este de făcut
