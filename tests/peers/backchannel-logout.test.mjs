@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import * as oidc from 'openid-client';
 import { discoverHub, buildAuthorizationRequest, startFederation, fetchUserinfo } from './federation.mjs';
-import { Browser, random, startServer, signIn, tomlString } from './harness.mjs';
+import { Browser, answerConsent, random, startServer, signIn, tomlString } from './harness.mjs';
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
@@ -67,8 +67,9 @@ test('a logout reaches every service provider, with the sub and sid of its ID to
   assert.equal(client.serverMetadata().backchannel_logout_session_supported, true);
   const { browser, tokens } = await signedIn();
   const elsewhere = await discoverHub(hub, other);
-  const authorization = await buildAuthorizationRequest(elsewhere, other, { prompt: 'none' });
-  const theirs = await tokensFor(elsewhere, (await browser.step(authorization.url)).location, authorization);
+  const authorization = await buildAuthorizationRequest(elsewhere, other, { prompt: 'consent' });
+  const shown = await browser.open(authorization.url);
+  const theirs = await tokensFor(elsewhere, (await answerConsent(browser, shown, 'yes', other.redirectUri)).url, authorization);
   assert.notEqual(tokens.claims().sid, theirs.claims().sid);
 
   const before = receiver.received.length;

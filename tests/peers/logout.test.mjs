@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
 import { discoverHub, buildAuthorizationRequest, startFederation, fetchUserinfo } from './federation.mjs';
-import { Browser, chooseProvider, parseForms, random, signIn } from './harness.mjs';
+import { Browser, answerConsent, chooseProvider, parseForms, random, signIn } from './harness.mjs';
 
 let federation, client;
 before(async () => {
@@ -80,8 +80,9 @@ test('a logout whose answer got lost, or that was clicked twice, still reaches t
   const { hub, sp, other } = federation;
   const { browser, tokens } = await signedIn();
   const elsewhere = await discoverHub(hub, other);
-  const authorization = await buildAuthorizationRequest(elsewhere, other, { prompt: 'none' });
-  const theirs = await oidc.authorizationCodeGrant(elsewhere, new URL((await browser.step(authorization.url)).location), {
+  const authorization = await buildAuthorizationRequest(elsewhere, other, { prompt: 'consent' });
+  const shown = await browser.open(authorization.url);
+  const theirs = await oidc.authorizationCodeGrant(elsewhere, new URL((await answerConsent(browser, shown, 'yes', other.redirectUri)).url), {
     pkceCodeVerifier: authorization.verifier, expectedState: authorization.state, expectedNonce: authorization.nonce, idTokenExpected: true,
   });
   const held = new Map(browser.cookies(hub.base));
