@@ -4,6 +4,7 @@
 //! A [`HubServer`] holds no globals, so that a test or the demo can run several in one process.
 
 pub mod admin_client;
+mod admitting_hubs;
 mod audit_checkpoints;
 mod audit_log;
 mod build_error;
@@ -159,7 +160,8 @@ impl HubServer {
         let (connectors, registry) = parts.start_registry(prepared.connector_specs);
         parts.start_sampling();
         let publisher = prepared.discovery_publisher;
-        let reload = parts.start_reload(registry, prepared.connector_context, publisher);
+        let reload =
+            parts.start_reload(registry, connectors.clone(), prepared.connector_context, publisher);
         let hub = parts.hub(connectors, prepared.subject_keys, opened.counters);
         admin::report_blocks(&hub);
         let readiness = parts.readiness(&hub, reload.clone(), opened.check, process_findings);

@@ -141,6 +141,12 @@ impl Audit {
         }
     }
 
+    /// Returns why no login may begin, with the fix.
+    #[must_use]
+    pub fn admission_problem(&self) -> Option<CheckFinding> {
+        self.log.as_ref().and_then(|queue| queue.admission_problem())
+    }
+
     /// Returns the problems that an operator should solve, one line each.
     #[must_use]
     pub fn warnings(&self) -> Vec<CheckFinding> {

@@ -92,9 +92,16 @@ pub struct Connectors {
     blocks: Blocks,
     /// Whether all identity providers fail at once.
     pub(super) outbound: OutboundNetwork,
+    /// What is wrong with the newest version of a connector's file, which is not in use.
+    invalid_files: Arc<ArcSwap<BTreeMap<ConnectorId, String>>>,
 }
 
 impl Connectors {
+    /// Sets which connectors have an invalid file, and what is wrong with it.
+    pub fn set_invalid_files(&self, invalid: BTreeMap<ConnectorId, String>) {
+        self.invalid_files.store(Arc::new(invalid));
+    }
+
     /// Returns the display name, by language.
     #[must_use]
     pub fn display_name(&self, id: &ConnectorId) -> Option<Arc<BTreeMap<String, String>>> {
@@ -271,6 +278,7 @@ impl Registry {
         let RegistryDeps { core, blocks, default_max_calls, store, arbiters } = registry_deps;
         let connectors = Connectors {
             actors: Arc::default(),
+            invalid_files: Arc::default(),
             federation: core.federation.clone(),
             blocks,
             outbound: OutboundNetwork::default(),

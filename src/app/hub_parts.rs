@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix::{Arbiter, ArbiterHandle};
 use actix_web::web;
 
+use super::admitting_hubs::AdmittingHubs;
 use super::audit_log;
 use super::build_error::BuildError;
 use super::from_settings::{
@@ -135,6 +136,7 @@ impl HubParts<'_> {
     pub fn start_reload(
         &self,
         registry: RegistryHandle,
+        published_connectors: Connectors,
         connectors: ConnectorContext,
         discovery_publisher: DiscoveryPublisher,
     ) -> Reload {
@@ -145,6 +147,7 @@ impl HubParts<'_> {
             connectors,
             discovery_publisher,
             registry,
+            published_connectors,
             client_keys: Arc::clone(&self.client_keys),
             hub_keys: self.keys.clone(),
             core: Arc::clone(&self.core),
@@ -272,7 +275,8 @@ impl HubParts<'_> {
         store_check: StoreCheck,
         process_findings: Vec<CheckFinding>,
     ) -> Arc<Readiness> {
-        Arc::new(readiness::build_readiness(ReadinessSources {
+        let admitting_hubs = Arc::new(AdmittingHubs::new(&self.store, &self.core.env));
+        let readiness = Arc::new(readiness::build_readiness(ReadinessSources {
             process_findings,
             core: Arc::clone(&self.core),
             store: Arc::clone(&self.store),
@@ -284,8 +288,12 @@ impl HubParts<'_> {
             register: self.register.clone(),
             reload,
             counter_sync: hub.counter_sync.clone(),
+            admitting_hubs: Arc::clone(&admitting_hubs),
             has_client_registration: self.settings().client_registration.is_some(),
-        }))
+        }));
+        metrics_sampler::sample_admission(&self.core.metrics, &readiness);
+        actix::spawn(admitting_hubs.run(Arc::clone(&readiness)));
+        readiness
     }
 
     /// Builds the administration, with the admin console.

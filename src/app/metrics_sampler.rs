@@ -21,6 +21,7 @@ use crate::telemetry::Metrics;
 use crate::token::keyfiles;
 use crate::token::keyring::KeyState;
 use crate::web::admin_console::{LiveLogins, LiveLoginsSource, LoginTrend};
+use crate::web::readiness::Readiness;
 
 /// Length of a bar in the trend of the admin console.
 const TREND_INTERVAL: Duration = Duration::from_secs(60);
@@ -135,6 +136,15 @@ pub(super) fn start_sampling(loaded: &LoadedConfig, sources: MetricSources) {
         // Clients can register at any time.
         labels.apply(&sources.core.federation.load(), metrics);
         sources.report(metrics);
+    });
+}
+
+/// Samples whether the hub admits logins.
+pub(super) fn sample_admission(metrics: &Metrics, readiness: &Arc<Readiness>) {
+    let readiness = Arc::downgrade(readiness);
+    metrics.sample_with(move |metrics| {
+        let readiness = readiness.upgrade();
+        metrics.set_logins_admitted(readiness.is_some_and(|readiness| readiness.admits_logins()));
     });
 }
 

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::admitting_hubs::AdmittingHubs;
 use super::keys::SharedKeys;
 use super::reload::Reload;
 use crate::actor::Connectors;
@@ -46,6 +47,7 @@ pub(super) struct ReadinessSources {
     pub register: Option<Arc<dyn Register>>,
     pub reload: Reload,
     pub counter_sync: Option<Arc<CounterSync>>,
+    pub admitting_hubs: Arc<AdmittingHubs>,
     /// Whether service providers can register without a file.
     pub has_client_registration: bool,
     /// Found at the start; they stay until the next one.
@@ -105,10 +107,13 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         register,
         reload,
         counter_sync,
+        admitting_hubs,
         has_client_registration,
         process_findings,
     } = sources;
     let federation = core.federation.clone();
+    let (refusing, logins) = (Arc::clone(&core), Arc::clone(&core));
+    let (others, filled) = (Arc::clone(&admitting_hubs), Arc::clone(&store));
     let devices = keys.devices.clone();
     let (ring, env, key_env) = (Arc::clone(&keys.ring), core.env.clone(), core.env.clone());
     let (block_warnings, outbound, clock, config) =
@@ -144,6 +149,14 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
             register.as_ref().and_then(|register| register.warning()).into_iter().collect()
         })
         .with_degradation_check("audit", move || core.audit.warnings())
+        .with_check("logins", move || {
+            refusing.audit.admission_problem().filter(|_| others.has_other())
+        })
+        .with_degradation_check("logins", move || {
+            let audit = logins.audit.admission_problem().filter(|_| !admitting_hubs.has_other());
+            let rows = capacities.usage_rows(filled.as_ref());
+            audit.into_iter().chain(rows.iter().filter_map(find_full)).collect()
+        })
         .with_degradation_check("limits", move || {
             counter_sync.as_ref().and_then(|sync| sync.warning()).into_iter().collect()
         })
@@ -169,8 +182,8 @@ fn check_signing_keys(ring: &Keyring, now: Timestamp) -> Option<CheckFinding> {
 }
 
 fn no_service_provider() -> CheckFinding {
-    CheckFinding::new(
-        "there is no service provider, so no user can log in",
+    CheckFinding::no_login_admitted(
+        "there is no service provider",
         "add a file to service-providers/; no restart is needed",
     )
 }
@@ -191,21 +204,35 @@ fn find_old_keys(ring: &Keyring, now: Timestamp) -> Vec<CheckFinding> {
 }
 
 fn find_nearly_full(row: &StoreUsage) -> Option<CheckFinding> {
+    let is_nearly_full = row.percent_used() >= NEARLY_FULL_PERCENT && row.used < row.capacity;
+    is_nearly_full.then(|| {
+        let StoreUsage { records, used, capacity } = row;
+        CheckFinding::new(
+            format!(
+                "{used} of at most {capacity} {records} are stored; beyond that, new ones are rejected"
+            ),
+            capacity_fix(row),
+        )
+    })
+}
+
+/// Reports a pool without which no login can begin or end.
+fn find_full(row: &StoreUsage) -> Option<CheckFinding> {
+    (row.used >= row.capacity).then(|| {
+        let StoreUsage { records, capacity, .. } = row;
+        let reason = format!("the store is full, with {capacity} {records}");
+        CheckFinding::no_login_admitted(reason, capacity_fix(row))
+    })
+}
+
+fn capacity_fix(row: &StoreUsage) -> String {
     let key = match row.records.as_str() {
         "logins" => "limits.logins",
         "bytes of logins" => "limits.login_bytes",
         "sessions" => "limits.sessions",
         _ => "limits.grants",
     };
-    (row.percent_used() >= NEARLY_FULL_PERCENT).then(|| {
-        let StoreUsage { records, used, capacity } = row;
-        CheckFinding::new(
-            format!(
-                "{used} of at most {capacity} {records} are stored; beyond that, new ones are rejected"
-            ),
-            format!("raise {key} if memory allows, or find the source of the load"),
-        )
-    })
+    format!("raise {key} if memory allows, or find the source of the load")
 }
 
 fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<CheckFinding> {
@@ -218,8 +245,8 @@ fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<CheckFinding> {
         on.iter().filter(is_unavailable).map(|row| row.id.as_str()).collect();
     let mut findings = Vec::new();
     if on.is_empty() {
-        findings.push(CheckFinding::new(
-            "no connector is on, so that no user can log in",
+        findings.push(CheckFinding::no_login_admitted(
+            "no connector is on",
             "see `passerelle idp list`",
         ));
     }
@@ -303,6 +330,7 @@ mod tests {
             blocks: Vec::new(),
             dropped_claims: Vec::new(),
             health: Some(health),
+            invalid_file: None,
         }
     }
 
@@ -321,7 +349,7 @@ mod tests {
         );
         assert_eq!(find_unavailable_connectors(&rows[..1]), []);
         let off = ConnectorRow { state: ConnectorState::Off, ..row("a", CircuitState::Open, None) };
-        assert!(find_unavailable_connectors(&[off])[0].message.starts_with("no connector is on"));
+        assert!(find_unavailable_connectors(&[off])[0].message.contains("no connector is on"));
     }
 
     #[test]

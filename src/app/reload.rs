@@ -18,6 +18,7 @@ use super::build_error::BuildError;
 use super::keys::SharedKeys;
 use super::metrics_sampler::LabelPolicy;
 use super::prepare::{DiscoveryPublisher, connector_spec};
+use crate::actor::Connectors;
 use crate::actor::registry::{ApplyConfig, ConnectorSpec, RegistryHandle};
 use crate::config::config_digest::{ConfigDigest, FieldDigests};
 use crate::config::reloadable_files::{FileKind, ScanOutcome};
@@ -43,6 +44,8 @@ pub(super) struct ReloadConfig {
     pub connectors: connector::ConnectorContext,
     pub discovery_publisher: DiscoveryPublisher,
     pub registry: RegistryHandle,
+    /// Shows operators which connectors have an invalid file.
+    pub published_connectors: Connectors,
     pub client_keys: Arc<KeyDirectory>,
     /// The hub's own keys, reloaded on the same occasions.
     pub hub_keys: SharedKeys,
@@ -137,7 +140,9 @@ impl ReloadConfig {
             reported_unverified: refused,
             startup_diagnostics: self.startup_diagnostics,
             status: Arc::clone(&status),
+            published_connectors: self.published_connectors,
         };
+        reload_loop.publish_invalid_connectors();
         actix::spawn(reload_loop.run(self.interval, reload_requests));
         Reload { status, requests: reload_sender, hub_keys: self.hub_keys }
     }
@@ -166,6 +171,7 @@ struct ReloadLoop {
     /// As last logged.
     settings: SettingsFileState,
     status: Arc<ArcSwap<ReloadStatus>>,
+    published_connectors: Connectors,
 }
 
 /// Builds the next configuration.
@@ -193,6 +199,12 @@ struct Candidate {
 }
 
 impl ReloadLoop {
+    /// Publishes which connectors have an invalid file.
+    fn publish_invalid_connectors(&self) {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        self.published_connectors.set_invalid_files(files.reloadable.invalid_connectors());
+    }
+
     async fn run(mut self, interval: Duration, mut requests: mpsc::Receiver<oneshot::Sender<()>>) {
         let folders = {
             let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
@@ -238,6 +250,7 @@ impl ReloadLoop {
                 return ScanOutcome::Complete;
             }
         };
+        self.publish_invalid_connectors();
         self.report_changes(&result.diagnostics);
         for diagnostic in result
             .unverified

@@ -25,6 +25,8 @@ const MAX_QUEUED_EVENTS_FOR_NEW_LOGINS: usize = QUEUE_CAPACITY / 2;
 /// Number of queued events above which events of unauthenticated clients are dropped, so that a
 /// flood of bad requests neither stops logins nor displaces their events.
 const MAX_QUEUED_EVENTS_FOR_UNAUTHENTICATED: usize = QUEUE_CAPACITY / 4;
+/// What is wrong if events wait for the disk.
+const CROWDED: &str = "the audit log is written more slowly than events happen";
 /// Maximum time that a shutdown waits for the disk.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -109,19 +111,31 @@ impl AuditQueue {
 
     /// Returns whether a new login may begin.
     pub(super) fn admits_logins(&self) -> bool {
-        let is_healthy = || {
-            self.is_writable()
-                && self.state.waiting.load(Ordering::Relaxed) <= MAX_QUEUED_EVENTS_FOR_NEW_LOGINS
-        };
-        self.state.when_full == WhenFull::GoOn || is_healthy()
+        self.state.when_full == WhenFull::GoOn || (self.is_writable() && !self.is_crowded())
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.state.waiting.load(Ordering::Relaxed) > MAX_QUEUED_EVENTS_FOR_NEW_LOGINS
+    }
+
+    /// Returns why no new login may begin, with the fix.
+    pub(super) fn admission_problem(&self) -> Option<CheckFinding> {
+        if self.admits_logins() {
+            return None;
+        }
+        let fix = "free space on its disk, or correct its permissions; the hub then continues by itself (docs/runbooks.md). With audit.when_full = \"go_on\" logins continue without an audit log";
+        Some(match self.state.write_error.load_full() {
+            Some(error) => {
+                let fix = error.fix.as_deref().unwrap_or(fix);
+                CheckFinding::no_login_admitted(&error.message, fix)
+            }
+            None => CheckFinding::no_login_admitted(CROWDED, fix),
+        })
     }
 
     /// Returns the problems of the log.
     pub(super) fn warnings(&self) -> Vec<CheckFinding> {
-        let crowded = self.state.waiting.load(Ordering::Relaxed) > MAX_QUEUED_EVENTS_FOR_NEW_LOGINS;
-        let crowded = crowded.then(|| {
-            CheckFinding::without_fix("the audit log is written more slowly than events happen")
-        });
+        let crowded = self.is_crowded().then(|| CheckFinding::without_fix(CROWDED));
         let QueueState { startup_finding, write_error, signing_error, save_error, .. } =
             &*self.state;
         [startup_finding, write_error, signing_error, save_error]

@@ -10,17 +10,26 @@ pub struct CheckFinding {
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
+    /// Whether this hub refuses every login for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stops_logins: bool,
 }
 
 impl CheckFinding {
     /// Creates a finding with its fix.
     pub fn new(message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { message: message.into(), fix: Some(fix.into()) }
+        Self { message: message.into(), fix: Some(fix.into()), stops_logins: false }
     }
 
     /// Creates a finding that the operator can't fix, or whose message says how.
     pub fn without_fix(message: impl Into<String>) -> Self {
-        Self { message: message.into(), fix: None }
+        Self { message: message.into(), fix: None, stops_logins: false }
+    }
+
+    /// Creates the finding that this hub refuses every login, with the reason and its fix.
+    pub fn no_login_admitted(reason: impl fmt::Display, fix: impl Into<String>) -> Self {
+        let finding = Self::new(format!("No login is admitted: {reason}"), fix);
+        Self { stops_logins: true, ..finding }
     }
 }
 

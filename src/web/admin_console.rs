@@ -161,8 +161,9 @@ fn worst_first(mut rows: Vec<ConnectorRow>) -> Vec<ConnectorRow> {
         ConnectorCondition::Failing => 1,
         ConnectorCondition::Recovering => 2,
         ConnectorCondition::Blocked => 3,
-        ConnectorCondition::Healthy => 4,
-        ConnectorCondition::Off => 5,
+        ConnectorCondition::FileInvalid => 4,
+        ConnectorCondition::Healthy => 5,
+        ConnectorCondition::Off => 6,
     });
     rows
 }

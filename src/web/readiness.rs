@@ -121,6 +121,14 @@ impl Readiness {
         results.filter(|(_, problems)| !problems.is_empty()).collect()
     }
 
+    /// Returns whether the process is ready and admits logins.
+    #[must_use]
+    pub fn admits_logins(&self) -> bool {
+        let degradations = self.degradations();
+        self.not_ready_reasons().is_empty()
+            && !degradations.values().flatten().any(|finding| finding.stops_logins)
+    }
+
     /// Makes the process not ready: the first step of a shutdown.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::SeqCst);

@@ -7,6 +7,8 @@ mod start;
 use std::time::Duration;
 
 use actix_web::test::TestRequest;
+use passerelle::actor::registry::ConnectorCondition;
+use passerelle::testing::wait::wait_until;
 use passerelle::web::admin_console::{HubStatus, LoginView};
 use passerelle::web::readiness::CheckState;
 use serde_json::Value;
@@ -23,6 +25,12 @@ const CANARIES: &[&str] =
 
 fn events(login: &LoginView) -> Vec<&str> {
     login.events.iter().map(|event| event.event.as_str()).collect()
+}
+
+/// Returns the overview, as an operator's browser gets it.
+async fn overview(hub: &TestHub) -> String {
+    let cookie = hub.operator_cookie().await;
+    hub.console_page("/admin/", &cookie).await.body
 }
 
 #[actix_web::test]
@@ -214,6 +222,7 @@ async fn the_status_says_what_is_degraded_and_how_to_fix_it() {
         "egress",
         "keys",
         "limits",
+        "logins",
         "process",
         "register",
         "store",
@@ -228,10 +237,42 @@ async fn the_status_says_what_is_degraded_and_how_to_fix_it() {
         config.findings[0].message.contains("amandier.toml") && config.findings[0].fix.is_some(),
         "{config:?}"
     );
+    let row = status.connectors.iter().find(|row| row.id.as_str() == "amandier");
+    let row = row.expect("its last valid version stays in use");
+    assert_eq!(row.condition(), ConnectorCondition::FileInvalid, "a restart loses it");
+    assert!(row.invalid_file.as_ref().unwrap().contains("amandier.toml"), "{row:?}");
+    let page = overview(&hub).await;
+    assert!(page.contains("file invalid") && page.contains("amandier.toml"), "{page}");
+}
+
+/// The disk of the audit log is full, and `when_full = "stop"`.
+#[actix_web::test]
+async fn a_hub_that_admits_no_login_says_so_first_with_the_fix() {
+    let hub = TestHub::edited(|folder| {
+        std::os::unix::fs::symlink("/dev/full", folder.join("audit.jsonl")).unwrap();
+        let settings = folder.join("passerelle.toml");
+        let text = std::fs::read_to_string(&settings).unwrap();
+        let audit = "audit = { sink = \"file\", path = \"audit.jsonl\", when_full = \"stop\" }";
+        std::fs::write(&settings, format!("{audit}\n{text}")).unwrap();
+    })
+    .await;
+    wait_until("the disk is full", || hub.degradations(0).contains_key("logins")).await;
+    let status: HubStatus = hub.get_json("/admin/status").await;
+    assert_eq!((status.headline(), status.ready), ("No login is admitted", true));
+    let refusal = status.refusals().next().unwrap();
     assert!(
-        status.connectors.iter().any(|row| row.id.as_str() == "amandier"),
-        "its last valid version stays in use"
+        refusal.message.contains("can't be written: No space left")
+            && refusal.fix.as_ref().unwrap().starts_with("free space"),
+        "{refusal:?}"
     );
+    let page = overview(&hub).await;
+    assert!(page.contains("<h1>No login is admitted</h1>") && page.contains("Fix: free space"));
+    assert!(hub.metrics.render().contains("\npasserelle_logins_admitted 0\n"));
+    // The person's page promises no time.
+    let browser = hub.browser();
+    let page = browser.authorize(&Authorize::by("bakery")).await.assert_error(503, "Y500110");
+    assert!(page.answer.body.contains("Try again in a few minutes."), "{}", page.answer.body);
+    assert!(!page.answer.body.contains("5 seconds"), "{}", page.answer.body);
 }
 
 #[actix_web::test]

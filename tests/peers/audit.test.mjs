@@ -81,6 +81,15 @@ test('a full device takes no new logins, or loses lines, as the operator wishes,
         assert.match(await answer.text(), /Y500110/);
         assert.ok(answer.headers.get('retry-after'));
       }
+      // No other hub admits logins, so this one stays ready for codes, tokens and logouts.
+      const readyz = await fetch(`${hub.privateBase}/readyz`);
+      const { ready, degraded: checks } = await readyz.json();
+      assert.deepEqual([readyz.status, ready], [200, true], policy);
+      const said = checks.logins?.[0] ?? '';
+      if (policy === 'stop') assert.match(said, /^No login is admitted: the audit log can't be written: No space left.*; fix: free space/);
+      else assert.equal(said, '', 'logins continue');
+      const admitted = policy === 'stop' ? 0 : 1;
+      assert.match(await (await fetch(`${hub.privateBase}/metrics`)).text(), new RegExp(`^passerelle_logins_admitted ${admitted}$`, 'm'));
       assert.match(await (await fetch(`${hub.privateBase}/metrics`)).text(), /passerelle_audit_write_errors_total [1-9]/);
       assert.match(hub.log(), /Y500110/);
     } finally {

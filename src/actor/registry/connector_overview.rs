@@ -32,6 +32,9 @@ pub struct ConnectorRow {
     /// Malformed claims that logins left out since the start of this hub.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped_claims: Vec<DroppedClaimRow>,
+    /// What is wrong with its file, whose last valid version is in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid_file: Option<String>,
 }
 
 /// Health of a connector's identity provider, by the calls of the last minute.
@@ -86,6 +89,8 @@ pub enum ConnectorCondition {
     Recovering,
     Off,
     Blocked,
+    /// Its identity provider is healthy, and its file is invalid: a restart loses the connector.
+    FileInvalid,
 }
 
 impl ConnectorCondition {
@@ -99,6 +104,7 @@ impl ConnectorCondition {
             Self::Recovering => "recovering",
             Self::Off => "off",
             Self::Blocked => "blocked",
+            Self::FileInvalid => "file invalid",
         }
     }
 }
@@ -107,6 +113,15 @@ impl ConnectorRow {
     /// Returns the condition of the connector.
     #[must_use]
     pub fn condition(&self) -> ConnectorCondition {
+        match self.provider_condition() {
+            ConnectorCondition::Healthy if self.invalid_file.is_some() => {
+                ConnectorCondition::FileInvalid
+            }
+            condition => condition,
+        }
+    }
+
+    fn provider_condition(&self) -> ConnectorCondition {
         match (self.state, &self.health) {
             (ConnectorState::Off, _) => ConnectorCondition::Off,
             (ConnectorState::Blocked, _) => ConnectorCondition::Blocked,
@@ -134,6 +149,7 @@ impl Connectors {
         let (federation, operator_blocks, now) =
             (self.federation.load(), self.blocks.all(), self.blocks.now());
         let actors = self.actors.load();
+        let invalid_files = self.invalid_files.load();
         let row = |(id, connector): (&ConnectorId, &Arc<ConnectorMetadata>)| {
             let ConnectorMetadata { name, enabled, levels, .. } = connector.as_ref();
             let current = connector_blocks(connector, &operator_blocks, id)
@@ -167,6 +183,7 @@ impl Connectors {
                         entry.spec.connector.clock_skew_seconds(),
                     )
                 }),
+                invalid_file: invalid_files.get(id).cloned(),
             }
         };
         federation.connectors().iter().map(row).collect()

@@ -45,6 +45,7 @@ fn registry() -> Registry {
     let blocks = Blocks::load(Path::new("no state is kept here"), &env).unwrap();
     Registry {
         connectors: Connectors {
+            invalid_files: Arc::default(),
             actors: Arc::default(),
             federation,
             blocks,

@@ -223,6 +223,17 @@ impl ReloadableFiles {
         });
     }
 
+    /// Returns the connectors whose file is invalid, with its first problem.
+    #[must_use]
+    pub fn invalid_connectors(&self) -> BTreeMap<ConnectorId, String> {
+        let problems = self.connectors.problems_by_file();
+        problems
+            .filter_map(|(path, problem)| {
+                Some((ConnectorId::from(path.file_stem()?.to_str()?), problem.to_single_line()))
+            })
+            .collect()
+    }
+
     /// Returns the kinds that have files but no usable one, so that no user can log in.
     #[must_use]
     pub fn unusable_kinds(&self) -> Vec<FileKind> {

@@ -14,6 +14,8 @@ metric_table! {
             "Always 1; the label is the version of the program.";
         hub: IntGaugeVec("platform_info", ["platform"])
             "Always 1; the label is the platform of the hub.";
+        logins_admitted: IntGaugeVec("logins_admitted", [])
+            "1 while the hub is ready and admits logins, else 0.";
         config_bad: IntGaugeVec("config_files_invalid", ["kind"])
             "Invalid configuration files; an earlier version or none is in use.";
         config_reads: IntCounterVec("config_reloads_total", ["outcome"])
@@ -46,6 +48,12 @@ impl Metrics {
     /// Sets the platform of the hub.
     pub fn set_platform(&self, platform: &'static str) {
         self.operations.hub.with_label_values(&[platform]).set(1);
+    }
+
+    /// Sets whether the hub is ready and admits logins.
+    pub fn set_logins_admitted(&self, is_admitting: bool) {
+        let value = i64::from(is_admitting);
+        self.operations.logins_admitted.with_label_values::<&str>(&[]).set(value);
     }
 
     /// Sets the number of invalid files of this kind.

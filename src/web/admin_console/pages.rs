@@ -16,7 +16,6 @@ use crate::web::admin::operators::AdminRequester;
 use crate::web::admin::responses::AdminError;
 use crate::web::csrf::{self, FormPurpose};
 use crate::web::pages::render_template;
-use crate::web::readiness::CheckState;
 
 /// Interval of the refreshed overview in seconds.
 pub(super) const REFRESH_SECONDS: u16 = 10;
@@ -160,15 +159,6 @@ impl OverviewTemplate<'_> {
     fn platform(&self) -> &'static str {
         platform_name(self.status.platform)
     }
-
-    /// Returns the overall state in one word.
-    fn overall_state(&self) -> &'static str {
-        match self.status.checks.iter().map(|check| check.state).max() {
-            _ if !self.status.ready => "not ready",
-            Some(CheckState::Degraded | CheckState::NotReady) => "degraded",
-            Some(CheckState::Ok) | None => "healthy",
-        }
-    }
 }
 
 impl OverviewTemplate<'_> {
@@ -179,7 +169,8 @@ impl OverviewTemplate<'_> {
             ConnectorCondition::Failing
             | ConnectorCondition::Recovering
             | ConnectorCondition::Off
-            | ConnectorCondition::Blocked => " warning",
+            | ConnectorCondition::Blocked
+            | ConnectorCondition::FileInvalid => " warning",
         }
     }
 }
@@ -270,11 +261,14 @@ impl ConnectorRow {
         format!("{:.0} % failed{within}", health.failure_ratio * 100.0)
     }
 
-    /// Returns why calls failed in the last minute, and the clock skew.
+    /// Returns what is wrong with the file, why calls failed in the last minute, and the clock skew.
     fn findings(&self) -> String {
-        let Some(health) = &self.health else { return String::new() };
-        let mut findings: Vec<String> =
-            health.reasons.iter().map(|(code, count)| format!("{code} ×{count}")).collect();
+        let invalid = self.invalid_file.iter();
+        let mut findings: Vec<String> = invalid
+            .map(|problem| format!("the last valid version of its file is in use: {problem}"))
+            .collect();
+        let Some(health) = &self.health else { return findings.concat() };
+        findings.extend(health.reasons.iter().map(|(code, count)| format!("{code} ×{count}")));
         findings.extend(health.unreachable.as_ref().map(|unreachable| {
             let reason = unreachable.reason.trim_end_matches('.');
             format!("{reason} ({} since {})", unreachable.code, unreachable.since)

@@ -14,7 +14,7 @@ use crate::ids::{ClientId, ConnectorId, SupportId};
 use crate::protocol::acr::Platform;
 use crate::protocol::registration::ProtocolRules;
 use crate::telemetry::EndedLogins;
-use crate::web::readiness::CheckResult;
+use crate::web::readiness::{CheckFinding, CheckResult, CheckState};
 
 /// Fill level of a kind of records that share a capacity.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -62,6 +62,26 @@ pub struct HubStatus {
     /// Registered service providers that wait for approval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending_registrations: Vec<PendingRegistrationRow>,
+}
+
+impl HubStatus {
+    /// Returns the state of the hub in one sentence.
+    #[must_use]
+    pub fn headline(&self) -> &'static str {
+        let worst = self.checks.iter().map(|check| check.state).max();
+        match worst {
+            _ if self.refusals().next().is_some() => "No login is admitted",
+            _ if !self.ready => "The hub is not ready",
+            Some(CheckState::Degraded | CheckState::NotReady) => "The hub is degraded",
+            Some(CheckState::Ok) | None => "The hub is healthy",
+        }
+    }
+
+    /// Returns the findings for which the hub refuses every login.
+    pub fn refusals(&self) -> impl Iterator<Item = &CheckFinding> {
+        let findings = self.checks.iter().flat_map(|check| &check.findings);
+        findings.filter(|finding| finding.stops_logins)
+    }
 }
 
 /// A registered service provider that waits for approval, in `GET /admin/status`.

@@ -22,15 +22,11 @@ pub fn render_screen(view: &StatusView) -> String {
 
 fn write_screen(text: &mut String, view: &StatusView) -> std::fmt::Result {
     let status = &view.status;
-    let state = match status.checks.iter().map(|check| check.state).max() {
-        _ if !status.ready => "NOT READY",
-        Some(CheckState::Degraded | CheckState::NotReady) => "DEGRADED",
-        Some(CheckState::Ok) | None => "healthy",
-    };
     writeln!(text, "passerelle {} · {} · {}", status.version, status.issuer, status.at)?;
     writeln!(
         text,
-        "The hub is {state}. Ended logins cover the last {:.0} s.",
+        "{}. Ended logins cover the last {:.0} s.",
+        status.headline(),
         view.interval_seconds
     )?;
     for check in status.checks.iter().filter(|check| check.state != CheckState::Ok) {
@@ -84,6 +80,7 @@ fn write_connectors(text: &mut String, view: &StatusView) -> std::fmt::Result {
             health.reasons.iter().map(|(code, count)| format!("{code} ×{count}")).collect()
         });
         let reasons: Vec<String> = reasons.unwrap_or_default();
+        let reasons: Vec<String> = row.invalid_file.iter().cloned().chain(reasons).collect();
         writeln!(
             text,
             "{:<32} {:<11} {rate:>9.1} {failed:>9} {calls_failed:>12} {p99:>10}  {}",
@@ -136,10 +133,7 @@ mod tests {
                 && text.contains("choosing 3"),
             "{text}"
         );
-        let finding = CheckFinding {
-            message: "connectors/a.toml is invalid".into(),
-            fix: Some("correct it".into()),
-        };
+        let finding = CheckFinding::new("connectors/a.toml is invalid", "correct it");
         let check = CheckResult {
             name: "config".into(),
             state: CheckState::Degraded,
@@ -149,18 +143,25 @@ mod tests {
         view.status.checks = vec![check];
         let text = render_screen(&view);
         assert!(
-            text.contains("DEGRADED")
+            text.contains("The hub is degraded.")
                 && text.contains("config degraded: connectors/a.toml is invalid; fix: correct it"),
             "{text}"
         );
         view.status.ready = false;
-        assert!(render_screen(&view).contains("NOT READY"));
+        assert!(render_screen(&view).contains("The hub is not ready."));
+        let refused = CheckFinding::no_login_admitted("the disk is full", "free space");
+        view.status.checks[0].findings.push(refused);
+        let text = render_screen(&view);
+        assert!(
+            text.contains("\nNo login is admitted. Ended")
+                && text.contains("No login is admitted: the disk is full; fix: free space"),
+            "{text}"
+        );
     }
 
     #[test]
     fn escape_sequences_in_names_do_not_reach_the_terminal() {
-        let finding =
-            CheckFinding { message: "\x1b]0;owned\x07\x1b[2J\r\u{9b}31m".into(), fix: None };
+        let finding = CheckFinding::without_fix("\x1b]0;owned\x07\x1b[2J\r\u{9b}31m");
         let check = CheckResult {
             name: "config".into(),
             state: CheckState::Degraded,

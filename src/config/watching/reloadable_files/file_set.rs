@@ -278,6 +278,17 @@ impl<T> FileSet<T> {
         self.folder_problem.iter().chain(from_files)
     }
 
+    /// Returns the first problem of each file whose newest version is not in use.
+    pub fn problems_by_file(&self) -> impl Iterator<Item = (&Path, &Diagnostic)> {
+        self.files.iter().filter_map(|(path, file)| {
+            let problem = match &file.newest {
+                Ok(_) => file.rejections.first(),
+                Err(problems) => problems.first(),
+            };
+            Some((path.as_path(), problem?))
+        })
+    }
+
     /// Deactivates the active versions that `check` rejects, with its problem.
     pub fn deactivate(&mut self, check: impl Fn(&FileVersion<T>) -> Option<Diagnostic>) {
         for file in self.files.values_mut() {
