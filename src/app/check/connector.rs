@@ -384,6 +384,7 @@ mod tests {
 
     fn row(dropped_claims: Vec<DroppedClaimRow>) -> ConnectorRow {
         ConnectorRow {
+            invalid_file: None,
             id: "idp".into(),
             name: std::collections::BTreeMap::new(),
             state: ConnectorState::On,
