@@ -20,7 +20,6 @@ use url::Url;
 use super::dpop::{DPOP, DpopSession, USE_DPOP_NONCE};
 use super::error::ConnectorError;
 use crate::egress::safe_http_client::SafeHttpClient;
-use crate::env::Env;
 use crate::ids::Secret;
 use crate::login::upstream::{CallbackParams, LoginAttempt};
 use crate::protocol::catalogue::ErrorCode;
@@ -66,9 +65,7 @@ pub fn validate_callback(
         ));
     }
     if let Some(error) = callback.error {
-        let code =
-            if error == "access_denied" { ErrorCode::IdpDenied } else { ErrorCode::IdpError };
-        return Err(ConnectorError::new(code, format!("error={}", printable_ascii(&error, 64))));
+        return Err(authorization_error(&error));
     }
     match callback.code {
         Some(code) if !code.reveal().is_empty() => Ok(code),
@@ -77,6 +74,40 @@ pub fn validate_callback(
             "neither code nor error is present",
         )),
     }
+}
+
+/// Values of `error` by which identity providers say that the user stopped: the standard's, and
+/// those of providers that have their own (RFC 6749 §4.1.2.1 is often extended).
+const USER_CANCELLED_ERRORS: &[&str] = &[
+    "access_denied",
+    "authorization_declined",
+    "cancelled",
+    "cancelled_by_user",
+    "canceled",
+    "canceled_by_user",
+    "consent_declined",
+    "login_cancelled",
+    "login_canceled",
+    "user_cancel",
+    "user_cancelled",
+    "user_canceled",
+    "user_cancelled_authorize",
+    "user_cancelled_login",
+    "user_denied",
+];
+
+/// Returns the error for the `error` of an authorization response (RFC 6749 §4.1.2.1). The user's
+/// cancel, a sign-in that is less safe than asked, and the identity provider's failure are three
+/// outcomes, for the user and for the service provider.
+pub fn authorization_error(error: &str) -> ConnectorError {
+    let code = match error {
+        error if USER_CANCELLED_ERRORS.contains(&error) => ErrorCode::IdpDenied,
+        "temporarily_unavailable" => ErrorCode::IdpTemporarilyUnavailable,
+        // OpenID Connect Core Error Code unmet_authentication_requirements 1.0 §2.
+        "unmet_authentication_requirements" => ErrorCode::AcrTooLow,
+        _ => ErrorCode::IdpError,
+    };
+    ConnectorError::new(code, format!("error={}", printable_ascii(error, 64)))
 }
 
 /// Token response, not verified yet.
@@ -106,40 +137,18 @@ pub async fn redeem_code(
     attempt: &LoginAttempt,
     proofs: TokenRequestProofs<'_>,
 ) -> Result<RawTokenResponse, ConnectorError> {
-    let binding = CodeBinding {
-        // The endpoint at the time of the authorization request, even if the metadata has changed
-        // since. Stops mix-up attacks (RFC 9700 §4.4).
-        token_endpoint: &attempt.redirect.token_endpoint,
-        redirect_uri: &attempt.request.redirect_uri,
-        verifier: attempt.request.verifier.reveal().clone(),
-    };
-    request_tokens(client, http, code, binding, proofs).await
-}
-
-/// Parameters to which a code is bound.
-struct CodeBinding<'a> {
-    token_endpoint: &'a str,
-    redirect_uri: &'a str,
-    verifier: String,
-}
-
-async fn request_tokens(
-    client: &OauthClient,
-    http: &SafeHttpClient,
-    code: Secret<String>,
-    binding: CodeBinding<'_>,
-    proofs: TokenRequestProofs<'_>,
-) -> Result<RawTokenResponse, ConnectorError> {
     let internal = |message: &str| ConnectorError::new(ErrorCode::Internal, message);
-    let redirect_uri = RedirectUrl::new(binding.redirect_uri.to_owned())
+    let redirect_uri = RedirectUrl::new(attempt.request.redirect_uri.clone())
         .map_err(|_| internal("the hub's own redirect_uri is not a URL"))?;
-    let token_endpoint = TokenUrl::new(binding.token_endpoint.to_owned())
+    // The endpoint at the time of the authorization request, even if the metadata has changed
+    // since. Stops mix-up attacks (RFC 9700 §4.4).
+    let token_endpoint = TokenUrl::new(attempt.redirect.token_endpoint.clone())
         .map_err(|_| internal("the attempt's token endpoint is not a URL"))?;
     let client = client.clone().set_token_uri(token_endpoint);
     let call = TokenHttpClient { http, id_token: Mutex::new(None), dpop: proofs.dpop };
     let mut request = client
         .exchange_code(AuthorizationCode::new(code.into_inner()))
-        .set_pkce_verifier(PkceCodeVerifier::new(binding.verifier))
+        .set_pkce_verifier(PkceCodeVerifier::new(attempt.request.verifier.reveal().clone()))
         .set_redirect_uri(Cow::Owned(redirect_uri));
     for (name, value) in proofs.assertion_params {
         request = request.add_extra_param(name, value);
@@ -174,36 +183,6 @@ fn check_token_type(token_type: &CoreTokenType, is_bound: bool) -> Result<(), Co
             let message = format!("token_type is not Bearer{hint}");
             Err(ConnectorError::new(ErrorCode::IdpTokenType, message))
         }
-    }
-}
-
-/// Redeems a random code. Succeeds if the token endpoint rejects the code or the hub's
-/// credentials (RFC 6749 §5.2), which shows that it works.
-///
-/// # Errors
-/// Returns an error if the call fails, or the response is not one of RFC 6749.
-pub async fn redeem_random_code(
-    client: &OauthClient,
-    http: &SafeHttpClient,
-    redirect_uri: &str,
-    env: &Env,
-    proofs: TokenRequestProofs<'_>,
-) -> Result<(), ConnectorError> {
-    let token_endpoint = client.token_uri().to_string();
-    let binding = CodeBinding {
-        token_endpoint: &token_endpoint,
-        redirect_uri,
-        verifier: env.entropy().token(),
-    };
-    let code = Secret::new(env.entropy().token());
-    match request_tokens(client, http, code, binding, proofs).await {
-        Ok(_) => Ok(()),
-        Err(error) => match error.code {
-            ErrorCode::IdpCodeRefused | ErrorCode::IdpClientRefused | ErrorCode::IdpDpopNonce => {
-                Ok(())
-            }
-            _ => Err(error),
-        },
     }
 }
 

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
+use super::code_flow;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::hub_page;
@@ -267,20 +268,8 @@ impl Connector for PersonaConnector {
             }
             Some(_) => {}
         }
-        match callback.error.as_deref() {
-            Some("access_denied") => {
-                return Err(ConnectorError::new(
-                    ErrorCode::IdpDenied,
-                    "cancel was picked in the sandbox",
-                ));
-            }
-            Some(_) => {
-                return Err(ConnectorError::new(
-                    ErrorCode::IdpError,
-                    "an error was picked in the sandbox",
-                ));
-            }
-            None => {}
+        if let Some(error) = callback.error.as_deref() {
+            return Err(code_flow::authorization_error(error));
         }
         let code = callback.code.ok_or_else(|| {
             ConnectorError::new(

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::assurance::AcrCheck;
 use crate::ids::{ConnectorId, Secret};
-use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::catalogue::{ErrorCode, ErrorOrigin};
 
 /// The user chooses; the banner says why the last attempt failed.
 #[serde_with::skip_serializing_none]
@@ -31,6 +31,19 @@ impl ChoiceBanner {
     pub(super) const fn is_block(code: ErrorCode) -> bool {
         matches!(code, ErrorCode::IdpBlocked | ErrorCode::IdpBlockedForService)
     }
+
+    /// Returns the error for the service provider of a user who gives up under this banner. Who
+    /// leaves because the identity provider or the hub failed, or because the sign-in was less safe
+    /// than asked, did not stop it (RFC 6749 §4.1.2.1).
+    const fn code_of_leaving_user(&self) -> ErrorCode {
+        let is_failure =
+            matches!(self.code.entry().origin, ErrorOrigin::Upstream | ErrorOrigin::Hub);
+        if is_failure || matches!(self.code, ErrorCode::AcrTooLow | ErrorCode::AcrNotRequired) {
+            self.code
+        } else {
+            ErrorCode::UserCancelled
+        }
+    }
 }
 
 impl Choosing {
@@ -44,7 +57,12 @@ impl Choosing {
         match request {
             LoginRequest::OpenPage { reuse } => self.on_open_page(context, reuse, inputs),
             LoginRequest::Choose(connector) => choose_idp(context, &connector, inputs),
-            LoginRequest::Cancel => Completed::finish_with_error(context, ErrorCode::UserCancelled),
+            LoginRequest::Cancel => {
+                let banner = self.banner.as_ref();
+                let code =
+                    banner.map_or(ErrorCode::UserCancelled, ChoiceBanner::code_of_leaving_user);
+                Completed::finish_with_error(context, code)
+            }
             // A double click.
             LoginRequest::ReportWrongUser => self.show_choice(context),
             // A late duplicate of the callback that led here gets the same answer.

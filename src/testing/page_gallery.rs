@@ -250,6 +250,7 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
     }
     add("choice-troubled", choice_with_failures().render(chrome));
     add("choice-stopped", choice_after(ErrorCode::IdpDenied).render(chrome));
+    add("choice-less-safe", choice_after(ErrorCode::AcrTooLow).render(chrome));
     add("choice-not-me", choice_after(ErrorCode::UserCancelled).render(chrome));
     let shown_notices = notices();
     let with_notices = PageChrome { notices: &shown_notices, ..*chrome };

@@ -1,18 +1,29 @@
 //! What goes wrong at an identity provider or at the register, as the person and the service
 //! provider see it.
 
+use passerelle::protocol::catalogue::ErrorCode;
+
 use super::browser::Browser;
 use super::hub::TestHub;
 use super::service::Authorize;
 
-/// What can be made to go wrong upstream, and the code that names it.
-const UPSTREAM: [(&str, &str); 3] =
-    [("cancel", "Y020020"), ("error", "Y020021"), ("level-too-low", "Y100002")];
+/// What can be made to go wrong upstream: the code that names it, the banner's words, and the error
+/// for a service provider whose user gives up.
+const UPSTREAM: [(&str, ErrorCode, &str, &str); 3] = [
+    ("cancel", ErrorCode::IdpDenied, "was stopped.", "access_denied"),
+    ("error", ErrorCode::IdpError, "did not work.", "server_error"),
+    (
+        "level-too-low",
+        ErrorCode::AcrTooLow,
+        "was not safe enough for this service.",
+        "unmet_authentication_requirements",
+    ),
+];
 
 #[actix_web::test]
 async fn a_failure_upstream_leads_back_to_the_choice_with_a_banner() {
     let hub = TestHub::start().await;
-    for (failure, code) in UPSTREAM {
+    for (failure, code, outcome, error) in UPSTREAM {
         let browser = hub.browser();
         let page = browser
             .authorize(&Authorize::by("bakery"))
@@ -22,9 +33,7 @@ async fn a_failure_upstream_leads_back_to_the_choice_with_a_banner() {
             .sign_in_failing(failure)
             .await;
         assert!(page.is_choice(), "{failure} at {}", page.url);
-        let page = page.assert_error(200, code);
-        // The person's own stop is no failure.
-        let outcome = if failure == "cancel" { "was stopped." } else { "did not work." };
+        let page = page.assert_error(200, code.entry().code);
         assert!(
             page.answer
                 .body
@@ -35,6 +44,11 @@ async fn a_failure_upstream_leads_back_to_the_choice_with_a_banner() {
         let again = browser.open(&page.url).await;
         assert_eq!(again.references(), page.references());
         again.finish_as("angela").await.belongs_to("bakery");
+        // Who gives up instead did not stop what the identity provider broke.
+        let browser = hub.browser();
+        let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("belvedere").await;
+        let received = sandbox.sign_in_failing(failure).await.cancel().await.received();
+        assert_eq!(received.error_at("bakery"), error, "{failure}");
     }
 }
 
@@ -56,13 +70,13 @@ async fn the_sandboxs_page_speaks_one_language() {
 #[actix_web::test]
 async fn with_idp_hint_a_failure_is_returned_to_the_service_provider_at_once() {
     let hub = TestHub::start().await;
-    for (failure, _) in UPSTREAM {
+    for (failure, _, _, error) in UPSTREAM {
         let browser = hub.browser();
         let request = Authorize::by("bakery").with("idp_hint", "amandier");
         let sandbox = browser.authorize(&request).await;
         assert!(sandbox.url.starts_with("/sandbox/amandier"), "at {}", sandbox.url);
         let received = sandbox.sign_in_failing(failure).await.received();
-        assert_eq!(received.error_at("bakery"), "access_denied", "{failure}");
+        assert_eq!(received.error_at("bakery"), error, "{failure}");
     }
 }
 

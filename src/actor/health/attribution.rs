@@ -24,10 +24,9 @@ pub enum Attribution {
 #[must_use]
 pub fn attribute_outcome(call: CallKind, outcome: Result<(), ErrorCode>) -> Attribution {
     match (outcome, call) {
-        (
-            Ok(()),
-            CallKind::CompleteLogin | CallKind::SignIn | CallKind::Probe | CallKind::LoginProbe,
-        ) => Attribution::Success,
+        (Ok(()), CallKind::CompleteLogin | CallKind::SignIn | CallKind::Probe) => {
+            Attribution::Success
+        }
         // Mostly answered from a cache, which proves nothing.
         (Ok(()), CallKind::BeginLogin | CallKind::EndSession | CallKind::Preload) => {
             Attribution::Ignored
@@ -86,7 +85,7 @@ const fn can_be_caused_by_browser(code: ErrorCode) -> bool {
     matches!(
         code,
         // The browser sends the callback: any `error`, `iss` or `code` may be in it.
-        E::IdpError | E::IdpStateUnusable | E::IdpCallbackMalformed | E::IdpCodeMalformed | E::IdpIssMissing
+        E::IdpError | E::IdpTemporarilyUnavailable | E::IdpStateUnusable | E::IdpCallbackMalformed | E::IdpCodeMalformed | E::IdpIssMissing
             | E::IdpIssWrong | E::IdpCodeRefused
         // Another login's code, or `nonce`, `scope`, `prompt`, `max_age` or `acr_values` changed on
         // the way.

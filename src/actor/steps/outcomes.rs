@@ -33,7 +33,10 @@ pub(super) fn log_issuer_error(step: &Step) {
 /// Returns the explanation that the admin console shows. An error from the callback's query is
 /// left out, because anyone can write any text there.
 pub(super) fn displayed_detail(error: &ConnectorError) -> Option<String> {
-    let repeats_the_query = matches!(error.code, ErrorCode::IdpDenied | ErrorCode::IdpError);
+    let repeats_the_query = matches!(
+        error.code,
+        ErrorCode::IdpDenied | ErrorCode::IdpError | ErrorCode::IdpTemporarilyUnavailable
+    );
     (!repeats_the_query).then(|| error.detail.clone())
 }
 

@@ -200,7 +200,26 @@ async fn a_callback_of_another_issuer_is_refused_before_anything_is_called() {
         ),
         ("client changed", &other, fixture.callback(), ErrorCode::IdpIssWrong),
         ("denied", &attempt, refusal("access_denied"), ErrorCode::IdpDenied),
+        (
+            "cancel in its own words",
+            &attempt,
+            refusal("user_cancelled_login"),
+            ErrorCode::IdpDenied,
+        ),
         ("error", &attempt, refusal("server_error"), ErrorCode::IdpError),
+        ("wrong request", &attempt, refusal("invalid_scope"), ErrorCode::IdpError),
+        (
+            "maintenance",
+            &attempt,
+            refusal("temporarily_unavailable"),
+            ErrorCode::IdpTemporarilyUnavailable,
+        ),
+        (
+            "less safe than asked",
+            &attempt,
+            refusal("unmet_authentication_requirements"),
+            ErrorCode::AcrTooLow,
+        ),
         (
             "nothing",
             &attempt,

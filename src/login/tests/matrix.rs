@@ -38,6 +38,7 @@ const MATRIX: [(&str, [&str; 11]); 11] = {
     const DONE: &str = "AlreadyDone, home";
     const CODE: &str = "look for code";
     const AGAIN: &str = "banner Interrupted";
+    const BROKEN: &str = "error Interrupted";
     const FAILED: &str = "RegisterNotFound, other";
     [
         (
@@ -49,7 +50,7 @@ const MATRIX: [(&str, [&str; 11]); 11] = {
             [
                 "banner IdpTimeout",
                 "begin",
-                CANCEL,
+                "error IdpTimeout",
                 "banner IdpTimeout",
                 UNKNOWN,
                 OUT,
@@ -60,13 +61,13 @@ const MATRIX: [(&str, [&str; 11]); 11] = {
                 "banner IdpTimeout",
             ],
         ),
-        ("leaving", [AGAIN, "begin", CANCEL, UNKNOWN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, AGAIN]),
+        ("leaving", [AGAIN, "begin", BROKEN, UNKNOWN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, AGAIN]),
         (
             "away",
             ["choice", "begin", CANCEL, "complete", UNKNOWN, OUT, OUT, OUT, MANY, LATE, "choice"],
         ),
-        ("verifying", [AGAIN, "begin", CANCEL, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, AGAIN]),
-        ("identifying", [AGAIN, "begin", CANCEL, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, AGAIN]),
+        ("verifying", [AGAIN, "begin", BROKEN, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, AGAIN]),
+        ("identifying", [AGAIN, "begin", BROKEN, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, AGAIN]),
         (
             "consenting",
             [

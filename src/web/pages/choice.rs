@@ -138,6 +138,10 @@ impl FailureBanner {
         match self.code {
             ErrorCode::IdpDenied => BannerKind::Stopped,
             ErrorCode::UserCancelled => BannerKind::OtherUser,
+            ErrorCode::AcrTooLow
+            | ErrorCode::AcrNotRequired
+            | ErrorCode::AcrMissing
+            | ErrorCode::AcrUnlisted => BannerKind::LessSafe,
             _ => BannerKind::Alert,
         }
     }
@@ -150,6 +154,8 @@ enum BannerKind {
     Alert,
     /// The user stopped at the identity provider.
     Stopped,
+    /// The user signed in, less safely than the service asks.
+    LessSafe,
     /// The user said that the displayed person is another one.
     OtherUser,
 }

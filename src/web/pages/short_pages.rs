@@ -68,6 +68,11 @@ pub struct LoggedOutPage {
 page_template!(LoggedOutPage, "logged_out.html", |_, t| t.text("logged-out-title"));
 
 impl LoggedOutPage {
+    /// Returns whether the page knows no service provider that the user can go on to.
+    const fn has_no_way_on(&self) -> bool {
+        self.action.is_none() && self.services.is_empty()
+    }
+
     fn support_link(&self, chrome: &PageChrome<'_>) -> Option<String> {
         chrome.theme.support_link(&SupportDetails {
             service: self.service.as_deref().unwrap_or_default(),

@@ -40,6 +40,8 @@ choice-accounts = Verfügbare Konten
 choice-banner = Die Anmeldung mit „{ $provider }“ hat nicht funktioniert.
 choice-stopped = Die Anmeldung mit „{ $provider }“ wurde abgebrochen.
 choice-stopped-next = An den Dienst wurde nichts übermittelt. Wählen Sie dieses Konto erneut oder ein anderes.
+choice-less-safe = Die Anmeldung mit „{ $provider }“ war für diesen Dienst nicht sicher genug.
+choice-less-safe-next = An den Dienst wurde nichts übermittelt. Wählen Sie ein anderes Konto oder dieses noch einmal mit einem sichereren Anmeldeverfahren, falls es eines anbietet.
 choice-not-me = Sie haben angegeben, dass Sie das nicht waren. An den Dienst wurde nichts übermittelt.
 choice-not-me-next = „{ $provider }“ kennt möglicherweise noch die andere Person: Wenn ihr Name wieder erscheint, melden Sie sich bei „{ $provider }“ ab und kommen Sie dann zurück.
 choice-search = Konto nach Namen suchen
@@ -192,6 +194,7 @@ error-identity-incomplete = In Ihrem Konto fehlt eine erforderliche Angabe.
 error-identity-malformed = Eine Angabe in Ihrem Konto ist nicht lesbar.
 error-idp-unavailable = Dieses Konto kann nicht verwendet werden.
 error-idp-trouble = Der Anbieter dieses Kontos hat ein technisches Problem.
+error-hub-clock = Die Uhr dieser Anmeldeseite geht falsch, deshalb können Sie sich zurzeit nicht anmelden. Der Betreiber muss sie richtigstellen.
 error-idp-busy = Zurzeit melden sich zu viele Personen beim Anbieter dieses Kontos an.
 error-idp-denied = Die Anmeldung wurde vorzeitig abgebrochen.
 error-wallet-request = Diese Anfrage an Ihre Wallet ist abgelaufen oder wurde bereits beantwortet.
@@ -289,6 +292,7 @@ logged-out-lead = Ihre Anmeldung hier ist beendet.
 logged-out-provider = Sie sind auch von Ihrem Konto „{ $provider }“ abgemeldet.
 logged-out-services = Dienste, die Sie genutzt haben, lassen Sie möglicherweise noch angemeldet. Melden Sie sich auch bei jedem davon ab:
 logged-out-unreached = „{ $provider }“ konnte nicht benachrichtigt werden. Melden Sie sich sicherheitshalber auch dort ab oder schließen Sie Ihren Browser.
+logged-out-start = Zur Startseite
 
 ## Sandbox
 

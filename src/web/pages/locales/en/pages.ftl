@@ -40,6 +40,8 @@ choice-accounts = Available accounts
 choice-banner = Signing in with “{ $provider }” did not work.
 choice-stopped = Signing in with “{ $provider }” was stopped.
 choice-stopped-next = Nothing was sent to the service. Choose this account again, or another one.
+choice-less-safe = Signing in with “{ $provider }” was not safe enough for this service.
+choice-less-safe-next = Nothing was sent to the service. Choose another account, or this one again and sign in by a safer method, if it has one.
 choice-not-me = You said that this was not you. Nothing was sent to the service.
 choice-not-me-next = “{ $provider }” may still remember the other person: if that name appears again, sign out at “{ $provider }”, then come back.
 choice-search = Search for an account by name
@@ -192,6 +194,7 @@ error-identity-incomplete = Your account lacks a piece of information that is ne
 error-identity-malformed = A piece of information in your account can not be read.
 error-idp-unavailable = This account can not be used.
 error-idp-trouble = The organisation that runs this account has a technical problem.
+error-hub-clock = The clock of this sign-in site is wrong, so you can not sign in right now. Its operator has to correct it.
 error-idp-busy = Too many people are using this account right now.
 error-idp-denied = The sign-in was stopped before its end.
 error-wallet-request = This request to your wallet has expired, or was already answered.
@@ -289,6 +292,7 @@ logged-out-lead = Your session on this site has ended.
 logged-out-provider = You are also signed out of your account “{ $provider }”.
 logged-out-services = Services that you have used may still keep you signed in. Sign out of each of them too:
 logged-out-unreached = “{ $provider }” could not be informed. To be safe, sign out of that account too, or close your browser.
+logged-out-start = To the start page
 
 ## Sandbox
 

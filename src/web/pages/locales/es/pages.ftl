@@ -40,6 +40,8 @@ choice-accounts = Cuentas disponibles
 choice-banner = No se ha podido iniciar sesión con «{ $provider }».
 choice-stopped = Se detuvo el inicio de sesión con «{ $provider }».
 choice-stopped-next = No se envió nada al servicio. Elija de nuevo esta cuenta u otra.
+choice-less-safe = El inicio de sesión con «{ $provider }» no fue lo bastante seguro para este servicio.
+choice-less-safe-next = No se envió nada al servicio. Elija otra cuenta, o esta misma con un método de acceso más seguro, si lo ofrece.
 choice-not-me = Ha indicado que no era usted. No se envió nada al servicio.
 choice-not-me-next = Es posible que «{ $provider }» aún recuerde a la otra persona: si vuelve a aparecer su nombre, cierre la sesión en «{ $provider }» y regrese.
 choice-search = Buscar una cuenta por su nombre
@@ -192,6 +194,7 @@ error-identity-incomplete = En su cuenta falta un dato necesario.
 error-identity-malformed = Un dato de su cuenta no se puede leer.
 error-idp-unavailable = Esta cuenta no se puede utilizar.
 error-idp-trouble = La entidad que gestiona esta cuenta tiene un problema técnico.
+error-hub-clock = El reloj de este sitio de inicio de sesión está mal ajustado, por lo que ahora no puede iniciar sesión. Su responsable debe corregirlo.
 error-idp-busy = Demasiadas personas están utilizando esta cuenta en este momento.
 error-idp-denied = El inicio de sesión se ha detenido antes de terminar.
 error-wallet-request = Esta petición a su cartera ha caducado o ya fue respondida.
@@ -289,6 +292,7 @@ logged-out-lead = Su sesión aquí ha terminado.
 logged-out-provider = También se ha cerrado la sesión de su cuenta «{ $provider }».
 logged-out-services = Los servicios que ha utilizado pueden mantener su sesión abierta. Ciérrela también en cada uno de ellos:
 logged-out-unreached = No se ha podido avisar a «{ $provider }». Para mayor seguridad, cierre también la sesión de esa cuenta o cierre el navegador.
+logged-out-start = Ir a la página de inicio
 
 ## Sandbox
 

@@ -43,6 +43,8 @@ choice-accounts = Comptes disponibles
 choice-banner = La connexion avec « { $provider } » n’a pas abouti.
 choice-stopped = La connexion avec « { $provider } » a été arrêtée.
 choice-stopped-next = Rien n’a été transmis au service. Choisissez à nouveau ce compte, ou un autre.
+choice-less-safe = La connexion avec « { $provider } » n’était pas assez sûre pour ce service.
+choice-less-safe-next = Rien n’a été transmis au service. Choisissez un autre compte, ou à nouveau celui-ci avec une méthode de connexion plus sûre, s’il en propose une.
 choice-not-me = Vous avez indiqué que ce n’était pas vous. Rien n’a été transmis au service.
 choice-not-me-next = « { $provider } » peut encore se souvenir de l’autre personne : si son nom réapparaît, déconnectez-vous chez « { $provider } », puis revenez.
 choice-search = Chercher un compte par son nom
@@ -195,6 +197,7 @@ error-identity-incomplete = Il manque une information obligatoire dans votre com
 error-identity-malformed = Une information de votre compte n’est pas lisible.
 error-idp-unavailable = Ce compte ne peut pas être utilisé.
 error-idp-trouble = L’organisme de ce compte a un problème technique.
+error-hub-clock = L’horloge de ce site de connexion est déréglée : vous ne pouvez pas vous connecter pour le moment. Son exploitant doit la corriger.
 error-idp-busy = Trop de personnes utilisent ce compte en ce moment.
 error-idp-denied = La connexion a été interrompue avant la fin.
 error-wallet-request = Cette demande à votre portefeuille a expiré, ou a déjà reçu une réponse.
@@ -292,6 +295,7 @@ logged-out-lead = Votre connexion ici est terminée.
 logged-out-provider = Vous êtes aussi déconnecté de votre compte « { $provider } ».
 logged-out-services = Les services que vous avez utilisés peuvent encore vous garder connecté. Déconnectez-vous aussi de chacun d’eux :
 logged-out-unreached = « { $provider } » n’a pas pu être prévenu. Pour plus de sûreté, déconnectez-vous aussi de ce compte, ou fermez votre navigateur.
+logged-out-start = Vers la page d’accueil
 
 ## Bac à sable
 

@@ -43,6 +43,8 @@ choice-accounts = Account disponibili
 choice-banner = L’accesso con «{ $provider }» non è riuscito.
 choice-stopped = L’accesso con «{ $provider }» è stato interrotto.
 choice-stopped-next = Nulla è stato trasmesso al servizio. Scelga di nuovo questo account o un altro.
+choice-less-safe = L’accesso con «{ $provider }» non era abbastanza sicuro per questo servizio.
+choice-less-safe-next = Nulla è stato trasmesso al servizio. Scelga un altro account, oppure di nuovo questo con un metodo di accesso più sicuro, se lo offre.
 choice-not-me = Ha indicato che non era Lei. Nulla è stato trasmesso al servizio.
 choice-not-me-next = «{ $provider }» potrebbe ricordare ancora l’altra persona: se il suo nome riappare, si disconnetta da «{ $provider }» e poi ritorni qui.
 choice-search = Cerca un account per nome
@@ -195,6 +197,7 @@ error-identity-incomplete = Nel suo account manca un dato necessario.
 error-identity-malformed = Un dato del suo account non è leggibile.
 error-idp-unavailable = Questo account non può essere usato.
 error-idp-trouble = Il gestore di questo account ha un problema tecnico.
+error-hub-clock = L’orologio di questo sito di accesso è sbagliato, perciò ora non è possibile accedere. Il gestore del sito deve correggerlo.
 error-idp-busy = Troppe persone stanno usando questo account in questo momento.
 error-idp-denied = L’accesso si è fermato prima della fine.
 error-wallet-request = Questa richiesta al suo portafoglio è scaduta o ha già avuto risposta.
@@ -292,6 +295,7 @@ logged-out-lead = Il suo accesso qui è terminato.
 logged-out-provider = Si è disconnesso anche dal suo account «{ $provider }».
 logged-out-services = I servizi che ha usato potrebbero mantenere aperto l’accesso. Si disconnetta anche da ciascuno di essi:
 logged-out-unreached = Non è stato possibile avvisare «{ $provider }». Per sicurezza, si disconnetta anche da quell’account o chiuda il browser.
+logged-out-start = Vai alla pagina iniziale
 
 ## Sandbox
 

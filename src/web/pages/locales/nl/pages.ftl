@@ -40,6 +40,8 @@ choice-accounts = Beschikbare accounts
 choice-banner = Inloggen met ‘{ $provider }’ is niet gelukt.
 choice-stopped = Het inloggen met ‘{ $provider }’ is gestopt.
 choice-stopped-next = Er is niets naar de dienst gestuurd. Kies dit account opnieuw, of een ander.
+choice-less-safe = Inloggen met ‘{ $provider }’ was niet veilig genoeg voor deze dienst.
+choice-less-safe-next = Er is niets naar de dienst gestuurd. Kies een ander account, of kies dit account opnieuw en log in op een veiligere manier, als dat kan.
 choice-not-me = U hebt aangegeven dat u dit niet was. Er is niets naar de dienst gestuurd.
 choice-not-me-next = ‘{ $provider }’ kan de andere persoon nog kennen: verschijnt die naam opnieuw, log dan uit bij ‘{ $provider }’ en kom daarna terug.
 choice-search = Zoek een account op naam
@@ -192,6 +194,7 @@ error-identity-incomplete = In uw account ontbreekt een gegeven dat nodig is.
 error-identity-malformed = Een gegeven in uw account kan niet worden gelezen.
 error-idp-unavailable = Dit account kan niet worden gebruikt.
 error-idp-trouble = De organisatie die dit account beheert, heeft een technische storing.
+error-hub-clock = De klok van deze inlogsite loopt verkeerd. Daarom kunt u nu niet inloggen. De beheerder moet de klok gelijkzetten.
 error-idp-busy = Er loggen op dit moment te veel mensen in bij de organisatie die dit account beheert.
 error-idp-denied = Het inloggen is voortijdig gestopt.
 error-wallet-request = Dit verzoek aan uw wallet is verlopen of is al beantwoord.
@@ -289,6 +292,7 @@ logged-out-lead = U bent hier niet meer ingelogd.
 logged-out-provider = U bent ook uitgelogd van uw account ‘{ $provider }’.
 logged-out-services = Diensten die u hebt gebruikt, kunnen u nog ingelogd houden. Log ook bij elk daarvan uit:
 logged-out-unreached = Wij konden dit niet doorgeven aan ‘{ $provider }’. Log voor de zekerheid ook uit bij dat account, of sluit uw browser.
+logged-out-start = Naar de startpagina
 
 ## Sandbox
 

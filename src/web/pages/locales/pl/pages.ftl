@@ -40,6 +40,8 @@ choice-accounts = Dostępne konta
 choice-banner = Nie udało się zalogować za pomocą konta „{ $provider }”.
 choice-stopped = Logowanie za pomocą „{ $provider }” zostało przerwane.
 choice-stopped-next = Do usługi nic nie przekazano. Proszę ponownie wybrać to konto lub inne.
+choice-less-safe = Logowanie za pomocą „{ $provider }” nie było wystarczająco bezpieczne dla tej usługi.
+choice-less-safe-next = Do usługi nic nie przekazano. Proszę wybrać inne konto albo ponownie to samo i zalogować się bezpieczniejszą metodą, jeśli jest dostępna.
 choice-not-me = Wskazali Państwo, że to nie Państwo. Do usługi nic nie przekazano.
 choice-not-me-next = „{ $provider }” może nadal pamiętać inną osobę: jeśli jej nazwisko pojawi się ponownie, proszę wylogować się w „{ $provider }”, a następnie wrócić.
 choice-search = Wyszukaj konto według nazwy
@@ -196,6 +198,7 @@ error-identity-incomplete = Na koncie brakuje wymaganych danych.
 error-identity-malformed = Nie można odczytać części danych z konta.
 error-idp-unavailable = Tego konta nie można użyć.
 error-idp-trouble = Instytucja prowadząca to konto ma problem techniczny.
+error-hub-clock = Zegar tej strony logowania jest źle ustawiony, dlatego teraz nie można się zalogować. Musi go poprawić administrator strony.
 error-idp-busy = Zbyt wiele osób korzysta teraz z kont tej instytucji.
 error-idp-denied = Logowanie zatrzymano przed jego zakończeniem.
 error-wallet-request = To żądanie do portfela wygasło albo zostało już wykorzystane.
@@ -294,6 +297,7 @@ logged-out-lead = Sesja została tutaj zakończona.
 logged-out-provider = Nastąpiło także wylogowanie z konta „{ $provider }”.
 logged-out-services = Usługi, z których Państwo korzystali, mogą nadal utrzymywać zalogowanie. Proszę wylogować się także z każdej z nich:
 logged-out-unreached = Nie udało się przekazać informacji o wylogowaniu do konta „{ $provider }”. Dla bezpieczeństwa proszę wylogować się także z tego konta lub zamknąć przeglądarkę.
+logged-out-start = Przejdź do strony startowej
 
 ## Sandbox
 

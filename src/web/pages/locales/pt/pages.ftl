@@ -40,6 +40,8 @@ choice-accounts = Contas disponíveis
 choice-banner = A autenticação com «{ $provider }» não foi concluída.
 choice-stopped = A autenticação com «{ $provider }» foi interrompida.
 choice-stopped-next = Nada foi enviado ao serviço. Escolha novamente esta conta ou outra.
+choice-less-safe = A autenticação com «{ $provider }» não foi suficientemente segura para este serviço.
+choice-less-safe-next = Nada foi enviado ao serviço. Escolha outra conta, ou novamente esta com um método de autenticação mais seguro, se existir.
 choice-not-me = Indicou que não era a pessoa apresentada. Nada foi enviado ao serviço.
 choice-not-me-next = «{ $provider }» pode ainda recordar a outra pessoa: se o nome voltar a aparecer, termine a sessão em «{ $provider }» e depois regresse.
 choice-search = Procurar uma conta pelo nome
@@ -192,6 +194,7 @@ error-identity-incomplete = Falta na sua conta uma informação necessária.
 error-identity-malformed = Não é possível ler uma informação da sua conta.
 error-idp-unavailable = Não é possível usar esta conta.
 error-idp-trouble = A entidade que gere esta conta está com um problema técnico.
+error-hub-clock = O relógio deste site de autenticação está errado, por isso não é possível autenticar-se neste momento. O responsável pelo site tem de o corrigir.
 error-idp-busy = Há demasiadas pessoas a usar esta conta neste momento.
 error-idp-denied = A autenticação foi interrompida antes do fim.
 error-wallet-request = Este pedido à sua carteira expirou ou já foi respondido.
@@ -289,6 +292,7 @@ logged-out-lead = A sua sessão aqui chegou ao fim.
 logged-out-provider = Também terminou a sessão na sua conta «{ $provider }».
 logged-out-services = Os serviços que utilizou podem ainda manter a sua sessão aberta. Termine-a também em cada um deles:
 logged-out-unreached = Não foi possível informar «{ $provider }». Por segurança, termine também a sessão nessa conta ou feche o navegador.
+logged-out-start = Ir para a página inicial
 
 ## Sandbox
 

@@ -40,6 +40,8 @@ choice-accounts = Conturi disponibile
 choice-banner = Autentificarea cu „{ $provider }” nu a reușit.
 choice-stopped = Autentificarea cu „{ $provider }” a fost oprită.
 choice-stopped-next = Nu s-a transmis nimic serviciului. Alegeți din nou acest cont sau altul.
+choice-less-safe = Autentificarea cu „{ $provider }” nu a fost suficient de sigură pentru acest serviciu.
+choice-less-safe-next = Nu s-a transmis nimic serviciului. Alegeți alt cont sau din nou acesta, cu o metodă de autentificare mai sigură, dacă există.
 choice-not-me = Ați indicat că nu erați dumneavoastră. Nu s-a transmis nimic serviciului.
 choice-not-me-next = Este posibil ca „{ $provider }” să rețină încă cealaltă persoană: dacă numele ei apare din nou, deconectați-vă de la „{ $provider }”, apoi reveniți.
 choice-search = Căutați un cont după nume
@@ -198,6 +200,7 @@ error-identity-incomplete = Din contul dumneavoastră lipsește o informație ne
 error-identity-malformed = O informație din contul dumneavoastră nu poate fi citită.
 error-idp-unavailable = Acest cont nu poate fi folosit.
 error-idp-trouble = Organizația care administrează acest cont are o problemă tehnică.
+error-hub-clock = Ceasul acestui site de autentificare este greșit, de aceea nu vă puteți autentifica acum. Administratorul site-ului trebuie să îl corecteze.
 error-idp-busy = Prea multe persoane folosesc acest cont în acest moment.
 error-idp-denied = Autentificarea a fost oprită înainte de a se încheia.
 error-wallet-request = Această cerere către portofel a expirat sau a primit deja răspuns.
@@ -296,6 +299,7 @@ logged-out-lead = Sesiunea dumneavoastră de aici s-a încheiat.
 logged-out-provider = V-ați deconectat și de la contul „{ $provider }”.
 logged-out-services = Serviciile pe care le-ați folosit vă pot păstra în continuare conectat. Deconectați-vă și de la fiecare dintre ele:
 logged-out-unreached = Nu am putut informa „{ $provider }”. Pentru siguranță, deconectați-vă și de la acel cont sau închideți browserul.
+logged-out-start = La pagina de start
 
 ## Sandbox
 
