@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use self::call_gate::CallGate;
 pub use self::call_gate::{ConnectorActorDeps, ConnectorCallLimits};
-pub(super) use self::call_gate::{Probe, ProbeReport, log_transition};
+pub(super) use self::call_gate::{ProbeReport, log_transition};
 use self::messages::{ConnectorMessage, Preload, RunProbe, TracedMessage};
 use super::health::Health;
 use super::live_actor::LiveActor;
@@ -76,9 +76,9 @@ where
 
 impl Handler<RunProbe> for ConnectorActor {
     type Result = ResponseFuture<ProbeReport>;
-    fn handle(&mut self, RunProbe(probe): RunProbe, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: RunProbe, _: &mut Self::Context) -> Self::Result {
         let gate = Arc::clone(&self.gate);
-        Box::pin(async move { gate.probe(probe).await })
+        Box::pin(async move { gate.probe().await })
     }
 }
 

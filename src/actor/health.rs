@@ -41,15 +41,6 @@ const MAX_LOGGED_ANOMALIES: usize = 32;
 pub const IN_USE_PERIOD: Duration = Duration::from_secs(300);
 /// How long a connector that was in use when it failed stays in use.
 const IN_USE_PERIOD_WHILE_FAILING: Duration = Duration::from_secs(3600);
-/// Interval between login probes after a failed one.
-const CONFIRM_LOGIN_PROBE_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval between login probes while the circuit is open.
-const RECOVERY_LOGIN_PROBE_INTERVAL: Duration = Duration::from_secs(10);
-/// Interval between login probes after failed logins.
-const SUSPICION_LOGIN_PROBE_INTERVAL: Duration = Duration::from_secs(20);
-/// Interval between attempts to record how a working token endpoint answers a random code.
-const BASELINE_LOGIN_PROBE_INTERVAL: Duration = Duration::from_secs(24 * 3600);
-
 /// Health of one identity provider. Its lock is never held across an await.
 #[derive(Default)]
 pub struct Health {
@@ -58,6 +49,8 @@ pub struct Health {
     used_at: AtomicU64,
     /// Whether a login's call failed for lack of documents, so that they are probed at once.
     documents_suspected: AtomicBool,
+    /// Whether an operator asks for a probe at once.
+    probe_requested: AtomicBool,
     /// Anomalies that have been logged.
     logged_anomalies: Mutex<BTreeSet<String>>,
     dropped_claims: DroppedClaims,
@@ -68,12 +61,6 @@ struct State {
     window: CallWindow,
     login_failures: LoginFailures,
     documents: ProbeRecord,
-    login_probe: ProbeRecord,
-    /// Whether the token endpoint has answered a random code as RFC 6749 §5.2 requires, so that
-    /// another answer is a failure.
-    answers_random_codes: bool,
-    /// Whether logins have failed since the last login probe.
-    logins_suspected: bool,
     circuit: Circuit,
 }
 
@@ -188,43 +175,29 @@ impl Health {
             .then_some(used_at)
     }
 
+    /// Asks for a probe at once, if the last one failed.
+    pub fn request_probe_if_failing(&self) {
+        if self.state().documents.failing.is_some() {
+            self.probe_requested.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns whether a probe was requested since the last call of this function.
+    pub fn take_probe_request(&self) -> bool {
+        self.probe_requested.swap(false, Ordering::Relaxed)
+    }
+
     /// Returns whether a login's call lacked documents since the last call of this function.
     pub fn take_documents_suspicion(&self) -> bool {
         self.documents_suspected.swap(false, Ordering::Relaxed)
-    }
-
-    /// Returns whether the token endpoint should be probed now: after failed logins, while the
-    /// circuit is open, and, while it works, once a day until it has answered a random code.
-    #[must_use]
-    pub fn wants_login_probe(&self, now: Timestamp) -> bool {
-        let state = self.state();
-        let is_recent = |long| state.login_probe.is_recent(long, now);
-        match state.circuit.cause() {
-            Some(OpenCause::LoginProbe | OpenCause::Logins) => {
-                !is_recent(RECOVERY_LOGIN_PROBE_INTERVAL)
-            }
-            Some(OpenCause::Documents) => false,
-            None if state.login_probe.failing.is_some() => !is_recent(CONFIRM_LOGIN_PROBE_INTERVAL),
-            None if state.logins_suspected => !is_recent(SUSPICION_LOGIN_PROBE_INTERVAL),
-            None => {
-                !state.answers_random_codes
-                    && state.login_failures.has_succeeded()
-                    && !is_recent(BASELINE_LOGIN_PROBE_INTERVAL)
-            }
-        }
     }
 
     /// Returns the evidence for the prober.
     #[must_use]
     pub fn evidence(&self, now: Timestamp) -> HealthEvidence {
         let state = self.state();
-        let State { documents, login_probe, .. } = *state;
-        let reached_threshold = |record: ProbeRecord, cause| {
-            record
-                .failing
-                .filter(ProbeFailures::reaches_threshold)
-                .map(|failing| (cause, failing.since))
-        };
+        let State { documents, .. } = *state;
+        let documents_fail = documents.failing.filter(ProbeFailures::reaches_threshold);
         let quorum = match state.circuit.state(now) {
             CircuitState::HalfOpen => HALF_OPEN_FAILURE_QUORUM,
             CircuitState::Closed | CircuitState::Open => FAILURE_QUORUM,
@@ -234,8 +207,8 @@ impl Health {
             failing_since: documents.failing.map(|failing| failing.since),
             alive_at: documents.succeeded_at.max(state.login_failures.succeeded_at()),
             documents_at: documents.succeeded_at,
-            open_cause: reached_threshold(documents, OpenCause::Documents)
-                .or_else(|| reached_threshold(login_probe, OpenCause::LoginProbe))
+            open_cause: documents_fail
+                .map(|failing| (OpenCause::Documents, failing.since))
                 .or_else(|| {
                     state
                         .login_failures
@@ -254,6 +227,16 @@ impl Health {
         })
     }
 
+    /// Half-opens the circuit if failed logins opened it, its minimum time is over and no probe of
+    /// the documents fails.
+    pub fn half_open_if_due(&self, now: Timestamp) -> Option<CircuitTransition> {
+        self.update(now, |state| {
+            if state.documents.failing.is_none() {
+                state.circuit.half_open_after_minimum_time(now);
+            }
+        })
+    }
+
     /// Closes the circuit and keeps the evidence: the fault may be the hub's own network.
     pub fn close_circuit_keeping_evidence(&self, now: Timestamp) -> Option<CircuitTransition> {
         self.update(now, |state| state.circuit.close())
@@ -262,7 +245,7 @@ impl Health {
     /// Forgets every failure: the fault was the hub's own network.
     pub fn forget_failures(&self) {
         let mut state = self.state();
-        (state.documents.failing, state.login_probe.failing) = (None, None);
+        state.documents.failing = None;
         state.login_failures.clear();
     }
 
@@ -286,43 +269,6 @@ impl Health {
                     state.window.record(now, CallKind::Probe, Err(code), took);
                 }
                 ProbeOutcome::Inconclusive => {}
-            }
-        })
-    }
-
-    /// Records a login probe. A wrong answer is a failure only if a right one was seen before;
-    /// otherwise it only ends a run of probes without an answer.
-    pub fn record_login_probe(
-        &self,
-        outcome: ProbeOutcome,
-        took: Duration,
-        now: Timestamp,
-    ) -> Option<CircuitTransition> {
-        self.update(now, |state| {
-            state.logins_suspected = false;
-            let outcome = match outcome {
-                ProbeOutcome::Failed(code)
-                    if !state.answers_random_codes && !is_no_answer(code) =>
-                {
-                    ProbeOutcome::Inconclusive
-                }
-                other => other,
-            };
-            state.login_probe.record(outcome, false, now);
-            match outcome {
-                ProbeOutcome::Succeeded => {
-                    state.answers_random_codes = true;
-                    state.close_circuit_opened_by(OpenCause::LoginProbe);
-                    state.circuit.half_open_after_login_probe(now);
-                }
-                ProbeOutcome::Inconclusive => {
-                    // The endpoint answers again. Only a login can show whether correctly.
-                    state.login_probe.failing = None;
-                    state.circuit.half_open_after_login_probe(now);
-                }
-                ProbeOutcome::Failed(code) => {
-                    state.window.record(now, CallKind::LoginProbe, Err(code), took);
-                }
             }
         })
     }
@@ -379,26 +325,18 @@ impl State {
         if self.circuit.cause() == Some(cause) {
             self.circuit.close();
             self.login_failures.clear();
-            self.logins_suspected = false;
         }
     }
 
     fn login_succeeded(&mut self, now: Timestamp) {
         self.login_failures.record_success(now);
-        // Its keys and its token endpoint have just worked, which outweighs any probe.
+        // Its keys have just worked, which outweighs any probe.
         self.documents.failing = None;
-        self.login_probe.failing = None;
-        self.logins_suspected = false;
         if self.circuit.state(now) == CircuitState::HalfOpen {
             self.circuit.close();
             self.login_failures.clear();
         }
     }
-}
-
-/// Returns whether the connection failed or no answer came.
-const fn is_no_answer(code: ErrorCode) -> bool {
-    matches!(code, ErrorCode::IdpUnreachable | ErrorCode::IdpTimeout)
 }
 
 impl std::fmt::Debug for Health {

@@ -18,7 +18,7 @@ use tokio::time::MissedTickBehavior;
 
 use self::lease::{ProberLease, ProberRole};
 use self::schedule::Schedule;
-use super::connector::{ConnectorHandle, Probe, ProbeReport, log_transition};
+use super::connector::{ConnectorHandle, ProbeReport, log_transition};
 use super::health::{Health, HealthEvidence, OpenCause};
 use super::registry::Connectors;
 use crate::env::Timestamp;
@@ -68,18 +68,13 @@ pub(super) struct Prober {
     core: Arc<HubCore>,
 }
 
-/// An identity provider that can be probed.
-struct ProbedConnector {
+/// An enabled connector whose identity provider is on another machine.
+struct RemoteConnector {
     id: ConnectorId,
     handle: ConnectorHandle,
     evidence: HealthEvidence,
-}
-
-/// A probe to make now.
-struct DueProbe {
-    id: ConnectorId,
-    handle: ConnectorHandle,
-    probe: Probe,
+    /// False if its file switches the probes off: then only logins show whether it works.
+    is_probed: bool,
 }
 
 impl Prober {
@@ -112,84 +107,78 @@ impl Prober {
     async fn sync_with_store(&self) {
         let Some(lease) = &self.lease else { return };
         let probed: Vec<(ConnectorId, Arc<Health>)> = self
-            .probed_connectors(self.core.env.now())
+            .remote_connectors(self.core.env.now())
             .into_iter()
+            .filter(|one| one.is_probed)
             .map(|one| (one.id, Arc::clone(one.handle.health())))
             .collect();
         lease.sync(&probed, self.core.env.now()).await;
     }
 
-    /// Updates the circuits, and returns the probes to make now.
-    fn due_probes(&self) -> Vec<DueProbe> {
+    /// Updates the circuits, and returns the connectors to probe now.
+    fn due_probes(&self) -> Vec<RemoteConnector> {
         let now = self.core.env.now();
         let is_network_back = self.update_circuits(now);
-        let probed = self.probed_connectors(now);
+        let remote = self.remote_connectors(now);
         let role = self.lease.as_ref().map_or(ProberRole::Prober, ProberLease::role);
         self.core.metrics.set_probe_leader(role == ProberRole::Prober);
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
-        schedule.sync_entries(&probed.iter().map(|one| one.id.clone()).collect::<Vec<_>>(), now);
+        let probed: Vec<ConnectorId> =
+            remote.iter().filter(|one| one.is_probed).map(|one| one.id.clone()).collect();
+        schedule.sync_entries(&probed, now);
         if role == ProberRole::Follower {
             schedule.postpone_all(now);
         }
         if is_network_back {
-            for one in &probed {
+            for one in &remote {
                 schedule.probe_soon(&one.id, now);
             }
         }
-        for witness in self.missing_witnesses(&probed, &schedule) {
+        for witness in self.missing_witnesses(&remote, &schedule) {
             schedule.probe_soon(&witness, now);
         }
         let mut due = Vec::new();
-        let mut room = schedule.max_probes_per_round();
-        for ProbedConnector { id, handle, .. } in probed {
-            let health = handle.health();
+        let room = schedule.max_probes_per_round();
+        for one in remote {
+            let health = one.handle.health();
             if health.take_documents_suspicion() {
-                schedule.probe_soon(&id, now);
+                schedule.probe_soon(&one.id, now);
+            }
+            if health.take_probe_request() {
+                schedule.probe_now(&one.id, now);
             }
             if role == ProberRole::Prober
-                && room > 0
-                && schedule.begin_documents(&id, health.last_used_at(now).is_some(), now)
+                && due.len() < room
+                && schedule.begin_documents(&one.id, health.last_used_at(now).is_some(), now)
             {
-                room -= 1;
-                due.push(DueProbe {
-                    id: id.clone(),
-                    handle: handle.clone(),
-                    probe: Probe::Documents,
-                });
-            }
-            if health.wants_login_probe(now) && schedule.begin_login(&id, now) {
-                let redirect_uri = format!("{}{id}", self.core.callback_base());
-                due.push(DueProbe { id, handle, probe: Probe::Login { redirect_uri } });
+                due.push(one);
             }
         }
         due
     }
 
-    async fn run_probe(&self, DueProbe { id, handle, probe }: DueProbe) {
-        let is_login = matches!(probe, Probe::Login { .. });
-        let ProbeReport { retry_after } = handle.probe(probe).await;
+    async fn run_probe(&self, RemoteConnector { id, handle, .. }: RemoteConnector) {
+        let ProbeReport { retry_after } = handle.probe().await;
         let now = self.core.env.now();
-        let health = handle.health();
-        let confirm = !is_login
-            && health.documents_failing().is_some_and(|failing| !failing.reaches_threshold());
+        let failing = handle.health().documents_failing();
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_login {
-            schedule.finish_login(&id);
-        } else {
-            schedule.finish_documents(&id, confirm, now);
-        }
+        schedule.finish_documents(&id, failing.as_ref(), now);
         schedule.delay(&id, retry_after, now);
     }
 
     /// Opens the circuits of those that fail while others work. If all fail, opens none and reports
     /// it. Returns whether the hub's network has just recovered, so that all must be probed again.
     fn update_circuits(&self, now: Timestamp) -> bool {
-        let probed = self.probed_connectors(now);
+        let probed = self.remote_connectors(now);
+        for one in &probed {
+            log_transition(&one.id, one.handle.health().half_open_if_due(now));
+        }
         let OutboundNetwork(is_down) = &self.connectors.outbound;
         let comparable = comparable_connectors(&probed);
-        let all_fail = comparable.len() > 1
-            && comparable.iter().all(|one| one.evidence.failing_since.is_some())
-            && comparable.iter().any(|one| one.evidence.open_cause.is_some());
+        let mut probed_ones = comparable.iter().filter(|one| one.is_probed);
+        let all_fail = probed_ones.clone().count() > 1
+            && probed_ones.clone().all(|one| one.evidence.failing_since.is_some())
+            && probed_ones.any(|one| one.evidence.open_cause.is_some());
         let was_down = is_down.swap(all_fail, Ordering::Relaxed);
         match (was_down, all_fail) {
             (false, true) => tracing::error!(
@@ -208,7 +197,7 @@ impl Prober {
                 .for_each(|one| one.handle.health().forget_failures());
             return true;
         }
-        for ProbedConnector { id, handle, evidence } in &comparable {
+        for RemoteConnector { id, handle, evidence, .. } in &comparable {
             let health = handle.health();
             if all_fail {
                 log_transition(id, health.close_circuit_keeping_evidence(now));
@@ -226,7 +215,7 @@ impl Prober {
     /// Returns whether anything has worked since, so that the fault is not the hub's own.
     fn has_witness(
         &self,
-        probed: &[ProbedConnector],
+        probed: &[RemoteConnector],
         (id, own): (&ConnectorId, &HealthEvidence),
         cause: OpenCause,
         since: Timestamp,
@@ -243,10 +232,10 @@ impl Prober {
     /// Returns identity providers whose probes would show whether a failure is the hub's own.
     fn missing_witnesses(
         &self,
-        probed: &[ProbedConnector],
+        probed: &[RemoteConnector],
         schedule: &Schedule,
     ) -> Vec<ConnectorId> {
-        let doubtful = |one: &&ProbedConnector| {
+        let doubtful = |one: &&RemoteConnector| {
             let since =
                 one.evidence.failing_since.or(one.evidence.open_cause.map(|(_, since)| since));
             since.filter(|since| {
@@ -262,7 +251,7 @@ impl Prober {
         let Some(since) = probed.iter().filter_map(|one| doubtful(&one)).min() else {
             return Vec::new();
         };
-        let mut others: Vec<&ProbedConnector> =
+        let mut others: Vec<&RemoteConnector> =
             probed.iter().filter(|one| one.evidence.failing_since.is_none()).collect();
         let probed_count =
             others.iter().filter(|one| schedule.was_probed_since(&one.id, since)).count();
@@ -277,18 +266,18 @@ impl Prober {
     }
 
     /// Returns every enabled connector whose identity provider is on another machine, by id.
-    fn probed_connectors(&self, now: Timestamp) -> Vec<ProbedConnector> {
-        let probed = |(id, handle): (ConnectorId, ConnectorHandle)| {
+    fn remote_connectors(&self, now: Timestamp) -> Vec<RemoteConnector> {
+        let remote = |(id, handle, is_probed): (ConnectorId, ConnectorHandle, bool)| {
             let evidence = handle.health().evidence(now);
-            ProbedConnector { id, handle, evidence }
+            RemoteConnector { id, handle, evidence, is_probed }
         };
-        self.connectors.probed_connectors().into_iter().map(probed).collect()
+        self.connectors.remote_connectors().into_iter().map(remote).collect()
     }
 }
 
 /// Returns those that show whether the hub's network works: all but those whose circuit is open and
 /// that began to fail more than [`COMMON_OUTAGE_PERIOD`] before the latest one did.
-fn comparable_connectors(probed: &[ProbedConnector]) -> Vec<&ProbedConnector> {
+fn comparable_connectors(probed: &[RemoteConnector]) -> Vec<&RemoteConnector> {
     let latest = probed.iter().filter_map(|one| one.evidence.failing_since).max();
     let is_old =
         |since: Timestamp| latest.is_some_and(|latest| latest.since(since) > COMMON_OUTAGE_PERIOD);

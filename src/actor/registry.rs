@@ -16,6 +16,7 @@ use arc_swap::ArcSwap;
 use super::blocks::Blocks;
 use super::connector::{ConnectorActor, ConnectorActorDeps, ConnectorCallLimits, ConnectorHandle};
 use super::health::{Availability, Health};
+use super::hub_clock::HubClock;
 use super::prober::{OutboundNetwork, Prober};
 use crate::assurance::AcrCheck;
 use crate::config::config_digest::FieldDigests;
@@ -132,24 +133,30 @@ impl Connectors {
         self.actors.load().get(id).filter(|_| is_on).map(|entry| entry.handle.clone())
     }
 
+    /// Makes the prober probe those that fail in its next round: an operator has corrected
+    /// something.
+    pub fn probe_failing_now(&self) {
+        for (_, handle, _) in self.remote_connectors() {
+            handle.health().request_probe_if_failing();
+        }
+    }
+
     /// Returns what keeps the hub from all its identity providers, with the fix.
     #[must_use]
     pub fn outbound_warning(&self) -> Option<CheckFinding> {
         self.outbound.warning()
     }
 
-    /// Returns the connectors to probe, by id: those that are enabled and call another machine.
-    pub(super) fn probed_connectors(&self) -> Vec<(ConnectorId, ConnectorHandle)> {
+    /// Returns the connectors that are enabled and call another machine, by id, and whether the hub
+    /// probes each.
+    pub(super) fn remote_connectors(&self) -> Vec<(ConnectorId, ConnectorHandle, bool)> {
         let (federation, actors) = (self.federation.load(), self.actors.load());
-        let is_probed = |(id, entry): &(&ConnectorId, &Arc<RunningConnector>)| {
-            entry.spec.connector.is_remote()
-                && federation.connector(id).is_some_and(|connector| connector.enabled)
+        let remote = |(id, entry): (&ConnectorId, &Arc<RunningConnector>)| {
+            let metadata = federation.connector(id).filter(|connector| connector.enabled)?;
+            let is_remote = entry.spec.connector.is_remote();
+            is_remote.then(|| (id.clone(), entry.handle.clone(), metadata.is_probed))
         };
-        actors
-            .iter()
-            .filter(is_probed)
-            .map(|(id, entry)| (id.clone(), entry.handle.clone()))
-            .collect()
+        actors.iter().filter_map(remote).collect()
     }
 
     /// Returns the unverified `state` of an encrypted authorization response; `None` if the
@@ -299,7 +306,7 @@ impl Registry {
                 }
             }
         });
-        let actor_deps = ConnectorActorDeps { env, metrics };
+        let actor_deps = ConnectorActorDeps { env, metrics, clock: HubClock::default() };
         let registry =
             Self { connectors: connectors.clone(), default_max_calls, actor_deps, arbiters };
         let fresh = |spec: ConnectorSpec| {

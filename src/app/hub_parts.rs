@@ -309,6 +309,7 @@ impl HubParts<'_> {
         let (settings, access) = (self.settings(), &self.loaded.private_access);
         let operations = LocalHubOperations {
             reload,
+            connectors: hub.connectors.clone(),
             register: self.register.clone(),
             keys: self.keys.clone(),
             key_folder: settings.keys.clone(),

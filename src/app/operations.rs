@@ -8,6 +8,7 @@ use async_trait::async_trait;
 
 use super::keys::SharedKeys;
 use super::reload::Reload;
+use crate::actor::Connectors;
 use crate::config::format_rfc3339;
 use crate::env::Env;
 use crate::register::Register;
@@ -18,6 +19,7 @@ use crate::web::admin::{HubOperations, KeyReloader as _, NewKey};
 /// Operations on this hub.
 pub(super) struct LocalHubOperations {
     pub reload: Reload,
+    pub connectors: Connectors,
     pub register: Option<Arc<dyn Register>>,
     pub keys: SharedKeys,
     pub key_folder: PathBuf,
@@ -30,6 +32,7 @@ pub(super) struct LocalHubOperations {
 impl HubOperations for LocalHubOperations {
     async fn reload(&self) -> Vec<CheckFinding> {
         self.reload.reload_now().await;
+        self.connectors.probe_failing_now();
         let mut findings = self.reload.findings();
         findings.extend(self.keys.finding());
         if let Some(register) = &self.register {

@@ -110,10 +110,6 @@ impl Connector for MappedConnector {
         self.connector.probe().await
     }
 
-    async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorError> {
-        self.connector.probe_login(redirect_uri).await
-    }
-
     fn is_remote(&self) -> bool {
         self.connector.is_remote()
     }

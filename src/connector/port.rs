@@ -105,23 +105,13 @@ pub trait Connector: Send + Sync {
         self.preload().await
     }
 
-    /// Checks whether the identity provider can complete a login, by redeeming a random code.
-    /// Every error response of RFC 6749 §5.2 is a success. `redirect_uri` is the connector's
-    /// callback.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Self::begin_login`].
-    async fn probe_login(&self, _redirect_uri: &str) -> Result<(), ConnectorError> {
-        self.probe().await
-    }
-
     /// Returns whether the identity provider is a remote service, which is then probed.
     fn is_remote(&self) -> bool {
         true
     }
 
-    /// Returns by how many seconds the identity provider's clock was ahead at the last login;
-    /// `None` before the first login, and for a kind without a clock.
+    /// Returns by how many seconds the identity provider's clock was ahead at the last measurement;
+    /// `None` before the first one, and for a kind without a clock.
     fn clock_skew_seconds(&self) -> Option<i64> {
         None
     }

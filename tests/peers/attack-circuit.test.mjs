@@ -11,12 +11,12 @@ import { startIdp } from './real-idp.mjs';
 const HTML_403 = { status: 403, body: '<html>Request blocked by the firewall</html>' };
 const STATUS_500 = { status: 500, body: 'invalid byte sequence for encoding "UTF8": 0x00' };
 
-let fed, client, idp, isDown = false;
+let fed, client, idp;
 const codes = [];
 /** A response of a web application firewall in front of a token endpoint. */
 function firewall({ code = '' }) {
   codes.push(code);
-  if (isDown || code.includes('\0')) return STATUS_500;
+  if (code.includes('\0')) return STATUS_500;
   if (code.length > 8192) return { status: 413 };
   return code.includes('<') ? HTML_403 : undefined;
 }
@@ -65,11 +65,11 @@ test('callbacks with codes that make an identity provider answer 500, 413 or 403
   assert.ok(codes.filter((code) => code.includes('<')).length >= 5, 'the firewall was not met');
   // The user continues the same login.
   for (let n = 0; n < 20; n += 1) await callBack(`<script>${n}`);
-  // The hub probes the token endpoint within seconds and finds that it works.
-  await measureSeconds(async () => /operation="login_probe",outcome="ok"\} [1-9]/.test(await metrics()), 'the probe of the token endpoint', 30);
+  // The hub never redeems a code of its own making: to an identity provider that is code guessing.
+  await new Promise((done) => { setTimeout(done, 3000); });
   assert.equal(await circuit(), 'closed');
   assert.ok(await isOffered(), 'it is disabled for everybody');
-  assert.ok(codes.filter((code) => code.length === 43 && !code.includes('<')).length <= 5, 'the attacker makes the hub send many codes');
+  assert.deepEqual(codes.filter((code) => code.length === 43 && !code.includes('<')), [], 'the hub guesses codes');
   await logIn();
 });
 
@@ -78,28 +78,6 @@ test('a login whose callback was forged goes on', async () => {
   assert.match(page.html, /Y020310/);
   const consent = await browser.submit(await browser.open(away.url), { values: { login: 'angela' } });
   assert.equal(consent.status, 200, consent.html);
-});
-
-test('an outage of the token endpoint alone is found although all users come from one network', async () => {
-  await logIn();
-  isDown = true;
-  const found = measureSeconds(async () => !await isOffered(), 'the disabled choice', 60);
-  let isOver = false;
-  const users = (async () => {
-    while (!isOver) {
-      await callBack('of-a-person').catch(() => {});
-      await new Promise((done) => { setTimeout(done, 1000); });
-    }
-  })();
-  console.log(`found after ${(await found).toFixed(1)} s`);
-  isOver = true;
-  await users;
-  assert.equal(await circuit(), 'open');
-  assert.match(await readyz(), /1 of 1 identity providers are down: real/);
-  isDown = false;
-  console.log(`offered again after ${(await measureSeconds(isOffered, 'its return', 40)).toFixed(1)} s`);
-  await logIn();
-  assert.equal(await circuit(), 'closed');
 });
 
 test('an identity provider that dies after its documents were fetched is disabled, and offered again when it is back', async () => {

@@ -11,7 +11,6 @@ pub const fn call_label(call: CallKind) -> &'static str {
         CallKind::EndSession => "end_session",
         CallKind::Preload => "preload",
         CallKind::Probe => "probe",
-        CallKind::LoginProbe => "login_probe",
     }
 }
 
@@ -24,6 +23,5 @@ pub const fn span_name(call: CallKind) -> &'static str {
         CallKind::EndSession => "idp end_session",
         CallKind::Preload => "idp preload",
         CallKind::Probe => "idp probe",
-        CallKind::LoginProbe => "idp login_probe",
     }
 }

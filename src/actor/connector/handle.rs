@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::ConnectorActor;
-use super::call_gate::{CALL_TIMEOUT, ConnectorCallLimits, Probe, ProbeReport};
+use super::call_gate::{CALL_TIMEOUT, ConnectorCallLimits, ProbeReport};
 use super::messages::{
     BeginLogin, CompleteLogin, ConnectorMessage, EndSession, Preload, RunProbe, SignIn,
     TracedMessage,
@@ -131,8 +131,8 @@ impl ConnectorHandle {
     }
 
     /// Probes, and records the outcome. Returns the default if the actor has died.
-    pub(in crate::actor) async fn probe(&self, probe: Probe) -> ProbeReport {
-        self.address.send(RunProbe(probe)).await.unwrap_or_default()
+    pub(in crate::actor) async fn probe(&self) -> ProbeReport {
+        self.address.send(RunProbe).await.unwrap_or_default()
     }
 
     /// Fetches metadata ahead of the first login.

@@ -45,7 +45,6 @@ impl CallPermit {
                 let is_new = network.is_none_or(|network| {
                     is_current && state.login_failures.record_failure(network, now)
                 });
-                state.logins_suspected |= is_current;
                 if is_new {
                     state.window.record(now, call, Err(code), took);
                 }

@@ -4,8 +4,7 @@
 //! ```text
 //! closed ── failed probes, or failed logins from several networks ──▶ open
 //! open ── the probe that opened it succeeds ──▶ closed
-//! open ── logins opened it, its minimum time is over, and the login probe finds no fault ──▶ half-open
-//! open ── the login probe opened it, and gets an inconclusive answer ──▶ half-open
+//! open ── logins opened it, its minimum time is over, and its documents can be fetched ──▶ half-open
 //! half-open ── a login succeeds, or ten minutes pass ──▶ closed
 //! half-open ── logins from several networks fail ──▶ open, for twice the minimum time
 //! ```
@@ -37,8 +36,6 @@ pub enum CallKind {
     Preload,
     /// The hub fetches its documents to see whether it works.
     Probe,
-    /// The hub redeems a random code to see whether its token endpoint works.
-    LoginProbe,
 }
 
 impl CallKind {
@@ -64,8 +61,6 @@ pub enum Availability {
 pub enum OpenCause {
     /// The probe of its documents failed.
     Documents,
-    /// The probe of its token endpoint failed.
-    LoginProbe,
     /// Logins from several networks failed.
     Logins,
 }
@@ -76,7 +71,6 @@ impl OpenCause {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Documents => "documents",
-            Self::LoginProbe => "token_endpoint",
             Self::Logins => "logins",
         }
     }
@@ -150,16 +144,11 @@ impl Circuit {
         }
     }
 
-    /// Half-opens the circuit after a login probe that found no fault: after the minimum time if
-    /// failed logins opened it, at once if an earlier login probe did.
-    pub fn half_open_after_login_probe(&mut self, now: Timestamp) {
-        let Phase::Open { since, open_time, cause } = self.phase else { return };
-        let may_half_open = match cause {
-            OpenCause::Documents => false,
-            OpenCause::LoginProbe => true,
-            OpenCause::Logins => !is_within(since, open_time, now),
-        };
-        if may_half_open {
+    /// Half-opens a circuit that failed logins opened, after its minimum time: only further logins
+    /// can show whether the identity provider completes logins again.
+    pub fn half_open_after_minimum_time(&mut self, now: Timestamp) {
+        let Phase::Open { since, open_time, cause: OpenCause::Logins } = self.phase else { return };
+        if !is_within(since, open_time, now) {
             self.enter_phase(Phase::HalfOpen { since: now, open_time });
         }
     }

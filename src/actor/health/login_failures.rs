@@ -81,11 +81,6 @@ impl LoginFailures {
         }
     }
 
-    /// Returns whether a login has ever succeeded.
-    pub const fn has_succeeded(&self) -> bool {
-        self.succeeded_at.is_some()
-    }
-
     /// Returns when a login last succeeded.
     pub const fn succeeded_at(&self) -> Option<Timestamp> {
         self.succeeded_at

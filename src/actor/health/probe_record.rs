@@ -1,7 +1,5 @@
 //! Records the hub's probes of one endpoint.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
 use crate::env::Timestamp;
@@ -42,14 +40,12 @@ impl ProbeFailures {
 pub struct ProbeRecord {
     pub failing: Option<ProbeFailures>,
     pub succeeded_at: Option<Timestamp>,
-    pub finished_at: Option<Timestamp>,
 }
 
 impl ProbeRecord {
     /// Records a probe. `declared`: the identity provider itself says that it is unavailable (503
     /// with Retry-After, RFC 9110 §10.2.3).
     pub fn record(&mut self, outcome: ProbeOutcome, declared: bool, now: Timestamp) {
-        self.finished_at = Some(now);
         match outcome {
             ProbeOutcome::Succeeded => self.clear(now),
             ProbeOutcome::Failed(code) => {
@@ -70,11 +66,6 @@ impl ProbeRecord {
     pub const fn clear(&mut self, now: Timestamp) {
         self.failing = None;
         self.succeeded_at = Some(now);
-    }
-
-    /// Returns whether the last probe finished less than `long` ago.
-    pub fn is_recent(&self, long: Duration, now: Timestamp) -> bool {
-        self.finished_at.is_some_and(|at| super::circuit::is_within(at, long, now))
     }
 }
 

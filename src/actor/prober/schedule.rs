@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::actor::health::ProbeFailures;
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;
 
@@ -28,7 +29,9 @@ struct Entry {
     rank: usize,
     begun_at: Timestamp,
     is_running: bool,
-    is_login_running: bool,
+    /// Pause after the next failed probe of the first ones; `None` after a success, or when the
+    /// pauses have reached the interval.
+    startup_pause: Option<Duration>,
     /// Time of a probe ahead of the interval.
     early_at: Option<Timestamp>,
     not_before: Timestamp,
@@ -44,7 +47,7 @@ impl Schedule {
                     rank,
                     begun_at: now,
                     is_running: false,
-                    is_login_running: false,
+                    startup_pause: Some(CONFIRM_AFTER),
                     early_at: None,
                     not_before: Timestamp::default(),
                 });
@@ -81,6 +84,13 @@ impl Schedule {
         }
     }
 
+    /// Schedules a probe for the next round, even if the identity provider asked the hub to wait.
+    pub fn probe_now(&mut self, id: &ConnectorId, now: Timestamp) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            (entry.early_at, entry.not_before) = (Some(now), now);
+        }
+    }
+
     /// Returns whether a probe was started since, or is due early.
     pub fn was_probed_since(&self, id: &ConnectorId, since: Timestamp) -> bool {
         self.entries
@@ -102,29 +112,26 @@ impl Schedule {
         true
     }
 
-    /// Returns whether the token endpoint may be probed now; if so, the caller probes it.
-    pub fn begin_login(&mut self, id: &ConnectorId, now: Timestamp) -> bool {
-        let Some(entry) = self.entries.get_mut(id) else { return false };
-        if entry.is_login_running || now < entry.not_before {
-            return false;
-        }
-        entry.is_login_running = true;
-        true
-    }
-
-    /// Records that a probe of the documents has finished. `confirm` asks for another one soon.
-    pub fn finish_documents(&mut self, id: &ConnectorId, confirm: bool, now: Timestamp) {
-        if let Some(entry) = self.entries.get_mut(id) {
-            entry.is_running = false;
-            entry.early_at = confirm.then(|| now + CONFIRM_AFTER);
-        }
-    }
-
-    /// Records that a probe of the token endpoint has finished.
-    pub fn finish_login(&mut self, id: &ConnectorId) {
-        if let Some(entry) = self.entries.get_mut(id) {
-            entry.is_login_running = false;
-        }
+    /// Records that a probe of the documents has finished; `failing` has its failures so far.
+    /// Confirms a failure soon. An identity provider that has not worked since the start, as when
+    /// all machines start together, is probed after 1, 2, 4 … seconds.
+    pub fn finish_documents(
+        &mut self,
+        id: &ConnectorId,
+        failing: Option<&ProbeFailures>,
+        now: Timestamp,
+    ) {
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        entry.is_running = false;
+        entry.startup_pause = entry.startup_pause.filter(|_| failing.is_some());
+        entry.early_at = match (failing, entry.startup_pause) {
+            (None, _) => None,
+            (Some(_), Some(pause)) => {
+                entry.startup_pause = Some(pause * 2).filter(|next| *next < IDLE_INTERVAL);
+                Some(now + pause)
+            }
+            (Some(failing), None) => (!failing.reaches_threshold()).then(|| now + CONFIRM_AFTER),
+        };
     }
 
     /// Delays the next probes as the identity provider asks.
@@ -151,29 +158,63 @@ fn next_slot(begun_at: Timestamp, interval: Duration, rank: usize, count: usize)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::catalogue::ErrorCode;
+
+    const START: u64 = 1_700_000_000;
+
+    fn one_entry() -> (Schedule, ConnectorId, Timestamp) {
+        let (mut schedule, id) = (Schedule::default(), ConnectorId::from("idp"));
+        let now = Timestamp::from_seconds(START);
+        schedule.sync_entries(std::slice::from_ref(&id), now);
+        (schedule, id, now)
+    }
 
     #[test]
     fn a_failure_right_after_the_start_is_probed_within_a_second() {
-        let (mut schedule, id) = (Schedule::default(), ConnectorId::from("idp"));
-        let start = Timestamp::from_seconds(1_700_000_000);
-        schedule.sync_entries(std::slice::from_ref(&id), start);
+        let (mut schedule, id, start) = one_entry();
         schedule.probe_soon(&id, start);
         assert!(!schedule.begin_documents(&id, false, start));
         assert!(schedule.begin_documents(&id, false, start + CONFIRM_AFTER));
     }
 
     #[test]
+    fn an_identity_provider_that_starts_after_the_hub_is_probed_ever_less_often_until_it_works() {
+        let (mut schedule, id, start) = one_entry();
+        let failing = ProbeFailures { since: start, points: 6, code: ErrorCode::IdpUnreachable };
+        schedule.probe_soon(&id, start);
+        let mut probed_after = Vec::new();
+        for second in 1..=140 {
+            let now = start + Duration::from_secs(second);
+            if schedule.begin_documents(&id, false, now) {
+                probed_after.push(second);
+                schedule.finish_documents(&id, Some(&failing), now);
+            }
+        }
+        assert_eq!(probed_after[..6], [1, 2, 4, 8, 16, 32]);
+        assert!(probed_after.len() <= 9, "{probed_after:?}");
+
+        let (mut schedule, id, start) = one_entry();
+        let mut probes = 0;
+        for second in 1..=61 {
+            let now = start + Duration::from_secs(second);
+            if schedule.begin_documents(&id, false, now) {
+                probes += 1;
+                schedule.finish_documents(&id, None, now);
+            }
+        }
+        assert!(probes <= 3, "one that works is probed at its interval: {probes}");
+    }
+
+    #[test]
     fn no_retry_after_delays_a_probe_by_more_than_five_minutes() {
-        let (mut schedule, id) = (Schedule::default(), ConnectorId::from("idp"));
-        let mut now = Timestamp::from_seconds(1_700_000_000);
-        schedule.sync_entries(std::slice::from_ref(&id), now);
+        let (mut schedule, id, mut now) = one_entry();
         now = now + IDLE_INTERVAL;
         assert!(schedule.begin_documents(&id, false, now));
-        schedule.finish_documents(&id, false, now);
+        schedule.finish_documents(&id, None, now);
         schedule.delay(&id, Some(Duration::from_secs(86_400)), now);
         now = now + Duration::from_secs(299);
-        assert!(!schedule.begin_documents(&id, false, now) && !schedule.begin_login(&id, now));
+        assert!(!schedule.begin_documents(&id, false, now));
         now = now + Duration::from_secs(1);
-        assert!(schedule.begin_documents(&id, false, now) && schedule.begin_login(&id, now));
+        assert!(schedule.begin_documents(&id, false, now));
     }
 }

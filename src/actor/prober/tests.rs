@@ -38,12 +38,18 @@ pub enum Mode {
     /// 503 with Retry-After.
     InMaintenance,
     Throttles,
-    /// Its documents are fine, and its token endpoint answers 500.
-    NoTokens,
+    /// A directory that refuses the hub's own account.
+    RefusesAccount,
 }
 
-const MODES: [Mode; 6] =
-    [Mode::Works, Mode::Refuses, Mode::Hangs, Mode::InMaintenance, Mode::Throttles, Mode::NoTokens];
+const MODES: [Mode; 6] = [
+    Mode::Works,
+    Mode::Refuses,
+    Mode::Hangs,
+    Mode::InMaintenance,
+    Mode::Throttles,
+    Mode::RefusesAccount,
+];
 pub const RETRY_AFTER: Duration = Duration::from_secs(120);
 
 /// An identity provider that records its probes.
@@ -51,13 +57,12 @@ pub struct FakeIdp {
     mode: AtomicU8,
     clock: Arc<ManualClock>,
     pub probed_at: Mutex<Vec<Timestamp>>,
-    pub codes: AtomicU8,
 }
 
 impl FakeIdp {
     fn new(clock: &Arc<ManualClock>) -> Arc<Self> {
-        let (clock, probed_at, codes) = (Arc::clone(clock), Mutex::default(), AtomicU8::new(0));
-        Arc::new(Self { mode: AtomicU8::new(0), clock, probed_at, codes })
+        let (clock, probed_at) = (Arc::clone(clock), Mutex::default());
+        Arc::new(Self { mode: AtomicU8::new(0), clock, probed_at })
     }
 
     pub fn set(&self, mode: Mode) {
@@ -69,7 +74,7 @@ impl FakeIdp {
         self.probed_at.lock().unwrap().len()
     }
 
-    async fn answer(&self, is_login: bool) -> Result<(), ConnectorError> {
+    async fn answer(&self) -> Result<(), ConnectorError> {
         let error = |code, retry_after| {
             Err(ConnectorError { retry_after, ..ConnectorError::new(code, "as set") })
         };
@@ -79,8 +84,7 @@ impl FakeIdp {
             Mode::Hangs => std::future::pending().await,
             Mode::InMaintenance => error(ErrorCode::IdpStatus, Some(RETRY_AFTER)),
             Mode::Throttles => error(ErrorCode::IdpThrottled, Some(RETRY_AFTER)),
-            Mode::NoTokens if is_login => error(ErrorCode::IdpStatus, None),
-            Mode::NoTokens => Ok(()),
+            Mode::RefusesAccount => error(ErrorCode::LdapAccount, None),
         }
     }
 }
@@ -105,12 +109,7 @@ impl Connector for FakeIdp {
     }
     async fn probe(&self) -> Result<(), ConnectorError> {
         self.probed_at.lock().unwrap().push(self.clock.now());
-        self.answer(false).await
-    }
-    async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorError> {
-        assert!(redirect_uri.starts_with("https://hub.example/api/v2/callback/idp-"));
-        self.codes.fetch_add(1, Ordering::SeqCst);
-        self.answer(true).await
+        self.answer().await
     }
 }
 
@@ -136,11 +135,25 @@ impl ProberHub {
     }
 
     pub fn start(count: usize, store: Arc<dyn Store>, clock: Arc<ManualClock>, seed: u64) -> Self {
+        Self::start_with_unprobed(count, &[], store, clock, seed)
+    }
+
+    /// A hub that does not probe the identity providers of these numbers.
+    pub fn start_with_unprobed(
+        count: usize,
+        unprobed: &[usize],
+        store: Arc<dyn Store>,
+        clock: Arc<ManualClock>,
+        seed: u64,
+    ) -> Self {
         let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(seed)));
         let idps: Vec<_> = (0..count).map(|_| FakeIdp::new(&clock)).collect();
         let configured = any_connector("one", "One");
-        let metadata = Arc::new(ConnectorMetadata::from_connector(&configured));
-        let entry = |number| (id(number), Arc::clone(&metadata));
+        let metadata = ConnectorMetadata::from_connector(&configured);
+        let entry = |number| {
+            let is_probed = !unprobed.contains(&number);
+            (id(number), Arc::new(ConnectorMetadata { is_probed, ..metadata.clone() }))
+        };
         let federation = Federation::new([], ScopeTable::default(), UnavailableDisplay::Disabled)
             .with_connectors((0..count).map(entry));
         let spec = |(number, idp): (usize, &Arc<FakeIdp>)| ConnectorSpec {
@@ -336,6 +349,56 @@ async fn if_all_fail_at_once_the_network_is_reported_and_none_is_disabled() {
     hub.until(3, Availability::Unavailable, 90).await;
     assert_eq!(hub.connectors.outbound_warning(), None);
     assert!((0..3).all(|number| hub.availability(number) == Availability::Available));
+}
+
+#[actix::test]
+async fn after_a_reload_a_corrected_identity_provider_is_offered_at_once() {
+    tokio::time::pause();
+    let hub = ProberHub::alone(2);
+    pass(&hub.clock, 70).await;
+    hub.idps[0].set(Mode::Refuses);
+    hub.until(0, Availability::Unavailable, 90).await;
+    // Past the quick probes.
+    pass(&hub.clock, 5).await;
+    hub.idps[0].set(Mode::Works);
+    hub.connectors.probe_failing_now();
+    hub.until(0, Availability::Available, 2).await;
+}
+
+#[actix::test]
+async fn probes_do_not_lock_the_hubs_own_account_in_a_directory() {
+    tokio::time::pause();
+    let hub = ProberHub::alone(2);
+    hub.use_it(0);
+    hub.idps[0].set(Mode::RefusesAccount);
+    pass(&hub.clock, 900).await;
+    assert!(hub.idps[0].probes() <= 4, "{} failed logins in 15 minutes", hub.idps[0].probes());
+    // The operator has corrected the password.
+    hub.idps[0].set(Mode::Works);
+    let before = hub.idps[0].probes();
+    hub.connectors.probe_failing_now();
+    pass(&hub.clock, 2).await;
+    assert_eq!(hub.idps[0].probes(), before + 1);
+}
+
+#[actix::test]
+async fn an_identity_provider_whose_probes_are_switched_off_is_never_called_without_a_login() {
+    tokio::time::pause();
+    let store = Arc::new(MemoryStore::new(AMPLE_CAPACITIES));
+    let hub = ProberHub::start_with_unprobed(2, &[0], store, clock(), 1);
+    hub.use_it(0);
+    pass(&hub.clock, 300).await;
+    assert_eq!(hub.idps[0].probes(), 0);
+    assert!(hub.idps[1].probes() > 0);
+    // Logins still show that it fails, and that it works again.
+    for network in 0..5 {
+        hub.login(0, network, Err(ErrorCode::IdpStatus));
+    }
+    hub.until(0, Availability::Unavailable, 2).await;
+    hub.until(0, Availability::Recovering, 20).await;
+    hub.login(0, 1, Ok(()));
+    hub.until(0, Availability::Available, 2).await;
+    assert_eq!(hub.idps[0].probes(), 0);
 }
 
 #[actix::test]

@@ -39,6 +39,10 @@ pub struct ConnectorMetadata {
     pub proves_identity: bool,
     /// True if its logout tokens end sessions.
     pub backchannel_logout: bool,
+    /// True if its responses may arrive by POST.
+    pub posted_callbacks: bool,
+    /// False if the operator has switched the hub's probes of it off.
+    pub is_probed: bool,
     /// Redirects to the identity provider per minute; `None` for the hub's default.
     pub redirects_per_minute: Option<NonZeroU32>,
 }
@@ -63,6 +67,8 @@ impl ConnectorMetadata {
             reauthenticates: configured.kind.reauthenticates(),
             proves_identity: configured.proves_identity(),
             backchannel_logout: configured.kind.accepts_backchannel_logout(),
+            posted_callbacks: configured.kind.accepts_posted_callbacks(),
+            is_probed: file.probe,
             redirects_per_minute: file.limits.redirects_per_minute.and_then(NonZeroU32::new),
         }
     }

@@ -61,6 +61,10 @@ pub struct ConnectorFile {
     /// birth data could sign in as anyone.
     #[serde(default)]
     pub identity: Option<IdentityProof>,
+    /// Whether the hub calls it every 10 to 60 seconds to see whether it works. Without, only logins
+    /// show that (docs/identity-provider-health.md).
+    #[serde(default = "defaults::yes")]
+    pub probe: bool,
     /// Limits for calls to this identity provider.
     #[serde(default)]
     pub limits: ConnectorLimits,

@@ -48,6 +48,11 @@ pub trait KindSettings: Any + fmt::Debug + Send + Sync {
         false
     }
 
+    /// Returns true if the identity provider may return the user by POST.
+    fn accepts_posted_callbacks(&self) -> bool {
+        false
+    }
+
     /// Returns the claims that the kind verifies and never passes on.
     fn protocol_claims(&self) -> &'static [&'static str] {
         &[]

@@ -145,24 +145,4 @@ impl Upstream {
             )),
         }
     }
-
-    /// Redeems a random code, as a probe.
-    ///
-    /// # Errors
-    /// Returns an error if the call fails, or the response is not one of RFC 6749.
-    pub(super) async fn redeem_random_code(
-        &self,
-        provider: &ResolvedProvider,
-        redirect_uri: &str,
-    ) -> Result<(), ConnectorError> {
-        let assertion = self.sign_client_assertion(&provider.token_endpoint).await?;
-        let key = Self::new_dpop_key(provider)?;
-        let dpop = self.dpop_session(key.as_ref())?;
-        let proofs = TokenRequestProofs {
-            assertion_params: assertion_params(assertion),
-            dpop: dpop.as_ref(),
-        };
-        let http = self.authenticating_http(provider, CallPurpose::Probe);
-        code_flow::redeem_random_code(&provider.client, http, redirect_uri, &self.env, proofs).await
-    }
 }

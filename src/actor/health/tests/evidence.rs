@@ -39,7 +39,7 @@ fn one_network_keeps_no_circuit_open() {
     let mut harness = Harness::new();
     harness.open_by_logins();
     harness.wait(MIN_OPEN_TIME);
-    harness.login_probe(ProbeOutcome::Succeeded);
+    harness.half_open_if_due();
     assert_eq!(harness.circuit(), CircuitState::HalfOpen);
     for _ in 0..50 {
         harness.login(Err(ErrorCode::IdpStatus), 7);
@@ -155,104 +155,16 @@ fn a_successful_login_outweighs_slow_probes() {
 }
 
 #[test]
-fn where_all_users_come_from_one_network_the_token_endpoint_decides() {
-    // Its answer to a random code was seen while it worked.
+fn a_circuit_that_logins_opened_stays_open_while_the_documents_can_not_be_fetched() {
     let mut harness = Harness::new();
-    harness.login(Ok(()), 7);
-    assert!(
-        harness.health.wants_login_probe(harness.now),
-        "the answer of a working token endpoint is not known yet"
-    );
-    harness.login_probe(ProbeOutcome::Succeeded);
-    assert!(!harness.health.wants_login_probe(harness.now));
-    harness.wait(Duration::from_secs(60));
-    harness.login(Err(ErrorCode::IdpStatus), 7);
-    for _ in 0..3 {
-        assert_eq!(harness.circuit(), CircuitState::Closed);
-        assert!(harness.health.wants_login_probe(harness.now));
-        harness.login_probe(ProbeOutcome::Failed(ErrorCode::IdpStatus));
-        harness.wait(Duration::from_secs(1));
-    }
-    assert_eq!(
-        (harness.circuit(), harness.cause()),
-        (CircuitState::Open, Some(OpenCause::LoginProbe))
-    );
-    harness.wait(Duration::from_secs(10));
-    assert!(harness.health.wants_login_probe(harness.now));
-    harness.login_probe(ProbeOutcome::Succeeded);
-    assert_eq!(harness.circuit(), CircuitState::Closed, "no user had to try");
-}
-
-#[test]
-fn a_token_endpoint_that_rejects_random_codes_does_not_open_the_circuit() {
-    let mut harness = Harness::new();
-    for _ in 0..20 {
-        harness.login(Err(ErrorCode::IdpStatus), 7);
-        harness.login_probe(ProbeOutcome::Failed(ErrorCode::IdpStatus));
-        harness.wait(Duration::from_secs(30));
-    }
-    assert_eq!(harness.circuit(), CircuitState::Closed, "it may have answered so when it worked");
-    harness.login_probe(ProbeOutcome::Failed(DEAD));
-    harness.login_probe(ProbeOutcome::Failed(DEAD));
-    assert_eq!(harness.circuit(), CircuitState::Open, "a refused connection is clear at any time");
-    harness.wait(Duration::from_secs(10));
-    harness.login_probe(ProbeOutcome::Failed(ErrorCode::IdpStatus));
-    assert_eq!(harness.circuit(), CircuitState::HalfOpen, "it answers again as it did before");
-    harness.login(Ok(()), 7);
-    assert_eq!(harness.circuit(), CircuitState::Closed);
-}
-
-#[test]
-fn a_token_endpoint_that_recovers_and_limits_the_hub_is_offered_again() {
-    let mut harness = Harness::new();
-    harness.login(Ok(()), 7);
-    harness.login_probe(ProbeOutcome::Succeeded);
-    (0..2).for_each(|_| harness.login_probe(ProbeOutcome::Failed(DEAD)));
-    assert_eq!(
-        (harness.circuit(), harness.cause()),
-        (CircuitState::Open, Some(OpenCause::LoginProbe))
-    );
-    for _ in 0..3 {
-        harness.wait(Duration::from_secs(60));
-        harness.login_probe(ProbeOutcome::Inconclusive);
-        assert_eq!(harness.circuit(), CircuitState::HalfOpen);
-    }
-    // It dies again.
-    (0..2).for_each(|_| harness.login_probe(ProbeOutcome::Failed(DEAD)));
-    assert_eq!(
-        (harness.circuit(), harness.cause()),
-        (CircuitState::Open, Some(OpenCause::LoginProbe))
-    );
-}
-
-#[test]
-fn an_answer_between_two_refused_connections_of_the_token_endpoint_keeps_the_circuit_closed() {
-    let mut harness = Harness::new();
-    for _ in 0..5 {
-        harness.login_probe(ProbeOutcome::Failed(DEAD));
-        harness.login_probe(ProbeOutcome::Failed(ErrorCode::IdpStatus));
-        harness.wait(Duration::from_secs(2));
-        assert_eq!(harness.circuit(), CircuitState::Closed);
-        assert!(!harness.health.wants_login_probe(harness.now), "there is nothing left to confirm");
-    }
-}
-
-#[test]
-fn an_attacker_causes_few_calls_to_the_token_endpoint() {
-    let mut harness = Harness::new();
-    harness.login(Ok(()), 1);
-    harness.login_probe(ProbeOutcome::Succeeded);
-    let mut probes = 0;
-    for _ in 0..600 {
-        harness.wait(Duration::from_secs(1));
-        harness.login(Err(ErrorCode::IdpStatus), 7);
-        if harness.health.wants_login_probe(harness.now) {
-            probes += 1;
-            harness.login_probe(ProbeOutcome::Succeeded);
-        }
-    }
-    assert!(probes <= 30, "{probes} in ten minutes");
-    assert_eq!(harness.circuit(), CircuitState::Closed);
+    harness.open_by_logins();
+    harness.documents(ProbeOutcome::Failed(DEAD));
+    harness.wait(MAX_OPEN_TIME);
+    harness.half_open_if_due();
+    assert_eq!(harness.circuit(), CircuitState::Open);
+    harness.documents(ProbeOutcome::Succeeded);
+    harness.half_open_if_due();
+    assert_eq!(harness.circuit(), CircuitState::HalfOpen);
 }
 
 #[test]
@@ -261,16 +173,16 @@ fn logins_that_still_fail_open_it_again_for_longer() {
     harness.open_by_logins();
     for pause in [10, 20, 40, 60, 60] {
         harness.wait(Duration::from_secs(pause - 1));
-        harness.login_probe(ProbeOutcome::Succeeded);
+        harness.half_open_if_due();
         assert_eq!(harness.circuit(), CircuitState::Open, "{pause}");
         harness.wait(Duration::from_secs(1));
-        harness.login_probe(ProbeOutcome::Succeeded);
+        harness.half_open_if_due();
         assert_eq!(harness.circuit(), CircuitState::HalfOpen, "{pause}");
         (0..3).for_each(|network| harness.login(Err(DEAD), network));
         assert_eq!(harness.circuit(), CircuitState::Open);
     }
     harness.wait(MAX_OPEN_TIME);
-    harness.login_probe(ProbeOutcome::Succeeded);
+    harness.half_open_if_due();
     harness.wait(HALF_OPEN_TIMEOUT);
     assert_eq!(harness.circuit(), CircuitState::Closed, "no failure since");
 }
@@ -281,7 +193,7 @@ fn a_call_from_before_a_change_has_no_effect_after_it() {
     let late: Vec<_> = (0..4).map(|_| harness.admit(CallKind::CompleteLogin).unwrap()).collect();
     harness.open_by_logins();
     harness.wait(MIN_OPEN_TIME);
-    harness.login_probe(ProbeOutcome::Succeeded);
+    harness.half_open_if_due();
     for (network, permit) in (10..).zip(late) {
         let _transition = permit.record(Err(DEAD), Some(net(network)), TOOK, harness.now);
         harness.apply_evidence();

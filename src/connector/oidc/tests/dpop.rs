@@ -146,8 +146,6 @@ async fn a_server_that_always_asks_for_another_nonce_ends_the_login_and_not_the_
     fixture.script().token_response = Some(ask);
     assert_eq!(fixture.complete_login().await.err(), Some(ErrorCode::IdpDpopNonce));
     assert_eq!(fixture.script().calls("/token"), 2);
-    // A probe sees a server that works.
-    fixture.connector.probe_login("https://hub.example/cb").await.unwrap();
     let silent = binding(ON).await;
     silent.script().userinfo_status = 401;
     assert_eq!(silent.complete_login().await.err(), Some(ErrorCode::UserinfoRefused));
