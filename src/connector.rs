@@ -5,6 +5,7 @@
 //! (docs/design/upstream-verification.md). Does not depend on actors, stores, service providers or
 //! pages. `docs/adding-a-kind.md` shows how to add a kind.
 
+mod clock_skew;
 pub(crate) mod code_flow;
 mod connection_check;
 pub mod diagnostic;

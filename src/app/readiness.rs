@@ -11,6 +11,7 @@ use super::keys::SharedKeys;
 use super::reload::Reload;
 use crate::actor::Connectors;
 use crate::actor::blocks::Blocks;
+use crate::actor::hub_clock::{CommonSkew, MAX_CLOCK_SKEW_SECONDS};
 use crate::actor::registry::{ConnectorRow, ConnectorState};
 use crate::config::LoadedConfig;
 use crate::egress::circuit_breaker::CircuitState;
@@ -28,8 +29,6 @@ use crate::web::readiness::Readiness;
 
 /// Share of the capacity, in percent, from which the store counts as nearly full.
 const NEARLY_FULL_PERCENT: usize = 90;
-/// Clock difference, in seconds, beyond which tokens may soon be rejected.
-const MAX_CLOCK_SKEW_SECONDS: u64 = 30;
 /// Age from which a signing key should be replaced.
 const MAX_SIGNING_KEY_AGE_DAYS: u64 = 365;
 /// Maximum number of names in one finding.
@@ -261,7 +260,7 @@ fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<CheckFinding> {
                 unavailable.len(),
                 on.len()
             ),
-            "inform their operators; the hub retries by itself (docs/identity-provider-health.md)",
+            "inform their operators; the hub retries by itself, and at once after `passerelle reload` (docs/identity-provider-health.md)",
         ));
     }
     findings.extend(on.iter().filter_map(|row| find_unreachable(row)).take(MAX_NAMES_LISTED));
@@ -286,11 +285,10 @@ fn find_clock_skew(rows: &[ConnectorRow]) -> Vec<CheckFinding> {
         .collect();
     let apart: Vec<_> =
         known.iter().filter(|(_, skew)| skew.unsigned_abs() > MAX_CLOCK_SKEW_SECONDS).collect();
-    let ahead = apart.iter().filter(|(_, skew)| *skew > 0).count();
-    let agree = ahead.max(apart.len() - ahead);
-    if known.len() > 1 && agree * 2 > known.len() {
+    let skews: Vec<i64> = known.iter().map(|(_, skew)| *skew).collect();
+    if let Some(CommonSkew { providers, seconds }) = CommonSkew::from_skews(&skews) {
         let what = format!(
-            "the clocks of {agree} of {} identity providers differ from this machine's in the same way",
+            "this hub's clock is wrong, and logins fail: the clocks of {providers} of {} identity providers differ from it by about {seconds:+} s",
             known.len()
         );
         return vec![CheckFinding::new(what, "set this machine's clock (NTP)")];
@@ -391,7 +389,13 @@ mod tests {
                 .message
                 .starts_with("the clock of a differs from this machine's by -300 s")
         );
-        assert!(findings(&[90, 91, 0])[0].message.starts_with("the clocks of 2 of 3"));
+        let own = &findings(&[3600, 3601, 0])[0].message;
+        assert!(
+            own.starts_with("this hub's clock is wrong")
+                && own.contains("2 of 3")
+                && own.contains("+3601 s"),
+            "{own}"
+        );
         assert_eq!(findings(&[90, -90, 0, 0]).len(), 2);
     }
 

@@ -1,10 +1,9 @@
 //! Checks of the connection to an identity provider in `check connector --online`: its certificate
 //! and its clock.
 
-use chrono::DateTime;
-use http::header::DATE;
 use url::Url;
 
+use super::clock_skew;
 use super::diagnostic::CheckDiagnostic;
 use super::online_check::TimedResponse;
 use crate::egress::certificates::{MIN_CERTIFICATE_DAYS, days_left};
@@ -85,16 +84,13 @@ pub fn diagnose_rejected_certificate(host: &str, why: &str) -> CheckDiagnostic {
 
 /// Returns the diagnostic of the identity provider's clock, from the `Date` of a response.
 pub fn diagnose_clock(response: &TimedResponse) -> CheckDiagnostic {
-    let date = response.response.headers().get(DATE).and_then(|date| date.to_str().ok());
-    let Some(date) = date.and_then(|date| DateTime::parse_from_rfc2822(date).ok()) else {
+    let (headers, sent_at, received_at) =
+        (response.response.headers(), response.sent_at, response.received_at);
+    let Some(ahead) = clock_skew::millis_ahead(headers, sent_at, received_at) else {
         return CheckDiagnostic::ok("clock", "it can't be compared: the response has no Date");
     };
-    let millis = |at: Timestamp| i64::try_from(at.millis()).unwrap_or(i64::MAX);
-    let (sent, received) = (millis(response.sent_at), millis(response.received_at));
-    // `Date` is truncated to seconds, so half a second is added. It was set between sending and
-    // receiving.
-    let ahead = date.timestamp_millis().saturating_add(500).saturating_sub(sent / 2 + received / 2);
-    let (seconds, margin) = (ahead / 1000, received.saturating_sub(sent) / 2000 + 1);
+    let took = i64::try_from(received_at.since(sent_at).as_millis()).unwrap_or(i64::MAX);
+    let (seconds, margin) = (ahead / 1000, took / 2000 + 1);
     let what = match seconds {
         0 => format!("it agrees with this machine's clock (± {margin} s)"),
         ahead if ahead > 0 => {
@@ -124,6 +120,7 @@ pub fn diagnose_clock(response: &TimedResponse) -> CheckDiagnostic {
 mod tests {
     use super::*;
     use crate::connector::diagnostic::DiagnosticStatus;
+    use http::header::DATE;
     use openidconnect::HttpResponse;
 
     const NOW: u64 = 1_700_000_000;

@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use self::settings::{Oauth2Kind, SecretMethod};
+use super::clock_skew::ClockSkew;
 use super::code_flow::{self, OauthClient, TokenRequestProofs};
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter};
 use super::error::{ConnectorConfigError, ConnectorError};
@@ -84,6 +85,7 @@ pub struct Oauth2Connector {
     /// Client for probes, without connection reuse.
     probe_http: SafeHttpClient,
     acr_policy: AcrPolicy,
+    clock_skew: ClockSkew,
 }
 
 impl Oauth2Connector {
@@ -152,6 +154,7 @@ impl Oauth2Connector {
             probe_http,
             ca_bundle,
             acr_policy,
+            clock_skew: ClockSkew::default(),
         })
     }
 
@@ -161,7 +164,9 @@ impl Oauth2Connector {
         let request = request.map_err(|_| {
             ConnectorError::new(ErrorCode::Internal, "the userinfo endpoint is not a URL")
         })?;
+        let sent_at = self.env.now();
         let response = http.send_with_retry(request).await?;
+        self.clock_skew.record_date(response.headers(), sent_at, self.env.now());
         match response.status() {
             status if status.is_server_error() || status == http::StatusCode::TOO_MANY_REQUESTS => {
                 Err(ConnectorError::unexpected_status("userinfo", &response))
@@ -271,15 +276,8 @@ impl Connector for Oauth2Connector {
         self.check_userinfo(&self.probe_http).await
     }
 
-    async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorError> {
-        code_flow::redeem_random_code(
-            &self.client,
-            &self.probe_http,
-            redirect_uri,
-            &self.env,
-            TokenRequestProofs::default(),
-        )
-        .await
+    fn clock_skew_seconds(&self) -> Option<i64> {
+        self.clock_skew.seconds()
     }
 
     async fn diagnose(&self, context: &DiagnosisContext) -> Vec<CheckDiagnostic> {

@@ -11,6 +11,7 @@ use super::call_labels::{call_label, span_name};
 use crate::actor::health::{
     Attribution, CallKind, CircuitTransition, Health, ProbeOutcome, attribute_outcome,
 };
+use crate::actor::hub_clock::HubClock;
 use crate::client_network::ClientNetwork;
 use crate::connector::{Connector, ConnectorError};
 use crate::env::Env;
@@ -28,6 +29,10 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(6);
 /// Wait after a 429 without `Retry-After`.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(60);
 
+/// Wait after a directory has refused the hub's own account: each probe is a failed login there, and
+/// directories lock an account after a few.
+const REFUSED_ACCOUNT_RETRY_AFTER: Duration = Duration::from_secs(300);
+
 /// Limits on the concurrent calls to one identity provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConnectorCallLimits {
@@ -36,13 +41,6 @@ pub struct ConnectorCallLimits {
     pub queue: usize,
     /// Longest wait of a queued call.
     pub wait: Duration,
-}
-
-/// A call that the hub makes without a login.
-#[derive(Clone, Debug)]
-pub(in crate::actor) enum Probe {
-    Documents,
-    Login { redirect_uri: String },
 }
 
 /// Result of a probe, as far as the schedule needs it. The connector's [`Health`] has the outcome.
@@ -57,6 +55,7 @@ pub(in crate::actor) struct ProbeReport {
 pub struct ConnectorActorDeps {
     pub env: Env,
     pub metrics: Arc<Metrics>,
+    pub clock: HubClock,
 }
 
 /// Admits, makes and evaluates the calls to one identity provider.
@@ -80,6 +79,7 @@ impl CallGate {
         health: Arc<Health>,
         deps: ConnectorActorDeps,
     ) -> Self {
+        deps.clock.add(&connector);
         let calls = Arc::new(Semaphore::new(limits.calls));
         let slots = Arc::new(Semaphore::new(limits.calls.saturating_add(limits.queue)));
         Self { id, connector, limits, calls, slots, health, deps }
@@ -126,7 +126,7 @@ impl CallGate {
         }
         // Calls that no user waits for take no slot from those that a user waits for.
         let _permits = match call {
-            CallKind::Preload | CallKind::Probe | CallKind::LoginProbe => None,
+            CallKind::Preload | CallKind::Probe => None,
             CallKind::BeginLogin
             | CallKind::CompleteLogin
             | CallKind::SignIn
@@ -147,6 +147,8 @@ impl CallGate {
         let outcome = tokio::time::timeout(CALL_TIMEOUT, work).await.unwrap_or_else(|_| {
             Err(ConnectorError::new(ErrorCode::IdpTimeout, "the call took too long"))
         });
+        self.publish_clock_skew();
+        let outcome = outcome.map_err(|error| self.deps.clock.attribute_error(error));
         let (result, took) =
             (outcome.as_ref().map(|_| ()).map_err(|error| error.code), started.elapsed());
         self.deps.metrics.record_connector_call(&self.id, call_label(call), result, took);
@@ -178,45 +180,50 @@ impl CallGate {
     }
 
     /// Makes a probe. No limit applies to it, so that it works while all other calls hang.
-    pub async fn probe(&self, probe: Probe) -> ProbeReport {
+    pub async fn probe(&self) -> ProbeReport {
+        const CALL: CallKind = CallKind::Probe;
         let env = &self.deps.env;
         let started = Instant::now();
-        let (call, outcome) = match &probe {
-            Probe::Documents => (CallKind::Probe, self.connector.probe()),
-            Probe::Login { redirect_uri } => {
-                (CallKind::LoginProbe, self.connector.probe_login(redirect_uri))
-            }
-        };
         let late = || Err(ConnectorError::new(ErrorCode::IdpTimeout, "the probe took too long"));
-        let outcome = tokio::time::timeout(PROBE_TIMEOUT, outcome).await.unwrap_or_else(|_| late());
+        let outcome = tokio::time::timeout(PROBE_TIMEOUT, self.connector.probe()).await;
+        let outcome = outcome.unwrap_or_else(|_| late());
+        self.publish_clock_skew();
         let took = started.elapsed();
         let result = outcome.as_ref().copied().map_err(|error| error.code);
-        self.deps.metrics.record_connector_call(&self.id, call_label(call), result, took);
+        self.deps.metrics.record_connector_call(&self.id, call_label(CALL), result, took);
         let retry_after = outcome.as_ref().err().and_then(|error| error.retry_after);
-        let probe_outcome = match attribute_outcome(call, result) {
+        let probe_outcome = match attribute_outcome(CALL, result) {
             Attribution::Success => ProbeOutcome::Succeeded,
             Attribution::Failure(code) => ProbeOutcome::Failed(code),
             Attribution::Ignored => ProbeOutcome::Inconclusive,
         };
-        let transition = match call {
-            CallKind::LoginProbe => self.health.record_login_probe(probe_outcome, took, env.now()),
-            _ => self.health.record_document_probe(
-                probe_outcome,
-                retry_after.is_some(),
-                took,
-                env.now(),
-            ),
-        };
+        let is_declared = retry_after.is_some();
+        let transition =
+            self.health.record_document_probe(probe_outcome, is_declared, took, env.now());
         log_transition(&self.id, transition);
-        let is_throttled = result == Err(ErrorCode::IdpThrottled);
-        ProbeReport { retry_after: retry_after.or(is_throttled.then_some(DEFAULT_RETRY_AFTER)) }
+        let own_wait = match result {
+            Err(ErrorCode::IdpThrottled) => Some(DEFAULT_RETRY_AFTER),
+            Err(ErrorCode::LdapAccount) => Some(REFUSED_ACCOUNT_RETRY_AFTER),
+            _ => None,
+        };
+        ProbeReport { retry_after: retry_after.or(own_wait) }
+    }
+
+    /// Sets the metric of the clock skew, whether the call succeeded or not.
+    fn publish_clock_skew(&self) {
+        if let Some(seconds) = self.connector.clock_skew_seconds() {
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a skew of 2^52 seconds is beyond every clock"
+            )]
+            self.deps.metrics.set_connector_clock_skew(&self.id, seconds as f64);
+        }
     }
 
     fn record_call_outcome(&self, call: CallKind, outcome: Result<(), ErrorCode>) {
         let outcome = match (call, attribute_outcome(call, outcome)) {
             // No user waited.
-            (CallKind::Preload | CallKind::Probe | CallKind::LoginProbe, _)
-            | (_, Attribution::Ignored) => return,
+            (CallKind::Preload | CallKind::Probe, _) | (_, Attribution::Ignored) => return,
             (_, Attribution::Success) => CallOutcome::Success,
             (_, Attribution::Failure(_)) => CallOutcome::Failure,
         };
@@ -226,7 +233,7 @@ impl CallGate {
     /// Counts a call that the gate refuses, and returns its error.
     fn reject_call(&self, call: CallKind, code: ErrorCode, why: &str) -> ConnectorError {
         self.deps.metrics.record_skipped_connector_call(&self.id, call_label(call), code);
-        if !matches!(call, CallKind::Preload | CallKind::Probe | CallKind::LoginProbe) {
+        if !matches!(call, CallKind::Preload | CallKind::Probe) {
             self.deps.metrics.record_call_outcome(&self.id, CallOutcome::Failure);
         }
         ConnectorError::new(code, why)

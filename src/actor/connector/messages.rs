@@ -7,7 +7,7 @@ use actix::prelude::*;
 use tokio::time::Instant;
 use url::Url;
 
-use super::call_gate::{CallGate, Probe, ProbeReport};
+use super::call_gate::{CallGate, ProbeReport};
 use crate::actor::health::CallKind;
 use crate::client_network::ClientNetwork;
 use crate::connector::ConnectorError;
@@ -67,7 +67,7 @@ pub(super) struct Preload;
 /// A probe, outside of any login's span and limits.
 #[derive(Message)]
 #[rtype(result = "ProbeReport")]
-pub(super) struct RunProbe(pub Probe);
+pub(super) struct RunProbe;
 
 impl ConnectorMessage for BeginLogin {
     async fn run(self, gate: Arc<CallGate>) -> Self::Result {
@@ -79,18 +79,8 @@ impl ConnectorMessage for BeginLogin {
 impl ConnectorMessage for CompleteLogin {
     async fn run(self, gate: Arc<CallGate>) -> Self::Result {
         let CompleteLogin(attempt, params, network) = self;
-        gate.call_in_span(CallKind::CompleteLogin, Some(network), async {
-            let outcome = gate.connector.complete_login(*attempt, params).await;
-            if let (Ok(_), Some(seconds)) = (&outcome, gate.connector.clock_skew_seconds()) {
-                #[expect(
-                    clippy::cast_precision_loss,
-                    reason = "a skew of 2^52 seconds is beyond every clock"
-                )]
-                gate.deps.metrics.set_connector_clock_skew(&gate.id, seconds as f64);
-            }
-            outcome
-        })
-        .await
+        let work = gate.connector.complete_login(*attempt, params);
+        gate.call_in_span(CallKind::CompleteLogin, Some(network), work).await
     }
 }
 

@@ -9,6 +9,8 @@ use url::Url;
 use super::handle::response_timeout;
 use super::*;
 use crate::actor::health::{Availability, OpenCause, ProbeOutcome};
+use crate::actor::hub_clock::HubClock;
+use crate::client_network::ClientNetwork;
 use crate::connector::ConnectorError;
 use crate::env::{Clock as _, Env, Timestamp};
 use crate::login::upstream::{
@@ -162,10 +164,18 @@ struct TestActor {
 }
 
 fn start(connector: Arc<dyn Connector>, limits: ConnectorCallLimits) -> TestActor {
+    start_with_clock(connector, limits, HubClock::default())
+}
+
+fn start_with_clock(
+    connector: Arc<dyn Connector>,
+    limits: ConnectorCallLimits,
+    hub_clock: HubClock,
+) -> TestActor {
     let metrics = Arc::new(Metrics::new().unwrap());
     let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_700_000_000)));
     let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(1)));
-    let deps = ConnectorActorDeps { env, metrics: Arc::clone(&metrics) };
+    let deps = ConnectorActorDeps { env, metrics: Arc::clone(&metrics), clock: hub_clock };
     let actor = ConnectorActor::new("mute".into(), connector, limits, Arc::default(), deps);
     TestActor { handle: actor.start_with(Actor::start), metrics, clock }
 }
@@ -249,7 +259,7 @@ async fn an_identity_provider_with_an_open_circuit_is_not_called_until_a_probe_s
     let actor = start(Arc::clone(&fragile) as _, ROOMY);
     let health = Arc::clone(actor.handle.health());
     for _ in 0..2 {
-        actor.handle.probe(Probe::Documents).await;
+        actor.handle.probe().await;
     }
     let now = actor.clock.now();
     let (cause, _) = health.evidence(now).open_cause.unwrap();
@@ -276,7 +286,7 @@ async fn an_identity_provider_with_an_open_circuit_is_not_called_until_a_probe_s
         "{text}"
     );
     fragile.is_back.store(true, Ordering::SeqCst);
-    actor.handle.probe(Probe::Documents).await;
+    actor.handle.probe().await;
     assert_eq!(
         (fragile.probed.load(Ordering::SeqCst), actor.handle.availability()),
         (3, Availability::Available)
@@ -325,4 +335,73 @@ async fn an_opened_circuit_is_logged_once_with_the_reasons_counted() {
         (&line["reasons"], &line["failures"], &line["cause"]),
         (&"Y020004 3".into(), &3.into(), &"documents".into())
     );
+}
+
+/// An identity provider whose clock is ahead by these seconds, and whose ID tokens come too late.
+struct FakeIdpWithClock(i64);
+
+#[async_trait::async_trait]
+impl Connector for FakeIdpWithClock {
+    async fn begin_login(
+        &self,
+        _: UpstreamAuthorizationRequest,
+    ) -> Result<AuthorizationRedirect, ConnectorError> {
+        pending().await
+    }
+    async fn complete_login(
+        &self,
+        _: LoginAttempt,
+        _: CallbackParams,
+    ) -> Result<Authentication, ConnectorError> {
+        Err(ConnectorError::new(ErrorCode::IdTokenFuture, "it was issued in the future"))
+    }
+    async fn preload(&self) -> Result<(), ConnectorError> {
+        Ok(())
+    }
+    fn clock_skew_seconds(&self) -> Option<i64> {
+        Some(self.0)
+    }
+}
+
+fn attempt() -> Box<LoginAttempt> {
+    let request = UpstreamAuthorizationRequest {
+        state: String::new(),
+        nonce: String::new(),
+        verifier: crate::ids::Secret::new(String::new()),
+        redirect_uri: String::new(),
+        level: crate::assurance::Level::Eidas1,
+        reauthenticate: false,
+        max_age: None,
+        auth_time_required: false,
+        level_names: Vec::new(),
+        login_hint: None,
+        ui_locales: None,
+    };
+    let redirect = crate::testing::samples::authorization_redirect();
+    let redirected_at = Timestamp::from_seconds(1_700_000_000);
+    Box::new(LoginAttempt { connector: "mute".into(), request, redirected_at, redirect })
+}
+
+#[actix::test]
+async fn a_wrong_clock_of_the_hub_is_named_and_disables_no_identity_provider() {
+    let shared = HubClock::default();
+    let other: Arc<dyn Connector> = Arc::new(FakeIdpWithClock(3598));
+    let actor = start_with_clock(Arc::new(FakeIdpWithClock(3600)), ROOMY, shared.clone());
+    let log_in = async |network: u8| {
+        let network = ClientNetwork::containing([192, 0, network, 1].into());
+        let login = actor.handle.complete_login(attempt(), CallbackParams::default(), network);
+        login.await.map(drop).unwrap_err()
+    };
+    // One identity provider may be wrong itself.
+    assert_eq!(log_in(0).await.code, ErrorCode::IdTokenFuture);
+    // Two that agree are right.
+    shared.add(&other);
+    for network in 1..20 {
+        let error = log_in(network).await;
+        assert_eq!(error.code, ErrorCode::HubClock);
+        assert!(error.detail.contains("+3600 s"), "{}", error.detail);
+    }
+    assert_eq!(actor.handle.health().evidence(actor.clock.now()).open_cause, None);
+    let skew = "passerelle_connector_clock_skew_seconds{connector=\"mute\"} 3600";
+    assert!(actor.metrics.render().contains(skew), "measured although no login succeeded");
 }

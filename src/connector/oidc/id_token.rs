@@ -40,18 +40,34 @@ pub struct IdTokenExpectations<'a> {
     pub now: Timestamp,
 }
 
-/// Verifies an ID token, and returns its claims.
+/// Verifies the signature of an ID token. Its claims are not checked yet.
 ///
 /// # Errors
 /// Returns an error with a distinct code for each failed check. `IdTokenKey` means that the key set
 /// may be outdated.
-pub fn verify_id_token(
+pub fn verify_signature(
     compact: &str,
     keys: &VerificationKeys,
+    alg: SigningAlg,
+) -> Result<VerifiedJws, ConnectorError> {
+    verify::verify_jws(compact, alg, keys).map_err(|error| {
+        let message = match error {
+            JwsError::Algorithm => wrong_algorithm_message(compact, alg),
+            error => error.to_string(),
+        };
+        ConnectorError::new(error_code(error), message)
+    })
+}
+
+/// Checks the claims of an ID token whose signature is verified, and returns them.
+///
+/// # Errors
+/// Returns an error with a distinct code for each failed check.
+pub fn check_claims(
+    compact: &str,
+    verified: VerifiedJws,
     expected: &IdTokenExpectations<'_>,
 ) -> Result<Map<String, Value>, ConnectorError> {
-    let verified = verify::verify_jws(compact, expected.alg, keys)
-        .map_err(|error| ConnectorError::new(error_code(error), error.to_string()))?;
     check_required_claims(&verified.claims)?;
     check_times(&verified.claims, expected.now)?;
     check_with_openidconnect(compact, &verified, expected)?;
@@ -59,6 +75,21 @@ pub fn verify_id_token(
     check_access_token_hash(&verified.claims, expected.access_token)?;
     check_subject(&verified.claims)?;
     Ok(verified.claims)
+}
+
+/// Returns a message that names the algorithm of the token and the one that the file demands.
+fn wrong_algorithm_message(compact: &str, expected: SigningAlg) -> String {
+    let expected = expected.as_str();
+    let found = verify::unverified_alg(compact)
+        .map_or_else(|| "no alg".to_owned(), |alg| format!("alg {}", printable_ascii(&alg, 32)));
+    let fix = match found.as_str() {
+        "alg ES256" | "alg RS256" => "set id_token_signed_response_alg to that algorithm, or",
+        _ => "the hub verifies ES256 and RS256:",
+    };
+    format!(
+        "its header has {found}, but id_token_signed_response_alg is {expected}; {fix} let the identity provider sign \
+         this client's ID tokens with {expected}"
+    )
 }
 
 fn error_code(error: JwsError) -> ErrorCode {

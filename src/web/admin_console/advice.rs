@@ -89,6 +89,10 @@ const ADVICE_BY_CODE: &[(&[E], &str)] = &[
         "The audit log can't be written, and audit.when_full = \"stop\": check /readyz and docs/audit.md.",
     ),
     (
+        &[E::HubClock],
+        "Most identity providers agree on another time than this machine: set its clock (NTP). /readyz shows the difference.",
+    ),
+    (
         &[E::Interrupted, E::ShuttingDown],
         "The hub was restarted, or a step of the login panicked. Ask the user to start again; \
          if the hub was not restarted, check the program's log.",
