@@ -11,6 +11,7 @@ mod call_span;
 pub mod certificates;
 pub mod circuit_breaker;
 pub mod client_identity;
+mod content_encoding;
 pub mod dialer;
 mod dns_resolver;
 mod error;

@@ -69,6 +69,7 @@ impl From<EgressError> for ConnectorError {
             EgressError::Unreachable { .. } => ErrorCode::IdpUnreachable,
             EgressError::Timeout(_) => ErrorCode::IdpTimeout,
             EgressError::TooLarge { .. } => ErrorCode::IdpTooLarge,
+            EgressError::Encoding { .. } => ErrorCode::IdpEncoding,
         };
         Self::new(code, error.to_string())
     }

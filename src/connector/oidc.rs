@@ -11,12 +11,14 @@ mod claim_groups;
 mod client_assertion;
 mod code_exchange;
 mod diagnose;
+mod documents;
 mod fapi2;
 pub(crate) mod id_token;
 mod jwe;
 mod keys;
 pub(crate) mod logout_token;
 pub(crate) mod metadata;
+mod metadata_members;
 mod protected_request;
 mod rules;
 pub(crate) mod settings;
@@ -24,7 +26,7 @@ mod signed_response;
 mod upstream;
 pub(crate) mod userinfo;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -35,6 +37,7 @@ use self::code_exchange::{CallPurpose, OidcTokens};
 use self::metadata::ResolvedProvider;
 use self::settings::{AuthTimeSource, OidcKind, UpstreamAuthMethod, UpstreamFeature};
 use self::upstream::Upstream;
+use super::clock_skew::ClockSkew;
 use super::code_flow;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter};
 use super::dpop::{DpopSession, ServerNonces};
@@ -157,7 +160,8 @@ impl OidcConnector {
                 claim_groups: ClaimGroups::new(&configured.mapping.clone().unwrap_or_default()),
                 provider: CachedDocument::default(),
                 keys: CachedDocument::default(),
-                clock_skew: Mutex::default(),
+                clock_skew: ClockSkew::default(),
+                reported: Mutex::default(),
                 certificate_http,
                 dpop_nonces: ServerNonces::default(),
             }),
@@ -273,11 +277,10 @@ impl Connector for OidcConnector {
         // The fetched documents are cached. An error is logged by the caller.
         let http = &upstream.probe_http;
         let fetch_keys = |provider: Arc<ResolvedProvider>| async move {
-            upstream.keys.fetch(&upstream.env, keys::fetch_keys(&provider.jwks_uri, http)).await
+            upstream.keys.fetch(&upstream.env, upstream.fetch_keys(&provider.jwks_uri, http)).await
         };
         let cached = upstream.provider.latest();
-        let documents =
-            metadata::fetch_provider(&upstream.kind, upstream.client_secret.as_ref(), http);
+        let documents = upstream.fetch_provider(http);
         let documents = upstream.provider.fetch(&upstream.env, documents);
         // Concurrently, so that a slow identity provider does not look unavailable.
         let (provider, keys) = match cached.clone() {
@@ -291,11 +294,6 @@ impl Connector for OidcConnector {
         }
     }
 
-    async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorError> {
-        let provider = self.upstream.provider().await?;
-        self.upstream.redeem_random_code(&provider, redirect_uri).await
-    }
-
     fn dropped_claims(&self) -> Vec<DroppedClaimRow> {
         self.upstream.dropped_claims.rows()
     }
@@ -305,7 +303,7 @@ impl Connector for OidcConnector {
     }
 
     fn clock_skew_seconds(&self) -> Option<i64> {
-        *self.upstream.clock_skew.lock().unwrap_or_else(PoisonError::into_inner)
+        self.upstream.clock_skew.seconds()
     }
 }
 

@@ -171,5 +171,10 @@ pub fn diagnostic_for_call_error(
             format!("{what}: the response of {host} is larger than 1 MiB"),
             "check the address: such a document has a few kilobytes",
         ),
+        EgressError::Encoding { .. } => CheckDiagnostic::error(
+            name,
+            format!("{what}: {error}"),
+            "ask the identity provider to respect Accept-Encoding: identity, or to compress with gzip",
+        ),
     }
 }

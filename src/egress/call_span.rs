@@ -43,6 +43,7 @@ impl CallSpan {
                 EgressError::Unreachable { .. } => "unreachable",
                 EgressError::Timeout(_) => "timeout",
                 EgressError::TooLarge { .. } => "too_large",
+                EgressError::Encoding { .. } => "encoding",
             }),
         }
     }

@@ -11,4 +11,8 @@ pub enum EgressError {
     Timeout(String),
     #[error("the response of {host} is larger than {limit} bytes")]
     TooLarge { host: String, limit: usize },
+    #[error(
+        "the response of {host} is encoded as {coding}, which the hub did not ask for and can't decode"
+    )]
+    Encoding { host: String, coding: String },
 }

@@ -9,7 +9,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::StatusCode;
+use http::header::ACCEPT_ENCODING;
+use http::{HeaderMap, HeaderValue, StatusCode};
 use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
 use reqwest::ClientBuilder;
 use reqwest::redirect::Policy;
@@ -19,9 +20,11 @@ use url::Url;
 use super::address_rules::{AddressRules, ForbiddenAddressError, PublicAddressResolver};
 pub use super::address_rules::{AllowedSchemes, check_url};
 use super::call_span::CallSpan;
+use super::content_encoding::{self, DecodeError};
 pub use super::error::EgressError;
 use super::tls_provider::install_tls_provider;
 use crate::ids::Secret;
+use crate::telemetry::printable_ascii;
 
 /// Limits of a call in time and size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -141,6 +144,11 @@ impl SafeHttpClient {
         let client = tls
             .apply_to(reqwest::Client::builder())
             .map_err(to_error)?
+            // For servers and caches that compress by default.
+            .default_headers(HeaderMap::from_iter([(
+                ACCEPT_ENCODING,
+                HeaderValue::from_static("identity"),
+            )]))
             .user_agent(concat!("passerelle/", env!("CARGO_PKG_VERSION")))
             .dns_resolver(Arc::new(PublicAddressResolver::new(&rules)))
             .redirect(Policy::none())
@@ -220,9 +228,21 @@ impl SafeHttpClient {
             }
             body.extend_from_slice(&chunk);
         }
+        let mut headers = std::mem::take(received.headers_mut());
+        let decoded = content_encoding::decode_body(&mut headers, body, self.limits.max_body_bytes);
+        let body = decoded.map_err(|error| match error {
+            DecodeError::TooLarge => too_large(),
+            DecodeError::Malformed => EgressError::Encoding {
+                host: host.clone(),
+                coding: "malformed gzip or deflate".to_owned(),
+            },
+            DecodeError::Unknown(coding) => {
+                EgressError::Encoding { host: host.clone(), coding: printable_ascii(&coding, 32) }
+            }
+        })?;
         let mut response = HttpResponse::new(body);
         *response.status_mut() = received.status();
-        *response.headers_mut() = std::mem::take(received.headers_mut());
+        *response.headers_mut() = headers;
         if let Some(der) =
             received.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate)
         {

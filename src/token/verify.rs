@@ -15,7 +15,7 @@ use crate::digest;
 use crate::env::Timestamp;
 use crate::protocol::alg::{SigningAlg, VerificationAlg};
 use crate::protocol::json;
-pub use keys::{PRIVATE_JWK_MEMBERS, UnusableKey, VerificationKeys};
+pub use keys::{PRIVATE_JWK_MEMBERS, UnusableKey, VerificationKeys, is_blank};
 
 /// Longest compact serialization that is parsed.
 pub const MAX_JWT_BYTES: usize = 64 * 1024;
@@ -96,6 +96,13 @@ pub fn alg_of_similar_cost(compact: &str) -> Option<SigningAlg> {
         "RS256" | "PS256" => Some(SigningAlg::RS256),
         _ => None,
     }
+}
+
+/// Returns the unverified `alg` of a compact JWS, for messages only.
+#[must_use]
+pub fn unverified_alg(compact: &str) -> Option<String> {
+    let header = decode_object(compact.split('.').next()?).ok()?;
+    header.get("alg")?.as_str().map(str::to_owned)
 }
 
 /// Returns the claims of a compact JWS without verifying it; none if it is malformed. For tokens

@@ -94,9 +94,9 @@ impl SpanTransport for CollectorTransport {
             EgressError::Unreachable { .. } | EgressError::Timeout(_) => {
                 ExportError::Retryable(error.to_string())
             }
-            EgressError::AddressForbidden(_) | EgressError::TooLarge { .. } => {
-                ExportError::Permanent(error.to_string())
-            }
+            EgressError::AddressForbidden(_)
+            | EgressError::TooLarge { .. }
+            | EgressError::Encoding { .. } => ExportError::Permanent(error.to_string()),
         })?;
         match response.status().as_u16() {
             200..=299 => Ok(rejected_spans(response.body())),

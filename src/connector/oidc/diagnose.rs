@@ -74,8 +74,7 @@ async fn diagnose_discovery(
 ) -> Option<(ResolvedProvider, Map<String, Value>)> {
     let (kind, secret) = (&upstream.kind, upstream.client_secret.as_ref());
     if kind.endpoints.is_some() {
-        let provider =
-            metadata::fetch_provider(kind, secret, http).await.map(|fetched| fetched.value);
+        let provider = upstream.fetch_provider(http).await.map(|fetched| fetched.value);
         let provider = provider
             .map_err(|error| diagnostics.push(diagnostic_for_error("discovery", &error)))
             .ok()?;
@@ -114,6 +113,9 @@ async fn diagnose_discovery(
         .map_err(|error| diagnostics.push(diagnostic_for_error("discovery", &error)))
         .ok()?;
     diagnostics.push(CheckDiagnostic::ok("discovery", "the configuration document is usable"));
+    diagnostics.extend(provider.malformed_members.iter().map(|member| {
+        CheckDiagnostic::warning("metadata", format!("{member}: the hub ignores it"), member.fix())
+    }));
     diagnostics.extend(document::diagnose_document(&members, kind, &upstream.acr_policy, context));
     Some((provider, members))
 }

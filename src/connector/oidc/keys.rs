@@ -9,11 +9,10 @@ use openidconnect::{JsonWebKey, JsonWebKeyAlgorithm, JsonWebKeyId, SignatureVeri
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use url::Url;
 
-use super::metadata;
+use super::documents::DocumentClient;
 use crate::connector::error::ConnectorError;
 use crate::digest;
 use crate::egress::cached_document::{FetchedDocument, cache_lifetime};
-use crate::egress::safe_http_client::SafeHttpClient;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::verify::{MAX_KEYS_PER_SET, VerificationKeys};
@@ -24,9 +23,9 @@ use crate::token::verify::{MAX_KEYS_PER_SET, VerificationKeys};
 /// Returns an error if the key set can't be fetched or parsed, is too large, or has no usable key.
 pub async fn fetch_keys(
     jwks_uri: &Url,
-    http: &SafeHttpClient,
+    documents: DocumentClient<'_>,
 ) -> Result<FetchedDocument<VerificationKeys>, ConnectorError> {
-    let response = metadata::get_document(http, jwks_uri.as_str()).await?;
+    let response = documents.get(jwks_uri.as_str()).await?;
     let unusable = |message: &str| ConnectorError::new(ErrorCode::IdpKeys, message);
     let keys = VerificationKeys::from_jwks(response.body())
         .map_err(|_| unusable("the key set is not a JWK Set without repeated members"))?;

@@ -1,21 +1,16 @@
 //! Metadata of an identity provider, from discovery or from the endpoints of the connector's file
 //! (OpenID Connect Discovery 1.0, RFC 8414, RFC 9207).
 
-use http::header::ACCEPT;
-use openidconnect::core::{
-    CoreAuthDisplay, CoreClaimName, CoreClaimType, CoreClient, CoreClientAuthMethod, CoreGrantType,
-    CoreJsonWebKey, CoreJweContentEncryptionAlgorithm, CoreJweKeyManagementAlgorithm,
-    CoreResponseMode, CoreResponseType, CoreSubjectIdentifierType,
-};
+use openidconnect::core::CoreClient;
 use openidconnect::{
-    AdditionalProviderMetadata, AuthType, AuthUrl, ClientId, ClientSecret, HttpRequest,
-    HttpResponse, IssuerUrl, JsonWebKeySet, ProviderMetadata, TokenUrl,
+    AuthType, AuthUrl, ClientId, ClientSecret, IssuerUrl, JsonWebKeySet, TokenUrl,
 };
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use url::Url;
 
+use super::documents::DocumentClient;
 use super::fapi2;
+use super::metadata_members::{MalformedMember, find_malformed_members, needed_url, optional_url};
 use super::settings::{OidcKind, UpstreamAuthMethod, UpstreamFeature};
 use crate::connector::code_flow::OauthClient;
 use crate::connector::error::ConnectorError;
@@ -24,7 +19,6 @@ use crate::egress::safe_http_client::SafeHttpClient;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
-use crate::telemetry::trace;
 use crate::token::dpop_key::DPOP_CLIENT_ALG;
 
 /// Endpoints of an identity provider, which the HTTP client may call.
@@ -51,43 +45,9 @@ pub struct ResolvedProvider {
     pub presents_certificate: bool,
     /// The hub presents its certificate at userinfo too, as tokens are bound to it.
     pub binds_to_certificate: bool,
+    /// Members of the configuration document that are malformed, and that no login needs.
+    pub malformed_members: Vec<MalformedMember>,
 }
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct ExtraMetadata {
-    #[serde(default)]
-    authorization_response_iss_parameter_supported: bool,
-    /// Of any type, as logins must not fail because of it.
-    #[serde(default)]
-    end_session_endpoint: Value,
-    #[serde(default)]
-    pushed_authorization_request_endpoint: Value,
-    #[serde(default)]
-    require_signed_request_object: Value,
-    #[serde(default)]
-    dpop_signing_alg_values_supported: Value,
-    #[serde(default)]
-    tls_client_certificate_bound_access_tokens: Value,
-    #[serde(default)]
-    mtls_endpoint_aliases: Value,
-}
-
-impl AdditionalProviderMetadata for ExtraMetadata {}
-
-type DiscoveryDocument = ProviderMetadata<
-    ExtraMetadata,
-    CoreAuthDisplay,
-    CoreClientAuthMethod,
-    CoreClaimName,
-    CoreClaimType,
-    CoreGrantType,
-    CoreJweContentEncryptionAlgorithm,
-    CoreJweKeyManagementAlgorithm,
-    CoreJsonWebKey,
-    CoreResponseMode,
-    CoreResponseType,
-    CoreSubjectIdentifierType,
->;
 
 /// Fetches the metadata, or takes the endpoints of the file.
 ///
@@ -96,36 +56,35 @@ type DiscoveryDocument = ProviderMetadata<
 /// that must not be called.
 pub async fn fetch_provider(
     kind: &OidcKind,
-    client_secret: Option<&Secret<String>>,
-    http: &SafeHttpClient,
+    secret: Option<&Secret<String>>,
+    documents: DocumentClient<'_>,
 ) -> Result<FetchedDocument<ResolvedProvider>, ConnectorError> {
-    let discovered;
-    let (endpoints, lifetime) = if let Some(endpoints) = &kind.endpoints {
-        let endpoints = EndpointTexts {
-            authorization: &endpoints.authorization,
-            token: &endpoints.token,
-            userinfo: Some(&endpoints.userinfo),
-            jwks: &endpoints.jwks,
-            end_session: endpoints.end_session.as_deref(),
-            iss_expected: endpoints.iss_parameter,
-            pushed_request: endpoints.pushed_authorization_request.as_deref(),
-            supports_claims_parameter: false,
-            requires_request_objects: false,
-            sender_constraint: SenderConstraint::from_file(kind),
-        };
-        (endpoints, std::time::Duration::from_secs(86_400))
-    } else {
+    let http = documents.http;
+    let Some(endpoints) = &kind.endpoints else {
         // Discovery 1.0 §4.1: a trailing slash is removed before the path is appended.
         let url = format!("{}/.well-known/openid-configuration", kind.issuer.trim_end_matches('/'));
-        let response = get_document(http, &url).await?;
-        let lifetime = cache_lifetime(response.headers());
-        discovered = parse_document(kind, response.body())?;
-        (EndpointTexts::from_document(&discovered, kind)?, lifetime)
+        let response = documents.get(&url).await?;
+        let value = parse_provider(kind, secret, http, response.body())?;
+        return Ok(FetchedDocument { value, lifetime: cache_lifetime(response.headers()) });
     };
-    Ok(FetchedDocument { value: endpoints.resolve(kind, client_secret, http)?, lifetime })
+    let endpoints = EndpointTexts {
+        authorization: &endpoints.authorization,
+        token: &endpoints.token,
+        userinfo: Some(&endpoints.userinfo),
+        jwks: &endpoints.jwks,
+        end_session: endpoints.end_session.as_deref(),
+        iss_expected: endpoints.iss_parameter,
+        pushed_request: endpoints.pushed_authorization_request.as_deref(),
+        supports_claims_parameter: false,
+        requires_request_objects: false,
+        sender_constraint: SenderConstraint::from_file(kind),
+    };
+    let value = endpoints.resolve(kind, secret, http)?;
+    Ok(FetchedDocument { value, lifetime: std::time::Duration::from_secs(86_400) })
 }
 
-/// Parses a fetched configuration document.
+/// Parses a fetched configuration document. A malformed member that no login needs counts as
+/// absent.
 ///
 /// # Errors
 /// Returns the errors of [`fetch_provider`], except those of fetching.
@@ -135,36 +94,13 @@ pub fn parse_provider(
     http: &SafeHttpClient,
     body: &[u8],
 ) -> Result<ResolvedProvider, ConnectorError> {
-    let document = parse_document(kind, body)?;
-    EndpointTexts::from_document(&document, kind)?.resolve(kind, client_secret, http)
+    let members = parse_document(kind, body)?;
+    let provider =
+        EndpointTexts::from_document(&members, kind)?.resolve(kind, client_secret, http)?;
+    Ok(ResolvedProvider { malformed_members: find_malformed_members(&members), ..provider })
 }
 
-/// Fetches a JSON document.
-///
-/// # Errors
-/// Returns an error if the call fails, or the status is not 200.
-pub async fn get_document(
-    http: &SafeHttpClient,
-    url: &str,
-) -> Result<HttpResponse, ConnectorError> {
-    let request: HttpRequest = http::Request::get(url)
-        .header(ACCEPT, "application/json")
-        .body(Vec::new())
-        .map_err(|_| ConnectorError::new(ErrorCode::IdpDiscovery, "the address is not a URL"))?;
-    let response = trace::start_span("idp document").run(http.send_with_retry(request)).await?;
-    match response.status().as_u16() {
-        200 => Ok(response),
-        status @ 300..=399 => {
-            let message = format!(
-                "a document was answered with status {status}: redirects are not followed, so configure the final address"
-            );
-            Err(ConnectorError::new(ErrorCode::IdpStatus, message))
-        }
-        _ => Err(ConnectorError::unexpected_status("the document's server", &response)),
-    }
-}
-
-fn parse_document(kind: &OidcKind, body: &[u8]) -> Result<DiscoveryDocument, ConnectorError> {
+fn parse_document(kind: &OidcKind, body: &[u8]) -> Result<Map<String, Value>, ConnectorError> {
     let issuer = kind.issuer.as_str();
     let unusable = |message: &str| ConnectorError::new(ErrorCode::IdpDiscovery, message);
     let members = json::parse_object(body).map_err(|_| {
@@ -188,10 +124,7 @@ fn parse_document(kind: &OidcKind, body: &[u8]) -> Result<DiscoveryDocument, Con
     if kind.fapi2 {
         fapi2::check_document(kind, &members)?;
     }
-    serde_json::from_value(Value::Object(members)).map_err(|error| {
-        // The error names the missing or mistyped member. The document is public.
-        unusable(&error.to_string())
-    })
+    Ok(members)
 }
 
 struct EndpointTexts<'a> {
@@ -225,16 +158,19 @@ impl SenderConstraint {
 
     /// # Errors
     /// `IdpDiscovery` if the file switches on what the metadata excludes.
-    fn from_metadata(kind: &OidcKind, metadata: &ExtraMetadata) -> Result<Self, ConnectorError> {
+    fn from_metadata(
+        kind: &OidcKind,
+        metadata: &Map<String, Value>,
+    ) -> Result<Self, ConnectorError> {
         let refuse = |message: &str| Err(ConnectorError::new(ErrorCode::IdpDiscovery, message));
-        let algs = metadata.dpop_signing_alg_values_supported.as_array();
+        let algs = metadata.get("dpop_signing_alg_values_supported").and_then(Value::as_array);
         let signs = algs.map(|algs| algs.iter().any(|alg| alg == DPOP_CLIENT_ALG.as_str()));
         if kind.dpop == UpstreamFeature::On && signs == Some(false) {
             return refuse(
                 "its metadata has no ES256 in dpop_signing_alg_values_supported, but dpop is \"on\"",
             );
         }
-        let binds = metadata.tls_client_certificate_bound_access_tokens == Value::Bool(true);
+        let binds = is_true(metadata, "tls_client_certificate_bound_access_tokens");
         let bound = kind.tls_client_certificate_bound_access_tokens;
         // RFC 8705 §3.3: absent means false, and nothing else shows that a token is bound.
         if bound == UpstreamFeature::On && !binds {
@@ -255,35 +191,45 @@ impl SenderConstraint {
 
 impl<'a> EndpointTexts<'a> {
     fn from_document(
-        document: &'a DiscoveryDocument,
+        members: &'a Map<String, Value>,
         kind: &OidcKind,
     ) -> Result<Self, ConnectorError> {
-        let Some(token) = document.token_endpoint() else {
-            return Err(ConnectorError::new(
-                ErrorCode::IdpDiscovery,
-                "the configuration document has no token_endpoint",
-            ));
+        let needed = |name: &str| {
+            needed_url(members, name).map_err(|why| {
+                let message = format!("the configuration document is unusable: {why}");
+                ConnectorError::new(ErrorCode::IdpDiscovery, message)
+            })
         };
-        let more = document.additional_metadata();
-        let sender_constraint = SenderConstraint::from_metadata(kind, more)?;
+        // Where the file relies on it, a malformed one must not count as absent.
+        let unless_needed = |is_needed: bool, name: &str| {
+            if is_needed { needed(name).map(Some) } else { Ok(optional_url(members, name)) }
+        };
+        let sender_constraint = SenderConstraint::from_metadata(kind, members)?;
         // RFC 8705 §5: a client with a certificate uses the aliases where there are any.
+        let aliases = members.get("mtls_endpoint_aliases");
         let alias = |is_used: bool, name: &str| {
-            more.mtls_endpoint_aliases.get(name).and_then(Value::as_str).filter(|_| is_used)
+            aliases.and_then(|aliases| aliases.get(name)?.as_str()).filter(|_| is_used)
         };
         let authenticates = sender_constraint.presents_certificate;
-        let userinfo = document.userinfo_endpoint().map(|url| url.as_str());
+        let userinfo =
+            unless_needed(kind.userinfo_signed_response_alg.is_some(), "userinfo_endpoint")?;
+        let pushes = kind.pushed_authorization_requests == UpstreamFeature::On;
+        let pushed_request = "pushed_authorization_request_endpoint";
         Ok(Self {
-            authorization: document.authorization_endpoint(),
-            token: alias(authenticates, "token_endpoint").unwrap_or(token),
+            authorization: needed("authorization_endpoint")?,
+            token: alias(authenticates, "token_endpoint")
+                .map_or_else(|| needed("token_endpoint"), Ok)?,
             userinfo: alias(sender_constraint.binds_to_certificate, "userinfo_endpoint")
                 .or(userinfo),
-            jwks: document.jwks_uri(),
-            end_session: more.end_session_endpoint.as_str(),
-            iss_expected: more.authorization_response_iss_parameter_supported,
-            pushed_request: alias(authenticates, "pushed_authorization_request_endpoint")
-                .or(more.pushed_authorization_request_endpoint.as_str()),
-            supports_claims_parameter: document.claims_parameter_supported() == Some(true),
-            requires_request_objects: more.require_signed_request_object == Value::Bool(true),
+            jwks: needed("jwks_uri")?,
+            end_session: optional_url(members, "end_session_endpoint"),
+            iss_expected: is_true(members, "authorization_response_iss_parameter_supported"),
+            pushed_request: match alias(authenticates, pushed_request) {
+                Some(alias) => Some(alias),
+                None => unless_needed(pushes, pushed_request)?,
+            },
+            supports_claims_parameter: is_true(members, "claims_parameter_supported"),
+            requires_request_objects: is_true(members, "require_signed_request_object"),
             sender_constraint,
         })
     }
@@ -341,8 +287,13 @@ impl<'a> EndpointTexts<'a> {
             uses_dpop: self.sender_constraint.uses_dpop,
             presents_certificate: self.sender_constraint.presents_certificate,
             binds_to_certificate: self.sender_constraint.binds_to_certificate,
+            malformed_members: Vec::new(),
         })
     }
+}
+
+fn is_true(members: &Map<String, Value>, name: &str) -> bool {
+    members.get(name) == Some(&Value::Bool(true))
 }
 
 /// Returns the client without its endpoints.

@@ -4,15 +4,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use serde_json::{Map, Value};
+use url::Url;
 
 use super::claim_groups::ClaimGroups;
 use super::code_exchange::OidcTokens;
+use super::documents::DocumentClient;
 use super::jwe::EncryptedResponse;
 use super::metadata::{self, ResolvedProvider};
+use super::metadata_members::MalformedMember;
 use super::settings::OidcKind;
 use super::{authorization_request, id_token, keys, logout_token, userinfo};
 use crate::assurance::Level;
 use crate::assurance::acr::{AcrPolicy, LevelError};
+use crate::connector::clock_skew::ClockSkew;
 use crate::connector::dpop::{DpopSession, ServerNonces};
 use crate::connector::dropped_claims::{DroppedClaimRow, DroppedClaims};
 use crate::connector::error::ConnectorError;
@@ -52,7 +56,9 @@ pub(super) struct Upstream {
     pub(super) keys: CachedDocument<VerificationKeys, ConnectorError>,
     /// `None` outside a running hub.
     pub(super) metrics: Option<Arc<Metrics>>,
-    pub(super) clock_skew: Mutex<Option<i64>>,
+    pub(super) clock_skew: ClockSkew,
+    /// What was reported of its documents last: of the metadata and of the keys.
+    pub(super) reported: Mutex<(String, String)>,
     pub(super) dpop_nonces: ServerNonces,
 }
 
@@ -147,8 +153,44 @@ impl Upstream {
     /// # Errors
     /// Returns the error of the fetch. An older copy stays cached.
     pub(super) async fn refresh_provider(&self) -> Result<Arc<ResolvedProvider>, ConnectorError> {
-        let fetch = metadata::fetch_provider(&self.kind, self.client_secret.as_ref(), &self.http);
+        let fetch = self.fetch_provider(&self.http);
         self.provider.fetch(&self.env, self.log_failed_refresh(&self.provider, fetch)).await
+    }
+
+    fn documents<'c>(&'c self, http: &'c SafeHttpClient) -> DocumentClient<'c> {
+        DocumentClient { http, env: &self.env, clock_skew: &self.clock_skew }
+    }
+
+    /// Fetches the metadata, and reports its malformed members.
+    ///
+    /// # Errors
+    /// As [`metadata::fetch_provider`].
+    pub(super) async fn fetch_provider(
+        &self,
+        http: &SafeHttpClient,
+    ) -> Result<FetchedDocument<ResolvedProvider>, ConnectorError> {
+        let (kind, secret) = (&self.kind, self.client_secret.as_ref());
+        let fetched = metadata::fetch_provider(kind, secret, self.documents(http)).await?;
+        self.report_malformed_members(&fetched.value.malformed_members);
+        Ok(fetched)
+    }
+
+    /// Fetches the keys, and reports malformed ones.
+    ///
+    /// # Errors
+    /// As [`keys::fetch_keys`].
+    pub(super) async fn fetch_keys(
+        &self,
+        jwks_uri: &Url,
+        http: &SafeHttpClient,
+    ) -> Result<FetchedDocument<VerificationKeys>, ConnectorError> {
+        let fetched = keys::fetch_keys(jwks_uri, self.documents(http)).await?;
+        let skipped = fetched.value.skipped_by_reason();
+        let malformed = skipped.filter(|(reason, _)| reason.is_fault());
+        let malformed: Vec<String> =
+            malformed.map(|(reason, count)| format!("{count} {reason}")).collect();
+        self.report_malformed_keys(&malformed.join(", "));
+        Ok(fetched)
     }
 
     /// Returns the keys of the identity provider, refreshed like its metadata in
@@ -187,7 +229,7 @@ impl Upstream {
                 &self.env,
                 self.log_failed_refresh(
                     &self.keys,
-                    keys::fetch_keys(&provider.jwks_uri, &self.http),
+                    self.fetch_keys(&provider.jwks_uri, &self.http),
                 ),
             )
             .await
@@ -226,7 +268,7 @@ impl Upstream {
             outcome => return outcome,
         };
         let fetch =
-            self.log_failed_refresh(&self.keys, keys::fetch_keys(&provider.jwks_uri, &self.http));
+            self.log_failed_refresh(&self.keys, self.fetch_keys(&provider.jwks_uri, &self.http));
         match Box::pin(self.keys.fetch_early(&keys, &self.env, fetch)).await {
             Ok(newer) if !Arc::ptr_eq(&newer, &keys) => check(&newer),
             _ => Err(error),
@@ -252,8 +294,8 @@ impl Upstream {
         }
     }
 
-    /// Verifies the signed ID token of a login (OpenID Connect Core §3.1.3.7), returns its claims
-    /// and records the clock skew that its `iat` shows.
+    /// Verifies the signed ID token of a login (OpenID Connect Core §3.1.3.7), records the clock skew
+    /// that its `iat` shows, and returns its claims.
     ///
     /// # Errors
     /// Returns the error of the first check that fails, or of a fetch of the keys without a cached
@@ -274,18 +316,15 @@ impl Upstream {
             access_token: &tokens.access_token,
             now,
         };
-        let check = |keys: &VerificationKeys| {
-            id_token::verify_id_token(tokens.id_token.reveal(), keys, &expected)
-        };
-        let claims = self
-            .verify_with_keys(
-                provider,
-                &[ErrorCode::IdTokenKey, ErrorCode::IdTokenSignature],
-                check,
-            )
-            .await?;
-        self.record_clock_skew(&claims, now);
-        Ok(claims)
+        let token = tokens.id_token.reveal();
+        let check = |keys: &VerificationKeys| id_token::verify_signature(token, keys, expected.alg);
+        let retry_on = [ErrorCode::IdTokenKey, ErrorCode::IdTokenSignature];
+        let verified = self.verify_with_keys(provider, &retry_on, check).await?;
+        // Before the times are checked, because a wrong clock makes that check fail.
+        if let Ok(Some(issued_at)) = verify::numeric_date(&verified.claims, "iat") {
+            self.clock_skew.record_issued_at(issued_at, now);
+        }
+        id_token::check_claims(token, verified, &expected)
     }
 
     /// Verifies a logout token with the keys of ID tokens, and decrypts it first if it is a JWE.
@@ -319,16 +358,6 @@ impl Upstream {
             logout_token::verify_logout_token(token.reveal(), keys, &expected)
         };
         self.verify_with_keys(&provider, &[ErrorCode::LogoutTokenUnproven], check).await
-    }
-
-    /// Records the clock skew of the identity provider: `iat` minus `now`, in seconds. Records
-    /// nothing without a valid `iat`.
-    pub(super) fn record_clock_skew(&self, claims: &Map<String, Value>, now: Timestamp) {
-        if let Ok(Some(issued_at)) = verify::numeric_date(claims, "iat") {
-            let seconds = |at: Timestamp| i64::try_from(at.seconds()).unwrap_or(i64::MAX);
-            let skew = seconds(issued_at).saturating_sub(seconds(now));
-            *self.clock_skew.lock().unwrap_or_else(PoisonError::into_inner) = Some(skew);
-        }
     }
 
     /// Returns the verified claims of userinfo; none if the identity provider has no userinfo
@@ -384,6 +413,39 @@ impl Upstream {
         };
         userinfo::check_subject(&claims, id_token)?;
         Ok(claims)
+    }
+
+    /// Logs and counts malformed members of the configuration document, when they change.
+    pub(super) fn report_malformed_members(&self, malformed: &[MalformedMember]) {
+        let text = malformed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if reported.0 == text {
+            return;
+        }
+        if !text.is_empty() {
+            tracing::warn!(connector = %self.id, malformed = text, "malformed metadata ignored: no login needs it");
+        }
+        reported.0 = text;
+        if let Some(metrics) = &self.metrics {
+            malformed
+                .iter()
+                .for_each(|member| metrics.record_dropped_metadata(&self.id, member.name));
+        }
+    }
+
+    /// Logs and counts malformed keys of the key set, when they change.
+    pub(super) fn report_malformed_keys(&self, malformed: &str) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if reported.1 == malformed {
+            return;
+        }
+        malformed.clone_into(&mut reported.1);
+        if !malformed.is_empty() {
+            tracing::warn!(connector = %self.id, malformed, "malformed keys of the key set ignored");
+            if let Some(metrics) = &self.metrics {
+                metrics.record_dropped_metadata(&self.id, "keys");
+            }
+        }
     }
 
     /// Logs and counts claims that are only referred to (OpenID Connect Core §5.6.2): aggregated

@@ -27,7 +27,7 @@ metric_table! {
         seconds: HistogramVec("connector_call_duration_seconds", ["connector", "operation"], BUCKETS)
             "Time of a call to an identity provider, in seconds.";
         skew: GaugeVec("connector_clock_skew_seconds", ["connector"])
-            "Seconds by which an identity provider's clock was ahead of the hub's, at the last ID token.";
+            "Seconds by which an identity provider's clock was ahead of the hub's, by the Date of its last response or the iat of its last token.";
         blocks: IntGaugeVec("connector_blocks", ["connector"])
             "Blocks in force on an identity provider.";
         circuit: IntGaugeVec("connector_circuit_state", ["connector", "state"])
@@ -48,6 +48,8 @@ metric_table! {
             "Values of an identity provider's amr that were dropped.";
         wallet_presentations: IntCounterVec("wallet_presentations_total", ["connector", "outcome", "reason"])
             "Presentations of wallets by outcome: accepted, rejected, declined; reason is the rule that a rejected one breaks.";
+        metadata_dropped: IntCounterVec("connector_metadata_dropped_total", ["connector", "member"])
+            "Malformed members of an identity provider's configuration document that no login needs, and (keys) malformed keys of its key set, which the hub ignores; counted when they change.";
         claims_dropped: IntCounterVec("claims_dropped_total", ["connector", "claim", "reason"])
             "Claims of an identity provider that were left out because their value doesn't fit the mapping rule or the declaration; or because they are only referred to; reason is type, size, characters, date, row or not_supported.";
     }
@@ -62,6 +64,7 @@ impl ConnectorMetrics {
         remove_series(&self.skew, "connector", stays);
         remove_series(&self.amr_dropped, "connector", stays);
         remove_series(&self.claims_dropped, "connector", stays);
+        remove_series(&self.metadata_dropped, "connector", stays);
         remove_series(&self.wallet_presentations, "connector", stays);
     }
 }
@@ -228,6 +231,11 @@ impl Metrics {
             .claims_dropped
             .with_label_values(&[connector.as_str(), claim, reason])
             .inc();
+    }
+
+    /// Records a malformed member of the metadata that was ignored. `member` is a constant.
+    pub fn record_dropped_metadata(&self, connector: &ConnectorId, member: &'static str) {
+        self.connectors.metadata_dropped.with_label_values(&[connector.as_str(), member]).inc();
     }
 
     /// Records what became of a wallet's presentation. `reason` is one of a few constants.

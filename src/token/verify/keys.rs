@@ -8,6 +8,7 @@ use josekit::jws::{ES256, EdDSA, JwsVerifier, PS256, RS256};
 use serde_json::{Map, Value};
 
 use super::{JwsError, MAX_KEYS_PER_SET, is_sound_rsa};
+use crate::digest;
 use crate::protocol::alg::{SigningAlg, VerificationAlg};
 use crate::protocol::json;
 
@@ -28,9 +29,21 @@ pub enum UnusableKey {
     OtherUse,
     OtherAlgorithm,
     UnsoundRsa,
+    Encoding,
     Malformed,
     Duplicate,
     OverLimit,
+}
+
+impl UnusableKey {
+    /// Returns true if the issuer should correct the key; false if the key is merely for others.
+    #[must_use]
+    pub const fn is_fault(self) -> bool {
+        match self {
+            Self::Secret | Self::UnsoundRsa | Self::Encoding | Self::Malformed => true,
+            Self::OtherUse | Self::OtherAlgorithm | Self::Duplicate | Self::OverLimit => false,
+        }
+    }
 }
 
 impl fmt::Display for UnusableKey {
@@ -42,6 +55,9 @@ impl fmt::Display for UnusableKey {
             Self::OtherUse => "for another use than signatures",
             Self::OtherAlgorithm => "of another type, curve or algorithm",
             Self::UnsoundRsa => "RSA under 2048 or over 4096 bits, or with an exponent that is even, 1 or over 65537",
+            Self::Encoding => {
+                "with key material that is not base64url without padding (RFC 7515 §2)"
+            }
             Self::Malformed => "malformed",
             Self::Duplicate => "repeated",
             Self::OverLimit => "beyond the limit of keys per set",
@@ -174,11 +190,18 @@ impl VerificationKey {
         if PRIVATE_JWK_MEMBERS.iter().any(|member| jwk.contains_key(*member)) {
             return Err(UnusableKey::Secret);
         }
-        let for_signatures = jwk.get("use").is_none_or(|purpose| purpose == "sig");
+        // `null` and empty values occur where a member is meant to be absent.
+        let present = |name: &str| jwk.get(name).filter(|value| !is_blank(value));
+        let for_signatures = present("use").is_none_or(|purpose| purpose == "sig");
         let operations =
             |ops: &Value| ops.as_array().is_some_and(|ops| ops.iter().any(|op| op == "verify"));
-        if !for_signatures || !jwk.get("key_ops").is_none_or(operations) {
+        if !for_signatures || !present("key_ops").is_none_or(operations) {
             return Err(UnusableKey::OtherUse);
+        }
+        // Distinguished from a key that is too short: the issuer has to do something else.
+        let is_base64url = |name| text(name).is_none_or(|it| digest::from_base64url(it).is_some());
+        if !["n", "e", "x", "y"].into_iter().all(is_base64url) {
+            return Err(UnusableKey::Encoding);
         }
         let fitting: &[VerificationAlg] = match part("kty")? {
             "EC" if part("crv")? == "P-256" => &[VerificationAlg::ES256],
@@ -190,7 +213,7 @@ impl VerificationKey {
             _ => return Err(UnusableKey::OtherAlgorithm),
         };
         let is_own = |alg: &VerificationAlg| {
-            jwk.get("alg").is_none_or(|own| own.as_str().is_some_and(|own| alg.is_named(own)))
+            present("alg").is_none_or(|own| own.as_str().is_some_and(|own| alg.is_named(own)))
         };
         let algs: Vec<_> =
             fitting.iter().filter(|alg| accepted.contains(alg) && is_own(alg)).copied().collect();
@@ -208,6 +231,17 @@ impl VerificationKey {
         let verifiers: Result<_, _> =
             algs.into_iter().map(|alg| Ok((alg, verifier(alg, &material)?))).collect();
         Ok((Self { kid: text("kid").map(str::to_owned), verifiers: verifiers? }, written))
+    }
+}
+
+/// Returns true for a value that stands for an absent member of a JWK.
+#[must_use]
+pub fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
     }
 }
 

@@ -209,6 +209,10 @@ fn keys_that_must_not_verify_are_skipped() {
         reasons,
         [(Secret, 3), (OtherUse, 4), (OtherAlgorithm, 2), (UnsoundRsa, 8), (Malformed, 2)]
     );
+    let mut padded = published(&Jwk::generate_rsa_key(2048).unwrap());
+    padded["n"] = json!(format!("{}==", padded["n"].as_str().unwrap()));
+    let reasons: Vec<_> = key_set(&[padded]).skipped_by_reason().collect();
+    assert_eq!(reasons, [(UnusableKey::Encoding, 1)], "it is not too short");
 }
 
 #[test]

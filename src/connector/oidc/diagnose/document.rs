@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::assurance::acr::AcrPolicy;
 use crate::connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
-use crate::connector::oidc::settings::{AuthTimeSource, OidcKind};
+use crate::connector::oidc::settings::{AuthTimeSource, OidcKind, UpstreamResponseMode};
 use crate::telemetry::printable_ascii;
 
 /// Ending of a message about an absent member.
@@ -78,34 +78,39 @@ impl<'a> Document<'a> {
     }
 
     fn check_response_mode(&self, kind: &OidcKind) -> CheckDiagnostic {
+        const NAME: &str = "response-mode";
         let modes = self.string_list("response_modes_supported");
+        let is_posted = kind.response_mode == UpstreamResponseMode::FormPost;
         if kind.authorization_signed_response_alg.is_some() {
+            let mode = if is_posted { "form_post.jwt" } else { "jwt" };
             return match modes {
-                Some(modes) if modes.contains(&"jwt") => {
-                    CheckDiagnostic::ok("response-mode", "authorization responses are signed")
+                Some(modes) if modes.contains(&mode) => {
+                    CheckDiagnostic::ok(NAME, "authorization responses are signed")
                 }
                 Some(_) | None => CheckDiagnostic::error(
-                    "response-mode",
-                    "response_mode=jwt is not announced, but the file demands signed responses",
+                    NAME,
+                    format!(
+                        "response_mode={mode} is not announced, but the file demands signed responses"
+                    ),
                     "ask the identity provider for JARM, or remove authorization_signed_response_alg",
                 ),
             };
         }
-        match modes {
-            Some(modes) if !modes.contains(&"query") => {
-                let fix =
-                    "ask the identity provider to allow the response mode query for this client";
-                CheckDiagnostic::error(
-                    "response-mode",
-                    "response_mode=query is not announced, but the hub supports no other",
-                    fix,
-                )
-            }
-            // Discovery 1.0 §3: the default is query and fragment.
-            Some(_) | None => {
-                CheckDiagnostic::ok("response-mode", "authorization responses arrive in the query")
-            }
+        let mode = if is_posted { "form_post" } else { "query" };
+        // Discovery 1.0 §3: the default is query and fragment.
+        let modes = modes.unwrap_or_else(|| vec!["query", "fragment"]);
+        if modes.contains(&mode) {
+            let message = format!("authorization responses arrive by response_mode={mode}");
+            return CheckDiagnostic::ok(NAME, message);
         }
+        let other = if is_posted { "query" } else { "form_post" };
+        let fix = if modes.contains(&other) {
+            format!("set response_mode = \"{other}\" in kind.oidc")
+        } else {
+            "ask the identity provider to allow the response mode query for this client".to_owned()
+        };
+        let message = format!("response_mode={mode} is not announced, but the file asks for it");
+        CheckDiagnostic::error(NAME, message, fix)
     }
 
     fn check_authentication_method(&self, kind: &OidcKind) -> CheckDiagnostic {
@@ -256,6 +261,12 @@ impl<'a> Document<'a> {
         let missing = absent(kind.scopes.iter().map(crate::ids::Scope::as_str), &announced);
         if missing.is_empty() {
             return CheckDiagnostic::ok("scopes", "every requested scope is announced");
+        }
+        // Discovery 1.0 §3: a provider need not announce every scope that it supports.
+        if announced == ["openid"] {
+            let message =
+                "the identity provider announces only openid, so other scopes can't be checked";
+            return CheckDiagnostic::ok("scopes", message);
         }
         let message = format!(
             "the identity provider does not announce {}; it announces {}",

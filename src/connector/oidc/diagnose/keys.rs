@@ -9,7 +9,9 @@ use crate::connector::oidc::settings::OidcKind;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::json;
 use crate::telemetry::printable_ascii;
-use crate::token::verify::{MAX_KEYS_PER_SET, PRIVATE_JWK_MEMBERS, VerificationKeys, rsa_bits};
+use crate::token::verify::{
+    MAX_KEYS_PER_SET, PRIVATE_JWK_MEMBERS, VerificationKeys, is_blank, rsa_bits,
+};
 
 /// Returns the diagnostics of a key set. `announced` has the members of the configuration document.
 pub(super) fn diagnose_keys(
@@ -64,6 +66,7 @@ pub(super) fn diagnose_keys(
     });
     diagnostics.push(diagnose_key_ids(&jwks));
     diagnostics.extend(jwks.iter().filter_map(|jwk| diagnose_weak_key(jwk)));
+    diagnostics.extend(jwks.iter().flat_map(|jwk| diagnose_malformed_key(jwk)));
     diagnostics
 }
 
@@ -111,7 +114,9 @@ fn diagnose_key_ids(jwks: &[&Map<String, Value>]) -> CheckDiagnostic {
     let text = |jwk: &Map<String, Value>, name: &str| {
         jwk.get(name).and_then(Value::as_str).map(str::to_owned)
     };
-    let signing = jwks.iter().filter(|jwk| jwk.get("use").is_none_or(|purpose| purpose == "sig"));
+    let signing = jwks
+        .iter()
+        .filter(|jwk| jwk.get("use").is_none_or(|purpose| purpose == "sig" || is_blank(purpose)));
     let mut seen: BTreeMap<(Option<String>, Option<String>), usize> = BTreeMap::new();
     for jwk in signing {
         *seen.entry((text(jwk, "kty"), text(jwk, "kid"))).or_default() += 1;
@@ -137,13 +142,66 @@ fn diagnose_key_ids(jwks: &[&Map<String, Value>]) -> CheckDiagnostic {
     }
 }
 
+/// Returns the name of a key for a message.
+fn key_name(jwk: &Map<String, Value>) -> String {
+    let kid = jwk.get("kid").and_then(Value::as_str);
+    kid.map_or_else(
+        || "a key without kid".to_owned(),
+        |kid| format!("the key {}", printable_ascii(kid, 64)),
+    )
+}
+
+/// Members of a key that are text, whatever its type (RFC 7517 §4, RFC 7518 §6).
+const KEY_MEMBERS: [(&str, bool); 8] = [
+    ("use", false),
+    ("alg", false),
+    ("kid", false),
+    ("crv", true),
+    ("x", true),
+    ("y", true),
+    ("n", true),
+    ("e", true),
+];
+
+/// Returns a diagnostic for each malformed member, with what the hub does.
+fn diagnose_malformed_key(jwk: &Map<String, Value>) -> Vec<CheckDiagnostic> {
+    let kid = key_name(jwk);
+    let malformed = |(name, is_material): (&str, bool)| {
+        let value = jwk.get(name)?;
+        let is_padded = is_material && value.as_str().is_some_and(is_other_base64);
+        let what = match value {
+            _ if is_padded => {
+                format!(
+                    "{name} of {kid} is base64 with padding or with + and /, not base64url: the hub ignores the key"
+                )
+            }
+            value if is_blank(value) && !is_material => {
+                format!("{name} of {kid} is null or empty: the hub reads it as absent")
+            }
+            Value::String(text) if !is_material || !text.is_empty() => return None,
+            _ => format!("{name} of {kid} is not a string: the hub ignores the member or the key"),
+        };
+        let fix = if is_padded {
+            format!(
+                "ask the identity provider to encode {name} as base64url without padding (RFC 7515 §2)"
+            )
+        } else {
+            format!("ask the identity provider to publish {name} as a string, or to omit it")
+        };
+        Some(CheckDiagnostic::warning("key-members", what, fix))
+    };
+    KEY_MEMBERS.into_iter().filter_map(malformed).collect()
+}
+
+/// Returns true for base64 that is not base64url without padding.
+fn is_other_base64(text: &str) -> bool {
+    text.bytes().any(|byte| matches!(byte, b'=' | b'+' | b'/'))
+}
+
 /// Returns a diagnostic if the key is weak, or published with its private part.
 fn diagnose_weak_key(jwk: &Map<String, Value>) -> Option<CheckDiagnostic> {
     let text = |name: &str| jwk.get(name).and_then(Value::as_str);
-    let kid = text("kid").map_or_else(
-        || "a key without kid".to_owned(),
-        |kid| format!("the key {}", printable_ascii(kid, 64)),
-    );
+    let kid = key_name(jwk);
     // RFC 7518 §6.2.2, §6.3.2, §6.4.1.
     if PRIVATE_JWK_MEMBERS.iter().any(|member| jwk.contains_key(*member)) {
         let message = format!(

@@ -216,7 +216,7 @@ async fn each_misconfiguration_has_a_diagnostic_with_a_fix() {
         ),
         (
             "scopes",
-            |s| s.discovery["scopes_supported"] = json!(["openid"]),
+            |s| s.discovery["scopes_supported"] = json!(["openid", "email"]),
             "scopes",
             DiagnosticStatus::Error,
             "identite_pivot",
@@ -355,4 +355,42 @@ fn rsa(bits: u32) -> Value {
     .unwrap();
     jwk["kid"] = json!(format!("rsa-{bits}"));
     jwk
+}
+
+#[tokio::test]
+async fn malformed_members_of_metadata_and_keys_are_named_with_their_repair() {
+    let fixture = OidcFixture::new().await;
+    {
+        let mut script = fixture.script();
+        script.token_response = error_response("invalid_grant");
+        script.discovery["op_policy_uri"] = json!("");
+        script.published[0]["use"] = json!(null);
+        let mut padded = script.published[0].clone();
+        padded["kid"] = json!("k2");
+        padded["x"] = json!(format!("{}=", padded["x"].as_str().unwrap()));
+        script.published.push(padded);
+    }
+    let diagnostics = diagnose(&fixture).await;
+    let messages: Vec<&str> = diagnostics
+        .iter()
+        .filter(|diagnostic| ["metadata", "key-members"].contains(&diagnostic.name))
+        .map(|diagnostic| diagnostic.message.as_str())
+        .collect();
+    assert_eq!(
+        messages,
+        [
+            "op_policy_uri is an empty string, not an absolute URL: the hub ignores it",
+            "use of the key k1 is null or empty: the hub reads it as absent",
+            "use of the key k2 is null or empty: the hub reads it as absent",
+            "x of the key k2 is base64 with padding or with + and /, not base64url: the hub ignores the key",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_provider_that_announces_only_openid_may_support_more_scopes() {
+    let fixture = OidcFixture::new().await;
+    fixture.script().discovery["scopes_supported"] = json!(["openid"]);
+    let diagnostics = diagnose(&fixture).await;
+    assert_eq!(diagnostic_named(&diagnostics, "scopes").status, DiagnosticStatus::Ok);
 }

@@ -120,3 +120,177 @@ async fn configured_endpoints_need_no_discovery() {
     );
     assert_eq!(fixture.script().calls("/.well-known/openid-configuration"), 0);
 }
+
+#[tokio::test]
+async fn malformed_metadata_that_no_login_needs_ends_no_login() {
+    for (member, value) in [
+        ("op_policy_uri", json!("")),
+        ("service_documentation", json!("TBD")),
+        ("userinfo_endpoint", json!("")),
+        ("userinfo_endpoint", json!(null)),
+        ("scopes_supported", json!("openid email")),
+        ("response_types_supported", json!("code")),
+        ("subject_types_supported", json!(null)),
+        ("id_token_signing_alg_values_supported", json!({ "0": "ES256" })),
+        ("claims_supported", json!(["sub", 7])),
+        ("display_values_supported", json!("")),
+        ("registration_endpoint", json!(false)),
+        ("claims_parameter_supported", json!("true")),
+        ("request_uri_parameter_supported", json!(1)),
+        ("end_session_endpoint", json!("/logout")),
+        ("pushed_authorization_request_endpoint", json!([])),
+        ("mtls_endpoint_aliases", json!("none")),
+        ("dpop_signing_alg_values_supported", json!("ES256")),
+    ] {
+        let fixture = OidcFixture::new().await;
+        fixture.script().discovery[member] = value.clone();
+        let login = fixture.complete_login().await.map(drop);
+        assert_eq!(login, Ok(()), "{member} = {value}");
+    }
+}
+
+#[tokio::test]
+async fn malformed_metadata_that_logins_need_is_named_in_the_error() {
+    const SIGNED: &str = "userinfo_signed_response_alg = \"ES256\"";
+    const PUSHED: &str = "pushed_authorization_requests = \"on\"";
+    for (member, value, more, expected) in [
+        ("authorization_endpoint", json!(null), "", "its authorization_endpoint is null"),
+        ("token_endpoint", json!(""), "", "its token_endpoint is an empty string"),
+        (
+            "token_endpoint",
+            json!("/token"),
+            "",
+            "its token_endpoint is a string, not an absolute URL",
+        ),
+        ("jwks_uri", json!(["x"]), "", "its jwks_uri is a list"),
+        ("userinfo_endpoint", json!(""), SIGNED, "its userinfo_endpoint is an empty string"),
+        (
+            "pushed_authorization_request_endpoint",
+            json!(7),
+            PUSHED,
+            "its pushed_authorization_request_endpoint is a number",
+        ),
+    ] {
+        let fixture = OidcFixture::with(more).await;
+        fixture.script().discovery[member] = value;
+        let error = fixture.connector.begin_login(authorization_request()).await.err().unwrap();
+        assert_eq!(error.code, ErrorCode::IdpDiscovery, "{member}");
+        assert!(error.detail.contains(expected), "{member}: {}", error.detail);
+    }
+}
+
+#[tokio::test]
+async fn a_key_whose_optional_members_are_null_or_empty_verifies_tokens() {
+    for (member, value) in [
+        ("use", json!(null)),
+        ("use", json!("")),
+        ("alg", json!(null)),
+        ("alg", json!("")),
+        ("key_ops", json!([])),
+        ("key_ops", json!(null)),
+        ("x5c", json!("none")),
+        ("x5u", json!(7)),
+    ] {
+        let fixture = OidcFixture::new().await;
+        fixture.script().published[0][member] = value.clone();
+        assert_eq!(fixture.complete_login().await.map(drop), Ok(()), "{member} = {value}");
+    }
+}
+
+#[tokio::test]
+async fn a_malformed_key_beside_a_good_one_ends_no_login_and_alone_it_is_explained() {
+    let fixture = OidcFixture::new().await;
+    let padded = {
+        let mut key = fixture.script().published[0].clone();
+        key["x"] = json!(format!("{}=", key["x"].as_str().unwrap()));
+        key
+    };
+    fixture.script().published.extend([padded.clone(), json!("no key"), json!({ "kty": 7 })]);
+    assert_eq!(fixture.complete_login().await.map(drop), Ok(()));
+
+    let fixture = OidcFixture::new().await;
+    fixture.script().published = vec![padded];
+    let error = fixture.connector.preload().await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::IdpKeys);
+    assert!(error.detail.contains("not base64url without padding"), "{}", error.detail);
+    assert!(!error.detail.contains("2048"), "{}", error.detail);
+}
+
+#[tokio::test]
+async fn compressed_documents_are_read_although_none_were_asked_for() {
+    use std::io::Write as _;
+    let gzip = |document: &Value| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(document.to_string().as_bytes()).unwrap();
+        let headers = vec![
+            ("content-type", "application/json".to_owned()),
+            ("content-encoding", "gzip".to_owned()),
+        ];
+        FakeResponse { status: 200, headers, body: encoder.finish().unwrap() }
+    };
+    let fixture = OidcFixture::new().await;
+    {
+        let mut script = fixture.script();
+        script.discovery_response = Some(gzip(&script.discovery));
+        script.jwks_response = Some(gzip(&json!({ "keys": script.published })));
+    }
+    assert_eq!(fixture.complete_login().await.map(drop), Ok(()));
+    let script = fixture.script();
+    let asked = script.log.iter().filter(|request| request.target != "/userinfo");
+    for request in asked {
+        let headers = request.headers.to_ascii_lowercase();
+        assert!(headers.contains("accept-encoding: identity"), "{headers}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_clock_is_measured_although_it_makes_the_login_fail() {
+    // The hub's clock is ahead or behind by an hour or a day.
+    for off in [3600, -3600, 86_400, -86_400] {
+        let fixture = OidcFixture::new().await;
+        {
+            let mut script = fixture.script();
+            let now = i64::try_from(NOW).unwrap() - off;
+            script.claims["iat"] = json!(now);
+            script.claims["exp"] = json!(now + 60);
+            script.claims["auth_time"] = json!(now);
+        }
+        let expected = if off > 0 { ErrorCode::IdTokenExpired } else { ErrorCode::IdTokenFuture };
+        assert_eq!(fixture.complete_login().await.err(), Some(expected), "{off}");
+        assert_eq!(fixture.connector.clock_skew_seconds(), Some(-off));
+    }
+    // A probe shows it before any login, by `Date`.
+    let fixture = OidcFixture::new().await;
+    let date = ("date", "Tue, 14 Nov 2023 23:13:20 GMT".to_owned());
+    let response = {
+        let script = fixture.script();
+        let mut response = script.document(&script.discovery);
+        response.headers.push(date.clone());
+        response
+    };
+    let jwks = {
+        let script = fixture.script();
+        let mut response = script.document(&json!({ "keys": script.published }));
+        response.headers.push(date);
+        response
+    };
+    fixture.script().discovery_response = Some(response);
+    fixture.script().jwks_response = Some(jwks);
+    fixture.connector.probe().await.unwrap();
+    assert_eq!(fixture.connector.clock_skew_seconds(), Some(3600));
+}
+
+#[tokio::test]
+async fn the_algorithm_that_came_is_named() {
+    let fixture = OidcFixture::new().await;
+    fixture.script().header["alg"] = json!("RS256");
+    let attempt = fixture.attempt().await;
+    let error = fixture.connector.complete_login(attempt, fixture.callback()).await.err().unwrap();
+    assert_eq!(error.code, ErrorCode::IdTokenAlgorithm);
+    assert!(
+        error.detail.contains("alg RS256")
+            && error.detail.contains("id_token_signed_response_alg is ES256"),
+        "{}",
+        error.detail
+    );
+}
