@@ -42,6 +42,25 @@ pub enum LogoutOutcome {
     AlreadyEnded,
 }
 
+impl LogoutOutcome {
+    /// Returns the state with which the browser returns from the identity provider, if it is
+    /// redirected there.
+    #[must_use]
+    pub fn redirect_state(&self) -> Option<String> {
+        match self {
+            Self::RedirectToIdp(url) => redirect_state(url),
+            Self::EndedLocally { .. } | Self::AlreadyEnded => None,
+        }
+    }
+}
+
+/// Returns the `state` of a logout URL at an identity provider.
+#[must_use]
+pub fn redirect_state(url: &Url) -> Option<String> {
+    let states = url.query_pairs().filter(|(name, _)| name == "state");
+    states.last().map(|(_, state)| state.into_owned())
+}
+
 impl Logouts {
     /// Creates the handle.
     #[must_use]

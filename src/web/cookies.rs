@@ -15,6 +15,7 @@ use actix_web::cookie::{Cookie, SameSite};
 use actix_web::http::header::COOKIE;
 
 use crate::env::Timestamp;
+use crate::grant::logout::DESTINATION_LIFETIME;
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::protocol::field_value::{is_token, trim_ows};
 
@@ -28,6 +29,12 @@ pub const MAX_LOGIN_COOKIES: usize = 16;
 /// KiB.
 pub const MAX_EXPIRED_COOKIES: usize = 16;
 
+/// Logouts at identity providers that a browser's cookie names.
+const MAX_RUNNING_LOGOUTS: usize = 4;
+
+/// As long as the hub stores where a logout leads to.
+const LOGOUT_COOKIE_LIFETIME: Duration = DESTINATION_LIFETIME;
+
 /// Characters of the hash in a login cookie's name: enough to avoid collisions in one browser.
 const NAME_HASH_CHARS: usize = 12;
 
@@ -38,6 +45,7 @@ pub struct Cookies {
     session_name: String,
     last_choice_name: String,
     language_name: String,
+    logout_name: String,
     secure: bool,
 }
 
@@ -52,6 +60,7 @@ impl Cookies {
             session_name: format!("{host}{prefix}-session"),
             last_choice_name: format!("{host}{prefix}-last"),
             language_name: format!("{host}{prefix}-language"),
+            logout_name: format!("{host}{prefix}-logout"),
             secure: https,
         }
     }
@@ -187,6 +196,31 @@ impl Cookies {
     pub fn expired_session_cookie(&self) -> Cookie<'static> {
         self.cookie_builder(self.session_name.clone(), String::new())
             .max_age(CookieDuration::ZERO)
+            .finish()
+    }
+
+    /// Returns the states of the logouts at identity providers that this browser has not returned
+    /// from, the newest first.
+    #[must_use]
+    pub fn running_logouts(&self, request: &HttpRequest) -> Vec<String> {
+        let value = request_cookies(request).find(|(name, _)| *name == self.logout_name);
+        let states = value.iter().flat_map(|(_, value)| value.split('.'));
+        states
+            .filter(|state| InteractionHash::is_well_formed(state))
+            .take(MAX_RUNNING_LOGOUTS)
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Returns the cookie with the states of the running logouts; without any, one that removes it.
+    #[must_use]
+    pub fn running_logouts_cookie(&self, states: &[String]) -> Cookie<'static> {
+        let states: Vec<&str> =
+            states.iter().take(MAX_RUNNING_LOGOUTS).map(String::as_str).collect();
+        let lifetime = if states.is_empty() { Duration::ZERO } else { LOGOUT_COOKIE_LIFETIME };
+        let seconds = i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX);
+        self.cookie_builder(self.logout_name.clone(), states.join("."))
+            .max_age(CookieDuration::seconds(seconds))
             .finish()
     }
 

@@ -7,7 +7,9 @@
 mod forwarded_params;
 mod logged_out;
 
-use actix_web::{HttpResponse, web};
+use std::collections::BTreeSet;
+
+use actix_web::{HttpRequest, HttpResponse, web};
 
 use self::forwarded_params::{encode_params, forwarded_params, ui_locales};
 use self::logged_out::{IdpLogoutResult, logged_out_response};
@@ -23,7 +25,7 @@ use super::responses::{add_cookie, interaction_path, landing_page_response, see_
 use crate::actor::LogoutOutcome;
 use crate::audit::{Event, EventKind};
 use crate::grant::logout::{LogoutDestination, LogoutRequestKey};
-use crate::ids::{ConnectorId, Secret};
+use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
@@ -149,17 +151,57 @@ pub async fn return_from_idp(
     let hub = &context.hub;
     let connector = ConnectorId::new(path.into_inner());
     let query = context.query().unwrap_or_default();
-    let stored = match query.single("state") {
-        Ok(Some(state)) => hub.token_service.take_logout_destination(&connector, state).await,
-        Ok(None) | Err(_) => Ok(None),
+    let running = hub.cookies.running_logouts(&context.request);
+    let state = match query.single("state") {
+        Ok(Some(state)) => Ok(state.to_owned()),
+        Ok(None) | Err(_) => {
+            let waiting = hub.token_service.waiting_logout_destinations(&connector, &running).await;
+            sole_running_logout(waiting.map_err(Rejection::OutsideLogin)?)
+        }
     };
+    let state = match state {
+        Ok(state) => state,
+        Err(participants) => {
+            let several = LogoutDestination { participants, ..LogoutDestination::default() };
+            return Ok(logged_out_response(hub, &context.locale(&[]), &several, None));
+        }
+    };
+    let mut response = continue_logout(&context, &connector, &state).await?;
+    let others: Vec<String> = running.iter().filter(|one| **one != state).cloned().collect();
+    if others.len() < running.len() {
+        add_cookie(&mut response, &hub.cookies.running_logouts_cookie(&others));
+    }
+    Ok(response)
+}
+
+/// Returns the state of the only logout that waits for a browser whose identity provider returned
+/// none, although OpenID Connect RP-Initiated Logout 1.0 §3 requires it. Where none or several wait,
+/// returns their service providers.
+fn sole_running_logout(
+    mut waiting: Vec<(String, LogoutDestination)>,
+) -> Result<String, Vec<ClientId>> {
+    if let [(state, _)] = waiting.as_mut_slice() {
+        return Ok(std::mem::take(state));
+    }
+    let services = waiting.into_iter().filter_map(|(_, destination)| destination.service_provider);
+    Err(services.collect::<BTreeSet<_>>().into_iter().collect())
+}
+
+/// Continues the logout that belongs to this state.
+async fn continue_logout(
+    context: &RequestContext,
+    connector: &ConnectorId,
+    state: &str,
+) -> Result<HttpResponse, Rejection> {
+    let hub = &context.hub;
+    let stored = hub.token_service.take_logout_destination(connector, state).await;
     let locale = context.locale(&[]);
     let Some(mut destination) = stored.map_err(Rejection::OutsideLogin)? else {
         return Ok(logged_out_response(hub, &locale, &LogoutDestination::default(), None));
     };
     hub.core.metrics.record_logout("returned");
     hub.core.audit.record(|| {
-        let returned = Event::new(EventKind::IdpLogoutReturned).idp(&connector);
+        let returned = Event::new(EventKind::IdpLogoutReturned).idp(connector);
         destination.service_provider.iter().fold(returned, Event::sp)
     });
     if let Some(login) = &destination.login {
@@ -175,7 +217,7 @@ pub async fn return_from_idp(
     // The `#` stops the browser from inheriting a fragment of the identity provider's URL.
     let back = destination.return_to.as_ref();
     let back = back.map(|return_to| see_other(&format!("{}#", return_to.location())));
-    let ended = IdpLogoutResult::Ended(connector);
+    let ended = IdpLogoutResult::Ended(connector.clone());
     Ok(back.unwrap_or_else(|| logged_out_response(hub, &locale, &destination, Some(&ended))))
 }
 
@@ -265,11 +307,27 @@ async fn end_session(
     if let LogoutOutcome::EndedLocally { participants, .. } = &outcome {
         destination.participants.clone_from(participants);
     }
+    let state = outcome.redirect_state();
     let mut response = logout_response(hub, &locale, outcome, &destination);
+    if let Some(state) = state {
+        add_running_logout(&context.hub, &context.request, &mut response, state);
+    }
     if cookie.is_some() {
         add_cookie(&mut response, &hub.cookies.expired_session_cookie());
     }
     Ok(response)
+}
+
+/// Adds a logout at an identity provider to those that the browser's cookie names.
+pub(super) fn add_running_logout(
+    hub: &Hub,
+    request: &HttpRequest,
+    response: &mut HttpResponse,
+    state: String,
+) {
+    let others = hub.cookies.running_logouts(request).into_iter().filter(|one| *one != state);
+    let states: Vec<String> = std::iter::once(state.clone()).chain(others).collect();
+    add_cookie(response, &hub.cookies.running_logouts_cookie(&states));
 }
 
 /// Responds to a repeated logout request, whose session has ended and no longer recognizes the

@@ -10,10 +10,11 @@ use actix_web::{HttpResponse, web};
 use super::csrf::FormPurpose;
 use super::login::{ResponseOrigin, step_response};
 use super::login_verification::verify_login_form;
+use super::logout::add_running_logout;
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::{add_cookie, interaction_path, see_other};
-use crate::actor::{Reply, StepError};
+use crate::actor::{Reply, StepError, redirect_state};
 use crate::login::{LoginAnswer, LoginRequest};
 
 /// Handles `POST /api/v2/interaction/{hash}/not-me`.
@@ -38,7 +39,13 @@ pub async fn report_wrong_user(
     let is_ended = cookie.as_ref().is_some_and(|cookie| rejected.is_of_session(cookie));
     let ended = hub.logouts.end_wrong_user_sessions(rejected, cookie.as_ref(), &login.hash).await;
     let mut response = match ended.map_err(|code| failed(StepError::Hub(code)))? {
-        Some(url) => see_other(url.as_str()),
+        Some(url) => {
+            let mut response = see_other(url.as_str());
+            if let Some(state) = redirect_state(&url) {
+                add_running_logout(hub, &context.request, &mut response, state);
+            }
+            response
+        }
         None => see_other(&interaction_path(&login.hash)),
     };
     if is_ended {

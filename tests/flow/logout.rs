@@ -294,6 +294,40 @@ async fn a_callback_is_accepted_once_and_from_its_identity_provider_only() {
 }
 
 #[actix_web::test]
+async fn an_identity_provider_that_returns_without_state_leaves_no_user_stranded() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let tokens = sign_in(&browser, "bakery", "angela").await;
+    let asked = logout_request("bakery", &tokens.raw_id_token);
+    let asked: Vec<(&str, &str)> =
+        asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let (first, second) = ("b".repeat(43), "c".repeat(43));
+    let back = format!("{END}/amandier");
+    // Without a running logout of this browser there is at least a link.
+    hub.save_logout_destination("amandier", &first, &asked).await;
+    let page = browser.open(&back).await;
+    assert_logged_out_page(&page);
+    assert!(page.links().contains(&"/".to_owned()), "{:?}", page.links());
+    // Several running logouts: none is guessed, and the page names their services.
+    hub.save_logout_destination("amandier", &second, &asked).await;
+    browser.plant("__Host-passerelle-logout", &format!("{first}.{second}"));
+    let page = browser.open(&back).await;
+    assert_logged_out_page(&page);
+    assert!(page.answer.body.contains("The bakery"), "{}", page.answer.body);
+    // One: the browser goes on to its service, once.
+    for returned in [format!("{back}?state={second}"), back.clone()] {
+        let answer = browser.get(&returned).await;
+        assert_eq!(
+            (answer.status, answer.header("location")),
+            (303, format!("{}#", logout_redirect("bakery")).as_str()),
+            "{returned}"
+        );
+    }
+    assert_eq!(browser.cookie("__Host-passerelle-logout"), None);
+    assert_logged_out_page(&browser.open(&back).await);
+}
+
+#[actix_web::test]
 async fn two_tabs_sign_out_and_both_come_back() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
