@@ -67,6 +67,7 @@ mod page_language;
 mod page_models;
 pub mod pages;
 pub mod pasted_request;
+mod posted_callback;
 pub mod private_listener;
 pub mod pushed_request;
 pub mod readiness;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::TokenService;
 use super::records::{
     decode_record, encode_record, logout_destination_key, logout_redirect_key, new_record,
-    pending_logout_key, session_key,
+    pending_callback_key, pending_logout_key, session_key,
 };
 use super::session::session_family;
 use crate::config::model::MAX_ACCESS_TOKEN_LIFETIME;
@@ -20,7 +20,7 @@ use crate::session::Session;
 use crate::store::{RecordKey, TakeOutcome};
 
 /// How long a user may take at the identity provider's logout.
-const DESTINATION_LIFETIME: Duration = Duration::from_secs(600);
+pub const DESTINATION_LIFETIME: Duration = Duration::from_secs(600);
 /// How long a logout request may be repeated after its response was lost.
 const REDIRECT_LIFETIME: Duration = Duration::from_secs(60);
 /// How long a POST logout request waits for the GET that follows immediately.
@@ -92,6 +92,24 @@ impl TokenService {
         self.take_record(&logout_destination_key(connector, state)).await
     }
 
+    /// Returns the destinations that wait for a browser with these states, each with its state.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`.
+    pub async fn waiting_logout_destinations(
+        &self,
+        connector: &ConnectorId,
+        states: &[String],
+    ) -> Result<Vec<(String, LogoutDestination)>, ErrorCode> {
+        let mut waiting = Vec::new();
+        for state in states {
+            let key = logout_destination_key(connector, state);
+            let found = self.load_record::<LogoutDestination>(&key).await?;
+            waiting.extend(found.map(|(destination, _)| (state.clone(), destination)));
+        }
+        Ok(waiting)
+    }
+
     /// Stores where this request sent the browser, for an identical request whose session has ended
     /// by then.
     ///
@@ -142,6 +160,35 @@ impl TokenService {
         ticket: &str,
     ) -> Result<Option<Vec<(String, String)>>, ErrorCode> {
         self.take_record(&pending_logout_key(ticket)).await
+    }
+
+    /// Stores the parameters of a posted authorization response, for the GET that carries the
+    /// browser's cookies. Returns the ticket to retrieve them with.
+    ///
+    /// # Errors
+    /// `StoreFull`, `StoreUnavailable`.
+    pub async fn save_callback(
+        &self,
+        connector: &ConnectorId,
+        pairs: &[(String, String)],
+    ) -> Result<Secret<String>, ErrorCode> {
+        let ticket = self.core.env.entropy().token();
+        let key = pending_callback_key(connector, &ticket);
+        self.insert_record(key, &pairs, PENDING_REQUEST_LIFETIME).await?;
+        Ok(Secret::new(ticket))
+    }
+
+    /// Removes and returns the parameters stored under this ticket for this connector. At most one
+    /// caller gets them.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`.
+    pub async fn take_callback(
+        &self,
+        connector: &ConnectorId,
+        ticket: &str,
+    ) -> Result<Option<Vec<(String, String)>>, ErrorCode> {
+        self.take_record(&pending_callback_key(connector, ticket)).await
     }
 
     /// Ends the session of this cookie and revokes its codes and tokens. Exactly one caller gets

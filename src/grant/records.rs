@@ -136,6 +136,12 @@ pub(super) fn pending_logout_key(ticket: &str) -> RecordKey {
     hashed_key(RecordKind::PendingLogout, ticket)
 }
 
+/// Returns the key of a posted authorization response of an identity provider that waits for the GET
+/// with the browser's cookies. No ticket has a line break.
+pub(super) fn pending_callback_key(connector: &ConnectorId, ticket: &str) -> RecordKey {
+    hashed_key(RecordKind::PendingLogout, &format!("callback\n{connector}\n{ticket}"))
+}
+
 /// Returns the key of a pushed authorization request. It is bound to the client, so that no other
 /// client can use it (RFC 9126 §2.2).
 pub(super) fn pushed_request_key(client_id: &ClientId, reference: &str) -> RecordKey {

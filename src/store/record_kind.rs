@@ -10,7 +10,8 @@ pub enum RecordKind {
     /// Where the browser goes after a logout at its identity provider; and the redirect that a
     /// repeated logout request gets again.
     LogoutRedirect,
-    /// A cross-site POST logout request, until the browser repeats it with its cookies.
+    /// A cross-site POST, of a logout request or of an identity provider's authorization response,
+    /// until the browser continues it with its cookies.
     PendingLogout,
     /// A used `jti`: of a client assertion (RFC 7523 §3), a request object (RFC 9101) or a DPoP
     /// proof (RFC 9449 §11.1).

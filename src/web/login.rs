@@ -21,7 +21,7 @@ use super::request_context::RequestContext;
 use super::responses::{
     add_cookie, authorization_response, interaction_path, page_response, see_other,
 };
-use super::{error_pages, form};
+use super::{error_pages, form, posted_callback};
 use crate::actor::Reply;
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::CallbackParams;
@@ -30,7 +30,7 @@ use crate::login::{
 };
 use crate::protocol::authorize::AuthorizationResponse;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::params::ParamError;
+use crate::protocol::params::{ParamError, Params};
 
 /// Lifetime of a login's cookie after the login ended, so that a repeated step gets a response.
 pub const ENDED_LOGIN_COOKIE_LIFETIME: Duration = Duration::from_secs(60);
@@ -126,7 +126,10 @@ async fn run_callback(
         Ok(LoginByState::None) | Err(_) => None,
         Ok(_) => hub.connectors.unverified_state(&connector, response).await,
     };
-    let params = callback_params(&context.request, decrypted_state).await;
+    let params = match posted_callback::take_posted(context, &connector).await? {
+        Some(posted) => read_callback_params(&posted, decrypted_state).await,
+        None => callback_params(&context.request, decrypted_state).await,
+    };
     let Some((state, params)) = params else {
         let code = ErrorCode::IdpStateUnusable;
         return Err(unusable_idp_response(code, find_by_state(None).await?, connector));
@@ -151,6 +154,13 @@ pub(crate) async fn callback_params(
     decrypted_state: impl AsyncFnOnce(&Secret<String>) -> Option<String>,
 ) -> Option<(String, CallbackParams)> {
     let query = form::parse_query(request.query_string()).ok()?;
+    read_callback_params(&query, decrypted_state).await
+}
+
+async fn read_callback_params(
+    query: &Params,
+    decrypted_state: impl AsyncFnOnce(&Secret<String>) -> Option<String>,
+) -> Option<(String, CallbackParams)> {
     let owned = |name| query.single(name).ok().map(|value| value.map(str::to_owned));
     // It is not used, so only a repeated one is an error.
     if query.single("error_description") == Err(ParamError::Repeated) {

@@ -16,8 +16,8 @@ use super::request_context::RequestContext;
 use super::responses::json_error_response;
 use super::{
     assets, authorize, backchannel_logout, client_registration, diagnostics, email_discovery, form,
-    introspection, landing, last_choice, login, logout, metadata, oauth_errors, pushed_request,
-    sandbox, sign_in, token, wallet, wrong_user,
+    introspection, landing, last_choice, login, logout, metadata, oauth_errors, posted_callback,
+    pushed_request, sandbox, sign_in, token, wallet, wrong_user,
 };
 use crate::audit::EventKind;
 use crate::protocol::catalogue::ErrorCode;
@@ -131,9 +131,9 @@ fn logins() -> Vec<Endpoint> {
         at("/api/v2/interaction/{hash}/provider", "POST", step, vec![post(login::choose_provider)]),
         at(
             "/api/v2/callback/{connector}",
-            "GET",
+            "GET, POST",
             Some(EventKind::CallbackRefused),
-            vec![get(login::handle_callback)],
+            vec![get(login::handle_callback), post(posted_callback::save_callback)],
         ),
         at(
             "/api/v2/interaction/{hash}/email",

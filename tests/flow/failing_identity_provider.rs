@@ -18,7 +18,7 @@ use super::service::Authorize;
 
 /// An identity provider that serves its documents and answers each code with 500.
 #[derive(Clone, Default)]
-struct FailingIdp(Arc<State>);
+pub(super) struct FailingIdp(Arc<State>);
 
 #[derive(Default)]
 struct State {
@@ -33,7 +33,7 @@ struct State {
 
 impl FailingIdp {
     /// Starts the server. Returns the connector's file.
-    async fn start(&self, limits: &str) -> String {
+    pub(super) async fn start(&self, limits: &str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let issuer = format!("http://{}", listener.local_addr().unwrap());
         let (idp, base) = (self.clone(), issuer.clone());
@@ -86,6 +86,11 @@ internal_hosts = ["127.0.0.1"]
             body.len()
         );
         stream.write_all(answer.as_bytes()).await.ok()
+    }
+
+    /// Returns how many codes have arrived.
+    pub(super) fn redeemed_codes(&self) -> usize {
+        self.0.codes.load(Ordering::SeqCst)
     }
 
     /// Waits until this many codes have arrived.
@@ -260,8 +265,7 @@ async fn a_failing_identity_provider_is_disabled_and_last_and_offered_again_afte
     let page = hinted.authorize(&Authorize::by("bakery").with("idp_hint", "failing")).await;
     assert_eq!(page.received().error_at("bakery"), "temporarily_unavailable");
 
-    // The probes succeed: the documents are valid, and an endpoint that always answers 500 looks
-    // like one that refuses the random code of a probe.
+    // Its documents can be fetched, and the minimum time is over: users may try it.
     wait_for("the provider is offered again", async || {
         hub.advance(Duration::from_secs(5));
         offered().await.contains(&"failing".to_owned()).then_some(())

@@ -46,6 +46,7 @@ mod malformed_claims;
 mod malformed_paths;
 mod openid;
 mod pages;
+mod posted_callbacks;
 mod public_clients;
 mod random_walks;
 mod refresh_tokens;

@@ -265,7 +265,7 @@ test('HEAD moves no login; wrong methods are 405 with Allow', async () => {
     assert.ok(answer.headers.get('allow'), address);
   }
   assert.equal((await sendRawRequest(`${federation.hub.issuer}/jwks`, { method: 'HEAD' })).status, 200);
-  assert.equal((await sendRawRequest(`${federation.hub.issuer}/callback/real`, { method: 'POST', headers: FORM, body: 'a=b' })).status, 405);
+  assert.equal((await sendRawRequest(`${federation.hub.issuer}/callback/real`, { method: 'POST', headers: FORM, body: 'a=b' })).status, 404);
   const token = await sendRawRequest(`${federation.hub.issuer}/token`);
   assert.equal(token.status, 405);
   assert.equal(token.headers['content-type'], JSON_TYPE);

@@ -2,6 +2,7 @@ use std::path::Path;
 
 use super::*;
 use crate::actor::health::OpenCause;
+use crate::actor::hub_clock::HubClock;
 use crate::config::UnavailableDisplay;
 use crate::connector::ConnectorError;
 use crate::env::{Env, Timestamp};
@@ -52,7 +53,11 @@ fn registry() -> Registry {
             outbound: OutboundNetwork::default(),
         },
         default_max_calls: 8,
-        actor_deps: ConnectorActorDeps { metrics: Arc::new(Metrics::new().unwrap()), env },
+        actor_deps: ConnectorActorDeps {
+            metrics: Arc::new(Metrics::new().unwrap()),
+            env,
+            clock: HubClock::default(),
+        },
         arbiters: Vec::new(),
     }
 }

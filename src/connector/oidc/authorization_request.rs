@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use super::metadata::ResolvedProvider;
-use super::settings::{AuthTimeSource, OidcKind};
+use super::settings::{AuthTimeSource, OidcKind, UpstreamResponseMode};
 use crate::assurance::acr::AcrPolicy;
 use crate::connector::error::ConnectorError;
 use crate::login::upstream::{EndSessionRequest, UpstreamAuthorizationRequest};
@@ -120,8 +120,15 @@ pub fn authorization_url(
     if !essential.is_empty() {
         builder = builder.add_extra_param("claims", json!({ "id_token": essential }).to_string());
     }
-    if kind.authorization_signed_response_alg.is_some() {
-        builder = builder.add_extra_param("response_mode", "jwt"); // JARM §2.3.4
+    // JARM §2.3; OAuth 2.0 Form Post Response Mode §2. Query is the default of the code flow.
+    let response_mode = match (kind.authorization_signed_response_alg, kind.response_mode) {
+        (Some(_), UpstreamResponseMode::Query) => Some("jwt"),
+        (Some(_), UpstreamResponseMode::FormPost) => Some("form_post.jwt"),
+        (None, UpstreamResponseMode::FormPost) => Some("form_post"),
+        (None, UpstreamResponseMode::Query) => None,
+    };
+    if let Some(mode) = response_mode {
+        builder = builder.add_extra_param("response_mode", mode);
     }
     if let Some(thumbprint) = dpop_jkt {
         builder = builder.add_extra_param("dpop_jkt", thumbprint.to_owned());

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use super::fapi2;
-use super::settings::{AuthTimeSource, OidcKind, UpstreamAuthMethod, UpstreamFeature};
+use super::settings::{
+    AuthTimeSource, OidcKind, UpstreamAuthMethod, UpstreamFeature, UpstreamResponseMode,
+};
 use crate::config::address::PlainHttp;
 use crate::config::connector_kind::{KindCheck, KindSettings};
 use crate::ids::Secret;
@@ -100,6 +102,10 @@ impl KindSettings for OidcKind {
 
     fn accepts_backchannel_logout(&self) -> bool {
         self.backchannel_logout
+    }
+
+    fn accepts_posted_callbacks(&self) -> bool {
+        self.response_mode == UpstreamResponseMode::FormPost
     }
 
     fn protocol_claims(&self) -> &'static [&'static str] {

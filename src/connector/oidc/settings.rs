@@ -42,6 +42,10 @@ pub struct OidcKind {
     /// Signature algorithm of the request objects. Default: ES256.
     #[serde(default)]
     pub request_object_signing_alg: Option<SigningAlg>,
+    /// How the identity provider returns the user: in the address, or in a form that the browser
+    /// posts (OAuth 2.0 Form Post Response Mode), for those that offer no other.
+    #[serde(default)]
+    pub response_mode: UpstreamResponseMode,
     /// Signature algorithm that authorization responses must have (JARM). Absent: they are not
     /// signed.
     #[serde(default)]
@@ -216,6 +220,15 @@ impl UpstreamFeature {
             Self::On => true,
         }
     }
+}
+
+/// How authorization responses reach the hub.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UpstreamResponseMode {
+    #[default]
+    Query,
+    FormPost,
 }
 
 /// HTTP method of userinfo requests (OpenID Connect Core 1.0 §5.3.1). The access token is in the
