@@ -15,6 +15,7 @@ mod cycles;
 mod files;
 mod kinds;
 mod layers;
+mod named_files;
 mod names;
 mod source;
 mod store_kinds;

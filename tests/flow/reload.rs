@@ -2,6 +2,7 @@
 //! and logins in progress.
 
 mod findings;
+mod named_files;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

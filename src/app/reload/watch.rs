@@ -107,7 +107,9 @@ fn start_watcher(
         let _full = hint.try_send(());
     })?;
     for (folder, _) in places.iter().filter(|(_, place)| place.is_some()) {
-        watcher.watch(folder, RecursiveMode::NonRecursive)?;
+        if let Err(error) = watcher.watch(folder, RecursiveMode::NonRecursive) {
+            tracing::warn!(%error, "a folder of the configuration can't be watched; it is read at intervals only");
+        }
     }
     let above: BTreeSet<PathBuf> =
         places.iter().filter_map(|(folder, _)| Some(parent_folder(folder)?.to_owned())).collect();

@@ -4,6 +4,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
+use crate::config::model::FileRole;
+
 /// Returns a generator of schemas.
 pub fn generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().into_generator()
@@ -120,6 +122,12 @@ impl<'a> SchemaNode<'a> {
             );
         }
         words
+    }
+
+    /// Returns what the file is whose path this text is; `None` for any other value.
+    pub fn file_role(self) -> Option<FileRole> {
+        let format = self.field.get("format").or_else(|| self.shape().get("format"))?;
+        FileRole::from_format(format.as_str()?)
     }
 
     /// Returns the description.

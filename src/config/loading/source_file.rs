@@ -23,7 +23,17 @@ use super::schema_node::{self, SchemaNode, ValueKind};
 use super::toml_values::{
     collect_texts, figment_value, index_table, key_path, line_number, remove_at_path, visit_texts,
 };
+use crate::config::model::FileRole;
 use crate::digest;
+
+/// A file that another one names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReferencedFile {
+    /// Its path, absolute or relative to the working directory.
+    pub path: PathBuf,
+    /// What it is to the file that names it.
+    pub role: FileRole,
+}
 
 /// A parsed TOML file with the environment variables that override it.
 #[derive(Clone)]
@@ -128,11 +138,16 @@ impl SourceFile {
         &self.values
     }
 
-    /// Returns the paths that `{ file = … }` tables and similar keys reference, as written.
-    pub fn referenced_files(&self) -> Vec<PathBuf> {
-        let mut names = Vec::new();
-        collect_texts(&self.values, &["file", "persons", "ca"], &mut names);
-        names.into_iter().map(PathBuf::from).collect()
+    /// Returns the files that keys of the types in `config::model::file_path` name. `schema` is that
+    /// of the file, and `folder` the configuration folder.
+    pub fn named_files(&self, schema: &serde_json::Value, folder: &Path) -> Vec<ReferencedFile> {
+        let mut named = Vec::new();
+        visit_named_files(&self.values, SchemaNode::root(schema), &mut |role, name| {
+            let own_folder = self.file.parent().unwrap_or(folder);
+            let folder = if role == FileRole::Logo { own_folder } else { folder };
+            named.push(ReferencedFile { path: folder.join(name), role });
+        });
+        named
     }
 
     /// Overrides values with environment variables.
@@ -333,6 +348,31 @@ impl SourceFile {
                 self.diagnostic(&key, "does not have the required form", hint)
             }
         }
+    }
+}
+
+fn visit_named_files(values: &Dict, node: SchemaNode<'_>, each: &mut impl FnMut(FileRole, &str)) {
+    for (key, value) in values {
+        if let Some(node) = node.child(key) {
+            visit_named_file(value, node, each);
+        }
+    }
+}
+
+fn visit_named_file(value: &Value, node: SchemaNode<'_>, each: &mut impl FnMut(FileRole, &str)) {
+    match value {
+        Value::String(_, name) => {
+            if let Some(role) = node.file_role() {
+                each(role, name);
+            }
+        }
+        Value::Dict(_, table) => visit_named_files(table, node, each),
+        Value::Array(_, items) => {
+            if let Some(node) = node.child("0") {
+                items.iter().for_each(|item| visit_named_file(item, node, each));
+            }
+        }
+        _ => {}
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::IgnoredAny;
@@ -11,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use super::acr_table::AcrTable;
 use super::claim_rule::ClaimRule;
 use super::defaults;
+use super::file_path::LogoPath;
 use crate::identity::mapping::UnmappedClaims;
 use crate::ids::ClientId;
 use crate::protocol::acr::Level;
@@ -24,7 +24,7 @@ pub struct ConnectorFile {
     /// SVG or PNG of at most 64 KiB, shown beside its name; the path is relative to this file's
     /// folder.
     #[serde(default)]
-    pub logo: Option<PathBuf>,
+    pub logo: Option<LogoPath>,
     /// Its heading on the choice page: an id of `[choice] categories` in passerelle.toml.
     #[serde(default)]
     pub category: Option<String>,

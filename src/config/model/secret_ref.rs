@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::file_path::FilePath;
+
 /// Reference to a secret: `{ file = "path" }` or `{ env = "NAME" }`. Configuration files never
 /// contain secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -12,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct SecretRef {
     /// Path, relative to the configuration folder. A trailing line end is removed.
     #[serde(default)]
-    pub file: Option<PathBuf>,
+    pub file: Option<FilePath>,
     /// Name of an environment variable.
     #[serde(default)]
     pub env: Option<String>,
@@ -26,7 +28,7 @@ pub struct VersionedKey {
     pub version: u32,
     /// Path, relative to the configuration folder. A trailing line end is removed.
     #[serde(default)]
-    pub file: Option<PathBuf>,
+    pub file: Option<FilePath>,
     /// Name of an environment variable.
     #[serde(default)]
     pub env: Option<String>,
@@ -42,7 +44,7 @@ pub struct VersionedKey {
 pub struct SubjectKeyRef {
     /// Path, relative to the configuration folder. A trailing line end is removed.
     #[serde(default)]
-    pub file: Option<PathBuf>,
+    pub file: Option<FilePath>,
     /// Name of an environment variable.
     #[serde(default)]
     pub env: Option<String>,
@@ -59,7 +61,7 @@ pub struct SubjectKeyRef {
 pub struct ClientSecret {
     /// Path, relative to the configuration folder. A trailing line end is removed.
     #[serde(default)]
-    pub file: Option<PathBuf>,
+    pub file: Option<FilePath>,
     /// Name of an environment variable.
     #[serde(default)]
     pub env: Option<String>,

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::connector_rules::ConnectorRules;
 use super::defaults;
+use super::file_path::{FilePath, LogoPath};
 use super::secret_ref::ClientSecret;
 use crate::ids::{ClientId, Scope};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg, VerificationAlg};
@@ -189,7 +189,7 @@ pub struct ServiceProviderFile {
     /// SVG or PNG of at most 64 KiB, shown beside its name; the path is relative to this file's
     /// folder.
     #[serde(default)]
-    pub logo: Option<PathBuf>,
+    pub logo: Option<LogoPath>,
     /// Logins that it may start per minute, instead of `quotas.logins_per_service_provider`.
     /// Further users see a page with a link back.
     #[serde(default)]
@@ -270,7 +270,7 @@ impl Default for RefreshTokensConfig {
 pub struct JwksSource {
     /// JSON file of the key set; the path is relative to the configuration folder.
     #[serde(default)]
-    pub file: Option<PathBuf>,
+    pub file: Option<FilePath>,
     /// The keys, each with the members of its JWK.
     #[serde(default)]
     pub keys: Vec<Jwk>,

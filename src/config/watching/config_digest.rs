@@ -2,7 +2,6 @@
 //! only what is never secret. Used to compare two federations, also across processes.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use figment::value::Value;
@@ -28,17 +27,16 @@ impl FieldDigests {
     /// Fingerprints the values of a file and the hashes of the files that it references.
     pub(in crate::config) fn from_source(
         source: &SourceFile,
-        referred: &[(PathBuf, Option<[u8; 32]>)],
+        named_files: impl Iterator<Item = Option<[u8; 32]>>,
     ) -> Self {
         let mut fields: BTreeMap<String, String> = source
             .values()
             .iter()
             .map(|(key, value)| (key.clone(), value_fingerprint(value)))
             .collect();
-        if !referred.is_empty() {
-            let all: Vec<u8> =
-                referred.iter().flat_map(|(_, hash)| hash.unwrap_or_default()).collect();
-            fields.insert(REFERENCED_FILES_KEY.to_owned(), fingerprint(&all));
+        let named_files: Vec<u8> = named_files.flat_map(Option::unwrap_or_default).collect();
+        if !named_files.is_empty() {
+            fields.insert(REFERENCED_FILES_KEY.to_owned(), fingerprint(&named_files));
         }
         Self(fields)
     }

@@ -26,8 +26,11 @@ use places::PlaceNameTables;
 use super::config_digest::FieldDigests;
 use super::settings_file::SettingsFile;
 use crate::config::federation::{Federation, UnavailableDisplay};
+use crate::config::loading::schema_node::schema_for;
 use crate::config::loading::{Diagnostic, FieldDiagnostic, SecretContext, SecretOwner, SourceFile};
+use crate::config::model::{DataProviderFile, NoticesFile, ScopesFile, ServiceProviderFile};
 use crate::config::validation::configured_connector::ConfiguredConnector;
+use crate::config::validation::connector_kind::connector_schema;
 use crate::config::validation::data_providers::RegisteredDataProvider;
 use crate::config::validation::notices::{self, Notice};
 use crate::config::validation::service_providers::RegisteredClient;
@@ -121,36 +124,30 @@ impl ReloadableFiles {
         checked: CheckedFiles,
     ) -> Result<Self, Diagnostic> {
         let folder = context.folder.clone();
-        let (mut services, mut data_providers) = (FileSet::default(), FileSet::default());
-        let (mut connectors, mut scopes, mut notices) =
-            (FileSet::default(), FileSet::default(), FileSet::default());
-        let mut languages = FileSet::default();
+        let mut services = FileSet::new(schema_for::<ServiceProviderFile>());
+        let mut data_providers = FileSet::new(schema_for::<DataProviderFile>());
+        let mut connectors = FileSet::new(connector_schema(context.kinds.formats));
+        let mut scopes = FileSet::new(schema_for::<ScopesFile>());
+        let mut notices = FileSet::new(schema_for::<NoticesFile>());
+        // Messages have no keys of the configuration.
+        let mut languages = FileSet::new(serde_json::Value::Null);
         for (source, messages) in checked.languages {
-            languages.insert_checked(FileVersion::new(source, messages, &folder), &folder);
+            languages.insert_checked(source, messages, &folder);
         }
         for (source, client) in checked.services {
-            services.insert_checked(
-                FileVersion::new(source, ServiceProviderEntry::new(client, &context), &folder),
-                &folder,
-            );
+            services.insert_checked(source, ServiceProviderEntry::new(client, &context), &folder);
         }
         for (source, registered) in checked.data_providers {
-            data_providers.insert_checked(
-                FileVersion::new(source, DataProviderEntry::new(registered), &folder),
-                &folder,
-            );
+            data_providers.insert_checked(source, DataProviderEntry::new(registered), &folder);
         }
         for (source, configured) in checked.connectors {
-            connectors.insert_checked(
-                FileVersion::new(source, ConnectorEntry::new(configured), &folder),
-                &folder,
-            );
+            connectors.insert_checked(source, ConnectorEntry::new(configured), &folder);
         }
         let (source, tables) = checked.scopes;
         let entry = ScopesEntry::new(&source, tables, &context.declarations.claims)?;
-        scopes.insert_checked(FileVersion::new(source, entry, &folder), &folder);
+        scopes.insert_checked(source, entry, &folder);
         let (source, parsed) = checked.notices;
-        notices.insert_checked(FileVersion::new(source, Arc::from(parsed), &folder), &folder);
+        notices.insert_checked(source, Arc::from(parsed), &folder);
         let places = PlaceNameTables::read(&context.places);
         let context = Arc::new(context);
         Ok(Self {
@@ -394,6 +391,12 @@ impl ReloadableFiles {
         let places: Vec<PathBuf> =
             self.places.folders().filter(|folder| !folders.contains(folder)).collect();
         folders.extend(places);
+        // Not those of service providers, which may have thousands of folders with secrets.
+        for folder in self.connectors.folders_of_references() {
+            if !folders.iter().any(|known| known == folder) {
+                folders.push(folder.to_owned());
+            }
+        }
         folders
     }
 

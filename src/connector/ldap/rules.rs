@@ -49,7 +49,7 @@ impl KindSettings for LdapKind {
     }
 
     fn file_paths_mut(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
-        self.ca.iter_mut().map(|path| ("ca", path)).collect()
+        self.ca.iter_mut().map(|path| ("ca", path.as_mut())).collect()
     }
 
     fn reauthenticates(&self) -> bool {

@@ -1,13 +1,12 @@
 //! Defines the `[kind.ldap]` table of a connector.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use url::{Host, Url};
 
-use crate::config::model::SecretRef;
+use crate::config::model::{AuthoritiesPath, SecretRef};
 
 /// Placeholder for the entered username in `filter`.
 pub const USERNAME_PLACEHOLDER: &str = "{username}";
@@ -28,7 +27,7 @@ pub struct LdapKind {
     /// PEM file of the only certificate authorities trusted for it, relative to the configuration
     /// folder. Default: the system's.
     #[serde(default)]
-    pub ca: Option<PathBuf>,
+    pub ca: Option<AuthoritiesPath>,
     /// Account for searches, for example `cn=hub,ou=services,dc=example,dc=org`. It only needs read
     /// access.
     pub bind_dn: String,

@@ -1,12 +1,11 @@
 //! Defines the `[kind.oauth2]` table of a connector.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::model::SecretRef;
+use crate::config::model::{AuthoritiesPath, SecretRef};
 use crate::ids::Scope;
 
 /// An OAuth 2.0 provider without OpenID Connect. It returns no ID token, no `acr` and no
@@ -48,7 +47,7 @@ pub struct Oauth2Kind {
     /// PEM file of the only certificate authorities trusted for it, relative to the configuration
     /// folder. Default: the system's.
     #[serde(default)]
-    pub ca: Option<PathBuf>,
+    pub ca: Option<AuthoritiesPath>,
     /// Allows http for this provider.
     #[serde(default)]
     pub insecure_http: bool,

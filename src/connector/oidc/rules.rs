@@ -93,7 +93,7 @@ impl KindSettings for OidcKind {
     }
 
     fn file_paths_mut(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
-        self.ca.iter_mut().map(|path| ("ca", path)).collect()
+        self.ca.iter_mut().map(|path| ("ca", path.as_mut())).collect()
     }
 
     fn reauthenticates(&self) -> bool {

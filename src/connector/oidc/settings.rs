@@ -1,12 +1,11 @@
 //! Defines the `[kind.oidc]` table of a connector.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::model::SecretRef;
+use crate::config::model::{AuthoritiesPath, SecretRef};
 use crate::ids::Scope;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 
@@ -137,7 +136,7 @@ pub struct OidcKind {
     /// PEM file of the only certificate authorities trusted for it, relative to the configuration
     /// folder. Default: the system's.
     #[serde(default)]
-    pub ca: Option<PathBuf>,
+    pub ca: Option<AuthoritiesPath>,
     /// Allows http for this identity provider.
     #[serde(default)]
     pub insecure_http: bool,

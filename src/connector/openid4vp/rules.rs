@@ -39,10 +39,10 @@ impl KindSettings for Openid4vpKind {
     }
 
     fn file_paths_mut(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
-        let signers = self.trust_lists.iter_mut().map(|list| ("trust_lists", &mut list.signers));
-        std::iter::once(("certificate", &mut self.certificate))
-            .chain(self.trust_anchors.iter_mut().map(|path| ("trust_anchors", path)))
-            .chain(self.verifier_info.iter_mut().map(|path| ("verifier_info", path)))
+        let signers = self.trust_lists.iter_mut().map(|list| ("trust_lists", list.signers.as_mut()));
+        std::iter::once(("certificate", self.certificate.as_mut()))
+            .chain(self.trust_anchors.iter_mut().map(|path| ("trust_anchors", path.as_mut())))
+            .chain(self.verifier_info.iter_mut().map(|path| ("verifier_info", path.as_mut())))
             .chain(signers)
             .collect()
     }

@@ -1,14 +1,12 @@
 //! Defines the `[kind.openid4vp]` table of a connector.
 
-use std::path::PathBuf;
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::credential::CredentialFormat;
 use super::signature::CredentialAlg;
 use super::status_list::UnreachableStatusPolicy;
-use crate::config::model::SecretRef;
+use crate::config::model::{AuthoritiesPath, FilePath, SecretRef};
 use crate::protocol::acr::Level;
 
 /// Longest `request_minutes`: an attacker can use a copied request for as long.
@@ -21,7 +19,7 @@ pub(super) const MAX_REQUEST_MINUTES: u64 = 10;
 pub struct Openid4vpKind {
     /// PEM file of the hub's access certificate, and of the intermediate authorities after it. Its
     /// key is on P-256.
-    pub certificate: PathBuf,
+    pub certificate: FilePath,
     /// The private key of the certificate, in PEM.
     pub private_key: SecretRef,
     /// Name of the hub in the certificate, for `client_id = "x509_san_dns:…"`, which HAIP 1.0 does
@@ -31,7 +29,7 @@ pub struct Openid4vpKind {
     pub dns_name: Option<String>,
     /// PEM file of the authorities that issue accepted credentials, or of issuers themselves.
     #[serde(default)]
-    pub trust_anchors: Option<PathBuf>,
+    pub trust_anchors: Option<AuthoritiesPath>,
     /// Lists of trusted issuers (ETSI TS 119 602, JSON).
     #[serde(default)]
     pub trust_lists: Vec<TrustListSettings>,
@@ -42,7 +40,7 @@ pub struct Openid4vpKind {
     /// JSON file with the `verifier_info` of the requests: an array, with the hub's registration
     /// certificate.
     #[serde(default)]
-    pub verifier_info: Option<PathBuf>,
+    pub verifier_info: Option<FilePath>,
     /// Wallets that the page links to. Default: any wallet of this device (`openid4vp://`).
     #[serde(default = "any_wallet")]
     pub wallets: Vec<WalletSettings>,
@@ -125,7 +123,7 @@ pub struct TrustListSettings {
     /// Address of the list.
     pub url: String,
     /// PEM file of who may sign the list.
-    pub signers: PathBuf,
+    pub signers: AuthoritiesPath,
     /// Accepted `ServiceTypeIdentifier` values. Default: all.
     #[serde(default)]
     pub service_types: Vec<String>,

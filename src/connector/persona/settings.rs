@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::connector_kind::{KindCheck, KindSettings};
-use crate::config::model::AcrTable;
+use crate::config::model::{AcrTable, FilePath};
 use crate::ids::Secret;
 
 /// A sandbox, where anyone picks a persona, a level, methods, or a failure.
@@ -15,7 +15,7 @@ use crate::ids::Secret;
 pub struct PersonaKind {
     /// TOML file of `[[person]]` tables. Default: the built-in personas.
     #[serde(default)]
-    pub persons: Option<PathBuf>,
+    pub persons: Option<FilePath>,
 }
 
 impl KindSettings for PersonaKind {
@@ -35,7 +35,7 @@ impl KindSettings for PersonaKind {
     }
 
     fn file_paths_mut(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
-        self.persons.iter_mut().map(|path| ("persons", path)).collect()
+        self.persons.iter_mut().map(|path| ("persons", path.as_mut())).collect()
     }
 
     fn reauthenticates(&self) -> bool {

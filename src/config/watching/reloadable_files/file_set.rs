@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::config::loading::source_file::ReferencedFile;
 use crate::config::loading::{Diagnostic, FileStamp, SourceFile, safe_read};
+use crate::config::model::FileRole;
 use crate::config::watching::config_digest::FieldDigests;
 use crate::digest;
 
@@ -18,6 +20,18 @@ pub struct FileVersion<T> {
     pub content: T,
     /// Fingerprints of its values.
     pub fields: Arc<FieldDigests>,
+    /// The files that it names, read before its content.
+    references: Vec<FileReference>,
+}
+
+/// A named file with its content at one time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileReference {
+    file: ReferencedFile,
+    /// SHA-256 of the content; `None` if it is unreadable.
+    hash: Option<[u8; 32]>,
+    /// It is a file of authorities, and has none.
+    trusts_no_one: bool,
 }
 
 /// Order in which versions appeared: number of the scan, then the file system's timestamp.
@@ -39,6 +53,8 @@ pub struct TrackedFile<T> {
     order: ChangeOrder,
     newest: Result<Arc<FileVersion<T>>, Vec<Diagnostic>>,
     active: Option<Arc<FileVersion<T>>>,
+    /// The files that the active version names, when they were last read.
+    active_references: Vec<FileReference>,
     /// Why the newest version is not active although it is valid by itself.
     rejections: Vec<Diagnostic>,
     last_opened: LastOpened,
@@ -70,8 +86,8 @@ pub enum FileFingerprint {
     Text {
         /// SHA-256 of the file.
         hash: [u8; 32],
-        /// SHA-256 of the referenced files (secrets, key sets); `None` if unreadable.
-        references: Vec<(PathBuf, Option<[u8; 32]>)>,
+        /// The files that it names.
+        references: Vec<FileReference>,
     },
     /// The file could not be read.
     Unreadable(Diagnostic),
@@ -80,6 +96,8 @@ pub enum FileFingerprint {
 /// The files of one kind.
 #[derive(Debug)]
 pub struct FileSet<T> {
+    /// Schema of the files, which says which keys name other files.
+    schema: Arc<serde_json::Value>,
     files: BTreeMap<PathBuf, TrackedFile<T>>,
     /// Set while the folder is unreadable; all versions then stay active.
     folder_problem: Option<Diagnostic>,
@@ -103,56 +121,72 @@ pub enum ScanOutcome {
 }
 
 // Derived implementations would require the same traits of `T`.
-impl<T> Default for FileSet<T> {
-    fn default() -> Self {
-        Self { files: BTreeMap::new(), folder_problem: None }
-    }
-}
-
 impl<T> Clone for TrackedFile<T> {
     fn clone(&self) -> Self {
-        let Self { fingerprint, order, newest, active, rejections, last_opened } = self;
-        let (fingerprint, newest, active) = (fingerprint.clone(), newest.clone(), active.clone());
         Self {
-            fingerprint,
-            order: *order,
-            newest,
-            active,
-            rejections: rejections.clone(),
-            last_opened: *last_opened,
+            fingerprint: self.fingerprint.clone(),
+            order: self.order,
+            newest: self.newest.clone(),
+            active: self.active.clone(),
+            active_references: self.active_references.clone(),
+            rejections: self.rejections.clone(),
+            last_opened: self.last_opened,
         }
     }
 }
 
 impl<T> Clone for FileSet<T> {
     fn clone(&self) -> Self {
-        Self { files: self.files.clone(), folder_problem: self.folder_problem.clone() }
+        Self {
+            schema: Arc::clone(&self.schema),
+            files: self.files.clone(),
+            folder_problem: self.folder_problem.clone(),
+        }
     }
 }
 
 impl<T> FileVersion<T> {
-    /// Creates a version, fingerprinting the file and its references.
-    pub fn new(source: SourceFile, content: T, folder: &Path) -> Self {
-        let fields =
-            Arc::new(FieldDigests::from_source(&source, &hash_references(&source, folder)));
-        Self { source, content, fields }
+    fn new(source: SourceFile, content: T, references: Vec<FileReference>) -> Self {
+        let hashes = references.iter().map(|reference| reference.hash);
+        let fields = Arc::new(FieldDigests::from_source(&source, hashes));
+        Self { source, content, fields, references }
+    }
+}
+
+impl FileReference {
+    fn read(file: ReferencedFile) -> Self {
+        let bytes = safe_read::read_regular_file(&file.path).ok();
+        // A commented certificate is none.
+        let begins = |line: &[u8]| line.starts_with(b"-----BEGIN ");
+        let has_pem = bytes.as_ref().is_some_and(|b| b.split(|byte| *byte == b'\n').any(begins));
+        let trusts_no_one = file.role == FileRole::Authorities && !has_pem;
+        Self { hash: bytes.map(|bytes| digest::sha256(&bytes)), trusts_no_one, file }
+    }
+
+    fn read_again(references: &[Self]) -> Vec<Self> {
+        references.iter().map(|reference| Self::read(reference.file.clone())).collect()
     }
 }
 
 impl<T> FileSet<T> {
-    /// Inserts an already checked version as active.
-    pub fn insert_checked(&mut self, version: FileVersion<T>, folder: &Path) {
-        let path = version.source.path().to_owned();
-        let fingerprint = FileFingerprint::Text {
-            hash: *version.source.hash(),
-            references: hash_references(&version.source, folder),
-        };
-        let (order, version) = ((0, FileStamp::from_path(&path)), Arc::new(version));
+    /// Creates an empty set of files with this schema.
+    pub fn new(schema: serde_json::Value) -> Self {
+        Self { schema: Arc::new(schema), files: BTreeMap::new(), folder_problem: None }
+    }
+
+    /// Inserts an already checked version as active. `folder` is the configuration folder.
+    pub fn insert_checked(&mut self, source: SourceFile, content: T, folder: &Path) {
+        let path = source.path().to_owned();
+        let references = self.read_references(&source, folder);
+        let fingerprint =
+            FileFingerprint::Text { hash: *source.hash(), references: references.clone() };
+        let version = Arc::new(FileVersion::new(source, content, references.clone()));
         let file = TrackedFile {
             fingerprint,
-            order,
+            order: (0, FileStamp::from_path(&path)),
             newest: Ok(Arc::clone(&version)),
             active: Some(version),
+            active_references: references,
             rejections: Vec::new(),
             last_opened: LastOpened::default(),
         };
@@ -183,14 +217,13 @@ impl<T> FileSet<T> {
             let stamp = FileStamp::from_path(&path);
             let known = before.remove(&path);
             if known.as_ref().is_some_and(|known| {
-                known.last_opened.is_known_by(stamp)
-                    && known.fingerprint.references_unchanged(scan.folder)
+                known.last_opened.is_known_by(stamp) && known.references_unchanged()
             }) {
                 self.files.extend(known.map(|known| (path, known)));
                 continue;
             }
             let bytes = read(&path);
-            if known.as_ref().is_some_and(|known| known.fingerprint.matches(&bytes, scan.folder)) {
+            if known.as_ref().is_some_and(|known| known.matches(&bytes)) {
                 self.files.extend(known.map(|known| {
                     (
                         path,
@@ -199,14 +232,15 @@ impl<T> FileSet<T> {
                 }));
                 continue;
             }
-            let (fingerprint, newest) = read_version(&path, bytes, scan.folder, &check);
+            let (fingerprint, newest) = self.read_version(&path, bytes, scan.folder, &check);
             if FileStamp::from_path(&path) != stamp {
                 // A partially written file may parse.
                 outcome = ScanOutcome::BeingWritten;
                 self.files.extend(known.map(|known| (path, known)));
                 continue;
             }
-            let active = known.and_then(|known| known.active);
+            let (active, active_references) =
+                known.map(|known| known.refresh_active(&check)).unwrap_or_default();
             let order = (scan.number, stamp);
             self.files.insert(
                 path,
@@ -215,12 +249,49 @@ impl<T> FileSet<T> {
                     order,
                     newest,
                     active,
+                    active_references,
                     rejections: Vec::new(),
                     last_opened: LastOpened::default().opened_again(stamp),
                 },
             );
         }
         outcome
+    }
+
+    fn read_references(&self, source: &SourceFile, folder: &Path) -> Vec<FileReference> {
+        let named = source.named_files(&self.schema, folder);
+        named.into_iter().map(FileReference::read).collect()
+    }
+
+    fn read_version(
+        &self,
+        path: &Path,
+        bytes: Result<Vec<u8>, Diagnostic>,
+        folder: &Path,
+        check: impl Fn(&SourceFile) -> Result<T, Vec<Diagnostic>>,
+    ) -> (FileFingerprint, VersionResult<T>) {
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
+            Err(problem) => {
+                return (FileFingerprint::Unreadable(problem.clone()), Err(vec![problem]));
+            }
+        };
+        let hash = digest::sha256(&bytes);
+        let source = match SourceFile::from_bytes(path, bytes) {
+            Ok(source) => source,
+            Err(problem) => {
+                return (
+                    FileFingerprint::Text { hash, references: Vec::new() },
+                    Err(vec![problem]),
+                );
+            }
+        };
+        // References are read before they are used, so that the next scan notices a change in
+        // between.
+        let references = self.read_references(&source, folder);
+        let fingerprint = FileFingerprint::Text { hash, references: references.clone() };
+        let version = |content| Arc::new(FileVersion::new(source.clone(), content, references));
+        (fingerprint, check(&source).map(version))
     }
 
     /// Returns true if there are no files.
@@ -260,6 +331,7 @@ impl<T> FileSet<T> {
             file.rejections = rejected.remove(path).unwrap_or_default();
             if let (Ok(newest), []) = (&file.newest, file.rejections.as_slice()) {
                 file.active = Some(Arc::clone(newest));
+                file.active_references.clone_from(&newest.references);
             }
         }
     }
@@ -287,6 +359,12 @@ impl<T> FileSet<T> {
             };
             Some((path.as_path(), problem?))
         })
+    }
+
+    /// Returns the folders of the files that the active versions name.
+    pub fn folders_of_references(&self) -> impl Iterator<Item = &Path> {
+        let references = self.files.values().flat_map(|file| &file.active_references);
+        references.filter_map(|reference| reference.file.path.parent())
     }
 
     /// Deactivates the active versions that `check` rejects, with its problem.
@@ -319,70 +397,56 @@ impl<T> TrackedFile<T> {
         let Ok(newest) = &self.newest else { return false };
         self.active.as_ref().is_none_or(|active| !Arc::ptr_eq(active, newest))
     }
-}
 
-impl FileFingerprint {
-    /// Returns true if the referenced files are unchanged.
-    fn references_unchanged(&self, folder: &Path) -> bool {
-        match self {
-            Self::Text { references, .. } => {
-                references.iter().all(|(path, hash)| hash_file(&folder.join(path)) == *hash)
+    /// Returns true if the files that the newest and the active version name are unchanged.
+    fn references_unchanged(&self) -> bool {
+        let newest = match &self.fingerprint {
+            FileFingerprint::Text { references, .. } => references.as_slice(),
+            FileFingerprint::Unreadable(_) => return false,
+        };
+        let is_unchanged = |known: &[FileReference]| FileReference::read_again(known) == known;
+        is_unchanged(newest)
+            && (newest == self.active_references || is_unchanged(&self.active_references))
+    }
+
+    fn matches(&self, bytes: &Result<Vec<u8>, Diagnostic>) -> bool {
+        match (&self.fingerprint, bytes) {
+            (FileFingerprint::Text { hash, .. }, Ok(bytes)) => {
+                digest::sha256(bytes) == *hash && self.references_unchanged()
             }
-            Self::Unreadable(_) => false,
+            (FileFingerprint::Unreadable(known), Err(problem)) => {
+                let active = &self.active_references;
+                known == problem && FileReference::read_again(active) == *active
+            }
+            (FileFingerprint::Text { .. }, Err(_)) | (FileFingerprint::Unreadable(_), Ok(_)) => {
+                false
+            }
         }
     }
 
-    fn matches(&self, bytes: &Result<Vec<u8>, Diagnostic>, folder: &Path) -> bool {
-        match (self, bytes) {
-            (Self::Text { hash, .. }, Ok(bytes)) => {
-                digest::sha256(bytes) == *hash && self.references_unchanged(folder)
-            }
-            (Self::Unreadable(known), Err(problem)) => known == problem,
-            (Self::Text { .. }, Err(_)) | (Self::Unreadable(_), Ok(_)) => false,
+    /// Returns the active version with the present content of the files that it names, so that a
+    /// removed trust anchor is not trusted for as long as the newest version is invalid. If a file
+    /// of authorities is missing or empty, no version is active.
+    fn refresh_active(
+        self,
+        check: impl Fn(&SourceFile) -> Result<T, Vec<Diagnostic>>,
+    ) -> (Option<Arc<FileVersion<T>>>, Vec<FileReference>) {
+        let references = FileReference::read_again(&self.active_references);
+        let Some(active) = self.active else { return (None, Vec::new()) };
+        if references == self.active_references {
+            return (Some(active), references);
         }
+        if references.iter().any(|reference| reference.trusts_no_one) {
+            return (None, Vec::new());
+        }
+        let refreshed = check(&active.source).map(|content| {
+            Arc::new(FileVersion::new(active.source.clone(), content, references.clone()))
+        });
+        (Some(refreshed.unwrap_or(active)), references)
     }
 }
 
 type VersionResult<T> = Result<Arc<FileVersion<T>>, Vec<Diagnostic>>;
-
-fn read_version<T>(
-    path: &Path,
-    bytes: Result<Vec<u8>, Diagnostic>,
-    folder: &Path,
-    check: impl Fn(&SourceFile) -> Result<T, Vec<Diagnostic>>,
-) -> (FileFingerprint, VersionResult<T>) {
-    let bytes = match bytes {
-        Ok(bytes) => bytes,
-        Err(problem) => return (FileFingerprint::Unreadable(problem.clone()), Err(vec![problem])),
-    };
-    let hash = digest::sha256(&bytes);
-    let source = match SourceFile::from_bytes(path, bytes) {
-        Ok(source) => source,
-        Err(problem) => {
-            return (FileFingerprint::Text { hash, references: Vec::new() }, Err(vec![problem]));
-        }
-    };
-    // References are hashed before they are used, so that the next scan notices a change in
-    // between.
-    let fingerprint = FileFingerprint::Text { hash, references: hash_references(&source, folder) };
-    let checked = check(&source);
-    (fingerprint, checked.map(|content| Arc::new(FileVersion::new(source, content, folder))))
-}
-
-fn hash_references(source: &SourceFile, folder: &Path) -> Vec<(PathBuf, Option<[u8; 32]>)> {
-    let hashed = |path: PathBuf| {
-        let hash = hash_file(&folder.join(&path));
-        (path, hash)
-    };
-    // A logo is relative to the folder of the file that names it.
-    let source_folder = source.path().parent().unwrap_or(folder);
-    let logo = source.text_at("logo").map(|name| source_folder.join(name));
-    source.referenced_files().into_iter().chain(logo).map(hashed).collect()
-}
-
-fn hash_file(path: &Path) -> Option<[u8; 32]> {
-    safe_read::read_regular_file(path).ok().map(|bytes| digest::sha256(&bytes))
-}
 
 #[cfg(test)]
 mod tests;

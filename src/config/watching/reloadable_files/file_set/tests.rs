@@ -4,12 +4,14 @@ use std::cell::Cell;
 use std::fs;
 
 use super::*;
+use crate::config::loading::schema_node::schema_for;
+use crate::config::model::SecretRef;
 
 #[test]
 fn unchanged_files_are_not_opened_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("one.toml");
-    let (mut files, opened) = (FileSet::<String>::default(), Cell::new(0));
+    let (mut files, opened) = (FileSet::<String>::new(serde_json::Value::Null), Cell::new(0));
     let mut number = 0;
     let mut scan = |expected: &str| {
         number += 1;
@@ -49,7 +51,8 @@ fn referenced_files_are_read_in_each_scan() {
     let folder = tempfile::tempdir().unwrap();
     let (path, secret) = (folder.path().join("one.toml"), folder.path().join("secret"));
     fs::write(&path, "text = { file = \"secret\" }").unwrap();
-    let mut files = FileSet::<Vec<u8>>::default();
+    let schema = serde_json::json!({ "properties": { "text": schema_for::<SecretRef>() } });
+    let mut files = FileSet::<Vec<u8>>::new(schema);
     let checked = |files: &mut FileSet<Vec<u8>>, number| {
         let check = |_: &SourceFile| Ok(fs::read(&secret).unwrap());
         let read = |path: &Path| Ok(fs::read(path).unwrap());

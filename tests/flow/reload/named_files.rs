@@ -1,0 +1,350 @@
+//! Files that connectors, service providers and data providers name: certificates, authorities,
+//! secrets, key sets, logos, persons.
+
+use std::collections::BTreeSet;
+
+use openssl::x509::X509;
+use passerelle::ids::{ClientId, ConnectorId};
+use passerelle::testing::wallet_credentials::TestAuthority;
+use serde_json::{Value, json};
+
+use crate::federation::SECRET;
+use crate::hub::TestHub;
+use crate::wallet::scripted_wallet::{Wallet, WalletRequest, certificate_spec, wallet_page};
+
+/// The settings of each schema that name a file, as paths of keys.
+fn settings_that_name_files() -> BTreeSet<String> {
+    let schemas = [
+        ("connectors", include_str!("../../../config/schemas/connector.schema.json")),
+        ("service-providers", include_str!("../../../config/schemas/service-provider.schema.json")),
+        ("data-providers", include_str!("../../../config/schemas/data-provider.schema.json")),
+    ];
+    let mut found = BTreeSet::new();
+    for (folder, text) in schemas {
+        let schema: Value = serde_json::from_str(text).unwrap();
+        collect(&schema, &schema, folder, &mut found);
+    }
+    found
+}
+
+fn collect(root: &Value, node: &Value, key: &str, found: &mut BTreeSet<String>) {
+    if let Some(reference) = node["$ref"].as_str() {
+        collect(root, root.pointer(reference.trim_start_matches('#')).unwrap(), key, found);
+    }
+    if node["format"].as_str().is_some_and(|format| format.ends_with("-path")) {
+        found.insert(key.to_owned());
+    }
+    for (name, value) in node["properties"].as_object().into_iter().flatten() {
+        collect(root, value, &format!("{key} {name}"), found);
+    }
+    for name in ["oneOf", "anyOf"] {
+        for option in node[name].as_array().into_iter().flatten() {
+            collect(root, option, key, found);
+        }
+    }
+    for name in ["items", "additionalProperties"] {
+        if node[name].is_object() {
+            collect(root, &node[name], key, found);
+        }
+    }
+}
+
+/// The setting, the file that has it, and the file that it names.
+type NamingSetting = (&'static str, &'static str, &'static str);
+
+const NAMING_SETTINGS: [NamingSetting; 22] = [
+    ("connectors logo", "connectors/named.toml", "connectors/named.svg"),
+    ("connectors kind persona persons", "connectors/named.toml", "named-persons.toml"),
+    ("connectors kind oidc ca", "connectors/oidc.toml", "ca.pem"),
+    (
+        "connectors kind oidc client_secret file",
+        "connectors/oidc.toml",
+        "secrets/connectors/oidc/own.secret",
+    ),
+    (
+        "connectors kind oidc client_certificate file",
+        "connectors/oidc.toml",
+        "secrets/connectors/oidc/tls.pem",
+    ),
+    (
+        "connectors kind oidc client_key file",
+        "connectors/oidc.toml",
+        "secrets/connectors/oidc/tls.key",
+    ),
+    ("connectors kind oauth2 ca", "connectors/oauth2.toml", "ca.pem"),
+    (
+        "connectors kind oauth2 client_secret file",
+        "connectors/oauth2.toml",
+        "secrets/connectors/oauth2/own.secret",
+    ),
+    ("connectors kind ldap ca", "connectors/ldap.toml", "ca.pem"),
+    (
+        "connectors kind ldap bind_password file",
+        "connectors/ldap.toml",
+        "secrets/connectors/ldap/own.secret",
+    ),
+    ("connectors kind openid4vp certificate", "connectors/wallet.toml", "wallet/access.pem"),
+    (
+        "connectors kind openid4vp private_key file",
+        "connectors/wallet.toml",
+        "secrets/connectors/wallet/access.key",
+    ),
+    ("connectors kind openid4vp trust_anchors", "connectors/wallet.toml", "wallet/issuers.pem"),
+    (
+        "connectors kind openid4vp trust_lists signers",
+        "connectors/wallet.toml",
+        "wallet/signers.pem",
+    ),
+    (
+        "connectors kind openid4vp status_trust_anchors",
+        "connectors/wallet.toml",
+        "wallet/status-issuers.pem",
+    ),
+    (
+        "connectors kind openid4vp credentials trust_anchors",
+        "connectors/wallet.toml",
+        "wallet/pid-issuers.pem",
+    ),
+    (
+        "connectors kind openid4vp verifier_info",
+        "connectors/wallet.toml",
+        "wallet/registration.json",
+    ),
+    ("service-providers logo", "service-providers/kiosk.toml", "service-providers/kiosk.svg"),
+    (
+        "service-providers secrets file",
+        "service-providers/kiosk.toml",
+        "secrets/service-providers/kiosk/own.secret",
+    ),
+    ("service-providers jwks file", "service-providers/notary.toml", "notary.jwks"),
+    (
+        "data-providers secrets file",
+        "data-providers/archive.toml",
+        "secrets/data-providers/archive/own.secret",
+    ),
+    ("data-providers jwks file", "data-providers/archive.toml", "archive.jwks"),
+];
+
+const OIDC: &str = r#"
+name = { en = "Provider" }
+identity = "verified"
+levels = { lowest = "eidas1", highest = "eidas1" }
+assumed_level = "eidas1"
+[kind.oidc]
+issuer = "https://idp.example.org"
+client_id = "hub"
+client_secret = { file = "secrets/connectors/oidc/own.secret" }
+client_certificate = { file = "secrets/connectors/oidc/tls.pem" }
+client_key = { file = "secrets/connectors/oidc/tls.key" }
+tls_client_certificate_bound_access_tokens = "on"
+ca = "ca.pem"
+"#;
+
+const OAUTH2: &str = r#"
+name = { en = "Code hosting" }
+identity = "verified"
+levels = { lowest = "eidas1", highest = "eidas1" }
+assumed_level = "eidas1"
+[kind.oauth2]
+issuer = "https://hosting.example.org"
+client_id = "hub"
+client_secret = { file = "secrets/connectors/oauth2/own.secret" }
+subject_claim = "id"
+auth_time = "callback"
+reauthentication_params = { prompt = "login" }
+ca = "ca.pem"
+[kind.oauth2.endpoints]
+authorization = "https://hosting.example.org/authorize"
+token = "https://hosting.example.org/token"
+userinfo = "https://api.hosting.example.org/user"
+"#;
+
+const LDAP: &str = r#"
+name = { en = "Town hall" }
+identity = "verified"
+levels = { lowest = "eidas1", highest = "eidas1" }
+assumed_level = "eidas1"
+[kind.ldap]
+url = "ldaps://ldap.example.org"
+bind_dn = "cn=hub,dc=example,dc=org"
+bind_password = { file = "secrets/connectors/ldap/own.secret" }
+base_dn = "dc=example,dc=org"
+ca = "ca.pem"
+"#;
+
+fn service(id: &str, more: &str) -> String {
+    format!(
+        "client_id = \"{id}\"\nname = {{ en = \"The {id}\" }}\nhome_page = \"https://{id}.example/\"\nredirect_uris = [\"https://{id}.example/callback\"]\nscopes = [\"openid\"]\n{more}\n"
+    )
+}
+
+/// Returns a hub in which every setting names a file.
+async fn hub_that_names_files() -> TestHub {
+    let wallet = Wallet::new();
+    let more = "trust_lists = [{ url = \"https://lists.example/\", signers = \"wallet/signers.pem\" }]\nverifier_info = \"wallet/registration.json\"\nstatus_trust_anchors = \"wallet/status-issuers.pem\"";
+    let authority = TestAuthority::new("Directory authority");
+    let client = authority.issue(&certificate_spec());
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let certificate = text(X509::from_der(&client.chain[0]).unwrap().to_pem().unwrap());
+    let key = text(client.key.private_key_to_pem_pkcs8().unwrap());
+    let secret = |kind: &str, id: &str| (format!("secrets/{kind}/{id}/own.secret"), SECRET.into());
+    let jwks = json!({ "keys": [{
+        "kty": "EC", "crv": "P-256", "use": "sig", "kid": "1",
+        "x": "DxiH5Q4Yx3UrukE2lWCErq8N8bqC9CHLLrAwLz5BmE0",
+        "y": "XtLM4-3h5o3HUH0MHVJV0kyq0iBlrBwlh8qEDMZ4-Pc",
+    }] });
+    let encryption = jwks.to_string().replace("\"sig\"", "\"enc\"");
+    let archive = "client_id = \"archive\"\nname = { en = \"Archive\" }\nscopes = [\"openid\", \"family_name\"]\nsecrets = [{ file = \"secrets/data-providers/archive/own.secret\" }]\nintrospection_signed_response_alg = \"ES256\"\nintrospection_encrypted_response_alg = \"ECDH-ES\"\njwks = { file = \"archive.jwks\" }";
+    let mut files: Vec<(String, String)> = vec![
+        ("connectors/named.toml".into(), "name = { en = \"Named\" }\nlogo = \"named.svg\"\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\n[kind.persona]\npersons = \"named-persons.toml\"".into()),
+        ("connectors/named.svg".into(), "<svg xmlns=\"http://www.w3.org/2000/svg\"/>".into()),
+        ("named-persons.toml".into(), include_str!("../../../src/connector/persona/persons.toml").into()),
+        ("connectors/oidc.toml".into(), OIDC.into()),
+        ("secrets/connectors/oidc/tls.pem".into(), certificate),
+        ("secrets/connectors/oidc/tls.key".into(), key),
+        secret("connectors", "oidc"),
+        ("connectors/oauth2.toml".into(), OAUTH2.into()),
+        secret("connectors", "oauth2"),
+        ("connectors/ldap.toml".into(), LDAP.into()),
+        secret("connectors", "ldap"),
+        ("ca.pem".into(), text(authority.pem())),
+        ("wallet/signers.pem".into(), text(authority.pem())),
+        ("wallet/status-issuers.pem".into(), text(authority.pem())),
+        ("wallet/pid-issuers.pem".into(), text(authority.pem())),
+        ("wallet/registration.json".into(), "[{ \"format\": \"jwt\", \"data\": \"eyJhbGciOiJFUzI1NiJ9.e30.c2ln\" }]".into()),
+        ("service-providers/kiosk.toml".into(), service("kiosk", "logo = \"kiosk.svg\"\nsecrets = [{ file = \"secrets/service-providers/kiosk/own.secret\" }]")),
+        ("service-providers/kiosk.svg".into(), "<svg xmlns=\"http://www.w3.org/2000/svg\"/>".into()),
+        secret("service-providers", "kiosk"),
+        ("service-providers/notary.toml".into(), service("notary", "token_endpoint_auth_method = \"private_key_jwt\"\njwks = { file = \"notary.jwks\" }")),
+        ("notary.jwks".into(), jwks.to_string()),
+        ("data-providers/archive.toml".into(), archive.into()),
+        ("archive.jwks".into(), encryption),
+        secret("data-providers", "archive"),
+    ];
+    let own = "id = \"pid\"\ntrust_anchors = \"wallet/pid-issuers.pem\"";
+    let wallet_files = wallet
+        .files(more, "")
+        .map(|(name, text)| (name.to_owned(), text.replace("id = \"pid\"", own)));
+    files.extend(wallet_files);
+    let files: Vec<(&str, String)> =
+        files.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
+    TestHub::with_files("", &files).await
+}
+
+/// Returns the fingerprints of what the hub uses from this file.
+fn fingerprints(hub: &TestHub, file: &str) -> String {
+    let digest = hub.reload().digest();
+    let (folder, id) = file.strip_suffix(".toml").unwrap().split_once('/').unwrap();
+    let fields = match folder {
+        "connectors" => &digest.connectors[&ConnectorId::from(id)].fields,
+        "service-providers" => &digest.service_providers[&ClientId::from(id)].fields,
+        _ => &digest.data_providers[&ClientId::from(id)].fields,
+    };
+    serde_json::to_string(fields).unwrap()
+}
+
+/// A setting that the table lacks fails here, so that no file can be forgotten.
+#[actix_web::test]
+async fn each_named_file_takes_effect_while_the_hub_runs() {
+    let settings: BTreeSet<_> = NAMING_SETTINGS.iter().map(|row| row.0.to_owned()).collect();
+    assert_eq!(settings, settings_that_name_files());
+    let hub = hub_that_names_files().await;
+    assert_eq!(hub.reload().findings(), [], "a file of this test is invalid");
+    for (setting, file, named) in NAMING_SETTINGS {
+        let before = fingerprints(&hub, file);
+        hub.reload_files().await;
+        assert_eq!(fingerprints(&hub, file), before, "{setting}: nothing was changed");
+        // Keeps the meaning of PEM, JSON, TOML and SVG; a secret becomes another one.
+        let suffix = if named.ends_with("secret") { "2" } else { "\n" };
+        hub.write_file(named, &format!("{}{suffix}", hub.read_file(named)));
+        hub.reload_files().await;
+        assert_ne!(fingerprints(&hub, file), before, "{setting}");
+        assert_eq!(hub.reload().findings(), [], "{setting}");
+    }
+}
+
+/// Tries to sign in with a PID, and returns the page after the wallet.
+async fn sign_in(hub: &TestHub, wallet: &Wallet) -> Result<(), String> {
+    let browser = hub.browser();
+    let request = WalletRequest::fetch(hub, &wallet_page(&browser).await).await;
+    let redirect = wallet.respond(hub, &request, &wallet.present(&request, hub)).await;
+    let page = browser.open(&redirect).await;
+    if page.is_consent() { Ok(()) } else { Err(page.answer.body.clone()) }
+}
+
+#[actix_web::test]
+async fn a_removed_trust_anchor_is_not_trusted_and_an_added_one_is() {
+    let (first, second) = (Wallet::new(), Wallet::new());
+    let hub = first.hub("").await;
+    assert_eq!(sign_in(&hub, &first).await, Ok(()));
+    let pem = |wallet: &Wallet| String::from_utf8(wallet.authority.pem()).unwrap();
+    for (anchors, trusted, refused) in [
+        (pem(&second), &second, &first),
+        (pem(&first), &first, &second),
+        (format!("{}{}", pem(&second), pem(&second)), &second, &first),
+    ] {
+        hub.write_file("wallet/issuers.pem", &anchors);
+        hub.reload_files().await;
+        assert_eq!(sign_in(&hub, trusted).await, Ok(()));
+        let page = sign_in(&hub, refused).await.unwrap_err();
+        assert!(page.contains("Y020511"), "{page}");
+    }
+}
+
+/// Removing the last authority must not bring the last valid version back.
+#[actix_web::test]
+async fn an_emptied_or_deleted_file_of_authorities_trusts_no_one() {
+    let wallet = Wallet::new();
+    let hub = wallet.hub("").await;
+    let anchors = hub.read_file("wallet/issuers.pem");
+    let commented = anchors.lines().map(|line| format!("# {line}\n")).collect::<String>();
+    let changes: [&dyn Fn(); 4] = [
+        &|| hub.write_file("wallet/issuers.pem", &commented),
+        &|| hub.write_file("wallet/issuers.pem", ""),
+        &|| hub.write_file("wallet/issuers.pem", "# No authority.\n"),
+        &|| hub.remove_file("wallet/issuers.pem"),
+    ];
+    for change in changes {
+        change();
+        hub.reload_files().await;
+        assert!(!hub.offered("bakery").await.contains(&"wallet".to_owned()));
+        assert!(!hub.reload().findings().is_empty(), "the operator learns of it");
+        hub.write_file("wallet/issuers.pem", &anchors);
+        hub.reload_files().await;
+        assert_eq!(sign_in(&hub, &wallet).await, Ok(()));
+    }
+}
+
+/// The connector's file may have been invalid for a while when an authority must go.
+#[actix_web::test]
+async fn a_trust_anchor_is_removed_although_the_connectors_file_is_invalid() {
+    let (wallet, other) = (Wallet::new(), Wallet::new());
+    let hub = wallet.hub("").await;
+    let valid = hub.read_file("connectors/wallet.toml");
+    hub.write_file("connectors/wallet.toml", &format!("{valid}\nunknown_key = 1"));
+    hub.reload_files().await;
+    assert_eq!(sign_in(&hub, &wallet).await, Ok(()), "the last valid version is used");
+    hub.write_file("wallet/issuers.pem", &String::from_utf8(other.authority.pem()).unwrap());
+    hub.reload_files().await;
+    assert!(sign_in(&hub, &wallet).await.unwrap_err().contains("Y020511"));
+    assert_eq!(sign_in(&hub, &other).await, Ok(()));
+    hub.remove_file("wallet/issuers.pem");
+    hub.reload_files().await;
+    assert!(!hub.offered("bakery").await.contains(&"wallet".to_owned()));
+}
+
+#[actix_web::test]
+async fn a_renewed_access_certificate_is_what_wallets_get() {
+    let wallet = Wallet::new();
+    let hub = wallet.hub("").await;
+    let client_id = async || {
+        let browser = hub.browser();
+        WalletRequest::fetch(&hub, &wallet_page(&browser).await).await.parameter("client_id")
+    };
+    let before = client_id().await;
+    for (name, text) in wallet.files("", "") {
+        hub.write_file(name, &text);
+    }
+    hub.reload_files().await;
+    assert_ne!(client_id().await, before);
+}
