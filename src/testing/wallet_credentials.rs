@@ -18,7 +18,7 @@ pub mod sd_jwt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use josekit::jws::{ES256, ES384, JwsSigner};
-use openssl::asn1::Asn1Time;
+use openssl::asn1::{Asn1Object, Asn1OctetString, Asn1Time};
 use openssl::bn::{BigNum, BigNumContext, MsbOption};
 use openssl::ec::{EcGroup, EcKey};
 use openssl::hash::MessageDigest;
@@ -27,7 +27,7 @@ use openssl::pkey::{PKey, Private};
 use openssl::x509::extension::{
     AuthorityKeyIdentifier, BasicConstraints, ExtendedKeyUsage, KeyUsage, SubjectKeyIdentifier,
 };
-use openssl::x509::{X509, X509Builder, X509Name, X509NameBuilder};
+use openssl::x509::{X509, X509Builder, X509Extension, X509Name, X509NameBuilder};
 use serde_json::{Value, json};
 
 use crate::connector::openid4vp::trust::TrustAnchors;
@@ -53,6 +53,8 @@ pub struct CertificateSpec {
     pub has_key_usage: bool,
     /// Extended key usage by object identifier.
     pub extended_key_usage: Option<&'static str>,
+    /// Certificate policy by object identifier.
+    pub policy: Option<&'static str>,
     /// Days from [`PRESENTED_AT`].
     pub not_before: i64,
     pub not_after: i64,
@@ -67,6 +69,7 @@ impl CertificateSpec {
             path_length: None,
             has_key_usage: true,
             extended_key_usage: Some("1.0.18013.5.1.2"),
+            policy: None,
             not_before: -100,
             not_after: 100,
         }
@@ -255,10 +258,24 @@ fn certificate_builder(
     if let Some(purpose) = spec.extended_key_usage {
         extensions.push(ExtendedKeyUsage::new().critical().other(purpose).build().unwrap());
     }
+    if let Some(policy) = spec.policy {
+        extensions.push(policy_extension(policy));
+    }
     for extension in extensions {
         builder.append_extension(extension).unwrap();
     }
     builder
+}
+
+/// `CertificatePolicies` with one policy (RFC 5280 §4.2.1.4).
+fn policy_extension(policy: &str) -> X509Extension {
+    let policy = Asn1Object::from_str(policy).unwrap();
+    let tagged =
+        |tag: u8, content: &[u8]| [&[tag, u8::try_from(content.len()).unwrap()], content].concat();
+    let sequence = tagged(0x30, &tagged(0x30, &tagged(0x06, policy.as_slice())));
+    let name = Asn1Object::from_str("2.5.29.32").unwrap();
+    let content = Asn1OctetString::new_from_bytes(&sequence).unwrap();
+    X509Extension::new_from_der(&name, false, &content).unwrap()
 }
 
 fn sign(mut builder: X509Builder, key: &PKey<Private>) -> X509 {

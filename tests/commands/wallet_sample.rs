@@ -10,7 +10,9 @@ use passerelle::connector::diagnostic::DiagnosticStatus;
 use passerelle::digest;
 use passerelle::env::Env;
 use passerelle::testing::env::{ManualClock, SeededEntropy};
-use passerelle::testing::wallet_credentials::mdoc::{MdocPresentation, PID_DOC_TYPE};
+use passerelle::testing::wallet_credentials::mdoc::{
+    IssuedElement, MdocPresentation, PID_DOC_TYPE, security_object,
+};
 use passerelle::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
 use passerelle::testing::wallet_credentials::{
     CLIENT_ID, CertificateSpec, NONCE, PRESENTED_AT, RESPONSE_URI, TestAuthority, TestSigner,
@@ -139,6 +141,55 @@ async fn a_false_presentation_is_named_as_a_login_would() {
         assert_eq!(status, DiagnosticStatus::Error, "{what}");
         assert!(message.contains(words), "{what}: {message}");
     }
+}
+
+#[actix_web::test]
+async fn the_claims_that_are_missing_or_too_many_are_named() {
+    let folder = Folder::new();
+    let [mut little, mut much] = [folder.sd_jwt(), folder.sd_jwt()];
+    little.disclosures.clear();
+    much.disclose("tax_class", &json!("secret value"));
+    let [mut little_mdoc, mut much_mdoc] =
+        [MdocPresentation::of_pid(&folder.issuer), MdocPresentation::of_pid(&folder.issuer)];
+    little_mdoc.elements.clear();
+    much_mdoc.elements.push(IssuedElement::new(8, "tax_class", "secret value"));
+    much_mdoc.security_object = security_object(&much_mdoc.elements, &much_mdoc.device_key);
+    for (what, sample, words) in [
+        ("too little", little.present(), "did not disclose family_name,"),
+        ("too much", much.present(), "disclosed tax_class, which was not requested"),
+        ("mdoc, too little", little_mdoc.present(), "did not disclose family_name,"),
+        ("mdoc, too much", much_mdoc.present(), "disclosed tax_class, which was not requested"),
+    ] {
+        let report = folder.check(&sample).await;
+        let (status, message) = finding(&report, "presentation");
+        assert_eq!(status, DiagnosticStatus::Error, "{what}");
+        assert!(message.contains(words), "{what}: {message}");
+        assert!(!message.contains("secret value"), "a value is no name: {message}");
+    }
+}
+
+#[actix_web::test]
+async fn an_issuer_that_is_not_pinned_is_named() {
+    let folder = Folder::new();
+    let file = folder.folder.path().join("wallet.toml");
+    let connector = std::fs::read_to_string(&file).unwrap();
+    let pin = async |issuer: &str| {
+        let line = format!("id = \"pid\"\nissuers = [\"{issuer}\"]");
+        std::fs::write(&file, connector.replace("id = \"pid\"", &line)).unwrap();
+        folder.check(&folder.sd_jwt().present()).await
+    };
+    let certificate = X509::from_der(&folder.issuer.chain[0]).unwrap();
+    let hash = certificate.digest(openssl::hash::MessageDigest::sha256()).unwrap();
+    let fingerprint = format!("sha256:{}", digest::base64url(&hash));
+    for issuer in ["C=FR, CN=PID issuer", fingerprint.as_str()] {
+        let report = pin(issuer).await;
+        assert_eq!(finding(&report, "presentation").0, DiagnosticStatus::Ok, "{report}");
+        assert!(finding(&report, "presentation").1.contains(&fingerprint), "{report}");
+    }
+    let report = pin("C=FR, CN=Another issuer").await;
+    let (status, message) = finding(&report, "presentation");
+    assert_eq!(status, DiagnosticStatus::Error);
+    assert!(message.contains("C=FR, CN=PID issuer") && message.contains(&fingerprint), "{message}");
 }
 
 #[actix_web::test]

@@ -11,8 +11,8 @@ use crate::env::Timestamp;
 use crate::ids::Secret;
 
 /// Keys that name PEM files of certificates, without the tables around them.
-const CERTIFICATE_KEYS: [&str; 5] =
-    ["ca", "certificate", "client_certificate", "signers", "trust_anchors"];
+const CERTIFICATE_KEYS: [&str; 6] =
+    ["ca", "certificate", "client_certificate", "signers", "status_trust_anchors", "trust_anchors"];
 
 /// When the first certificate of a key expires.
 #[derive(Clone, Debug)]

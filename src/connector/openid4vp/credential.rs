@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::claims_path::ClaimsPathPointer;
+use super::claims_path::{ClaimsPathPointer, PathComponent};
 use super::presentation_error::PresentationError;
 use super::signature::CredentialAlg;
 use super::trust::{IssuerCertificate, TrustAnchors};
@@ -73,6 +73,15 @@ pub struct ExpectedCredential {
 }
 
 impl ExpectedCredential {
+    /// Returns the disclosed paths that the query does not ask for. OpenID4VP 1.0 §6.4: wallets must
+    /// not send selectively disclosable claims unasked.
+    pub fn unrequested_paths<'p>(
+        &self,
+        paths: &'p [Vec<PathComponent>],
+    ) -> impl Iterator<Item = &'p Vec<PathComponent>> {
+        paths.iter().filter(|path| !self.claims.iter().any(|pointer| pointer.covers(path)))
+    }
+
     /// Checks that the claims of the query, or of one of its alternatives, are present.
     ///
     /// # Errors
@@ -89,6 +98,15 @@ impl ExpectedCredential {
         };
         if complete { Ok(()) } else { Err(PresentationError::MissingClaim) }
     }
+}
+
+/// What a wallet disclosed.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct DisclosedClaims {
+    /// All claims, for an mdoc by namespace.
+    pub claims: Map<String, Value>,
+    /// The paths of the claims that the wallet chose to disclose.
+    pub paths: Vec<Vec<PathComponent>>,
 }
 
 /// Requirements of an operator for credentials.

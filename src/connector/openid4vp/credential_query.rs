@@ -6,11 +6,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::claims_path::ClaimsPathPointer;
-use super::credential::{CredentialFormat, ExpectedCredential, VerifiedCredential};
+use super::claims_path::{ClaimsPathPointer, PathComponent};
+use super::credential::{
+    CredentialFormat, DisclosedClaims, ExpectedCredential, VerifiedCredential,
+};
 use super::settings::CredentialSettings;
+use super::trust::IssuerCertificate;
 use crate::connector::wallet_page::RequestedClaim;
 use crate::identity::mapping::ClaimPath;
+
+/// Begins the pin of an issuer by the SHA-256 of its certificate, as base64url.
+pub(super) const FINGERPRINT_PREFIX: &str = "sha256:";
 
 /// Document type and namespace of the PID as an mdoc.
 const PID_NAMESPACE: &str = "eu.europa.ec.eudi.pid.1";
@@ -38,6 +44,8 @@ pub struct CredentialQuery {
     pub id: String,
     pub expected: ExpectedCredential,
     namespace: Option<String>,
+    /// The only accepted issuers; empty for every issuer below the anchors.
+    issuers: Vec<String>,
     claims: Vec<RequestedClaim>,
     /// For each claim of `expected`, whether it is retained.
     retained: Vec<bool>,
@@ -114,6 +122,7 @@ impl From<&CredentialSettings> for CredentialQuery {
         Self {
             id: settings.id.clone(),
             namespace: namespace.map(str::to_owned),
+            issuers: settings.issuers.clone(),
             claims: claims.clone().enumerate().map(requested).collect(),
             retained: claims.clone().map(is_retained).collect(),
             expected: ExpectedCredential {
@@ -131,6 +140,51 @@ impl CredentialQuery {
     #[must_use]
     pub fn claims(&self) -> &[RequestedClaim] {
         &self.claims
+    }
+
+    /// Returns true if the operator accepts this issuer.
+    #[must_use]
+    pub fn accepts_issuer(&self, issuer: &IssuerCertificate) -> bool {
+        let is_pinned = |pin: &String| match pin.strip_prefix(FINGERPRINT_PREFIX) {
+            Some(fingerprint) => fingerprint == issuer.fingerprint,
+            None => *pin == issuer.subject,
+        };
+        self.issuers.is_empty() || self.issuers.iter().any(is_pinned)
+    }
+
+    /// Returns the name of a claim as the connector's file has it.
+    fn written_name(&self, path: &[PathComponent]) -> String {
+        let path = match (path, &self.namespace) {
+            ([PathComponent::Key(first), rest @ ..], Some(namespace)) if first == namespace => rest,
+            _ => path,
+        };
+        let step = |component: &PathComponent| match component {
+            // A name comes from the wallet: it is short, and does not end the line of the log.
+            PathComponent::Key(key) => {
+                key.chars().take(64).map(|c| if c.is_control() { '?' } else { c }).collect()
+            }
+            PathComponent::Index(_) | PathComponent::AllElements => "*".to_owned(),
+        };
+        match path {
+            [only] => step(only),
+            steps => steps.iter().map(|component| format!("/{}", step(component))).collect(),
+        }
+    }
+
+    /// Returns the names of the required claims that a presentation lacks.
+    #[must_use]
+    pub fn missing_claims(&self, disclosed: &DisclosedClaims) -> Vec<String> {
+        let required = self.claims.iter().map(|claim| !claim.is_optional);
+        let claims = self.expected.claims.iter().zip(required).filter(|(_, required)| *required);
+        let missing = claims.filter(|(pointer, _)| !pointer.is_in(&disclosed.claims));
+        missing.map(|(pointer, _)| self.written_name(&pointer.0)).collect()
+    }
+
+    /// Returns the names of the disclosed claims that were not requested.
+    #[must_use]
+    pub fn unrequested_claims(&self, disclosed: &DisclosedClaims) -> Vec<String> {
+        let unrequested = self.expected.unrequested_paths(&disclosed.paths);
+        unrequested.map(|path| self.written_name(path)).collect()
     }
 
     /// Returns the claims of a verified credential, by their names in an SD-JWT VC.
@@ -165,7 +219,7 @@ impl CredentialQuery {
     }
 
     /// Returns the query as DCQL. `authorities` are key identifiers for `trusted_authorities`.
-    fn to_dcql(&self, authorities: &[String]) -> Value {
+    fn to_dcql(&self, authorities: Vec<String>) -> Value {
         let expected = &self.expected;
         let claim = |(index, path): (usize, &ClaimsPathPointer)| match expected.format {
             CredentialFormat::DcSdJwt => json!({ "id": claim_id(index), "path": path }),
@@ -195,10 +249,12 @@ impl CredentialQuery {
     }
 }
 
-/// Returns the DCQL query for one of these credentials.
+/// Returns the DCQL query for one of these credentials. `authorities` returns the key identifiers of
+/// a credential's authorities, by its `id`; none if the wallet is not to know them.
 #[must_use]
-pub fn dcql_query(queries: &[CredentialQuery], authorities: &[String]) -> Value {
-    let credentials: Vec<_> = queries.iter().map(|query| query.to_dcql(authorities)).collect();
+pub fn dcql_query(queries: &[CredentialQuery], authorities: impl Fn(&str) -> Vec<String>) -> Value {
+    let to_dcql = |query: &CredentialQuery| query.to_dcql(authorities(&query.id));
+    let credentials: Vec<_> = queries.iter().map(to_dcql).collect();
     let mut dcql = json!({ "credentials": credentials });
     if queries.len() > 1 {
         let options: Vec<_> = queries.iter().map(|query| [&query.id]).collect();

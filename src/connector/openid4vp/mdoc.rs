@@ -17,7 +17,8 @@ use serde_json::{Map, Value};
 use super::cbor::{CborError, embedded_cbor, encode_cbor, encoded_cbor_item, member, parse_cbor};
 use super::claims_path::{PathComponent, select_claims};
 use super::credential::{
-    CredentialFormat, CredentialValidity, PresentationExpectations, VerifiedCredential,
+    CredentialFormat, CredentialValidity, DisclosedClaims, PresentationExpectations,
+    VerifiedCredential,
 };
 use super::presentation_error::PresentationError;
 use super::trust::{CertificatePurpose, IssuerCertificate};
@@ -84,13 +85,8 @@ fn verify_document(
     let claims = verify_elements(&document, &object)?;
     verify_holder(&document, &object, expected)?;
     let requested = &expected.credential.claims;
-    for (namespace, elements) in &claims {
-        for name in elements.as_object().into_iter().flat_map(Map::keys) {
-            let path = [namespace, name].map(|key| PathComponent::Key(key.clone()));
-            if !requested.iter().any(|pointer| pointer.covers(&path)) {
-                return Err(PresentationError::UnrequestedClaim);
-            }
-        }
+    if expected.credential.unrequested_paths(&element_paths(&claims)).next().is_some() {
+        return Err(PresentationError::UnrequestedClaim);
     }
     expected.credential.check_claims(&claims)?;
     Ok(VerifiedCredential {
@@ -102,6 +98,38 @@ fn verify_document(
         status: object.status,
         holder_key_thumbprint: object.device_key.thumbprint().to_owned(),
     })
+}
+
+/// Reads what a `DeviceResponse` discloses, without verifying its signatures.
+///
+/// # Errors
+/// The rule of the format that it breaks.
+pub fn read_disclosed_claims(presentation: &str) -> Result<DisclosedClaims, PresentationError> {
+    let bytes = digest::from_base64url(presentation).ok_or(PresentationError::Malformed)?;
+    let response = parse_cbor(&bytes)?;
+    let document = device_response::single_document(&response)?;
+    let signature = Signature1::parse(document.issuer_auth)?;
+    let object = parse_security_object(&signature)?;
+    let claims = verify_elements(&document, &object)?;
+    Ok(DisclosedClaims { paths: element_paths(&claims), claims })
+}
+
+/// Returns the path of each element: namespace and name.
+fn element_paths(claims: &Map<String, Value>) -> Vec<Vec<PathComponent>> {
+    let names = claims.iter().flat_map(|(namespace, elements)| {
+        let names = elements.as_object().into_iter().flat_map(Map::keys);
+        names.map(move |name| [namespace, name])
+    });
+    names.map(|path| path.map(|key| PathComponent::Key(key.clone())).to_vec()).collect()
+}
+
+fn parse_security_object(
+    signature: &Signature1,
+) -> Result<MobileSecurityObject, PresentationError> {
+    let payload = signature.payload().ok_or(PresentationError::Malformed)?;
+    let payload = parse_cbor(payload)?;
+    let object = embedded_cbor(&payload).ok_or(PresentationError::Malformed)?;
+    MobileSecurityObject::parse(&parse_cbor(object)?)
 }
 
 /// Verifies the issuer's signature of the mobile security object (ISO/IEC 18013-5 §9.1.2.4).
@@ -124,9 +152,7 @@ fn verify_issuer_auth(
     if !alg.verifies(&signer.key, &message, signature.signature()) {
         return Err(PresentationError::IssuerSignature);
     }
-    let payload = parse_cbor(payload)?;
-    let object = embedded_cbor(&payload).ok_or(PresentationError::Malformed)?;
-    Ok((MobileSecurityObject::parse(&parse_cbor(object)?)?, signer.certificate))
+    Ok((parse_security_object(&signature)?, signer.certificate))
 }
 
 /// ISO/IEC 18013-5 §9.3.1: the object was signed while the certificate was valid, and is
@@ -175,7 +201,7 @@ fn verify_elements(
             let name = member(&element, "elementIdentifier").and_then(Cbor::as_text);
             let name = name.ok_or(PresentationError::Malformed)?;
             let value = member(&element, "elementValue").ok_or(PresentationError::Malformed)?;
-            let value = element_value::to_json(value);
+            let value = element_value::to_claim(name, value);
             let is_repeated = elements.insert(name.to_owned(), value).is_some();
             if is_repeated || !seen_digests.insert(id) {
                 return Err(PresentationError::RepeatedElement);

@@ -1,6 +1,8 @@
 //! Verifies a presentation of either format.
 
-use super::credential::{CredentialFormat, PresentationExpectations, VerifiedCredential};
+use super::credential::{
+    CredentialFormat, DisclosedClaims, PresentationExpectations, VerifiedCredential,
+};
 use super::presentation_error::PresentationError;
 use super::{mdoc, sd_jwt};
 
@@ -21,6 +23,17 @@ pub fn verify_issued_mdoc(
         return Err(PresentationError::TooLarge);
     }
     mdoc::verify_issuer_signed(presentation, expected)
+}
+
+/// Reads what a presentation discloses, without verifying it: for the message about one that
+/// discloses too much or too little.
+#[must_use]
+pub fn read_disclosed_claims(presentation: &str, format: CredentialFormat) -> DisclosedClaims {
+    let disclosed = match format {
+        CredentialFormat::DcSdJwt => sd_jwt::read_disclosed_claims(presentation),
+        CredentialFormat::MsoMdoc => mdoc::read_disclosed_claims(presentation),
+    };
+    disclosed.unwrap_or_default()
 }
 
 /// Verifies one presentation: of `dc+sd-jwt` the SD-JWT with its key binding, of `mso_mdoc` the

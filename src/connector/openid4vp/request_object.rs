@@ -49,11 +49,13 @@ impl RequestSigner {
             }
         };
         let queries: Vec<_> = kind.credentials.iter().map(CredentialQuery::from).collect();
-        let authorities =
-            if kind.send_trusted_authorities { verifier.key_identifiers() } else { Vec::new() };
+        let authorities = |credential: &str| {
+            let anchors = verifier.trust().pinned().for_credential(credential);
+            if kind.send_trusted_authorities { anchors.key_identifiers() } else { Vec::new() }
+        };
         Ok(Self {
             client_id,
-            dcql_query: dcql_query(&queries, &authorities),
+            dcql_query: dcql_query(&queries, authorities),
             formats: supported_formats(&kind.algs),
             verifier_info: read_verifier_info(kind)?,
             certificate,

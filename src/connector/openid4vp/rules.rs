@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use url::Url;
 
 use super::credential::CredentialFormat;
-use super::credential_query::are_equal_paths;
-use super::settings::{CredentialSettings, MAX_REQUEST_MINUTES, Openid4vpKind};
+use super::credential_query::{FINGERPRINT_PREFIX, are_equal_paths};
+use super::settings::{CredentialSettings, MAX_REQUEST_MINUTES, Openid4vpKind, TrustListSettings};
 use crate::config::address::PlainHttp;
 use crate::config::connector_kind::{KindCheck, KindSettings};
 use crate::config::model::AcrTable;
+use crate::digest;
 use crate::identity::mapping::ClaimPath;
 use crate::ids::Secret;
 
@@ -19,10 +20,7 @@ impl KindSettings for Openid4vpKind {
         if !(1..=MAX_REQUEST_MINUTES).contains(&self.request_minutes) {
             check.report("request_minutes", "is not between 1 and 10", "write for example 5");
         }
-        if self.trust_anchors.is_none() && self.trust_lists.is_empty() {
-            let fix = "write trust_anchors = \"issuers.pem\", with the authorities of the issuers";
-            check.report("trust_anchors", "is missing, so no issuer is trusted", fix);
-        }
+        check_trust(self, check);
         if self.algs.is_empty() {
             check.report("algs", "is empty", "write for example [\"ES256\"]");
         }
@@ -39,11 +37,18 @@ impl KindSettings for Openid4vpKind {
     }
 
     fn file_paths_mut(&mut self) -> Vec<(&'static str, &mut PathBuf)> {
-        let signers = self.trust_lists.iter_mut().map(|list| ("trust_lists", list.signers.as_mut()));
+        let signers =
+            self.trust_lists.iter_mut().map(|list| ("trust_lists", list.signers.as_mut()));
+        let own = self.credentials.iter_mut().filter_map(|credential| {
+            Some(("credentials", credential.trust_anchors.as_mut()?.as_mut()))
+        });
+        let statuses = self.status_trust_anchors.iter_mut();
         std::iter::once(("certificate", self.certificate.as_mut()))
             .chain(self.trust_anchors.iter_mut().map(|path| ("trust_anchors", path.as_mut())))
             .chain(self.verifier_info.iter_mut().map(|path| ("verifier_info", path.as_mut())))
+            .chain(statuses.map(|path| ("status_trust_anchors", path.as_mut())))
             .chain(signers)
+            .chain(own)
             .collect()
     }
 
@@ -54,6 +59,35 @@ impl KindSettings for Openid4vpKind {
 
     fn insecure_key(&self) -> Option<&'static str> {
         self.insecure_http.then_some("insecure_http")
+    }
+}
+
+fn check_trust(kind: &Openid4vpKind, check: &mut KindCheck<'_>) {
+    let is_for = |list: &TrustListSettings, credential: &CredentialSettings| {
+        let is_named = list.credentials.contains(&credential.id);
+        is_named || (list.credentials.is_empty() && credential.trust_anchors.is_none())
+    };
+    let is_trusted = |credential: &CredentialSettings| {
+        credential.trust_anchors.is_some()
+            || kind.trust_lists.iter().any(|list| is_for(list, credential))
+    };
+    if kind.trust_anchors.is_none() && !kind.credentials.iter().all(is_trusted) {
+        let fix = "write trust_anchors = \"issuers.pem\", with the authorities of the issuers";
+        check.report("trust_anchors", "is missing, so no issuer is trusted", fix);
+    }
+    for (index, list) in kind.trust_lists.iter().enumerate() {
+        let is_unknown = |id: &&String| kind.credentials.iter().all(|one| one.id != **id);
+        for id in list.credentials.iter().filter(is_unknown) {
+            let key = format!("trust_lists[{index}].credentials");
+            let fix = "write the id of a [[kind.openid4vp.credentials]]";
+            check.report(&key, format!("has {id:?}, which is no credential"), fix);
+        }
+    }
+    let is_identifier =
+        |text: &str| text.contains('.') && text.split('.').all(|arc| arc.parse::<u64>().is_ok());
+    for usage in kind.extended_key_usages.iter().filter(|usage| !is_identifier(usage)) {
+        let message = format!("has {usage:?}, which is no object identifier");
+        check.report("extended_key_usages", message, "write for example \"1.2.3.4\"");
     }
 }
 
@@ -130,7 +164,19 @@ fn check_credentials(kind: &Openid4vpKind, check: &mut KindCheck<'_>) {
             let fix = "write a claim's name, or a path such as \"/place_of_birth/locality\"";
             check.report(&key("claims"), format!("has {claim:?}, which is not a path"), fix);
         }
+        for issuer in credential.issuers.iter().filter(|issuer| !is_issuer_pin(issuer)) {
+            let fix = "copy what passerelle check connector FILE --sample shows of the issuer";
+            let message = format!("has {issuer:?}, which is neither a subject nor a fingerprint");
+            check.report(&key("issuers"), message, fix);
+        }
         check_retained_claims(credential, check, &key("retained_claims"));
+    }
+}
+
+fn is_issuer_pin(text: &str) -> bool {
+    match text.strip_prefix(FINGERPRINT_PREFIX) {
+        Some(hash) => digest::from_base64url(hash).is_some_and(|hash| hash.len() == 32),
+        None => text.contains('='),
     }
 }
 

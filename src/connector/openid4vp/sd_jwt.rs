@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 use super::claims_path::{PathComponent, select_claims};
 use super::credential::{
-    CredentialFormat, CredentialValidity, PresentationExpectations, StatusReference,
-    VerifiedCredential,
+    CredentialFormat, CredentialValidity, DisclosedClaims, PresentationExpectations,
+    StatusReference, VerifiedCredential,
 };
 use super::presentation_error::PresentationError;
 use super::signature::{HolderKey, UnverifiedJws};
@@ -91,8 +91,7 @@ pub fn verify_sd_jwt_presentation(
     let holder_key = holder_key(&claims)?;
     key_binding::verify_key_binding(parts.key_binding_jwt, parts.sd_jwt, &holder_key, expected)?;
     let requested = &expected.credential.claims;
-    // OpenID4VP 1.0 §6.4: wallets must not send selectively disclosable claims unasked.
-    if paths.iter().any(|path| !requested.iter().any(|pointer| pointer.covers(path))) {
+    if expected.credential.unrequested_paths(paths).next().is_some() {
         return Err(PresentationError::UnrequestedClaim);
     }
     expected.credential.check_claims(&claims)?;
@@ -105,6 +104,16 @@ pub fn verify_sd_jwt_presentation(
         status: status_reference(&claims)?,
         holder_key_thumbprint: holder_key.thumbprint().to_owned(),
     })
+}
+
+/// Reads what a presentation discloses, without verifying it.
+///
+/// # Errors
+/// The rule of the format that it breaks.
+pub fn read_disclosed_claims(presentation: &str) -> Result<DisclosedClaims, PresentationError> {
+    let parts = SdJwtParts::parse(presentation)?;
+    let jws = UnverifiedJws::parse(parts.issuer_jwt).ok_or(PresentationError::Malformed)?;
+    disclosures::disclose(jws.claims, &parts.disclosures)
 }
 
 /// Verifies the issuer's signature. Returns the payload with its digests.

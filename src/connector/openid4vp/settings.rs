@@ -30,6 +30,14 @@ pub struct Openid4vpKind {
     /// PEM file of the authorities that issue accepted credentials, or of issuers themselves.
     #[serde(default)]
     pub trust_anchors: Option<AuthoritiesPath>,
+    /// PEM file of the authorities of those who sign status lists. Default: the authorities of the
+    /// credential.
+    #[serde(default)]
+    pub status_trust_anchors: Option<AuthoritiesPath>,
+    /// Object identifiers of extended key usages that certificates of issuers may have, beyond
+    /// document signing (docs/wallet.md).
+    #[serde(default)]
+    pub extended_key_usages: Vec<String>,
     /// Lists of trusted issuers (ETSI TS 119 602, JSON).
     #[serde(default)]
     pub trust_lists: Vec<TrustListSettings>,
@@ -91,6 +99,15 @@ pub struct CredentialSettings {
     pub format: CredentialFormat,
     /// Accepted `vct` values of an SD-JWT VC, or the document type of an mdoc.
     pub types: Vec<String>,
+    /// PEM file of the authorities that issue this credential, instead of `trust_anchors` and of
+    /// `trust_lists` that name no credential.
+    #[serde(default)]
+    pub trust_anchors: Option<AuthoritiesPath>,
+    /// The only issuers of this credential: the subjects of their certificates as
+    /// `passerelle check connector --sample` shows them, or `sha256:` and the fingerprints. Default:
+    /// every issuer below the authorities.
+    #[serde(default)]
+    pub issuers: Vec<String>,
     /// Namespace of the claims of an mdoc. Default: the document type.
     #[serde(default)]
     pub namespace: Option<String>,
@@ -127,6 +144,10 @@ pub struct TrustListSettings {
     /// Accepted `ServiceTypeIdentifier` values. Default: all.
     #[serde(default)]
     pub service_types: Vec<String>,
+    /// The credentials, by `id`, whose issuers it has. Default: those without `trust_anchors` of
+    /// their own.
+    #[serde(default)]
+    pub credentials: Vec<String>,
 }
 
 fn any_wallet() -> Vec<WalletSettings> {

@@ -114,7 +114,9 @@ impl StatusLists {
         uri: &str,
         anchors: &TrustAnchors,
     ) -> Result<Arc<StatusList>, StatusError> {
-        let cached = self.lists.get_with_by_ref(uri, Arc::default);
+        // A list that other anchors vouch for is another list.
+        let key = format!("{} {uri}", anchors.digest());
+        let cached = self.lists.get_with(key, Arc::default);
         let fetch = || cached.fetch(&self.env, self.fetch(uri, anchors));
         let now = self.env.now();
         // After a failed fetch, a copy counts as fresh for a while whatever its age.

@@ -4,6 +4,7 @@
 //! builds and validates the paths.
 
 use std::fmt;
+use std::sync::Arc;
 
 use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
@@ -12,7 +13,8 @@ use openssl::stack::Stack;
 use openssl::x509::store::X509StoreBuilder;
 use openssl::x509::verify::{X509VerifyFlags, X509VerifyParam};
 use openssl::x509::{X509, X509NameRef, X509Ref, X509StoreContext, X509VerifyResult};
-use x509_parser::prelude::{FromDer, X509Certificate};
+use x509_parser::oid_registry::Oid;
+use x509_parser::prelude::{FromDer, ParsedExtension, PolicyInformation, X509Certificate};
 
 use super::presentation_error::PresentationError;
 use crate::digest;
@@ -25,8 +27,15 @@ const MAX_PEM_BYTES: usize = 1 << 20;
 const MAX_CHAIN_LENGTH: usize = 6;
 /// OpenSSL's level for 112 bits: no SHA-1, no RSA under 2048 bits, no curve under 224.
 const SECURITY_LEVEL: i32 = 2;
-/// Extended key usage of a document signer (ISO/IEC 18013-5 §B.1.4).
+/// Extended key usage of a document signer (ISO/IEC 18013-5 §B.1.4). Issuers use the same
+/// certificate for both formats.
 const DOCUMENT_SIGNER: &str = "1.0.18013.5.1.2";
+/// Extended key usage `id-kp-documentSigning` (RFC 9336).
+const DOCUMENT_SIGNING: &str = "1.3.6.1.5.5.7.3.36";
+/// Extended key usage `id-tsl-kp-tslSigning` (ETSI TS 119 612 §5.7.1).
+const TRUST_LIST_SIGNING: &str = "0.4.0.2231.3.0";
+/// Begins the policies of access certificates of relying parties (ETSI TS 119 411-8 §5.3).
+const ACCESS_CERTIFICATE_POLICIES: &str = "0.4.0.194118.1.";
 
 /// Error of a file of trust anchors.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +57,15 @@ pub enum CertificatePurpose {
     StatusList,
     /// A list of trusted entities (ETSI TS 119 602).
     TrustList,
+}
+
+/// What an operator accepts of the certificates below the anchors, and what not.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct IssuerRules {
+    /// Accepted extended key usages beyond those for signing documents, as object identifiers.
+    pub extended_key_usages: Vec<String>,
+    /// Public key (DER) of the hub's access certificate, which signs requests and no credentials.
+    pub access_key: Option<Vec<u8>>,
 }
 
 /// A signer's certificate with a valid path to a trust anchor.
@@ -77,6 +95,7 @@ pub struct VerifiedSigner {
 #[derive(Clone, Default)]
 pub struct TrustAnchors {
     certificates: Vec<X509>,
+    rules: Arc<IssuerRules>,
 }
 
 impl TrustAnchors {
@@ -89,20 +108,40 @@ impl TrustAnchors {
         if certificates.is_empty() || pem.len() > MAX_PEM_BYTES {
             return Err(TrustAnchorError::Malformed);
         }
-        Ok(Self { certificates })
+        Ok(Self { certificates, rules: Arc::default() })
     }
 
     /// Returns DER certificates as anchors, without those that can't be parsed.
     #[must_use]
     pub fn from_der(certificates: &[Vec<u8>]) -> Self {
         let parsed = certificates.iter().filter_map(|der| parse_certificate(der));
-        Self { certificates: parsed.collect() }
+        Self { certificates: parsed.collect(), rules: Arc::default() }
     }
 
-    /// Returns both sets of anchors as one.
+    /// Returns the anchors with these rules.
+    #[must_use]
+    pub fn with_rules(self, rules: &Arc<IssuerRules>) -> Self {
+        Self { rules: Arc::clone(rules), ..self }
+    }
+
+    /// Returns both sets of anchors as one, with the rules of the first.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        Self { certificates: [&self.certificates[..], &other.certificates[..]].concat() }
+        Self {
+            certificates: [&self.certificates[..], &other.certificates[..]].concat(),
+            rules: Arc::clone(&self.rules),
+        }
+    }
+
+    /// Returns a digest of the anchors, which tells two sets apart.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let hashes = self
+            .certificates
+            .iter()
+            .filter_map(|anchor| anchor.digest(MessageDigest::sha256()).ok());
+        let hashes: Vec<u8> = hashes.flat_map(|hash| hash.to_vec()).collect();
+        digest::base64url(&digest::sha256(&hashes))
     }
 
     /// Returns the number of anchors.
@@ -163,16 +202,63 @@ impl TrustAnchors {
             .build_path(leaf, intermediates, now)
             .map_err(|_| PresentationError::CertificateInvalid)?
             .map_err(path_error)?;
-        let may_be_ca =
-            purpose == CertificatePurpose::TrustList && self.certificates.contains(leaf);
-        check_usage(leaf, purpose, may_be_ca)?;
-        let key = leaf.public_key().map_err(|_| PresentationError::CertificateInvalid)?;
         // OpenSSL returns what it found above a pinned issuer, too.
         let anchor = path.iter().position(|certificate| self.certificates.contains(certificate));
         let path = anchor.and_then(|anchor| path.get(..=anchor));
+        let is_pinned_list_signer = purpose == CertificatePurpose::TrustList && anchor == Some(0);
+        if !is_pinned_list_signer {
+            self.check_issuer(leaf, purpose)?;
+            let between = path.and_then(|path| path.get(1..path.len().saturating_sub(1)));
+            for authority in between.unwrap_or_default() {
+                self.check_extended_key_usage(authority, purpose)?;
+            }
+        }
+        check_key_usage(leaf, purpose, is_pinned_list_signer)?;
+        let key = leaf.public_key().map_err(|_| PresentationError::CertificateInvalid)?;
         let certificate =
             path.and_then(describe_path).ok_or(PresentationError::CertificateInvalid)?;
         Ok(VerifiedSigner { certificate, key })
+    }
+
+    /// Checks that the certificate is one of an issuer, and not of another holder below the anchors:
+    /// of a TLS server, of a person's e-mail, of a relying party.
+    fn check_issuer(
+        &self,
+        leaf: &X509Ref,
+        purpose: CertificatePurpose,
+    ) -> Result<(), PresentationError> {
+        self.check_extended_key_usage(leaf, purpose)?;
+        let key = leaf.public_key().and_then(|key| key.public_key_to_der()).ok();
+        let is_own = self.rules.access_key.is_some() && key == self.rules.access_key;
+        if is_own || has_access_certificate_policy(leaf)? {
+            return Err(PresentationError::CertificateUsage);
+        }
+        Ok(())
+    }
+
+    /// RFC 5280 §4.2.1.12: if the extension is present, the certificate must be used for one of its
+    /// purposes only. An authority restricts those below it in the same way.
+    fn check_extended_key_usage(
+        &self,
+        certificate: &X509Ref,
+        purpose: CertificatePurpose,
+    ) -> Result<(), PresentationError> {
+        let der = certificate.to_der().map_err(|_| PresentationError::CertificateMalformed)?;
+        let extended = parse_x509(&der)?
+            .extended_key_usage()
+            .map_err(|_| PresentationError::CertificateInvalid)?
+            .map(|extension| (extension.value.any, to_texts(&extension.value.other)));
+        let Some((is_for_any, purposes)) = extended else { return Ok(()) };
+        let is_permitted = |usage: &String| {
+            [DOCUMENT_SIGNER, DOCUMENT_SIGNING].contains(&usage.as_str())
+                || (purpose == CertificatePurpose::TrustList && usage == TRUST_LIST_SIGNING)
+                || self.rules.extended_key_usages.contains(usage)
+        };
+        if is_for_any || purposes.iter().any(is_permitted) {
+            Ok(())
+        } else {
+            Err(PresentationError::CertificateUsage)
+        }
     }
 
     fn build_path(
@@ -238,16 +324,38 @@ fn parse_certificate(der: &[u8]) -> Option<X509> {
     (certificate.to_der().ok()?.len() == der.len()).then_some(certificate)
 }
 
-/// Checks what the certificate may be used for. An authority's certificate signs certificates only,
-/// unless the operator pinned it as the signer of a list.
-fn check_usage(
+fn parse_x509(der: &[u8]) -> Result<X509Certificate<'_>, PresentationError> {
+    let parsed = X509Certificate::from_der(der);
+    parsed.map(|(_, certificate)| certificate).map_err(|_| PresentationError::CertificateMalformed)
+}
+
+fn to_texts(identifiers: &[Oid<'_>]) -> Vec<String> {
+    identifiers.iter().map(Oid::to_id_string).collect()
+}
+
+/// Returns true for the access certificate of a relying party. Authorities for access certificates
+/// issue them to any service.
+fn has_access_certificate_policy(leaf: &X509Ref) -> Result<bool, PresentationError> {
+    let der = leaf.to_der().map_err(|_| PresentationError::CertificateMalformed)?;
+    let certificate = parse_x509(&der)?;
+    let is_access_policy = |policy: &PolicyInformation<'_>| {
+        policy.policy_id.to_id_string().starts_with(ACCESS_CERTIFICATE_POLICIES)
+    };
+    Ok(certificate.extensions().iter().any(|extension| match extension.parsed_extension() {
+        ParsedExtension::CertificatePolicies(policies) => policies.iter().any(is_access_policy),
+        _ => false,
+    }))
+}
+
+/// Checks what the certificate's key may be used for. An authority's certificate signs certificates
+/// only, unless the operator pinned it as the signer of a list.
+fn check_key_usage(
     leaf: &X509Ref,
     purpose: CertificatePurpose,
     may_be_ca: bool,
 ) -> Result<(), PresentationError> {
     let der = leaf.to_der().map_err(|_| PresentationError::CertificateMalformed)?;
-    let (_, certificate) =
-        X509Certificate::from_der(&der).map_err(|_| PresentationError::CertificateMalformed)?;
+    let certificate = parse_x509(&der)?;
     let invalid = |_| PresentationError::CertificateInvalid;
     let usage = certificate.key_usage().map_err(invalid)?;
     let extended = certificate.extended_key_usage().map_err(invalid)?;
@@ -288,7 +396,10 @@ fn format_name(name: &X509NameRef) -> String {
     let attribute = |entry: &openssl::x509::X509NameEntryRef| {
         let kind = entry.object().nid().short_name().unwrap_or("?").to_owned();
         let value = entry.data().to_string().unwrap_or_default();
-        format!("{kind}={value}")
+        // RFC 4514 §2.4: a name must not pass for one with more attributes.
+        let is_special = |c: &char| ",+\"\\<>;=".contains(*c);
+        let escape = |c: char| is_special(&c).then_some('\\').into_iter().chain([c]);
+        format!("{kind}={}", value.chars().flat_map(escape).collect::<String>())
     };
     name.entries().map(attribute).collect::<Vec<_>>().join(", ")
 }

@@ -5,6 +5,7 @@
 
 pub(crate) mod document;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,38 @@ pub struct TrustListSource {
     pub signers: TrustAnchors,
     /// Accepted `ServiceTypeIdentifier` values; empty for all.
     pub service_types: Vec<String>,
+    /// The credentials whose issuers it has; empty for those without anchors of their own.
+    pub credentials: Vec<String>,
+}
+
+/// The anchors of the files.
+#[derive(Clone, Default, Debug)]
+pub struct PinnedAnchors {
+    /// Anchors of the credentials without their own.
+    pub shared: TrustAnchors,
+    /// Anchors of single credentials, by `id`.
+    pub by_credential: BTreeMap<String, TrustAnchors>,
+}
+
+impl PinnedAnchors {
+    /// Returns the anchors of a credential.
+    #[must_use]
+    pub fn for_credential(&self, credential: &str) -> &TrustAnchors {
+        self.by_credential.get(credential).unwrap_or(&self.shared)
+    }
+
+    /// Returns the earliest expiry among all anchors.
+    #[must_use]
+    pub fn earliest_expiry(&self) -> Option<Timestamp> {
+        let all = std::iter::once(&self.shared).chain(self.by_credential.values());
+        all.filter_map(TrustAnchors::earliest_expiry).min()
+    }
+}
+
+impl From<TrustAnchors> for PinnedAnchors {
+    fn from(shared: TrustAnchors) -> Self {
+        Self { shared, by_credential: BTreeMap::new() }
+    }
 }
 
 /// State of one list, for checks and metrics.
@@ -57,7 +90,7 @@ pub struct CurrentTrust {
 
 /// Pinned trust anchors, and those of the lists.
 pub struct TrustSources {
-    pinned: TrustAnchors,
+    pinned: PinnedAnchors,
     lists: Vec<CachedList>,
     fetcher: Arc<dyn DocumentFetcher>,
     env: Env,
@@ -67,7 +100,7 @@ impl TrustSources {
     /// Returns the sources; nothing is fetched yet.
     #[must_use]
     pub fn new(
-        pinned: TrustAnchors,
+        pinned: PinnedAnchors,
         sources: Vec<TrustListSource>,
         fetcher: Arc<dyn DocumentFetcher>,
         env: Env,
@@ -76,10 +109,26 @@ impl TrustSources {
         Self { pinned, lists: sources.into_iter().map(cached).collect(), fetcher, env }
     }
 
-    /// Returns the pinned anchors and those of every list that is usable now.
-    pub async fn current_trust(&self) -> CurrentTrust {
-        let mut trust = CurrentTrust { anchors: self.pinned.clone(), is_incomplete: false };
-        for list in &self.lists {
+    /// Returns the anchors of the files.
+    #[must_use]
+    pub const fn pinned(&self) -> &PinnedAnchors {
+        &self.pinned
+    }
+
+    /// Returns the pinned anchors of a credential, as long as no list is fetched.
+    #[must_use]
+    pub fn offline_trust(&self, credential: &str) -> CurrentTrust {
+        CurrentTrust {
+            anchors: self.pinned.for_credential(credential).clone(),
+            is_incomplete: self.lists_for_credential(credential).next().is_some(),
+        }
+    }
+
+    /// Returns the pinned anchors of a credential, and those of its lists that are usable now.
+    pub async fn current_trust(&self, credential: &str) -> CurrentTrust {
+        let mut trust = self.offline_trust(credential);
+        trust.is_incomplete = false;
+        for list in self.lists_for_credential(credential) {
             match self.current_list(list).await {
                 Ok(current) => trust.anchors = trust.anchors.union(&current.anchors),
                 Err(error) => {
@@ -108,6 +157,14 @@ impl TrustSources {
     pub fn states(&self) -> Vec<TrustListState> {
         let state = |list: &CachedList| Some(list.state(&*list.cached.latest()?));
         self.lists.iter().filter_map(state).collect()
+    }
+
+    fn lists_for_credential(&self, credential: &str) -> impl Iterator<Item = &CachedList> {
+        let has_own_anchors = self.pinned.by_credential.contains_key(credential);
+        self.lists.iter().filter(move |list| match list.source.credentials.as_slice() {
+            [] => !has_own_anchors,
+            named => named.iter().any(|id| id == credential),
+        })
     }
 
     async fn current_list(&self, list: &CachedList) -> Result<Arc<TrustList>, TrustListError> {

@@ -2,21 +2,25 @@
 
 mod sample;
 
+use std::path::Path;
 use std::sync::Arc;
 
+use openssl::x509::X509;
 use serde_json::{Map, Value};
 
-use super::credential::{PresentationExpectations, VerificationPolicy, VerifiedCredential};
-use super::credential_query::CredentialQuery;
+use super::credential::{
+    PresentationExpectations, StatusReference, VerificationPolicy, VerifiedCredential,
+};
+use super::credential_query::{CredentialQuery, FINGERPRINT_PREFIX};
 use super::document_fetcher::DocumentFetcher;
-use super::presentation::verify_presentation;
+use super::presentation::{read_disclosed_claims, verify_presentation};
 use super::presentation_error::PresentationError;
 use super::presentation_request::PresentedCredential;
 use super::read_file;
 use super::settings::Openid4vpKind;
 use super::status_list::{StatusError, StatusListError, StatusLists};
-use super::trust::TrustAnchors;
-use super::trust_list::{CurrentTrust, TrustListSource, TrustSources};
+use super::trust::{IssuerRules, TrustAnchors};
+use super::trust_list::{CurrentTrust, PinnedAnchors, TrustListSource, TrustSources};
 use crate::connector::error::{ConnectorConfigError, ConnectorError};
 use crate::connector::wallet_page::RequestedClaim;
 use crate::digest;
@@ -33,14 +37,20 @@ pub enum VerificationError {
     UnrequestedCredential,
     #[error("{0}")]
     Presentation(#[from] PresentationError),
+    #[error("the wallet did not disclose {}, which claims demands", .0.join(", "))]
+    MissingClaims(Vec<String>),
+    #[error("the wallet disclosed {}, which was not requested", .0.join(", "))]
+    UnrequestedClaims(Vec<String>),
+    #[error("the issuer {0} is not one of issuers of the credential")]
+    IssuerNotPinned(String),
     #[error("{0}")]
     Status(#[from] StatusError),
     #[error(
         "no trust anchor issued a certificate, and a trust list can't be used: see the warning"
     )]
     TrustUnavailable,
-    #[error("a claim of subject_claims is missing, empty, or neither a text nor a number")]
-    SubjectMissing,
+    #[error("{0} of subject_claims is missing, or neither a text nor a number")]
+    SubjectMissing(String),
 }
 
 impl VerificationError {
@@ -50,9 +60,12 @@ impl VerificationError {
         match self {
             Self::UnrequestedCredential => "unrequested_credential",
             Self::Presentation(error) => error.label(),
+            Self::MissingClaims(_) => PresentationError::MissingClaim.label(),
+            Self::UnrequestedClaims(_) => PresentationError::UnrequestedClaim.label(),
+            Self::IssuerNotPinned(_) => PresentationError::IssuerUntrusted.label(),
             Self::Status(error) => error.label(),
             Self::TrustUnavailable => "trust_unavailable",
-            Self::SubjectMissing => "subject_missing",
+            Self::SubjectMissing(_) => "subject_missing",
         }
     }
 
@@ -62,10 +75,12 @@ impl VerificationError {
             Self::Presentation(P::CredentialExpired | P::CertificateExpired) => {
                 ErrorCode::WalletCredentialExpired
             }
-            Self::Presentation(P::MissingClaim) | Self::SubjectMissing => {
-                ErrorCode::WalletClaimMissing
+            Self::Presentation(P::MissingClaim)
+            | Self::MissingClaims(_)
+            | Self::SubjectMissing(_) => ErrorCode::WalletClaimMissing,
+            Self::Presentation(P::IssuerUntrusted) | Self::IssuerNotPinned(_) => {
+                ErrorCode::WalletIssuerUntrusted
             }
-            Self::Presentation(P::IssuerUntrusted) => ErrorCode::WalletIssuerUntrusted,
             Self::Status(StatusError::Revoked | StatusError::Suspended) => {
                 ErrorCode::WalletCredentialRevoked
             }
@@ -73,9 +88,10 @@ impl VerificationError {
                 ErrorCode::WalletStatusUnavailable
             }
             Self::TrustUnavailable => ErrorCode::WalletTrustUnavailable,
-            Self::UnrequestedCredential | Self::Presentation(_) | Self::Status(_) => {
-                ErrorCode::WalletPresentationInvalid
-            }
+            Self::UnrequestedCredential
+            | Self::UnrequestedClaims(_)
+            | Self::Presentation(_)
+            | Self::Status(_) => ErrorCode::WalletPresentationInvalid,
         }
     }
 
@@ -100,6 +116,51 @@ impl From<VerificationError> for ConnectorError {
     }
 }
 
+/// Names the claims of a presentation that discloses too much or too little.
+fn name_claims(
+    error: PresentationError,
+    presentation: &str,
+    query: &CredentialQuery,
+) -> VerificationError {
+    let disclosed = || read_disclosed_claims(presentation, query.expected.format);
+    match error {
+        PresentationError::MissingClaim => {
+            VerificationError::MissingClaims(query.missing_claims(&disclosed()))
+        }
+        PresentationError::UnrequestedClaim => {
+            VerificationError::UnrequestedClaims(query.unrequested_claims(&disclosed()))
+        }
+        other => other.into(),
+    }
+}
+
+fn require_pinned_issuer(
+    query: &CredentialQuery,
+    credential: &VerifiedCredential,
+) -> Result<(), VerificationError> {
+    let issuer = &credential.issuer;
+    if query.accepts_issuer(issuer) {
+        return Ok(());
+    }
+    let shown = format!("{} ({FINGERPRINT_PREFIX}{})", issuer.subject, issuer.fingerprint);
+    Err(VerificationError::IssuerNotPinned(shown))
+}
+
+fn read_anchors(key: &'static str, path: &Path) -> Result<TrustAnchors, ConnectorConfigError> {
+    TrustAnchors::from_pem(&read_file(key, path)?)
+        .map_err(|error| ConnectorConfigError::new(key, error.to_string()))
+}
+
+fn issuer_rules(kind: &Openid4vpKind) -> IssuerRules {
+    // The signer of requests reports a certificate that can't be read.
+    let chain = std::fs::read(&kind.certificate).ok();
+    let access_key = chain.and_then(|pem| {
+        let certificate = X509::from_pem(&pem).ok()?;
+        certificate.public_key().ok()?.public_key_to_der().ok()
+    });
+    IssuerRules { extended_key_usages: kind.extended_key_usages.clone(), access_key }
+}
+
 /// A user whose presentation is verified.
 pub struct VerifiedUser {
     pub subject: Secret<String>,
@@ -111,8 +172,9 @@ pub struct CredentialVerifier {
     queries: Vec<CredentialQuery>,
     subject_claims: Vec<ClaimPath>,
     policy: VerificationPolicy,
-    pinned: TrustAnchors,
     trust: TrustSources,
+    /// Who may sign status lists; `None` for the anchors of the credential.
+    status_anchors: Option<TrustAnchors>,
     statuses: StatusLists,
     has_trust_lists: bool,
 }
@@ -127,23 +189,31 @@ impl CredentialVerifier {
         fetcher: Arc<dyn DocumentFetcher>,
         env: &Env,
     ) -> Result<Self, ConnectorConfigError> {
-        let anchors = |key: &'static str, path| {
-            TrustAnchors::from_pem(&read_file(key, path)?)
-                .map_err(|error| ConnectorConfigError::new(key, error.to_string()))
+        let rules = Arc::new(issuer_rules(kind));
+        let anchors = |key: &'static str, path: Option<&Path>| {
+            path.map(|path| Ok(read_anchors(key, path)?.with_rules(&rules))).transpose()
         };
-        let pinned = kind.trust_anchors.as_deref();
-        let pinned =
-            pinned.map(|path| anchors("kind.openid4vp.trust_anchors", path)).transpose()?;
         let sources = kind.trust_lists.iter().map(|list| {
             Ok(TrustListSource {
                 url: list.url.clone(),
-                signers: anchors("kind.openid4vp.trust_lists.signers", &list.signers)?,
+                signers: read_anchors("kind.openid4vp.trust_lists.signers", &list.signers)?,
                 service_types: list.service_types.clone(),
+                credentials: list.credentials.clone(),
             })
         });
         let sources: Vec<_> = sources.collect::<Result<_, ConnectorConfigError>>()?;
+        let shared = anchors("kind.openid4vp.trust_anchors", kind.trust_anchors.as_deref())?;
+        let mut pinned = PinnedAnchors::from(shared.unwrap_or_default().with_rules(&rules));
+        for credential in &kind.credentials {
+            let own = anchors(
+                "kind.openid4vp.credentials.trust_anchors",
+                credential.trust_anchors.as_deref(),
+            )?;
+            pinned.by_credential.extend(own.map(|own| (credential.id.clone(), own)));
+        }
+        let status_anchors =
+            anchors("kind.openid4vp.status_trust_anchors", kind.status_trust_anchors.as_deref())?;
         let paths = kind.subject_claims.iter().map(|written| ClaimPath::parse(written));
-        let pinned = pinned.unwrap_or_default();
         Ok(Self {
             queries: kind.credentials.iter().map(CredentialQuery::from).collect(),
             subject_claims: paths.collect::<Result<_, _>>().map_err(|error| {
@@ -155,9 +225,9 @@ impl CredentialVerifier {
                 ..VerificationPolicy::default()
             },
             has_trust_lists: !sources.is_empty(),
-            trust: TrustSources::new(pinned.clone(), sources, Arc::clone(&fetcher), env.clone()),
+            trust: TrustSources::new(pinned, sources, Arc::clone(&fetcher), env.clone()),
+            status_anchors,
             statuses: StatusLists::new(fetcher, env.clone(), kind.unreachable_status),
-            pinned,
         })
     }
 
@@ -176,12 +246,6 @@ impl CredentialVerifier {
         claims
     }
 
-    /// Returns the key identifiers of the pinned anchors.
-    #[must_use]
-    pub fn key_identifiers(&self) -> Vec<String> {
-        self.pinned.key_identifiers()
-    }
-
     /// Returns the sources of trust.
     #[must_use]
     pub const fn trust(&self) -> &TrustSources {
@@ -191,7 +255,8 @@ impl CredentialVerifier {
     /// Returns when the first pinned anchor expires.
     #[must_use]
     pub fn anchors_expire_at(&self) -> Option<Timestamp> {
-        self.pinned.earliest_expiry()
+        let status = self.status_anchors.as_ref().and_then(TrustAnchors::earliest_expiry);
+        self.trust.pinned().earliest_expiry().into_iter().chain(status).min()
     }
 
     /// Fetches the trust lists.
@@ -224,7 +289,7 @@ impl CredentialVerifier {
     ) -> Result<VerifiedUser, VerificationError> {
         let query = self.queries.iter().find(|query| query.id == presented.credential);
         let query = query.ok_or(VerificationError::UnrequestedCredential)?;
-        let trust = self.trust.current_trust().await;
+        let trust = self.trust.current_trust(&query.id).await;
         let expected = PresentationExpectations {
             channel: presented.channel.request_channel(client_id),
             nonce: &presented.nonce,
@@ -235,21 +300,28 @@ impl CredentialVerifier {
             now,
             received_at: presented.received_at,
         };
-        let verified = self.verify_with_status(presented.presentation.reveal(), &expected).await;
-        let credential = verified.map_err(|error| error.with_trust(&trust))?;
+        let presentation = presented.presentation.reveal();
+        let verified = verify_presentation(presentation, &expected)
+            .map_err(|error| name_claims(error, presentation, query).with_trust(&trust));
+        let credential = verified?;
+        require_pinned_issuer(query, &credential)?;
+        if let Some(reference) = &credential.status {
+            self.check_status(reference, &trust).await?;
+        }
         self.identify_user(query, credential)
     }
 
-    async fn verify_with_status(
+    async fn check_status(
         &self,
-        presentation: &str,
-        expected: &PresentationExpectations<'_>,
-    ) -> Result<VerifiedCredential, VerificationError> {
-        let credential = verify_presentation(presentation, expected)?;
-        if let Some(reference) = &credential.status {
-            self.statuses.check_status(reference, expected.anchors).await?;
-        }
-        Ok(credential)
+        reference: &StatusReference,
+        trust: &CurrentTrust,
+    ) -> Result<(), VerificationError> {
+        let anchors = self.status_anchors.as_ref().unwrap_or(&trust.anchors);
+        let checked = self.statuses.check_status(reference, anchors).await;
+        checked.map_err(|error| match (VerificationError::from(error), &self.status_anchors) {
+            (error, Some(_)) => error,
+            (error, None) => error.with_trust(trust),
+        })
     }
 
     fn identify_user(
@@ -258,15 +330,17 @@ impl CredentialVerifier {
         credential: VerifiedCredential,
     ) -> Result<VerifiedUser, VerificationError> {
         let claims = query.normalize_claims(credential);
+        let missing = |claim: &str| VerificationError::SubjectMissing(claim.to_owned());
         let scalar = |path: &ClaimPath| {
-            path.find(&claims).filter(|value| value.is_string() || value.is_number()).cloned()
+            let value = path.find(&claims).filter(|value| value.is_string() || value.is_number());
+            value.cloned().ok_or_else(|| missing(&format!("/{}", path.steps().join("/"))))
         };
-        let values: Option<Vec<_>> = self.subject_claims.iter().map(scalar).collect();
-        let values = values.filter(|values| !values.is_empty());
-        let values = values.ok_or(VerificationError::SubjectMissing)?;
+        let values = self.subject_claims.iter().map(scalar).collect::<Result<Vec<_>, _>>()?;
+        if values.is_empty() {
+            return Err(missing("every claim"));
+        }
         // JSON separates the values, so that no two lists of values are equal.
-        let subject =
-            serde_json::to_string(&values).map_err(|_| VerificationError::SubjectMissing)?;
+        let subject = serde_json::to_string(&values).map_err(|_| missing("a claim"))?;
         Ok(VerifiedUser { subject: Secret::new(digest::sha256_base64url(&subject)), claims })
     }
 }

@@ -252,6 +252,7 @@ fn trust_list() -> FuzzFunction {
         url: "https://trust.example/list".into(),
         signers: authority.anchors(),
         service_types: Vec::new(),
+        credentials: Vec::new(),
     };
     let own = [authority.der()];
     Box::new(move |data| {

@@ -13,6 +13,8 @@ fn settings(format: CredentialFormat, claims: &[&str], optional: &[&str]) -> Cre
             CredentialFormat::MsoMdoc => PID_NAMESPACE.to_owned(),
         }],
         namespace: None,
+        trust_anchors: None,
+        issuers: Vec::new(),
         claims: owned(claims),
         optional_claims: owned(optional),
         retained_claims: Vec::new(),
@@ -25,7 +27,7 @@ fn optional_claims_become_claim_sets() {
         settings(CredentialFormat::DcSdJwt, &["given_name", "/place_of_birth/country"], &["email"]);
     let query = CredentialQuery::from(&file);
     assert_eq!(
-        dcql_query(std::slice::from_ref(&query), &["aki".into()]),
+        dcql_query(std::slice::from_ref(&query), |_| vec!["aki".into()]),
         json!({ "credentials": [{
             "id": "pid", "format": "dc+sd-jwt", "meta": { "vct_values": ["urn:eudi:pid:1"] },
             "claims": [
@@ -49,7 +51,7 @@ fn one_of_several_credentials_is_presented() {
             ..settings(CredentialFormat::MsoMdoc, &["given_name"], &[])
         }),
     ];
-    let dcql = dcql_query(&queries, &[]);
+    let dcql = dcql_query(&queries, |_| Vec::new());
     assert_eq!(dcql["credential_sets"], json!([{ "options": [["pid"], ["pid-mdoc"]] }]));
     assert_eq!(
         dcql["credentials"][1],
@@ -69,7 +71,7 @@ fn retained_claims_are_announced() {
         ..settings(CredentialFormat::MsoMdoc, &["sex"], &["nationality"])
     };
     let query = CredentialQuery::from(&file);
-    let dcql = dcql_query(std::slice::from_ref(&query), &[]);
+    let dcql = dcql_query(std::slice::from_ref(&query), |_| Vec::new());
     let claims = dcql["credentials"][0]["claims"].as_array().unwrap();
     let retained: Vec<_> = claims.iter().map(|claim| claim["intent_to_retain"].clone()).collect();
     assert_eq!(retained, [true, false]);

@@ -1,10 +1,29 @@
 //! Values of data elements as JSON.
 
+use chrono::{DateTime, NaiveTime};
 use ciborium::Value as Cbor;
 use serde_json::{Map, Value};
 
 use crate::connector::openid4vp::cbor::{embedded_cbor, parse_cbor};
 use crate::digest;
+
+/// Name of the birth date, in a PID and in a driving licence.
+const BIRTH_DATE: &str = "birth_date";
+
+/// Converts a data element with this name. A birth date is a `full-date` (PID rulebook §3.1, ISO/IEC
+/// 18013-5 §7.2.1); some issuers write a `tdate` at midnight, which is the same date.
+pub fn to_claim(name: &str, value: &Cbor) -> Value {
+    let converted = to_json(value);
+    let date = converted.as_str().filter(|_| name == BIRTH_DATE).and_then(date_of_midnight);
+    date.map_or(converted, Value::from)
+}
+
+/// Returns the date of a date-time at midnight, at whatever offset it is written. Another time may
+/// be midnight elsewhere, so that the date is not known.
+fn date_of_midnight(text: &str) -> Option<String> {
+    let written = DateTime::parse_from_rfc3339(text).ok()?.naive_local();
+    (written.time() == NaiveTime::MIN).then(|| written.date().to_string())
+}
 
 /// Converts a data element: dates and texts to texts, byte strings to base64url, encoded CBOR to
 /// what it encodes.
@@ -82,6 +101,24 @@ mod tests {
             (Cbor::Float(f64::NAN), json!(null)),
         ] {
             assert_eq!(to_json(&value), expected);
+        }
+    }
+
+    #[test]
+    fn a_birth_date_with_a_time_at_midnight_is_its_date() {
+        let tdate = |text: &str| Cbor::Tag(0, Box::new(text.into()));
+        for (name, value, expected) in [
+            ("birth_date", tdate("1964-08-12T00:00:00Z"), "1964-08-12"),
+            ("birth_date", tdate("1964-08-12T00:00:00+02:00"), "1964-08-12"),
+            ("birth_date", Cbor::from("1964-08-12T00:00:00Z"), "1964-08-12"),
+            ("birth_date", Cbor::Tag(1004, Box::new("1964-08-12".into())), "1964-08-12"),
+            // Midnight in Paris or not: the date is not known, and the mapping refuses the claim.
+            ("birth_date", tdate("1964-08-11T22:00:00Z"), "1964-08-11T22:00:00Z"),
+            ("birth_date", tdate("0000-13-40T00:00:00Z"), "0000-13-40T00:00:00Z"),
+            // Another element keeps its time.
+            ("issue_date", tdate("2026-01-01T00:00:00Z"), "2026-01-01T00:00:00Z"),
+        ] {
+            assert_eq!(to_claim(name, &value), json!(expected));
         }
     }
 

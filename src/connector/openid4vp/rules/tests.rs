@@ -37,6 +37,36 @@ fn each_bad_setting_is_named_with_its_fix() {
                 "kind.openid4vp.request_minutes",
                 "between 1 and 10",
             ),
+            (
+                "subject_claims",
+                "extended_key_usages = [\"serverAuth\"]\nsubject_claims",
+                "kind.openid4vp.extended_key_usages",
+                "no object identifier",
+            ),
+            (
+                "subject_claims",
+                "trust_lists = [{ url = \"https://l.example\", signers = \"passerelle.toml\", credentials = [\"none\"] }]\nsubject_claims",
+                "kind.openid4vp.trust_lists[0].credentials",
+                "no credential",
+            ),
+            (
+                "types =",
+                "issuers = [\"PID issuer\"]\ntypes =",
+                "kind.openid4vp.credentials[0].issuers",
+                "neither a subject nor a fingerprint",
+            ),
+            (
+                "types =",
+                "issuers = [\"sha256:AAAA\"]\ntypes =",
+                "kind.openid4vp.credentials[0].issuers",
+                "neither a subject nor a fingerprint",
+            ),
+            (
+                "types =",
+                "trust_anchors = \"none.pem\"\ntypes =",
+                "kind.openid4vp.credentials",
+                "missing",
+            ),
             ("subject_claims", "algs = []\nsubject_claims", "kind.openid4vp.algs", "is empty"),
             ("subject_claims", "wallets = []\nsubject_claims", "kind.openid4vp.wallets", "no link"),
             (

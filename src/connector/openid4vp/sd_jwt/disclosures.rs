@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use crate::connector::openid4vp::claims_path::PathComponent;
+use crate::connector::openid4vp::credential::DisclosedClaims;
 use crate::connector::openid4vp::presentation_error::PresentationError;
 use crate::digest;
 use crate::protocol::json::parse_array;
@@ -20,13 +21,6 @@ const MAX_DEPTH: usize = 16;
 const DIGESTS: &str = "_sd";
 /// Name of the only member of an array element that stands for a digest.
 const ELEMENT_DIGEST: &str = "...";
-
-/// Claims with the disclosed ones in their places.
-pub struct DisclosedClaims {
-    pub claims: Map<String, Value>,
-    /// Where the disclosures were put.
-    pub paths: Vec<Vec<PathComponent>>,
-}
 
 struct Disclosure {
     /// `None` for an array element.

@@ -23,7 +23,7 @@ fn presentation(lines: &str) -> String {
     if text.ends_with('~') { text + "none" } else { text }
 }
 
-fn disclosed(text: &str) -> disclosures::DisclosedClaims {
+fn disclosed(text: &str) -> DisclosedClaims {
     let parts = SdJwtParts::parse(text).unwrap();
     let jws = UnverifiedJws::parse(parts.issuer_jwt).unwrap();
     disclosures::disclose(jws.claims, &parts.disclosures).unwrap()

@@ -15,8 +15,8 @@ use crate::connector::openid4vp::claims_path::{ClaimsPathPointer, select_claims}
 use crate::connector::openid4vp::credential::StatusReference;
 use crate::connector::openid4vp::presentation_request::single_presentation;
 use crate::connector::openid4vp::status_list::{StatusError, StatusLists, UnreachableStatusPolicy};
-use crate::connector::openid4vp::trust::{CertificatePurpose, TrustAnchors};
-use crate::connector::openid4vp::trust_list::{TrustListSource, TrustSources};
+use crate::connector::openid4vp::trust::CertificatePurpose;
+use crate::connector::openid4vp::trust_list::{PinnedAnchors, TrustListSource, TrustSources};
 use crate::connector::openid4vp::verification::PresentationSample;
 use crate::digest;
 use crate::env::Env;
@@ -295,9 +295,13 @@ fn any_signed_trust_list_is_answered() {
         server.serve(url, list.sign(&signer));
         let clock = Arc::new(ManualClock::at(PRESENTED_AT));
         let env = Env::new(clock, Arc::new(SeededEntropy::new(1)));
-        let source =
-            TrustListSource { url: url.into(), signers: operator.anchors(), service_types: vec![] };
-        let sources = TrustSources::new(TrustAnchors::default(), vec![source], server, env);
+        let source = TrustListSource {
+            url: url.into(),
+            signers: operator.anchors(),
+            service_types: vec![],
+            credentials: vec![],
+        };
+        let sources = TrustSources::new(PinnedAnchors::default(), vec![source], server, env);
         // The certificate of the true list at most.
         assert!(
             runtime.block_on(sources.refresh()).iter().flatten().all(|state| state.anchors <= 1)

@@ -257,3 +257,15 @@ async fn malformed_lists_are_refused() {
         assert_eq!(checker.check(0).await, Err(StatusError::Unusable(Malformed)));
     }
 }
+
+/// The cache must not lend a list that other anchors vouch for.
+#[tokio::test]
+async fn a_cached_list_is_not_trusted_under_other_anchors() {
+    let checker = Checker::new(UnreachableStatusPolicy::Refuse);
+    assert_eq!(checker.check(0).await, Ok(()));
+    let reference = StatusReference { uri: STATUS_LIST_URI.into(), index: 0 };
+    let other = TestAuthority::new("Other").anchors();
+    let answer = checker.lists.check_status(&reference, &other).await;
+    assert_eq!(answer, Err(StatusError::Unusable(Certificate(IssuerUntrusted))));
+    assert_eq!(checker.check(0).await, Ok(()));
+}

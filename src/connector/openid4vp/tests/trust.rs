@@ -1,6 +1,8 @@
+use std::sync::Arc;
+
 use super::Bench;
 use crate::connector::openid4vp::presentation_error::PresentationError::{self, *};
-use crate::connector::openid4vp::trust::{CertificatePurpose, TrustAnchors};
+use crate::connector::openid4vp::trust::{CertificatePurpose, IssuerRules, TrustAnchors};
 use crate::env::Timestamp;
 use crate::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
 use crate::testing::wallet_credentials::{
@@ -175,8 +177,123 @@ fn an_mdoc_signer_without_the_usage_of_document_signers_is_refused() {
     ] {
         let signer = root.issue(&spec);
         assert_eq!(verify(&root.anchors(), &signer, purpose), Err(CertificateUsage));
-        assert!(verify(&root.anchors(), &signer, CertificatePurpose::SdJwtVc).is_ok());
     }
+}
+
+/// Returns a signer's certificate with this extended key usage.
+fn with_usage(usage: Option<&'static str>) -> CertificateSpec {
+    CertificateSpec { extended_key_usage: usage, ..CertificateSpec::signer() }
+}
+
+/// RFC 5280 §4.2.1.12: authorities issue certificates for many purposes.
+#[test]
+fn a_certificate_for_another_purpose_signs_no_credential_and_no_list() {
+    let root = TestAuthority::new("Root");
+    for usage in [
+        "1.3.6.1.5.5.7.3.1",
+        "1.3.6.1.5.5.7.3.2",
+        "1.3.6.1.5.5.7.3.3",
+        "1.3.6.1.5.5.7.3.4",
+        "1.3.6.1.5.5.7.3.8",
+        "1.3.6.1.5.5.7.3.9",
+        "1.0.18013.5.1.6",
+        "1.2.3.4",
+    ] {
+        assert_refused(CertificateUsage, &root, &root.issue(&with_usage(Some(usage))));
+    }
+    // Not for a pinned issuer either.
+    let server = root.issue(&with_usage(Some("1.3.6.1.5.5.7.3.1")));
+    let pinned = TrustAnchors::from_der(&[server.chain[0].clone()]);
+    assert_eq!(verify(&pinned, &server, CertificatePurpose::SdJwtVc), Err(CertificateUsage));
+}
+
+#[test]
+fn a_certificate_without_a_restriction_or_for_documents_signs_credentials_and_lists() {
+    let root = TestAuthority::new("Root");
+    let purposes = ALL_PURPOSES.into_iter().filter(|p| {
+        // An mdoc demands its own usage.
+        *p != CertificatePurpose::MobileSecurityObject
+    });
+    for purpose in purposes {
+        for usage in [None, Some("2.5.29.37.0"), Some("1.3.6.1.5.5.7.3.36")] {
+            let signer = root.issue(&with_usage(usage));
+            assert!(verify(&root.anchors(), &signer, purpose).is_ok(), "{usage:?} {purpose:?}");
+        }
+    }
+    let list_signer = root.issue(&with_usage(Some("0.4.0.2231.3.0")));
+    assert!(verify(&root.anchors(), &list_signer, CertificatePurpose::TrustList).is_ok());
+    let purpose = CertificatePurpose::SdJwtVc;
+    assert_eq!(verify(&root.anchors(), &list_signer, purpose), Err(CertificateUsage));
+}
+
+#[test]
+fn a_usage_that_the_operator_adds_signs_credentials() {
+    let root = TestAuthority::new("Root");
+    let rules =
+        Arc::new(IssuerRules { extended_key_usages: vec!["1.2.3.4".into()], access_key: None });
+    let anchors = root.anchors().with_rules(&rules);
+    let signer = root.issue(&with_usage(Some("1.2.3.4")));
+    assert!(verify(&anchors, &signer, CertificatePurpose::SdJwtVc).is_ok());
+    let other = root.issue(&with_usage(Some("1.2.3.5")));
+    assert_eq!(verify(&anchors, &other, CertificatePurpose::SdJwtVc), Err(CertificateUsage));
+    // The usage of document signers stays required of an mdoc.
+    let purpose = CertificatePurpose::MobileSecurityObject;
+    assert_eq!(verify(&anchors, &signer, purpose), Err(CertificateUsage));
+    let union = TrustAnchors::default().with_rules(&rules).union(&root.anchors());
+    assert!(verify(&union, &signer, CertificatePurpose::SdJwtVc).is_ok());
+}
+
+#[test]
+fn an_authority_for_tls_servers_issues_no_signers() {
+    let root = TestAuthority::new("Root");
+    let usage = Some("1.3.6.1.5.5.7.3.1");
+    let spec = CertificateSpec { extended_key_usage: usage, ..CertificateSpec::authority("TLS") };
+    for leaf in [CertificateSpec::signer(), with_usage(None)] {
+        let signer = root.subordinate(&spec).issue(&leaf);
+        for purpose in ALL_PURPOSES {
+            assert_eq!(verify(&root.anchors(), &signer, purpose), Err(CertificateUsage));
+        }
+    }
+}
+
+/// ETSI TS 119 411-8: any service gets an access certificate, which may have the authority of the
+/// issuers.
+#[test]
+fn an_access_certificate_signs_no_credential() {
+    let root = TestAuthority::new("Root");
+    for policy in ["0.4.0.194118.1.1", "0.4.0.194118.1.2", "0.4.0.194118.1.3", "0.4.0.194118.1.4"] {
+        let spec = CertificateSpec { policy: Some(policy), ..CertificateSpec::signer() };
+        assert_refused(CertificateUsage, &root, &root.issue(&spec));
+    }
+    let spec = CertificateSpec { policy: Some("1.2.3"), ..CertificateSpec::signer() };
+    assert!(verify(&root.anchors(), &root.issue(&spec), CertificatePurpose::SdJwtVc).is_ok());
+}
+
+#[test]
+fn the_hubs_own_key_signs_no_credential() {
+    let root = TestAuthority::new("Root");
+    let own = root.issue(&CertificateSpec::signer());
+    let rules = IssuerRules {
+        access_key: Some(own.key.public_key_to_der().unwrap()),
+        ..IssuerRules::default()
+    };
+    let anchors = root.anchors().with_rules(&Arc::new(rules));
+    for purpose in ALL_PURPOSES {
+        assert_eq!(verify(&anchors, &own, purpose), Err(CertificateUsage));
+        assert!(verify(&anchors, &root.issue(&CertificateSpec::signer()), purpose).is_ok());
+    }
+}
+
+#[test]
+fn a_name_with_separators_does_not_pass_for_another_issuer() {
+    let root = TestAuthority::new("Root");
+    let spec = CertificateSpec { name: "X, O=Y", ..CertificateSpec::signer() };
+    let verified = root.anchors().verify_chain(
+        &root.issue(&spec).chain,
+        CertificatePurpose::SdJwtVc,
+        PRESENTED_AT,
+    );
+    assert_eq!(verified.unwrap().certificate.subject, "C=FR, CN=X\\, O\\=Y");
 }
 
 #[test]

@@ -10,7 +10,9 @@ use crate::connector::openid4vp::presentation_error::PresentationError::{
 };
 use crate::connector::openid4vp::trust::{CertificatePurpose, TrustAnchors};
 use crate::connector::openid4vp::trust_list::TrustListError::*;
-use crate::connector::openid4vp::trust_list::{TrustListError, TrustListSource, TrustSources};
+use crate::connector::openid4vp::trust_list::{
+    PinnedAnchors, TrustListError, TrustListSource, TrustSources,
+};
 use crate::digest;
 use crate::env::Env;
 use crate::testing::env::{ManualClock, SeededEntropy};
@@ -41,6 +43,7 @@ impl Lists {
             url: URL.into(),
             signers: operator.anchors(),
             service_types: service_types.iter().map(ToString::to_string).collect(),
+            credentials: Vec::new(),
         };
         let clock = Arc::new(ManualClock::at(PRESENTED_AT));
         let env = Env::new(clock.clone(), Arc::new(SeededEntropy::new(1)));
@@ -50,7 +53,7 @@ impl Lists {
             signer: operator.issue(&CertificateSpec::signer()),
             operator,
             issuer: TestAuthority::new("Listed"),
-            sources: TrustSources::new(pinned, vec![source], server.clone(), env),
+            sources: TrustSources::new(pinned.into(), vec![source], server.clone(), env),
             server,
             clock,
         };
@@ -67,7 +70,7 @@ impl Lists {
     /// Returns true if a credential of the listed issuer is trusted.
     async fn trusts(&self) -> bool {
         let signer = self.issuer.issue(&CertificateSpec::signer());
-        let anchors = self.sources.current_trust().await.anchors;
+        let anchors = self.sources.current_trust("pid").await.anchors;
         let purpose = CertificatePurpose::SdJwtVc;
         anchors.verify_chain(&signer.chain, purpose, PRESENTED_AT).is_ok()
     }
@@ -93,7 +96,7 @@ fn assert_lie(reason: TrustListError, lie: impl FnOnce(&mut UnsignedList)) {
         let lists = Lists::new(&[PID_ISSUANCE]);
         lists.serve(lie);
         assert!(!lists.trusts().await);
-        assert_eq!(lists.sources.current_trust().await.anchors.len(), 1);
+        assert_eq!(lists.sources.current_trust("pid").await.anchors.len(), 1);
         assert_eq!(lists.error().await, Some(reason));
     });
 }
@@ -103,7 +106,7 @@ async fn a_signed_list_gives_anchors() {
     for types in [&[][..], &[PID_ISSUANCE]] {
         let lists = Lists::new(types);
         assert!(lists.trusts().await);
-        assert_eq!(lists.sources.current_trust().await.anchors.len(), 2);
+        assert_eq!(lists.sources.current_trust("pid").await.anchors.len(), 2);
         assert_eq!(lists.server.calls(), 1);
         let state = lists.sources.refresh().await.remove(0).unwrap();
         assert_eq!((state.anchors, state.url.as_str()), (1, URL));
@@ -138,7 +141,7 @@ async fn the_last_good_copy_serves_until_its_next_update() {
     assert!(lists.trusts().await);
     lists.clock.advance(Duration::from_secs(4 * 86_400));
     assert!(!lists.trusts().await);
-    assert_eq!(lists.sources.current_trust().await.anchors.len(), 1);
+    assert_eq!(lists.sources.current_trust("pid").await.anchors.len(), 1);
 }
 
 #[tokio::test]
@@ -158,12 +161,57 @@ async fn a_removed_issuer_is_not_trusted_any_more() {
     assert_eq!(lists.error().await, Some(RolledBack));
 }
 
+/// The issuers of a diploma must not issue a PID.
+#[tokio::test]
+async fn an_issuer_of_one_credential_is_not_trusted_for_another() {
+    let (pid, diploma, listed) =
+        (TestAuthority::new("PID"), TestAuthority::new("Diploma"), TestAuthority::new("Listed"));
+    let operator = TestAuthority::new("List operator");
+    let server = Arc::new(DocumentServer::default());
+    let signer = operator.issue(&CertificateSpec::signer());
+    let list = UnsignedList::with_trusted(&signer, &[listed.der()]);
+    server.serve(URL, list.sign(&signer));
+    let clock = Arc::new(ManualClock::at(PRESENTED_AT));
+    let env = Env::new(clock, Arc::new(SeededEntropy::new(1)));
+    for (credentials, listed_for) in
+        [(vec![], ["licence"].as_slice()), (vec!["pid".to_owned()], &["pid"])]
+    {
+        let source = TrustListSource {
+            url: URL.into(),
+            signers: operator.anchors(),
+            service_types: Vec::new(),
+            credentials,
+        };
+        let pinned = PinnedAnchors {
+            shared: TrustAnchors::default(),
+            by_credential: [("pid", &pid), ("diploma", &diploma)]
+                .map(|(id, authority)| (id.to_owned(), authority.anchors()))
+                .into(),
+        };
+        let sources = TrustSources::new(pinned, vec![source], server.clone(), env.clone());
+        for (credential, own) in
+            [("pid", Some(&pid)), ("diploma", Some(&diploma)), ("licence", None)]
+        {
+            let trust = sources.current_trust(credential).await;
+            for authority in [&pid, &diploma, &listed] {
+                let issuer = authority.issue(&CertificateSpec::signer());
+                let purpose = CertificatePurpose::SdJwtVc;
+                let is_trusted =
+                    trust.anchors.verify_chain(&issuer.chain, purpose, PRESENTED_AT).is_ok();
+                let is_own = own.is_some_and(|own| own.der() == authority.der());
+                let is_listed = authority.der() == listed.der() && listed_for.contains(&credential);
+                assert_eq!(is_trusted, is_own || is_listed, "{credential}");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn an_unreachable_list_leaves_the_pinned_anchors() {
     let lists = Lists::new(&[]);
     lists.server.stop();
-    assert_eq!(lists.sources.current_trust().await.anchors.len(), 1);
-    assert!(lists.sources.current_trust().await.is_incomplete);
+    assert_eq!(lists.sources.current_trust("pid").await.anchors.len(), 1);
+    assert!(lists.sources.current_trust("pid").await.is_incomplete);
     assert!(matches!(lists.error().await, Some(Unreachable(_))));
     lists.serve(|_| {});
     assert!(lists.trusts().await);
@@ -240,7 +288,7 @@ async fn a_certificate_that_cannot_be_parsed_leaves_the_others_of_its_list() {
     assert!(lists.trusts().await);
     let state = lists.sources.refresh().await.remove(0).unwrap();
     assert_eq!((state.anchors, state.skipped), (1, 2));
-    assert!(!lists.sources.current_trust().await.is_incomplete);
+    assert!(!lists.sources.current_trust("pid").await.is_incomplete);
 }
 
 #[tokio::test]
@@ -288,6 +336,6 @@ fn certificates_of_a_withdrawn_service_are_not_trusted() {
 fn an_empty_source_trusts_nothing() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let server = Arc::new(DocumentServer::default());
-    let sources = TrustSources::new(TrustAnchors::default(), Vec::new(), server, Env::system());
-    assert!(runtime.block_on(sources.current_trust()).anchors.is_empty());
+    let sources = TrustSources::new(PinnedAnchors::default(), Vec::new(), server, Env::system());
+    assert!(runtime.block_on(sources.current_trust("pid")).anchors.is_empty());
 }

@@ -8,14 +8,14 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{CredentialVerifier, VerificationError};
+use super::{CredentialVerifier, VerificationError, name_claims, require_pinned_issuer};
 use crate::config::format_rfc3339;
 use crate::connector::diagnostic::{CheckDiagnostic, SampleVerification};
 use crate::connector::openid4vp::credential::{
     CredentialFormat, ExpectedCredential, PresentationExpectations, RequestChannel,
     VerificationPolicy, VerifiedCredential,
 };
-use crate::connector::openid4vp::credential_query::CredentialQuery;
+use crate::connector::openid4vp::credential_query::{CredentialQuery, FINGERPRINT_PREFIX};
 use crate::connector::openid4vp::presentation::{verify_issued_mdoc, verify_presentation};
 use crate::connector::openid4vp::presentation_error::PresentationError;
 use crate::connector::openid4vp::sd_jwt;
@@ -154,20 +154,13 @@ impl CredentialVerifier {
         is_online: bool,
         now: Timestamp,
     ) -> SampleVerification {
-        let trust = if is_online {
-            self.trust.current_trust().await
-        } else {
-            CurrentTrust { anchors: self.pinned.clone(), is_incomplete: self.has_trust_lists }
-        };
-        let (query, credential) = match self.verify_with_queries(sample, &trust.anchors, now) {
-            Ok(verified) => verified,
-            Err(error) => {
-                let error = error.with_trust(&trust);
-                return SampleVerification::rejected(rejection(&error, is_online));
-            }
-        };
+        let (query, credential, trust) =
+            match self.verify_with_queries(sample, is_online, now).await {
+                Ok(verified) => verified,
+                Err(error) => return SampleVerification::rejected(rejection(&error, is_online)),
+            };
         let mut diagnostics = vec![report_credential(&credential), sample.report_holder()];
-        diagnostics.push(self.check_sample_status(&credential, &trust.anchors, is_online).await);
+        diagnostics.push(self.check_sample_status(&credential, &trust, is_online).await);
         let claims = match self.identify_user(query, credential) {
             Ok(user) => {
                 let message = "every claim of subject_claims is there";
@@ -184,23 +177,33 @@ impl CredentialVerifier {
     }
 
     /// Returns the first query that the sample answers, or why it answers none.
-    fn verify_with_queries(
+    async fn verify_with_queries(
         &self,
         sample: &PresentationSample,
-        anchors: &TrustAnchors,
+        is_online: bool,
         now: Timestamp,
-    ) -> Result<(&CredentialQuery, VerifiedCredential), VerificationError> {
+    ) -> Result<(&CredentialQuery, VerifiedCredential, CurrentTrust), VerificationError> {
         let policy =
             VerificationPolicy { key_binding_max_age: MAX_SAMPLE_AGE, ..self.policy.clone() };
         let mut rejection = VerificationError::UnrequestedCredential;
         let format = sample.format();
         for query in self.queries.iter().filter(|query| query.expected.format == format) {
-            match sample.verify(&query.expected, &policy, anchors, now) {
-                Ok(credential) => return Ok((query, credential)),
+            let trust = if is_online {
+                self.trust.current_trust(&query.id).await
+            } else {
+                self.trust.offline_trust(&query.id)
+            };
+            match sample.verify(&query.expected, &policy, &trust.anchors, now) {
+                Ok(credential) => {
+                    require_pinned_issuer(query, &credential)?;
+                    return Ok((query, credential, trust));
+                }
                 // Another query may be of another type.
                 Err(PresentationError::WrongType)
                     if !matches!(rejection, VerificationError::UnrequestedCredential) => {}
-                Err(error) => rejection = error.into(),
+                Err(error) => {
+                    rejection = name_claims(error, &sample.presentation, query).with_trust(&trust);
+                }
             }
         }
         Err(rejection)
@@ -209,7 +212,7 @@ impl CredentialVerifier {
     async fn check_sample_status(
         &self,
         credential: &VerifiedCredential,
-        anchors: &TrustAnchors,
+        trust: &CurrentTrust,
         is_online: bool,
     ) -> CheckDiagnostic {
         let Some(reference) = &credential.status else {
@@ -220,7 +223,7 @@ impl CredentialVerifier {
         if !is_online {
             return CheckDiagnostic::ok("status", format!("not checked without --online: {entry}"));
         }
-        match self.statuses.check_status(reference, anchors).await {
+        match self.check_status(reference, trust).await {
             Ok(()) => CheckDiagnostic::ok("status", format!("{entry} says that it is valid")),
             Err(error) => CheckDiagnostic::error(
                 "status",
@@ -239,8 +242,8 @@ fn report_credential(credential: &VerifiedCredential) -> CheckDiagnostic {
     );
     let message = format!(
         "the issuer's signature and certificate, the digests, the type and the times are right: {} \
-         of {}, under {}, {validity}",
-        credential.credential_type, issuer.subject, issuer.anchor_subject
+         of {} ({FINGERPRINT_PREFIX}{}), under {}, {validity}",
+        credential.credential_type, issuer.subject, issuer.fingerprint, issuer.anchor_subject
     );
     CheckDiagnostic::ok("presentation", message)
 }
@@ -258,8 +261,9 @@ fn rejection(error: &VerificationError, is_online: bool) -> CheckDiagnostic {
         VerificationError::Presentation(error) => match error {
             P::IssuerUntrusted => "add the issuer's authority to trust_anchors, if you trust it",
             P::WrongType => "add its vct or document type to types of the credential",
-            P::MissingClaim => "move the claim to optional_claims, or present it",
-            P::UnrequestedClaim => "request the claim, or present without it",
+            P::CertificateUsage => {
+                "use the certificate of an issuer; if the issuer's has another extended key usage, add that to extended_key_usages"
+            }
             P::IssuerAlgorithm | P::HolderAlgorithm => {
                 "add the algorithm to algs, if you accept it"
             }
@@ -272,7 +276,10 @@ fn rejection(error: &VerificationError, is_online: bool) -> CheckDiagnostic {
                 "report it to the maker of the wallet, or to the issuer: the standard demands it of them"
             }
         },
-        VerificationError::Status(_) | VerificationError::SubjectMissing => "see docs/wallet.md",
+        VerificationError::MissingClaims(_) => "move the claim to optional_claims, or present it",
+        VerificationError::UnrequestedClaims(_) => "request the claim, or present without it",
+        VerificationError::IssuerNotPinned(_) => "add the issuer to issuers, if you trust it",
+        VerificationError::Status(_) | VerificationError::SubjectMissing(_) => "see docs/wallet.md",
     };
     CheckDiagnostic::error("presentation", format!("a login would be rejected: {error}"), fix)
 }

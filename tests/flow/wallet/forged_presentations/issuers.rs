@@ -15,6 +15,10 @@ fn sign_by(pid: &mut SdJwtPresentation, signer: TestSigner) {
     pid.issuer_key = signer.key;
 }
 
+fn for_usage(usage: &'static str) -> CertificateSpec {
+    CertificateSpec { extended_key_usage: Some(usage), ..certificate_spec() }
+}
+
 const FORGERIES: &[SdJwtForgery] = &[
     ("untrusted issuer", "issuer_untrusted", |pid, _| {
         sign_by(pid, TestAuthority::new("Stranger").issue(&certificate_spec()));
@@ -38,6 +42,20 @@ const FORGERIES: &[SdJwtForgery] = &[
     ("authority that signs a credential", "certificate_usage", |pid, inputs| {
         let spec = CertificateSpec { is_ca: true, extended_key_usage: None, ..certificate_spec() };
         sign_by(pid, inputs.authority.issue(&spec));
+    }),
+    ("TLS server's certificate", "certificate_usage", |pid, inputs| {
+        sign_by(pid, inputs.authority.issue(&for_usage("1.3.6.1.5.5.7.3.1")));
+    }),
+    ("certificate for e-mail", "certificate_usage", |pid, inputs| {
+        sign_by(pid, inputs.authority.issue(&for_usage("1.3.6.1.5.5.7.3.4")));
+    }),
+    ("issuer of an authority for TLS servers", "certificate_usage", |pid, inputs| {
+        let spec = CertificateSpec { is_ca: true, ..for_usage("1.3.6.1.5.5.7.3.1") };
+        sign_by(pid, inputs.authority.subordinate(&spec).issue(&certificate_spec()));
+    }),
+    ("access certificate of a relying party", "certificate_usage", |pid, inputs| {
+        let policy = Some("0.4.0.194118.1.2");
+        sign_by(pid, inputs.authority.issue(&CertificateSpec { policy, ..certificate_spec() }));
     }),
     ("issuer that poses as an authority", "certificate_usage", |pid, inputs| {
         let leaf = CertificateSpec { is_ca: false, ..certificate_spec() };
