@@ -79,8 +79,25 @@ pub(super) fn compare_with_saved_checkpoint(
         check,
         checkpoint_seq,
         stores,
-        finding: report_mismatch(check, checkpoint_seq, end.chain.seq),
+        finding: report_mismatch(check, checkpoint_seq, end.chain.seq)
+            .or_else(|| report_unsigned_lines(end)),
     }
+}
+
+/// Logs the lines that the previous process did not sign, and returns them as a finding: a copy of
+/// the checkpoint that was set back matches the log, whatever follows the checkpoint.
+fn report_unsigned_lines(end: &LogEnd) -> Option<CheckFinding> {
+    let unsigned = end.unsigned_lines + u64::from(end.unfinished && end.chain.seq > 0);
+    if unsigned == 0 {
+        return None;
+    }
+    tracing::warn!(unsigned, "the audit log ends with lines that no process has signed");
+    Some(CheckFinding::new(
+        format!(
+            "{unsigned} lines of the audit log are unproven: the process that wrote them was killed before it signed them, or they were replaced while the hub was down"
+        ),
+        "compare them with a checkpoint that the hub's user can't change (docs/audit.md); the finding ends with the next start",
+    ))
 }
 
 /// Logs the mismatch and returns it as a finding; `None` if the log matches or no checkpoint was

@@ -109,7 +109,8 @@ pub(super) struct AuditLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     checkpoint_seq: Option<u64>,
     /// A compact JWS of `iss`, `iat`, `node`, `seq` and `hash` of the line before, and `tree_size`
-    /// and `root_hash` of the Merkle tree of the lines from the last checkpoint to that line.
+    /// and `root_hash` of the Merkle tree of the lines from the last checkpoint to that line;
+    /// `inherited_leaves` counts those of an earlier process.
     #[serde(skip_serializing_if = "Option::is_none")]
     jws: Option<&'a str>,
     /// The operator who caused the event, by the name in `private.operators`.
@@ -140,6 +141,14 @@ pub struct CheckpointClaims {
     /// Merkle Tree Hash of these lines (RFC 9162 §2.1.1), in hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root_hash: Option<String>,
+    /// Number of leaves before the first line of the process that signs: it found them in the file,
+    /// and can't vouch for them. Absent for none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub inherited_leaves: u64,
+}
+
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl CheckpointClaims {

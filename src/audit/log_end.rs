@@ -24,16 +24,18 @@ pub(super) fn find_log_end(path: &Path) -> Result<(LogEnd, Option<String>), Audi
     let unwritable = |cause| AuditError::Unwritable { path: path.display().to_string(), cause };
     let foreign = || AuditError::NotAnAuditLog { path: path.display().to_string() };
     let mut end = FileEnd::read(path).map_err(unwritable)?;
-    let mut tree = tree_since_checkpoint(path, MerkleTree::default()).map_err(unwritable)?;
+    let (mut tree, mut begins_with_checkpoint) =
+        tree_since_checkpoint(path, MerkleTree::default()).map_err(unwritable)?;
     if end.last_line.is_none() {
         // A crash between two files, or in a file's first line: the chain ends in the previous
         // file.
         let before = rotated_files(path).map_err(unwritable)?.pop();
         if let Some(before) = before {
             end.last_line = FileEnd::read(&before).map_err(unwritable)?.last_line;
-            tree = tree_since_checkpoint(&before, MerkleTree::default())
-                .and_then(|tree| tree_since_checkpoint(path, tree))
-                .map_err(unwritable)?;
+            let (earlier, has_checkpoint) =
+                tree_since_checkpoint(&before, MerkleTree::default()).map_err(unwritable)?;
+            (tree, _) = tree_since_checkpoint(path, earlier).map_err(unwritable)?;
+            begins_with_checkpoint = has_checkpoint;
         }
     }
     let chain = match (&end.last_line, end.is_empty) {
@@ -45,24 +47,26 @@ pub(super) fn find_log_end(path: &Path) -> Result<(LogEnd, Option<String>), Audi
         (None, false) if end.partial_line.is_some() => ChainPosition::default(),
         (None, false) => return Err(foreign()),
     };
+    let unsigned_lines = tree.size() - u64::from(begins_with_checkpoint).min(tree.size());
     let found = match &end.partial_line {
-        None => LogEnd { chain, tree, unfinished: false },
+        None => LogEnd { chain, tree, unfinished: false, unsigned_lines },
         Some(half) => {
             let closed = [half.as_slice(), b"\n"].concat();
             // It may be whole but for its line end.
             let seq = LineHeader::parse(&closed).map_or(chain.seq, |header| header.seq);
             let chain = ChainPosition { seq, hash: line_hash(&closed) };
-            LogEnd { chain, tree, unfinished: true }
+            LogEnd { chain, tree, unfinished: true, unsigned_lines }
         }
     };
     Ok((found, end.first_day))
 }
 
-/// Continues `tree` with the lines of a file from its last checkpoint, or from its beginning.
-fn tree_since_checkpoint(path: &Path, tree: MerkleTree) -> io::Result<MerkleTree> {
+/// Continues `tree` with the lines of a file from its last checkpoint, or from its beginning. Returns
+/// whether the file has a checkpoint, too.
+fn tree_since_checkpoint(path: &Path, tree: MerkleTree) -> io::Result<(MerkleTree, bool)> {
     let mut file = match File::open(path) {
         Ok(file) => BufReader::new(file),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(tree),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((tree, false)),
         Err(error) => return Err(error),
     };
     let size = file.get_ref().metadata()?.len();
@@ -83,7 +87,7 @@ fn tree_since_checkpoint(path: &Path, tree: MerkleTree) -> io::Result<MerkleTree
             tree.push(&line);
         }
     }
-    Ok(tree)
+    Ok((tree, checkpoint_at.is_some()))
 }
 
 /// Reads a line and returns its length in the file. The last line gets an end, as the start writes

@@ -65,6 +65,10 @@ pub enum ProofError {
     #[error("the hashes do not lead from the line to the root that the checkpoint signs")]
     RootMismatch,
     #[error(
+        "line {0} was not signed by the process that wrote it: the next process found it in the file, where it may have been replaced"
+    )]
+    SignedByAnotherProcess(u64),
+    #[error(
         "no checkpoint follows line {0}: a running hub writes one within a minute; without one the line can't be proven"
     )]
     NotSigned(u64),
@@ -74,7 +78,13 @@ impl ProofError {
     /// Returns whether the event may still be proven with more keys or another file.
     #[must_use]
     pub const fn is_inconclusive(&self) -> bool {
-        matches!(self, Self::UnknownKey(_) | Self::NoRoot | Self::NotSigned(_))
+        matches!(
+            self,
+            Self::UnknownKey(_)
+                | Self::NoRoot
+                | Self::NotSigned(_)
+                | Self::SignedByAnotherProcess(_)
+        )
     }
 }
 
@@ -120,11 +130,15 @@ impl EventProof {
         let reached = path.and_then(|path| {
             root_from_path(hash_leaf(&line), self.leaf_index, self.tree_size, &path)
         });
-        if is_in_place && reached == Some(root) {
-            Ok(claims)
-        } else {
-            Err(ProofError::RootMismatch)
+        if !is_in_place || reached != Some(root) {
+            return Err(ProofError::RootMismatch);
         }
+        // A process that was killed has not signed its last lines. Who can write the file could
+        // replace them before the next process signed them.
+        if self.leaf_index < claims.inherited_leaves {
+            return Err(ProofError::SignedByAnotherProcess(header.seq));
+        }
+        Ok(claims)
     }
 }
 

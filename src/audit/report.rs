@@ -85,6 +85,9 @@ pub enum NoteKind {
     Interrupted { unsigned: u64, partial_line: bool },
     /// A new chain begins, as with each start on standard output.
     NewChain,
+    /// The process before this line wrote no `stop`: it was killed, or the log was cut off at its
+    /// last checkpoint.
+    NotStopped { seq: u64 },
     /// A start knew no checkpoint of the log: the copies were removed, or an older release wrote
     /// it.
     LastCheckpointUnknown { seq: u64 },
@@ -118,6 +121,9 @@ pub struct VerificationReport {
     pub last_signed: Option<LinePosition>,
     /// Lines after the last valid checkpoint: nothing is proven of them.
     pub unproven_lines: u64,
+    /// Lines that the process which wrote them did not sign. The next one signed what it found in
+    /// the file: nothing is proven of them either.
+    pub inherited_lines: u64,
     /// Lines after it that a running hub signs with its next checkpoint.
     pub awaiting_checkpoint: u64,
     pub checkpoints: u64,
@@ -139,8 +145,8 @@ pub enum VerificationResult {
     Intact,
     /// The log has been modified.
     Modified,
-    /// The log has no line, no checkpoint, or lines after the last one, or the key of a checkpoint
-    /// is missing.
+    /// The log has no line, no checkpoint, lines after the last one, or the end of a process that
+    /// did not sign its last lines; or the key of a checkpoint is missing.
     Unproven,
 }
 
@@ -164,6 +170,16 @@ impl VerificationReport {
         self.findings.push(LogFinding { location: self.end.clone(), kind });
     }
 
+    /// Returns true if a process ended without a signature over its last lines, or may have had
+    /// further lines.
+    #[must_use]
+    pub fn has_unsigned_end(&self) -> bool {
+        let is_open = |note: &LogNote| {
+            matches!(note.kind, NoteKind::NotStopped { .. } | NoteKind::Interrupted { .. })
+        };
+        self.inherited_lines > 0 || self.notes.iter().any(is_open)
+    }
+
     /// Returns the overall result.
     #[must_use]
     pub fn result(&self) -> VerificationResult {
@@ -171,6 +187,7 @@ impl VerificationReport {
             VerificationResult::Modified
         } else if self.last_signed.is_none()
             || self.unproven_lines > 0
+            || self.has_unsigned_end()
             || !self.unknown_keys.is_empty()
         {
             VerificationResult::Unproven

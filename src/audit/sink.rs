@@ -41,4 +41,6 @@ pub struct LogEnd {
     pub tree: MerkleTree,
     /// The last line has no end: its process was killed.
     pub unfinished: bool,
+    /// Number of lines after the last checkpoint.
+    pub unsigned_lines: u64,
 }

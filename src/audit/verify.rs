@@ -73,6 +73,10 @@ pub struct Verifier<'k> {
     missing: Vec<RangeInclusive<u64>>,
     /// First line after the last checkpoint.
     first_unsigned: Option<u64>,
+    /// Lines before the last start that no checkpoint covers yet.
+    inherited: u64,
+    /// The last line but checkpoints is a `stop`.
+    is_stopped: bool,
     /// Tree of the lines since the last checkpoint; `None` if some of them are missing.
     tree: Option<MerkleTree>,
     /// Time of the last checkpoint, in milliseconds.
@@ -97,6 +101,8 @@ impl<'k> Verifier<'k> {
             position: None,
             missing: Vec::new(),
             first_unsigned: None,
+            inherited: 0,
+            is_stopped: false,
             tree: None,
             checkpoint_at: None,
             late_lines: None,
@@ -155,6 +161,9 @@ impl<'k> Verifier<'k> {
             "start" => self.check_start(&header),
             _ => self.check_lateness(&header),
         }
+        if header.event != "checkpoint" {
+            self.is_stopped = header.event == "stop";
+        }
         if header.event == "checkpoint" || is_beginning(&header) {
             self.tree = Some(MerkleTree::default());
         }
@@ -187,7 +196,10 @@ impl<'k> Verifier<'k> {
         };
         if is_beginning(header) {
             self.missing.clear();
-            self.first_unsigned = None;
+            // The checkpoints of the new chain say nothing about the end of the one before.
+            let unsigned = self.first_unsigned.take().map_or(0, |from| at.seq + 1 - from);
+            self.report.inherited_lines += unsigned;
+            self.report.unproven_lines -= unsigned.min(self.report.unproven_lines);
             return match self.chains {
                 Chains::One => self.add_finding(FindingKind::SecondChain),
                 Chains::Several => self.add_note(NoteKind::NewChain),
@@ -219,8 +231,14 @@ impl<'k> Verifier<'k> {
             self.add_finding(FindingKind::Changed { seq: at.seq });
         }
         let unsigned = self.first_unsigned.map_or(0, |from| at.seq + 1 - from);
-        if follows && header.event == "start" && (unsigned > 0 || partial_line) {
+        if !follows || header.event != "start" {
+            return;
+        }
+        self.inherited = unsigned;
+        if unsigned > 0 || partial_line {
             self.add_note(NoteKind::Interrupted { unsigned, partial_line });
+        } else if !self.is_stopped {
+            self.add_note(NoteKind::NotStopped { seq: header.seq });
         }
     }
 
@@ -334,6 +352,7 @@ impl<'k> Verifier<'k> {
                     self.add_finding(broken("its Merkle tree is not that of the lines before it"));
                 }
                 self.report.unproven_lines = 0;
+                self.report.inherited_lines += std::mem::take(&mut self.inherited);
                 self.report.checkpoints += 1;
                 self.report.last_signed =
                     Some(LinePosition { seq: checkpoint.seq, time: header.time.clone() });

@@ -82,6 +82,7 @@ pub fn start(
     let mut writer = Writer {
         sink,
         chain: found.chain,
+        inherited_leaves: found.tree.size(),
         tree: found.tree,
         pending: Vec::new(),
         checkpoint_at: started_at,
@@ -116,6 +117,8 @@ struct Writer {
     chain: ChainPosition,
     /// Tree of the lines that the next checkpoint covers.
     tree: MerkleTree,
+    /// Leaves of the tree that this process found in the file.
+    inherited_leaves: u64,
     /// Lines that the sink has not taken yet; the first one may be partial.
     pending: Vec<u8>,
     checkpoint_at: Timestamp,
@@ -235,6 +238,7 @@ impl Writer {
             hash: hash.clone(),
             tree_size: Some(self.tree.size()),
             root_hash: Some(to_hex(&self.tree.root())),
+            inherited_leaves: self.inherited_leaves,
         };
         let payload = serde_json::to_vec(&checkpoint).unwrap_or_default();
         let signed = self.config.signer.sign(SigningAlg::ES256, CHECKPOINT_TYPE, &payload, now);
@@ -242,7 +246,7 @@ impl Writer {
             Ok(jws) => {
                 // A copy of the program's log on another machine then proves a truncated end.
                 tracing::info!(seq, hash, jws, "audit checkpoint");
-                self.tree = MerkleTree::default();
+                (self.tree, self.inherited_leaves) = (MerkleTree::default(), 0);
                 self.append(&Event::new(EventKind::Checkpoint).jws(jws.clone()), now);
                 (self.checkpoint_seq, self.unsynced) = (self.chain.seq, true);
                 self.unsaved_checkpoint = Some(LastCheckpoint {

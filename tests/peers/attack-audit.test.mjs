@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
+import { freePorts, oidcConnector, program, random, startHub, waitUntil } from './harness.mjs';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-attack-audit-'));
 test.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -97,6 +97,28 @@ test('a log that was rewritten after its first checkpoint while the hub was down
   }
 });
 
+test('a copy of the checkpoint that was set back with the log vouches for nothing', async () => {
+  const log = await start('set-back');
+  try {
+    const copy = path.join(log.hub.folder, 'state/audit-last-checkpoint.json');
+    await waitUntil(() => existsSync(copy), 'the first checkpoint');
+    const first = readFileSync(copy);
+    await log.work();
+    await log.hub.restart('SIGTERM', () => {
+      writeFileSync(log.file, forge(log.lines().slice(0, 2), 20, 30));
+      writeFileSync(copy, first);
+    });
+    assert.equal(startLines(log.lines()).at(-1).last_checkpoint, 'matched');
+    const { status, report, text } = verify(log);
+    assert.deepEqual([status, report.result, report.inherited_lines], [2, 'unproven', 20]);
+    assert.match(text, /20 lines are unproven/);
+    const { degraded } = await (await fetch(`${log.hub.privateBase}/readyz`)).json();
+    assert.match(JSON.stringify(degraded.audit), /20 lines of the audit log are unproven/);
+  } finally {
+    await log.hub.stop();
+  }
+});
+
 test('a log that was cut while the hub was down, or taken away, is found at the start', async () => {
   const log = await start('cut');
   try {
@@ -147,7 +169,8 @@ test('a hub that was killed, or stopped in order, finds its log as it left it', 
     }
     assert.deepEqual(startLines(log.lines()).map(({ last_checkpoint }) => last_checkpoint), ['unknown', 'matched', 'matched', 'matched']);
     const { status, report, text } = verify(log);
-    assert.equal(status, 0, text);
+    assert.equal(status, 2, text);
+    assert.match(text, /the previous process was killed/);
     assert.deepEqual(report.findings, []);
     assert.doesNotMatch(log.hub.log(), /Y500360/);
   } finally {

@@ -137,6 +137,7 @@ async fn without_a_root(text: &str) -> String {
                     hash: chain.hash.clone(),
                     tree_size: None,
                     root_hash: None,
+                    inherited_leaves: 0,
                 };
                 let payload = serde_json::to_vec(&claims).unwrap();
                 assert!(!String::from_utf8_lossy(&payload).contains("tree"), "as it was");
@@ -184,9 +185,50 @@ async fn a_log_of_an_older_release_that_a_new_one_continues_is_proven_from_there
         drop(audit);
     }
     let text = fs::read_to_string(&path).unwrap();
-    assert_eq!(verify(&text).result(), VerificationResult::Intact);
+    assert_eq!(verify(&text).result(), VerificationResult::Unproven);
     let (proof, errors) = prove(&text);
-    assert_eq!((proof.events.len(), errors.len()), (11 + 2, 22), "{errors:?}");
+    // The last 11 lines of the old release were signed by the next process only.
+    assert_eq!((proof.events.len(), errors.len()), (2, 33), "{errors:?}");
+}
+
+/// Attack: who can write the file forges an event while the hub is down, and the next process signs
+/// what it finds.
+#[tokio::test]
+async fn a_line_that_only_the_next_process_signed_is_not_proven() {
+    let folder = TempDir::with_prefix("passerelle-audit-").unwrap();
+    let path = folder.path().join("audit.jsonl");
+    let world = Fixture::new();
+    let audit = world.on(&path, FOR_EVER);
+    record_ours(&audit);
+    audit.flush();
+    let killed = fs::read(&path).unwrap();
+    audit.stop().await;
+    drop(audit);
+    fs::write(&path, killed).unwrap();
+    let audit = world.on(&path, FOR_EVER);
+    record_ours(&audit);
+    audit.stop().await;
+    let text = fs::read_to_string(&path).unwrap();
+    let (proof, errors) = prove(&text);
+    assert_eq!(errors, [ProofError::SignedByAnotherProcess(3)]);
+    assert!(errors[0].is_inconclusive());
+    assert_eq!(proof.events.len(), 1, "the second process signed its own line");
+    // A proof that the attacker makes without the command shows nothing either.
+    let lines: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();
+    let leaves: Vec<_> = lines[1..4].iter().map(|line| hash_leaf(line.as_bytes())).collect();
+    let checkpoint: Value = serde_json::from_str(&lines[4]).unwrap();
+    let crafted = EventProof {
+        line: lines[2].trim_end().to_owned(),
+        leaf_index: 1,
+        tree_size: 3,
+        inclusion_path: crate::audit::merkle::inclusion_path(&leaves, 1)
+            .unwrap()
+            .iter()
+            .map(to_hex)
+            .collect(),
+        checkpoint: checkpoint["jws"].as_str().unwrap().to_owned(),
+    };
+    assert_eq!(check(&crafted), Err(ProofError::SignedByAnotherProcess(3)));
 }
 
 #[test]
@@ -202,6 +244,7 @@ fn a_checkpoint_that_signs_another_tree_is_found() {
         hash: String::new(),
         tree_size: Some(size),
         root_hash: Some(root),
+        inherited_leaves: 0,
     };
     assert!(claims(1, to_hex(&tree.root())).matches_tree(&tree));
     assert!(!claims(2, to_hex(&tree.root())).matches_tree(&tree));

@@ -256,6 +256,78 @@ async fn a_killed_process_and_a_new_file_match_their_last_checkpoint() {
     }
 }
 
+impl SavedLog {
+    /// Returns a log of some minutes, and the copy of its first checkpoint.
+    async fn with_first_copy() -> (Self, Vec<u8>) {
+        let log = Self::new();
+        let (audit, _) = log.start(FOR_EVER);
+        audit.flush();
+        let first = fs::read(log.state().join("audit-last-checkpoint.json")).unwrap();
+        audit.stop().await;
+        drop(audit);
+        log.run(5).await;
+        (log, first)
+    }
+
+    fn set_copy_back(&self, copy: &[u8]) {
+        fs::write(self.state().join("audit-last-checkpoint.json"), copy).unwrap();
+    }
+}
+
+/// Attack: the hub's own user sets the copy of the checkpoint back, and rewrites what follows it.
+#[tokio::test]
+async fn a_copy_of_the_checkpoint_that_was_set_back_does_not_vouch_for_a_rewritten_log() {
+    let (log, first) = SavedLog::with_first_copy().await;
+    log.set_copy_back(&first);
+    log.write(&forged_behind(&log.text(), &[30; 40], EventKind::LogoutRequested));
+    assert_eq!(log.run(1).await, CheckpointCheck::Matched, "the copy fits");
+    // For ever: later checkpoints take nothing back.
+    for _ in 0..2 {
+        let report = verify(&log.text());
+        assert_eq!(finding_kinds(&report), []);
+        assert_eq!(
+            (report.result(), report.inherited_lines),
+            (VerificationResult::Unproven, 40),
+            "{report:?}"
+        );
+        assert_eq!(log.run(1).await, CheckpointCheck::Matched);
+    }
+}
+
+/// Attack: the same, with a forged start before the genuine one.
+#[tokio::test]
+async fn a_forged_start_does_not_hide_lines_that_no_process_signed() {
+    let (log, first) = SavedLog::with_first_copy().await;
+    log.set_copy_back(&first);
+    let mut text = forged_behind(&log.text(), &[30; 40], EventKind::LogoutRequested);
+    let start = forged_behind(&text, &vec![30; 41], EventKind::Start);
+    let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    let mut start: Value = serde_json::from_str(start.lines().last().unwrap()).unwrap();
+    start["prev"] = line_hash(format!("{}\n", text.lines().last().unwrap()).as_bytes()).into();
+    assert_eq!(start["seq"].as_u64(), last["seq"].as_u64().map(|seq| seq + 1));
+    text.push_str(&format!("{start}\n"));
+    log.write(&text);
+    assert_eq!(log.run(1).await, CheckpointCheck::Matched);
+    let report = verify(&log.text());
+    assert_eq!(
+        (report.result(), report.inherited_lines),
+        (VerificationResult::Unproven, 41),
+        "{report:?}"
+    );
+}
+
+/// Attack: the same, with an end that was cut off at a checkpoint.
+#[tokio::test]
+async fn a_copy_of_the_checkpoint_that_was_set_back_does_not_vouch_for_a_cut_log() {
+    let (log, first) = SavedLog::with_first_copy().await;
+    log.set_copy_back(&first);
+    log.write(&log.text().lines().take(2).map(|line| format!("{line}\n")).collect::<String>());
+    assert_eq!(log.run(1).await, CheckpointCheck::Matched);
+    let report = verify(&log.text());
+    assert_eq!(report.result(), VerificationResult::Unproven, "{report:?}");
+    assert!(matches!(report.notes[0].kind, NoteKind::NotStopped { seq: 3 }), "{report:?}");
+}
+
 #[tokio::test]
 async fn copies_that_were_removed_as_well_are_noted() {
     let log = SavedLog::new();

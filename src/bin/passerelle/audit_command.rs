@@ -245,6 +245,10 @@ fn print_report(report: &VerificationReport, result: VerificationResult) {
     }
     print_end(report);
     let unproven_end = report.last_signed.is_some() && report.unproven_lines > 0;
+    let inherited = format!(
+        "No modification was found, but {} lines are unproven: no process signed them before it ended, and they may have been replaced, or others cut off, before the next start.",
+        report.inherited_lines
+    );
     let (text, colour) = match result {
         VerificationResult::Intact => ("The log is intact.", TextColour::Green),
         VerificationResult::Modified => ("THE LOG HAS BEEN MODIFIED.", TextColour::Red),
@@ -252,6 +256,9 @@ fn print_report(report: &VerificationReport, result: VerificationResult) {
             "No modification was found, but the end of the log is not proven: it may have been truncated or rewritten.",
             TextColour::Yellow,
         ),
+        VerificationResult::Unproven if report.has_unsigned_end() => {
+            (inherited.as_str(), TextColour::Yellow)
+        }
         VerificationResult::Unproven => {
             ("No modification was found, but the log could not be verified.", TextColour::Yellow)
         }
@@ -264,6 +271,10 @@ fn print_end(report: &VerificationReport) {
     let Some(signed) = &report.last_signed else { return outln!("no checkpoint found") };
     let (line, time, checkpoints) = (signed.seq, &signed.time, report.checkpoints);
     match (report.unproven_lines, report.awaiting_checkpoint) {
+        (0, 0) if report.has_unsigned_end() => outln!(
+            "signed to its last line by {checkpoints} checkpoints, the last at {time}; {} lines unproven, see the notes",
+            report.inherited_lines
+        ),
         (0, 0) => outln!(
             "proven to its last line by {checkpoints} checkpoints, the last at {time}; only a later checkpoint that was kept elsewhere shows that no line followed (--checkpoints)"
         ),
@@ -333,8 +344,9 @@ fn describe_note(note: &NoteKind) -> String {
         NoteKind::BeginsLater { seq } => format!("begins with line {seq}; earlier lines are not in these files"),
         NoteKind::Interrupted { unsigned, partial_line } => {
             let partial = if *partial_line { " and a partial line" } else { "" };
-            format!("the previous process was killed: {unsigned} lines{partial} were not signed before this start")
+            format!("the previous process was killed: {unsigned} lines{partial} were not signed before this start, so they are unproven")
         }
+        NoteKind::NotStopped { .. } => "the previous process wrote no stop: it was killed, or the log was cut off at its last checkpoint, so it is unproven that no line followed".to_owned(),
         NoteKind::LastCheckpointUnknown { .. } => "this start found no checkpoint of the lines before it: the copies outside of the log were removed, or an older release wrote them".to_owned(),
         NoteKind::NewChain => "a new chain begins".to_owned(),
         NoteKind::Unfinished => "the last line is incomplete: the hub is writing it, or was killed".to_owned(),
