@@ -6,12 +6,14 @@ mod file_access;
 mod memory;
 mod system_calls;
 
+use std::net::ToSocketAddrs as _;
 use std::path::{Path, PathBuf};
 
 use super::build_error::join_lines;
 use crate::atomic_file::{create_private_folder, parent_folder};
 use crate::config::LoadedConfig;
 use crate::config::model::{AuditSink, ConfinementMode, ProcessConfig};
+use crate::store::kind::StoreSettings;
 use crate::telemetry::CheckFinding;
 
 /// Page that explains each finding.
@@ -29,16 +31,61 @@ pub struct ConfinementError(Vec<CheckFinding>);
 /// Returns an error if the confinement is required and incomplete.
 pub fn confine_process(loaded: &LoadedConfig) -> Result<Vec<CheckFinding>, ConfinementError> {
     let config = &loaded.settings.process;
-    let findings = apply_protections(config, &writable_paths(loaded));
+    let findings = apply_protections(config, &writable_paths(loaded), ProcessNeeds::find(loaded));
     if config.confinement == ConfinementMode::Required && !findings.is_empty() {
         return Err(ConfinementError(findings));
     }
     Ok(findings)
 }
 
+/// What a hub with these settings does that others are denied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ProcessNeeds {
+    /// It connects to Unix sockets: a Redis at one, or a PKCS#11 module that may have a daemon.
+    pub unix_sockets: bool,
+}
+
+impl ProcessNeeds {
+    fn find(loaded: &LoadedConfig) -> Self {
+        let store = super::store::store_settings(loaded);
+        let has_module = loaded.settings.pkcs11.is_some();
+        Self { unix_sockets: has_module || store.is_ok_and(StoreSettings::uses_unix_socket) }
+    }
+}
+
+/// Forbids, for every thread, to make the content of a file executable, as soon as the C library has
+/// loaded its modules for the resolution of names. Does nothing for a hub with a PKCS#11 module,
+/// which may load further libraries at any time.
+pub fn forbid_new_code(loaded: &LoadedConfig) {
+    let is_confined = loaded.settings.process.confinement != ConfinementMode::Off;
+    if !is_confined || loaded.settings.pkcs11.is_some() {
+        return;
+    }
+    // The resolution may wait for a name server, and nothing waits for it.
+    std::thread::spawn(|| {
+        if let Err(finding) = forbid_executable_mappings() {
+            tracing::error!(problem = %finding, "this process is not fully confined");
+        }
+    });
+}
+
+/// Forbids executable mappings in this process, after the C library has loaded its modules.
+///
+/// # Errors
+/// Returns a finding if the kernel has no seccomp filters.
+pub fn forbid_executable_mappings() -> Result<(), CheckFinding> {
+    // No source knows this name (RFC 6761 §6.4), so that the C library asks all of them.
+    let _unknown = ("modules.invalid.", 0).to_socket_addrs();
+    system_calls::forbid_executable_mappings()
+}
+
 /// Applies every protection that the settings demand, and returns those that are missing.
 #[must_use]
-pub fn apply_protections(config: &ProcessConfig, writable: &[PathBuf]) -> Vec<CheckFinding> {
+pub fn apply_protections(
+    config: &ProcessConfig,
+    writable: &[PathBuf],
+    needs: ProcessNeeds,
+) -> Vec<CheckFinding> {
     let locked = if config.lock_memory { memory::lock_memory() } else { Ok(()) };
     if config.confinement == ConfinementMode::Off {
         return locked.err().into_iter().collect();
@@ -48,7 +95,7 @@ pub fn apply_protections(config: &ProcessConfig, writable: &[PathBuf]) -> Vec<Ch
         memory::disable_core_dumps(),
         find_other_threads(),
         file_access::restrict_file_access(writable),
-        system_calls::restrict_system_calls(),
+        system_calls::restrict_system_calls(needs),
     ];
     protections.into_iter().filter_map(Result::err).collect()
 }

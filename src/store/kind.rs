@@ -69,6 +69,11 @@ pub trait StoreSettings: Any + Send + Sync {
         None
     }
 
+    /// Returns true if the open store connects to a Unix socket.
+    fn uses_unix_socket(&self) -> bool {
+        false
+    }
+
     /// Checks what [`Self::open`] needs, without opening the store.
     ///
     /// # Errors

@@ -34,9 +34,15 @@ struct Installation {
 
 static INSTALLATION: LazyLock<Option<Installation>> = LazyLock::new(Installation::new);
 
+/// Returns the path of the installed library, if any.
+#[must_use]
+pub fn installed_module() -> Option<&'static str> {
+    MODULES.into_iter().find(|path| Path::new(path).exists())
+}
+
 impl Installation {
     fn new() -> Option<Self> {
-        let module = MODULES.into_iter().find(|path| Path::new(path).exists())?;
+        let module = installed_module()?;
         Command::new("softhsm2-util").arg("--version").output().ok()?;
         let folder = tempfile::tempdir().unwrap();
         let tokens = folder.path().join("tokens");

@@ -4,13 +4,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use passerelle::app::confinement::apply_protections;
+use passerelle::app::confinement::{ProcessNeeds, apply_protections, forbid_executable_mappings};
 use passerelle::config::model::ProcessConfig;
+use rustix::io::Errno;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use tempfile::TempDir;
 
@@ -46,7 +49,8 @@ fn confined(test: &str) -> Option<PathBuf> {
         assert_passes(test);
         return None;
     };
-    let mut findings = apply_protections(&ProcessConfig::default(), &[folder.join("state")]);
+    let needs = ProcessNeeds::default();
+    let mut findings = apply_protections(&ProcessConfig::default(), &[folder.join("state")], needs);
     // The harness has a thread, and `serve` has none.
     findings.retain(|finding| !finding.message.contains("threads were started before"));
     assert_eq!(findings, [], "this kernel can't show it");
@@ -87,7 +91,10 @@ fn code_injected_into_the_hub_runs_no_program_and_no_process() {
     assert!(Command::new("/bin/true").status().is_err());
     // A program that the attacker has written where the hub may write.
     let planted = folder.join("state/planted");
-    fs::copy("/bin/true", &planted).unwrap();
+    let mut file =
+        fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(&planted).unwrap();
+    file.write_all(&fs::read("/bin/true").unwrap()).unwrap();
+    drop(file);
     assert!(Command::new(&planted).status().is_err());
     let status = fs::read_to_string("/proc/thread-self/status").unwrap();
     for line in ["NoNewPrivs:\t1", "Seccomp:\t2"] {
@@ -96,10 +103,123 @@ fn code_injected_into_the_hub_runs_no_program_and_no_process() {
     let limits = fs::read_to_string("/proc/self/limits").unwrap();
     let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
     assert_eq!(core.split_ascii_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["0", "0"]);
-    assert_eq!(
-        rustix::process::dumpable_behavior().unwrap(),
-        rustix::process::DumpableBehavior::NotDumpable
-    );
+}
+
+#[test]
+fn code_injected_into_the_hub_reopens_it_to_no_debugger_and_no_core_dump() {
+    let name = "confinement::code_injected_into_the_hub_reopens_it_to_no_debugger_and_no_core_dump";
+    if confined(name).is_none() {
+        return;
+    }
+    use rustix::process::{DumpableBehavior, dumpable_behavior, set_dumpable_behavior};
+    assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
+    assert_eq!(set_dumpable_behavior(DumpableBehavior::Dumpable), Err(Errno::PERM));
+    assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
+}
+
+#[test]
+fn code_injected_into_the_hub_signals_no_other_process() {
+    let name = "confinement::code_injected_into_the_hub_signals_no_other_process";
+    if confined(name).is_none() {
+        return;
+    }
+    use rustix::process::{
+        PidfdFlags, Resource, Rlimit, Signal, getpid, getppid, kill_current_process_group,
+        kill_process, kill_process_group, pidfd_open, prlimit, setpriority_process,
+        test_kill_process,
+    };
+    let parent = getppid().unwrap();
+    assert_eq!(test_kill_process(parent), Err(Errno::PERM));
+    assert_eq!(kill_process(parent, Signal::CONT), Err(Errno::PERM));
+    assert_eq!(kill_process_group(parent, Signal::CONT), Err(Errno::PERM));
+    assert_eq!(kill_current_process_group(Signal::CONT), Err(Errno::PERM));
+    assert_eq!(pidfd_open(parent, PidfdFlags::empty()).err(), Some(Errno::PERM));
+    assert_eq!(setpriority_process(Some(parent), 19), Err(Errno::PERM));
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    assert_eq!(prlimit(Some(parent), Resource::Fsize, none).err(), Some(Errno::PERM));
+    test_kill_process(getpid()).unwrap();
+}
+
+/// Landlock restricts none of these, so that they are denied everywhere.
+#[test]
+fn code_injected_into_the_hub_changes_no_mode_owner_time_or_attribute() {
+    let name = "confinement::code_injected_into_the_hub_changes_no_mode_owner_time_or_attribute";
+    let Some(folder) = confined(name) else { return };
+    let own = folder.join("state/own");
+    fs::write(&own, "own").unwrap();
+    for path in [folder.join("outside"), own] {
+        let before = fs::metadata(&path).unwrap();
+        let file = fs::File::open(&path).unwrap();
+        let open_to_all = || fs::Permissions::from_mode(0o4777);
+        assert_denied("a mode", fs::set_permissions(&path, open_to_all()));
+        assert_denied("a mode by descriptor", file.set_permissions(open_to_all()));
+        let (user, group) = (before.uid(), before.gid());
+        assert_denied("an owner", std::os::unix::fs::chown(&path, Some(user), Some(group)));
+        assert_denied("an owner by descriptor", fchown(&file, Some(user), Some(group)));
+        assert_denied("a time", file.set_modified(std::time::SystemTime::UNIX_EPOCH));
+        let flags = rustix::fs::XattrFlags::empty();
+        let attribute = rustix::fs::setxattr(&path, "user.planted", b"x", flags);
+        assert_eq!(attribute, Err(Errno::PERM));
+        let after = fs::metadata(&path).unwrap();
+        assert_eq!((before.mode(), before.mtime()), (after.mode(), after.mtime()));
+    }
+}
+
+/// Returns a listener outside of the hub's folders, in a child.
+fn listen_outside() -> Option<UnixListener> {
+    let folder = std::env::var_os(CHILD).map(PathBuf::from)?;
+    Some(UnixListener::bind(folder.join("daemon.sock")).unwrap())
+}
+
+#[test]
+fn code_injected_into_the_hub_reaches_no_daemon_by_a_unix_socket() {
+    let name = "confinement::code_injected_into_the_hub_reaches_no_daemon_by_a_unix_socket";
+    let daemon = listen_outside();
+    let Some(folder) = confined(name) else { return };
+    assert!(daemon.is_some());
+    assert_denied("a daemon", UnixStream::connect(folder.join("daemon.sock")).map(drop));
+    assert_denied("a datagram", UnixDatagram::unbound().map(drop));
+    assert_denied("datagrams of a pair", UnixDatagram::pair().map(drop));
+    // The hub relays connections over a pair of its own.
+    UnixStream::pair().unwrap();
+}
+
+#[test]
+fn a_hub_with_a_redis_at_a_unix_socket_reaches_it() {
+    let name = "confinement::a_hub_with_a_redis_at_a_unix_socket_reaches_it";
+    let daemon = listen_outside();
+    let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else {
+        assert_passes(name);
+        return;
+    };
+    let needs = ProcessNeeds { unix_sockets: true };
+    let _findings = apply_protections(&ProcessConfig::default(), &[folder.join("state")], needs);
+    UnixStream::connect(folder.join("daemon.sock")).unwrap();
+    drop(daemon);
+}
+
+#[cfg(feature = "pkcs11")]
+#[test]
+fn code_that_an_attacker_writes_into_memory_or_a_state_file_does_not_run() {
+    let name = "confinement::code_that_an_attacker_writes_into_memory_or_a_state_file_does_not_run";
+    let Some(folder) = confined(name) else { return };
+    let memory = rustix::fs::memfd_create("code", rustix::fs::MemfdFlags::empty());
+    assert_eq!(memory.err(), Some(Errno::PERM));
+    // A library runs code when it is loaded.
+    let Some(library) = passerelle::testing::softhsm::installed_module() else { return };
+    let plant = |planted: &Path| fs::write(planted, fs::read(library).unwrap()).unwrap();
+    let load = |planted: &Path| cryptoki::context::Pkcs11::new(planted).map(drop);
+    let planted = folder.join("state/first.so");
+    plant(&planted);
+    load(&planted).unwrap();
+    forbid_executable_mappings().unwrap();
+    let planted = folder.join("state/second.so");
+    plant(&planted);
+    assert!(load(&planted).is_err());
+    // What the hub does goes on: threads, names, files.
+    let resolve = || ("localhost", 80).to_socket_addrs().unwrap().next().is_some();
+    assert!(std::thread::spawn(resolve).join().unwrap());
+    passerelle_writes(&folder.join("state"));
 }
 
 #[test]
@@ -115,10 +235,7 @@ fn what_a_hub_does_works_while_it_is_confined() {
     listener.accept().unwrap();
     drop(peer.join().unwrap());
     // The resolver of the C library, with its modules and its configuration.
-    use std::net::ToSocketAddrs as _;
     assert!("localhost:80".to_socket_addrs().unwrap().next().is_some());
-    let socket = std::os::unix::net::UnixDatagram::unbound().unwrap();
-    assert_eq!(socket.send_to(b"x", state.join("none")).unwrap_err().kind(), ErrorKind::NotFound);
 }
 
 /// Replaces, appends, rotates and removes, as the audit log and the state do.

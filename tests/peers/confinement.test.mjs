@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, s
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
-import { Browser, program, random, signIn } from './harness.mjs';
+import { Browser, program, random, signIn, waitUntil } from './harness.mjs';
 
 const SETTINGS = `[audit]
 sink = "file"
@@ -39,6 +39,9 @@ test('every thread is confined, and a hub that need not be is not', async () => 
     assert.match(status, /^Seccomp:\t2$/m);
   }
   assert.match(threads(free)[0], /^Seccomp:\t0$/m);
+  // The filter against new code comes after the start, when the C library has loaded its modules.
+  const filters = () => threads(confined).map((status) => Number(/^Seccomp_filters:\t(\d+)$/m.exec(status)[1]));
+  await waitUntil(() => filters().every((count) => count >= 3), 'the filter against new code in every thread');
   const limits = readFileSync(`/proc/${confined.hub.pid}/limits`, 'utf8');
   assert.match(limits, /^Max core file size +0 +0 /m);
   const ready = await (await fetch(`${confined.hub.privateBase}/readyz`)).json();

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use landlock::{
-    ABI, AccessFs, BitFlags, PathBeneath, PathFd, RestrictionStatus, Ruleset, RulesetAttr as _,
-    RulesetCreatedAttr as _, RulesetError, RulesetStatus,
+    ABI, AccessFs, BitFlags, LandlockStatus, PathBeneath, PathFd, RestrictionStatus, Ruleset,
+    RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope,
 };
 
 use super::PAGE;
@@ -22,10 +22,14 @@ pub(super) fn restrict_file_access(writable: &[PathBuf]) -> Result<(), CheckFind
             format!("check process.writable_folders, and see {PAGE}"),
         )
     })?;
-    let lacking = match status.ruleset {
-        RulesetStatus::FullyEnforced => return Ok(()),
-        RulesetStatus::PartiallyEnforced => "this kernel's Landlock lacks a part (truncation)",
-        RulesetStatus::NotEnforced => "this kernel has no Landlock",
+    let lacking = match status.landlock {
+        LandlockStatus::Available { effective_abi, .. } if effective_abi >= LANDLOCK_ABI => {
+            return Ok(());
+        }
+        LandlockStatus::Available { .. } => "this kernel's Landlock lacks a part (truncation)",
+        LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => {
+            "this kernel has no Landlock"
+        }
     };
     Err(CheckFinding::new(
         format!("{lacking}, so that the process can write wherever its user can"),
@@ -36,6 +40,9 @@ pub(super) fn restrict_file_access(writable: &[PathBuf]) -> Result<(), CheckFind
 fn restrict_this_thread(writable: &[PathBuf]) -> Result<RestrictionStatus, RulesetError> {
     let mut rules = Ruleset::default()
         .handle_access(AccessFs::from_write(LANDLOCK_ABI) | AccessFs::Execute)?
+        // Since Linux 6.12. In the same ruleset: one that handles no access of files would forbid to
+        // move a file to another folder. The filter of system calls denies signals on every kernel.
+        .scope(Scope::AbstractUnixSocket | Scope::Signal)?
         .create()?;
     for path in writable {
         // An error of the path is not Landlock's: the path is left out, and so not writable.

@@ -4,9 +4,9 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
-use passerelle::app::confinement::confine_process;
+use passerelle::app::confinement;
 use passerelle::app::memory_limit::check_memory_limit;
-use passerelle::app::service_manager::ServiceManager;
+use passerelle::app::service_manager::{NotifySocket, ServiceManager};
 use passerelle::app::socket_activation::InheritedSockets;
 use passerelle::app::{HubServer, ProgramDeps, RunningHub, SocketOwner};
 use passerelle::config::{Environment, LoadedConfig};
@@ -37,8 +37,9 @@ pub fn run_hub(folder: &Path) -> CommandResult<()> {
     for problem in &loaded.startup_diagnostics {
         tracing::error!(problem = problem.to_single_line(), "the hub starts without this file");
     }
+    let manager = NotifySocket::open(&Environment::from_process());
     // Before anything starts a thread.
-    let process_findings = confine_process(&loaded)?;
+    let process_findings = confinement::confine_process(&loaded)?;
     for finding in &process_findings {
         tracing::warn!(problem = %finding, "this process is not fully confined");
     }
@@ -49,8 +50,10 @@ pub fn run_hub(folder: &Path) -> CommandResult<()> {
         let program =
             HubServer::build(&loaded, ProgramDeps { process_findings, ..ProgramDeps::system() })?;
         let running = listeners.start(program)?;
+        confinement::forbid_new_code(&loaded);
         tracing::info!(issuer = loaded.issuer, address = %running.address, "serving");
-        run_until_stopped(running, signals).await
+        let manager = ServiceManager::new(manager, &running);
+        run_until_stopped(running, manager, signals).await
     })
 }
 
@@ -100,8 +103,11 @@ fn bind(key: &str, address: SocketAddr) -> Result<TcpListener, String> {
 
 /// Runs until the first SIGTERM or SIGINT, then shuts down; a second one cuts pending requests.
 /// SIGHUP reloads the files.
-async fn run_until_stopped(mut running: RunningHub, mut signals: Signals) -> CommandResult<()> {
-    let mut manager = ServiceManager::from_environment(&Environment::from_process(), &running);
+async fn run_until_stopped(
+    mut running: RunningHub,
+    mut manager: ServiceManager,
+    mut signals: Signals,
+) -> CommandResult<()> {
     manager.notify_ready();
     loop {
         let request = tokio::select! {

@@ -57,6 +57,11 @@ impl StoreSettings for RedisSettings {
         })
     }
 
+    fn uses_unix_socket(&self) -> bool {
+        let addresses = self.config.nodes.iter().filter_map(|node| NodeAddress::parse(node));
+        addresses.into_iter().any(|address| matches!(address, NodeAddress::Socket(_)))
+    }
+
     async fn probe(
         &self,
         context: &StoreContext,

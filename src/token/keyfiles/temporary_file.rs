@@ -88,9 +88,19 @@ fn copy_ownership(file: &File, path: &Path) -> io::Result<()> {
         fchown(file, Some(owner.uid()), Some(owner.gid()))?;
     }
     // After the change of owner, which may clear mode bits.
-    replaced.map_or(Ok(()), |replaced| {
-        file.set_permissions(Permissions::from_mode(replaced.mode() & PERMISSION_BITS))
-    })
+    let modes = [replaced.map(|replaced| replaced.mode()), Some(file.metadata()?.mode())];
+    let [Some(wanted), Some(present)] = modes.map(|mode| mode.map(|mode| mode & PERMISSION_BITS))
+    else {
+        return Ok(());
+    };
+    if wanted == present {
+        return Ok(());
+    }
+    match file.set_permissions(Permissions::from_mode(wanted)) {
+        // A confined hub changes no mode. The file keeps 0600, the mode that key files must have.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        changed => changed,
+    }
 }
 
 impl Drop for TemporaryFile<'_> {
