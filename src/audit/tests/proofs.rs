@@ -218,7 +218,7 @@ async fn a_line_that_only_the_next_process_signed_is_not_proven() {
     let leaves: Vec<_> = lines[1..4].iter().map(|line| hash_leaf(line.as_bytes())).collect();
     let checkpoint: Value = serde_json::from_str(&lines[4]).unwrap();
     let crafted = EventProof {
-        line: lines[2].trim_end().to_owned(),
+        line: lines[2].trim_ascii_end().to_owned(),
         leaf_index: 1,
         tree_size: 3,
         inclusion_path: crate::audit::merkle::inclusion_path(&leaves, 1)
