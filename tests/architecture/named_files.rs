@@ -17,7 +17,8 @@ fn untyped_paths(sources: &[Source]) -> Vec<String> {
         is_kind || FILES.contains(&path)
     };
     let lines = sources.iter().filter(|source| is_reloaded(&source.path)).flat_map(|source| {
-        let is_field = |line: &&str| line.trim_ascii().starts_with("pub ") && line.contains("PathBuf");
+        let is_field =
+            |line: &&str| line.trim_ascii().starts_with("pub ") && line.contains("PathBuf");
         source.text.lines().filter(is_field).map(move |line| (&source.path, line.trim_ascii()))
     });
     let message = |(path, line)| {
