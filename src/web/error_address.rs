@@ -4,6 +4,7 @@
 use actix_web::HttpResponse;
 use url::form_urlencoded::Serializer;
 
+use super::csrf;
 use super::error_pages;
 use super::page_language::is_page_path;
 use super::pages::{ErrorDetail, ErrorPage, PageAction};
@@ -12,6 +13,7 @@ use super::responses::{BASE_PATH, landing_page_response};
 use crate::env::Timestamp;
 use crate::ids::SupportId;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::params::Params;
 
 /// Returns the path at which a page can be shown in another language: that of its first action, if
 /// it leads to a page of the hub, or the address of the error.
@@ -38,10 +40,19 @@ fn error_path(page: &ErrorPage) -> String {
 }
 
 /// Shows an error page again. `None` if there is no such code.
+///
+/// The references of the address are shown only where the hub's own page led here (Fetch Metadata):
+/// people who follow a link would else report the support id of its author.
 pub(super) fn show_again(context: &RequestContext, code: &str) -> Option<HttpResponse> {
     let hub = &context.hub;
-    let query = context.query().unwrap_or_default();
     let first = error_pages::new_error_page(&hub.core.env, find_code(code)?, None);
+    let query = if csrf::is_from_own_page(&context.request) {
+        context.query().unwrap_or_default()
+    } else {
+        // The id of this page leads to this line.
+        tracing::info!(support_id = first.support_id, code, "error page opened by a link");
+        Params::default()
+    };
     let support_id = query.get("support_id").and_then(SupportId::parse);
     let time = query.get("time").and_then(|seconds| seconds.parse().ok());
     let page = ErrorPage {

@@ -151,6 +151,32 @@ async fn an_error_page_outside_a_login_is_shown_again_in_the_chosen_language() {
     assert!(page.answer.status == 200 && !page.answer.body.contains("evil"));
 }
 
+/// Attack: a link makes people report the support id of the attacker's own error to the operator.
+#[actix_web::test]
+async fn a_link_to_an_error_page_shows_no_reference_of_its_author() {
+    let hub = TestHub::start().await;
+    let attacker = Browser::new(&hub, "en");
+    let page = attacker.open("/api/v2/authorize?scope=x").await;
+    let references = page.references();
+    let link = page.form("/language").field("path").to_owned();
+    let (precise, support_id) = (&references[1], &references[2]);
+    let choice = format!("/api/v2/language?lang=de&path={}", link.replace('&', "%26"));
+    for site in [Some("none"), Some("cross-site"), Some("same-site"), None] {
+        for url in [&link, &choice] {
+            let mut request = TestRequest::get().uri(url);
+            if let Some(site) = site {
+                request = request.insert_header(("sec-fetch-site", site));
+            }
+            let answer = hub.send(request).await;
+            for reference in [precise, support_id] {
+                assert!(!answer.body.contains(reference.as_str()), "{site:?}: {}", answer.body);
+            }
+            // Not by the language either, which the victim chooses on the page.
+            assert!(answer.status == 303 || answer.body.contains("errors/Y000400?support_id="));
+        }
+    }
+}
+
 #[actix_web::test]
 async fn an_error_page_repeats_nothing_of_an_attacker_s_request() {
     let hub = TestHub::start().await;
