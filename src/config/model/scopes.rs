@@ -16,8 +16,8 @@ pub type Scopes = BTreeMap<Scope, Vec<String>>;
 pub struct ScopesFile {
     /// Claims by scope. `openid` is required and must contain `sub`.
     pub scopes: Scopes,
-    /// Claims by scope for service providers under `rules = "openid"`. Default: the table of OpenID
-    /// Connect Core 1.0 §5.4.
+    /// Claims by scope for service providers under `rules = "openid"`, in addition to the table of
+    /// OpenID Connect Core 1.0 §5.4. A scope of that table has these claims instead.
     #[serde(default)]
-    pub openid: Option<Scopes>,
+    pub openid: Scopes,
 }

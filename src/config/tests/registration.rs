@@ -134,9 +134,9 @@ fn the_scopes_table_is_data() {
 #[test]
 fn the_table_of_openid_connect_is_data_too() {
     for (rows, key) in [
-        ("email = [\"email\"]", "openid.openid"),
-        ("openid = [\"sub\"]\nemail = [\"shoe_size\"]", "openid.email"),
-        ("openid = [\"sub\"]\n\"a b\" = [\"email\"]", "openid.a b"),
+        ("openid = [\"email\"]", "openid.openid"),
+        ("email = [\"shoe_size\"]", "openid.email"),
+        ("\"a b\" = [\"email\"]", "openid.a b"),
     ] {
         let folder = Folder::good().with(
             "scopes.toml",
@@ -154,6 +154,13 @@ fn the_table_of_openid_connect_is_data_too() {
         .with("scopes.toml", "[scopes]\nopenid = [\"sub\"]\nemail = [\"email\"]\n")
         .loaded();
     assert!(loaded.scopes.openid.contains_key("phone"), "without [openid], the built-in one");
+    let more = "[scopes]\nopenid = [\"sub\"]\n[openid]\nmembership = [\"email\"]\nprofile = [\"nickname\"]\n";
+    let openid = Folder::good().with("scopes.toml", more).loaded().scopes.openid;
+    let claims = |scope: &str| openid.get(&scope.into()).cloned().unwrap_or_default();
+    assert_eq!(claims("membership"), ["email"]);
+    assert_eq!(claims("profile"), ["nickname"], "a scope of the file has the claims of the file");
+    assert_eq!(claims("openid"), ["sub"], "one scope in the file removes no other");
+    assert_eq!(claims("email"), ["email", "email_verified"]);
 }
 
 #[test]

@@ -74,9 +74,9 @@ pub fn parse_scopes(
     problems: &mut Vec<Diagnostic>,
 ) -> Option<ScopeTables> {
     let written = source.deserialize::<ScopesFile>(problems)?;
-    let built_in = || ScopeTable::openid().names();
-    let tables =
-        ScopeTables { scopes: written.scopes, openid: written.openid.unwrap_or_else(built_in) };
+    // A table of one scope adds it; the scopes of the standard stay.
+    let openid = ScopeTable::openid().names().into_iter().chain(written.openid).collect();
+    let tables = ScopeTables { scopes: written.scopes, openid };
     let before = problems.len();
     let with_declared = |claims: &mut dyn Iterator<Item = Claim>| {
         let claims = claims.map(ClaimName::from);
