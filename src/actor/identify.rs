@@ -137,8 +137,12 @@ fn gather_evidence(
     let connector = &authentication.connector;
     let federation = services.core.federation.load();
     let configured = federation.connector(connector).ok_or(ErrorCode::IdpUnknown)?;
-    let GatheredEvidence { evidence, dropped, unknown } =
-        AmrEvidence::gather(&authentication.amr, &configured.amr, &configured.mfa);
+    let GatheredEvidence { evidence, dropped, unknown } = AmrEvidence::gather(
+        &authentication.amr,
+        &configured.amr,
+        &configured.mfa,
+        &configured.passed_amr,
+    );
     for (reason, count) in &dropped {
         services.core.metrics.record_dropped_amr_values(connector, reason.label(), *count);
     }

@@ -66,6 +66,10 @@ pub struct AmrEvidence {
     /// They count as factors but are not released.
     #[serde(default, rename = "behind_mfa", skip_serializing_if = "BTreeSet::is_empty")]
     mfa_implies: BTreeSet<Method>,
+    /// Methods beyond RFC 8176 and `mail` that the connector's file passes on (R065). They prove no
+    /// factor.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    passed: BTreeSet<Arc<str>>,
     /// Level names to which the returned `acr` maps, according to the connector's file.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     acr_names: BTreeSet<Arc<str>>,
@@ -108,7 +112,7 @@ impl fmt::Display for AmrValue<'_> {
 /// Why a reported method is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DropReason {
-    /// Unknown to RFC 8176 and to this hub.
+    /// Unknown to RFC 8176, to this hub and to the connector's file.
     Unknown,
     /// Not a string, or not a list of strings.
     Unreadable,
@@ -142,13 +146,14 @@ pub struct GatheredEvidence {
 
 impl AmrEvidence {
     /// Evaluates a reported `amr`. `static_methods` are the connector's, for a response without
-    /// `amr`. `mfa_implies` are the methods that `mfa` stands for according to the connector's
-    /// file; it may be empty.
+    /// `amr`. `mfa_implies` are the methods that `mfa` stands for, and `passed` those beyond RFC 8176
+    /// that are passed on, according to the connector's file; both may be empty.
     #[must_use]
     pub fn gather(
         reported: &UpstreamAmr,
         static_methods: &[String],
         mfa_implies: &[String],
+        passed: &[String],
     ) -> GatheredEvidence {
         let (names, unreadable, by) = match reported {
             UpstreamAmr::Absent => (static_methods, 0, Provenance::StaticList),
@@ -158,13 +163,15 @@ impl AmrEvidence {
         };
         let read = names.get(..MAX_METHODS).unwrap_or(names);
         let known: Vec<Method> = read.iter().filter_map(|name| Method::from_name(name)).collect();
-        let unknown: Vec<String> =
-            read.iter().filter(|name| !is_known_method(name)).cloned().collect();
+        let others = read.iter().filter(|name| !is_known_method(name));
+        let (passed, unknown): (Vec<String>, Vec<String>) =
+            others.cloned().partition(|name| passed.contains(name));
         let says_mfa = known.contains(&Method::Mfa);
         let not_mfa = |method: &Method| *method != Method::Mfa;
         let implied = if says_mfa { mfa_implies } else { &[] };
         let evidence = Self {
             acr_names: BTreeSet::new(),
+            passed: passed.into_iter().map(Arc::from).collect(),
             methods: known.iter().copied().filter(not_mfa).map(|method| (method, by)).collect(),
             mfa_implies: implied
                 .iter()
@@ -208,7 +215,8 @@ impl AmrEvidence {
     }
 
     /// Returns the claim `amr`: the methods in a fixed order, `pop` for every proof by a key, `mfa`
-    /// if and only if two categories are proven, and always the marker of this hub, last.
+    /// if and only if two categories are proven, the methods that are passed on, and always the
+    /// marker of this hub, last.
     #[must_use]
     pub fn amr_claim(&self, marker: &str) -> Vec<String> {
         self.amr_values(marker).into_iter().map(|value| value.name.to_owned()).collect()
@@ -216,7 +224,7 @@ impl AmrEvidence {
 
     /// Returns the values of [`Self::amr_claim`] with their origin.
     #[must_use]
-    pub fn amr_values<'a>(&self, marker: &'a str) -> Vec<AmrValue<'a>> {
+    pub fn amr_values<'a>(&'a self, marker: &'a str) -> Vec<AmrValue<'a>> {
         let mut methods = self.methods.clone();
         if methods.keys().any(|method| method.proves_key_possession()) {
             methods.entry(Method::Pop).or_insert(Provenance::Hub);
@@ -224,11 +232,15 @@ impl AmrEvidence {
         if self.is_multi_factor() {
             methods.insert(Method::Mfa, Provenance::Hub);
         }
-        let marker = AmrValue { name: marker, provenance: Provenance::Hub };
+        // An identity provider can't speak for the hub.
+        let passed = self.passed.iter().filter(|name| ***name != *marker);
+        let provenance = Provenance::IdentityProvider;
+        let passed = passed.map(|name| AmrValue { name, provenance });
         methods
             .into_iter()
             .map(|(method, by)| AmrValue { name: method.as_str(), provenance: by })
-            .chain([marker])
+            .chain(passed)
+            .chain([AmrValue { name: marker, provenance: Provenance::Hub }])
             .collect()
     }
 

@@ -18,7 +18,7 @@ fn split_words(text: &str) -> Vec<String> {
 }
 
 fn gathered(sent: &str, mfa_means: &str) -> GatheredEvidence {
-    AmrEvidence::gather(&UpstreamAmr::from_methods(&words(sent)), &[], &split_words(mfa_means))
+    AmrEvidence::gather(&UpstreamAmr::from_methods(&words(sent)), &[], &split_words(mfa_means), &[])
 }
 
 fn out(sent: &str, mfa_means: &str) -> String {
@@ -46,6 +46,29 @@ fn every_registered_name_alone() {
         assert_eq!(out(name, ""), expected);
     }
     assert!(!is_known_method("hub") && !is_known_method("PWD") && !is_known_method(""));
+}
+
+/// R065: a name of the identity provider's own is dropped and counted, unless the connector's file
+/// passes it on. It proves no factor.
+#[test]
+fn a_name_beyond_rfc_8176_is_passed_on_only_if_the_connector_file_lists_it() {
+    let gathered = |passed: &str| {
+        let reported = UpstreamAmr::from_methods(&["pwd", "eid", "hub", "bankid"]);
+        AmrEvidence::gather(&reported, &[], &[], &split_words(passed))
+    };
+    for (passed, expected, dropped) in [
+        ("", "pwd hub", 3),
+        ("eid", "pwd eid hub", 2),
+        ("eid bankid unused", "pwd bankid eid hub", 1),
+        // The identity provider sends the marker of the hub itself.
+        ("hub", "pwd hub", 2),
+    ] {
+        let GatheredEvidence { evidence, dropped: counts, unknown } = gathered(passed);
+        assert_eq!(evidence.amr_claim("hub").join(" "), expected, "{passed}");
+        assert_eq!(counts, BTreeMap::from([(DropReason::Unknown, dropped)]), "{passed}");
+        assert_eq!(unknown.len(), dropped, "{passed}");
+        assert!(!evidence.acr_proof(Level::Eidas1).multi_factor);
+    }
 }
 
 #[test]
@@ -127,7 +150,7 @@ fn unaccepted_methods_are_dropped_and_counted_by_reason() {
 fn each_value_has_its_origin() {
     let stated = |reported: &UpstreamAmr, list: &str, mfa: &str| {
         let evidence =
-            AmrEvidence::gather(reported, &split_words(list), &split_words(mfa)).evidence;
+            AmrEvidence::gather(reported, &split_words(list), &split_words(mfa), &[]).evidence;
         evidence.amr_values("hub").iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     };
     for (reported, list, mfa, expected) in [
@@ -171,7 +194,7 @@ fn only_an_absent_claim_counts_as_absent() {
     ] {
         assert_eq!(UpstreamAmr::from_claim(claim.as_ref()), reported, "{claim:?}");
     }
-    let gathered = AmrEvidence::gather(&unreadable(2), &split_words("pwd"), &[]);
+    let gathered = AmrEvidence::gather(&unreadable(2), &split_words("pwd"), &[], &[]);
     assert_eq!(gathered.dropped, BTreeMap::from([(DropReason::Unreadable, 2)]));
     assert_eq!(
         gathered.evidence.amr_claim("hub"),
@@ -205,9 +228,10 @@ fn a_returned_acr_proves_the_names_that_list_it_and_no_method() {
 #[test]
 fn evidence_survives_being_stored() {
     let evidence = AmrEvidence::gather(
-        &UpstreamAmr::from_methods(&["sc", "mfa"]),
+        &UpstreamAmr::from_methods(&["sc", "mfa", "eid"]),
         &[],
         &split_words("pin sc"),
+        &split_words("eid"),
     )
     .evidence;
     let stored = serde_json::to_string(&evidence).unwrap();
@@ -217,7 +241,7 @@ fn evidence_survives_being_stored() {
 proptest! {
     #[test]
     fn mfa_if_and_only_if_two_categories(picked in proptest::sample::subsequence(&RFC_8176[..], 0..=21)) {
-        let gathered = AmrEvidence::gather(&UpstreamAmr::from_methods(&picked), &[], &[]);
+        let gathered = AmrEvidence::gather(&UpstreamAmr::from_methods(&picked), &[], &[], &[]);
         let outgoing = gathered.evidence.amr_claim("hub");
         let categories: BTreeSet<Category> =
             outgoing.iter().filter_map(|name| Method::from_name(name)).filter_map(Method::category).collect();

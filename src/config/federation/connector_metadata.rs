@@ -27,6 +27,8 @@ pub struct ConnectorMetadata {
     pub amr: Vec<String>,
     /// The methods that this identity provider's `mfa` implies.
     pub mfa: Vec<String>,
+    /// Methods beyond RFC 8176 and `mail` that are passed on.
+    pub passed_amr: Vec<String>,
     /// Its `acr` values that map to level names, by name.
     pub acr_names: BTreeMap<String, Vec<String>>,
     /// Display data for the choice page.
@@ -62,6 +64,7 @@ impl ConnectorMetadata {
             levels: file.levels,
             amr: file.amr.clone(),
             mfa: file.mfa.clone(),
+            passed_amr: file.passed_amr.clone(),
             acr_names: file.acr.names.clone(),
             blocks: configured.blocks.clone().into(),
             reauthenticates: configured.kind.reauthenticates(),

@@ -56,6 +56,10 @@ pub struct ConnectorFile {
     /// The methods that this identity provider's `mfa` stands for, for example `["pwd", "otp"]`.
     #[serde(default)]
     pub mfa: Vec<String>,
+    /// Names of methods beyond RFC 8176 and `mail` that this identity provider sends in `amr` and that
+    /// service providers get. They prove no factor. Other names are dropped and counted.
+    #[serde(default)]
+    pub passed_amr: Vec<String>,
     /// `"verified"`: this identity provider verifies its users' identities, and users can't edit
     /// their pivot identity. Required with `subject = "pivot"`: a user who edits their own name and
     /// birth data could sign in as anyone.

@@ -57,6 +57,8 @@ fn each_bad_connector_is_named_with_its_fix() {
         (file, "[acr]", "limits = { call = 1 }\n[acr]", "limits.call", "did you mean `calls`?"),
         (file, "[acr]", "amr = [\"pwd\", \"magic\"]\n[acr]", "amr[1]", "RFC 8176"),
         (file, "[acr]", "amr = [\"pwd\", \"mfa\"]\n[acr]", "amr", "the hub derives mfa"),
+        (file, "[acr]", "passed_amr = [\"eid\", \"pwd\"]\n[acr]", "passed_amr[1]", "remove it"),
+        (file, "[acr]", "passed_amr = [\"e id\"]\n[acr]", "passed_amr[0]", "without spaces"),
         (
             file,
             "lowest = \"eidas1\"",

@@ -7,7 +7,7 @@ use super::configured_connector::ConfiguredConnector;
 use super::connector_kind::{KindCheck, SupportedKinds, connector_schema};
 use super::declarations::Declarations;
 use super::email_domains::check_email_domains;
-use super::levels::check_methods;
+use super::levels::{check_methods, check_passed_methods};
 use super::logo::Logo;
 use super::value_checks::{check_range, check_rate, is_category_id};
 use super::{blocks, connector_diagnostics, level_names, localized_text, mapping};
@@ -153,6 +153,7 @@ fn check_file(source: &SourceFile, file: &ConnectorFile, problems: &mut Vec<Diag
     }
     check_methods(source, "amr", &file.amr, problems);
     check_methods(source, "mfa", &file.mfa, problems);
+    check_passed_methods(source, &file.passed_amr, problems);
     if file.amr.iter().any(|name| name == "mfa") {
         let fix = "list the methods behind it, for example [\"pwd\", \"otp\"]; the hub derives mfa from them";
         problems.push(source.diagnostic("amr", "contains mfa, which is not a single method", fix));

@@ -152,6 +152,20 @@ pub fn check_levels_without_acr(
     }
 }
 
+/// Reports names of `passed_amr` that no identity provider sends, or that need no entry.
+pub fn check_passed_methods(source: &SourceFile, names: &[String], problems: &mut Vec<Diagnostic>) {
+    for (index, name) in names.iter().enumerate() {
+        let key = format!("passed_amr[{index}]");
+        if amr::is_known_method(name) {
+            let message = "is a registered authentication method, which the hub evaluates anyway";
+            problems.push(source.diagnostic(&key, message, "remove it"));
+        } else if !(1..=64).contains(&name.len()) || !name.bytes().all(|c| c.is_ascii_graphic()) {
+            let fix = "write 1 to 64 printable ASCII characters without spaces, as the identity provider sends it";
+            problems.push(source.diagnostic(&key, "is not the name of a method", fix));
+        }
+    }
+}
+
 /// Reports methods that are not registered for `amr`.
 pub fn check_methods(
     source: &SourceFile,
