@@ -316,6 +316,7 @@ fn the_set_up_for_a_run_loads_as_it_is_written() {
         "/test/a/ALIAS/callback",
         "/test/a/ALIAS/post_logout_redirect",
         "scopes = [\"openid\", \"profile\", \"email\", \"address\", \"phone\"]",
+        "\"scope\": \"openid profile email address phone\"",
         "\"client2\": {",
         "\"client_secret_post\": {",
         "phone_number_verified",
