@@ -302,7 +302,7 @@ impl Federation {
         ProtectionFeatures {
             pushed,
             profile,
-            request_objects: signs_messages || is_used(|used| used.request_object_alg.is_some()),
+            request_objects: signs_messages || is_used(|used| used.request_object_algs.is_some()),
             signed_responses: signs_messages || is_used(|used| used.response_alg.is_some()),
             encrypted_responses: is_used(|used| used.response_encryption.is_some()),
         }

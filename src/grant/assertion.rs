@@ -18,7 +18,7 @@ use crate::config::client_assertions::{AcceptedAudiences, AssertionRules, HubAdd
 use crate::config::federation::ClientAuthentication;
 use crate::env::Timestamp;
 use crate::ids::ClientId;
-use crate::protocol::alg::VerificationAlg;
+use crate::protocol::alg::AcceptedAlgs;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ProtocolRules;
 use crate::store::{NewRecord, StoreError, Usage};
@@ -129,7 +129,7 @@ impl TokenService {
             });
         };
         let client_id = &client.registration.client_id;
-        let jws = self.verify_client_jws(client, assertion, rules.alg).await?;
+        let jws = self.verify_client_jws(client, assertion, rules.algs).await?;
         let now = self.core.env.now();
         let used = validate_assertion(&jws, client_id, rules, self.addresses(), now)?;
         if used.issued_at.seconds() < self.single_use_quota.known_since().seconds() {
@@ -147,8 +147,12 @@ impl TokenService {
         &self,
         client: &ServiceProvider,
         assertion: &str,
-        alg: VerificationAlg,
+        algs: AcceptedAlgs,
     ) -> Result<VerifiedJws, AssertionError> {
+        let Some(alg) = verify::accepted_alg(assertion, algs) else {
+            self.equalize_timing(assertion);
+            return Err(JwsError::Algorithm.into());
+        };
         let client_id = &client.registration.client_id;
         let keys = self.client_keys.keys(client_id, &client.keys).ok_or(AssertionError::NoKeys)?;
         let mut jws = verify_jws(assertion, alg, &keys.verification);

@@ -155,8 +155,8 @@ impl TokenService {
             ParameterSource::Pushed(reference) => {
                 self.load_pushed_request(client_id, reference).await
             }
-            ParameterSource::Object(object, alg) => {
-                let valid = self.validate_request_object(&client, (object, alg), params).await?;
+            ParameterSource::Object(object, algs) => {
+                let valid = self.validate_request_object(&client, (object, algs), params).await?;
                 self.unused_request(client_id, valid).await
             }
             ParameterSource::Request => Err(ErrorCode::Internal.into()),
@@ -267,9 +267,9 @@ impl TokenService {
         let params = request.authorization_params(&registration.client_id);
         match ParameterSource::find_in_push(&params, registration.protection)? {
             ParameterSource::Request | ParameterSource::Pushed(_) => Ok((params, None)),
-            ParameterSource::Object(object, alg) => {
+            ParameterSource::Object(object, algs) => {
                 let ValidRequestObject { params, used } =
-                    self.validate_request_object(client, (object, alg), &params).await?;
+                    self.validate_request_object(client, (object, algs), &params).await?;
                 Ok((params, used))
             }
         }

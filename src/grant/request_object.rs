@@ -13,7 +13,7 @@ use super::records::request_object_key;
 use crate::config::ServiceProvider;
 use crate::config::client_assertions::{AcceptedAudiences, Audience, HubAddresses};
 use crate::env::Timestamp;
-use crate::protocol::alg::VerificationAlg;
+use crate::protocol::alg::AcceptedAlgs;
 use crate::protocol::authorize::request_object::parameters_of_object;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::Params;
@@ -57,11 +57,11 @@ impl TokenService {
     pub(super) async fn validate_request_object(
         &self,
         client: &ServiceProvider,
-        (object, alg): (&str, VerificationAlg),
+        (object, algs): (&str, AcceptedAlgs),
         outer: &Params,
     ) -> Result<ValidRequestObject, ErrorCode> {
         let client_id = &client.registration.client_id;
-        let jws = self.verify_client_jws(client, object, alg).await.map_err(|error| {
+        let jws = self.verify_client_jws(client, object, algs).await.map_err(|error| {
             tracing::info!(%client_id, %error, "request object rejected");
             match error {
                 AssertionError::NoKeys => ErrorCode::ClientKeysUnavailable,

@@ -60,6 +60,41 @@ impl VerificationAlg {
     }
 }
 
+/// The algorithms that a client may sign its JWTs with: one that is registered, or any that is
+/// allowed. The registration decides, never the JWT alone (RFC 8725 §3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AcceptedAlgs(&'static [VerificationAlg]);
+
+impl AcceptedAlgs {
+    /// All algorithms.
+    pub const ANY: Self = Self(&VerificationAlg::ALL);
+    /// All algorithms of FAPI 2.0 Security Profile §5.4.1.
+    pub const FAPI2: Self =
+        Self(&[VerificationAlg::ES256, VerificationAlg::PS256, VerificationAlg::EdDSA]);
+
+    /// Returns the algorithms, at least one.
+    pub fn iter(self) -> impl Iterator<Item = VerificationAlg> {
+        self.0.iter().copied()
+    }
+
+    /// Returns the algorithm if it is the only one.
+    #[must_use]
+    pub fn only(self) -> Option<VerificationAlg> {
+        if let [only] = self.0 { Some(*only) } else { None }
+    }
+}
+
+impl From<VerificationAlg> for AcceptedAlgs {
+    fn from(alg: VerificationAlg) -> Self {
+        Self(match alg {
+            VerificationAlg::ES256 => &[VerificationAlg::ES256],
+            VerificationAlg::RS256 => &[VerificationAlg::RS256],
+            VerificationAlg::PS256 => &[VerificationAlg::PS256],
+            VerificationAlg::EdDSA => &[VerificationAlg::EdDSA],
+        })
+    }
+}
+
 impl From<SigningAlg> for VerificationAlg {
     fn from(alg: SigningAlg) -> Self {
         match alg {

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::acr::AcrRegistration;
-use super::alg::{EncryptionAlg, SigningAlg, VerificationAlg};
+use super::alg::{AcceptedAlgs, EncryptionAlg, SigningAlg};
 use super::redirect_uri::match_redirect_uri;
 use super::security_profile::SecurityProfile;
 use crate::ids::{ClientId, ConnectorId, Scope};
@@ -61,8 +61,8 @@ pub struct RequestProtection {
     pub profile: Option<SecurityProfile>,
     /// Its requests must be pushed (RFC 9126 §6).
     pub require_pushed: bool,
-    /// The algorithm of its request objects (RFC 9101 §10.5); `None` if it sends none.
-    pub request_object_alg: Option<VerificationAlg>,
+    /// The algorithms of its request objects (RFC 9101 §10.5); `None` if it sends none.
+    pub request_object_algs: Option<AcceptedAlgs>,
     /// Its requests must be signed request objects.
     pub require_request_object: bool,
     /// The algorithm of its signed responses (JARM §3); `None` if it gets none.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::alg::VerificationAlg;
+use super::alg::{AcceptedAlgs, VerificationAlg};
 
 /// A security profile on top of the rules, weakest first. Each has all of those before it.
 #[derive(
@@ -34,9 +34,15 @@ impl SecurityProfile {
         matches!(self, Self::Fapi2MessageSigning)
     }
 
-    /// Returns whether JWTs may be signed with this algorithm (FAPI 2.0 Security Profile §5.4.1).
+    /// Returns the algorithms that JWTs may be signed with.
     #[must_use]
-    pub const fn allows(self, alg: VerificationAlg) -> bool {
-        !matches!(alg, VerificationAlg::RS256)
+    pub const fn algs(self) -> AcceptedAlgs {
+        AcceptedAlgs::FAPI2
+    }
+
+    /// Returns whether JWTs may be signed with this algorithm.
+    #[must_use]
+    pub fn allows(self, alg: VerificationAlg) -> bool {
+        self.algs().iter().any(|allowed| allowed == alg)
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::digest;
 use crate::env::Timestamp;
-use crate::protocol::alg::{SigningAlg, VerificationAlg};
+use crate::protocol::alg::{AcceptedAlgs, SigningAlg, VerificationAlg};
 use crate::protocol::json;
 pub use keys::{PRIVATE_JWK_MEMBERS, UnusableKey, VerificationKeys, is_blank};
 
@@ -103,6 +103,17 @@ pub fn alg_of_similar_cost(compact: &str) -> Option<SigningAlg> {
 pub fn unverified_alg(compact: &str) -> Option<String> {
     let header = decode_object(compact.split('.').next()?).ok()?;
     header.get("alg")?.as_str().map(str::to_owned)
+}
+
+/// Returns the accepted algorithm that a compact JWS names; the only one, whatever it names. `None`
+/// if it names none of several.
+#[must_use]
+pub fn accepted_alg(compact: &str, accepted: AcceptedAlgs) -> Option<VerificationAlg> {
+    if let Some(only) = accepted.only() {
+        return Some(only);
+    }
+    let named = unverified_alg(compact.get(..MAX_JWT_BYTES).unwrap_or(compact))?;
+    accepted.iter().find(|alg| alg.is_named(&named))
 }
 
 /// Returns the claims of a compact JWS without verifying it; none if it is malformed. For tokens

@@ -127,7 +127,7 @@ fn what_contradicts_a_security_profile_is_an_error_and_what_it_demands_is_listed
         ("profile", "fapi2-message-signing"),
         ("require_pushed_authorization_requests", "true"),
         ("dpop_bound_access_tokens", "true"),
-        ("request_object_signing_alg", "ES256"),
+        ("request_object_signing_alg", "ES256 or PS256 or EdDSA"),
         ("authorization_signed_response_alg", "ES256"),
     ] {
         let listed = report["registration"].as_array().unwrap().iter();

@@ -12,8 +12,7 @@ use self::online::diagnose_online;
 use super::connector::diagnostic_from_problem;
 use crate::actor::registry::gate_input;
 use crate::config::check_context::{CheckContext, ServiceProviderDraft};
-use crate::config::model::ServiceProviderFile;
-use crate::config::{Diagnostic, Environment, Federation, RegisteredClient};
+use crate::config::{Diagnostic, Environment, Federation, KeySource, RegisteredClient};
 use crate::connector::diagnostic::{CheckDiagnostic, DiagnosticStatus, RegistrationParameter};
 use crate::env::Env;
 use crate::ids::ClientId;
@@ -165,14 +164,15 @@ fn registration(client: &RegisteredClient, issuer: &str) -> Vec<RegistrationPara
         ("scope", scopes.join(" ")),
     ]
     .into_iter()
-    .chain(profile_registration(file))
+    .chain(profile_registration(client))
     .map(|(name, value)| RegistrationParameter { name, value })
     .collect()
 }
 
 /// Returns what a security profile demands of the application, in the names of dynamic client
 /// registration (RFC 7591; RFC 9126 §6; RFC 9449 §5.2; RFC 9101 §10.5; JARM §3).
-fn profile_registration(file: &ServiceProviderFile) -> Vec<(&'static str, String)> {
+fn profile_registration(client: &RegisteredClient) -> Vec<(&'static str, String)> {
+    let file = &client.file;
     let Some(profile) = file.profile else { return Vec::new() };
     let key = if file.tls_client_certificate_bound_access_tokens {
         "tls_client_certificate_bound_access_tokens"
@@ -180,17 +180,21 @@ fn profile_registration(file: &ServiceProviderFile) -> Vec<(&'static str, String
         "dpop_bound_access_tokens"
     };
     let switches = ["require_pushed_authorization_requests", key];
-    let algorithms = [
-        ("request_object_signing_alg", file.request_object_signing_alg),
-        (
-            "authorization_signed_response_alg",
-            file.authorization_signed_response_alg.map(VerificationAlg::from),
-        ),
-    ];
+    let can_sign = |alg: &VerificationAlg| match &client.keys {
+        KeySource::Inline(keys) => keys.verification.verifies(*alg),
+        KeySource::Uri(_) | KeySource::None => true,
+    };
+    let must_sign = file.request_object_signing_alg.is_some() || profile.signs_messages();
+    let signs = client.protection.request_object_algs.filter(|_| must_sign).map(|algs| {
+        algs.iter().filter(can_sign).map(VerificationAlg::as_str).collect::<Vec<_>>().join(" or ")
+    });
+    let gets = file.authorization_signed_response_alg.map(|alg| alg.as_str().to_owned());
+    let algorithms =
+        [("request_object_signing_alg", signs), ("authorization_signed_response_alg", gets)];
     let algorithms = algorithms.into_iter().filter_map(|(name, alg)| Some((name, alg?)));
     std::iter::once(("profile", profile.as_str().to_owned()))
         .chain(switches.map(|name| (name, "true".to_owned())))
-        .chain(algorithms.map(|(name, alg)| (name, alg.as_str().to_owned())))
+        .chain(algorithms)
         .collect()
 }
 

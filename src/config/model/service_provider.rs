@@ -73,7 +73,8 @@ pub struct ServiceProviderFile {
     /// client_secret_basic.
     #[serde(default)]
     pub token_endpoint_auth_method: Option<AuthMethod>,
-    /// Signature algorithm of its client assertions, for `private_key_jwt`. Default: ES256.
+    /// Signature algorithm of its client assertions, for `private_key_jwt`. Default: any that its keys
+    /// verify; RS256 not under a security profile.
     #[serde(default)]
     pub token_endpoint_auth_signing_alg: Option<VerificationAlg>,
     /// Accepted audiences of its client assertions, for `private_key_jwt`: `issuer`,
@@ -113,7 +114,8 @@ pub struct ServiceProviderFile {
     /// Content encryption, on the high platform. Default: A256GCM, the only supported one.
     #[serde(default)]
     pub userinfo_encrypted_response_enc: Option<ContentEncryption>,
-    /// Signature algorithm of its request objects (RFC 9101). Default: it sends none
+    /// Signature algorithm of its request objects (RFC 9101). Default: it sends none; under `rules =
+    /// "openid"` with keys, and under a profile that signs messages, any that its keys verify
     /// (docs/authorization-requests.md).
     #[serde(default)]
     pub request_object_signing_alg: Option<VerificationAlg>,

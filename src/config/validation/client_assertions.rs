@@ -9,9 +9,10 @@ use url::Url;
 
 use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::ServiceProviderFile;
-use crate::protocol::alg::VerificationAlg;
+use crate::protocol::alg::AcceptedAlgs;
 use crate::protocol::discovery::path;
 use crate::protocol::registration::ProtocolRules;
+use crate::protocol::security_profile::SecurityProfile;
 
 /// Maximum time to `exp` under federation rules, which limits the use of a stolen assertion.
 const FEDERATION_MAX_LIFETIME: Duration = Duration::from_secs(300);
@@ -22,8 +23,8 @@ const OPENID_MAX_LIFETIME: Duration = Duration::from_secs(660);
 /// The rules for the client assertions of one service provider.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AssertionRules {
-    /// Signature algorithm.
-    pub alg: VerificationAlg,
+    /// Signature algorithms.
+    pub algs: AcceptedAlgs,
     /// Accepted audiences.
     pub audiences: AcceptedAudiences,
     /// Maximum time to `exp`.
@@ -36,7 +37,7 @@ impl AssertionRules {
     /// Returns the rules of a service provider's file.
     pub(in crate::config) fn from_file(file: &ServiceProviderFile) -> Self {
         Self {
-            alg: file.token_endpoint_auth_signing_alg.unwrap_or_default(),
+            algs: assertion_algs(file),
             // FAPI 2.0 Security Profile §5.3.2.1: the issuer, as a string.
             audiences: if file.profile.is_some() {
                 AcceptedAudiences::IssuerAlone
@@ -51,6 +52,13 @@ impl AssertionRules {
             rules: file.rules,
         }
     }
+}
+
+/// Returns the registered algorithm; without one, any that the profile allows (OpenID Connect
+/// Dynamic Client Registration 1.0 §2).
+pub(in crate::config) fn assertion_algs(file: &ServiceProviderFile) -> AcceptedAlgs {
+    let registered = file.token_endpoint_auth_signing_alg.map(AcceptedAlgs::from);
+    registered.unwrap_or(file.profile.map_or(AcceptedAlgs::ANY, SecurityProfile::algs))
 }
 
 /// The values of `aud` that an assertion may carry.

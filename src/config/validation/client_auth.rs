@@ -94,9 +94,10 @@ pub fn check_auth_method(
                     fix,
                 );
             }
-            let alg = file.token_endpoint_auth_signing_alg.unwrap_or_default();
             // Keys at a jwks_uri may change, but an inline set doesn't.
-            if matches!(keys, KeySource::Inline(keys) if !keys.verification.verifies(alg)) {
+            let mut algs = client_assertions::assertion_algs(file).iter();
+            if matches!(keys, KeySource::Inline(keys) if !algs.any(|alg| keys.verification.verifies(alg)))
+            {
                 let message = "contains no signing key for token_endpoint_auth_signing_alg";
                 report(
                     "jwks",

@@ -4,8 +4,9 @@
 use super::client_keys::{KeySource, check_encryption_keys};
 use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::ServiceProviderFile;
-use crate::protocol::alg::VerificationAlg;
-use crate::protocol::registration::{PushedRequests, RequestProtection};
+use crate::protocol::alg::{AcceptedAlgs, VerificationAlg};
+use crate::protocol::registration::{ProtocolRules, PushedRequests, RequestProtection};
+use crate::protocol::security_profile::SecurityProfile;
 
 /// Reads the settings and reports those that can't work. `pushed` is the hub's setting; `None` if
 /// the settings file is unreadable.
@@ -24,17 +25,36 @@ pub fn request_protection(
             "write pushed_authorization_requests = \"accepted\" in passerelle.toml, or remove it";
         problems.push(source.diagnostic("require_pushed_authorization_requests", message, fix));
     }
+    let request_object_algs = request_object_algs(file, keys);
     check_request_objects(source, file, keys, problems);
     check_signed_responses(source, file, keys, problems);
     RequestProtection {
         profile: file.profile,
         require_pushed: file.require_pushed_authorization_requests
             || pushed == Some(PushedRequests::Required),
-        request_object_alg: file.request_object_signing_alg,
+        request_object_algs,
         require_request_object: file.require_signed_request_object,
         response_alg: file.authorization_signed_response_alg,
         response_encryption: file.authorization_encrypted_response_alg,
     }
+}
+
+/// Returns the registered algorithm of request objects; without one, any that the keys verify where
+/// the service provider may send them (OpenID Connect Dynamic Client Registration 1.0 §2).
+fn request_object_algs(file: &ServiceProviderFile, keys: &KeySource) -> Option<AcceptedAlgs> {
+    if let Some(alg) = file.request_object_signing_alg {
+        return Some(alg.into());
+    }
+    if let Some(profile) = file.profile.filter(|profile| profile.signs_messages()) {
+        return Some(profile.algs());
+    }
+    let has_keys = match keys {
+        KeySource::None => false,
+        KeySource::Inline(keys) => !keys.verification.is_empty(),
+        KeySource::Uri(_) => true,
+    };
+    (file.rules == ProtocolRules::Openid && has_keys)
+        .then(|| file.profile.map_or(AcceptedAlgs::ANY, SecurityProfile::algs))
 }
 
 fn check_request_objects(
@@ -44,7 +64,7 @@ fn check_request_objects(
     problems: &mut Vec<Diagnostic>,
 ) {
     let Some(alg) = file.request_object_signing_alg else {
-        if file.require_signed_request_object {
+        if file.require_signed_request_object && request_object_algs(file, keys).is_none() {
             let message = "is true, but no algorithm is registered, so every request is rejected";
             let fix = "add request_object_signing_alg = \"ES256\", \"PS256\", \"EdDSA\" or \"RS256\", as the service provider signs";
             problems.push(source.diagnostic("require_signed_request_object", message, fix));

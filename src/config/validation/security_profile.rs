@@ -35,7 +35,6 @@ pub fn apply_profile(
     file.id_token_signed_response_alg.get_or_insert_default();
     if profile.signs_messages() {
         file.require_signed_request_object = true;
-        file.request_object_signing_alg.get_or_insert_default();
         file.authorization_signed_response_alg.get_or_insert_default();
     }
     file

@@ -46,7 +46,7 @@ fn inline_keys(keys: &[(&Jwk, &str)]) -> KeySource {
 
 fn signing(client_id: &str, alg: SigningAlg, keys: KeySource) -> ServiceProvider {
     let rules = AssertionRules {
-        alg: alg.into(),
+        algs: VerificationAlg::from(alg).into(),
         audiences: AcceptedAudiences::IssuerAlone,
         max_lifetime: Duration::from_secs(300),
         rules: ProtocolRules::Federation,

@@ -2,7 +2,7 @@
 //! (RFC 9101 §5), or at the hub, where they were pushed (RFC 9126 §4).
 
 use super::{AuthorizationError, RequestMethod, checks, federation_redirect, openid};
-use crate::protocol::alg::VerificationAlg;
+use crate::protocol::alg::AcceptedAlgs;
 use crate::protocol::catalogue::{ErrorCode, Param};
 use crate::protocol::params::Params;
 use crate::protocol::registration::{ClientDirectory, ProtocolRules, RequestProtection};
@@ -16,8 +16,8 @@ pub const REQUEST_URI_PREFIX: &str = "urn:ietf:params:oauth:request_uri:";
 pub enum ParameterSource<'a> {
     /// In the request. A `request` or `request_uri` that the hub doesn't support is among them.
     Request,
-    /// In a request object, signed with this algorithm.
-    Object(&'a str, VerificationAlg),
+    /// In a request object, signed with one of these algorithms.
+    Object(&'a str, AcceptedAlgs),
     /// At the hub, under this reference.
     Pushed(&'a str),
 }
@@ -51,8 +51,8 @@ impl<'a> ParameterSource<'a> {
         params: &'a Params,
         protection: RequestProtection,
     ) -> Result<Self, ErrorCode> {
-        match (params.get(Param::Request.name()), protection.request_object_alg) {
-            (Some(object), Some(alg)) => Ok(Self::Object(object, alg)),
+        match (params.get(Param::Request.name()), protection.request_object_algs) {
+            (Some(object), Some(algs)) => Ok(Self::Object(object, algs)),
             _ if protection.require_request_object => Err(ErrorCode::RequestObjectRequired),
             _ => Ok(Self::Request),
         }
@@ -99,6 +99,7 @@ pub fn requested_ui_locales(params: &Params) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::alg::VerificationAlg;
 
     const URI: &str = "request_uri=urn:ietf:params:oauth:request_uri:abc";
 
@@ -119,9 +120,12 @@ mod tests {
 
     #[test]
     fn a_registered_object_is_read_and_a_required_one_can_not_be_left_out() {
-        let object_alg = Some(VerificationAlg::ES256);
-        let signed = RequestProtection { request_object_alg: object_alg, ..Default::default() };
-        assert_eq!(find("request=a.b.c", signed).unwrap(), "Object(\"a.b.c\", ES256)");
+        let object_algs = Some(VerificationAlg::ES256.into());
+        let signed = RequestProtection { request_object_algs: object_algs, ..Default::default() };
+        assert_eq!(
+            find("request=a.b.c", signed).unwrap(),
+            "Object(\"a.b.c\", AcceptedAlgs([ES256]))"
+        );
         assert_eq!(find("scope=openid", signed).unwrap(), "Request");
         let required = RequestProtection { require_request_object: true, ..signed };
         for stripped in ["scope=openid", "request=", "request=a&request=a"] {
@@ -134,7 +138,7 @@ mod tests {
     fn a_required_push_can_not_be_left_out() {
         let required = RequestProtection {
             require_pushed: true,
-            request_object_alg: Some(VerificationAlg::ES256),
+            request_object_algs: Some(VerificationAlg::ES256.into()),
             ..Default::default()
         };
         for direct in ["scope=openid", "request=a.b.c", "request_uri=https://sp.example/"] {

@@ -99,7 +99,7 @@ impl SampleClients {
             ..federation.clone()
         };
         let mut signed = samples::registration("signed");
-        signed.protection.request_object_alg = Some(VerificationAlg::ES256);
+        signed.protection.request_object_algs = Some(VerificationAlg::ES256.into());
         Self([federation, openid, signed])
     }
 }
@@ -297,7 +297,7 @@ fn client_assertion() -> FuzzFunction {
     let keys = VerificationKeys::from_client_jwks(&jwks).unwrap();
     let client = ClientId::new("sp");
     let rules = AssertionRules {
-        alg: VerificationAlg::ES256,
+        algs: VerificationAlg::ES256.into(),
         audiences: AcceptedAudiences::IssuerAlone,
         max_lifetime: Duration::from_secs(300),
         rules: ProtocolRules::Federation,
@@ -305,7 +305,7 @@ fn client_assertion() -> FuzzFunction {
     let hub = HubAddresses { issuer: samples::ISSUER, certificate_base_url: None };
     Box::new(move |data| {
         let Some(compact) = signer.token(data) else { return false };
-        let Ok(jws) = verify_jws(&compact, rules.alg, &keys) else { return false };
+        let Ok(jws) = verify_jws(&compact, VerificationAlg::ES256, &keys) else { return false };
         let accepted = assertion::validate_assertion(&jws, &client, &rules, hub, NOW);
         if let Ok(accepted) = &accepted {
             assert_eq!(jws.claims["iss"], "sp");

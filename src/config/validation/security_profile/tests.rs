@@ -1,7 +1,7 @@
 use crate::config::federation::{ClientAuthentication, Federation, ServiceProvider};
 use crate::config::tests::{Folder, service_with};
 use crate::config::validation::client_assertions::AcceptedAudiences;
-use crate::protocol::alg::{SigningAlg, VerificationAlg};
+use crate::protocol::alg::{AcceptedAlgs, SigningAlg};
 use crate::protocol::security_profile::SecurityProfile;
 
 const FILE: &str = "service-providers/sp.toml";
@@ -51,7 +51,7 @@ fn message_signing_adds_signed_requests_and_responses() {
     let more = format!("profile = \"fapi2-message-signing\"\n{SIGNS}");
     let protection = client(&folder(PUSHED, &more)).registration.protection;
     assert!(protection.requires_signed_messages() && protection.require_request_object);
-    assert_eq!(protection.request_object_alg, Some(VerificationAlg::ES256));
+    assert_eq!(protection.request_object_algs, Some(AcceptedAlgs::FAPI2));
     assert_eq!(protection.response_alg, Some(SigningAlg::ES256));
 }
 
