@@ -170,6 +170,8 @@ events! {
         "A registered service provider deleted its registration.";
     RegistrationRefused "registration_refused" [code]
         "A request to register, or about a registration, was refused.";
+    ClientDisplaced "client_displaced" [sp]
+        "A registration that no operator had approved gave its place to a newer one.";
     ClientApproved "client_approved" [sp operator reason]
         "An operator let a registered service provider sign users in.";
     ClientRemoved "client_removed" [sp operator reason]

@@ -10,6 +10,7 @@
 //! looking a client up costs no store call. Does not depend on HTTP.
 
 mod client_file;
+mod deception;
 mod index;
 mod mirror;
 mod operator;
@@ -48,8 +49,8 @@ pub use requests::PresentedRegistrationToken;
 const CLIENT_ID_PREFIX: &str = "dcr-";
 /// Maximum number of networks that the limiter remembers.
 const MAX_NETWORKS: usize = 16_384;
-/// Networks that are counted as one.
-const NETWORK_PREFIXES: PrefixLengths = PrefixLengths { v4: 32, v6: 64 };
+/// Networks that are counted as one: the /48 that one subscriber can hold (RFC 6177 §2).
+const NETWORK_PREFIXES: PrefixLengths = PrefixLengths { v4: 32, v6: 48 };
 /// Interval between two reads of the index.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
 /// Minimum time between two reads for unknown clients, which unauthenticated requests can cause.

@@ -136,7 +136,8 @@ pub struct ClientIdentification {
 
 impl ClientMetadata {
     /// Parses the body of a request. Unknown members are ignored (RFC 7591 §2), and `null` is an
-    /// absent member (RFC 7592 §2.2).
+    /// absent member (RFC 7592 §2.2), as is an empty text, which libraries send for what they don't
+    /// set; not that of a name, which users would read.
     ///
     /// # Errors
     /// `RegistrationBody` if it is not a JSON object; else the error of the first invalid member.
@@ -152,7 +153,10 @@ impl ClientMetadata {
             client_secret: text("client_secret").map(Secret::new),
         };
         let mut known = Map::new();
-        for (name, value) in members.into_iter().filter(|(_, value)| !value.is_null()) {
+        let is_absent = |name: &str, value: &Value| {
+            value.is_null() || (value == "" && !name.starts_with("client_name"))
+        };
+        for (name, value) in members.into_iter().filter(|(name, value)| !is_absent(name, value)) {
             if let Some((_, fix)) = REJECTED_MEMBERS.iter().find(|(rejected, _)| *rejected == name)
             {
                 return Err(MetadataError::new(&name, "is not supported", fix));
@@ -161,6 +165,11 @@ impl ClientMetadata {
                 check_type(&name, &value, member_type)?;
                 known.insert(name, value);
             }
+        }
+        let names = known.keys().filter(|name| name.starts_with("client_name")).count();
+        if names > MAX_LIST_ITEMS {
+            let fix = format!("send it in at most {MAX_LIST_ITEMS} languages");
+            return Err(MetadataError::new("client_name", "is in too many languages", &fix));
         }
         let mut metadata = Self(known);
         metadata.normalize()?;
@@ -173,28 +182,35 @@ impl ClientMetadata {
             let fix = format!("the hub supports {listed}");
             MetadataError::new(name, "contains a value that is not supported", &fix)
         };
-        let grants = self.texts("grant_types");
-        let is_known = |grant: &&str| matches!(*grant, "authorization_code" | "refresh_token");
-        if !grants.iter().all(is_known) || grants == ["refresh_token"] {
-            return Err(rejected("grant_types", "authorization_code"));
-        }
-        if self.texts("response_types").iter().any(|kind| *kind != "code") {
-            return Err(rejected("response_types", "code"));
-        }
-        for (name, default, allowed) in [
-            ("application_type", "web", &["web", "native"][..]),
-            ("subject_type", "pairwise", &["pairwise"]),
-        ] {
-            let value = self.text(name).unwrap_or(default).to_owned();
-            if !allowed.contains(&value.as_str()) {
-                return Err(rejected(name, &allowed.join(" and ")));
+        // A client that asks for more gets what the hub has, and reads it in the response (RFC 7591
+        // §3.2.1). Refresh tokens are the operator's decision.
+        for (name, granted) in [("grant_types", "authorization_code"), ("response_types", "code")] {
+            let requested = self.texts(name);
+            if !requested.is_empty() && !requested.contains(&granted) {
+                return Err(rejected(name, granted));
             }
-            self.0.insert(name.to_owned(), Value::String(value));
+            self.0.insert(name.to_owned(), Value::from(vec![granted]));
         }
-        // Refresh tokens are the operator's decision, so the response leaves out their grant type.
-        self.0.insert("grant_types".to_owned(), Value::from(vec!["authorization_code"]));
-        self.0.insert("response_types".to_owned(), Value::from(vec!["code"]));
+        let application_type = self.text("application_type").unwrap_or("web").to_owned();
+        if !matches!(application_type.as_str(), "web" | "native") {
+            return Err(rejected("application_type", "web and native"));
+        }
+        self.0.insert("application_type".to_owned(), Value::String(application_type));
+        self.0.insert("subject_type".to_owned(), Value::from("pairwise"));
+        self.drop_inapplicable();
         Ok(())
+    }
+
+    /// Removes the members that concern another method of authentication than that of the client,
+    /// or another endpoint than it has: libraries send all that they know.
+    fn drop_inapplicable(&mut self) {
+        let method = self.text(AUTH_METHOD).unwrap_or(DEFAULT_AUTH_METHOD).to_owned();
+        let has_logout = self.0.contains_key("backchannel_logout_uri");
+        self.0.retain(|name, _| match name.as_str() {
+            "token_endpoint_auth_signing_alg" => method == "private_key_jwt",
+            "backchannel_logout_session_required" => has_logout,
+            name => !name.starts_with("tls_client_auth_") || method == "tls_client_auth",
+        });
     }
 
     /// Returns the members.
@@ -345,11 +361,10 @@ mod tests {
             (json!({ "client_name#fr": "" }), "invalid_client_metadata", "client_name"),
             (json!({ "grant_types": ["implicit"] }), "invalid_client_metadata", "grant_types"),
             (
-                json!({ "response_types": ["code", "id_token"] }),
+                json!({ "response_types": ["id_token", "code token"] }),
                 "invalid_client_metadata",
                 "response_types",
             ),
-            (json!({ "subject_type": "public" }), "invalid_client_metadata", "subject_type"),
             (json!({ "application_type": "tv" }), "invalid_client_metadata", "application_type"),
             (json!({ "jwks": { "keys": "k" } }), "invalid_client_metadata", "jwks"),
             (json!({ "dpop_bound_access_tokens": "yes" }), "invalid_client_metadata", "dpop_bound"),
@@ -387,6 +402,43 @@ mod tests {
             assert!(!error.description.contains(marker), "{}", error.description);
         }
         assert!(MetadataError::new("jwks", "\"é…\"\n", "x").description.is_ascii());
+    }
+
+    /// Attack: thousands of names make each comparison with those of others slow.
+    #[test]
+    fn names_in_more_languages_than_people_read_are_refused() {
+        let names = |count: usize| {
+            let name = |n: usize| (format!("client_name#x{n}"), Value::from("Shop"));
+            let mut sent: Map<String, Value> = (0..count).map(name).collect();
+            sent.insert("redirect_uris".into(), json!(["https://a.example/cb"]));
+            parse(&Value::Object(sent))
+        };
+        assert!(names(MAX_LIST_ITEMS).is_ok());
+        assert!(names(MAX_LIST_ITEMS + 1).unwrap_err().description.starts_with("client_name"));
+    }
+
+    /// RFC 7591 §3.2.1: the response says what was registered instead.
+    #[test]
+    fn a_client_that_asks_for_more_than_the_hub_has_gets_what_the_hub_has() {
+        let sent = json!({
+            "redirect_uris": ["https://a.example/cb"],
+            "grant_types": ["authorization_code", "refresh_token", "implicit", "urn:x:grant"],
+            "response_types": ["code", "code id_token", "none"],
+            "subject_type": "public",
+            "token_endpoint_auth_method": "client_secret_post",
+            "token_endpoint_auth_signing_alg": "RS256",
+            "tls_client_auth_subject_dn": "CN=a",
+            "backchannel_logout_session_required": true,
+        });
+        let expected = json!({
+            "redirect_uris": ["https://a.example/cb"],
+            "grant_types": ["authorization_code"],
+            "response_types": ["code"],
+            "application_type": "web",
+            "subject_type": "pairwise",
+            "token_endpoint_auth_method": "client_secret_post",
+        });
+        assert_eq!(Value::Object(parse(&sent).unwrap().members().clone()), expected);
     }
 
     #[test]

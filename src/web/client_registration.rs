@@ -12,6 +12,7 @@ use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::json_response;
 use super::token::authorization_headers;
+use crate::client_network::ClientNetwork;
 use crate::grant::client_registration::{ClientRegistrations, PresentedRegistrationToken};
 use crate::grant::error::GrantError;
 use crate::protocol::catalogue::ErrorCode;
@@ -31,7 +32,10 @@ pub async fn register_client(context: RequestContext, body: web::Payload) -> Reg
         let registrations = find_registrations(&context)?;
         let token = bearer_token(&context, ErrorCode::InitialTokenInvalid)?;
         let body = read_body(&context, body).await?;
-        registrations.register(PresentedRegistrationToken(token.as_deref()), &body).await
+        let network =
+            ClientNetwork::containing(context.hub.proxies.client_address(&context.request));
+        let token = PresentedRegistrationToken(token.as_deref());
+        registrations.register(token, network, &body).await
     };
     registration_response(StatusCode::CREATED, registered.await)
 }

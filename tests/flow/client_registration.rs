@@ -7,6 +7,9 @@ mod profile;
 mod shared_store;
 
 use actix_web::test::TestRequest;
+use josekit::jwk::Jwk;
+use josekit::jws::{JwsHeader, JwsSigner, PS256, RS256};
+use josekit::jwt::{self, JwtPayload};
 use serde_json::{Value, json};
 
 use super::federation::BASE;
@@ -228,6 +231,106 @@ async fn metadata_that_no_page_shows_is_not_registered() {
     assert!(!page.body.contains("/extra"));
 }
 
+/// RFC 7591 §3.2.1: the response has what was registered instead of what was requested.
+#[actix_web::test]
+async fn a_client_that_asks_for_more_reads_in_the_answer_what_it_got() {
+    let hub = TestHub::with(&format!("{OPEN}requests_per_network = 1000\n")).await;
+    for (scope, granted) in [
+        ("openid email profile phone offline_access", "openid profile"),
+        ("profile", "openid profile"),
+        ("https://api.example/read", "openid"),
+        ("openid  profile", "openid profile"),
+    ] {
+        let mut sent = other_metadata();
+        sent["redirect_uris"] = json!([format!("https://{}.example/cb", scope.len())]);
+        sent["client_name"] = json!(format!("Kiosk {}", scope.len()));
+        sent["scope"] = json!(scope);
+        assert_eq!(register(&hub, None, &sent).await.text("scope"), granted, "{scope}");
+    }
+    let mut sent = metadata();
+    for (member, value) in [
+        ("grant_types", json!(["authorization_code", "refresh_token", "implicit"])),
+        ("response_types", json!(["code", "code id_token"])),
+        ("subject_type", json!("public")),
+        ("default_acr_values", json!(["urn:mace:incommon:iap:silver", "eidas1"])),
+        ("token_endpoint_auth_signing_alg", json!("ES256")),
+        ("tls_client_auth_subject_dn", json!("CN=shop")),
+        ("jwks_uri", json!("")),
+        ("software_statement", json!("")),
+    ] {
+        sent[member] = value;
+    }
+    let client = register(&hub, None, &sent).await;
+    assert_eq!(client.0["grant_types"], json!(["authorization_code"]));
+    assert_eq!(client.0["response_types"], json!(["code"]));
+    assert_eq!(client.0["subject_type"], "pairwise");
+    assert_eq!(client.0["default_acr_values"], json!(["eidas1"]));
+    for absent in ["token_endpoint_auth_signing_alg", "tls_client_auth_subject_dn", "jwks_uri"] {
+        assert!(client.0.get(absent).is_none(), "{absent}: {}", client.0);
+    }
+    let tokens = client.redeem(&hub, &code(&hub, &client).await).await;
+    assert_eq!(tokens.status, 200, "{}", tokens.body);
+}
+
+/// OpenID Connect Dynamic Client Registration 1.0 §2: without an algorithm, any that both sides
+/// support.
+#[actix_web::test]
+async fn a_client_without_registered_algorithms_signs_with_any_of_its_keys() {
+    let hub = TestHub::with(&format!("{OPEN}requests_per_network = 1000\n")).await;
+    let rsa = Jwk::generate_rsa_key(2048).unwrap();
+    let mut sent = metadata();
+    sent["token_endpoint_auth_method"] = json!("private_key_jwt");
+    let member = |name: &str| rsa.parameter(name).unwrap().clone();
+    let public = json!({ "kty": "RSA", "n": member("n"), "e": member("e") });
+    sent["jwks"] = json!({ "keys": [public] });
+    let client = register(&hub, None, &sent).await;
+    assert!(client.0.get("token_endpoint_auth_signing_alg").is_none(), "{}", client.0);
+    let signers: [(&str, Box<dyn JwsSigner>); 2] = [
+        ("RS256", Box::new(RS256.signer_from_jwk(&rsa).unwrap())),
+        ("PS256", Box::new(PS256.signer_from_jwk(&rsa).unwrap())),
+    ];
+    for (alg, signer) in &signers {
+        let now = hub.now().seconds();
+        let frame = json!({
+            "iss": client.id(), "sub": client.id(), "aud": format!("{BASE}/api/v2"),
+            "exp": now + 60, "iat": now, "jti": format!("assertion {alg}"),
+        });
+        let assertion = sign(&frame, &**signer);
+        let body = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs([
+                ("grant_type", "authorization_code"),
+                ("redirect_uri", REDIRECT_URI),
+                ("code", "unknown"),
+                ("client_assertion", &assertion),
+                ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"),
+            ])
+            .finish();
+        let request = TestRequest::post()
+            .uri("/api/v2/token")
+            .insert_header(("content-type", "application/x-www-form-urlencoded"));
+        let answer = hub.send(request.set_payload(body)).await;
+        assert_eq!(error(&answer), (400, "invalid_grant".into()), "{alg}: {}", answer.body);
+        let object = json!({
+            "iss": client.id(), "aud": format!("{BASE}/api/v2"), "exp": now + 60, "iat": now,
+            "client_id": client.id(), "response_type": "code", "scope": "openid",
+            "redirect_uri": REDIRECT_URI, "state": "s".repeat(32), "nonce": "n".repeat(32),
+        });
+        let object = sign(&object, &**signer);
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs([("client_id", client.id()), ("request", &object)])
+            .finish();
+        let request = TestRequest::get().uri(&format!("/api/v2/authorize?{query}"));
+        let answer = hub.send(request).await;
+        let location = answer.header("location");
+        assert!(location.contains("/interaction/"), "{alg}: {location} {}", answer.body);
+    }
+}
+
+fn sign(claims: &Value, signer: &dyn JwsSigner) -> String {
+    let payload = JwtPayload::from_map(claims.as_object().unwrap().clone()).unwrap();
+    jwt::encode_with_signer(&payload, &JwsHeader::new(), signer).unwrap()
+}
+
 #[actix_web::test]
 async fn each_error_names_the_member_and_how_to_correct_it() {
     let hub = TestHub::with(&format!("{OPEN}requests_per_network = 1000\n")).await;
@@ -245,8 +348,11 @@ async fn each_error_names_the_member_and_how_to_correct_it() {
             "redirect_uris",
         ),
         (json!({ "redirect_uris": ["shop:/cb"] }), "invalid_redirect_uri", "redirect_uris"),
-        (json!({ "scope": "openid email" }), "invalid_client_metadata", "scope"),
-        (json!({ "scope": "profile" }), "invalid_client_metadata", "openid"),
+        (
+            json!({ "grant_types": ["client_credentials"] }),
+            "invalid_client_metadata",
+            "grant_types",
+        ),
         (
             json!({ "token_endpoint_auth_method": "private_key_jwt" }),
             "invalid_client_metadata",

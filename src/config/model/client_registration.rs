@@ -19,10 +19,13 @@ pub struct ClientRegistrationConfig {
     pub rules: Option<ProtocolRules>,
     /// Scopes for clients without an initial access token, including `openid`. A token has its own.
     pub scopes: Vec<Scope>,
+    /// Lets registrations without an initial access token use the hosts and the names of each other,
+    /// for applications that register more than once: at each start, or one for each installation.
+    pub shared_hosts: bool,
     /// Registrations of this hub at once, from 1 to 1000.
     pub max_registrations: u32,
     /// Registrations without an initial access token that wait for approval at once, from 1 to
-    /// 1000.
+    /// 1000. One more takes the place of the oldest of the network with the most.
     pub max_pending: u32,
     /// Requests to the endpoint from one network per minute, from 1 to 1000.
     pub requests_per_network: u32,
@@ -38,6 +41,7 @@ impl Default for ClientRegistrationConfig {
             open: OpenRegistration::Refused,
             rules: None,
             scopes: vec![Scope::from("openid")],
+            shared_hosts: false,
             max_registrations: 200,
             max_pending: 50,
             requests_per_network: 20,

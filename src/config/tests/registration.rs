@@ -156,7 +156,7 @@ fn the_table_of_openid_connect_is_data_too() {
     assert!(loaded.scopes.openid.contains_key("phone"), "without [openid], the built-in one");
     let more = "[scopes]\nopenid = [\"sub\"]\n[openid]\nmembership = [\"email\"]\nprofile = [\"nickname\"]\n";
     let openid = Folder::good().with("scopes.toml", more).loaded().scopes.openid;
-    let claims = |scope: &str| openid.get(&scope.into()).cloned().unwrap_or_default();
+    let claims = |scope: &str| openid.get(scope).cloned().unwrap_or_default();
     assert_eq!(claims("membership"), ["email"]);
     assert_eq!(claims("profile"), ["nickname"], "a scope of the file has the claims of the file");
     assert_eq!(claims("openid"), ["sub"], "one scope in the file removes no other");

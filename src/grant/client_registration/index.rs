@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::ClientRegistrations;
+use crate::client_network::ClientNetwork;
 use crate::config::model::ClientRegistrationConfig;
 use crate::digest;
 use crate::env::Timestamp;
@@ -19,6 +20,8 @@ use crate::store::{MAX_UPDATE_ATTEMPTS, NewRecord, Record, RecordKey, RecordKind
 pub(super) const RECORD_LIFETIME: Duration = days(600);
 /// Age at which the record of a client in use is renewed.
 pub(super) const RECORD_RENEWAL_AGE: Duration = days(180);
+/// Length of the pseudonym of a network.
+const NETWORK_PSEUDONYM_BYTES: usize = 12;
 /// Length of a fingerprint: 64 bits, which no client can choose.
 const FINGERPRINT_CHARS: usize = 16;
 
@@ -76,6 +79,9 @@ pub(super) struct ClientEntry {
     /// Id of its initial access token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
+    /// Pseudonym of the network that it came from, without an initial access token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
 }
 
 impl ClientEntry {
@@ -117,6 +123,9 @@ pub(super) struct InitialToken {
 pub(super) struct RegistrationIndex {
     pub clients: Vec<ClientEntry>,
     pub tokens: Vec<InitialToken>,
+    /// Key of the pseudonyms of networks; empty until the first one.
+    #[serde(default)]
+    network_key: String,
 }
 
 impl RegistrationIndex {
@@ -126,6 +135,40 @@ impl RegistrationIndex {
 
     pub(super) fn client_mut(&mut self, client_id: &str) -> Option<&mut ClientEntry> {
         self.clients.iter_mut().find(|entry| entry.client_id.as_str() == client_id)
+    }
+
+    /// Returns the pseudonym of a network. `new_key` becomes the key if there is none.
+    pub(super) fn network_pseudonym(&mut self, network: ClientNetwork, new_key: &str) -> String {
+        if self.network_key.is_empty() {
+            new_key.clone_into(&mut self.network_key);
+        }
+        let tag = digest::hmac(self.network_key.as_bytes(), &network.octets());
+        digest::base64url(tag.get(..NETWORK_PSEUDONYM_BYTES).unwrap_or(&tag))
+    }
+
+    /// Removes the registration that gives its place to a new one from `network`, and returns it:
+    /// of those that are candidates, the least recently used one of the network with the most.
+    /// A network with as many as any other displaces its own, so that a flood closes the
+    /// registration for no other network. `None` if there is no candidate.
+    pub(super) fn displace(
+        &mut self,
+        network: Option<&str>,
+        is_candidate: impl Fn(&ClientEntry) -> bool,
+    ) -> Option<ClientEntry> {
+        let candidates: Vec<&ClientEntry> =
+            self.clients.iter().filter(|entry| is_candidate(entry)).collect();
+        let count = |network: Option<&str>| {
+            candidates.iter().filter(|entry| entry.network.as_deref() == network).count()
+        };
+        let most = candidates.iter().map(|entry| count(entry.network.as_deref())).max()?;
+        let is_own_fullest = network.is_some() && count(network) == most;
+        let in_fullest = candidates.iter().filter(|entry| {
+            let other = entry.network.as_deref();
+            if is_own_fullest { other == network } else { count(other) == most }
+        });
+        let displaced = in_fullest.min_by_key(|entry| (entry.active_at, entry.created_at))?;
+        let client_id = displaced.client_id.clone();
+        self.remove_client(client_id.as_str())
     }
 
     /// Removes the registration of a client, and returns it.

@@ -42,6 +42,13 @@ pub(super) struct RegistrationMirror {
     has_failed: bool,
 }
 
+/// An approved client of another developer.
+pub(super) struct OtherClient {
+    pub service: Arc<ServiceProvider>,
+    /// Whether a registration that has no other hosts may use its hosts and names.
+    pub may_share: bool,
+}
+
 impl RegistrationMirror {
     /// Drops the clients that the index doesn't name, or names with another record. Returns true if
     /// each client of the index is left.
@@ -198,7 +205,7 @@ impl ClientRegistrations {
         &self,
         client_id: &ClientId,
         token: Option<&str>,
-    ) -> Vec<Arc<ServiceProvider>> {
+    ) -> Vec<OtherClient> {
         let mirror = self.mirror.lock().await;
         let is_of_other = |entry: &&ClientEntry| {
             entry.client_id != *client_id
@@ -206,9 +213,13 @@ impl ClientRegistrations {
                 && self.current_status(entry) == RegistrationStatus::Approved
         };
         let others = mirror.entries.iter().filter(is_of_other);
-        others
-            .filter_map(|entry| Some(Arc::clone(&mirror.clients.get(&entry.client_id)?.1)))
-            .collect()
+        let with_service = others.filter_map(|entry| {
+            let (_, service) = mirror.clients.get(&entry.client_id)?;
+            let are_both_open = token.is_none() && entry.token.is_none();
+            let may_share = self.config.shared_hosts && are_both_open;
+            Some(OtherClient { service: Arc::clone(service), may_share })
+        });
+        with_service.collect()
     }
 
     /// Sets the gauges of registrations by status.

@@ -157,12 +157,14 @@ impl ClientRegistrations {
     /// a client could be approved as one thing, and be another.
     ///
     /// # Errors
-    /// `RegistrationUnknown`, `RegistrationChanged`, or the error of the store.
+    /// `RegistrationUnknown`, `RegistrationChanged`, `RegistrationConflict` with the reason, or the
+    /// error of the store.
     pub async fn approve(
         &self,
         (client_id, fingerprint): (&str, &str),
         (operator, reason): (&str, &str),
     ) -> Result<(), GrantError> {
+        self.check_conflicts(client_id, fingerprint).await?;
         let now = self.services.env.now();
         self.update_index(|index| {
             let entry = index.client_mut(client_id).ok_or(ErrorCode::RegistrationUnknown)?;
@@ -178,6 +180,24 @@ impl ClientRegistrations {
         .await?;
         self.record_decision(EventKind::ClientApproved, client_id, (operator, reason));
         Ok(())
+    }
+
+    /// Checks that no one took the names and hosts of a registration while it waited: two may wait
+    /// under one name.
+    async fn check_conflicts(&self, client_id: &str, fingerprint: &str) -> Result<(), GrantError> {
+        let (index, _) = self.load_index().await?;
+        let entry = index.client(client_id).ok_or(ErrorCode::RegistrationUnknown)?;
+        if entry.fingerprint() != fingerprint {
+            return Err(ErrorCode::RegistrationChanged.into());
+        }
+        let RegistrationRecord { metadata, terms, client_id, .. } =
+            self.load_registration(entry).await?;
+        let others = self.clients_of_others(&client_id, entry.token.as_deref()).await;
+        let checked = self.check_against_others(&metadata, &terms, &client_id, &others);
+        checked.map_err(|error| GrantError {
+            reason: Some(error.description),
+            ..ErrorCode::RegistrationConflict.into()
+        })
     }
 
     /// Removes a registration: refuses one that waits, or revokes one in use. Its codes and tokens

@@ -8,11 +8,16 @@ use serde_json::Value;
 use url::Url;
 
 use super::ClientRegistrations;
+use super::deception::{
+    LookAlikeKeys, are_look_alike_hosts, check_readable, is_deceptive_char, mentioned_hosts,
+    name_keys, share_key,
+};
 use super::index::{ClientEntry, RegistrationRecord, RegistrationStatus, RegistrationTerms};
+use super::mirror::OtherClient;
 use crate::config::address::is_loopback;
 use crate::config::model::OpenRegistration;
 use crate::config::{Federation, ServiceProvider};
-use crate::identity::rules::is_forbidden_char;
+use crate::ids::{ClientId, Scope};
 use crate::protocol::acr::Platform;
 use crate::protocol::client_registration::{ClientMetadata, MetadataError};
 
@@ -80,59 +85,87 @@ impl ClientRegistrations {
     pub(super) fn apply_terms(
         &self,
         record: &mut RegistrationRecord,
-        registered: &[Arc<ServiceProvider>],
+        registered: &[OtherClient],
     ) -> Result<(), MetadataError> {
         let federation = self.services.federation.load();
         let RegistrationRecord { metadata, terms, client_id, .. } = record;
         check_characters(metadata)?;
-        self.grant_scopes(metadata, terms, &federation)?;
+        self.grant_scopes(metadata, terms, &federation);
+        self.keep_known_levels(metadata);
         set_home_page(metadata);
-        if metadata.names().is_empty() {
-            let host = metadata.text("client_uri").and_then(|uri| Url::parse(uri).ok());
-            let host = host.and_then(|url| url.host_str().map(str::to_owned));
-            metadata.set("client_name", Value::String(host.unwrap_or_default()));
-        }
+        set_name(metadata);
+        self.check_against_others(metadata, terms, client_id, registered)
+    }
+
+    /// Checks that a registration has neither the names nor the hosts of others. `registered` are
+    /// the approved clients of other developers.
+    ///
+    /// # Errors
+    /// Returns the first violation.
+    pub(super) fn check_against_others(
+        &self,
+        metadata: &ClientMetadata,
+        terms: &RegistrationTerms,
+        client_id: &ClientId,
+        registered: &[OtherClient],
+    ) -> Result<(), MetadataError> {
+        let federation = self.services.federation.load();
         let is_other =
             |service: &&Arc<ServiceProvider>| service.registration.client_id != *client_id;
-        let others = federation.service_providers().filter(is_other).chain(registered);
+        let own_addresses = address_owners(metadata);
+        let registered = registered
+            .iter()
+            .filter(|other| !other.may_share || !has_addresses_of(&own_addresses, &other.service));
+        let others = federation
+            .service_providers()
+            .filter(is_other)
+            .chain(registered.map(|other| &other.service));
         let others: Vec<&ServiceProvider> = others.map(|service| &**service).collect();
-        check_names(metadata, &others, &self.services.hub_name)?;
+        let keys = |names: &BTreeMap<String, String>| {
+            names.values().map(|name| name_keys(name)).collect::<Vec<_>>()
+        };
+        let connectors = federation.connectors().values();
+        let taken_names = [
+            ("another service", others.iter().flat_map(|other| keys(&other.name)).collect()),
+            ("an identity provider", connectors.flat_map(|other| keys(&other.name)).collect()),
+            ("this hub", keys(&self.services.hub_name)),
+        ];
+        check_names(metadata, &taken_names)?;
         self.check_hosts(metadata, terms, &others)
     }
 
+    /// Registers those of the requested scopes that the terms allow, and `openid`, which every
+    /// request needs; the client reads in the response what it got (RFC 7591 §3.2.1).
     fn grant_scopes(
         &self,
         metadata: &mut ClientMetadata,
         terms: &RegistrationTerms,
         federation: &Federation,
-    ) -> Result<(), MetadataError> {
-        let known = |scope: &str| {
-            scope == "openid" || federation.scope_table(self.rules).contains(&scope.into())
+    ) {
+        let table = federation.scope_table(self.rules);
+        let requested: Option<Vec<&str>> =
+            metadata.text("scope").map(|scope| scope.split_ascii_whitespace().collect());
+        let is_granted = |scope: &&Scope| {
+            let is_requested =
+                requested.as_ref().is_none_or(|requested| requested.contains(&scope.as_str()));
+            scope.as_str() == "openid" || (is_requested && table.contains(scope))
         };
-        let allowed = || terms.scopes.iter().map(crate::ids::Scope::as_str);
-        let granted: Vec<String> = match metadata.text("scope") {
-            None => allowed().filter(|scope| known(scope)).map(str::to_owned).collect(),
-            Some(requested) => {
-                let requested: Vec<&str> = requested.split(' ').collect();
-                if let Some(beyond) =
-                    requested.iter().find(|scope| !allowed().any(|a| a == **scope))
-                {
-                    let listed = allowed().collect::<Vec<_>>().join(" ");
-                    let fix = format!(
-                        "this registration may have: {listed}; ask the operator of this hub for an initial access token with more"
-                    );
-                    let message = if *beyond == "offline_access" {
-                        "contains offline_access, which registered clients don't get"
-                    } else {
-                        "contains a value that is not allowed"
-                    };
-                    return Err(MetadataError::new("scope", message, &fix));
-                }
-                requested.into_iter().map(str::to_owned).collect()
-            }
-        };
-        metadata.set("scope", Value::String(granted.join(" ")));
-        Ok(())
+        let granted: Vec<&str> =
+            terms.scopes.iter().filter(is_granted).map(Scope::as_str).collect();
+        let granted = granted.join(" ");
+        metadata.set("scope", Value::String(granted));
+    }
+
+    /// Leaves out default levels that the hub doesn't have: `acr_values` are voluntary (OpenID
+    /// Connect Core 1.0 §3.1.2.1).
+    fn keep_known_levels(&self, metadata: &mut ClientMetadata) {
+        let levels = self.services.checker.platform().levels();
+        let listed = metadata.texts("default_acr_values");
+        let is_known = |value: &&str| levels.iter().any(|level| level.as_str() == *value);
+        let known: Vec<String> = listed.into_iter().filter(is_known).map(str::to_owned).collect();
+        if metadata.members().contains_key("default_acr_values") {
+            metadata.set("default_acr_values", Value::from(known));
+        }
     }
 
     /// Checks that the addresses are not those of another service. Otherwise anyone could have
@@ -145,12 +178,8 @@ impl ClientRegistrations {
     ) -> Result<(), MetadataError> {
         let taken: BTreeSet<String> = others
             .iter()
-            .flat_map(|service| {
-                let registration = &service.registration;
-                registration.redirect_uris.iter().chain([&registration.home_page])
-            })
-            .chain([&self.services.base_url])
-            .filter_map(|uri| uri_owner(uri))
+            .flat_map(|service| service_owners(service))
+            .chain(uri_owner(&self.services.base_url))
             .collect();
         for member in ADDRESS_MEMBERS {
             let uris = metadata.texts(member).into_iter().chain(metadata.text(member));
@@ -160,9 +189,16 @@ impl ClientRegistrations {
                     let message = "has a host that the initial access token does not allow";
                     return Err(MetadataError::new(member, message, &fix));
                 }
-                if terms.hosts.is_empty() && taken.contains(&owner) {
-                    let fix = "use a host of your own, or ask the operator of this hub for an initial access token for this host";
+                if !terms.hosts.is_empty() {
+                    continue;
+                }
+                let fix = "use a host of your own, or ask the operator of this hub for an initial access token for this host";
+                if taken.contains(&owner) {
                     let message = "has the host of another service";
+                    return Err(MetadataError::new(member, message, fix));
+                }
+                if taken.iter().any(|taken| are_look_alike_hosts(&owner, taken)) {
+                    let message = "has a host that looks like that of another service";
                     return Err(MetadataError::new(member, message, fix));
                 }
             }
@@ -191,6 +227,28 @@ fn uri_owner(uri: &str) -> Option<String> {
     Some(owner.trim_end_matches('.').to_ascii_lowercase())
 }
 
+/// Returns the hosts and private-use schemes of the addresses that a client names.
+fn address_owners(metadata: &ClientMetadata) -> BTreeSet<String> {
+    let uris = ADDRESS_MEMBERS
+        .iter()
+        .flat_map(|member| metadata.texts(member).into_iter().chain(metadata.text(member)));
+    uris.filter_map(uri_owner).collect()
+}
+
+/// Returns the hosts and private-use schemes of a service provider's addresses.
+fn service_owners(service: &ServiceProvider) -> impl Iterator<Item = String> {
+    let registration = &service.registration;
+    let uris = registration.redirect_uris.iter().chain([&registration.home_page]);
+    uris.filter_map(|uri| uri_owner(uri))
+}
+
+/// Returns true if all these hosts are the service provider's: a client without another host
+/// receives nothing that the service provider does not.
+fn has_addresses_of(owners: &BTreeSet<String>, service: &ServiceProvider) -> bool {
+    let theirs: BTreeSet<String> = service_owners(service).collect();
+    !owners.is_empty() && owners.is_subset(&theirs)
+}
+
 /// Registers the origin of a redirect URI as the home page of a client that names none.
 fn set_home_page(metadata: &mut ClientMetadata) {
     if metadata.text("client_uri").is_some() {
@@ -204,45 +262,71 @@ fn set_home_page(metadata: &mut ClientMetadata) {
     }
 }
 
+/// Registers the host of an address as the name of a client that sends none: of a redirect URI, which
+/// receives the data of users, rather than of the home page.
+fn set_name(metadata: &mut ClientMetadata) {
+    if !metadata.names().is_empty() {
+        return;
+    }
+    let uris = metadata.texts("redirect_uris").into_iter().chain(metadata.text("client_uri"));
+    let host = uris
+        .filter_map(|uri| Url::parse(uri).ok())
+        .find_map(|url| url.host_str().map(str::to_owned));
+    if let Some(host) = host {
+        metadata.set("client_name", Value::String(host));
+    }
+}
+
 /// Checks that no text can mislead a user or an operator by characters that turn or hide text.
 fn check_characters(metadata: &ClientMetadata) -> Result<(), MetadataError> {
     for (member, value) in metadata.members() {
         let texts = value.as_str().into_iter().chain(metadata.texts(member));
-        if texts.flat_map(str::chars).any(is_forbidden_char) {
+        if texts.flat_map(str::chars).any(is_deceptive_char) {
             let member = member.split('#').next().unwrap_or(member);
-            let message = "contains a character that is invisible or changes the direction of text";
+            let message = "contains a character that is invisible, has no common form or changes the direction of text";
             return Err(MetadataError::new(member, message, "send plain text"));
         }
     }
     Ok(())
 }
 
-/// Checks that the names are not those of another service or of the hub, so that a stranger can't
-/// pose as one of them (RFC 7591 §5).
-#[expect(clippy::disallowed_methods, reason = "names are text that people write, in any script")]
-fn check_names(
-    metadata: &ClientMetadata,
-    others: &[&ServiceProvider],
-    hub_name: &BTreeMap<String, String>,
-) -> Result<(), MetadataError> {
-    let fold = |name: &str| {
-        let letters = name.chars().filter(|c| c.is_alphanumeric());
-        let folded: String = letters.flat_map(char::to_lowercase).collect();
-        // Names of symbols alone would all be the same.
-        if folded.is_empty() { name.to_owned() } else { folded }
-    };
+/// Checks that people can read the names, and take none of them for that of another service, of an
+/// identity provider or of the hub, so that a stranger can't pose as one of them (RFC 7591 §5).
+fn check_names(metadata: &ClientMetadata, taken_names: &TakenNames) -> Result<(), MetadataError> {
+    let receivers: BTreeSet<String> =
+        metadata.texts("redirect_uris").into_iter().filter_map(uri_owner).collect();
+    let error = |message: &str, fix: &str| Err(MetadataError::new("client_name", message, fix));
     for name in metadata.names().values() {
-        let folded = fold(name);
-        let is_any_of =
-            |names: &BTreeMap<String, String>| names.values().any(|taken| fold(taken) == folded);
-        let message = if others.iter().any(|other| is_any_of(&other.name)) {
-            Some("is the name of another service")
-        } else {
-            is_any_of(hub_name).then_some("is the name of this hub")
+        if let Err((message, fix)) = check_readable(name) {
+            return error(message, fix);
+        }
+        let is_own = |host: &String| {
+            let is_local =
+                Url::parse(&format!("http://{host}/")).is_ok_and(|url| is_loopback(&url));
+            // Users take the host for the one that receives their data.
+            let is_receiver = |uri: &String| without_www(uri) == without_www(host);
+            is_local || (!receivers.is_empty() && receivers.iter().all(is_receiver))
         };
-        if let Some(message) = message {
-            return Err(MetadataError::new("client_name", message, "choose another name"));
+        if !mentioned_hosts(name).iter().all(is_own) {
+            let message = "has the form of an address, but redirect_uris has another host";
+            let fix = "send a client_name without an address, and with a space after each dot";
+            return error(message, fix);
+        }
+        let keys = name_keys(name);
+        for (owner, names) in taken_names {
+            if names.iter().any(|taken| share_key(taken, &keys)) {
+                let message = format!("is the name of {owner}, or looks like it");
+                return error(&message, "choose another name");
+            }
         }
     }
     Ok(())
+}
+
+/// Names in use, as they look, by what has them.
+type TakenNames = [(&'static str, Vec<LookAlikeKeys>); 3];
+
+fn without_www(host: &str) -> &str {
+    let host = host.trim_end_matches('.');
+    host.strip_prefix("www.").unwrap_or(host)
 }

@@ -9,12 +9,13 @@ use super::index::{
 };
 use super::{CLIENT_ID_PREFIX, ClientRegistrations};
 use crate::audit::{Event, EventKind};
+use crate::client_network::ClientNetwork;
 use crate::config::ServiceProvider;
 use crate::config::model::OpenRegistration;
 use crate::digest;
 use crate::grant::error::GrantError;
 use crate::ids::ClientId;
-use crate::protocol::alg::{SigningAlg, VerificationAlg};
+use crate::protocol::alg::{AcceptedAlgs, ContentEncryption, SigningAlg, VerificationAlg};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_registration::{
     AUTH_METHOD, ClientMetadata, DEFAULT_AUTH_METHOD, MetadataError,
@@ -47,6 +48,14 @@ struct IssuedCredentials {
     access_token: String,
 }
 
+/// What one more registration may request, and the one that gave it its place.
+struct Admission {
+    terms: RegistrationTerms,
+    /// Id of the initial access token.
+    token: Option<String>,
+    displaced: Option<ClientEntry>,
+}
+
 impl ClientRegistrations {
     /// Registers a client and returns the client information response (RFC 7591 §3.2.1).
     ///
@@ -56,12 +65,13 @@ impl ClientRegistrations {
     pub async fn register(
         &self,
         presented: PresentedRegistrationToken<'_>,
+        network: ClientNetwork,
         body: &[u8],
     ) -> Result<Map<String, Value>, GrantError> {
         // Checked before the body is read, so that only a client within the quota costs more.
-        let (index, _) = self.load_index().await?;
+        let (mut index, _) = self.load_index().await?;
         let token_hash = presented.hash();
-        let (terms, token) = self.check_quota(&index, token_hash.as_deref())?;
+        let Admission { terms, token, .. } = self.admit(&mut index, token_hash.as_deref(), None)?;
         let (metadata, _) = ClientMetadata::parse(body)?;
         let env = &self.services.env;
         let random = env.entropy().token();
@@ -89,47 +99,70 @@ impl ClientRegistrations {
             active_at: record.created_at,
             renewed_at: record.created_at,
             token: token.clone(),
+            network: None,
         };
+        let network_key = env.entropy().token();
         let added = self.update_index(|index| {
-            self.check_quota(index, token_hash.as_deref())?;
-            index.clients.push(entry.clone());
+            let network = token.is_none().then(|| index.network_pseudonym(network, &network_key));
+            let admission = self.admit(index, token_hash.as_deref(), network.as_deref())?;
+            index.clients.push(ClientEntry { network, ..entry.clone() });
             let used = index.tokens.iter_mut().find(|known| Some(&known.id) == token.as_ref());
             if let Some(used) = used {
                 used.used = used.used.saturating_add(1);
             }
-            Ok(())
+            Ok(admission.displaced)
         });
-        if let Err(error) = added.await {
-            self.remove_record(&entry.record).await;
-            return Err(error);
+        match added.await {
+            Ok(None) => {}
+            Ok(Some(displaced)) => self.finish_displacement(&displaced).await,
+            Err(error) => {
+                self.remove_record(&entry.record).await;
+                return Err(error);
+            }
         }
         self.services.audit.record(|| Event::new(EventKind::ClientRegistered).sp(&client_id));
         tracing::info!(%client_id, ?status, "client registered");
         Ok(self.response(&record, status, &issued))
     }
 
-    /// Returns what one more registration may ask, and the id of its initial access token.
-    fn check_quota(
+    /// Makes room in the index for one more registration, from `network` if it has no initial
+    /// access token. Registrations without one can't use up the places of those with one.
+    fn admit(
         &self,
-        index: &RegistrationIndex,
+        index: &mut RegistrationIndex,
         token_hash: Option<&str>,
-    ) -> Result<(RegistrationTerms, Option<String>), ErrorCode> {
+        network: Option<&str>,
+    ) -> Result<Admission, ErrorCode> {
         let limit = |most: u32| usize::try_from(most).unwrap_or(usize::MAX);
         let is_full = index.clients.len() >= limit(self.config.max_registrations);
-        let Some(hash) = token_hash else {
-            if self.config.open == OpenRegistration::Refused {
+        let is_open = |entry: &ClientEntry| entry.token.is_none() && !entry.approved_by_operator;
+        let is_waiting = |entry: &ClientEntry| {
+            is_open(entry) && self.current_status(entry) == RegistrationStatus::Pending
+        };
+        let (terms, token) = match token_hash {
+            Some(hash) => self.find_token_terms(index, hash)?,
+            None if self.config.open == OpenRegistration::Refused => {
                 return Err(ErrorCode::InitialTokenMissing);
             }
-            // Registrations without a token can't use up the places of those with one.
-            let is_waiting = |entry: &&ClientEntry| {
-                entry.token.is_none() && self.current_status(entry) == RegistrationStatus::Pending
-            };
-            let waiting = index.clients.iter().filter(is_waiting).count();
-            if is_full || waiting >= limit(self.config.max_pending) {
-                return Err(ErrorCode::RegistrationsFull);
-            }
-            return Ok((self.open_terms(), None));
+            None => (self.open_terms(), None),
         };
+        let waiting = index.clients.iter().filter(|entry| is_waiting(entry)).count();
+        let displaced = if token.is_none() && waiting >= limit(self.config.max_pending) {
+            index.displace(network, is_waiting)
+        } else if is_full {
+            Some(index.displace(network, is_open).ok_or(ErrorCode::RegistrationsFull)?)
+        } else {
+            None
+        };
+        Ok(Admission { terms, token, displaced })
+    }
+
+    /// Returns the terms and the id of an initial access token that has registrations left.
+    fn find_token_terms(
+        &self,
+        index: &RegistrationIndex,
+        hash: &str,
+    ) -> Result<(RegistrationTerms, Option<String>), ErrorCode> {
         let is_same = |token: &&InitialToken| {
             digest::constant_time_eq(token.hash.as_bytes(), hash.as_bytes())
         };
@@ -137,10 +170,14 @@ impl ClientRegistrations {
         if token.used >= token.registrations {
             return Err(ErrorCode::InitialTokenExhausted);
         }
-        if is_full {
-            return Err(ErrorCode::RegistrationsFull);
-        }
         Ok((token.terms.clone(), Some(token.id.clone())))
+    }
+
+    async fn finish_displacement(&self, displaced: &ClientEntry) {
+        self.remove_record(&displaced.record).await;
+        let client_id = &displaced.client_id;
+        self.services.audit.record(|| Event::new(EventKind::ClientDisplaced).sp(client_id));
+        tracing::warn!(%client_id, "registration displaced by a newer one: all places are taken");
     }
 
     /// Returns the registration to the client that owns it (RFC 7592 §2.1).
@@ -330,9 +367,29 @@ fn complete_metadata(metadata: &mut ClientMetadata, service: &ServiceProvider) {
             "userinfo_signed_response_alg",
             service.userinfo_signed_response_alg.map(SigningAlg::as_str),
         ),
-        ("request_object_signing_alg", protection.request_object_alg.map(VerificationAlg::as_str)),
+        (
+            "request_object_signing_alg",
+            protection
+                .request_object_algs
+                .and_then(AcceptedAlgs::only)
+                .map(VerificationAlg::as_str),
+        ),
         ("authorization_signed_response_alg", protection.response_alg.map(SigningAlg::as_str)),
     ];
+    // Another default than that of OpenID Connect Dynamic Client Registration 1.0 §2 and JARM §3.
+    let content = ContentEncryption::default().as_str();
+    let tokens = service.encryption.iter().flat_map(|algs| {
+        [
+            ("id_token_encrypted_response", algs.id_token),
+            ("userinfo_encrypted_response", algs.userinfo),
+        ]
+    });
+    let responses =
+        protection.response_encryption.map(|alg| ("authorization_encrypted_response", alg));
+    for (name, alg) in tokens.chain(responses) {
+        metadata.set(&format!("{name}_alg"), Value::from(alg.as_str()));
+        metadata.set(&format!("{name}_enc"), Value::from(content));
+    }
     for (name, alg) in algorithms {
         if let Some(alg) = alg {
             metadata.set(name, Value::from(alg));

@@ -17,7 +17,7 @@ use crate::digest;
 use crate::egress::safe_http_client::AllowedSchemes;
 use crate::grant::client_keys::KeyDirectory;
 use crate::ids::Secret;
-use crate::protocol::alg::SigningAlg;
+use crate::protocol::alg::{SigningAlg, VerificationAlg};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
 use crate::protocol::registration::ProtocolRules;

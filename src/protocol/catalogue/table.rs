@@ -454,6 +454,7 @@ catalogue! {
     RegistrationRequestMalformed = "Y500121" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a JSON object of the documented members.";
     TooManyInitialTokens = "Y500122" 409 "invalid_request" Warn Client Operator "error-bad-request" "There are as many initial access tokens as the hub keeps; revoke those that are not needed.";
     RegistrationChanged = "Y500123" 409 "invalid_request" Warn Policy Operator "error-bad-request" "The registration is not the one of this fingerprint: its service provider has changed it since it was listed. List the registrations again, check what changed, and send the new fingerprint.";
+    RegistrationConflict = "Y500125" 409 "invalid_request" Warn Policy Operator "error-bad-request" "The registration has a name or a host that another service took while it waited. Remove it, or export it and add its file to the service providers.";
     RegistrationUnreadable = "Y500124" 500 "server_error" Error Hub Operator "error-internal" "The record of the registration is lost or can't be read; remove the registration, and let its service provider register again.";
     NetworkLoginsExceeded = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins from this network wait for authentication while the hub is nearly full; try again after the time in Retry-After.";
     // Connection errors before a request exists; only the log shows these.

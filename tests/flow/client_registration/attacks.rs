@@ -21,25 +21,177 @@ fn with(change: Value) -> Value {
     sent
 }
 
-/// Attack: a flood of open registrations fills the store or the operator's queue.
+async fn register_from(hub: &TestHub, address: &str) -> super::TestClient {
+    let request = TestRequest::post()
+        .uri("/api/v2/register")
+        .peer_addr(format!("{address}:40000").parse().unwrap())
+        .insert_header(("content-type", "application/json"));
+    let answer = hub.send(request.set_payload(metadata().to_string())).await;
+    assert_eq!(answer.status, 201, "{}", answer.body);
+    super::TestClient(answer.json())
+}
+
+async fn exists(hub: &TestHub, client: &super::TestClient) -> bool {
+    client.configure(hub, TestRequest::get()).await.status == 200
+}
+
+/// Attack: one network takes all places of registrations that wait, so that no one else can register
+/// until they expire.
 #[actix_web::test]
-async fn an_open_registration_flood_ends_at_the_limits() {
-    let settings = format!("{BY_APPROVAL}max_pending = 3\nmax_registrations = 5\n{PATIENT}");
-    let hub = TestHub::with(&settings).await;
-    for _ in 0..3 {
-        register(&hub, None, &metadata()).await;
+async fn a_flood_of_open_registrations_displaces_its_own_and_no_other_network_s() {
+    let audited = "\n[audit]\nsink = \"file\"\n";
+    let hub = TestHub::with(&format!("{BY_APPROVAL}max_pending = 4\n{PATIENT}{audited}")).await;
+    let early = register_from(&hub, "192.0.2.7").await;
+    let mut flood = Vec::new();
+    for n in 0..9 {
+        hub.advance(Duration::from_secs(1));
+        // One network, whichever address of it.
+        flood.push(register_from(&hub, &format!("203.0.113.{n}")).await);
     }
-    let flooded = post(&hub, None, &metadata()).await;
-    assert_eq!(error(&flooded), (503, "temporarily_unavailable".into()));
-    // Who has a token still gets a place.
-    let token = create_token(&hub, json!({ "registrations": 5 })).await;
-    register(&hub, Some(&token), &metadata()).await;
-    register(&hub, Some(&token), &metadata()).await;
-    let full = post(&hub, Some(&token), &metadata()).await;
-    assert_eq!(error(&full), (503, "temporarily_unavailable".into()));
-    // What no operator approves makes room by itself.
-    hub.advance(Duration::from_secs(8 * 24 * 3600));
+    assert!(exists(&hub, &early).await, "its network has one place, and the flood has three");
+    assert!(!exists(&hub, &flood[5]).await && exists(&hub, &flood[6]).await);
+    let late = register_from(&hub, "198.51.100.7").await;
+    assert!(exists(&hub, &late).await && exists(&hub, &early).await);
+    assert!(!exists(&hub, &flood[6]).await && exists(&hub, &flood[7]).await);
+    // The flood has most, again.
+    let second = register_from(&hub, "192.0.2.8").await;
+    assert!(exists(&hub, &second).await && exists(&hub, &early).await);
+    assert!(!exists(&hub, &flood[7]).await && exists(&hub, &flood[8]).await);
+    let log = hub.audit_text();
+    assert_eq!(log.matches("client_displaced").count(), 8, "{log}");
+    assert!(!log.contains("203.0.113"), "{log}");
+}
+
+/// Attack: registrations without a token take the places of those with one.
+#[actix_web::test]
+async fn a_flood_of_open_registrations_leaves_the_places_of_initial_access_tokens() {
+    for settings in [BY_APPROVAL, OPEN] {
+        let limits = format!("max_pending = 3\nmax_registrations = 4\n{PATIENT}");
+        let hub = TestHub::with(&format!("{settings}shared_hosts = true\n{limits}")).await;
+        let mut open = Vec::new();
+        for _ in 0..6 {
+            hub.advance(Duration::from_secs(1));
+            open.push(register_from(&hub, "203.0.113.7").await);
+        }
+        let token =
+            create_token(&hub, json!({ "registrations": 5, "hosts": ["kiosk.example"] })).await;
+        for _ in 0..4 {
+            register(&hub, Some(&token), &other_metadata()).await;
+        }
+        for client in &open {
+            assert!(!exists(&hub, client).await, "{settings}");
+        }
+        let full = post(&hub, Some(&token), &other_metadata()).await;
+        assert_eq!(error(&full), (503, "temporarily_unavailable".into()), "{settings}");
+    }
+}
+
+/// Attack: a flood displaces a client that an operator has approved.
+#[actix_web::test]
+async fn a_flood_of_open_registrations_displaces_no_approved_client() {
+    let hub = TestHub::with(&format!("{BY_APPROVAL}max_registrations = 2\n{PATIENT}")).await;
+    let approved = register_from(&hub, "203.0.113.7").await;
+    super::operators::approve(&hub, approved.id()).await;
+    for _ in 0..4 {
+        hub.advance(Duration::from_secs(1));
+        let request = TestRequest::post()
+            .uri("/api/v2/register")
+            .peer_addr("203.0.113.7:40000".parse().unwrap())
+            .insert_header(("content-type", "application/json"));
+        let answer = hub.send(request.set_payload(other_metadata().to_string())).await;
+        assert_eq!(answer.status, 201, "{}", answer.body);
+    }
+    assert!(exists(&hub, &approved).await);
+}
+
+/// Attack: a name or a host that people take for another service's, an identity provider's or the
+/// hub's (RFC 7591 §5; Unicode Technical Standard #39).
+#[actix_web::test]
+async fn a_name_or_host_that_looks_like_another_is_not_registered() {
+    let hub = TestHub::with(&format!("{OPEN}{PATIENT}")).await;
     register(&hub, None, &other_metadata()).await;
+    for (name, reason) in [
+        ("Th\u{435} Bakery", "mixes alphabets"),
+        ("Ｔｈｅ　Ｂａｋｅｒｙ", "another service"),
+        ("The\u{3164}Bakery", "invisible"),
+        ("The Bake\u{ad}ry", "invisible"),
+        ("\u{3164}", "invisible"),
+        ("\u{2800}\u{2800}", "no letter"),
+        ("LE SERVICE BAKERY", "another service"),
+        ("K\u{131}osk", "another service"),
+        ("Кіоѕк", "another service"),
+        ("Ｐａｓｓｅｒｅｌｌｅ", "this hub"),
+        ("https://bakery.example/", "has the form of an address"),
+        ("bakery.example", "has the form of an address"),
+        ("Login at bank.example", "has the form of an address"),
+    ] {
+        let answer = post(&hub, None, &with(json!({ "client_name": name }))).await;
+        assert_eq!(error(&answer), (400, "invalid_client_metadata".into()), "{name}");
+        assert!(answer.body.contains(reason), "{name}: {}", answer.body);
+        let translated = with(json!({ "client_name#fr": name }));
+        assert_eq!(post(&hub, None, &translated).await.status, 400, "{name}");
+    }
+    // The host that users read is not the one that receives their data.
+    for uris in [
+        json!(["https://evil.example/cb"]),
+        json!(["https://evil.example/cb", "https://bank.example/cb"]),
+    ] {
+        let named = json!({ "client_uri": "https://bank.example/", "client_name": "bank.example", "redirect_uris": uris });
+        let answer = post(&hub, None, &with(named)).await;
+        assert!(answer.body.contains("has the form of an address"), "{uris}: {}", answer.body);
+    }
+    let identity_providers = hub.federation();
+    let taken = identity_providers.connectors().values().next().unwrap().name.clone();
+    let answer = post(&hub, None, &with(json!({ "client_name": taken.values().next() }))).await;
+    assert!(answer.body.contains("an identity provider"), "{}", answer.body);
+    for host in ["b\u{430}kery.example", "bakery.examp1e"] {
+        let uri = url::Url::parse(&format!("https://{host}/cb")).unwrap().to_string();
+        let answer = post(&hub, None, &with(json!({ "redirect_uris": [uri] }))).await;
+        assert_eq!(error(&answer), (400, "invalid_redirect_uri".into()), "{host}");
+        assert!(answer.body.contains("looks like"), "{}", answer.body);
+    }
+    for name in ["Бухгалтерия", "図書館", "مكتبة", "shop.example", "www.shop.example"]
+    {
+        let sent = with(json!({ "client_name": name }));
+        let client = register(&hub, None, &sent).await;
+        assert_eq!(client.configure(&hub, TestRequest::delete()).await.status, 204);
+    }
+}
+
+/// Attack: two registrations wait under one name, and the operator approves one after the other.
+#[actix_web::test]
+async fn an_approval_needs_a_name_and_a_host_that_are_still_free() {
+    let hub = TestHub::with(BY_APPROVAL).await;
+    let mut sent = other_metadata();
+    sent["client_name"] = json!("C\u{f6}rner shop");
+    let (one, other) = (register(&hub, None, &metadata()).await, register(&hub, None, &sent).await);
+    super::operators::approve(&hub, one.id()).await;
+    let seen = super::operators::listed(&hub, other.id()).await;
+    let refused = super::operators::approve_listed(&hub, &seen).await;
+    assert_eq!((refused.status, &refused.json()["code"]), (409, &json!("Y500125")));
+    assert!(refused.body.contains("client_name"), "{}", refused.body);
+    assert_eq!(super::operators::listed(&hub, other.id()).await["status"], "pending");
+}
+
+/// With `shared_hosts`, an application registers again at its own hosts; an attacker who adds a host
+/// doesn't get its name.
+#[actix_web::test]
+async fn shared_hosts_are_for_clients_without_another_host() {
+    let hub = TestHub::with(&format!("{OPEN}{PATIENT}")).await;
+    register(&hub, None, &metadata()).await;
+    assert_eq!(post(&hub, None, &metadata()).await.status, 400, "one client per host");
+    let hub = TestHub::with(&format!("{OPEN}{PATIENT}shared_hosts = true\n")).await;
+    register(&hub, None, &metadata()).await;
+    register(&hub, None, &metadata()).await;
+    for change in [
+        json!({ "redirect_uris": ["https://shop.example/cb", "https://evil.example/cb"] }),
+        json!({ "redirect_uris": ["https://evil.example/cb"] }),
+        json!({ "redirect_uris": ["http://127.0.0.1:8000/cb"] }),
+        json!({ "redirect_uris": ["https://bakery.example/other"], "client_name": "Other" }),
+    ] {
+        let answer = post(&hub, None, &with(change.clone())).await;
+        assert_eq!(answer.status, 400, "{change}: {}", answer.body);
+    }
 }
 
 /// Attack: one network sends registrations, or guesses tokens, as fast as it can.
