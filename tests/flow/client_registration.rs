@@ -314,6 +314,7 @@ async fn a_client_without_registered_algorithms_signs_with_any_of_its_keys() {
             "iss": client.id(), "aud": format!("{BASE}/api/v2"), "exp": now + 60, "iat": now,
             "client_id": client.id(), "response_type": "code", "scope": "openid",
             "redirect_uri": REDIRECT_URI, "state": "s".repeat(32), "nonce": "n".repeat(32),
+            "jti": format!("object {alg}"),
         });
         let object = sign(&object, &**signer);
         let query = url::form_urlencoded::Serializer::new(String::new())

@@ -154,7 +154,7 @@ fn the_table_of_openid_connect_is_data_too() {
         .with("scopes.toml", "[scopes]\nopenid = [\"sub\"]\nemail = [\"email\"]\n")
         .loaded();
     assert!(loaded.scopes.openid.contains_key("phone"), "without [openid], the built-in one");
-    let more = "[scopes]\nopenid = [\"sub\"]\n[openid]\nmembership = [\"email\"]\nprofile = [\"nickname\"]\n";
+    let more = "[scopes]\nopenid = [\"sub\"]\nemail = [\"email\"]\n[openid]\nmembership = [\"email\"]\nprofile = [\"nickname\"]\n";
     let openid = Folder::good().with("scopes.toml", more).loaded().scopes.openid;
     let claims = |scope: &str| openid.get(scope).cloned().unwrap_or_default();
     assert_eq!(claims("membership"), ["email"]);

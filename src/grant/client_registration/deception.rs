@@ -59,8 +59,8 @@ pub(super) fn check_readable(name: &str) -> Result<(), NameError> {
         let message = "contains a letter that only phonetic or historic texts use, and that looks like another one";
         return Err((message, "write it with the letters of one alphabet"));
     }
-    let words = composed.split(|c: char| !c.is_alphanumeric() && !is_combining_mark(c));
-    if words.into_iter().any(mixes_scripts) {
+    let mut words = composed.split(|c: char| !c.is_alphanumeric() && !is_combining_mark(c));
+    if words.any(mixes_scripts) {
         let message = "mixes alphabets within a word, for example Latin and Cyrillic letters";
         return Err((message, "write each word with the letters of one alphabet"));
     }

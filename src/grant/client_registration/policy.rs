@@ -300,6 +300,8 @@ fn check_names(metadata: &ClientMetadata, taken_names: &TakenNames) -> Result<()
         if let Err((message, fix)) = check_readable(name) {
             return error(message, fix);
         }
+        // Without a redirect URI the registration is refused anyway, for that reason.
+        let has_receivers = !metadata.texts("redirect_uris").is_empty();
         let is_own = |host: &String| {
             let is_local =
                 Url::parse(&format!("http://{host}/")).is_ok_and(|url| is_loopback(&url));
@@ -307,7 +309,7 @@ fn check_names(metadata: &ClientMetadata, taken_names: &TakenNames) -> Result<()
             let is_receiver = |uri: &String| without_www(uri) == without_www(host);
             is_local || (!receivers.is_empty() && receivers.iter().all(is_receiver))
         };
-        if !mentioned_hosts(name).iter().all(is_own) {
+        if has_receivers && !mentioned_hosts(name).iter().all(is_own) {
             let message = "has the form of an address, but redirect_uris has another host";
             let fix = "send a client_name without an address, and with a space after each dot";
             return error(message, fix);

@@ -52,13 +52,13 @@ impl<'h> Browser<'h> {
     /// Opens a URL, and follows redirects inside the hub.
     pub async fn open(&'h self, url: &str) -> Page<'h> {
         let answer = self.get(url).await;
-        self.follow(url.to_owned(), answer).await
+        self.follow(url.to_owned(), answer, None).await
     }
 
     /// Submits a form of a page of the hub, and follows redirects.
     pub async fn submit(&'h self, form: &Form) -> Page<'h> {
         let answer = self.post(form, Some("same-origin")).await;
-        self.follow(form.action.clone(), answer).await
+        self.follow(form.action.clone(), answer, Some("same-origin")).await
     }
 
     /// Submits a GET form of a page of the hub, and follows redirects.
@@ -67,7 +67,7 @@ impl<'h> Browser<'h> {
         let url = format!("{}?{query}", form.action);
         let request = TestRequest::get().uri(&url).insert_header(("sec-fetch-site", "same-origin"));
         let answer = self.send(request).await;
-        self.follow(url, answer).await
+        self.follow(url, answer, Some("same-origin")).await
     }
 
     /// Sends a GET request, without following redirects.
@@ -102,7 +102,8 @@ impl<'h> Browser<'h> {
         answer
     }
 
-    async fn follow(&'h self, mut url: String, mut answer: Answer) -> Page<'h> {
+    /// Follows redirects; `site` is the `Sec-Fetch-Site` header of the request that led to them.
+    async fn follow(&'h self, mut url: String, mut answer: Answer, site: Option<&str>) -> Page<'h> {
         for _ in 0..10 {
             if answer.status != 303 {
                 return Page { browser: self, url, answer };
@@ -111,7 +112,13 @@ impl<'h> Browser<'h> {
             let Some(path) = hub_path(&url).map(str::to_owned) else {
                 return Page { browser: self, url, answer };
             };
-            answer = self.get(&path).await;
+            let request = TestRequest::get().uri(&path);
+            answer = self
+                .send(match site {
+                    Some(site) => request.insert_header(("sec-fetch-site", site)),
+                    None => request,
+                })
+                .await;
             url = path;
         }
         panic!("too many redirects, at {url}")
