@@ -196,7 +196,7 @@ impl HubParts<'_> {
     /// Derives the nonces from the oldest subject key, which every hub of the federation has.
     fn dpop_nonces(&self) -> DpopNonces {
         let oldest = self.loaded.subject_keys.values().next();
-        DpopNonces::from_secret(oldest.map_or(&[], |key| key.secret.reveal()))
+        DpopNonces::from_secret(oldest.map_or(&[], |key| key.reveal()))
     }
 
     /// Reads the authorities again, which could be read when the parts were prepared.

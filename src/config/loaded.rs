@@ -268,7 +268,7 @@ fn assemble(
     } = checked;
     let providers = checked_files.data_providers.iter();
     warnings.extend(providers.filter_map(insecure_settings::data_provider_warning));
-    warnings.extend(settings::settings_warnings(source, &settings, &subject_keys));
+    warnings.extend(settings::settings_warnings(source, &settings));
     warnings.extend(insecure_settings_warnings(source, &settings));
     warnings.extend(connector_diagnostics::unknown_category_warnings(&connectors, &settings));
     warnings.extend(missing_entry_warnings(source, &settings, &connectors, &service_providers));

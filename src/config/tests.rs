@@ -186,7 +186,7 @@ fn a_good_folder_loads_whole() {
     let loaded = Folder::good().edit("passerelle.toml", "example.org\"", "example.org/\"").loaded();
     assert_eq!(loaded.issuer, "https://login.example.org/api/v2");
     assert_eq!(loaded.settings.base_url, "https://login.example.org");
-    assert_eq!(loaded.subject_keys.get(&1).unwrap().secret.reveal(), SUBJECT_KEY.as_bytes());
+    assert_eq!(loaded.subject_keys.get(&1).unwrap().reveal(), SUBJECT_KEY.as_bytes());
     let service = loaded.service_providers.get("sp").unwrap();
     assert_eq!(service.secrets[0].sha256, crate::digest::sha256(CLIENT_SECRET.as_bytes()));
     assert_eq!(service.sector, "sp");

@@ -36,9 +36,8 @@ use crate::config::{CurrentFederation, Federation};
 use crate::config::{DatedSecret, KeySource, ServiceProvider, Validity};
 use crate::digest;
 use crate::env::{Clock as _, Env, Timestamp};
-use crate::identity::pivot::Derivation;
 use crate::identity::scopes::ScopeTable;
-use crate::identity::sub::{SubjectKey, SubjectKeys};
+use crate::identity::sub::SubjectKeys;
 use crate::ids::{ClientId, ConnectorId, Secret, SupportId};
 use crate::login::{CodeGrant, SessionUse};
 use crate::protocol::alg::SigningAlg;
@@ -70,11 +69,7 @@ const ALLOWED: FailureLimits = FailureLimits {
 };
 
 fn subject_keys() -> SubjectKeys {
-    SubjectKeys::new(
-        [(1, SubjectKey { secret: Secret::new(vec![7; 32]), derivation: Derivation::LATEST })],
-        "99100",
-    )
-    .unwrap()
+    SubjectKeys::new([(1, Secret::new(vec![7; 32]))], "99100").unwrap()
 }
 
 /// Returns a preset result, and records its calls.

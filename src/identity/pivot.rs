@@ -2,58 +2,42 @@
 //! differently.
 //!
 //! `sub` is derived from these exact bytes, so nothing here may change once a hub has users:
-//! [`fold`] follows Unicode, whose decompositions are stable for every assigned character. A rule
-//! that must change gets a new [`Derivation`].
+//! [`fold`] uses Unicode's decompositions and case folding, which are stable for every assigned
+//! character, and a table that never changes. A rule that must change gets a new number beside
+//! [`DERIVATION`]. `docs/subject.md` specifies the folding for other languages.
 
+use icu_casemap::{CaseMapper, CaseMapperBorrowed};
+use icu_properties::props::DefaultIgnorableCodePoint;
+use icu_properties::{CodePointSetData, CodePointSetDataBorrowed};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 use unicode_script::{Script, UnicodeScript as _};
 
 use super::Identity;
 
-/// How the names of a pivot identity are folded. `docs/subject.md` specifies each for other
-/// languages.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Derivation {
-    /// Removes every combining mark. Names that differ only in marks get one `sub`, for example करन
-    /// and किरन.
-    V1,
-    /// Removes combining marks from Latin, Greek and Cyrillic letters and from what is neither
-    /// letter nor digit, and folds U+02BC as U+2019.
-    V2,
-}
+/// Number of the rules by which names are folded, for the configuration and the documentation.
+pub const DERIVATION: u32 = 2;
 
-impl Derivation {
-    /// The derivation of new installations.
-    pub const LATEST: Self = Self::V2;
-    /// All derivations.
-    pub const ALL: [Self; 2] = [Self::V1, Self::V2];
+const CASE_MAPPER: CaseMapperBorrowed<'static> = CaseMapper::new();
+const IGNORABLE: CodePointSetDataBorrowed<'static> =
+    CodePointSetData::new::<DefaultIgnorableCodePoint>();
 
-    /// Returns the number that the configuration and the documentation use.
-    #[must_use]
-    pub const fn number(self) -> u32 {
-        match self {
-            Self::V1 => 1,
-            Self::V2 => 2,
-        }
-    }
-
-    /// Returns the derivation that a key was created for: `passerelle keys new` writes it in front
-    /// of the key.
-    #[must_use]
-    pub fn from_key(key: &str) -> Self {
-        if key.starts_with(Self::KEY_PREFIX) { Self::V2 } else { Self::V1 }
-    }
-
-    /// Prefix of a key of [`Self::LATEST`]; part of the key.
-    pub const KEY_PREFIX: &str = "derivation-2.";
-
-    /// Returns the derivation with this number.
-    #[must_use]
-    pub fn from_number(number: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|derivation| derivation.number() == number)
-    }
-}
+/// Letters of European registers that Unicode does not decompose, as registers in capitals write
+/// them (docs/design/adr/0034-own-table-of-plain-letters.md).
+const PLAIN_LETTERS: [(char, &str); 12] = [
+    ('æ', "ae"),
+    ('œ', "oe"),
+    ('ø', "o"),
+    ('ł', "l"),
+    ('đ', "d"),
+    ('ð', "d"),
+    ('þ', "th"),
+    ('ħ', "h"),
+    ('ŧ', "t"),
+    ('ŋ', "n"),
+    ('ǥ', "g"),
+    ('ı', "i"),
+];
 
 /// The six pivot fields, folded. Equal for two spellings of one user; never displayed.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -70,14 +54,9 @@ impl Pivot {
     /// Folds an identity; `None` if a required field is missing, because all identities without it
     /// would be equal.
     #[must_use]
-    pub fn from_identity(
-        identity: &Identity,
-        home_country: &str,
-        derivation: Derivation,
-    ) -> Option<Self> {
-        let given_names = fold(&identity.given_names.join(" "), derivation);
-        let family_name =
-            identity.family_name.as_deref().map(|name| fold(name, derivation)).unwrap_or_default();
+    pub fn from_identity(identity: &Identity, home_country: &str) -> Option<Self> {
+        let given_names = fold(&identity.given_names.join(" "));
+        let family_name = identity.family_name.as_deref().map(fold).unwrap_or_default();
         if given_names.is_empty() && family_name.is_empty() {
             return None;
         }
@@ -127,21 +106,26 @@ impl std::fmt::Debug for Pivot {
     }
 }
 
-/// Folds a name: NFKD, upper case, each run of characters other than letters and digits (of any
-/// script) to one space, trimmed. `derivation` decides on which letters combining marks are
-/// removed.
-///
-/// NFKD does not decompose `œ`.
+/// Folds a name: NFKD, case folding, without invisible characters and the marks of Latin and Greek
+/// letters, each run of characters other than letters and digits (of any script) to one space,
+/// trimmed.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "names are text that people write, in any script")]
-pub fn fold(name: &str, derivation: Derivation) -> String {
+pub fn fold(name: &str) -> String {
+    // Case folding makes a letter of the mark U+0345, which registers omit like other marks.
+    let is_visible = |c: &char| *c != '\u{345}' && !IGNORABLE.contains(*c);
+    let visible: String = name.nfkd().filter(is_visible).collect();
+    let cased = CASE_MAPPER.fold_string(&visible);
+    let mut letters = cased.nfkd().map(plain_apostrophe).peekable();
     let mut folded = String::with_capacity(name.len());
     let (mut gap, mut base) = (false, None);
-    for c in name.nfkd().map(|c| plain_apostrophe(c, derivation)) {
+    while let Some(c) = letters.next() {
         if is_combining_mark(c) {
-            if !is_mark_retained(c, base, derivation) {
+            if !is_mark_retained(c, base) {
                 continue;
             }
+        } else if c == MIDDLE_DOT && base == Some('l') && letters.peek() == Some(&'l') {
+            continue;
         } else {
             base = Some(c);
             if !c.is_alphanumeric() {
@@ -152,36 +136,48 @@ pub fn fold(name: &str, derivation: Derivation) -> String {
         if std::mem::take(&mut gap) && !folded.is_empty() {
             folded.push(' ');
         }
-        // In upper case U+0345 would become a letter, which the next mark could modify.
-        if is_combining_mark(c) { folded.push(c) } else { folded.extend(c.to_uppercase()) }
+        match PLAIN_LETTERS.iter().find(|(letter, _)| *letter == c) {
+            Some((_, plain)) => folded.push_str(plain),
+            None => folded.push(c),
+        }
     }
     folded
 }
 
-/// Returns true if a combining mark on `base` is significant. Sources omit marks on the letters of
-/// three scripts; on other letters a mark is a part of the name: a vowel sign, a virama, a tone.
+/// Returns true if a combining mark on `base` is significant. Sources omit marks on Latin and Greek
+/// letters, and the two dots of `ё` and stress marks in Cyrillic. On other letters a mark is a part
+/// of the name: a vowel sign, a virama, a tone, or what makes `й` another letter than `и`.
 ///
 /// NFKD turns a standalone accent, such as U+0384 or U+00B4, into an accent on a space, which is
 /// not a part of a name. Voicing marks are significant even there, because U+309B replaces them
 /// after a letter.
 #[expect(clippy::disallowed_methods, reason = "names are text that people write, in any script")]
-fn is_mark_retained(mark: char, base: Option<char>, derivation: Derivation) -> bool {
-    let is_voicing = matches!(mark, '\u{3099}' | '\u{309a}');
-    match derivation {
-        Derivation::V1 => false,
-        Derivation::V2 => match base {
-            Some(base) if base.is_alphanumeric() => {
-                !matches!(base.script(), Script::Latin | Script::Greek | Script::Cyrillic)
-            }
-            Some(_) | None => is_voicing,
+fn is_mark_retained(mark: char, base: Option<char>) -> bool {
+    let Some(base) = base.filter(|base| base.is_alphanumeric()) else {
+        return matches!(mark, '\u{3099}' | '\u{309a}');
+    };
+    match base.script() {
+        Script::Latin | Script::Greek => false,
+        Script::Cyrillic => match mark {
+            DIAERESIS => base != 'е',
+            ACUTE => matches!(base, 'г' | 'к'),
+            GRAVE => false,
+            _ => true,
         },
+        _ => true,
     }
 }
 
-/// Replaces U+02BC, a letter that keyboards offer instead of the apostrophe.
-const fn plain_apostrophe(c: char, derivation: Derivation) -> char {
-    match (derivation, c) {
-        (Derivation::V2, '\u{2bc}') => '\'',
+const MIDDLE_DOT: char = '\u{b7}';
+const DIAERESIS: char = '\u{308}';
+const ACUTE: char = '\u{301}';
+const GRAVE: char = '\u{300}';
+
+/// Replaces the letters (category Lm) that keyboards and transliterations offer instead of the
+/// apostrophe.
+const fn plain_apostrophe(c: char) -> char {
+    match c {
+        '\u{2b9}'..='\u{2bf}' | '\u{2c8}' | '\u{2ca}' | '\u{2cb}' => '\'',
         _ => c,
     }
 }

@@ -227,13 +227,14 @@ impl Identity {
     }
 }
 
-/// Returns true for two digits, `2A` or `2B`, then three digits: `75107`, `2A004`, `99100`.
+/// Returns true for two digits, `2A` or `2B`, then three digits: `75107`, `2A004`, `99100`. The
+/// case of the letter does not count.
 #[must_use]
 pub fn is_geographic_code(value: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|c| c.is_ascii_digit());
     value.len() == 5
         && value.split_at_checked(2).is_some_and(|(area, rest)| {
-            (digits(area) || matches!(area, "2A" | "2B")) && digits(rest)
+            (digits(area) || matches!(area, "2A" | "2B" | "2a" | "2b")) && digits(rest)
         })
 }
 
@@ -257,10 +258,7 @@ fn accept_if(
 pub(super) fn validate_name(value: &str, claim: Claim) -> Result<String, IdentityError> {
     let name = validate_line(value, claim)?;
     // A name of only marks and hyphens would fold to nothing, like all such names.
-    let has_letter = |derivation| !pivot::fold(&name, derivation).is_empty();
-    if name.contains(|c: char| c.is_ascii_alphabetic())
-        || pivot::Derivation::ALL.into_iter().all(has_letter)
-    {
+    if name.contains(|c: char| c.is_ascii_alphabetic()) || !pivot::fold(&name).is_empty() {
         Ok(name)
     } else {
         Err(violation(claim, IdentityRule::Letter))
@@ -336,7 +334,8 @@ pub(super) fn is_birthdate(value: &str) -> bool {
 }
 
 fn validate_geographic_code(value: &str, claim: Claim) -> Result<String, IdentityError> {
-    accept_if(is_geographic_code(value), value, claim, IdentityRule::Geographic)
+    let code = value.to_ascii_uppercase();
+    accept_if(is_geographic_code(value), &code, claim, IdentityRule::Geographic)
 }
 
 fn validate_gender(value: &str, claim: Claim) -> Result<String, IdentityError> {

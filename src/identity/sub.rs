@@ -7,8 +7,8 @@
 //!           field(birthplace) field(birthcountry)
 //! field(x) = length of x in bytes as u32, big-endian, then x as UTF-8
 //! ```
-//! Given names are joined by one space; the key version's derivation folds both names
-//! ([`super::pivot::fold`]); birthplace is empty unless the user was born in the home country.
+//! Given names are joined by one space; both names are folded ([`super::pivot::fold`]); birthplace
+//! is empty unless the user was born in the home country.
 //! Without a pivot identity (`subject = "provider"`) the message is `field(sector) field(connector
 //! id) field(upstream sub)`. No message of three fields equals one of seven, because lengths
 //! precede the fields. `docs/subject.md` specifies this independently of the language, with the
@@ -17,7 +17,7 @@
 use std::collections::BTreeMap;
 
 use super::Identity;
-use super::pivot::{Derivation, Pivot};
+use super::pivot::Pivot;
 use crate::digest;
 use crate::ids::{ConnectorId, Secret, Subject};
 use crate::protocol::catalogue::ErrorCode;
@@ -30,12 +30,8 @@ pub struct SubjectKeys {
     home_country: String,
 }
 
-/// One key version: the HMAC key, and how names are folded.
-#[derive(Clone, Debug)]
-pub struct SubjectKey {
-    pub secret: Secret<Vec<u8>>,
-    pub derivation: Derivation,
-}
+/// The HMAC key of one version.
+pub type SubjectKey = Secret<Vec<u8>>;
 
 /// Version of the key that derives a `sub`; appended to the `sub`. The first is 1.
 pub type KeyVersion = u32;
@@ -83,7 +79,7 @@ impl SubjectKeys {
         home_country: impl Into<String>,
     ) -> Result<Self, SubjectKeyError> {
         let keys: BTreeMap<_, _> = keys.into_iter().collect();
-        match keys.values().map(|key| key.secret.reveal().len()).min() {
+        match keys.values().map(|key| key.reveal().len()).min() {
             Some(length @ 0..32) => Err(SubjectKeyError::TooShort { length }),
             Some(_) | None => Ok(Self { keys, home_country: home_country.into() }),
         }
@@ -100,11 +96,12 @@ impl SubjectKeys {
         identity: &Identity,
     ) -> Result<Subject, SubjectError> {
         let key = self.key(version)?;
-        let pivot = Pivot::from_identity(identity, &self.home_country, key.derivation)
+        let pivot = Pivot::from_identity(identity, &self.home_country)
             .ok_or(SubjectError::PivotIncomplete)?;
         let [given_names, family_name, birthdate, gender, birthplace, birthcountry] =
             pivot.fields();
-        Ok(key.derive_subject(
+        Ok(derive_subject(
+            key,
             version,
             &[
                 sector.as_bytes(),
@@ -133,19 +130,17 @@ impl SubjectKeys {
         if upstream_sub.is_empty() {
             return Err(SubjectError::UpstreamSubjectEmpty);
         }
-        Ok(self.key(version)?.derive_subject(
+        Ok(derive_subject(
+            self.key(version)?,
             version,
             &[sector.as_bytes(), connector.as_str().as_bytes(), upstream_sub.as_bytes()],
         ))
     }
 
     /// Returns true if both identities have a complete pivot identity and it is the same one.
-    ///
-    /// Uses the latest derivation, which distinguishes the most users, whatever a sector uses.
     #[must_use]
     pub fn is_same_person(&self, one: &Identity, other: &Identity) -> bool {
-        let pivot =
-            |identity| Pivot::from_identity(identity, &self.home_country, Derivation::LATEST);
+        let pivot = |identity| Pivot::from_identity(identity, &self.home_country);
         pivot(one).is_some_and(|one| pivot(other).is_some_and(|other| one == other))
     }
 
@@ -154,11 +149,9 @@ impl SubjectKeys {
     }
 }
 
-impl SubjectKey {
-    fn derive_subject(&self, version: KeyVersion, fields: &[&[u8]]) -> Subject {
-        let tag = digest::hmac_parts(self.secret.reveal(), fields);
-        Subject::new(format!("{}v{version}", digest::base64url(&tag)))
-    }
+fn derive_subject(key: &SubjectKey, version: KeyVersion, fields: &[&[u8]]) -> Subject {
+    let tag = digest::hmac_parts(key.reveal(), fields);
+    Subject::new(format!("{}v{version}", digest::base64url(&tag)))
 }
 
 #[cfg(test)]
@@ -167,17 +160,13 @@ mod tests {
     use crate::testing::samples::angela;
     use proptest::prelude::*;
 
-    fn key(bytes: impl IntoIterator<Item = u8>, derivation: Derivation) -> SubjectKey {
-        SubjectKey { secret: Secret::new(bytes.into_iter().collect()), derivation }
+    fn key(bytes: impl IntoIterator<Item = u8>) -> SubjectKey {
+        Secret::new(bytes.into_iter().collect())
     }
 
-    /// The three key versions of `docs/subject.md`.
+    /// The two key versions of `docs/subject.md`.
     fn keys() -> SubjectKeys {
-        let versions = [
-            (1, key(0..32, Derivation::V1)),
-            (2, key(32..64, Derivation::V1)),
-            (3, key(0..32, Derivation::V2)),
-        ];
+        let versions = [(1, key(0..32)), (2, key(32..64))];
         SubjectKeys::new(versions, "99100").unwrap()
     }
 
@@ -269,9 +258,8 @@ mod tests {
 
     #[test]
     fn a_short_key_is_refused_with_its_length() {
-        let short = (2, key([0; 31], Derivation::V2));
-        let error =
-            SubjectKeys::new([(1, key([0; 32], Derivation::V2)), short], "99100").unwrap_err();
+        let short = (2, key([0; 31]));
+        let error = SubjectKeys::new([(1, key([0; 32])), short], "99100").unwrap_err();
         assert_eq!(error, SubjectKeyError::TooShort { length: 31 });
         assert!(!format!("{:?}", keys()).contains("[0"), "the key is never printed");
     }
@@ -302,7 +290,7 @@ mod tests {
             change(&mut other);
             assert_ne!(derive("sp", &other).unwrap(), sub, "case {case}");
         }
-        let other_keys = SubjectKeys::new([(1, key([7; 32], Derivation::V1))], "99100").unwrap();
+        let other_keys = SubjectKeys::new([(1, key([7; 32]))], "99100").unwrap();
         assert_ne!(other_keys.derive(1, "sp", &angela()).unwrap(), sub);
         // An e-mail address never links users.
         assert_eq!(derive("sp", &Identity { email: None, ..angela() }).unwrap(), sub);
@@ -310,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_new_key_version_does_not_change_the_subs_of_older_ones() {
-        let old = SubjectKeys::new([(1, key(0..32, Derivation::V1))], "99100").unwrap();
+        let old = SubjectKeys::new([(1, key(0..32))], "99100").unwrap();
         let before = old.derive(1, "sp", &angela()).unwrap();
         assert_eq!(keys().derive(1, "sp", &angela()).unwrap(), before);
         let newer = keys().derive(2, "sp", &angela()).unwrap();
@@ -331,13 +319,8 @@ mod tests {
     fn two_people_whose_names_differ_in_vowel_signs_get_two_subs() {
         for (one, other) in [("करन", "किरन"), ("たか", "だか"), ("กิน", "กัน")]
         {
-            let sub = |version, name| keys().derive(version, "sp", &named(name)).unwrap();
-            assert_ne!(sub(3, one), sub(3, other), "{one} and {other}");
-            assert_eq!(
-                sub(1, one),
-                sub(1, other),
-                "what the first derivation can not tell apart: {one} and {other}"
-            );
+            let sub = |name| keys().derive(1, "sp", &named(name)).unwrap();
+            assert_ne!(sub(one), sub(other), "{one} and {other}");
             assert!(!keys().is_same_person(&named(one), &named(other)));
         }
     }
@@ -345,17 +328,8 @@ mod tests {
     #[test]
     fn one_person_with_another_apostrophe_keeps_the_sub() {
         let subs = ["D'Or", "D’Or", "D\u{2bc}Or"]
-            .map(|name| keys().derive(3, "sp", &named(name)).unwrap());
+            .map(|name| keys().derive(1, "sp", &named(name)).unwrap());
         assert!(subs.iter().all(|sub| *sub == subs[0]), "{subs:?}");
-    }
-
-    #[test]
-    fn a_name_without_foreign_marks_has_the_same_digest_in_both_derivations_of_one_key() {
-        for name in ["Angela", "Étienne", "Ангелина", "Αγγέλα"] {
-            let [first, second] =
-                [1, 3].map(|version| keys().derive(version, "sp", &named(name)).unwrap());
-            assert_eq!(first.as_str().get(..43), second.as_str().get(..43), "{name}");
-        }
     }
 
     const NAME: &str = "[A-Za-zÀ-ÖØ-öø-ÿ]{1,12}";
@@ -363,10 +337,9 @@ mod tests {
     proptest! {
         #[test]
         #[expect(clippy::disallowed_methods, reason = "names are text that people write, in any script")]
-        fn two_identity_providers_give_one_person_one_sub(first in NAME, second in NAME, family in NAME, version in 1u32..=3) {
+        fn two_identity_providers_give_one_person_one_sub(first in NAME, second in NAME, family in NAME, version in 1u32..=2) {
             use unicode_normalization::UnicodeNormalization as _;
             let one = Identity { given_names: vec![first.clone(), second.clone()], family_name: Some(family.clone()), ..angela() };
-            // `ÿ` and `ß` fold alike in either case, for upper case is taken last.
             let other = Identity {
                 given_names: vec![format!("{}-{}", first.to_uppercase(), second.nfd().collect::<String>())],
                 family_name: Some(format!(" {}'", family.to_lowercase())),

@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 use super::{Register, RegisterAnswer, RegisterError};
 use crate::identity::DeclaredValues;
 use crate::identity::StandardClaims;
-use crate::identity::pivot::{Derivation, Pivot};
+use crate::identity::pivot::Pivot;
 use crate::identity::rules::{IdentityRule, IdentityRules, RequiredClaims};
 use crate::identity::{Claim, Identity};
 use crate::ids::SupportId;
@@ -114,14 +114,12 @@ impl FileRegister {
     /// Looks up one person. Returns `NotFound` for an identity without a complete pivot.
     #[must_use]
     pub fn find(&self, queried: &Identity) -> RegisterAnswer {
-        let Some(pivot) = Pivot::from_identity(queried, &self.home_country, Derivation::LATEST)
-        else {
+        let Some(pivot) = Pivot::from_identity(queried, &self.home_country) else {
             return RegisterAnswer::NotFound;
         };
         let mut matches = self.candidates(pivot_hash(&pivot)).filter(|row| {
             // Two persons may share a hash.
-            Pivot::from_identity(&row.identity, &self.home_country, Derivation::LATEST).as_ref()
-                == Some(&pivot)
+            Pivot::from_identity(&row.identity, &self.home_country).as_ref() == Some(&pivot)
         });
         let Some(row) = matches.next() else { return RegisterAnswer::NotFound };
         if matches.next().is_some() {
@@ -332,7 +330,7 @@ fn parse_row(
     if let Some(dropped) = dropped.first() {
         return Err(broken(dropped.claim, dropped.rule));
     }
-    let pivot = Pivot::from_identity(&identity, &rules.home_country, Derivation::LATEST);
+    let pivot = Pivot::from_identity(&identity, &rules.home_country);
     let pivot = pivot.ok_or(("family_name", "the row identifies no person".to_owned()))?;
     Ok((pivot, Row { identity, status }))
 }

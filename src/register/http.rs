@@ -24,7 +24,7 @@ use crate::egress::safe_http_client::{
 };
 use crate::env::Timestamp;
 use crate::identity::Identity;
-use crate::identity::pivot::{Derivation, Pivot};
+use crate::identity::pivot::Pivot;
 use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::ids::SupportId;
 use crate::telemetry::CheckFinding;
@@ -168,7 +168,7 @@ impl Register for HttpRegister {
         support_id: &SupportId,
     ) -> Result<RegisterAnswer, RegisterError> {
         // An incomplete pivot identifies no person.
-        if Pivot::from_identity(pivot, &self.rules.home_country, Derivation::LATEST).is_none() {
+        if Pivot::from_identity(pivot, &self.rules.home_country).is_none() {
             return Ok(RegisterAnswer::NotFound);
         }
         let mut request = self.request(Method::POST, "/identify", contract::encode_query(pivot))?;

@@ -37,7 +37,6 @@ use super::keyring::{KeyState, Keyring, KeyringError};
 use super::upstream_keys::{PUBLICATION_DELAY, UpstreamKeys};
 use crate::atomic_file::parent_folder;
 use crate::env::{Env, Timestamp};
-use crate::identity::pivot::Derivation;
 use crate::protocol::alg::SigningAlg;
 
 /// Result of a rotation.
@@ -213,8 +212,8 @@ pub fn count_plaintext_keys(dir: &Path) -> usize {
     purposes.iter().map(|purpose| file::count_plaintext_keys(&purpose.folder(dir))).sum()
 }
 
-/// Creates the key of the pairwise subjects unless the file exists: the prefix of the latest
-/// derivation, then 256 random bits as 43 base64url characters.
+/// Creates the key of the pairwise subjects unless the file exists: 256 random bits as 43 base64url
+/// characters.
 ///
 /// # Errors
 /// `Unwritable`, and `Busy` if a temporary file exists.
@@ -231,7 +230,7 @@ pub fn create_subject_key(path: &Path, env: &Env) -> Result<SubjectKeyOutcome, K
     if exists() {
         return Ok(SubjectKeyOutcome::AlreadyExists);
     }
-    temporary.write(format!("{}{}", Derivation::KEY_PREFIX, env.entropy().token()).as_bytes())?;
+    temporary.write(env.entropy().token().as_bytes())?;
     temporary.publish()?;
     Ok(SubjectKeyOutcome::Created)
 }

@@ -1,13 +1,13 @@
 // Two people whose names differ in a vowel sign alone, with equal birth data, against the real program on the high platform's
 // kind of identity: the identity provider's own.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import * as oidc from 'openid-client';
-import { IDP_CLIENT, IDP_SECRET, Browser, chooseProvider, configure, freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
+import { IDP_CLIENT, IDP_SECRET, Browser, chooseProvider, freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 let hub, idp, port;
@@ -15,20 +15,15 @@ const sps = {};
 before(async () => {
   const [hubPort, privatePort, idpPort] = await freePorts(3);
   port = hubPort;
-  for (const id of ['fresh', 'old']) sps[id] = { id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback` };
+  for (const id of ['fresh']) sps[id] = { id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback` };
   idp = await startIdp({
     port: idpPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256',
     redirectUris: [`http://localhost:${port}/api/v2/callback/real`],
   });
   hub = await startHub('hub-one-sub', {
     port, privatePort, register: '', settings: 'identity_source = "provider"',
-    replace: [
-      'subject_key = { file = "subject.key", derivation = 2 }',
-      'subject_keys = [{ version = 1, file = "subject.key", derivation = 1 }, { version = 2, file = "subject.key", derivation = 2 }]',
-    ],
     sps: Object.values(sps).map((sp) => ({
-      ...sp, redirectUris: [sp.redirectUri], scopes: ['openid', 'profile'],
-      extra: `rules = "openid"\nconsent = "none"${sp.id === 'old' ? '\nsubject_key_version = 1' : ''}`,
+      ...sp, redirectUris: [sp.redirectUri], scopes: ['openid', 'profile'], extra: 'rules = "openid"\nconsent = "none"',
     })),
     connectors: { real: oidcConnector(idp.issuer, 'userinfo_signed_response_alg = "ES256"') },
   });
@@ -57,12 +52,6 @@ test('two people whose names differ in a vowel sign get two subs', async () => {
   assert.equal(await subject(sps.fresh, 'karan'), karan, 'and each keeps their own');
 });
 
-test('a service provider that keeps the older version keeps the subs that it knows', async () => {
-  const [karan, kiran] = [await subject(sps.old, 'karan'), await subject(sps.old, 'kiran')];
-  assert.equal(karan, kiran, 'what the first derivation does');
-  assert.ok(karan.endsWith('v1'), karan);
-});
-
 test('check refuses a connector that does not say that its identities are verified, and the hub serves it', async () => {
   const connector = path.join(hub.folder, 'connectors/real.toml');
   const original = readFileSync(connector, 'utf8');
@@ -78,26 +67,4 @@ test('check refuses a connector that does not say that its identities are verifi
   assert.ok(await subject(sps.fresh, 'karan'));
   assert.match(hub.log(), /rejected by `passerelle check`/);
   assert.match(await (await fetch(`${hub.privateBase}/readyz`)).text(), /identity/);
-});
-
-test('a key that `keys new` makes is for the newest derivation without a word in the configuration', () => {
-  const [sp] = Object.values(sps);
-  const { folder, remove } = configure({ port, privatePort: port + 1, sps: [{ ...sp, redirectUris: [sp.redirectUri] }], connectors: {} });
-  try {
-    for (const made of ['subject.key', 'keys']) rmSync(path.join(folder, made), { recursive: true });
-    execFileSync(program, ['keys', 'new', '--dir', path.join(folder, 'keys'), '--subject-key', path.join(folder, 'subject.key')], { stdio: 'pipe' });
-    assert.ok(readFileSync(path.join(folder, 'subject.key'), 'utf8').startsWith('derivation-2.'));
-    const settings = path.join(folder, 'passerelle.toml');
-    writeFileSync(settings, readFileSync(settings, 'utf8').replace(', derivation = 2', ''));
-    const check = () => {
-      const { status, stdout } = spawnSync(program, ['check', '--config', folder], { encoding: 'utf8' });
-      assert.equal(status, 0, stdout);
-      return stdout;
-    };
-    assert.ok(!check().includes('derivation'), check());
-    writeFileSync(path.join(folder, 'subject.key'), random(48));
-    assert.match(check(), /subject_key: has derivation 1/);
-  } finally {
-    remove();
-  }
 });

@@ -32,7 +32,7 @@ pub struct VersionedKey {
     /// Name of an environment variable.
     #[serde(default)]
     pub env: Option<String>,
-    /// As in `subject_key`. Two versions with different derivations may have the same key.
+    /// As in `subject_key`.
     #[serde(default)]
     pub derivation: Option<u32>,
 }
@@ -48,9 +48,8 @@ pub struct SubjectKeyRef {
     /// Name of an environment variable.
     #[serde(default)]
     pub env: Option<String>,
-    /// Version of the derivation, which must never change for a version of the key: 2, or 1 for a
-    /// hub whose users already have a `sub` derived with it. Default: the version in the key if
-    /// `passerelle keys new` created it, else 1 (docs/subject.md).
+    /// Version of the name normalization, which must never change for a version of the key: 2, the
+    /// only one (docs/subject.md). Default: 2.
     #[serde(default)]
     pub derivation: Option<u32>,
 }

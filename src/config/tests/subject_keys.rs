@@ -45,6 +45,12 @@ fn each_bad_key_version_is_named_with_its_fix() {
             "not a version of the derivation",
         ),
         (
+            "version = 1,",
+            "version = 1, derivation = 1,",
+            "subject_keys[0].derivation",
+            "not a version of the derivation",
+        ),
+        (
             "subject_keys",
             "subject_key = { env = \"SUBJECT_KEY\" }\nsubject_keys",
             "subject_key",
@@ -68,48 +74,11 @@ fn each_bad_key_version_is_named_with_its_fix() {
 }
 
 #[test]
-fn the_derivation_of_a_subject_key_is_the_operators_or_the_keys_own() {
-    use crate::identity::pivot::Derivation::{V1, V2};
-    let made = format!("derivation-2.{SUBJECT_KEY}");
-    let written = |derivation: &str| format!("{{ env = \"SUBJECT_KEY\"{derivation} }}");
-    for (key, derivation, expected, is_warned) in [
-        (SUBJECT_KEY, "", V1, true),
-        (SUBJECT_KEY, ", derivation = 1", V1, true),
-        (SUBJECT_KEY, ", derivation = 2", V2, false),
-        (&made, "", V2, false),
-        (&made, ", derivation = 1", V1, true),
-    ] {
-        let folder = Folder::good().variable("SUBJECT_KEY", key);
-        let loaded = folder
-            .edit("passerelle.toml", "{ env = \"SUBJECT_KEY\" }", &written(derivation))
-            .loaded();
-        assert_eq!(loaded.subject_keys.get(&1).unwrap().derivation, expected, "{derivation}");
-        let warned = loaded.warnings.iter().any(|warning| warning.key == "subject_key");
-        assert_eq!(warned, is_warned, "{derivation}");
+fn the_derivation_of_a_subject_key_may_be_written_or_not() {
+    for derivation in ["", ", derivation = 2"] {
+        let written = format!("{{ env = \"SUBJECT_KEY\"{derivation} }}");
+        Folder::good().edit("passerelle.toml", "{ env = \"SUBJECT_KEY\" }", &written).loaded();
     }
-    let provider = Folder::good()
-        .edit("passerelle.toml", "identity_source", "subject = \"provider\"\nidentity_source")
-        .loaded();
-    assert!(
-        provider.warnings.iter().all(|warning| warning.key != "subject_key"),
-        "no name goes into these subjects"
-    );
-}
-
-#[test]
-fn one_key_serves_an_old_and_a_new_derivation_and_each_sector_chooses() {
-    let both = TWO_KEYS.replace("env = \"SECOND_KEY\"", "env = \"SUBJECT_KEY\", derivation = 2");
-    let other =
-        SERVICE.replace("client_id = \"sp\"", "client_id = \"other\"\nsubject_key_version = 1");
-    let folder =
-        Folder::good().edit("passerelle.toml", "subject_key = { env = \"SUBJECT_KEY\" }", &both);
-    let loaded = folder.with("service-providers/other.toml", other).loaded();
-    let derivation = |id: &str| {
-        let version = loaded.service_providers.get(id).unwrap().subject_key_version;
-        loaded.subject_keys.get(&version).unwrap().derivation.number()
-    };
-    assert_eq!((derivation("sp"), derivation("other")), (2, 1));
-    assert!(loaded.warnings.iter().all(|warning| !warning.key.starts_with("subject_key")));
 }
 
 #[test]

@@ -22,7 +22,6 @@ use crate::config::model::{
     ChoiceConfig, IdentitySource, LimitsConfig, MAX_ACCESS_TOKEN_LIFETIME, NoAccountText,
     PrivateListener, Settings, SubjectSource, by_platform,
 };
-use crate::identity::pivot::Derivation;
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
 use crate::protocol::registration::ProtocolRules;
@@ -140,22 +139,8 @@ fn check_private_address(
 }
 
 /// Returns warnings about settings that deviate from the specification or from good practice.
-pub fn settings_warnings(
-    source: &SourceFile,
-    settings: &Settings,
-    subject_keys: &SubjectKeysByVersion,
-) -> Vec<Diagnostic> {
+pub fn settings_warnings(source: &SourceFile, settings: &Settings) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
-    let newest = subject_keys.values().next_back();
-    if settings.subject == SubjectSource::Pivot
-        && newest.is_some_and(|key| key.derivation < Derivation::LATEST)
-    {
-        let key = if settings.subject_key.is_some() { "subject_key" } else { "subject_keys" };
-        let message = "has derivation 1, which gives two people with equal birth data the same sub if their names differ only in vowel \
-    signs, tones or voicing marks";
-        let fix = "write derivation = 2 if no user has a sub yet, or add a version with derivation = 2 (docs/subject.md)";
-        warnings.push(source.diagnostic(key, message, fix));
-    }
     if settings.identity_source == IdentitySource::Provider
         && settings.platform == Platform::Standard
     {

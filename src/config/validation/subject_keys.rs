@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::config::loading::{Diagnostic, SecretContext, SourceFile, secrets};
 use crate::config::model::{SecretRef, Settings, SubjectKeyRef};
 use crate::digest;
-use crate::identity::pivot::Derivation;
+use crate::identity::pivot::DERIVATION;
 use crate::identity::sub::SubjectKey;
 use crate::ids::Secret;
 
@@ -60,12 +60,9 @@ pub fn read_subject_keys(
             let (key, fix) = (format!("{at}.version"), "start versions at 1");
             problems.push(source.diagnostic(&key, "is 0", fix));
         }
-        let is_same = |other: &SubjectKey| {
-            other.derivation == key.derivation
-                && digest::constant_time_eq(other.secret.reveal(), key.secret.reveal())
-        };
+        let is_same = |other: &SubjectKey| digest::constant_time_eq(other.reveal(), key.reveal());
         if keys.values().any(is_same) {
-            let fix = "create a new key, or set derivation = 2 for the newer version if the other one has 1";
+            let fix = "create a new key for the newer version";
             let message = "references the same key as another version";
             problems.push(source.diagnostic(&at, message, fix));
         }
@@ -90,16 +87,10 @@ fn read_subject_key(
         let fix = "use at least 32 random bytes, for example from `openssl rand -hex 32`, and never change them";
         return Err(source.diagnostic(at, "references a key that is too short", fix));
     }
-    let derivation = match reference.derivation {
-        Some(number) => Derivation::from_number(number).ok_or_else(|| {
-            let fix = "write 2; or 1 for a hub whose users already have a sub derived with it";
-            source.diagnostic(
-                &format!("{at}.derivation"),
-                "is not a version of the derivation",
-                fix,
-            )
-        })?,
-        None => Derivation::from_key(&text),
-    };
-    Ok(SubjectKey { secret: Secret::new(text.into_bytes()), derivation })
+    if reference.derivation.is_some_and(|number| number != DERIVATION) {
+        let key = format!("{at}.derivation");
+        let fix = format!("write {DERIVATION}, the only one, or remove it (docs/subject.md)");
+        return Err(source.diagnostic(&key, "is not a version of the derivation", &fix));
+    }
+    Ok(Secret::new(text.into_bytes()))
 }

@@ -3,69 +3,45 @@
 use super::*;
 use crate::testing::samples::angela;
 
-use Derivation::{V1, V2};
 use proptest::prelude::*;
 
 #[test]
-fn the_first_derivation_by_table() {
+fn the_folding_by_table() {
     for (written, folded) in [
-        ("Angela", "ANGELA"),
-        ("  Jean-Étienne ", "JEAN ETIENNE"),
-        ("E\u{301}lise", "ELISE"),
-        ("D’Artagnan", "D ARTAGNAN"),
-        ("D' - Artagnan", "D ARTAGNAN"),
-        ("D\u{2bc}Artagnan", "D\u{2bc}ARTAGNAN"), // a letter (Lm), as docs/subject.md says
-        ("\u{149}", "\u{2bc}N"),
-        ("Louis \u{2163}", "LOUIS IV"),
-        ("İzmir", "IZMIR"),
-        ("\u{bb5}\u{bbf}\u{b9c}\u{baf}\u{bcd}", "\u{bb5}\u{b9c}\u{baf}"), // vowel signs are marks too
-        ("GARCÍA\u{a0}\u{a0}MÁRQUEZ", "GARCIA MARQUEZ"),
-        ("straße", "STRASSE"),
-        ("ﬁancé", "FIANCE"),
-        ("Ｌｅｅ", "LEE"),
-        ("Œuvre", "ŒUVRE"),
-        ("Łukasz", "ŁUKASZ"),
-        ("Иван", "ИВАН"),
-        ("Louis 2", "LOUIS 2"),
-        ("-'.", ""),
-    ] {
-        assert_eq!(fold(written, V1), folded, "{written:?}");
-        assert_eq!(fold(folded, V1), folded, "folding twice changes nothing");
-    }
-}
-
-#[test]
-fn the_second_derivation_by_table() {
-    for (written, folded) in [
-        ("Angela", "ANGELA"),
-        ("  Jean-Étienne ", "JEAN ETIENNE"),
-        ("E\u{301}lise", "ELISE"),
-        ("Nguyễn", "NGUYEN"),
-        ("Đặng", "ĐANG"),
-        ("Łukasz", "ŁUKASZ"),
-        ("İzmir", "IZMIR"),
-        ("straße", "STRASSE"),
-        ("Œuvre", "ŒUVRE"),
-        ("Ｌｅｅ", "LEE"),
-        ("Louis \u{2163}", "LOUIS IV"),
-        ("Άγγελος Ϊός", "ΑΓΓΕΛΟΣ ΙΟΣ"),
-        ("ᾳ", "Α"),
-        ("Андрей Ёлкин", "АНДРЕИ ЕЛКИН"),
-        // Every apostrophe is one gap: typewriter, typographic, modifier letter, acute accent,
+        ("Angela", "angela"),
+        ("  Jean-Étienne ", "jean etienne"),
+        ("E\u{301}lise", "elise"),
+        ("Nguyễn", "nguyen"),
+        ("İzmir Işık", "izmir isik"),
+        ("ﬁancé", "fiance"),
+        ("GARCÍA\u{a0}\u{a0}MÁRQUEZ", "garcia marquez"),
+        ("Ｌｅｅ", "lee"),
+        ("Louis \u{2163}", "louis iv"),
+        ("Louis 2", "louis 2"),
+        ("Mª", "ma"),
+        ("Άγγελος Ϊός", "αγγελοσ ιοσ"),
+        ("ᾳ", "α"),
+        ("Андре\u{301}й Ёлкин", "андреи\u{306} елкин"),
+        ("ნინო ᲜᲘᲜᲝ", "ნინო ნინო"),
+        ("Սևակ ՍԵՒԱԿ", "սեւակ սեւակ"),
+        // Every apostrophe is one gap: typewriter, typographic, modifier letters, acute accent,
         // full width.
-        ("D'Artagnan", "D ARTAGNAN"),
-        ("D’Artagnan", "D ARTAGNAN"),
-        ("D\u{2bc}Artagnan", "D ARTAGNAN"),
-        ("D\u{b4}Artagnan", "D ARTAGNAN"),
-        ("D\u{1ffd}Artagnan", "D ARTAGNAN"),
-        ("D\u{ff07}Artagnan", "D ARTAGNAN"),
+        ("D'Artagnan", "d artagnan"),
+        ("D’Artagnan", "d artagnan"),
+        ("D\u{2bc}Artagnan", "d artagnan"),
+        ("D\u{b4}Artagnan", "d artagnan"),
+        ("D\u{1ffd}Artagnan", "d artagnan"),
+        ("D\u{ff07}Artagnan", "d artagnan"),
+        ("Ka\u{2bb}ahumanu", "ka ahumanu"),
+        ("\u{2bf}Al\u{12b} Qur\u{2be}ān", "ali qur an"),
+        ("Nu\u{2b9}ettsaž", "nu ettsaz"),
         // So is a standalone accent, and a mark without a letter.
-        ("\u{384}Αγγελος", "ΑΓΓΕΛΟΣ"),
-        ("D\u{384}Or", "D OR"),
-        ("D \u{301}Or", "D OR"),
-        ("\u{301}Or", "OR"),
+        ("\u{384}Αγγελος", "αγγελοσ"),
+        ("D\u{384}Or", "d or"),
+        ("D \u{301}Or", "d or"),
+        ("\u{301}Or", "or"),
         ("か\u{309b}", "か \u{3099}"),
-        ("\u{149}Goran", "NGORAN"),
+        ("\u{149}Goran", "ngoran"),
         // Devanagari: vowel signs, virama and nukta, the last composed or not.
         ("करन", "करन"),
         ("किरन", "किरन"),
@@ -81,12 +57,71 @@ fn the_second_derivation_by_table() {
         ("מֹשֶׁה", "מ\u{5b9}ש\u{5b6}\u{5c1}ה"),
         ("김", "\u{1100}\u{1175}\u{11b7}"),
         // The base letter decides, whatever surrounds it.
-        ("é\u{93f}", "E"),
+        ("é\u{93f}", "e"),
         ("\u{915}\u{301}", "\u{915}\u{301}"),
         ("-'.", ""),
+        ("\u{ad}\u{200c}", ""),
     ] {
-        assert_eq!(fold(written, V2), folded, "{written:?}");
-        assert_eq!(fold(folded, V2), folded, "folding twice changes nothing");
+        assert_eq!(fold(written), folded, "{written:?}");
+        assert_eq!(fold(folded), folded, "folding twice changes nothing");
+    }
+}
+
+/// The same name in a register in capitals, and as its bearer writes it.
+#[test]
+fn a_register_in_capitals_without_special_letters_names_the_same_person() {
+    for (written, register) in [
+        ("Lebœuf", "LEBOEUF"),
+        ("LEBŒUF", "Leboeuf"),
+        ("Lætitia", "LAETITIA"),
+        ("STRAẞE", "STRASSE"),
+        ("Straße", "STRASSE"),
+        ("Łukasz Wałęsa", "LUKASZ WALESA"),
+        ("Søren Ørsted", "SOREN ORSTED"),
+        ("Đorđe", "DORDE"),
+        ("Đặng", "DANG"),
+        ("Guðmundur Þórðarson", "GUDMUNDUR THORDARSON"),
+        ("Ħamrun", "HAMRUN"),
+        ("Yıldız", "YILDIZ"),
+        ("İstemi", "istemi"),
+        ("Áŋŋá Ŧ", "ANNA T"),
+        ("Ǧǥ", "GG"),
+        ("Marcel·lí", "MARCELLI"),
+        ("MARCEL\u{b7}LÍ", "Marcelli"),
+        ("Ga\u{140}la", "GALLA"),
+        ("GA\u{13f}LA", "Galla"),
+        ("Du\u{ad}bois", "DUBOIS"),
+        ("امیر\u{200c}علی", "امیرعلی"),
+        ("Ælfgifu Ǽ Ǿ", "AELFGIFU AE O"),
+        ("Ĳsbrand", "IJSBRAND"),
+        ("Ångström Müller Čapek Şahin Ţiriac Ñuñez", "ANGSTROM MULLER CAPEK SAHIN TIRIAC NUNEZ"),
+    ] {
+        assert_eq!(fold(written), fold(register), "{written} and {register}");
+    }
+}
+
+/// Merging two persons is worse than taking one for two (docs/design/identity-and-sub.md).
+#[test]
+fn spellings_that_may_be_two_names_remain_apart() {
+    for (one, other) in [
+        ("Müller", "Mueller"),
+        ("Søren", "Soeren"),
+        ("Åse", "Aase"),
+        ("Đorđe", "Djordje"),
+        ("Əliyev", "Aliyev"),
+        ("Əliyev", "Eliyev"),
+        ("O'Neill", "ONeill"),
+        ("Аида", "Айда"),
+        ("Исмаил", "Исмайл"),
+        ("Їжак", "Іжак"),
+        ("Ґалаґан", "Галаган"),
+        ("Ѓорѓи", "Горги"),
+        ("Ўладзімір", "Уладзімір"),
+        ("Јован", "Jован"),
+        ("Angela", "Αngela"),
+        ("Paul·a", "Paula"),
+    ] {
+        assert_ne!(fold(one), fold(other), "{one} and {other}");
     }
 }
 
@@ -105,12 +140,7 @@ fn two_people_whose_names_differ_in_a_mark_share_no_fold() {
         ("ငြိမ်း", "ငြမ်း"),
         ("ស៊ីម", "សុម"),
     ] {
-        assert_ne!(fold(one, V2), fold(other, V2), "{one} and {other}");
-        assert_eq!(
-            fold(one, V1),
-            fold(other, V1),
-            "the first derivation does not tell {one} from {other}"
-        );
+        assert_ne!(fold(one), fold(other), "{one} and {other}");
     }
 }
 
@@ -133,15 +163,24 @@ fn base_letter(letter: char) -> Option<char> {
 
 #[test]
 fn over_every_block_of_unicode_a_mark_counts_unless_its_letter_is_latin_greek_or_cyrillic() {
-    let marks = marks();
+    let marks: Vec<char> = marks()
+        .into_iter()
+        .filter(|mark| !IGNORABLE.contains(*mark) && *mark != '\u{345}')
+        .collect();
     let (mut removed, mut retained) = (0, 0);
     for (index, letter) in letters().enumerate() {
-        let Some(base) = base_letter(letter) else { continue };
+        let Some(base) = base_letter(letter).filter(|base| !IGNORABLE.contains(*base)) else {
+            continue;
+        };
         for mark in marks.iter().skip(index % 61).step_by(61) {
-            let (bare, marked) =
-                (fold(&letter.to_string(), V2), fold(&format!("{letter}{mark}"), V2));
+            let (bare, marked) = (fold(&letter.to_string()), fold(&format!("{letter}{mark}")));
             let is_removed = if base.is_alphanumeric() {
-                matches!(base.script(), Script::Latin | Script::Greek | Script::Cyrillic)
+                match base.script() {
+                    Script::Latin | Script::Greek => true,
+                    // Some marks make another letter, some don't: the tables above have them.
+                    Script::Cyrillic => continue,
+                    _ => false,
+                }
             } else {
                 !matches!(mark, '\u{3099}' | '\u{309a}')
             };
@@ -154,49 +193,24 @@ fn over_every_block_of_unicode_a_mark_counts_unless_its_letter_is_latin_greek_or
             }
         }
     }
-    assert!(removed > 2_000 && retained > 50_000, "{removed} {retained}");
+    assert!(removed > 1_000 && retained > 50_000, "{removed} {retained}");
 }
 
+/// A register in capitals, and one in small letters.
 #[test]
-fn the_first_derivation_is_what_it_always_was() {
-    let as_released = |name: &str| {
-        let (mut folded, mut gap) = (String::new(), false);
-        for c in name.nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_uppercase) {
-            if !c.is_alphanumeric() {
-                gap = true;
-                continue;
-            }
-            if std::mem::take(&mut gap) && !folded.is_empty() {
-                folded.push(' ');
-            }
-            folded.push(c);
-        }
-        folded
-    };
-    for letter in (0..=0x1_ffff_u32).filter_map(char::from_u32) {
-        let name = format!("a{letter}b");
-        assert_eq!(fold(&name, V1), as_released(&name), "U+{:04X}", letter as u32);
-    }
-}
-
-#[test]
-fn names_without_marks_and_apostrophe_letters_fold_alike_in_both_derivations() {
-    let is_european =
-        |c: char| matches!(c.script(), Script::Latin | Script::Greek | Script::Cyrillic);
-    for letter in (0..=0x1_ffff_u32)
-        .filter_map(char::from_u32)
-        .filter(|c| !matches!(c, '\u{2bc}' | '\u{149}'))
-    {
-        let (mut loses, mut base) = (false, ' ');
-        for c in letter.to_string().nfkd() {
-            if !is_combining_mark(c) {
-                base = c;
-            } else if !is_european(base) {
-                loses |= base.is_alphanumeric() || matches!(c, '\u{3099}' | '\u{309a}');
+fn over_every_block_of_unicode_the_case_of_a_letter_does_not_count() {
+    // Turkish is the exception that capitals themselves make: ı and i have one capital.
+    for letter in (0..=0x1_ffff_u32).filter_map(char::from_u32).filter(|c| c.is_alphabetic()) {
+        let capitals: String = letter.to_uppercase().collect();
+        let small: String = letter.to_lowercase().collect();
+        // Decomposition first: a compatibility letter is what it looks like.
+        if letter.to_string().nfkd().eq(letter.to_string().nfd()) && letter != '\u{345}' {
+            let name = letter.to_string();
+            assert_eq!(fold(&small), fold(&name), "U+{:04X}", letter as u32);
+            if !capitals.contains('\u{399}') {
+                assert_eq!(fold(&capitals), fold(&name), "U+{:04X}", letter as u32);
             }
         }
-        let name = letter.to_string();
-        assert_eq!(fold(&name, V1) == fold(&name, V2), !loses, "U+{:04X}", letter as u32);
     }
 }
 
@@ -208,8 +222,8 @@ fn a_standalone_accent_is_no_part_of_a_name() {
     });
     let mut seen = 0;
     for accent in accents {
-        assert_eq!(fold(&format!("{accent}Αγγελος"), V2), "ΑΓΓΕΛΟΣ", "U+{:04X}", accent as u32);
-        assert_eq!(fold(&format!("D{accent}Or"), V2), "D OR", "U+{:04X}", accent as u32);
+        assert_eq!(fold(&format!("{accent}Αγγελος")), "αγγελοσ", "U+{:04X}", accent as u32);
+        assert_eq!(fold(&format!("D{accent}Or")), "d or", "U+{:04X}", accent as u32);
         seen += 1;
     }
     assert!(seen > 30, "{seen}");
@@ -220,15 +234,15 @@ proptest! {
     fn the_form_in_which_a_source_composes_a_name_does_not_count(name in "\\PC{0,12}") {
         let composed: String = name.nfc().collect();
         let decomposed: String = name.nfd().collect();
-        prop_assert_eq!(fold(&name, V2), fold(&composed, V2));
-        prop_assert_eq!(fold(&name, V2), fold(&decomposed, V2));
+        prop_assert_eq!(fold(&name), fold(&composed));
+        prop_assert_eq!(fold(&name), fold(&decomposed));
     }
 }
 
 #[test]
 fn a_missing_field_gives_no_pivot_instead_of_an_empty_field() {
     let whole = angela();
-    assert!(Pivot::from_identity(&whole, "99100", V2).is_some());
+    assert!(Pivot::from_identity(&whole, "99100").is_some());
     let missing: [fn(&mut Identity); 5] = [
         |i| i.birthdate = None,
         |i| i.gender = None,
@@ -239,24 +253,18 @@ fn a_missing_field_gives_no_pivot_instead_of_an_empty_field() {
     for (case, remove) in missing.into_iter().enumerate() {
         let mut identity = whole.clone();
         remove(&mut identity);
-        assert!(Pivot::from_identity(&identity, "99100", V2).is_none(), "case {case}");
+        assert!(Pivot::from_identity(&identity, "99100").is_none(), "case {case}");
     }
 }
 
 #[test]
 fn birthplace_is_part_of_the_pivot_only_for_births_in_the_country() {
     let elsewhere = Identity { birthplace: Some("33063".into()), ..angela() };
-    assert_ne!(
-        Pivot::from_identity(&elsewhere, "99100", V2),
-        Pivot::from_identity(&angela(), "99100", V2)
-    );
+    assert_ne!(Pivot::from_identity(&elsewhere, "99100"), Pivot::from_identity(&angela(), "99100"));
+    assert_eq!(Pivot::from_identity(&elsewhere, "99134"), Pivot::from_identity(&angela(), "99134"));
     assert_eq!(
-        Pivot::from_identity(&elsewhere, "99134", V2),
-        Pivot::from_identity(&angela(), "99134", V2)
-    );
-    assert_eq!(
-        Pivot::from_identity(&Identity { birthplace: None, ..angela() }, "99134", V2),
-        Pivot::from_identity(&angela(), "99134", V2)
+        Pivot::from_identity(&Identity { birthplace: None, ..angela() }, "99134"),
+        Pivot::from_identity(&angela(), "99134")
     );
 }
 
@@ -268,7 +276,7 @@ fn a_person_whose_name_lacks_a_hyphen_or_an_apostrophe_is_the_same() {
             birthdate: Some(birthdate.to_owned()),
             ..angela()
         };
-        Pivot::from_identity(&identity, "99100", V2).unwrap()
+        Pivot::from_identity(&identity, "99100").unwrap()
     };
     let known = pivot("D'ARC-DUBOIS", "1962-08-24");
     for same in ["DARC DUBOIS", "d’Arc Dubois", "DARCDUBOIS", "D'Arc-Dubois"] {

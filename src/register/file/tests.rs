@@ -231,7 +231,7 @@ fn two_persons_with_one_hash_are_not_confused() {
     )
     .unwrap();
     let eve = person("Eve", "PETIT", "1990-01-01", "female", "75107", "99100");
-    let shared = pivot_hash(&Pivot::from_identity(&eve, "99100", Derivation::LATEST).unwrap());
+    let shared = pivot_hash(&Pivot::from_identity(&eve, "99100").unwrap());
     register.index = register.index.iter().map(|(_, start)| (shared, *start)).collect();
     assert!(
         matches!(register.find(&eve), RegisterAnswer::Found(known) if known.given_names == ["Eve"])

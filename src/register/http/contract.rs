@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
 
-use crate::identity::pivot::{Derivation, Pivot};
+use crate::identity::pivot::Pivot;
 use crate::identity::rules::IdentityRules;
 use crate::identity::{Claim, Identity};
 use crate::protocol::field_value::is_media_type;
@@ -83,9 +83,7 @@ pub fn decode_response(
         return Ok(RegisterAnswer::Corrected(Box::new(known)));
     }
     // A mixed-up answer would sign one user in as another.
-    let pivot = |identity: &Identity| {
-        Pivot::from_identity(identity, &rules.home_country, Derivation::LATEST)
-    };
+    let pivot = |identity: &Identity| Pivot::from_identity(identity, &rules.home_country);
     let is_same = match (pivot(&known), pivot(queried)) {
         (Some(known), Some(queried)) => known.is_same_person(&queried),
         (known, queried) => known.is_none() && queried.is_none(),
