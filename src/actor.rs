@@ -47,7 +47,7 @@ pub use logouts::{LogoutOutcome, Logouts, redirect_state};
 pub use prober::OutboundNetwork;
 pub use registry::Connectors;
 pub use sandbox::SandboxError;
-pub use sign_in::{PasswordCredentials, PasswordOutcome};
+pub use sign_in::{PasswordCredentials, PasswordNotice, PasswordOutcome};
 pub use unauthenticated_logins::{UNREAD_LOGIN_LIFETIME, UnauthenticatedLogins};
 pub use wallet::{
     ConfirmationCode, RequestedClaim, WalletConfirmation, WalletLink, WalletOffer, WalletResponse,

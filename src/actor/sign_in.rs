@@ -3,10 +3,10 @@
 use super::login_summary::LoginSummary;
 use super::registry::Connectors;
 use crate::assurance::AcrCheck;
-pub use crate::connector::hub_page::{PasswordCredentials, PasswordOutcome};
+pub use crate::connector::hub_page::{PasswordCredentials, PasswordNotice, PasswordOutcome};
 use crate::grant::Gate as _;
 use crate::ids::ConnectorId;
-use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::catalogue::{ErrorCode, ErrorOrigin};
 use crate::telemetry::at_level;
 
 impl Connectors {
@@ -44,7 +44,11 @@ impl Connectors {
     ) -> Result<PasswordOutcome, ErrorCode> {
         self.handle(id)?.sign_in(credentials).await.map_err(|error| {
             let support_id = summary.support_id.as_str();
-            at_level!(error.code, support_id, connector = %id, detail = error.detail, "call to the identity provider failed");
+            if error.code.entry().origin == ErrorOrigin::User {
+                at_level!(error.code, support_id, connector = %id, detail = error.detail, "directory accepted the password and refused the account");
+            } else {
+                at_level!(error.code, support_id, connector = %id, detail = error.detail, "call to the identity provider failed");
+            }
             error.code
         })
     }

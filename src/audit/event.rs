@@ -72,8 +72,8 @@ events! {
         "The user's session answered the login.";
     IdpChosen "idp_chosen" [sp idp code level login support_id]
         "An identity provider was chosen, by the user or by `idp_hint`; with `code`, the browser could not be sent there.";
-    PasswordRefused "password_refused" [sp idp login support_id]
-        "A password that was entered on the hub's own page was wrong, or exceeded a limit.";
+    PasswordRefused "password_refused" [sp idp code login support_id]
+        "A password that was entered on the hub's own page was wrong, or exceeded a limit; with `code` it was right, and the directory refused the account.";
     CallbackAccepted "callback_accepted" [sp idp level login support_id]
         "The identity provider's response passed every check; `level` is what it proved.";
     CallbackRefused "callback_refused" [sp idp level code login support_id]

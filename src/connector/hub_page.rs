@@ -28,7 +28,7 @@ pub trait PasswordPage: Send + Sync {
         credentials: PasswordCredentials,
     ) -> Result<PasswordOutcome, ConnectorError>;
 
-    /// Returns the page for users who forgot their password.
+    /// Returns the page for users who forgot their password or must change it.
     fn forgotten_password_url(&self) -> Option<&str> {
         None
     }
@@ -50,13 +50,31 @@ pub struct PasswordCredentials {
 /// Outcome of a password check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PasswordOutcome {
-    /// Query for the connector's callback, without `?`.
-    Accepted(Secret<String>),
-    /// The username or the password is wrong. It is not distinguished which, against user
-    /// enumeration.
-    Rejected,
+    Accepted {
+        /// Query for the connector's callback, without `?`.
+        callback_query: Secret<String>,
+        /// What the user has to know before the login continues.
+        notice: Option<PasswordNotice>,
+    },
+    /// The username or the password is wrong, or the account is locked. It is not distinguished
+    /// which, against user enumeration.
+    Rejected {
+        /// After one more rejection the user has to wait.
+        is_last_attempt_next: bool,
+    },
     /// Too many wrong passwords: nothing was verified, and nothing will be for this long.
     RateLimited(Duration),
+}
+
+/// What a directory says of a password that it accepts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PasswordNotice {
+    /// The user must change it.
+    MustChange,
+    /// It has expired, and works this many more times.
+    SignInsLeft(u32),
+    /// It expires after this time.
+    ExpiresIn(Duration),
 }
 
 impl std::fmt::Debug for PasswordCredentials {

@@ -23,14 +23,16 @@ use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 use url::form_urlencoded::Serializer;
 
+use self::directory::diagnose::CheckedSettings;
+use self::directory::password_policy::PasswordState;
 use self::directory::{BindOutcome, DirectoryEntry, LdapDirectory};
 use self::failed_bind_limiter::{CountedBind, FailedBindLimiter};
 use self::password_attempts::PasswordAttempts;
-use self::settings::LdapKind;
+use self::settings::{LdapKind, MustChangePassword};
 use super::code_flow;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use super::error::{ConnectorConfigError, ConnectorError};
-use super::hub_page::{self, PasswordCredentials, PasswordOutcome, PasswordPage};
+use super::hub_page::{self, PasswordCredentials, PasswordNotice, PasswordOutcome, PasswordPage};
 use super::kind::{ConnectorKind, acr_policy_from_file, connector_kind};
 use super::one_time_code::OneTimeCodes;
 use super::port::{Connector, ConnectorContext};
@@ -46,11 +48,14 @@ use crate::login::upstream::{
     UpstreamAuthorizationRequest,
 };
 use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::Metrics;
 
 /// Wrong passwords allowed at once within one login.
 const MAX_WRONG_PASSWORDS_PER_LOGIN: u32 = 10;
 /// Interval at which another wrong password is allowed after these.
 const WRONG_PASSWORD_INTERVAL: Duration = Duration::from_secs(60);
+/// Lifetime of a code whose user first reads a page about the password.
+const CODE_LIFETIME_AFTER_NOTICE: Duration = Duration::from_secs(10 * 60);
 
 const MAX_USERNAME_CHARS: usize = 256;
 const MAX_PASSWORD_BYTES: usize = 1024;
@@ -75,9 +80,8 @@ pub struct LdapConnector {
     id: ConnectorId,
     /// A URN, because this issuer has no address.
     issuer: String,
-    subject_attribute: String,
-    attributes: Vec<String>,
-    forgotten_password_url: Option<String>,
+    settings: LdapKind,
+    metrics: Option<Arc<Metrics>>,
     directory: Arc<LdapDirectory>,
     env: Env,
     acr_policy: AcrPolicy,
@@ -117,9 +121,8 @@ impl LdapConnector {
             issuer: format!("urn:passerelle:ldap:{id}"),
             codes: OneTimeCodes::new(&id, context.code_store),
             id,
-            subject_attribute: kind.subject_attribute.clone(),
-            attributes: kind.attributes.clone(),
-            forgotten_password_url: kind.forgotten_password_url.clone(),
+            settings: kind.clone(),
+            metrics: context.metrics,
             directory: Arc::new(LdapDirectory::new(kind, bind_password)?),
             acr_policy: acr_policy_from_file(&configured.file),
             failed_binds: FailedBindLimiter::new(
@@ -136,12 +139,12 @@ impl LdapConnector {
         })
     }
 
-    /// Returns the entry of the user if the password is correct.
+    /// Returns the entry of the user, and the state of the password, if it is correct.
     async fn authenticate<'t>(
         &'t self,
         credentials: &PasswordCredentials,
         counted: &mut CountedAttempt<'t>,
-    ) -> Result<Option<DirectoryEntry>, LdapSignInError> {
+    ) -> Result<Option<(DirectoryEntry, PasswordState)>, LdapSignInError> {
         let (network, now) = (credentials.network, counted.at);
         counted.count(&self.attempts_per_login, credentials.login.as_str())?;
         let key = username_key(credentials);
@@ -160,37 +163,53 @@ impl LdapConnector {
         self.failed_binds
             .count_user(&entry_key(&entry), network, now, &mut counted.bind)
             .map_err(limited)?;
-        let is_correct = self.verify_counted_password(&entry.dn, credentials, counted).await?;
-        Ok(is_correct.then_some(entry))
+        let state = self.verify_counted_password(&entry.dn, credentials, counted).await?;
+        Ok(state.map(|state| (entry, state)))
     }
 
-    /// Verifies a password, and notes whether the directory answered.
+    /// Returns the state of a password if it is correct, and notes whether the directory answered,
+    /// and whether the attempt counts as a wrong password.
     async fn verify_counted_password(
         &self,
         dn: &str,
         credentials: &PasswordCredentials,
         counted: &mut CountedAttempt<'_>,
-    ) -> Result<bool, ConnectorError> {
+    ) -> Result<Option<PasswordState>, ConnectorError> {
         let connection = self.directory.connect().await?;
         counted.is_unanswered = true;
         let outcome = self.directory.verify_password(connection, dn, &credentials.password).await?;
         counted.is_unanswered = false;
         match outcome {
-            BindOutcome::Accepted => Ok(true),
-            BindOutcome::Rejected => Ok(false),
-            BindOutcome::Failed(error) => Err(error),
+            BindOutcome::Accepted(state) => Ok(Some(state)),
+            BindOutcome::Rejected => Ok(None),
+            BindOutcome::Locked => {
+                counted.is_locked = true;
+                Ok(None)
+            }
+            BindOutcome::Refused(error) | BindOutcome::Failed(error) => Err(error),
         }
     }
 
     fn verified_bind(&self, entry: &DirectoryEntry) -> Result<VerifiedBind, ConnectorError> {
-        let subject = match entry.values.get(&self.subject_attribute).map(Vec::as_slice) {
+        let attribute = &self.settings.subject_attribute;
+        let subject = match entry.values.get(attribute).map(Vec::as_slice) {
             Some([one]) if !one.trim_ascii().is_empty() => Secret::new(one.clone()),
             _ => {
-                let message = "subject_attribute is missing, empty or has several values; \
-                               check that the hub's account may read it";
+                let message = if entry.undecodable.contains(attribute) {
+                    "subject_attribute is not text; list it in binary_attributes"
+                } else {
+                    "subject_attribute is missing, empty or has several values; \
+                     check that the hub's account may read it"
+                };
                 return Err(ConnectorError::new(ErrorCode::LdapSubject, message));
             }
         };
+        for attribute in &entry.undecodable {
+            tracing::warn!(connector = %self.id, attribute, "attribute left out: a value is not UTF-8");
+            if let Some(metrics) = &self.metrics {
+                metrics.record_dropped_claim(&self.id, attribute, "encoding");
+            }
+        }
         let claim = |name: &String| {
             Some((
                 name.clone(),
@@ -202,9 +221,54 @@ impl LdapConnector {
         };
         Ok(VerifiedBind {
             subject,
-            claims: self.attributes.iter().filter_map(claim).collect(),
+            claims: self.settings.attributes.iter().filter_map(claim).collect(),
             at: self.env.now(),
         })
+    }
+
+    /// Returns what the user has to know of an accepted password.
+    ///
+    /// # Errors
+    /// `LdapPasswordChange` if the user must change it first.
+    fn notice_for_state(
+        &self,
+        state: PasswordState,
+    ) -> Result<Option<PasswordNotice>, ConnectorError> {
+        let notice = match (state, self.settings.must_change_password) {
+            (PasswordState::Valid, _) => return Ok(None),
+            (PasswordState::MustChange, MustChangePassword::Refuse) => {
+                return Err(ConnectorError::new(
+                    ErrorCode::LdapPasswordChange,
+                    "the directory accepts the password only to change it (must_change_password)",
+                ));
+            }
+            (PasswordState::MustChange, MustChangePassword::Warn) => PasswordNotice::MustChange,
+            // Refusing would use up a sign-in that the user needs to change the password.
+            (PasswordState::Grace(left), _) => PasswordNotice::SignInsLeft(left),
+            (PasswordState::ExpiresIn(time), _) => PasswordNotice::ExpiresIn(time),
+        };
+        tracing::info!(connector = %self.id, ?notice, "user signed in with a password to change");
+        Ok(Some(notice))
+    }
+
+    async fn accept(
+        &self,
+        entry: &DirectoryEntry,
+        notice: Option<PasswordNotice>,
+        state: &str,
+    ) -> Result<PasswordOutcome, ConnectorError> {
+        let bind = self.verified_bind(entry)?;
+        let code = match notice {
+            None => self.codes.issue(state, &bind, &self.env).await?,
+            Some(_) => {
+                let lifetime = CODE_LIFETIME_AFTER_NOTICE;
+                self.codes.issue_for(lifetime, state, &bind, &self.env).await?
+            }
+        };
+        let mut query = Serializer::new(String::new());
+        query.append_pair("code", &code).append_pair("state", state);
+        query.append_pair("iss", &self.issuer);
+        Ok(PasswordOutcome::Accepted { callback_query: Secret::new(query.finish()), notice })
     }
 
     async fn sign_in_within_timeout(
@@ -216,6 +280,7 @@ impl LdapConnector {
             attempts: Vec::new(),
             bind: CountedBind::default(),
             is_unanswered: false,
+            is_locked: false,
         };
         let outcome = tokio::time::timeout(
             CallLimits::DEFAULT.total_timeout,
@@ -223,7 +288,7 @@ impl LdapConnector {
         )
         .await;
         match outcome.unwrap_or_else(|_| Err(LdapSignInError::Connector(timeout_error()))) {
-            Ok(Some(entry)) => {
+            Ok(Some((entry, state))) => {
                 counted.refund();
                 self.failed_binds.record_success(
                     &[&username_key(credentials), &entry_key(&entry)],
@@ -231,16 +296,20 @@ impl LdapConnector {
                     counted.at,
                     &counted.bind,
                 );
-                let bind = self.verified_bind(&entry)?;
-                let code = self.codes.issue(&credentials.state, &bind, &self.env).await?;
-                let mut query = Serializer::new(String::new());
-                query
-                    .append_pair("code", &code)
-                    .append_pair("state", &credentials.state)
-                    .append_pair("iss", &self.issuer);
-                Ok(PasswordOutcome::Accepted(Secret::new(query.finish())))
+                let notice = self.notice_for_state(state)?;
+                self.accept(&entry, notice, &credentials.state).await
             }
-            Ok(None) => Ok(PasswordOutcome::Rejected),
+            Ok(None) => {
+                let left = self.failed_binds.attempts_left(&counted.bind, counted.at);
+                let left = left.min(counted.attempts_left());
+                // A locked account says nothing of the password. After the lock has ended, the
+                // user has all attempts.
+                if counted.is_locked {
+                    counted.refund();
+                    self.failed_binds.refund(&counted.bind);
+                }
+                Ok(PasswordOutcome::Rejected { is_last_attempt_next: left == 1 })
+            }
             Err(LdapSignInError::RateLimited(wait)) => {
                 self.failed_binds.refund(&counted.bind);
                 Ok(PasswordOutcome::RateLimited(wait))
@@ -280,6 +349,8 @@ struct CountedAttempt<'t> {
     bind: CountedBind,
     /// The user's bind was sent, and has no response.
     is_unanswered: bool,
+    /// The account is locked at the directory.
+    is_locked: bool,
 }
 
 impl<'t> CountedAttempt<'t> {
@@ -287,6 +358,13 @@ impl<'t> CountedAttempt<'t> {
         attempts.count(key, self.at).map_err(LdapSignInError::RateLimited)?;
         self.attempts.push((attempts, key.to_owned()));
         Ok(())
+    }
+
+    /// Returns how many more attempts the counters allow.
+    fn attempts_left(&self) -> usize {
+        let left =
+            |(attempts, key): &(&PasswordAttempts, String)| attempts.attempts_left(key, self.at);
+        self.attempts.iter().map(left).min().unwrap_or(usize::MAX)
     }
 
     fn refund(&self) {
@@ -324,19 +402,21 @@ impl PasswordPage for LdapConnector {
         &self,
         credentials: PasswordCredentials,
     ) -> Result<PasswordOutcome, ConnectorError> {
+        let username = self.settings.strip_domain(credentials.username.reveal()).to_owned();
+        let credentials = PasswordCredentials { username: Secret::new(username), ..credentials };
         let username_chars = credentials.username.reveal().chars().count();
         // RFC 4513 §5.1.2: a bind without a password succeeds and proves nothing (unauthenticated
         // bind).
         if !(1..=MAX_USERNAME_CHARS).contains(&username_chars)
             || !(1..=MAX_PASSWORD_BYTES).contains(&credentials.password.reveal().len())
         {
-            return Ok(PasswordOutcome::Rejected);
+            return Ok(PasswordOutcome::Rejected { is_last_attempt_next: false });
         }
         self.sign_in_within_timeout(&credentials).await
     }
 
     fn forgotten_password_url(&self) -> Option<&str> {
-        self.forgotten_password_url.as_deref()
+        self.settings.forgotten_password_url.as_deref()
     }
 }
 
@@ -387,7 +467,12 @@ impl Connector for LdapConnector {
     }
 
     async fn diagnose(&self, context: &DiagnosisContext) -> Vec<CheckDiagnostic> {
-        self.directory.diagnose(context, &self.subject_attribute, self.env.now()).await
+        let settings = CheckedSettings {
+            subject: &self.settings.subject_attribute,
+            lockout_after: self.settings.lockout_after,
+            lockout_window: self.settings.lockout_window(),
+        };
+        self.directory.diagnose(context, settings, self.env.now()).await
     }
 
     fn password_page(&self) -> Option<&dyn PasswordPage> {

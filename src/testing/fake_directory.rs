@@ -43,6 +43,10 @@ pub struct DirectoryScript {
     pub bind_result: Option<u8>,
     /// Result code that replaces the normal one of binds with the hub's account.
     pub account_bind_result: Option<u8>,
+    /// Diagnostic message of users' binds, which Active Directory's data codes are in.
+    pub bind_message: Option<&'static str>,
+    /// Controls of the responses to users' binds: object identifier and value.
+    pub bind_controls: Vec<(&'static str, &'static [u8])>,
     pub search_result: Option<u8>,
     /// The entries have no list of attributes, which RFC 4511 §4.5.2 requires.
     pub entries_are_malformed: bool,
@@ -110,10 +114,10 @@ async fn serve(mut stream: TcpStream, script: Arc<Mutex<DirectoryScript>>) {
 fn respond(message: StructureTag, script: &mut DirectoryScript) -> Option<Vec<u8>> {
     let mut parts = message.expect_constructed().unwrap().into_iter();
     let (id, operation) = (parts.next().unwrap(), parts.next().unwrap());
-    let responses = match operation.id {
-        0 => vec![respond_to_bind(operation, script)?],
-        3 => respond_to_search(operation, script),
-        _ => vec![],
+    let (responses, controls) = match operation.id {
+        0 => respond_to_bind(operation, script)?,
+        3 => (respond_to_search(operation, script), None),
+        _ => (vec![], None),
     };
     if let Some(bytes) = &script.raw_response {
         return Some(bytes.clone());
@@ -122,14 +126,22 @@ fn respond(message: StructureTag, script: &mut DirectoryScript) -> Option<Vec<u8
     for response in responses {
         write::encode_into(
             &mut buffer,
-            constructed(TagClass::Universal, 16, vec![id.clone(), response]),
+            constructed(
+                TagClass::Universal,
+                16,
+                [id.clone(), response].into_iter().chain(controls.clone()).collect(),
+            ),
         )
         .unwrap();
     }
     Some(buffer.to_vec())
 }
 
-fn respond_to_bind(request: StructureTag, script: &mut DirectoryScript) -> Option<StructureTag> {
+/// Returns the response and its controls; `None` to close the connection.
+fn respond_to_bind(
+    request: StructureTag,
+    script: &mut DirectoryScript,
+) -> Option<(Vec<StructureTag>, Option<StructureTag>)> {
     let parts = request.expect_constructed().unwrap();
     let (dn, password) = (text(&parts[1]), text(&parts[2]));
     let known = dn == "cn=hub" && password == "hub's own"
@@ -139,9 +151,17 @@ fn respond_to_bind(request: StructureTag, script: &mut DirectoryScript) -> Optio
     let normal = if accepted { 0 } else { 49 };
     let forced = if dn == "cn=hub" { script.account_bind_result } else { script.bind_result };
     let code = forced.unwrap_or(normal);
-    let closes = code != 0 && dn != "cn=hub" && script.closes_at_rejected_binds;
+    let is_user = dn != "cn=hub";
+    let closes = code != 0 && is_user && script.closes_at_rejected_binds;
     script.log.push(LdapRequest::Bind { dn, password });
-    (!closes).then(|| result(1, code))
+    let message = script.bind_message.filter(|_| is_user && code != 0);
+    let controls = script.bind_controls.iter().map(|(oid, value)| {
+        let parts = vec![octets(oid.as_bytes()), octets(value)];
+        constructed(TagClass::Universal, 16, parts)
+    });
+    let controls = (is_user && !script.bind_controls.is_empty())
+        .then(|| constructed(TagClass::Context, 0, controls.collect()));
+    (!closes).then(|| (vec![result_with_message(1, code, message)], controls))
 }
 
 fn respond_to_search(request: StructureTag, script: &mut DirectoryScript) -> Vec<StructureTag> {
@@ -175,8 +195,13 @@ fn respond_to_search(request: StructureTag, script: &mut DirectoryScript) -> Vec
 }
 
 fn result(id: u64, code: u8) -> StructureTag {
+    result_with_message(id, code, None)
+}
+
+fn result_with_message(id: u64, code: u8, message: Option<&str>) -> StructureTag {
     let code = StructureTag { class: TagClass::Universal, id: 10, payload: PL::P(vec![code]) };
-    constructed(TagClass::Application, id, vec![code, octets(b""), octets(b"cn=ada is secret")])
+    let message = octets(message.unwrap_or("cn=ada is secret").as_bytes());
+    constructed(TagClass::Application, id, vec![code, octets(b""), message])
 }
 
 fn constructed(class: TagClass, id: u64, parts: Vec<StructureTag>) -> StructureTag {

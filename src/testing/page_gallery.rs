@@ -5,6 +5,9 @@ mod choice;
 mod errors;
 mod wallet;
 
+use std::time::Duration;
+
+use crate::actor::PasswordNotice;
 use crate::config::model::NoticeSeverity;
 use crate::config::model::{FooterLink, PageLink};
 use crate::config::support_url::SupportUrlTemplate;
@@ -336,15 +339,35 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
     }
     let down =
         SignInError::Failed { code: ErrorCode::IdpUnreachable, support_id: "7K3Q9WZX2M4T".into() };
+    let refused = SignInError::Failed {
+        code: ErrorCode::LdapPasswordChange,
+        support_id: "7K3Q9WZX2M4T".into(),
+    };
     let troubles = [
         SignInError::MissingField,
-        SignInError::WrongCredentials,
+        SignInError::WrongCredentials { is_last_attempt_next: false },
+        SignInError::WrongCredentials { is_last_attempt_next: true },
         SignInError::Wait { minutes: 1 },
         SignInError::Wait { minutes: 3 },
         down,
+        refused,
     ];
     for (n, trouble) in std::iter::once(None).chain(troubles.map(Some)).enumerate() {
         add(&format!("sign-in-{n}"), sign_in_page(trouble).render(chrome));
+    }
+    let notices = [
+        PasswordNotice::MustChange,
+        PasswordNotice::SignInsLeft(2),
+        PasswordNotice::ExpiresIn(Duration::from_secs(5 * 86_400)),
+    ];
+    for (n, notice) in notices.into_iter().enumerate() {
+        let page = PasswordNoticePage {
+            notice,
+            provider: "Annuaire de la ville".into(),
+            change_url: Some("https://hub.example/password".into()),
+            continue_url: "/api/v2/callback/town?code=c&state=\"><script>".into(),
+        };
+        add(&format!("password-notice-{n}"), page.render(chrome));
     }
     add("demo-start", DemoStart.render(chrome));
     add("demo-signed-out", DemoSignedOut { hub_confirmed: true }.render(chrome));

@@ -76,7 +76,7 @@ pub use provider_list::{
 };
 pub use sandbox::{SandboxOption, SandboxPage};
 pub use short_pages::{ConfirmLogOutPage, FormPostPage, LandingPage, LoggedOutPage};
-pub use sign_in::{SignInError, SignInPage};
+pub use sign_in::{PasswordNoticePage, SignInError, SignInPage};
 pub use theme::{FAVICON_PATH, LOGO_PATH, PageTheme};
 pub use wallet::{
     ConfirmationCodePage, DigitalCredentialsForm, OpenWalletPage, OtherDevicePage, QrImage,

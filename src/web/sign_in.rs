@@ -14,13 +14,14 @@ use super::csrf::FormPurpose;
 use super::form;
 use super::page_attempt::PageAttempt;
 use super::page_models::LoginPageContext;
-use super::pages::{HiddenField, SignInError, SignInPage, connector_logo_path};
+use super::pages::{HiddenField, PasswordNoticePage, SignInError, SignInPage, connector_logo_path};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::{BASE_PATH, interaction_path, page_response, see_other};
-use crate::actor::{Connectors, PasswordCredentials, PasswordOutcome};
+use crate::actor::{Connectors, PasswordCredentials, PasswordNotice, PasswordOutcome};
 use crate::audit::{Event, EventKind};
 use crate::ids::Secret;
+use crate::protocol::catalogue::ErrorOrigin;
 
 /// Shows the empty form.
 ///
@@ -73,18 +74,30 @@ async fn sign_in(
         network: hub.proxies.client_network(&context.request),
     };
     let outcome = hub.connectors.sign_in(connector, credentials, summary).await;
-    if matches!(outcome, Ok(PasswordOutcome::Rejected | PasswordOutcome::RateLimited(_))) {
+    let refused = match &outcome {
+        Ok(PasswordOutcome::Rejected { .. } | PasswordOutcome::RateLimited(_)) => Some(None),
+        Err(code) if code.entry().origin == ErrorOrigin::User => Some(Some(*code)),
+        Ok(PasswordOutcome::Accepted { .. }) | Err(_) => None,
+    };
+    if let Some(code) = refused {
         hub.core.audit.record(|| {
             let event = Event::new(EventKind::PasswordRefused).sp(&summary.client_id);
-            event.idp(connector).login(&login.hash).support_id(&summary.support_id)
+            let event = event.idp(connector).login(&login.hash).support_id(&summary.support_id);
+            code.into_iter().fold(event, Event::code)
         });
     }
     let failed = |error| sign_in_response(context, attempt, username, Some(error));
     match outcome {
-        Ok(PasswordOutcome::Accepted(query)) => {
-            see_other(&format!("{BASE_PATH}/callback/{connector}?{}", query.reveal()))
+        Ok(PasswordOutcome::Accepted { callback_query, notice }) => {
+            let callback = format!("{BASE_PATH}/callback/{connector}?{}", callback_query.reveal());
+            match notice {
+                None => see_other(&callback),
+                Some(notice) => notice_response(context, attempt, notice, callback),
+            }
         }
-        Ok(PasswordOutcome::Rejected) => failed(SignInError::WrongCredentials),
+        Ok(PasswordOutcome::Rejected { is_last_attempt_next }) => {
+            failed(SignInError::WrongCredentials { is_last_attempt_next })
+        }
         Ok(PasswordOutcome::RateLimited(wait)) => {
             let minutes = whole_minutes(wait);
             let mut response = failed(SignInError::Wait { minutes });
@@ -96,6 +109,24 @@ async fn sign_in(
             failed(SignInError::Failed { code, support_id: summary.support_id.to_string() })
         }
     }
+}
+
+/// Shows what the directory says of the password. The login continues by a link.
+fn notice_response(
+    context: &RequestContext,
+    attempt: &PageAttempt,
+    notice: PasswordNotice,
+    continue_url: String,
+) -> HttpResponse {
+    let PageAttempt { connector, login, summary, .. } = attempt;
+    let login = LoginPageContext::new(context, login, summary);
+    let page = PasswordNoticePage {
+        notice,
+        provider: login.hub.provider_name(connector, &login.locale).unwrap_or_default(),
+        change_url: login.hub.connectors.forgotten_password_url(connector),
+        continue_url,
+    };
+    page_response(login.hub, 200, &login.locale, |chrome| page.render(chrome))
 }
 
 async fn verify_attempt(
@@ -115,7 +146,7 @@ fn sign_in_response(
     let status = match &error {
         None => 200,
         Some(SignInError::MissingField) => 400,
-        Some(SignInError::WrongCredentials) => 403,
+        Some(SignInError::WrongCredentials { .. }) => 403,
         Some(SignInError::Wait { .. }) => 429,
         Some(SignInError::Failed { code, .. }) => code.entry().status,
     };

@@ -4,7 +4,7 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use passerelle::testing::fake_directory::{FakeDirectory, LdapRequest};
+use passerelle::testing::fake_directory::{DirectoryScript, FakeDirectory, LdapRequest};
 
 use super::hub::TestHub;
 use super::service::Authorize;
@@ -19,7 +19,8 @@ async fn hub_with_directory_at(port: u16) -> TestHub {
     let file = format!(
         "name = {{ en = \"Town hall\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\nassumed_level = \"eidas1\"\n\
          [kind.ldap]\nurl = \"ldap://127.0.0.1:{port}\"\ninsecure_ldap = true\ninternal_hosts = [\"127.0.0.1\"]\n\
-         bind_dn = \"cn=hub\"\nbind_password = {{ env = \"CLIENT_SECRET\" }}\nbase_dn = \"dc=example\"\n"
+         bind_dn = \"cn=hub\"\nbind_password = {{ env = \"CLIENT_SECRET\" }}\nbase_dn = \"dc=example\"\n\
+         forgotten_password_url = \"https://town.example/password\"\n"
     );
     TestHub::with_files("", &[("connectors/town.toml", file)]).await
 }
@@ -90,6 +91,74 @@ async fn passwords_reach_the_directory_exactly_as_they_were_typed() {
         assert_eq!(bound.as_deref(), Some(typed));
         // The attempts of one account are limited.
         hub.advance(Duration::from_secs(15 * 60));
+    }
+}
+
+/// Returns the status and the page after a sign-in at a directory that answers so.
+async fn sign_in_at(answer: impl FnOnce(&mut DirectoryScript)) -> (TestHub, u16, String) {
+    let directory = FakeDirectory::start().await;
+    {
+        let mut script = directory.script.lock().unwrap();
+        script.entries = vec![("uid=ada", "right", vec![("entryuuid", vec![b"u-1"])])];
+        script.account_bind_result = Some(0);
+        answer(&mut script);
+    }
+    let hub = hub_with_directory_at(directory.port).await;
+    let browser = hub.browser();
+    let page = browser.authorize(&Authorize::by("bakery")).await.choose("town").await;
+    let form = page.form("/connectors/town/login").with("username", "ada");
+    let answer = browser.submit(&form.with("password", "right")).await.answer;
+    (hub, answer.status, answer.body)
+}
+
+#[actix_web::test]
+async fn a_person_with_the_right_password_learns_why_the_directory_refuses_the_account() {
+    for (data, code, words) in [
+        ("532", "Y020127", "you have to change it"),
+        ("533", "Y020128", "closed or has expired"),
+        ("530", "Y020129", "at this time of day"),
+        ("531", "Y020130", "not allowed to sign in here"),
+    ] {
+        let message = format!("80090308: LdapErr: DSID-0C090439, comment: x, data {data}, v4563");
+        let message: &'static str = message.leak();
+        let (hub, status, body) = sign_in_at(|script| {
+            (script.bind_result, script.bind_message) = (Some(49), Some(message));
+        })
+        .await;
+        assert_eq!(status, 403, "{data}");
+        assert!(body.contains(code) && body.contains(words), "{data}: {body}");
+        assert_eq!(body.contains("Set a new password"), data == "532", "{data}");
+        let lines = hub.audit_lines();
+        let refused: Vec<_> =
+            lines.iter().filter(|line| line["event"] == "password_refused").collect();
+        assert!(refused.len() == 1 && refused[0]["code"] == code, "{data}: {refused:?}");
+    }
+}
+
+#[actix_web::test]
+async fn a_locked_account_gets_no_advice_that_presumes_a_right_password() {
+    let message = "80090308: LdapErr: DSID-0C090439, comment: x, data 775, v4563";
+    let (_, status, body) = sign_in_at(|script| {
+        (script.bind_result, script.bind_message) = (Some(49), Some(message));
+    })
+    .await;
+    assert_eq!(status, 403);
+    assert!(body.contains("is wrong, or the account is locked"), "{body}");
+    assert!(!body.contains("Your password is right") && !body.contains("one more try"), "{body}");
+}
+
+#[actix_web::test]
+async fn a_person_reads_that_the_password_expires_before_the_login_continues() {
+    let week = ("2.16.840.1.113730.3.4.5", &b"604800"[..]);
+    let (_, status, body) = sign_in_at(|script| script.bind_controls = vec![week]).await;
+    assert_eq!(status, 200);
+    for part in [
+        "<h1>Your password</h1>",
+        "Days left: 7",
+        "href=\"https://town.example/password\"",
+        "<a class=\"button main\" href=\"/api/v2/callback/town?code=",
+    ] {
+        assert!(body.contains(part), "{part}: {body}");
     }
 }
 

@@ -1,5 +1,6 @@
 // A directory that locks accounts (slapd with ppolicy, pwdMaxFailure 5), and strangers who know a name and no password.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -19,17 +20,7 @@ class BrowserAt extends Browser {
   }
 }
 
-let hub, directory, sp, client;
-before(async () => {
-  const [port, privatePort] = await freePorts(2);
-  directory = await startDirectory({ lockAfter: 5 });
-  sp = { id: 'ordinary', secret: random(32), redirectUri: `http://localhost:${port}/sp/ordinary/callback` };
-  hub = await startHub('attack-directory', {
-    port, privatePort, register: '', settings: 'identity_source = "provider"\nsubject = "provider"',
-    files: { 'town.secret': ACCOUNT.password, 'ca.pem': directory.ca },
-    sps: [{ ...sp, redirectUris: [sp.redirectUri], scopes: ['openid'], extra: 'rules = "openid"\nconsent = "none"' }],
-    connectors: {
-      town: `name = { en = "Town hall" }
+const connector = (more) => `name = { en = "Town hall" }
 levels = { lowest = "eidas1", highest = "eidas1" }
 assumed_level = "eidas1"
 [kind.ldap]
@@ -40,7 +31,23 @@ base_dn = "ou=people,${BASE}"
 attributes = ["givenName", "sn", "mail"]
 internal_hosts = ["localhost"]
 ca = "ca.pem"
-`,
+lockout_after = 5
+forgotten_password_url = "https://directory.example.org/password"
+${more}
+`;
+
+let hub, directory, sp, client;
+before(async () => {
+  const [port, privatePort] = await freePorts(2);
+  directory = await startDirectory({ lockAfter: 5 });
+  sp = { id: 'ordinary', secret: random(32), redirectUri: `http://localhost:${port}/sp/ordinary/callback` };
+  hub = await startHub('attack-directory', {
+    port, privatePort, register: '', settings: 'identity_source = "provider"\nsubject = "provider"',
+    files: { 'town.secret': ACCOUNT.password, 'lenient.secret': ACCOUNT.password, 'ca.pem': directory.ca },
+    sps: [{ ...sp, redirectUris: [sp.redirectUri], scopes: ['openid'], extra: 'rules = "openid"\nconsent = "none"' }],
+    connectors: {
+      town: connector(''),
+      lenient: connector('must_change_password = "warn"').replace('Town hall', 'Lenient').replace('town.secret', 'lenient.secret'),
     },
   });
   await hub.restart('SIGTERM', () => {
@@ -58,9 +65,9 @@ after(async () => { await hub?.stop(); await directory?.stop(); });
 const authorize = () => oidc.buildAuthorizationUrl(client, { redirect_uri: sp.redirectUri, scope: 'openid', prompt: 'login' }).href;
 
 /** Returns the response to one attempt from this address. A `stopped` page is a successful login. */
-async function tryFrom(address, username, password) {
+async function tryFrom(address, username, password, provider = 'town') {
   const browser = new BrowserAt(address);
-  const page = await chooseProvider(browser, await browser.open(authorize()), 'town', sp.redirectUri);
+  const page = await chooseProvider(browser, await browser.open(authorize()), provider, sp.redirectUri);
   return browser.submit(page, { values: { username, password }, stopAt: sp.redirectUri });
 }
 
@@ -103,4 +110,45 @@ test('sign-ins between guesses at other accounts allow no more of these, and the
     assert.ok(await signsIn('100.64.4.7'), `after ${statuses.length} guesses`);
   }
   assert.deepEqual([statuses.filter((status) => status === 403).length, statuses.filter((status) => status === 429).length], [20, 5]);
+});
+
+test('a password that was reset does not sign in, or does so after a page that says so', async () => {
+  const refused = await tryFrom('192.0.2.60', 'must-change', PASSWORD);
+  assert.equal(refused.status, 403, refused.html);
+  assert.match(refused.html, /Y020127/);
+  assert.match(refused.html, /href="https:\/\/directory\.example\.org\/password"[^>]*>Set a new password/);
+  assert.equal((await tryFrom('192.0.2.60', 'must-change', 'wrong')).status, 403);
+
+  const browser = new BrowserAt('192.0.2.61');
+  const page = await chooseProvider(browser, await browser.open(authorize()), 'lenient', sp.redirectUri);
+  const notice = await browser.submit(page, { values: { username: 'must-change', password: PASSWORD }, stopAt: sp.redirectUri });
+  assert.equal(notice.status, 200);
+  assert.match(notice.html, /you must change it/);
+  const [, href] = notice.html.match(/<a class="button main" href="([^"]+)"/);
+  const back = await browser.open(new URL(href.replaceAll('&#38;', '&').replaceAll('&amp;', '&'), notice.url).href, { stopAt: sp.redirectUri });
+  assert.ok(back.stopped, back.html);
+});
+
+test('an expired password signs in as often as the directory allows, and then differs from a wrong one', async () => {
+  const grace = await tryFrom('192.0.2.62', 'expired', PASSWORD);
+  assert.equal(grace.status, 200);
+  assert.match(grace.html, /Your password has expired/);
+  const refused = await tryFrom('192.0.2.62', 'expired', PASSWORD);
+  assert.equal(refused.status, 403);
+  assert.match(refused.html, /Y020127/);
+  assert.doesNotMatch((await tryFrom('192.0.2.62', 'expired', 'wrong')).html, /Y020127/);
+});
+
+test('the check compares lockout_after with the policy of the directory', async () => {
+  const file = path.join(hub.folder, 'connectors/town.toml');
+  const lockout = async () => {
+    const args = ['check', 'connector', file, '--config', hub.folder, '--online', '--json'];
+    const out = await new Promise((done) => { execFile(process.env.HUB_BIN, args, (error, stdout) => done(stdout)); });
+    return JSON.parse(out).diagnostics.find(({ name }) => name === 'lockout');
+  };
+  assert.equal((await lockout()).status, 'ok');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('lockout_after = 5', 'lockout_after = 10'));
+  const { status, fix } = await lockout();
+  assert.equal(status, 'error');
+  assert.match(fix, /lockout_after = 5/);
 });

@@ -42,6 +42,7 @@ ${person('star*')}
 ${person('twin-1', 'employeeNumber: twin')}
 ${person('twin-2', 'employeeNumber: twin')}`;
 
+/** A policy that locks accounts; `must-change` has a password that was reset, and `expired` one of a year ago with one more sign-in. */
 const policy = (lockAfter) => `
 dn: cn=policy,${BASE}
 objectClass: device
@@ -51,6 +52,17 @@ pwdAttribute: userPassword
 pwdLockout: TRUE
 pwdMaxFailure: ${lockAfter}
 pwdFailureCountInterval: 900
+pwdMustChange: TRUE
+${person('must-change', 'pwdReset: TRUE')}
+
+dn: cn=short,${BASE}
+objectClass: device
+objectClass: pwdPolicy
+cn: short
+pwdAttribute: userPassword
+pwdMaxAge: 3600
+pwdGraceAuthNLimit: 1
+${person('expired', `pwdPolicySubentry: cn=short,${BASE}\npwdChangedTime: 20200101000000Z`)}
 `;
 
 /**

@@ -3,23 +3,29 @@
 //! Does not depend on logins, limits or pages. `ldap3` gets a connection opened by the egress
 //! rules, and bounded messages. It panics on malformed entries, so each operation runs in its own
 //! task, whose panic becomes an error. Diagnostic messages of the directory may contain names, so
-//! only result codes are used.
+//! only result codes and the data codes of Active Directory are used.
 
+mod active_directory;
 mod connection;
-mod diagnose;
+pub(super) mod diagnose;
+pub(crate) mod entry;
+mod lockout_policy;
 pub(crate) mod message;
+pub(crate) mod password_policy;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ldap3::asn1::StructureTag;
-use ldap3::{Ldap, LdapError, ResultEntry, Scope, SearchEntry, SearchOptions, ldap_escape};
+use ldap3::{Ldap, LdapError, LdapResult, Scope, SearchOptions, ldap_escape};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::task::JoinSet;
 use url::{Host, Url};
 
+use self::active_directory::{DataCode, DataCodeMeaning};
 use self::connection::{DirectoryConnection, DirectoryTls};
+use self::entry::{BinaryAttributes, SearchResultEntry};
+use self::password_policy::{PasswordState, PolicyRefusal, PolicyResponse, policy_request};
 use super::settings::{LdapKind, USERNAME_PLACEHOLDER};
 use crate::connector::error::{ConnectorConfigError, ConnectorError};
 use crate::egress::ca_bundle::CaBundle;
@@ -32,23 +38,25 @@ use crate::protocol::catalogue::ErrorCode;
 /// Size limit of all values of an entry, in bytes.
 const MAX_ENTRY_BYTES: usize = 64 * 1024;
 
-/// Application tag of an entry (RFC 4511 §4.5.2).
-const SEARCH_RESULT_ENTRY: u64 = 4;
-
 /// LDAP result codes (RFC 4511, appendix A).
 mod result_code {
     /// The operation succeeded.
     pub const SUCCESS: u32 = 0;
     /// The search found more entries than the requested size limit.
     pub const SIZE_LIMIT_EXCEEDED: u32 = 4;
+    /// Directories report a locked account by it.
+    pub const CONSTRAINT_VIOLATION: u32 = 19;
+    /// The name or the password is wrong.
+    pub const INVALID_CREDENTIALS: u32 = 49;
     /// Codes for a wrong name or password, or a locked or passwordless account.
-    pub const BIND_REJECTED: [u32; 7] = [19, 32, 34, 48, 49, 50, 53];
+    pub const BIND_REJECTED: [u32; 7] =
+        [CONSTRAINT_VIOLATION, 32, 34, 48, INVALID_CREDENTIALS, 50, 53];
 
     /// Returns the meaning of a rejected bind other than a wrong name or password, for the
     /// operator.
     pub const fn describe(result: u32) -> Option<&'static str> {
         match result {
-            19 => Some(
+            CONSTRAINT_VIOLATION => Some(
                 "constraintViolation: the account is locked, usually after too many wrong passwords",
             ),
             50 => Some("insufficientAccessRights: the account may not bind"),
@@ -72,6 +80,7 @@ pub struct LdapDirectory {
     base_dn: String,
     filter: String,
     attributes: Vec<String>,
+    binary: BinaryAttributes,
 }
 
 /// Entry of a user in the directory.
@@ -80,14 +89,20 @@ pub struct DirectoryEntry {
     pub dn: String,
     /// Values by attribute, with the names of the configuration. Binary values are in hexadecimal.
     pub values: BTreeMap<String, Vec<String>>,
+    /// Attributes that are text, with a value that is not UTF-8 and is left out.
+    pub undecodable: Vec<String>,
 }
 
 /// Response of a directory to a user's bind.
 #[derive(PartialEq, Eq, Debug)]
 pub enum BindOutcome {
-    Accepted,
-    /// The password is wrong, or the account is locked.
+    Accepted(PasswordState),
+    /// The name or the password is wrong.
     Rejected,
+    /// The account is locked. Whether the password is right is unknown.
+    Locked,
+    /// The password is right, and the account may not sign in with it.
+    Refused(ConnectorError),
     /// The directory did not verify the password.
     Failed(ConnectorError),
 }
@@ -126,6 +141,7 @@ impl LdapDirectory {
             base_dn: kind.base_dn.clone(),
             filter: kind.filter.clone(),
             attributes,
+            binary: BinaryAttributes::new(&kind.binary_attributes),
         })
     }
 
@@ -175,29 +191,78 @@ impl LdapDirectory {
         }
         let (directory, dn, password) = (Arc::clone(self), dn.to_owned(), password.clone());
         run_in_task(async move {
-            match connection
+            let response = connection
+                .with_controls(vec![policy_request()])
                 .simple_bind(&dn, password.reveal())
                 .await
-                .map_err(|error| ldap_error(&error))?
-                .rc
-            {
-                result_code::SUCCESS => Ok(BindOutcome::Accepted),
-                rejected if result_code::BIND_REJECTED.contains(&rejected) => {
-                    if let Some(meaning) = result_code::describe(rejected) {
-                        let directory = directory.url.host_str().unwrap_or_default();
-                        tracing::warn!(
-                            directory,
-                            result = rejected,
-                            meaning,
-                            "directory rejected a bind regardless of the password"
-                        );
-                    }
-                    Ok(BindOutcome::Rejected)
-                }
-                other => Ok(BindOutcome::Failed(unexpected_result("a bind", other))),
-            }
+                .map_err(|error| ldap_error(&error))?;
+            Ok(directory.interpret_bind(&response))
         })
         .await
+    }
+
+    /// Returns what the response to a user's bind says. Logs a reason that users don't see.
+    fn interpret_bind(&self, response: &LdapResult) -> BindOutcome {
+        let policy = PolicyResponse::read(&response.ctrls);
+        let result = response.rc;
+        if result == result_code::SUCCESS {
+            return BindOutcome::Accepted(policy.password_state());
+        }
+        if !result_code::BIND_REJECTED.contains(&result) {
+            return BindOutcome::Failed(unexpected_result("a bind", result));
+        }
+        match (policy.refusal(), data_code(response)) {
+            (Some(PolicyRefusal::Locked), _) => {
+                self.log_rejection(result, "the account is locked (password policy)");
+                BindOutcome::Locked
+            }
+            (Some(PolicyRefusal::MustChange), _) => {
+                let detail = format!("result {result}: the password has expired, or was reset");
+                BindOutcome::Refused(ConnectorError::new(ErrorCode::LdapPasswordChange, detail))
+            }
+            (None, Some(code)) => self.interpret_data_code(code),
+            (None, None) => {
+                if let Some(meaning) = result_code::describe(result) {
+                    self.log_rejection(result, meaning);
+                }
+                if result == result_code::CONSTRAINT_VIOLATION {
+                    BindOutcome::Locked
+                } else {
+                    BindOutcome::Rejected
+                }
+            }
+        }
+    }
+
+    fn interpret_data_code(&self, code: DataCode) -> BindOutcome {
+        let result = result_code::INVALID_CREDENTIALS;
+        let detail = format!("data {:x}: {}", code.number, code.description);
+        match code.meaning {
+            DataCodeMeaning::Refused(error) => {
+                BindOutcome::Refused(ConnectorError::new(error, detail))
+            }
+            DataCodeMeaning::Unavailable => {
+                BindOutcome::Failed(ConnectorError::new(ErrorCode::LdapAnswer, detail))
+            }
+            DataCodeMeaning::Locked => {
+                self.log_rejection(result, &detail);
+                BindOutcome::Locked
+            }
+            DataCodeMeaning::Wrong => {
+                let directory = self.url.host_str().unwrap_or_default();
+                tracing::info!(directory, detail, "directory rejected a name or a password");
+                BindOutcome::Rejected
+            }
+        }
+    }
+
+    fn log_rejection(&self, result: u32, meaning: &str) {
+        tracing::warn!(
+            directory = self.url.host_str().unwrap_or_default(),
+            result,
+            meaning,
+            "directory rejected a bind regardless of the password"
+        );
     }
 
     /// Returns a DN without an entry, for a bind that fails like one with a wrong password.
@@ -219,7 +284,7 @@ impl LdapDirectory {
         let mut entries = Vec::new();
         while let Some(item) = stream.next().await.map_err(|error| ldap_error(&error))? {
             if !item.is_ref() && !item.is_intermediate() {
-                entries.push(read_entry(item).ok_or_else(malformed_entry)?);
+                entries.push(SearchResultEntry::read(item).ok_or_else(malformed_entry)?);
             }
             if entries.len() > 1 {
                 return Ok(None);
@@ -230,25 +295,25 @@ impl LdapDirectory {
             result_code::SIZE_LIMIT_EXCEEDED => return Ok(None),
             other => return Err(unexpected_result("the search", other)),
         }
-        entries.pop().map(|entry| self.extract_attributes(entry)).transpose()
+        entries.pop().map(|entry| self.extract_attributes(&entry)).transpose()
     }
 
-    /// Extracts the configured attributes. Attribute names are case-insensitive (RFC 4512 §2.5).
-    fn extract_attributes(&self, entry: SearchEntry) -> Result<DirectoryEntry, ConnectorError> {
+    /// Extracts the configured attributes.
+    fn extract_attributes(
+        &self,
+        entry: &SearchResultEntry,
+    ) -> Result<DirectoryEntry, ConnectorError> {
         let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let hex =
-            |bytes: &Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let mut undecodable = Vec::new();
         for name in &self.attributes {
-            let text = entry
-                .attrs
-                .iter()
-                .filter(|(key, _)| key.eq_ignore_ascii_case(name))
-                .flat_map(|(_, all)| all.clone());
-            let binary = entry.bin_attrs.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
-            let all: Vec<String> =
-                text.chain(binary.flat_map(|(_, all)| all.iter().map(hex))).collect();
-            if !all.is_empty() {
-                values.insert(name.clone(), all);
+            let decoded: Vec<Option<String>> =
+                entry.values(name).map(|value| self.binary.decode(name, value)).collect();
+            if decoded.contains(&None) {
+                undecodable.push(name.clone());
+            }
+            let texts: Vec<String> = decoded.into_iter().flatten().collect();
+            if !texts.is_empty() {
+                values.insert(name.clone(), texts);
             }
         }
         if values.values().flatten().map(String::len).sum::<usize>() > MAX_ENTRY_BYTES {
@@ -257,18 +322,20 @@ impl LdapDirectory {
                 "an entry is larger than 64 KiB; configure fewer attributes",
             ));
         }
-        Ok(DirectoryEntry { dn: entry.dn, values })
+        Ok(DirectoryEntry { dn: entry.dn.clone(), values, undecodable })
     }
 
     async fn bind_as_account(&self) -> Result<Ldap, ConnectorError> {
         let mut ldap = self.open_client().await?;
         let (dn, password) = &self.account;
-        match ldap.simple_bind(dn, password.reveal()).await.map_err(|error| ldap_error(&error))?.rc
-        {
+        let response =
+            ldap.simple_bind(dn, password.reveal()).await.map_err(|error| ldap_error(&error))?;
+        match response.rc {
             result_code::SUCCESS => Ok(ldap),
             rejected if result_code::BIND_REJECTED.contains(&rejected) => {
-                let meaning = result_code::describe(rejected)
-                    .map(|meaning| format!(" ({meaning})"))
+                let meaning = data_code(&response)
+                    .map(|code| format!(", data {:x} ({})", code.number, code.description))
+                    .or_else(|| Some(format!(" ({})", result_code::describe(rejected)?)))
                     .unwrap_or_default();
                 let message =
                     format!("result {rejected}{meaning}; check bind_dn and bind_password");
@@ -301,25 +368,12 @@ pub(crate) fn filter_for(filter: &str, username: &str) -> String {
     filter.replace(USERNAME_PLACEHOLDER, &ldap_escape(username))
 }
 
-/// Reads an entry of a search result (RFC 4511 §4.5.2); `None` if it is malformed. An attribute
-/// with a value that is not UTF-8 is binary. `SearchEntry::construct` panics on a malformed entry.
-pub(crate) fn read_entry(entry: ResultEntry) -> Option<SearchEntry> {
-    let mut parts = entry.0.match_id(SEARCH_RESULT_ENTRY)?.expect_constructed()?.into_iter();
-    let dn = String::from_utf8(parts.next()?.expect_primitive()?).ok()?;
-    let (mut attrs, mut bin_attrs) = (HashMap::new(), HashMap::new());
-    for attribute in parts.next()?.expect_constructed()? {
-        let mut attribute = attribute.expect_constructed()?.into_iter();
-        let name = String::from_utf8(attribute.next()?.expect_primitive()?).ok()?;
-        let values = attribute.next()?.expect_constructed()?.into_iter();
-        let values: Vec<Vec<u8>> =
-            values.map(StructureTag::expect_primitive).collect::<Option<_>>()?;
-        let texts = values.iter().map(|value| str::from_utf8(value).map(str::to_owned));
-        match texts.collect::<Result<Vec<_>, _>>() {
-            Ok(texts) => drop(attrs.insert(name, texts)),
-            Err(_) => drop(bin_attrs.insert(name, values)),
-        }
+/// Returns the data code of a rejected bind. Other directories write names into their messages.
+fn data_code(response: &LdapResult) -> Option<DataCode> {
+    if response.rc != result_code::INVALID_CREDENTIALS {
+        return None;
     }
-    Some(SearchEntry { dn, attrs, bin_attrs })
+    DataCode::from_message(&response.text)
 }
 
 fn malformed_entry() -> ConnectorError {

@@ -72,7 +72,13 @@ struct FailureCounts {
 /// Buckets under which one bind was counted before it was made.
 #[derive(Default)]
 pub struct CountedBind {
-    counted: Vec<(u32, Timestamp)>,
+    counted: Vec<CountedFailure>,
+}
+
+struct CountedFailure {
+    bucket: u32,
+    at: Timestamp,
+    limit: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -148,12 +154,23 @@ impl FailedBindLimiter {
     /// Refunds a bind that did not fail.
     pub fn refund(&self, bind: &CountedBind) {
         let mut counts = self.counts();
-        for (bucket, at) in &bind.counted {
+        for CountedFailure { bucket, at, .. } in &bind.counted {
             let Some(failures) = counts.failures.get_mut(bucket) else { continue };
             if let Some(index) = failures.iter().rposition(|failed_at| failed_at == at) {
                 failures.remove(index);
             }
         }
+    }
+
+    /// Returns how many more binds like this one may fail before the next one is refused.
+    pub fn attempts_left(&self, bind: &CountedBind, now: Timestamp) -> usize {
+        let counts = self.counts();
+        let left = |CountedFailure { bucket, limit, .. }: &CountedFailure| {
+            let failures = counts.failures.get(bucket).map(Vec::as_slice).unwrap_or_default();
+            let recent = failures.iter().filter(|at| **at + self.window > now).count();
+            limit.saturating_sub(recent)
+        };
+        bind.counted.iter().map(left).min().unwrap_or(usize::MAX)
     }
 
     /// Records a sign-in of a user, known by each of these names, from this network. Clears the
@@ -218,11 +235,11 @@ impl FailedBindLimiter {
         if let Some(wait) = buckets.iter().filter_map(wait).max() {
             return Err(wait);
         }
-        for (bucket, _) in buckets {
+        for (bucket, limit) in buckets {
             let failures = counts.failures.entry(*bucket).or_default();
             failures.retain(|at| *at + self.window > now);
             failures.push(now);
-            bind.counted.push((*bucket, now));
+            bind.counted.push(CountedFailure { bucket: *bucket, at: now, limit: *limit });
         }
         Ok(())
     }
@@ -369,6 +386,19 @@ mod tests {
         };
         let room = (0..9).filter(is_counted).count();
         assert_eq!(room, 2);
+    }
+
+    #[test]
+    fn the_number_of_attempts_left_is_that_of_the_strictest_counter() {
+        let limiter = limiter(10);
+        for left in [4, 3, 2, 1, 0] {
+            let mut bind = CountedBind::default();
+            limiter.count_user("ada", network(1), NOW, &mut bind).unwrap();
+            assert_eq!(limiter.attempts_left(&bind, NOW), left);
+        }
+        let mut elsewhere = CountedBind::default();
+        limiter.count_user("ada", network(2), NOW, &mut elsewhere).unwrap();
+        assert_eq!(limiter.attempts_left(&elsewhere, NOW), 2, "of 8 on all new networks");
     }
 
     #[test]

@@ -44,6 +44,13 @@ impl PasswordAttempts {
         }
     }
 
+    /// Returns how many more attempts are allowed at once.
+    pub fn attempts_left(&self, key: &str, now: Timestamp) -> usize {
+        let next = self.lock().get(&self.bucket(key)).copied().unwrap_or_default();
+        let room = (self.interval * self.burst).saturating_sub(next.since(now));
+        usize::try_from(room.as_millis() / self.interval.as_millis().max(1)).unwrap_or(usize::MAX)
+    }
+
     /// Refunds a counted attempt.
     pub fn refund(&self, key: &str) {
         if let Some(entry) = self.lock().get_mut(&self.bucket(key)) {
@@ -82,8 +89,10 @@ mod tests {
     fn a_burst_is_allowed_and_then_one_per_interval() {
         let (attempts, mut now) = (attempts(), Timestamp::from_seconds(1_000_000));
         for round in 0..3 {
+            assert_eq!(attempts.attempts_left("ada", now), 3 - round);
             assert_eq!(attempts.count("ada", now), Ok(()), "{round}");
         }
+        assert_eq!(attempts.attempts_left("ada", now), 0);
         for _ in 0..2 {
             assert_eq!(
                 attempts.count("ada", now),

@@ -38,6 +38,14 @@ impl KindSettings for LdapKind {
                 "write the period in which the directory counts wrong passwords, in minutes",
             );
         }
+        if self.domain.as_deref().is_some_and(|name| name.is_empty() || name.contains(['\\', '@']))
+        {
+            check.report(
+                "domain",
+                "is not the NetBIOS name of a domain",
+                "write the part before the backslash, for example \"EXAMPLE\" for EXAMPLE\\jane",
+            );
+        }
         let forgotten = self.forgotten_password_url.as_deref();
         if let Some(Err((message, fix))) =
             forgotten.map(|url| address::parse_absolute_url(url, PlainHttp::Loopback))

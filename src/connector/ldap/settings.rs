@@ -35,16 +35,27 @@ pub struct LdapKind {
     pub bind_password: SecretRef,
     /// Entry below which users are searched.
     pub base_dn: String,
-    /// Search filter (RFC 4515); `{username}` stands for the entered username.
+    /// Search filter (RFC 4515); `{username}` stands for the entered username. For Active
+    /// Directory it should match `sAMAccountName` or `userPrincipalName`.
     #[serde(default = "username_filter")]
     pub filter: String,
-    /// Single-valued attribute that identifies the user permanently. Never a name that another user
-    /// may get later.
+    /// NetBIOS name of the Active Directory domain. Users may then enter `DOMAIN\name`, and
+    /// `{username}` is the name without the domain.
+    #[serde(default)]
+    pub domain: Option<String>,
+    /// Single-valued attribute that identifies the user permanently: `entryUUID` (OpenLDAP),
+    /// `nsUniqueId` (389 Directory Server), `objectGUID` (Active Directory). Never a name that
+    /// another user may get later.
     #[serde(default = "entry_uuid")]
     pub subject_attribute: String,
-    /// Attributes to read, each as a claim of the same name.
+    /// Attributes to read, each as a claim of the same name. They are text in UTF-8, except those
+    /// of `binary_attributes`.
     #[serde(default)]
     pub attributes: Vec<String>,
+    /// Attributes with binary values, which become text in hexadecimal, besides the usual ones such
+    /// as `objectGUID` and `jpegPhoto`.
+    #[serde(default)]
+    pub binary_attributes: Vec<String>,
     /// Wrong passwords after which the directory locks an account (pwdMaxFailure,
     /// passwordMaxFailure, lockoutThreshold). The hub allows fewer, so that attackers can't lock
     /// accounts. From 3 to 100.
@@ -54,8 +65,13 @@ pub struct LdapKind {
     /// lockoutObservationWindow). From 1 to 1440.
     #[serde(default = "lockout_minutes")]
     pub lockout_minutes: u32,
-    /// Absolute https URL of the page for users who forgot their password; the sign-in page links
-    /// to it. Default: no link.
+    /// Treatment of users whose password the directory accepts only to change it (`pwdReset`,
+    /// `passwordMustChange`): `"refuse"` asks them to change it first, `"warn"` signs them in after
+    /// a page that says so. Default: `"refuse"`.
+    #[serde(default)]
+    pub must_change_password: MustChangePassword,
+    /// Absolute https URL of the page for users who forgot their password or must change it; the
+    /// sign-in page links to it. Default: no link.
     #[serde(default)]
     pub forgotten_password_url: Option<String>,
     /// Hosts that may resolve to loopback, link-local or private addresses.
@@ -63,8 +79,19 @@ pub struct LdapKind {
     pub internal_hosts: Vec<String>,
 }
 
+/// Treatment of users who must change their password.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MustChangePassword {
+    /// They can't sign in until they have changed it.
+    #[default]
+    Refuse,
+    /// They see a page that says so, and sign in.
+    Warn,
+}
+
 const fn lockout_after() -> u32 {
-    5
+    10
 }
 
 const fn lockout_minutes() -> u32 {
@@ -91,6 +118,16 @@ pub struct LdapAddress {
 }
 
 impl LdapKind {
+    /// Returns an entered username without `domain`, whose letters' case does not count.
+    #[must_use]
+    pub fn strip_domain<'u>(&self, username: &'u str) -> &'u str {
+        let rest = self.domain.as_deref().and_then(|domain| {
+            let (prefix, rest) = username.split_once('\\')?;
+            prefix.eq_ignore_ascii_case(domain).then_some(rest)
+        });
+        rest.unwrap_or(username)
+    }
+
     /// Returns the period in which the directory counts wrong passwords.
     #[must_use]
     pub fn lockout_window(&self) -> Duration {

@@ -9,8 +9,13 @@ use openidconnect::http::{HeaderMap, HeaderValue, header};
 use super::{FuzzFunction, FuzzTarget, split_line, target};
 use crate::connector::code_flow::split_token_response;
 #[cfg(feature = "ldap")]
+use crate::connector::ldap::directory::entry::SearchResultEntry;
+#[cfg(feature = "ldap")]
+use crate::connector::ldap::directory::filter_for;
+#[cfg(feature = "ldap")]
 use crate::connector::ldap::directory::message::complete_message;
-use crate::connector::ldap::directory::{filter_for, read_entry};
+#[cfg(feature = "ldap")]
+use crate::connector::ldap::directory::password_policy::PolicyResponse;
 use crate::connector::oauth2;
 use crate::connector::oidc::metadata::parse_provider;
 use crate::connector::oidc::settings::OidcKind;
@@ -36,7 +41,15 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
         userinfo_answer,
     ),
     #[cfg(feature = "ldap")]
-    target("ldap_entry", &["connector/ldap/directory.rs"], ldap_entry),
+    target(
+        "ldap_entry",
+        &[
+            "connector/ldap/directory.rs",
+            "connector/ldap/directory/entry.rs",
+            "connector/ldap/directory/password_policy.rs",
+        ],
+        ldap_entry,
+    ),
     target(
         "register_answer",
         &["register/http/contract.rs", "identity/rules.rs", "identity/pivot.rs"],
@@ -119,12 +132,14 @@ fn ldap_entry() -> FuzzFunction {
             let inner = &filter[1..filter.len() - 1];
             assert!(!inner.contains(['(', ')', '*']), "LDAP injection: {filter}");
         }
+        // The value of a control comes from the directory, too.
+        let _response = PolicyResponse::from_value(entry);
         // Only what is within the bounds reaches the recursive parser.
         if !matches!(complete_message(entry), Ok(Some(_))) {
             return false;
         }
         let Ok((_, tag)) = parse_tag(entry) else { return false };
-        let Some(entry) = read_entry(ResultEntry::new(tag)) else { return false };
+        let Some(entry) = SearchResultEntry::read(ResultEntry::new(tag)) else { return false };
         assert!(entry.dn.len() <= data.len());
         true
     })

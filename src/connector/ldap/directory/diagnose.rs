@@ -3,11 +3,14 @@
 
 use std::sync::Arc;
 
-use ldap3::{Ldap, ResultEntry, Scope, SearchEntry, SearchOptions};
+use std::time::Duration;
 
+use ldap3::{Ldap, ResultEntry, Scope, SearchOptions};
+
+use super::entry::SearchResultEntry;
+use super::lockout_policy::VisiblePolicies;
 use super::{
-    LdapDirectory, ldap_error, malformed_entry, read_entry, result_code, run_in_task,
-    unexpected_result,
+    LdapDirectory, ldap_error, malformed_entry, result_code, run_in_task, unexpected_result,
 };
 use crate::connector::connection_check;
 use crate::connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
@@ -21,12 +24,26 @@ use crate::env::Timestamp;
 /// Number of entries that are examined.
 const MAX_EXAMINED_ENTRIES: i32 = 20;
 
+/// Attributes by which products identify an entry permanently: OpenLDAP and OpenDJ, 389 Directory
+/// Server, Active Directory, FreeIPA, Security Directory Server.
+const SUBJECT_ATTRIBUTES: [&str; 5] =
+    ["entryUUID", "nsUniqueId", "objectGUID", "ipaUniqueID", "ibm-entryUUID"];
+
+/// Settings of the connector that a check compares with the directory.
+#[derive(Clone, Copy)]
+pub struct CheckedSettings<'a> {
+    /// The attribute that identifies a user.
+    pub subject: &'a str,
+    pub lockout_after: u32,
+    pub lockout_window: Duration,
+}
+
 impl LdapDirectory {
-    /// Checks everything that a sign-in needs. `subject` is the attribute that identifies a user.
+    /// Checks everything that a sign-in needs.
     pub async fn diagnose(
         self: &Arc<Self>,
         context: &DiagnosisContext,
-        subject: &str,
+        settings: CheckedSettings<'_>,
         now: Timestamp,
     ) -> Vec<CheckDiagnostic> {
         let mut diagnostics = Vec::new();
@@ -45,7 +62,15 @@ impl LdapDirectory {
             }
         }
         match with_timeout(async move { searching.search_samples().await }).await {
-            Ok(results) => diagnostics.extend(results.diagnostics(self, subject)),
+            Ok(results) => {
+                diagnostics.extend(results.diagnostics(self, settings.subject));
+                diagnostics.push(match results.policies {
+                    Ok(policies) => {
+                        policies.diagnose(settings.lockout_after, settings.lockout_window)
+                    }
+                    Err(error) => diagnostic_for_error("lockout", &error),
+                });
+            }
             Err(error) => diagnostics.push(diagnostic_for_error("account", &error)),
         }
         diagnostics.extend(self.unmapped_claims(context));
@@ -80,13 +105,17 @@ impl LdapDirectory {
         // The unescaped star matches every username.
         let any_user = self.filter.replace(USERNAME_PLACEHOLDER, "*");
         let users = match ldap3::parse_filter(&any_user) {
-            Ok(_) if base.result == result_code::SUCCESS => Some(
-                search(&mut ldap, &self.base_dn, Scope::Subtree, &any_user, &self.attributes)
-                    .await?,
-            ),
+            Ok(_) if base.result == result_code::SUCCESS => {
+                let subjects = SUBJECT_ATTRIBUTES.into_iter().map(str::to_owned);
+                let attributes: Vec<String> =
+                    self.attributes.iter().cloned().chain(subjects).collect();
+                let base = &self.base_dn;
+                Some(search(&mut ldap, base, Scope::Subtree, &any_user, &attributes).await?)
+            }
             _ => None,
         };
-        Ok(SampleResults { base, users })
+        let policies = VisiblePolicies::read(&mut ldap, &self.base_dn).await;
+        Ok(SampleResults { base, users, policies })
     }
 
     /// Returns a warning about required claims that no attribute provides.
@@ -118,18 +147,23 @@ async fn with_timeout<T: Send + 'static>(
         .unwrap_or_else(|_| Err(timeout_error()))
 }
 
-struct SearchResult {
+pub(super) struct SearchResult {
     result: u32,
-    entries: Vec<SearchEntry>,
+    pub entries: Vec<SearchResultEntry>,
 }
 
 struct SampleResults {
     base: SearchResult,
     /// `None` if the search was skipped.
     users: Option<SearchResult>,
+    policies: Result<VisiblePolicies, ConnectorError>,
 }
 
-async fn search(
+/// Searches for a bounded number of entries. A result other than success is part of the response.
+///
+/// # Errors
+/// Returns an error if the directory does not answer, or an entry is malformed.
+pub(super) async fn search(
     ldap: &mut Ldap,
     base: &str,
     scope: Scope,
@@ -148,7 +182,7 @@ async fn search(
     while let Some(item) = stream.next().await.map_err(|error| ldap_error(&error))? {
         let is_entry = |item: &ResultEntry| !item.is_ref() && !item.is_intermediate();
         if is_entry(&item) {
-            entries.push(read_entry(item).ok_or_else(malformed_entry)?);
+            entries.push(SearchResultEntry::read(item).ok_or_else(malformed_entry)?);
         }
         // Stops a directory that ignores the size limit.
         if entries.len() >= MAX_EXAMINED_ENTRIES.unsigned_abs() as usize {
@@ -183,60 +217,62 @@ impl SampleResults {
             (other, _) => diagnostic_for_error("filter", &unexpected_result("the search", other)),
         });
         if !users.entries.is_empty() {
-            diagnostics.extend(diagnose_attributes(&users.entries, &directory.attributes, subject));
+            diagnostics.push(diagnose_subject(&users.entries, subject));
+            diagnostics.extend(directory.diagnose_attributes(&users.entries, subject));
         }
         diagnostics
     }
 }
 
-/// Returns the diagnostics of the attributes of the entries found.
-fn diagnose_attributes(
-    entries: &[SearchEntry],
-    attributes: &[String],
-    subject: &str,
-) -> Vec<CheckDiagnostic> {
-    let value_count = |entry: &SearchEntry, name: &str| {
-        let text = entry
-            .attrs
-            .iter()
-            .filter(|(key, _)| key.eq_ignore_ascii_case(name))
-            .map(|(_, all)| all.len());
-        let binary = entry
-            .bin_attrs
-            .iter()
-            .filter(|(key, _)| key.eq_ignore_ascii_case(name))
-            .map(|(_, all)| all.len());
-        text.chain(binary).sum::<usize>()
-    };
-    let without = entries.iter().filter(|entry| value_count(entry, subject) != 1).count();
-    let mut diagnostics = vec![if without == 0 {
-        CheckDiagnostic::ok("subject", format!("each entry has one {subject}"))
-    } else {
-        let message = format!(
-            "{without} of the first {} entries have no {subject}, or several, and can't sign in",
-            entries.len()
-        );
-        CheckDiagnostic::error(
-            "subject",
-            message,
-            "choose an attribute that each user has once, and that the account may read",
-        )
-    }];
-    let absent: Vec<&str> = attributes
-        .iter()
-        .filter(|name| {
-            *name != subject && entries.iter().all(|entry| value_count(entry, name) == 0)
-        })
-        .map(String::as_str)
-        .collect();
-    if !absent.is_empty() {
-        let message =
-            format!("none of the first {} entries has {}", entries.len(), absent.join(", "));
-        diagnostics.push(CheckDiagnostic::warning(
-            "attributes",
-            message,
-            "check the spelling, and that the account may read it",
-        ));
+/// Returns whether each entry has one value of the subject attribute, and else which attribute of
+/// the usual ones it has.
+fn diagnose_subject(entries: &[SearchResultEntry], subject: &str) -> CheckDiagnostic {
+    let lacking =
+        |name: &str| entries.iter().filter(|entry| entry.values(name).count() != 1).count();
+    let without = lacking(subject);
+    if without == 0 {
+        return CheckDiagnostic::ok("subject", format!("each entry has one {subject}"));
     }
-    diagnostics
+    let message = format!(
+        "{without} of the first {} entries have no {subject}, or several, and can't sign in",
+        entries.len()
+    );
+    let usable = SUBJECT_ATTRIBUTES.into_iter().find(|name| lacking(name) == 0);
+    let fix = usable.map_or_else(
+        || "choose an attribute that each user has once, and that the account may read".to_owned(),
+        |name| format!("write subject_attribute = \"{name}\": each of these entries has one"),
+    );
+    CheckDiagnostic::error("subject", message, fix)
+}
+
+impl LdapDirectory {
+    /// Returns warnings about attributes that no entry has, and about values that can't be read.
+    fn diagnose_attributes(
+        &self,
+        entries: &[SearchResultEntry],
+        subject: &str,
+    ) -> Vec<CheckDiagnostic> {
+        let is_absent =
+            |name: &&String| entries.iter().all(|entry| entry.values(name).next().is_none());
+        let is_undecodable = |name: &&String| {
+            let mut values = entries.iter().flat_map(|entry| entry.values(name));
+            values.any(|value| self.binary.decode(name, value).is_none())
+        };
+        let names = |matches: &dyn Fn(&&String) -> bool| {
+            let names: Vec<&str> =
+                self.attributes.iter().filter(matches).map(String::as_str).collect();
+            (!names.is_empty()).then(|| names.join(", "))
+        };
+        let absent = names(&|name| *name != subject && is_absent(name)).map(|names| {
+            let message = format!("none of the first {} entries has {names}", entries.len());
+            let fix = "check the spelling, and that the account may read it";
+            CheckDiagnostic::warning("attributes", message, fix)
+        });
+        let undecodable = names(&|name| is_undecodable(name)).map(|names| {
+            let message = format!("a value of {names} is not UTF-8, and is left out at a sign-in");
+            let fix = "write text in UTF-8 into the directory (RFC 4517 §3.3.6); or list the attribute in binary_attributes, if it is not text";
+            CheckDiagnostic::warning("attributes", message, fix)
+        });
+        absent.into_iter().chain(undecodable).collect()
+    }
 }

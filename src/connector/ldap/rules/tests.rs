@@ -31,6 +31,13 @@ fn each_bad_setting_is_named_with_its_fix() {
             ("cn=hub,dc=example,dc=org", "", "kind.ldap.bind_dn", "empty"),
             ("base_dn = \"dc=example,dc=org\"", "base_dn = \"\"", "kind.ldap.base_dn", "empty"),
             ("base_dn", "filter = \"(uid=*)\"\nbase_dn", "kind.ldap.filter", "{username}"),
+            ("base_dn", "domain = \"TOWN\\\\\"\nbase_dn", "kind.ldap.domain", "NetBIOS"),
+            (
+                "base_dn",
+                "must_change_password = \"allow\"\nbase_dn",
+                "kind.ldap.must_change_password",
+                "refuse",
+            ),
             ("base_dn", "ca = \"none.pem\"\nbase_dn", "kind.ldap.ca", "missing"),
             (
                 "base_dn",

@@ -94,7 +94,7 @@ async fn wrong_passwords_do_not_lock_out_a_private_network() {
             let state = fixture.connector.env.entropy().token();
             let outcome =
                 fixture.sign_in_from(address, &state, &format!("invented {name}"), "wrong").await;
-            assert_eq!(outcome, Ok(PasswordOutcome::Rejected), "{address:?} {name}");
+            assert!(is_rejected(&outcome), "{address:?} {name}");
         }
     }
 }
@@ -108,10 +108,8 @@ async fn own_sign_ins_between_guesses_at_other_accounts_allow_no_more_guesses() 
         fixture.directory.script.lock().unwrap().entries.clone_from(&ada);
         accepted(fixture.sign_in(&format!("ada by spelling {}", name.min(10)), "right").await);
         fixture.directory.script.lock().unwrap().entries = vec![];
-        verified += u32::from(
-            fixture.sign_in(&format!("invented {name}"), "wrong").await
-                == Ok(PasswordOutcome::Rejected),
-        );
+        verified +=
+            u32::from(is_rejected(&fixture.sign_in(&format!("invented {name}"), "wrong").await));
     }
     assert_eq!(verified, 20);
 }

@@ -1,0 +1,98 @@
+//! Entries of a search result, whose attributes are text or binary by their name.
+//!
+//! LDAP sends bytes, and the schema says what they are (RFC 4517). A value never decides: a binary
+//! identifier may be valid UTF-8 by chance, and a name may be written in Latin-1 by mistake.
+
+use ldap3::ResultEntry;
+use ldap3::asn1::StructureTag;
+
+/// Application tag of an entry (RFC 4511 §4.5.2).
+const SEARCH_RESULT_ENTRY: u64 = 4;
+
+/// Attributes of the standard schemas and of Active Directory whose values are binary (RFC 4519,
+/// RFC 4523, RFC 2798), in lower case.
+const BINARY_ATTRIBUTES: [&str; 14] = [
+    "audio",
+    "authorityrevocationlist",
+    "cacertificate",
+    "certificaterevocationlist",
+    "jpegphoto",
+    "ms-ds-consistencyguid",
+    "objectguid",
+    "objectsid",
+    "photo",
+    "sidhistory",
+    "thumbnailphoto",
+    "usercertificate",
+    "userpkcs12",
+    "usersmimecertificate",
+];
+
+/// An entry of a search result.
+pub(crate) struct SearchResultEntry {
+    pub dn: String,
+    attributes: Vec<(String, Vec<Vec<u8>>)>,
+}
+
+impl SearchResultEntry {
+    /// Reads an entry (RFC 4511 §4.5.2); `None` if it is malformed. `SearchEntry::construct` of
+    /// `ldap3` panics on a malformed entry, and types values by their bytes.
+    pub(crate) fn read(entry: ResultEntry) -> Option<Self> {
+        let mut parts = entry.0.match_id(SEARCH_RESULT_ENTRY)?.expect_constructed()?.into_iter();
+        let dn = String::from_utf8(parts.next()?.expect_primitive()?).ok()?;
+        let mut attributes = Vec::new();
+        for attribute in parts.next()?.expect_constructed()? {
+            let mut attribute = attribute.expect_constructed()?.into_iter();
+            let name = String::from_utf8(attribute.next()?.expect_primitive()?).ok()?;
+            let values = attribute.next()?.expect_constructed()?.into_iter();
+            attributes
+                .push((name, values.map(StructureTag::expect_primitive).collect::<Option<_>>()?));
+        }
+        Some(Self { dn, attributes })
+    }
+
+    /// Returns the values of an attribute. Names are case-insensitive (RFC 4512 §2.5).
+    pub(crate) fn values(&self, name: &str) -> impl Iterator<Item = &[u8]> {
+        self.attributes
+            .iter()
+            .filter(move |(key, _)| key.eq_ignore_ascii_case(name))
+            .flat_map(|(_, values)| values.iter().map(Vec::as_slice))
+    }
+
+    /// Returns the first value of an attribute, if it is text.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        str::from_utf8(self.values(name).next()?).ok()
+    }
+}
+
+/// The attributes whose values are binary.
+pub(super) struct BinaryAttributes {
+    /// In lower case.
+    configured: Vec<String>,
+}
+
+impl BinaryAttributes {
+    /// Returns the attributes of the standard schemas, and these.
+    pub(super) fn new(configured: &[String]) -> Self {
+        Self { configured: configured.iter().map(|name| name.to_ascii_lowercase()).collect() }
+    }
+
+    /// Returns a value as text: of a binary attribute in hexadecimal; `None` if the value of a text
+    /// attribute is not UTF-8 (RFC 4517 §3.3.6).
+    pub(super) fn decode(&self, name: &str, value: &[u8]) -> Option<String> {
+        if self.contains(name) {
+            return Some(value.iter().map(|byte| format!("{byte:02x}")).collect());
+        }
+        str::from_utf8(value).ok().map(str::to_owned)
+    }
+
+    /// The option `binary` says that the values are in BER (RFC 4522).
+    fn contains(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        let mut parts = name.split(';');
+        let attribute = parts.next().unwrap_or_default();
+        parts.any(|option| option == "binary")
+            || BINARY_ATTRIBUTES.contains(&attribute)
+            || self.configured.iter().any(|configured| configured == attribute)
+    }
+}
