@@ -169,9 +169,9 @@ fn over_every_block_of_unicode_a_mark_counts_unless_its_letter_is_latin_greek_or
         .collect();
     let (mut removed, mut retained) = (0, 0);
     for (index, letter) in letters().enumerate() {
-        let Some(base) = base_letter(letter).filter(|base| !IGNORABLE.contains(*base)) else {
-            continue;
-        };
+        let is_letter =
+            |base: &char| !IGNORABLE.contains(*base) && plain_apostrophe(*base) == *base;
+        let Some(base) = base_letter(letter).filter(is_letter) else { continue };
         for mark in marks.iter().skip(index % 61).step_by(61) {
             let (bare, marked) = (fold(&letter.to_string()), fold(&format!("{letter}{mark}")));
             let is_removed = if base.is_alphanumeric() {
