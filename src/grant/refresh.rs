@@ -254,17 +254,14 @@ impl TokenService {
         }
         // RFC 9700 §4.14.2: only a public client's token can be used by a thief.
         let is_confidential = client.registration.client_type == ClientType::Confidential;
-        match parts.repeated_answer(&grant, self.core.env.now()).filter(|_| is_confidential) {
-            Some(secret) => {
-                let (client_id, support_id) = (&grant.token.client_id, &grant.token.support_id);
-                tracing::info!(%client_id, %support_id, "refresh request repeated by its client; it gets the same refresh token");
-                Ok(UsableGrant { grant, record, repeated: Some(secret) })
-            }
-            None => {
-                self.end_refresh_grant(&grant).await?;
-                Err(ErrorCode::RefreshTokenReused)
-            }
-        }
+        let repeated = parts.repeated_answer(&grant, self.core.env.now());
+        let Some(secret) = repeated.filter(|_| is_confidential) else {
+            self.end_refresh_grant(&grant).await?;
+            return Err(ErrorCode::RefreshTokenReused);
+        };
+        let (client_id, support_id) = (&grant.token.client_id, &grant.token.support_id);
+        tracing::info!(%client_id, %support_id, "refresh request repeated by its client; it gets the same refresh token");
+        Ok(UsableGrant { grant, record, repeated: Some(secret) })
     }
 
     /// Repeats the checks of the registration and of the gate, which may have changed.

@@ -125,7 +125,6 @@ pub fn check_file(
     let id_token_claims = has_id_token_claims(&file, declarations);
     RegisteredClient {
         file,
-        id_token_claims,
         secrets,
         no_valid_secret,
         sector,
@@ -136,6 +135,7 @@ pub fn check_file(
         logo,
         acr,
         protection,
+        id_token_claims,
     }
 }
 
