@@ -12,7 +12,7 @@
 //! - [`standard`]: standard claims that are not part of a pivot identity.
 
 mod claim;
-mod claim_reader;
+mod claim_rules;
 mod claim_type;
 pub mod declared;
 pub mod mapping;
@@ -23,7 +23,7 @@ pub mod standard;
 pub mod sub;
 
 pub use claim::{Claim, ClaimName, DeclaredValues, StandardClaims};
-pub use claim_reader::DroppedClaim;
+pub use claim_rules::{DroppedClaim, IdentityError, IdentityRule, is_forbidden_char};
 pub use claim_type::{ClaimType, describe_type};
 use serde::{Deserialize, Serialize};
 

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 
 use crate::config::kinds::TableKind;
 use crate::identity::Identity;
-use crate::identity::rules::IdentityError;
+use crate::identity::IdentityError;
 use crate::ids::SupportId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::CheckFinding;

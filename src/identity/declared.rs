@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::rules::is_forbidden_char;
+use super::claim_rules::is_forbidden_char;
 use super::{Claim, ClaimName, ClaimType, DeclaredValues};
 
 /// Maximum size of a declared claim's value as JSON, in bytes.

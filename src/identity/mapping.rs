@@ -18,8 +18,8 @@ use serde_json::{Map, Value};
 pub use self::date::{DatePattern, DatePatternError};
 pub use self::path::{ClaimPath, ClaimPathError};
 use super::declared::MAX_DECLARED_BYTES;
-use super::rules::{self, IdentityRules, RequiredClaims};
-use super::{Claim, ClaimName, ClaimType, Identity, describe_type};
+use super::rules::{IdentityRules, RequiredClaims};
+use super::{Claim, ClaimName, ClaimType, Identity, IdentityRule, describe_type};
 
 /// Maximum size of a text or value that a rule builds, in bytes: the limit of the identity rules.
 const MAX_VALUE_BYTES: usize = 8 * 1024;
@@ -421,7 +421,7 @@ fn is_within(value: &Value, room: &mut usize, depth: usize) -> bool {
 /// What would be valid, in the words of the rule.
 pub fn check_value(claim: Claim, value: &Value) -> Result<(), String> {
     if value.as_str() == Some("") {
-        return Err(rules::IdentityRule::Required.to_string());
+        return Err(IdentityRule::Required.to_string());
     }
     let claims = Map::from_iter([(claim.as_str().to_owned(), value.clone())]);
     let rules = |required| IdentityRules { home_country: String::new(), required };

@@ -6,11 +6,11 @@
 //! such claims, and some send `"birthplace": ""` for a birth abroad.
 
 use serde_json::{Map, Value};
-use unicode_normalization::UnicodeNormalization as _;
 
-use super::claim_reader::{ClaimReader, DroppedClaim};
-use super::{Claim, DeclaredValues, Identity, pivot, standard};
-use crate::protocol::catalogue::ErrorCode;
+use super::claim_rules::{
+    ClaimReader, DroppedClaim, IdentityError, IdentityRule, validate_line, validate_name, violation,
+};
+use super::{Claim, DeclaredValues, Identity, standard};
 
 /// Requirements of an identity beyond the form of each claim.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,105 +27,6 @@ pub enum RequiredClaims {
     Pivot,
     /// None except `sub`, for `subject = "provider"`.
     SubjectOnly,
-}
-
-/// A claim breaks a rule. Contains no value, so it can be logged and displayed.
-#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-#[error("{claim}: {rule}")]
-pub struct IdentityError {
-    pub claim: Claim,
-    pub rule: IdentityRule,
-}
-
-impl IdentityError {
-    /// Returns the error code of the login.
-    #[must_use]
-    pub const fn code(&self) -> ErrorCode {
-        match self.rule {
-            IdentityRule::Required | IdentityRule::NameRequired | IdentityRule::RequiredAtHome => {
-                ErrorCode::IdentityIncomplete
-            }
-            IdentityRule::Text
-            | IdentityRule::TextArray
-            | IdentityRule::Length
-            | IdentityRule::ControlCharacter
-            | IdentityRule::Letter
-            | IdentityRule::Calendar
-            | IdentityRule::Geographic
-            | IdentityRule::Gender
-            | IdentityRule::Email
-            | IdentityRule::Boolean
-            | IdentityRule::Seconds
-            | IdentityRule::WebAddress
-            | IdentityRule::Address => ErrorCode::IdentityMalformed,
-        }
-    }
-}
-
-/// A rule for claims; its text says what would be valid.
-#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum IdentityRule {
-    #[error("required")]
-    Required,
-    #[error("a given name or a family name is required")]
-    NameRequired,
-    #[error("required for a birth in the home country")]
-    RequiredAtHome,
-    #[error("must be a string")]
-    Text,
-    #[error("must be an array of strings")]
-    TextArray,
-    #[error("must have 1 to 256 characters")]
-    Length,
-    #[error("must have no control, line-separating or direction-changing character")]
-    ControlCharacter,
-    #[error("must have a letter or a digit")]
-    Letter,
-    #[error(
-        "must be a calendar day as YYYY-MM-DD, or an incomplete date as YYYY-MM-00 or YYYY-00-00"
-    )]
-    Calendar,
-    #[error("must be a geographic code: two digits, 2A or 2B, then three digits")]
-    Geographic,
-    #[error("must be male, female or unspecified")]
-    Gender,
-    #[error("must be an address with one @, without spaces, of at most 254 characters")]
-    Email,
-    #[error("must be true or false, without quotation marks")]
-    Boolean,
-    #[error("must be a number of seconds since 1970")]
-    Seconds,
-    #[error("must be an http or https URL")]
-    WebAddress,
-    #[error(
-        "must be an object with formatted, street_address, locality, region, postal_code or country"
-    )]
-    Address,
-}
-
-impl IdentityRule {
-    /// Returns the label for metrics.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Required | Self::NameRequired | Self::RequiredAtHome => "missing",
-            Self::Text | Self::TextArray | Self::Boolean | Self::Seconds | Self::Address => "type",
-            Self::Length => "size",
-            Self::ControlCharacter => "characters",
-            Self::Letter
-            | Self::Calendar
-            | Self::Geographic
-            | Self::Gender
-            | Self::Email
-            | Self::WebAddress => "form",
-        }
-    }
-
-    /// Returns true if the rule reports a missing claim rather than a malformed one.
-    #[must_use]
-    pub const fn is_missing_claim(self) -> bool {
-        matches!(self, Self::Required | Self::NameRequired | Self::RequiredAtHome)
-    }
 }
 
 impl Identity {
@@ -238,14 +139,6 @@ pub fn is_geographic_code(value: &str) -> bool {
         })
 }
 
-pub(super) const MAX_NAME_CHARS: usize = 256;
-/// No name of 256 characters needs more bytes in any Unicode form; longer ones are not normalised.
-const MAX_NAME_BYTES: usize = 8 * 1024;
-
-pub(super) const fn violation(claim: Claim, rule: IdentityRule) -> IdentityError {
-    IdentityError { claim, rule }
-}
-
 fn accept_if(
     is_valid: bool,
     value: &str,
@@ -253,44 +146,6 @@ fn accept_if(
     rule: IdentityRule,
 ) -> Result<String, IdentityError> {
     if is_valid { Ok(value.to_owned()) } else { Err(violation(claim, rule)) }
-}
-
-pub(super) fn validate_name(value: &str, claim: Claim) -> Result<String, IdentityError> {
-    let name = validate_line(value, claim)?;
-    // A name of only marks and hyphens would fold to nothing, like all such names.
-    if name.contains(|c: char| c.is_ascii_alphabetic()) || !pivot::fold(&name).is_empty() {
-        Ok(name)
-    } else {
-        Err(violation(claim, IdentityRule::Letter))
-    }
-}
-
-/// Validates one line of text of 1 to 256 characters; returns it trimmed, in NFC.
-#[expect(clippy::disallowed_methods, reason = "a claim is text that people write")]
-pub(super) fn validate_line(value: &str, claim: Claim) -> Result<String, IdentityError> {
-    if value.len() > MAX_NAME_BYTES {
-        return Err(violation(claim, IdentityRule::Length));
-    }
-    if value.chars().any(is_forbidden_char) {
-        return Err(violation(claim, IdentityRule::ControlCharacter));
-    }
-    let line = value.trim();
-    // ASCII is in NFC.
-    let line = if line.is_ascii() { line.to_owned() } else { line.nfc().collect() };
-    if (1..=MAX_NAME_CHARS).contains(&line.chars().count()) {
-        Ok(line)
-    } else {
-        Err(violation(claim, IdentityRule::Length))
-    }
-}
-
-/// Returns true for control characters, and for those that make a page display something else: line
-/// and paragraph separators, zero-width space, byte order mark, direction marks, embeddings,
-/// overrides and isolates.
-#[must_use]
-pub fn is_forbidden_char(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 fn validate_birthdate(value: &str, claim: Claim) -> Result<String, IdentityError> {

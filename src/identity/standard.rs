@@ -6,9 +6,8 @@
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::claim_reader::DroppedClaim;
+use super::claim_rules::{DroppedClaim, IdentityRule, validate_line};
 use super::claim_type::describe_type;
-use super::rules::{IdentityRule, validate_line};
 use super::{Claim, Identity, StandardClaims};
 
 /// Returns the well-formed standard claims of an identity provider, and adds the malformed ones to

@@ -22,11 +22,9 @@ use csv::StringRecord;
 use serde_json::{Map, Value};
 
 use super::{Register, RegisterAnswer, RegisterError};
-use crate::identity::DeclaredValues;
-use crate::identity::StandardClaims;
 use crate::identity::pivot::Pivot;
-use crate::identity::rules::{IdentityRule, IdentityRules, RequiredClaims};
-use crate::identity::{Claim, Identity};
+use crate::identity::rules::{IdentityRules, RequiredClaims};
+use crate::identity::{Claim, DeclaredValues, Identity, IdentityRule, StandardClaims};
 use crate::ids::SupportId;
 
 pub use settings::KIND;

@@ -163,7 +163,7 @@ impl PersonOptions {
 }
 
 /// Describes an error with the names of this command.
-fn describe_error(error: &passerelle::identity::rules::IdentityError) -> String {
+fn describe_error(error: &passerelle::identity::IdentityError) -> String {
     match error.claim {
         Claim::GivenName | Claim::GivenNameArray => format!("given_names: {}", error.rule),
         _ => error.to_string(),

@@ -13,7 +13,7 @@ use super::blocks::read_body;
 use super::operators::{AdminRequester, validate_reason};
 use super::responses::{AdminError, ok_response};
 use crate::audit::{Event, EventKind};
-use crate::identity::rules::is_forbidden_char;
+use crate::identity::is_forbidden_char;
 use crate::ids::{Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json::parse_object;

@@ -8,7 +8,7 @@ use actix_web::http::Method;
 use crate::config::PrivateListenerAccess;
 use crate::config::model::OperatorRole;
 use crate::digest;
-use crate::identity::rules::is_forbidden_char;
+use crate::identity::is_forbidden_char;
 use crate::ids::Secret;
 
 /// Name of the operator with the token of `private.admin_token`.
