@@ -8,7 +8,8 @@
 use serde_json::{Map, Value};
 
 use super::claim_rules::{
-    ClaimReader, DroppedClaim, IdentityError, IdentityRule, validate_line, validate_name, violation,
+    ClaimReader, DroppedClaim, IdentityError, IdentityRule, is_forbidden_char, validate_line,
+    validate_name, violation,
 };
 use super::{Claim, DeclaredValues, Identity, standard};
 
