@@ -47,7 +47,7 @@ pub(crate) fn theme() -> PageTheme {
         label: [("fr", "État civil de votre commune"), ("en", "Civil registry of your town")]
             .map(|(language, text)| (language.to_owned(), text.to_owned()))
             .into(),
-        url: "https://register.example/correct".into(),
+        url: "https://hub.example/register".into(),
     });
     PageTheme {
         footer,
@@ -301,8 +301,8 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
             ended_provider: None,
             unreached_provider: Some(provider()),
             services: vec![
-                ("Port de Saint-Malo".into(), "https://port.example/".into()),
-                ("Université de Lille".into(), "https://lille.example/".into()),
+                ("Port de Saint-Malo".into(), "https://sp.example/port".into()),
+                ("Université de Lille".into(), "https://sp.example/lille".into()),
             ],
         }
         .render(chrome),

@@ -90,7 +90,8 @@ fn the_status_of_a_running_hub_is_printed_once_as_text_and_as_json() {
     let (code, output) = run("status", &["--watch"], hub.folder);
     assert!(
         code == 0
-            && output.contains("\nThe hub is ")
+            && output.contains("\nNo login is admitted. ")
+            && output.contains("there is no service provider; fix: add a file")
             && output.contains("\npersons ")
             && !output.contains('\x1b'),
         "{code} {output}"
