@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub use self::attribution::{Attribution, attribute_outcome};
+pub use self::attribution::{Attribution, attribute_outcome, pause_after_failed_probe};
 pub use self::call_permit::CallPermit;
 use self::call_window::CallWindow;
 pub use self::call_window::{Quantiles, Tally};

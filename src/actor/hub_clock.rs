@@ -23,6 +23,7 @@ impl HubClock {
 
     /// Returns the error of a call. If the hub's clock is wrong and the error may come from that,
     /// it names the clock: the identity provider is not at fault, and its circuit stays closed.
+    #[must_use]
     pub fn attribute_error(&self, error: ConnectorError) -> ConnectorError {
         if !depends_on_clock(error.code) {
             return error;

@@ -178,21 +178,7 @@ impl<'k> Verifier<'k> {
         let unparsed = self.unparsed.take();
         let Some(at) = self.position.clone() else {
             let closes = self.explains_partial_line(unparsed, header);
-            let is_first = is_beginning(header) || (closes && header.seq == 1);
-            if !is_first {
-                // The hub begins each file with `start` or a checkpoint, so that removed first
-                // lines show.
-                let may_begin = matches!(header.event.as_str(), "start" | "checkpoint");
-                if may_begin {
-                    self.add_note(NoteKind::BeginsLater { seq: header.seq });
-                } else {
-                    self.add_finding(FindingKind::Removed {
-                        from: 1,
-                        to: header.seq.saturating_sub(1),
-                    });
-                }
-            }
-            return;
+            return self.check_first_line(header, closes);
         };
         if is_beginning(header) {
             self.missing.clear();
@@ -239,6 +225,21 @@ impl<'k> Verifier<'k> {
             self.add_note(NoteKind::Interrupted { unsigned, partial_line });
         } else if !self.is_stopped {
             self.add_note(NoteKind::NotStopped { seq: header.seq });
+        }
+    }
+
+    /// Checks the first line of the log. `closes_partial_line` says that it is a `start` that names a
+    /// line before it.
+    fn check_first_line(&mut self, header: &LineHeader, closes_partial_line: bool) {
+        if is_beginning(header) || (closes_partial_line && header.seq == 1) {
+            return;
+        }
+        // The hub begins each file with `start` or a checkpoint, so that removed first lines show.
+        if matches!(header.event.as_str(), "start" | "checkpoint") {
+            self.add_note(NoteKind::BeginsLater { seq: header.seq });
+        } else {
+            let to = header.seq.saturating_sub(1);
+            self.add_finding(FindingKind::Removed { from: 1, to });
         }
     }
 

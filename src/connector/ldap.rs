@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 use url::form_urlencoded::Serializer;
 
-use self::directory::diagnose::CheckedSettings;
+use self::directory::diagnose::ComparedSettings;
 use self::directory::password_policy::PasswordState;
 use self::directory::{BindOutcome, DirectoryEntry, LdapDirectory};
 use self::failed_bind_limiter::{CountedBind, FailedBindLimiter};
@@ -229,7 +229,7 @@ impl LdapConnector {
     /// Returns what the user has to know of an accepted password.
     ///
     /// # Errors
-    /// `LdapPasswordChange` if the user must change it first.
+    /// `PasswordChangeRequired` if the user must change it first.
     fn notice_for_state(
         &self,
         state: PasswordState,
@@ -238,7 +238,7 @@ impl LdapConnector {
             (PasswordState::Valid, _) => return Ok(None),
             (PasswordState::MustChange, MustChangePassword::Refuse) => {
                 return Err(ConnectorError::new(
-                    ErrorCode::LdapPasswordChange,
+                    ErrorCode::PasswordChangeRequired,
                     "the directory accepts the password only to change it (must_change_password)",
                 ));
             }
@@ -258,12 +258,11 @@ impl LdapConnector {
         state: &str,
     ) -> Result<PasswordOutcome, ConnectorError> {
         let bind = self.verified_bind(entry)?;
-        let code = match notice {
-            None => self.codes.issue(state, &bind, &self.env).await?,
-            Some(_) => {
-                let lifetime = CODE_LIFETIME_AFTER_NOTICE;
-                self.codes.issue_for(lifetime, state, &bind, &self.env).await?
-            }
+        let code = if notice.is_none() {
+            self.codes.issue(state, &bind, &self.env).await?
+        } else {
+            let lifetime = CODE_LIFETIME_AFTER_NOTICE;
+            self.codes.issue_for(lifetime, state, &bind, &self.env).await?
         };
         let mut query = Serializer::new(String::new());
         query.append_pair("code", &code).append_pair("state", state);
@@ -467,7 +466,7 @@ impl Connector for LdapConnector {
     }
 
     async fn diagnose(&self, context: &DiagnosisContext) -> Vec<CheckDiagnostic> {
-        let settings = CheckedSettings {
+        let settings = ComparedSettings {
             subject: &self.settings.subject_attribute,
             lockout_after: self.settings.lockout_after,
             lockout_window: self.settings.lockout_window(),

@@ -340,7 +340,7 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
     let down =
         SignInError::Failed { code: ErrorCode::IdpUnreachable, support_id: "7K3Q9WZX2M4T".into() };
     let refused = SignInError::Failed {
-        code: ErrorCode::LdapPasswordChange,
+        code: ErrorCode::PasswordChangeRequired,
         support_id: "7K3Q9WZX2M4T".into(),
     };
     let troubles = [

@@ -152,12 +152,11 @@ pub async fn return_from_idp(
     let connector = ConnectorId::new(path.into_inner());
     let query = context.query().unwrap_or_default();
     let running = hub.cookies.running_logouts(&context.request);
-    let state = match query.single("state") {
-        Ok(Some(state)) => Ok(state.to_owned()),
-        Ok(None) | Err(_) => {
-            let waiting = hub.token_service.waiting_logout_destinations(&connector, &running).await;
-            sole_running_logout(waiting.map_err(Rejection::OutsideLogin)?)
-        }
+    let state = if let Ok(Some(state)) = query.single("state") {
+        Ok(state.to_owned())
+    } else {
+        let waiting = hub.token_service.waiting_logout_destinations(&connector, &running).await;
+        sole_running_logout(waiting.map_err(Rejection::OutsideLogin)?)
     };
     let state = match state {
         Ok(state) => state,

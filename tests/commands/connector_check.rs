@@ -103,7 +103,7 @@ fn what_is_missing_and_why_is_reported_at_once() {
         "identity: birthdate: required",
         "identity: gender: required",
         "identity: birthplace: required for a birth in the home country",
-        "identity: email: must be an address",
+        "email is left out: it must be an address",
         "Y010010",
         "no identity",
     ] {

@@ -22,7 +22,7 @@ async fn hub_with_directory_at(port: u16) -> TestHub {
          bind_dn = \"cn=hub\"\nbind_password = {{ env = \"CLIENT_SECRET\" }}\nbase_dn = \"dc=example\"\n\
          forgotten_password_url = \"https://town.example/password\"\n"
     );
-    TestHub::with_files("", &[("connectors/town.toml", file)]).await
+    TestHub::with_files("[audit]\nsink = \"file\"\n", &[("connectors/town.toml", file)]).await
 }
 
 #[actix_web::test]

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::call_labels::{call_label, span_name};
 use crate::actor::health::{
     Attribution, CallKind, CircuitTransition, Health, ProbeOutcome, attribute_outcome,
+    pause_after_failed_probe,
 };
 use crate::actor::hub_clock::HubClock;
 use crate::client_network::ClientNetwork;
@@ -25,13 +26,6 @@ pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(18);
 
 /// Time limit of one probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(6);
-
-/// Wait after a 429 without `Retry-After`.
-const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(60);
-
-/// Wait after a directory has refused the hub's own account: each probe is a failed login there, and
-/// directories lock an account after a few.
-const REFUSED_ACCOUNT_RETRY_AFTER: Duration = Duration::from_secs(300);
 
 /// Limits on the concurrent calls to one identity provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -201,11 +195,7 @@ impl CallGate {
         let transition =
             self.health.record_document_probe(probe_outcome, is_declared, took, env.now());
         log_transition(&self.id, transition);
-        let own_wait = match result {
-            Err(ErrorCode::IdpThrottled) => Some(DEFAULT_RETRY_AFTER),
-            Err(ErrorCode::LdapAccount) => Some(REFUSED_ACCOUNT_RETRY_AFTER),
-            _ => None,
-        };
+        let own_wait = result.err().and_then(pause_after_failed_probe);
         ProbeReport { retry_after: retry_after.or(own_wait) }
     }
 

@@ -6,8 +6,17 @@
 //! failures do not open a circuit alone: `login_failures` requires several networks, and the prober
 //! decides.
 
+use std::time::Duration;
+
 use super::circuit::CallKind;
 use crate::protocol::catalogue::{ErrorCode, ErrorOrigin};
+
+/// Wait after a 429 without `Retry-After`.
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(60);
+
+/// Wait after a directory has refused the hub's own account: each probe is a failed login there, and
+/// directories lock an account after a few.
+const REFUSED_ACCOUNT_RETRY_AFTER: Duration = Duration::from_secs(300);
 
 /// Effect of an outcome on the health of the identity provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +42,17 @@ pub fn attribute_outcome(call: CallKind, outcome: Result<(), ErrorCode>) -> Attr
         }
         (Err(code), _) if is_idp_failure(code) => Attribution::Failure(code),
         (Err(_), _) => Attribution::Ignored,
+    }
+}
+
+/// Returns how long no probe follows one that failed with this code, where the identity provider names
+/// no time.
+#[must_use]
+pub const fn pause_after_failed_probe(code: ErrorCode) -> Option<Duration> {
+    match code {
+        ErrorCode::IdpThrottled => Some(DEFAULT_RETRY_AFTER),
+        ErrorCode::LdapAccount => Some(REFUSED_ACCOUNT_RETRY_AFTER),
+        _ => None,
     }
 }
 

@@ -13,7 +13,7 @@ use crate::connector::diagnostic::CheckDiagnostic;
 use crate::identity::mapping::{ClaimPath, Mapping, MappingSource};
 use crate::identity::rules::IdentityRules;
 use crate::identity::scopes::{PartialDateFormat, ScopeTable, claim_values};
-use crate::identity::{Claim, ClaimName, DeclaredValues, Identity};
+use crate::identity::{Claim, ClaimName, DeclaredValues, DroppedClaim, Identity};
 use crate::ids::Scope;
 use crate::protocol::acr::Platform;
 
@@ -64,21 +64,19 @@ pub(super) fn evaluate_sample(
             fix,
         ));
     }
-    let violations = find_rule_violations(&claims, rules);
+    let (violations, dropped) = find_rule_violations(&claims, rules);
     if violations.is_empty() {
         diagnostics
             .push(CheckDiagnostic::ok("identity", "the sample satisfies the identity rules"));
     }
     diagnostics.extend(violations);
+    diagnostics.extend(dropped.iter().map(|dropped| {
+        let message = format!("{} is left out: it {dropped}", dropped.claim);
+        CheckDiagnostic::warning("claims", message, dropped.fix())
+    }));
     let declared = read_declared_claims(context, &claims, diagnostics);
-    let identity = Identity::with_dropped_claims(&claims, rules).ok();
-    let identity = identity.map(|(identity, dropped)| {
-        diagnostics.extend(dropped.iter().map(|dropped| {
-            let message = format!("{} is left out: it {dropped}", dropped.claim);
-            CheckDiagnostic::warning("claims", message, dropped.fix())
-        }));
-        Identity { declared, ..identity }
-    });
+    let identity = Identity::from_claims(&claims, rules).ok();
+    let identity = identity.map(|identity| Identity { declared, ..identity });
     let mut sample = SampleResult { claims, ..SampleResult::default() };
     if let Some(identity) = &identity {
         let all: BTreeSet<ClaimName> =
@@ -156,20 +154,25 @@ fn suggest_pointer(path: &ClaimPath, claims: &Map<String, Value>) -> Option<Stri
     (dotted && ClaimPath::parse(&pointer).ok()?.find(claims).is_some()).then_some(pointer)
 }
 
-/// Finds every rule that these claims violate; a login reports only the first.
+/// Finds every rule that these claims violate, of which a login reports only the first, and the
+/// malformed claims that are left out.
 fn find_rule_violations(
     claims: &Map<String, Value>,
     rules: &IdentityRules,
-) -> Vec<CheckDiagnostic> {
+) -> (Vec<CheckDiagnostic>, Vec<DroppedClaim>) {
     let (mut claims, mut reported, mut diagnostics) = (claims.clone(), BTreeSet::new(), Vec::new());
-    while let Err(error) = Identity::from_claims(&claims, rules) {
+    loop {
+        let error = match Identity::with_dropped_claims(&claims, rules) {
+            Ok((_, dropped)) => return (diagnostics, dropped),
+            Err(error) => error,
+        };
         // A valid value replaces it, so that the next violation shows.
         match placeholder_value(error.claim) {
             Some(value) => claims.insert(error.claim.as_str().to_owned(), value.into()),
             None => claims.remove(error.claim.as_str()),
         };
         if !reported.insert(error.claim) {
-            break;
+            return (diagnostics, Vec::new());
         }
         let fix = format!(
             "make the identity provider send it as the identity rules require, or map it: [mapping] {} = {{ … }}",
@@ -182,7 +185,6 @@ fn find_rule_violations(
             fix,
         ));
     }
-    diagnostics
 }
 
 const fn placeholder_value(claim: Claim) -> Option<&'static str> {

@@ -156,13 +156,13 @@ const DENIED_OF_ARCH: &[c_long] = &[];
 const X32: c_long = 0x4000_0000;
 
 /// Options of `prctl` that open the process to core dumps and debuggers:
-/// PR_SET_DUMPABLE, PR_SET_MM, and PR_SET_PTRACER of the security module Yama.
+/// `PR_SET_DUMPABLE`, `PR_SET_MM`, and `PR_SET_PTRACER` of the security module Yama.
 const DENIED_OPTIONS: [u64; 3] = [4, 35, 0x5961_6d61];
-/// Commands of `fcntl` that send signals to other processes, or make them wait: F_SETOWN, F_SETSIG,
-/// F_SETOWN_EX and F_SETLEASE.
+/// Commands of `fcntl` that send signals to other processes, or make them wait: `F_SETOWN`,
+/// `F_SETSIG`, `F_SETOWN_EX` and `F_SETLEASE`.
 const DENIED_DESCRIPTOR_COMMANDS: [u64; 4] = [8, 10, 15, 1024];
 /// Requests of `ioctl` that type into a terminal, send signals, or change the attributes of files:
-/// TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP, FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR.
+/// TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP, `FS_IOC_SETFLAGS` and `FS_IOC_FSSETXATTR`.
 const DENIED_DEVICE_REQUESTS: [u64; 6] = [0x5412, 0x541c, 0x8901, 0x8902, 0x4008_6602, 0x401c_5820];
 
 /// Denies the calls for every thread of the process.

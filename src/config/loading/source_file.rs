@@ -369,7 +369,9 @@ fn visit_named_file(value: &Value, node: SchemaNode<'_>, each: &mut impl FnMut(F
         Value::Dict(_, table) => visit_named_files(table, node, each),
         Value::Array(_, items) => {
             if let Some(node) = node.child("0") {
-                items.iter().for_each(|item| visit_named_file(item, node, each));
+                for item in items {
+                    visit_named_file(item, node, each);
+                }
             }
         }
         _ => {}

@@ -218,7 +218,7 @@ impl LdapDirectory {
             }
             (Some(PolicyRefusal::MustChange), _) => {
                 let detail = format!("result {result}: the password has expired, or was reset");
-                BindOutcome::Refused(ConnectorError::new(ErrorCode::LdapPasswordChange, detail))
+                BindOutcome::Refused(ConnectorError::new(ErrorCode::PasswordChangeRequired, detail))
             }
             (None, Some(code)) => self.interpret_data_code(code),
             (None, None) => {

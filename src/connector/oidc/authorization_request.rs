@@ -120,14 +120,7 @@ pub fn authorization_url(
     if !essential.is_empty() {
         builder = builder.add_extra_param("claims", json!({ "id_token": essential }).to_string());
     }
-    // JARM §2.3; OAuth 2.0 Form Post Response Mode §2. Query is the default of the code flow.
-    let response_mode = match (kind.authorization_signed_response_alg, kind.response_mode) {
-        (Some(_), UpstreamResponseMode::Query) => Some("jwt"),
-        (Some(_), UpstreamResponseMode::FormPost) => Some("form_post.jwt"),
-        (None, UpstreamResponseMode::FormPost) => Some("form_post"),
-        (None, UpstreamResponseMode::Query) => None,
-    };
-    if let Some(mode) = response_mode {
+    if let Some(mode) = response_mode(kind) {
         builder = builder.add_extra_param("response_mode", mode);
     }
     if let Some(thumbprint) = dpop_jkt {
@@ -137,6 +130,17 @@ pub fn authorization_url(
         builder = builder.add_extra_param(name.clone(), value.clone());
     }
     Ok(builder.url().0)
+}
+
+/// Returns the `response_mode` to send. JARM §2.3; OAuth 2.0 Form Post Response Mode §2; query is the
+/// default of the code flow.
+const fn response_mode(kind: &OidcKind) -> Option<&'static str> {
+    match (kind.authorization_signed_response_alg, kind.response_mode) {
+        (Some(_), UpstreamResponseMode::Query) => Some("jwt"),
+        (Some(_), UpstreamResponseMode::FormPost) => Some("form_post.jwt"),
+        (None, UpstreamResponseMode::FormPost) => Some("form_post"),
+        (None, UpstreamResponseMode::Query) => None,
+    }
 }
 
 /// Returns the URL of the logout request. Query parameters of the endpoint are kept. Without the

@@ -146,7 +146,7 @@ pub fn find_malformed_members(members: &Map<String, Value>) -> Vec<MalformedMemb
     };
     MEMBERS
         .iter()
-        .flat_map(|(shape, names)| names.iter().filter_map(|name| malformed(*shape, *name)))
+        .flat_map(|(shape, names)| names.iter().filter_map(|name| malformed(*shape, name)))
         .collect()
 }
 

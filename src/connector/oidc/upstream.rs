@@ -427,9 +427,9 @@ impl Upstream {
         }
         reported.0 = text;
         if let Some(metrics) = &self.metrics {
-            malformed
-                .iter()
-                .for_each(|member| metrics.record_dropped_metadata(&self.id, member.name));
+            for member in malformed {
+                metrics.record_dropped_metadata(&self.id, member.name);
+            }
         }
     }
 

@@ -146,7 +146,7 @@ catalogue! {
     LdapAccount = "Y020124" 502 "temporarily_unavailable" Error Upstream Operator "error-idp-trouble" "The directory refused the hub's own account.";
     LdapAnswer = "Y020125" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The directory answered with an error.";
     LdapSubject = "Y020126" 502 "server_error" Error Upstream Operator "error-idp-trouble" "The directory's entry lacks the attribute that names its subject.";
-    LdapPasswordChange = "Y020127" 403 "access_denied" Warn User User "error-password-change" "The directory accepts the password only to change it: it has expired, or was reset.";
+    PasswordChangeRequired = "Y020127" 403 "access_denied" Warn User User "error-password-change" "The directory accepts the password only to change it: it has expired, or was reset.";
     LdapAccountDisabled = "Y020128" 403 "access_denied" Warn User IdentityProvider "error-account-disabled" "The directory accepts the password, and the account is disabled or has expired.";
     LdapOutsideHours = "Y020129" 403 "access_denied" Warn User IdentityProvider "error-account-hours" "The directory accepts the password, but not at this time.";
     LdapSignInNotPermitted = "Y020130" 403 "access_denied" Warn User IdentityProvider "error-account-not-permitted" "The directory accepts the password, and a rule of the account forbids the sign-in.";

@@ -74,7 +74,7 @@ impl SignInPage {
     /// Returns the page on which the user changes the password, if that is the way on.
     fn change_url(&self) -> Option<&str> {
         match &self.error {
-            Some(SignInError::Failed { code: ErrorCode::LdapPasswordChange, .. }) => {
+            Some(SignInError::Failed { code: ErrorCode::PasswordChangeRequired, .. }) => {
                 self.forgotten_password_url.as_deref()
             }
             _ => None,

@@ -104,7 +104,7 @@ async fn a_link_scanners_head_has_no_effect() {
     head(&Authorize::by("bakery").url(), "GET, POST").await;
     let sandbox = choice.choose("amandier").await;
     let callback = answered_by(&browser, &sandbox, "angela").await;
-    head(&callback, "GET").await;
+    head(&callback, "GET, POST").await;
     let consent = browser.open(&callback).await;
     assert!(consent.is_consent());
     head(&consent.url, "GET, POST").await;

@@ -162,8 +162,12 @@ async fn the_refusal_of_every_route_is_recorded() {
     let hub = Wallet::new().hub_with_settings(&settings, "cross_device = true").await;
     // The first has a page for connectors that ask for a password, of which there is none here; the
     // second shows its page to any state. Neither refuses anything but for the store.
-    let shown =
-        [("GET", "/connectors/{connector}/login"), ("GET", "/api/v2/session/end/{connector}")];
+    let shown = [
+        ("GET", "/connectors/{connector}/login"),
+        ("GET", "/api/v2/session/end/{connector}"),
+        // Off: no connector here has `response_mode = "form_post"`.
+        ("POST", "/api/v2/callback/{connector}"),
+    ];
     let mut refused = 0;
     for endpoint in routes::endpoints(SandboxRoutes::On) {
         let Some(name) = endpoint.rejection_event else { continue };

@@ -43,7 +43,7 @@ impl DataCode {
 const fn explain(number: u32) -> (DataCodeMeaning, &'static str) {
     use DataCodeMeaning::{Locked, Refused, Unavailable, Wrong};
     use ErrorCode::{
-        LdapAccountDisabled, LdapOutsideHours, LdapPasswordChange, LdapSignInNotPermitted,
+        LdapAccountDisabled, LdapOutsideHours, LdapSignInNotPermitted, PasswordChangeRequired,
     };
     match number {
         0x525 => (Wrong, "there is no such user"),
@@ -54,7 +54,7 @@ const fn explain(number: u32) -> (DataCodeMeaning, &'static str) {
             Refused(LdapSignInNotPermitted),
             "the account may not sign in from this workstation: add the domain controller to its workstations",
         ),
-        0x532 => (Refused(LdapPasswordChange), "the password has expired"),
+        0x532 => (Refused(PasswordChangeRequired), "the password has expired"),
         0x533 => (Refused(LdapAccountDisabled), "the account is disabled"),
         0x534 | 0x569 => {
             (Refused(LdapSignInNotPermitted), "the account lacks the requested logon type")
@@ -62,7 +62,7 @@ const fn explain(number: u32) -> (DataCodeMeaning, &'static str) {
         0x568 => (Refused(LdapSignInNotPermitted), "the account is in too many groups"),
         0x701 => (Refused(LdapAccountDisabled), "the account has expired"),
         0x773 => (
-            Refused(LdapPasswordChange),
+            Refused(PasswordChangeRequired),
             "the user must change the password before the next sign-in",
         ),
         0x775 => (Locked, "the account is locked, usually after too many wrong passwords"),

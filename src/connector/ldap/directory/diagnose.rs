@@ -31,7 +31,7 @@ const SUBJECT_ATTRIBUTES: [&str; 5] =
 
 /// Settings of the connector that a check compares with the directory.
 #[derive(Clone, Copy)]
-pub struct CheckedSettings<'a> {
+pub struct ComparedSettings<'a> {
     /// The attribute that identifies a user.
     pub subject: &'a str,
     pub lockout_after: u32,
@@ -43,7 +43,7 @@ impl LdapDirectory {
     pub async fn diagnose(
         self: &Arc<Self>,
         context: &DiagnosisContext,
-        settings: CheckedSettings<'_>,
+        settings: ComparedSettings<'_>,
         now: Timestamp,
     ) -> Vec<CheckDiagnostic> {
         let mut diagnostics = Vec::new();
@@ -147,15 +147,15 @@ async fn with_timeout<T: Send + 'static>(
         .unwrap_or_else(|_| Err(timeout_error()))
 }
 
-pub(super) struct SearchResult {
+pub(super) struct SearchOutcome {
     result: u32,
     pub entries: Vec<SearchResultEntry>,
 }
 
 struct SampleResults {
-    base: SearchResult,
+    base: SearchOutcome,
     /// `None` if the search was skipped.
-    users: Option<SearchResult>,
+    users: Option<SearchOutcome>,
     policies: Result<VisiblePolicies, ConnectorError>,
 }
 
@@ -169,7 +169,7 @@ pub(super) async fn search(
     scope: Scope,
     filter: &str,
     attributes: &[String],
-) -> Result<SearchResult, ConnectorError> {
+) -> Result<SearchOutcome, ConnectorError> {
     let seconds = i32::try_from(CallLimits::DEFAULT.total_timeout.as_secs()).unwrap_or(i32::MAX);
     ldap.with_search_options(
         SearchOptions::new().sizelimit(MAX_EXAMINED_ENTRIES).timelimit(seconds),
@@ -186,10 +186,10 @@ pub(super) async fn search(
         }
         // Stops a directory that ignores the size limit.
         if entries.len() >= MAX_EXAMINED_ENTRIES.unsigned_abs() as usize {
-            return Ok(SearchResult { result: result_code::SIZE_LIMIT_EXCEEDED, entries });
+            return Ok(SearchOutcome { result: result_code::SIZE_LIMIT_EXCEEDED, entries });
         }
     }
-    Ok(SearchResult { result: stream.finish().await.rc, entries })
+    Ok(SearchOutcome { result: stream.finish().await.rc, entries })
 }
 
 impl SampleResults {

@@ -23,20 +23,20 @@ async fn sign_in_times(fixture: &Fixture, times: usize) -> Vec<Result<PasswordOu
 #[tokio::test]
 async fn each_data_code_of_active_directory_has_its_outcome_and_only_wrong_passwords_count() {
     use ErrorCode::{
-        LdapAccountDisabled, LdapAnswer, LdapOutsideHours, LdapPasswordChange,
-        LdapSignInNotPermitted,
+        LdapAccountDisabled, LdapAnswer, LdapOutsideHours, LdapSignInNotPermitted,
+        PasswordChangeRequired,
     };
     for (data, error) in [
         ("52f", LdapSignInNotPermitted),
         ("530", LdapOutsideHours),
         ("531", LdapSignInNotPermitted),
-        ("532", LdapPasswordChange),
+        ("532", PasswordChangeRequired),
         ("533", LdapAccountDisabled),
         ("534", LdapSignInNotPermitted),
         ("568", LdapSignInNotPermitted),
         ("569", LdapSignInNotPermitted),
         ("701", LdapAccountDisabled),
-        ("773", LdapPasswordChange),
+        ("773", PasswordChangeRequired),
         ("78f", LdapSignInNotPermitted),
         ("51f", LdapAnswer),
     ] {
@@ -141,7 +141,7 @@ async fn a_password_that_must_be_changed_does_not_sign_in_unless_the_operator_sa
         let fixture = Fixture::new().await;
         fixture.directory.script.lock().unwrap().bind_controls = vec![(oid, value)];
         for outcome in sign_in_times(&fixture, 6).await {
-            assert_eq!(outcome, Err(ErrorCode::LdapPasswordChange), "{oid}");
+            assert_eq!(outcome, Err(ErrorCode::PasswordChangeRequired), "{oid}");
         }
         let fixture = Fixture::with("must_change_password = \"warn\"").await;
         fixture.directory.script.lock().unwrap().bind_controls = vec![(oid, value)];
@@ -168,7 +168,7 @@ async fn an_expired_password_is_distinguished_from_a_wrong_one() {
             (script.bind_result, script.bind_controls) = (Some(49), vec![(oid, value)]);
         }
         for outcome in sign_in_times(&fixture, 6).await {
-            assert_eq!(outcome, Err(ErrorCode::LdapPasswordChange), "{oid}");
+            assert_eq!(outcome, Err(ErrorCode::PasswordChangeRequired), "{oid}");
         }
     }
 }

@@ -17,16 +17,20 @@ internal_hosts = ["register.example.org"]
     let folder = Folder::good()
         .edit("passerelle.toml", "identity_source = \"provider\"\n", table)
         .with("r.crt", certificate);
-    let folder =
-        folder.variable("REGISTER_KEY", "the key").variable("REGISTER_TOKEN", "abc-._~+/123==");
+    let folder = folder
+        .variable("REGISTER_KEY", "private key of the register")
+        .variable("REGISTER_TOKEN", "abc-._~+/123==");
     let loaded = folder.loaded();
     let register = loaded.register.as_ref().unwrap().settings::<Box<dyn RegisterSettings>>();
-    let identity = format!("{certificate}\nthe key\n");
+    let identity = format!("{certificate}\nprivate key of the register\n");
     assert_eq!(
         register.unwrap().certificates(),
         [("register_client", identity.as_str()), ("register_ca", certificate)]
     );
-    assert!(!format!("{loaded:?}").contains("the key") && !format!("{loaded:?}").contains("123=="));
+    assert!(
+        !format!("{loaded:?}").contains("private key of the register")
+            && !format!("{loaded:?}").contains("123==")
+    );
     let folder = folder.variable("REGISTER_TOKEN", "Bearer abc");
     let (_, key, text) = folder.problem();
     assert!(
