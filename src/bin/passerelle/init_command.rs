@@ -120,10 +120,12 @@ impl InitAnswers {
             Ok(Some(answer).filter(|answer| answer != NO_ANSWER))
         };
         let support = ask("Your support: an e-mail address, or an https address")?;
-        self.support_url = support.map(|address| match address.contains(':') {
-            true => address,
-            false => format!("mailto:{address}"),
-        });
+        self.support_url =
+            support.map(
+                |address| {
+                    if address.contains(':') { address } else { format!("mailto:{address}") }
+                },
+            );
         self.privacy_url = ask("Address of your privacy notice")?;
         self.accessibility_url = ask("Address of your accessibility statement")?;
         Ok(())

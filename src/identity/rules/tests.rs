@@ -1,4 +1,6 @@
 use super::*;
+use crate::identity::pivot;
+use crate::protocol::catalogue::ErrorCode;
 use crate::testing::samples::angela;
 use proptest::prelude::*;
 use serde_json::json;

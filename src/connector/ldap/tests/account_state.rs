@@ -86,9 +86,10 @@ async fn a_locked_account_looks_like_a_wrong_password_and_is_not_counted() {
         for outcome in sign_in_times(&fixture, 25).await {
             assert!(is_rejected(&outcome), "{outcome:?}");
         }
-        let mut script = fixture.directory.script.lock().unwrap();
-        (script.bind_result, script.bind_controls) = (None, vec![]);
-        drop(script);
+        {
+            let mut script = fixture.directory.script.lock().unwrap();
+            (script.bind_result, script.bind_controls) = (None, vec![]);
+        }
         accepted(fixture.sign_in("ada", "right").await);
     }
 }
