@@ -170,7 +170,7 @@ test('R119 R221: a malformed authorization request is a 400 page, never a redire
     'state of 21 characters': (q) => q.set('state', 'x'.repeat(21)),
     'state twice': (q) => q.append('state', random()),
     'state not ASCII': (q) => q.set('state', 'é'.repeat(30)),
-    'state of 1,025 characters': (q) => q.set('state', 'x'.repeat(1025)),
+    'state of 4,097 characters': (q) => q.set('state', 'x'.repeat(4097)),
     'nonce missing': (q) => q.delete('nonce'),
     'nonce of 21 characters': (q) => q.set('nonce', 'x'.repeat(21)),
     'nonce twice': (q) => q.append('nonce', random()),
