@@ -32,7 +32,7 @@ before(async () => {
   process.env.PASSERELLE_LIMITS__LOGINS = '120';
   folder = mkdtempSync(path.join(tmpdir(), 'passerelle-prometheus-'));
   const [port, privatePort, idpPort, deadPort, own, sharedPort, sharedPrivate, storePort] = await freePorts(8);
-  idps.push(await startIdp({ port: idpPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256', amr: ['pwd', 'made-up'], redirectUris: [`http://localhost:${port}/api/v2/callback/real`], client: { post_logout_redirect_uris: [`http://localhost:${port}/api/v2/session/end/real`] } }));
+  idps.push(await startIdp({ port: idpPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256', amr: ['pwd', 'made-up'], configuration: { discovery: { op_policy_uri: '' } }, redirectUris: [`http://localhost:${port}/api/v2/callback/real`], client: { post_logout_redirect_uris: [`http://localhost:${port}/api/v2/session/end/real`] } }));
   idps.push(await startIdp({ port: deadPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256', redirectUris: [`http://localhost:${port}/api/v2/callback/dying`] }));
   const { publicKey } = await generateKeyPair('ES256');
   const keys = [{ ...await exportJWK(publicKey), use: 'sig', alg: 'ES256', kid: 'one' }];
