@@ -34,9 +34,12 @@ test('a refresh token is replaced at each use, and a stolen one that is used aga
   const second = await oidc.refreshTokenGrant(client, first.refresh_token);
   assert.notEqual(second.refresh_token, first.refresh_token);
   assert.equal((await oidc.fetchUserInfo(client, second.access_token, sub)).family_name, 'DUBOIS');
+  const repeated = await oidc.refreshTokenGrant(client, first.refresh_token);
+  assert.equal(repeated.refresh_token, second.refresh_token, 'a confidential client may repeat a request whose answer was lost');
+  const third = await oidc.refreshTokenGrant(client, second.refresh_token);
   await assert.rejects(oidc.refreshTokenGrant(client, first.refresh_token), isInvalidGrant);
-  await assert.rejects(oidc.refreshTokenGrant(client, second.refresh_token), isInvalidGrant);
-  await assert.rejects(oidc.fetchUserInfo(client, second.access_token, sub));
+  await assert.rejects(oidc.refreshTokenGrant(client, third.refresh_token), isInvalidGrant);
+  await assert.rejects(oidc.fetchUserInfo(client, third.access_token, sub));
 });
 
 test('a refresh token that its client revokes ends its access tokens', async () => {
