@@ -52,7 +52,9 @@ test('a hub that is restored from its backup knows the same people, keys, blocks
     assert.deepEqual(starts(), ['unknown', 'matched'], 'the audit log is not taken for the one that was backed up');
     await hub.restart('SIGTERM');
     const verified = spawnSync(program, ['audit', 'verify', '--running', '--keys', path.join(hub.folder, 'keys'), path.join(folders.AUDIT, 'audit.jsonl'), '--checkpoints', path.join(folders.STATE, 'audit-last-checkpoint.json')], { encoding: 'utf8' });
-    assert.equal(verified.status, 0, verified.stdout + verified.stderr);
+    // The backup of a running hub has lines that it had not signed yet.
+    assert.equal(verified.status, 2, verified.stdout + verified.stderr);
+    assert.match(verified.stdout, /No modification was found, but \d+ lines are unproven/);
   } finally {
     await fed.stop();
     rmSync(elsewhere, { recursive: true, force: true });
