@@ -274,6 +274,8 @@ redirect_uris = ["{hub}/api/v2/callback/{id}"]
 post_logout_redirect_uris = ["{hub}/api/v2/session/end/{id}"]
 scopes = [{scopes}]
 secrets = [{{ env = "SERVICE_PROVIDER_DEMO_HUB__CLIENT_SECRET" }}]
+# The hub shows the information page to the user.
+consent = "none"
 insecure_http = true
 {encryption}
 "#,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::config::loading::{Diagnostic, SecretContext, SourceFile};
 use crate::config::model::{DataProviderFile, ServiceProviderFile, Settings};
-use crate::config::validation::configured_connector::ConfiguredConnector;
+use crate::config::validation::configured_connector::{ConfiguredConnector, SandboxMode};
 use crate::config::validation::consistency::{self, ClientDeclaration};
 use crate::config::validation::data_providers::{self, RegisteredDataProvider};
 use crate::config::validation::declarations::Declarations;
@@ -102,7 +102,10 @@ impl<'a> ClientChecks<'a> {
     ) -> Self {
         let newest = checked.and_then(|checked| checked.subject_keys.keys().next_back());
         let newest_subject_key = newest.copied().unwrap_or(1);
-        Self { context, settings: HubSettings { newest_subject_key, platform, declarations } }
+        let sandbox = checked.is_none_or(|checked| checked.settings.sandbox);
+        let sandbox = SandboxMode::from_flag(sandbox);
+        let settings = HubSettings { newest_subject_key, platform, declarations, sandbox };
+        Self { context, settings }
     }
 
     /// Checks every service provider and data provider.

@@ -64,7 +64,7 @@ pub struct ServiceProviderFile {
     /// `required`: the user must consent. `information`: a page informs the user. Both are shown
     /// once in a session for the same scopes and claims, and whenever the request's prompt contains
     /// `consent`; until then `prompt=none` gets `consent_required`. `none`, only under `rules =
-    /// "openid"`: a page informs the user only if the prompt contains `consent`. Default:
+    /// "openid"` or in a sandbox: a page informs the user only if the prompt contains `consent`. Default:
     /// `information`; `none` under `rules = "openid"`.
     #[serde(default)]
     pub consent: Option<ConsentRequirement>,

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::address::PlainHttp;
 use super::backchannel_logout::{self, LogoutEndpoint};
 use super::client_keys::{self, KeyDeclaration, KeySource, ResponseEncryptionAlgs};
+use super::configured_connector::SandboxMode;
 use super::connector_rules::AllowedConnectors;
 use super::consistency::{self, Conflict, ConflictKind};
 use super::dated_secret::DatedSecret;
@@ -88,20 +89,22 @@ pub struct HubSettings<'a> {
     pub platform: Option<Platform>,
     /// `None` if the settings are unreadable.
     pub declarations: Option<&'a Declarations>,
+    /// On if the settings are unreadable.
+    pub sandbox: SandboxMode,
 }
 
 /// Checks a file by itself. The result is valid only if `problems` did not grow.
 pub fn check_file(
     source: &SourceFile,
     file: ServiceProviderFile,
-    HubSettings { newest_subject_key, platform, declarations }: HubSettings<'_>,
+    HubSettings { newest_subject_key, platform, declarations, sandbox }: HubSettings<'_>,
     context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> RegisteredClient {
     let context = &context.for_file(SecretOwnerKind::ServiceProvider, source.path());
     let file = security_profile::apply_profile(source, file, declarations, problems);
     check_own_rules(source, &file, problems);
-    check_rules(source, &file, platform, problems);
+    check_rules(source, &file, platform, sandbox, problems);
     public_clients::check_public_client(source, &file, platform, problems);
     let secrets = client_auth::read_secrets(source, &file.secrets, context, problems);
     let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
@@ -270,6 +273,7 @@ fn check_rules(
     source: &SourceFile,
     file: &ServiceProviderFile,
     platform: Option<Platform>,
+    sandbox: SandboxMode,
     problems: &mut Vec<Diagnostic>,
 ) {
     if file.rules == ProtocolRules::Openid && platform == Some(Platform::High) {
@@ -277,7 +281,12 @@ fn check_rules(
         let fix = "remove it and follow the specification, or register with a hub on the standard platform";
         problems.push(source.diagnostic("rules", message, fix));
     }
-    if file.consent() == ConsentRequirement::None && file.rules == ProtocolRules::Federation {
+    // The persons of a sandbox are made up.
+    let is_real = sandbox == SandboxMode::Off;
+    if file.consent() == ConsentRequirement::None
+        && file.rules == ProtocolRules::Federation
+        && is_real
+    {
         let message = "is \"none\", but the specification requires that users are informed about the data sent";
         let fix = "write consent = \"information\"; or rules = \"openid\", if the service uses plain OpenID Connect";
         problems.push(source.diagnostic("consent", message, fix));

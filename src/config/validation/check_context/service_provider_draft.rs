@@ -65,6 +65,7 @@ impl CheckContext {
             newest_subject_key: self.newest_subject_key(),
             platform: Some(self.platform),
             declarations: Some(&self.declarations),
+            sandbox: self.kinds.sandbox,
         };
         let context = self.secret_context(environment);
         let client = service_providers::check_file(&source, file, settings, &context, problems);

@@ -34,6 +34,7 @@ impl ReloadableFiles {
             newest_subject_key: load_context.newest_subject_key(),
             platform: Some(load_context.platform),
             declarations: Some(&load_context.declarations),
+            sandbox: load_context.kinds.sandbox,
         };
         let check = |source: &SourceFile| {
             let (mut problems, file) = parse_file(source)?;

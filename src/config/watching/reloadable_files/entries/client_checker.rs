@@ -42,6 +42,7 @@ impl ClientChecker {
             newest_subject_key: context.newest_subject_key(),
             platform: Some(context.platform),
             declarations: Some(&context.declarations),
+            sandbox: context.kinds.sandbox,
         };
         let LoadContext { folder, environment, secrets, .. } = context;
         let secrets = SecretContext { folder, environment, secrets, owner: SecretOwner::Settings };
