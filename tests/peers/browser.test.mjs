@@ -109,7 +109,7 @@ for (const { name, locale, viewport, level, press } of highRuns) {
         // Too low a level: refused, said so, and the person may go on.
         await page.locator('input[name=level][value=eidas1]').check();
         await press(buttons.sandbox(page));
-        await page.locator('.note.info').waitFor();
+        await page.locator('.note.bad').waitFor();
         await seen('3-too-low');
         await press(buttons.choice(page));
         await buttons.sandbox(page).waitFor();
