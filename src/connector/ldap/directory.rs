@@ -12,6 +12,7 @@ pub(crate) mod entry;
 mod lockout_policy;
 pub(crate) mod message;
 pub(crate) mod password_policy;
+mod search;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -2,16 +2,14 @@
 //! base entry, and the number of users that the filter finds. No value of an entry is shown.
 
 use std::sync::Arc;
-
 use std::time::Duration;
 
-use ldap3::{Ldap, ResultEntry, Scope, SearchOptions};
+use ldap3::Scope;
 
 use super::entry::SearchResultEntry;
 use super::lockout_policy::VisiblePolicies;
-use super::{
-    LdapDirectory, ldap_error, malformed_entry, result_code, run_in_task, unexpected_result,
-};
+use super::search::{MAX_EXAMINED_ENTRIES, SearchOutcome, search};
+use super::{LdapDirectory, result_code, run_in_task, unexpected_result};
 use crate::connector::connection_check;
 use crate::connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use crate::connector::error::ConnectorError;
@@ -20,9 +18,6 @@ use crate::connector::ldap::timeout_error;
 use crate::connector::online_check::diagnostic_for_error;
 use crate::egress::safe_http_client::{CallLimits, PeerCertificate};
 use crate::env::Timestamp;
-
-/// Number of entries that are examined.
-const MAX_EXAMINED_ENTRIES: i32 = 20;
 
 /// Attributes by which products identify an entry permanently: OpenLDAP and OpenDJ, 389 Directory
 /// Server, Active Directory, FreeIPA, Security Directory Server.
@@ -147,49 +142,11 @@ async fn with_timeout<T: Send + 'static>(
         .unwrap_or_else(|_| Err(timeout_error()))
 }
 
-pub(super) struct SearchOutcome {
-    result: u32,
-    pub entries: Vec<SearchResultEntry>,
-}
-
 struct SampleResults {
     base: SearchOutcome,
     /// `None` if the search was skipped.
     users: Option<SearchOutcome>,
     policies: Result<VisiblePolicies, ConnectorError>,
-}
-
-/// Searches for a bounded number of entries. A result other than success is part of the response.
-///
-/// # Errors
-/// Returns an error if the directory does not answer, or an entry is malformed.
-pub(super) async fn search(
-    ldap: &mut Ldap,
-    base: &str,
-    scope: Scope,
-    filter: &str,
-    attributes: &[String],
-) -> Result<SearchOutcome, ConnectorError> {
-    let seconds = i32::try_from(CallLimits::DEFAULT.total_timeout.as_secs()).unwrap_or(i32::MAX);
-    ldap.with_search_options(
-        SearchOptions::new().sizelimit(MAX_EXAMINED_ENTRIES).timelimit(seconds),
-    );
-    let mut stream = ldap
-        .streaming_search(base, scope, filter, attributes.to_vec())
-        .await
-        .map_err(|error| ldap_error(&error))?;
-    let mut entries = Vec::new();
-    while let Some(item) = stream.next().await.map_err(|error| ldap_error(&error))? {
-        let is_entry = |item: &ResultEntry| !item.is_ref() && !item.is_intermediate();
-        if is_entry(&item) {
-            entries.push(SearchResultEntry::read(item).ok_or_else(malformed_entry)?);
-        }
-        // Stops a directory that ignores the size limit.
-        if entries.len() >= MAX_EXAMINED_ENTRIES.unsigned_abs() as usize {
-            return Ok(SearchOutcome { result: result_code::SIZE_LIMIT_EXCEEDED, entries });
-        }
-    }
-    Ok(SearchOutcome { result: stream.finish().await.rc, entries })
 }
 
 impl SampleResults {

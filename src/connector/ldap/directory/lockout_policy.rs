@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ldap3::{Ldap, Scope};
 
-use super::diagnose::search;
 use super::entry::SearchResultEntry;
+use super::search::search;
 use crate::connector::diagnostic::CheckDiagnostic;
 use crate::connector::error::ConnectorError;
 
