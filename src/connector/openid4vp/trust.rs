@@ -133,7 +133,7 @@ impl TrustAnchors {
         }
     }
 
-    /// Returns a digest of the anchors, which tells two sets apart.
+    /// Returns a digest of the anchors, which differs between two sets.
     #[must_use]
     pub fn digest(&self) -> String {
         let hashes = self
