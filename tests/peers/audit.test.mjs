@@ -1,16 +1,17 @@
 // The audit log of a real process: killed and started again, forged by hand, and on a device that is always full.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
+import { freePorts, oidcConnector, program, random, startHub, waitUntil } from './harness.mjs';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-audit-'));
 test.after(() => rmSync(folder, { recursive: true, force: true }));
 
-async function start(name, file, settings = '') {
+/** `more` are further options of `startHub`. */
+async function start(name, file, settings = '', more = {}) {
   const [port, privatePort] = await freePorts(2);
   const redirectUri = `http://localhost:${port}/sp/callback`;
   const hub = await startHub(name, {
@@ -18,6 +19,7 @@ async function start(name, file, settings = '') {
     sps: [{ id: 'alpha', secret: 'x'.repeat(40), redirectUris: [redirectUri] }],
     connectors: { nowhere: oidcConnector('http://localhost:9') },
     settings: `audit.sink = "file"\naudit.path = ${JSON.stringify(file)}\n${settings}`,
+    ...more,
   });
   const ask = () => fetch(`${hub.issuer}/authorize?${new URLSearchParams({
     client_id: 'alpha', redirect_uri: redirectUri, response_type: 'code', scope: 'openid', acr_values: 'eidas1',
@@ -95,5 +97,41 @@ test('a full device takes no new logins, or loses lines, as the operator wishes,
     } finally {
       await hub.stop();
     }
+  }
+});
+
+test('a hub on a full device leaves the logins to a hub of the same Redis, and serves while there is none', async () => {
+  const [storePort, front] = await freePorts(2);
+  // They serve one address, behind a load balancer that this test leaves out.
+  const shared = { base: `http://localhost:${front}`, files: { 'store.key': random(32) } };
+  const redis = spawn('redis-server', ['--port', storePort, '--bind', '127.0.0.1', '--save', '', '--dir', folder, '--maxmemory-policy', 'noeviction'].map(String), { stdio: 'ignore' });
+  const store = `store.redis = { nodes = ["127.0.0.1:${storePort}"], encryption_keys = [{ file = "store.key" }] }\n`;
+  const full = path.join(folder, 'full-beside.jsonl');
+  symlinkSync('/dev/full', full);
+  const hubs = [];
+  const join = async (...args) => {
+    const { hub } = await start(...args, shared);
+    hubs.push(hub);
+    return hub;
+  };
+  const admits = async (hub) => /^passerelle_logins_admitted 1$/m.test(await (await fetch(`${hub.privateBase}/metrics`)).text());
+  try {
+    const stopped = await join('audit-full-beside', full, `audit.when_full = "stop"\n${store}`);
+    const readyz = async () => {
+      const response = await fetch(`${stopped.privateBase}/readyz`);
+      return { status: response.status, ...await response.json() };
+    };
+    await waitUntil(async () => (await readyz()).degraded?.logins, 'the full device is noticed');
+    assert.equal((await readyz()).status, 200, 'it is the only hub');
+    const healthy = await join('audit-beside', path.join(folder, 'beside.jsonl'), store);
+    await waitUntil(async () => (await readyz()).status === 503, 'another hub admits logins');
+    assert.match((await readyz()).not_ready.logins, /No login is admitted: the audit log can't be written: No space left/);
+    assert.deepEqual([await admits(stopped), await admits(healthy)], [false, true]);
+    healthy.signal('SIGKILL');
+    await waitUntil(async () => (await readyz()).status === 200, 'no hub admits logins any more');
+    assert.equal(await admits(stopped), false);
+  } finally {
+    await Promise.all(hubs.map((hub) => hub.stop()));
+    redis.kill('SIGTERM');
   }
 });
