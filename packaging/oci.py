@@ -1,4 +1,4 @@
-"""Writes an OCI image layout with one layer: oci.py LAYER.tar FOLDER VERSION ARCHITECTURE.
+"""Writes an OCI image layout with one layer: oci.py LAYER.tar FOLDER VERSION ARCHITECTURE LEVEL.
 
 Settings are those of deploy/container/Containerfile. OCI Image Format Specification 1.1: image-layout.md, manifest.md,
 config.md.
@@ -12,7 +12,7 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-layer_file, folder, version, architecture = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
+layer_file, folder, version, architecture, level = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4], int(sys.argv[5])
 created = datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 labels = {
     "org.opencontainers.image.title": "passerelle",
@@ -39,7 +39,7 @@ def add_json(value, media_type):
 
 
 plain = layer_file.read_bytes()
-layer = add_blob(gzip.compress(plain, 9, mtime=0), "application/vnd.oci.image.layer.v1.tar+gzip")
+layer = add_blob(gzip.compress(plain, level, mtime=0), "application/vnd.oci.image.layer.v1.tar+gzip")
 config = add_json(
     {
         "created": created,
