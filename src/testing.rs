@@ -28,6 +28,7 @@ pub mod redis_server;
 #[cfg(test)]
 pub mod register_conformance;
 pub mod samples;
+pub mod skipped;
 #[cfg(feature = "pkcs11")]
 pub mod softhsm;
 #[cfg(test)]

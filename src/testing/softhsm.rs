@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tempfile::TempDir;
 
+use super::skipped::skip_test;
+
 /// PIN of every token.
 pub const PIN: &str = "73-correct-horse";
 
@@ -38,6 +40,14 @@ static INSTALLATION: LazyLock<Option<Installation>> = LazyLock::new(Installation
 #[must_use]
 pub fn installed_module() -> Option<&'static str> {
     MODULES.into_iter().find(|path| Path::new(path).exists())
+}
+
+/// Names the running test as skipped.
+///
+/// # Panics
+/// If `REQUIRE_SOFTHSM` is set, which `tests/run` does where SoftHSM is installed.
+pub fn skip_without_softhsm() {
+    skip_test("softhsm2 (apt-get install softhsm2)", "REQUIRE_SOFTHSM");
 }
 
 impl Installation {
@@ -74,13 +84,11 @@ impl SoftHsm {
     /// installed.
     ///
     /// # Panics
-    /// If SoftHSM is missing although `REQUIRE_SOFTHSM` is set, which `tests/run` does.
+    /// If SoftHSM is missing although `REQUIRE_SOFTHSM` is set.
     #[must_use]
     pub fn start() -> Option<Self> {
         let Some(installation) = INSTALLATION.as_ref() else {
-            let name = std::thread::current().name().unwrap_or_default().to_owned();
-            assert!(std::env::var_os("REQUIRE_SOFTHSM").is_none(), "{name}: SoftHSM is missing");
-            eprintln!("SKIPPED {name}: needs softhsm2 (apt-get install softhsm2)");
+            skip_without_softhsm();
             return None;
         };
         let number = installation.taken.fetch_add(1, Ordering::Relaxed);

@@ -18,6 +18,7 @@ use openidconnect::HttpRequest;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::skipped::skip_test;
 use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, SafeHttpClient, TlsOptions};
 use crate::token::blocking::block_on_thread;
 
@@ -41,11 +42,7 @@ impl VaultServer {
         let programs = named.map_or_else(|| vec!["bao".into(), "vault".into()], |name| vec![name]);
         let is_there = |program: &String| Command::new(program).arg("version").output().is_ok();
         let Some(program) = programs.into_iter().find(is_there) else {
-            let name = std::thread::current().name().unwrap_or_default().to_owned();
-            assert!(std::env::var_os("REQUIRE_VAULT").is_none(), "{name}: no Vault server");
-            eprintln!(
-                "SKIPPED {name}: needs OpenBao or Vault (VAULT_BIN, or bao or vault in PATH)"
-            );
+            skip_test("OpenBao or Vault (VAULT_BIN, or bao or vault in PATH)", "REQUIRE_VAULT");
             return None;
         };
         let folder = tempfile::tempdir().unwrap();

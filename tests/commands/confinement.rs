@@ -13,6 +13,8 @@ use std::process::{Child, Command, Output, Stdio};
 
 use passerelle::app::confinement::{ProcessNeeds, apply_protections, forbid_executable_mappings};
 use passerelle::config::model::ProcessConfig;
+#[cfg(feature = "pkcs11")]
+use passerelle::testing::softhsm::{installed_module, skip_without_softhsm};
 use rustix::io::Errno;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use tempfile::TempDir;
@@ -202,11 +204,11 @@ fn a_hub_with_a_redis_at_a_unix_socket_reaches_it() {
 #[test]
 fn code_that_an_attacker_writes_into_memory_or_a_state_file_does_not_run() {
     let name = "confinement::code_that_an_attacker_writes_into_memory_or_a_state_file_does_not_run";
+    // A library runs code when it is loaded.
+    let Some(library) = installed_module() else { return skip_without_softhsm() };
     let Some(folder) = confined(name) else { return };
     let memory = rustix::fs::memfd_create("code", rustix::fs::MemfdFlags::empty());
     assert_eq!(memory.err(), Some(Errno::PERM));
-    // A library runs code when it is loaded.
-    let Some(library) = passerelle::testing::softhsm::installed_module() else { return };
     let plant = |planted: &Path| fs::write(planted, fs::read(library).unwrap()).unwrap();
     let load = |planted: &Path| cryptoki::context::Pkcs11::new(planted).map(drop);
     let planted = folder.join("state/first.so");
