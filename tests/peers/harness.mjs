@@ -2,7 +2,7 @@
 //
 // HUB_BIN names the program (tests/run sets it); HUB_ARTIFACTS the folder for logs and screenshots.
 import { spawn, execFileSync } from 'node:child_process';
-import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { cpSync, createWriteStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
 import { createServer as createSocket } from 'node:net';
@@ -14,13 +14,16 @@ export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '
 export const artifacts = process.env.HUB_ARTIFACTS ?? path.join(root, 'tests/artifacts');
 export const program = process.env.HUB_BIN ?? path.join(root, 'target/debug/passerelle');
 mkdirSync(artifacts, { recursive: true });
+/** Whether the run includes what takes minutes: every case of a matrix, builds and downloads of products. `tests/run --all` sets TESTS=all. */
+export const includesAll = process.env.TESTS === 'all';
 
 /** Random bits as base64url: 32 bytes are 43 characters. */
 export const random = (bytes = 32) => randomBytes(bytes).toString('base64url');
 export const sha256 = (tomlString) => createHash('sha256').update(tomlString).digest();
 
-// Ports that freePorts() has returned are not returned again: their servers may start later.
-let nextPort = randomInt(11_000, 32_000);
+// Ports that freePorts() has returned are not returned again: their servers may start later. Two test files at the same time have
+// different ones, because their processes have different numbers.
+let nextPort = 11_000 + (process.pid % 525) * 40;
 
 /**
  * Returns `count` different free ports of loopback. They are below the range from which outgoing

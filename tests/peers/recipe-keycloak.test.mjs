@@ -1,20 +1,20 @@
 // docs/recipes/idp-keycloak.md and sp-keycloak.md, by one Keycloak. It is taken from a folder keycloak-VERSION in RECIPE_PRODUCTS or
-// target/recipes/; with RECIPES=all it is brought there by Maven (150 MB).
+// target/recipes/; with TESTS=all it is brought there by Maven (150 MB).
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
-import { Browser, IDP_SECRET, freePorts, random } from './harness.mjs';
+import { Browser, IDP_SECRET, freePorts, includesAll, random } from './harness.mjs';
 import {
-  HUB, JANE, productCache, includesSlowRecipes, findProgram, deleteHubCookies, allowLoopback, readRecipe, replaceAll, startHubForIdp, startHubForSp, startProduct, runSuccessfully, signInThroughHub,
+  HUB, JANE, productCache, findProgram, deleteHubCookies, allowLoopback, readRecipe, replaceAll, startHubForIdp, startHubForSp, startProduct, runSuccessfully, signInThroughHub,
 } from './recipes.mjs';
 
 const VERSION = '26.4.7';
 const ADMIN = { name: 'admin', password: random(16) };
 const there = findProgram(`keycloak-${VERSION}/bin/kc.sh`);
 const skip = !findProgram('java') ? 'java is not there: install a Java 17 runtime or later.'
-  : !there && !(includesSlowRecipes && findProgram('mvn')) ? `Keycloak ${VERSION} is not there: RECIPES=all and Maven bring it, or unpack it as keycloak-${VERSION} in the folder that RECIPE_PRODUCTS names.`
+  : !there && !(includesAll && findProgram('mvn')) ? `Keycloak ${VERSION} is not there: TESTS=all and Maven bring it, or unpack it as keycloak-${VERSION} in the folder that RECIPE_PRODUCTS names.`
     : false;
 
 let keycloak, base, hubPorts;

@@ -7,15 +7,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import * as oidc from 'openid-client';
-import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, chooseProvider, freePorts, oidcConnector, random, root, sha256, startHub } from './harness.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, chooseProvider, freePorts, includesAll, oidcConnector, random, root, sha256, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 /** The hub's and the service provider's addresses in every page. */
 export const HUB = 'https://login.example.org';
 export const APP = 'https://app.example.org';
 
-/** Whether the run includes builds and downloads that take minutes: RECIPES=all. */
-export const includesSlowRecipes = process.env.RECIPES === 'all';
 /** The folder for downloaded and built products. */
 export const productCache = path.join(process.env.CARGO_TARGET_DIR ?? path.join(root, 'target'), 'recipes');
 const folders = [process.env.RECIPE_PRODUCTS, productCache].filter(Boolean);
@@ -237,7 +235,7 @@ export function startDialogue(program, args, options = {}) {
  * A Spring Boot application of recipes/NAME/, or of the folder `from`, with `files` of a page beside its own. build() makes its jar by Maven,
  * which brings 60 MB the first time: where `mayBuild`, else only where that jar is in the cache already.
  */
-export function springApplication(name, files = {}, from = path.join(root, 'tests/peers/recipes', name), mayBuild = includesSlowRecipes) {
+export function springApplication(name, files = {}, from = path.join(root, 'tests/peers/recipes', name), mayBuild = includesAll) {
   const own = ['pom.xml', 'src/main/java/app/Application.java'].map((file) => [file, readFileSync(path.join(from, file), 'utf8')]);
   const sources = { ...Object.fromEntries(own), ...files };
   // The folder's name depends on the sources, so a jar is never older than the page.
@@ -245,7 +243,7 @@ export function springApplication(name, files = {}, from = path.join(root, 'test
   const jar = path.join(folder, `target/${name}.jar`);
   const skip = !findProgram('java') ? 'java is not there: install a JDK 17 or later.'
     : existsSync(jar) || (mayBuild && findProgram('mvn')) ? false
-    : mayBuild ? 'mvn is not there: install Maven.' : `${name}.jar is not built: RECIPES=all, a JDK and Maven build it once.`;
+    : mayBuild ? 'mvn is not there: install Maven.' : `${name}.jar is not built: TESTS=all, a JDK and Maven build it once.`;
   return {
     skip,
     async build() {
