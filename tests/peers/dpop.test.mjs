@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { calculateJwkThumbprint, exportJWK } from 'jose';
 import * as oidc from 'openid-client';
 import { DATA_PROVIDER_SECRET, dataProviderFiles, discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
-import { Browser, answerConsent, chooseProvider, freePorts, root, signIn } from './harness.mjs';
+import { Browser, answerConsent, chooseProvider, freePorts, root, signIn, skipUnlessAll } from './harness.mjs';
 import { productCache, startDialogue, findProgram, createFolder, goEnv, springApplication, startProduct, runSuccessfully, skipWithoutGo } from './recipes.mjs';
 
 const BOUND = 'dpop_bound_access_tokens = true\ndpop_nonce_required = true';
@@ -85,7 +85,7 @@ async function assertUselessToThief(address, token, error) {
   );
 }
 
-test('Go signs in with DPoP, refreshes, and its tokens are of no use to a thief', { skip: skipWithoutGo(), timeout: 300_000 }, async (t) => {
+test('Go signs in with DPoP, refreshes, and its tokens are of no use to a thief', { skip: skipUnlessAll || skipWithoutGo(), timeout: 300_000 }, async (t) => {
   const { hub, go } = federation;
   const binary = path.join(productCache, 'go-dpop');
   await runSuccessfully(findProgram('go'), ['build', '-buildvcs=false', '-o', binary, '.'], { cwd: path.join(root, 'tests/peers/recipes/go-dpop'), env: goEnv });

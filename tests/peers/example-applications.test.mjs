@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
-import { artifacts, freePorts, random, root, startDemo, tomlString } from './harness.mjs';
+import { artifacts, freePorts, random, root, startDemo, tomlString, skipUnlessAll } from './harness.mjs';
 import { productCache, findProgram, goEnv, replaceAll, springApplication, startProduct, runSuccessfully, skipWithoutGo } from './recipes.mjs';
 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
@@ -13,7 +13,7 @@ const folderOf = (name) => path.join(root, 'examples', name);
 // An interpreter with examples/python-authlib/requirements.txt.
 const python = process.env.EXAMPLE_PYTHON;
 const settingsOfSpring = 'src/main/resources/application.yml';
-const spring = springApplication('java-spring', { [settingsOfSpring]: readFileSync(path.join(folderOf('java-spring'), settingsOfSpring), 'utf8') }, folderOf('java-spring'), true);
+const spring = springApplication('java-spring', { [settingsOfSpring]: readFileSync(path.join(folderOf('java-spring'), settingsOfSpring), 'utf8') }, folderOf('java-spring'));
 
 /** How each example is started: its toolchain, its preparation, its command, and the file of its own code. */
 const EXAMPLES = {
@@ -22,11 +22,11 @@ const EXAMPLES = {
     command: () => [process.execPath, 'app.mjs'],
   },
   'python-authlib': {
-    code: 'app.py', skip: !python && 'EXAMPLE_PYTHON names no interpreter: tests/run makes one.',
+    code: 'app.py', skip: !python && 'EXAMPLE_PYTHON names no interpreter: tests/install makes one.',
     command: (port) => [python, '-B', '-m', 'flask', 'run', '--port', String(port)],
   },
   'go-oidc': {
-    code: 'main.go', skip: skipWithoutGo(),
+    code: 'main.go', skip: skipUnlessAll || skipWithoutGo(),
     async command() {
       const binary = path.join(productCache, 'example-go-oidc');
       await runSuccessfully(findProgram('go'), ['build', '-buildvcs=false', '-o', binary, '.'], { cwd: folderOf('go-oidc'), env: goEnv });
@@ -44,7 +44,7 @@ const EXAMPLES = {
       return ['python3', '-m', 'http.server', '--bind', '127.0.0.1', '--directory', folder, String(port)];
     },
   },
-  'java-spring': { code: 'src/main/java/app/Application.java', skip: spring.skip, command: async () => ['java', '-jar', await spring.build()] },
+  'java-spring': { code: 'src/main/java/app/Application.java', skip: skipUnlessAll || spring.skip, command: async () => ['java', '-jar', await spring.build()] },
 };
 
 let demo, browser, issuer;

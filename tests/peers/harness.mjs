@@ -16,6 +16,8 @@ export const program = process.env.HUB_BIN ?? path.join(root, 'target/debug/pass
 mkdirSync(artifacts, { recursive: true });
 /** Whether the run includes what takes minutes: every case of a matrix, builds and downloads of products. `tests/run --all` sets TESTS=all. */
 export const includesAll = process.env.TESTS === 'all';
+/** The reason to skip a case of a matrix of which the run has another one, or false. */
+export const skipUnlessAll = includesAll ? false : 'tests/run --all runs it';
 
 /** Random bits as base64url: 32 bytes are 43 characters. */
 export const random = (bytes = 32) => randomBytes(bytes).toString('base64url');

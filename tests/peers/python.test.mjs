@@ -1,5 +1,5 @@
 // A service provider in another language, with another JOSE library: python-sp/ signs in at the hub by itself, and says
-// what it read. PYTHON names an interpreter that has python-sp/requirements.txt (tests/run makes one).
+// what it read. PYTHON names an interpreter that has python-sp/requirements.txt (tests/install makes one).
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// docs/recipes/sp-authlib.md. PYTHON names an interpreter that has python-sp/requirements.txt (tests/run makes one).
+// docs/recipes/sp-authlib.md. PYTHON names an interpreter that has python-sp/requirements.txt (tests/install makes one).
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';

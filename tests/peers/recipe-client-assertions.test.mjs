@@ -1,5 +1,5 @@
 // private_key_jwt as ordinary client libraries do it unasked: openid-client (Node), pyoidc and idpyoidc (Python). PYTHON names an
-// interpreter that has python-sp/requirements.txt (tests/run makes one).
+// interpreter that has python-sp/requirements.txt (tests/install makes one).
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-// docs/recipes/idp-django-oauth-toolkit.md. PYTHON names an interpreter that has python-sp/requirements.txt (tests/run makes one).
+// docs/recipes/idp-django-oauth-toolkit.md. PYTHON names an interpreter that has python-sp/requirements.txt (tests/install makes one).
 import assert from 'node:assert/strict';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { generateKeyPairSync } from 'node:crypto';

@@ -233,17 +233,17 @@ export function startDialogue(program, args, options = {}) {
 
 /**
  * A Spring Boot application of recipes/NAME/, or of the folder `from`, with `files` of a page beside its own. build() makes its jar by Maven,
- * which brings 60 MB the first time: where `mayBuild`, else only where that jar is in the cache already.
+ * which brings 60 MB the first time: with TESTS=all, else only where that jar is in the cache already.
  */
-export function springApplication(name, files = {}, from = path.join(root, 'tests/peers/recipes', name), mayBuild = includesAll) {
+export function springApplication(name, files = {}, from = path.join(root, 'tests/peers/recipes', name)) {
   const own = ['pom.xml', 'src/main/java/app/Application.java'].map((file) => [file, readFileSync(path.join(from, file), 'utf8')]);
   const sources = { ...Object.fromEntries(own), ...files };
   // The folder's name depends on the sources, so a jar is never older than the page.
   const folder = path.join(productCache, `${name}-${sha256(JSON.stringify(sources)).toString('hex').slice(0, 12)}`);
   const jar = path.join(folder, `target/${name}.jar`);
   const skip = !findProgram('java') ? 'java is not there: install a JDK 17 or later.'
-    : existsSync(jar) || (mayBuild && findProgram('mvn')) ? false
-    : mayBuild ? 'mvn is not there: install Maven.' : `${name}.jar is not built: TESTS=all, a JDK and Maven build it once.`;
+    : existsSync(jar) || (includesAll && findProgram('mvn')) ? false
+    : includesAll ? 'mvn is not there: install Maven.' : `${name}.jar is not built: TESTS=all, a JDK and Maven build it once.`;
   return {
     skip,
     async build() {
