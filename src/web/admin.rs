@@ -256,6 +256,10 @@ async fn authenticate(
     let requester = match admin.decide_access(&request) {
         AccessDecision::Allow => return next.call(request).await,
         AccessDecision::SignInForm(form) => return Ok(request.into_response(form)),
+        AccessDecision::RefuseRepeatedCookie => {
+            let response = admin.refuse_repeated_cookie(request.headers());
+            return Ok(request.into_response(response));
+        }
         AccessDecision::Session(requester) => Ok(requester),
         AccessDecision::RequirePeerToken => admin.check_peer_token(request.headers()),
         AccessDecision::RequireBearerToken => admin.check_bearer_token(request.headers()),

@@ -12,11 +12,12 @@ use std::time::Duration;
 use actix_web::HttpRequest;
 use actix_web::cookie::time::Duration as CookieDuration;
 use actix_web::cookie::{Cookie, SameSite};
-use actix_web::http::header::COOKIE;
+use actix_web::http::header::{COOKIE, HeaderMap};
 
 use crate::env::Timestamp;
 use crate::grant::logout::DESTINATION_LIFETIME;
 use crate::ids::{ConnectorId, InteractionHash, Secret};
+use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::field_value::{is_token, trim_ows};
 
 /// Open logins per browser. The oldest beyond it are closed.
@@ -73,7 +74,7 @@ impl Cookies {
     #[must_use]
     pub fn has_repeated_cookie(&self, request: &HttpRequest) -> bool {
         let mut seen = HashSet::new();
-        request_cookies(request)
+        sent_cookies(request.headers())
             .map(|(name, _)| name)
             .filter(|name| *name == self.session_name || self.is_login_name(name))
             .any(|name| !seen.insert(name))
@@ -89,8 +90,9 @@ impl Cookies {
     ) -> Option<Secret<String>> {
         let name = self.login_name(hash);
         // The compared values are hashes of a 256-bit secret, so timing reveals nothing useful.
-        let mut values =
-            request_cookies(request).filter(|(sent, _)| *sent == name).map(|(_, value)| value);
+        let mut values = sent_cookies(request.headers())
+            .filter(|(sent, _)| *sent == name)
+            .map(|(_, value)| value);
         values
             .find(|value| InteractionHash::from_cookie(value) == *hash)
             .map(|value| Secret::new(value.to_owned()))
@@ -120,7 +122,7 @@ impl Cookies {
         limit: usize,
     ) -> HeldLogins {
         let mut sent: Vec<(&str, &str)> =
-            request_cookies(request).filter(|(name, _)| self.is_login_name(name)).collect();
+            sent_cookies(request.headers()).filter(|(name, _)| self.is_login_name(name)).collect();
         // Browsers send older cookies first (RFC 6265 §5.4).
         sent.reverse();
         if let Some(name) = named.map(|hash| self.login_name(hash)) {
@@ -153,7 +155,8 @@ impl Cookies {
     /// Returns the value of the session cookie.
     #[must_use]
     pub fn session(&self, request: &HttpRequest) -> Option<Secret<String>> {
-        let mut sessions = request_cookies(request).filter(|(name, _)| *name == self.session_name);
+        let mut sessions =
+            sent_cookies(request.headers()).filter(|(name, _)| *name == self.session_name);
         sessions.next().map(|(_, value)| Secret::new(value.to_owned()))
     }
 
@@ -200,11 +203,12 @@ impl Cookies {
     }
 
     /// Returns the states of the logouts at identity providers that this browser has not returned
-    /// from, the newest first.
+    /// from, the newest first. A cookie that occurs twice names none: another host may have set one
+    /// of them, which would lead the browser to that host's service.
     #[must_use]
     pub fn running_logouts(&self, request: &HttpRequest) -> Vec<String> {
-        let value = request_cookies(request).find(|(name, _)| *name == self.logout_name);
-        let states = value.iter().flat_map(|(_, value)| value.split('.'));
+        let value = sole_cookie(request.headers(), &self.logout_name).ok().flatten();
+        let states = value.iter().flat_map(|value| value.split('.'));
         states
             .filter(|state| InteractionHash::is_well_formed(state))
             .take(MAX_RUNNING_LOGOUTS)
@@ -228,7 +232,7 @@ impl Cookies {
     /// well-formed.
     #[must_use]
     pub fn last_choice(&self, request: &HttpRequest) -> Option<ConnectorId> {
-        let mut values = request_cookies(request)
+        let mut values = sent_cookies(request.headers())
             .filter(|(name, _)| *name == self.last_choice_name)
             .map(|(_, value)| value);
         values.next().filter(|value| ConnectorId::is_well_formed(value)).map(ConnectorId::from)
@@ -237,7 +241,7 @@ impl Cookies {
     /// Returns whether the browser sent a last choice, well-formed or not.
     #[must_use]
     pub fn has_last_choice(&self, request: &HttpRequest) -> bool {
-        request_cookies(request).any(|(name, _)| name == self.last_choice_name)
+        sent_cookies(request.headers()).any(|(name, _)| name == self.last_choice_name)
     }
 
     /// Returns the cookie that remembers a connector.
@@ -264,7 +268,7 @@ impl Cookies {
     /// Returns the language that the user chose on a page, as sent.
     #[must_use]
     pub fn language<'a>(&self, request: &'a HttpRequest) -> Option<&'a str> {
-        request_cookies(request)
+        sent_cookies(request.headers())
             .find(|(name, _)| *name == self.language_name)
             .map(|(_, value)| value)
     }
@@ -319,14 +323,27 @@ impl HeldLogin {
     }
 }
 
+/// Returns the value of a cookie.
+///
+/// # Errors
+/// `RepeatedCookie` if the request carries it twice: the hub can't know which one it has set.
+pub(super) fn sole_cookie<'a>(
+    headers: &'a HeaderMap,
+    name: &str,
+) -> Result<Option<&'a str>, ErrorCode> {
+    let mut values = sent_cookies(headers).filter(|(sent, _)| *sent == name);
+    let value = values.next().map(|(_, value)| value);
+    if values.next().is_some() { Err(ErrorCode::RepeatedCookie) } else { Ok(value) }
+}
+
 /// Returns the cookies of a request (RFC 6265 §4.2.1). They are parsed here, so that a cookie with
 /// invalid bytes, set by a sibling host, does not hide the others.
 ///
 /// Only the space and tab around a pair are not part of it, and the name is a token. Otherwise a
 /// sibling host or an answer over plain http could set U+2000 `__Host-…`, which browsers accept,
 /// and the hub would read it as its own cookie.
-fn request_cookies(request: &HttpRequest) -> impl Iterator<Item = (&str, &str)> {
-    let headers = request.headers().get_all(COOKIE).map(actix_http::header::HeaderValue::as_bytes);
+fn sent_cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+    let headers = headers.get_all(COOKIE).map(actix_http::header::HeaderValue::as_bytes);
     let pairs = headers.flat_map(|header| header.split(|byte| *byte == b';'));
     pairs
         .filter_map(|pair| trim_ows(std::str::from_utf8(pair).ok()?).split_once('='))

@@ -7,13 +7,13 @@
 use actix_web::cookie::Cookie;
 use actix_web::dev::ServiceRequest;
 use actix_web::http::Method;
-use actix_web::http::header::{AUTHORIZATION, CACHE_CONTROL, HeaderValue, RETRY_AFTER};
+use actix_web::http::header::{AUTHORIZATION, CACHE_CONTROL, HeaderMap, HeaderValue, RETRY_AFTER};
 use actix_web::web::{self, Data};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::actions::ACTIONS_PATH;
 use super::operators::AdminRequester;
-use super::responses::error_response;
+use super::responses::{AdminError, error_response};
 use super::{AdminApi, BODY_TIMEOUT, MAX_BODY_BYTES};
 use crate::audit::{Event, EventKind};
 use crate::protocol::catalogue::ErrorCode;
@@ -23,6 +23,9 @@ use crate::web::{csrf, responses};
 /// Path to which the sign-in form sends the token.
 const SIGN_IN_PATH: &str = "/admin/sign-in";
 const SIGN_OUT_PATH: &str = "/admin/sign-out";
+const REPEATED_COOKIE_FIX: &str = "The browser sent the cookie of this console twice, and the hub can't know which one it has set. \
+    Use a private window, or remove the cookies of this host. If it happens again, look for the server of this host or \
+    domain that sets the cookie: it may be an attack.";
 /// Paths for other hubs.
 const PEER_PATH: &str = "/admin/peer/";
 
@@ -36,6 +39,8 @@ pub(super) enum AccessDecision {
     RequirePeerToken,
     /// The browser gets the sign-in form. No token was sent, so no failure is counted.
     SignInForm(HttpResponse),
+    /// The browser sent the session cookie twice.
+    RefuseRepeatedCookie,
     /// The request needs the bearer token of an operator.
     RequireBearerToken,
 }
@@ -59,13 +64,27 @@ impl AdminApi {
             return AccessDecision::RequireBearerToken;
         }
         match sessions.find_session(headers) {
-            Some(requester) => AccessDecision::Session(requester),
-            None if admin_console::is_browser_request(headers) => {
+            Err(_) => AccessDecision::RefuseRepeatedCookie,
+            Ok(Some(requester)) => AccessDecision::Session(requester),
+            Ok(None) if admin_console::is_browser_request(headers) => {
                 let next = if is_read { request.path() } else { "/admin/" };
                 AccessDecision::SignInForm(self.sign_in_form(next, None))
             }
-            None => AccessDecision::RequireBearerToken,
+            Ok(None) => AccessDecision::RequireBearerToken,
         }
+    }
+
+    /// Refuses a request with two session cookies. Signing in again would not remove the other one.
+    pub(super) fn refuse_repeated_cookie(&self, headers: &HeaderMap) -> HttpResponse {
+        let code = ErrorCode::RepeatedCookie;
+        self.record_rejection(code, None);
+        let error = AdminError::new(code, REPEATED_COOKIE_FIX);
+        if !admin_console::is_browser_request(headers) {
+            return error_response(code, error.details, None);
+        }
+        let nonce = self.env.entropy().token();
+        let page = pages::refused_page(&error, &nonce);
+        responses::admin_page_response(code.entry().status, &nonce, page)
     }
 
     fn sign_in_form(&self, next: &str, rejection: Option<ErrorCode>) -> HttpResponse {
@@ -122,14 +141,12 @@ pub(super) async fn sign_in(
 /// Ends the operator's sessions in all browsers.
 pub(super) async fn sign_out(admin: Data<AdminApi>, request: HttpRequest) -> HttpResponse {
     let is_same_origin = csrf::check_same_origin(&request).is_ok();
-    let session = admin.sessions.as_ref().filter(|_| is_same_origin).and_then(|sessions| {
-        sessions.find_session(request.headers()).map(|found| (sessions, found.operator))
-    });
-    match session {
-        Some((sessions, operator)) => {
-            redirect_with_cookie("/admin/", &sessions.end_sessions(&operator))
-        }
-        None => responses::see_other("/admin/"),
+    let sessions = admin.sessions.as_ref().filter(|_| is_same_origin);
+    let Some(sessions) = sessions else { return responses::see_other("/admin/") };
+    match sessions.find_session(request.headers()) {
+        Ok(Some(found)) => redirect_with_cookie("/admin/", &sessions.end_sessions(&found.operator)),
+        Ok(None) => responses::see_other("/admin/"),
+        Err(_) => admin.refuse_repeated_cookie(request.headers()),
     }
 }
 

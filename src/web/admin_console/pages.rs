@@ -119,6 +119,11 @@ pub(in crate::web) fn not_done_page(error: &AdminError, page: &PageContext) -> S
     render_template(&OutcomeTemplate { page, message: "", error: Some(error) })
 }
 
+/// Renders the page of a request that was refused before its operator was known.
+pub(in crate::web) fn refused_page(error: &AdminError, nonce: &str) -> String {
+    not_done_page(error, &PageContext::new(nonce, "", None))
+}
+
 /// Renders the sign-in form. `refused` is the error of a token that was sent.
 pub(in crate::web) fn sign_in_page(next: &str, refused: Option<ErrorCode>, nonce: &str) -> String {
     let page = &PageContext::new(nonce, "", None);

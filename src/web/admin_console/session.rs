@@ -14,14 +14,15 @@ use std::time::Duration;
 
 use actix_web::cookie::time::Duration as CookieDuration;
 use actix_web::cookie::{Cookie, SameSite};
-use actix_web::http::header::{COOKIE, HeaderMap};
+use actix_web::http::header::HeaderMap;
 
 use crate::config::model::OperatorRole;
 use crate::digest;
 use crate::env::{Env, Timestamp};
 use crate::ids::Secret;
-use crate::protocol::field_value::trim_ows;
+use crate::protocol::catalogue::ErrorCode;
 use crate::web::admin::operators::{AdminRequester, Operator};
+use crate::web::cookies::sole_cookie;
 
 const COOKIE_NAME: &str = "passerelle-admin";
 const COOKIE_PATH: &str = "/admin";
@@ -65,21 +66,18 @@ impl AdminSessions {
 
     /// Returns the operator of a signed-in browser, if the request comes from a page of this
     /// listener.
-    #[must_use]
-    pub fn find_session(&self, headers: &HeaderMap) -> Option<AdminRequester> {
+    ///
+    /// # Errors
+    /// `RepeatedCookie` if the browser sent the cookie twice. Another server of this host set one
+    /// of them, and the hub can't know which one is its own (login CSRF).
+    pub fn find_session(&self, headers: &HeaderMap) -> Result<Option<AdminRequester>, ErrorCode> {
         if !is_from_console_or_link(headers) {
-            return None;
+            return Ok(None);
         }
-        let sent = headers
-            .get_all(COOKIE)
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(';'));
-        sent.filter_map(|pair| trim_ows(pair).split_once('='))
-            .filter(|(name, _)| *name == COOKIE_NAME)
-            .find_map(|(_, value)| {
-                let form_key = Some(Secret::new(value.to_owned()));
-                Some(AdminRequester { operator: self.verify(value)?, form_key })
-            })
+        Ok(sole_cookie(headers, COOKIE_NAME)?.and_then(|value| {
+            let form_key = Some(Secret::new(value.to_owned()));
+            Some(AdminRequester { operator: self.verify(value)?, form_key })
+        }))
     }
 
     /// Returns the operator of a valid cookie.
@@ -165,14 +163,16 @@ mod tests {
     }
 
     fn is_signed_in(sessions: &AdminSessions, headers: &HeaderMap) -> bool {
-        sessions.find_session(headers).is_some_and(|found| found.operator == operator())
+        sessions.find_session(headers).unwrap().is_some_and(|found| found.operator == operator())
     }
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
         let header = |(name, value): &(&'static str, &str)| {
             (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())
         };
-        pairs.iter().map(header).collect()
+        let mut headers = HeaderMap::new();
+        pairs.iter().map(header).for_each(|(name, value)| headers.append(name, value));
+        headers
     }
 
     #[test]
@@ -225,6 +225,26 @@ mod tests {
                 ),
                 "{forged}"
             );
+        }
+    }
+
+    /// Attack: another server of the host plants its cookie for a longer path, so that the browser
+    /// sends it first, or for the domain.
+    #[test]
+    fn a_planted_second_cookie_is_refused_in_either_order_and_in_two_headers() {
+        let (sessions, _) = sessions();
+        let own = format!("{COOKIE_NAME}={}", sessions.issue_cookie(&operator()).value());
+        let other = Operator { name: "mallory".to_owned(), role: OperatorRole::Operator };
+        let of_other = format!("{COOKIE_NAME}={}", sessions.issue_cookie(&other).value());
+        for planted in [of_other, format!("{COOKIE_NAME}=x"), own.clone()] {
+            for sent in [
+                headers(&[("cookie", &format!("{own}; {planted}"))]),
+                headers(&[("cookie", &format!("{planted};a=b;{own}"))]),
+                headers(&[("cookie", &own), ("cookie", &planted)]),
+            ] {
+                let found = sessions.find_session(&sent).map(|found| found.is_some());
+                assert_eq!(found, Err(ErrorCode::RepeatedCookie), "{planted}");
+            }
         }
     }
 

@@ -205,3 +205,21 @@ fn a_second_session_or_login_cookie_of_the_same_name_is_noticed() {
         .append_header((COOKIE, "__Host-hub-session=b"));
     assert!(cookies.has_repeated_cookie(&two_lines.to_http_request()), "in two header lines");
 }
+
+/// Attack: another host plants a logout cookie, so that a browser whose identity provider returns
+/// without state continues at the attacker's service.
+#[test]
+fn a_planted_second_logout_cookie_names_no_logout() {
+    let cookies = Cookies::new("hub", true);
+    let (own, planted) = ("a".repeat(43), "b".repeat(43));
+    let header = |value: &str| format!("__Host-hub-logout={value}");
+    let one = cookies.running_logouts(&sent(&header(&own)));
+    assert_eq!(one, [own.clone()]);
+    for both in [
+        format!("{}; {}", header(&own), header(&planted)),
+        format!("{}; {}", header(&planted), header(&own)),
+    ] {
+        assert_eq!(cookies.running_logouts(&sent(&both)), [""; 0], "{both}");
+        assert!(!cookies.has_repeated_cookie(&sent(&both)), "no login needs it");
+    }
+}

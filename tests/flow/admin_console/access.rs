@@ -1,5 +1,7 @@
 //! Who has no access to the console.
 
+use passerelle::protocol::catalogue::ErrorCode;
+
 use super::*;
 
 #[actix_web::test]
@@ -93,6 +95,31 @@ async fn a_cross_site_request_can_not_use_an_operators_cookie() {
     assert_eq!(hub.console_page("/admin/", &cookie).await.status, 200);
     hub.send_private(out("same-origin")).await;
     assert_eq!(hub.console_page("/admin/", &cookie).await.status, 401, "signed out");
+}
+
+/// Attack: another server of this host plants a second cookie of the console, for example to make
+/// the operator act in the attacker's session.
+#[actix_web::test]
+async fn a_planted_second_cookie_of_the_console_is_refused_for_reading_changing_and_signing_out() {
+    let hub = TestHub::start().await;
+    let (own, planted) = (hub.operator_cookie().await, hub.operator_cookie().await);
+    let both = format!("{planted}; {own}");
+    let page = hub.console_page("/admin/", &both).await;
+    assert_eq!(page.status, 400);
+    let code = ErrorCode::RepeatedCookie.entry().code;
+    for text in [code, "private window"] {
+        assert!(page.body.contains(text), "{text} {}", page.body);
+    }
+    assert!(!page.body.contains("sign-out"), "the page knows no operator: {}", page.body);
+    let json = hub.get_admin("/admin/status", &[("cookie", &both)]).await;
+    assert!(json.status == 400 && json.body.contains(code), "{}", json.body);
+    for path in ["/admin/actions/drain", "/admin/sign-out"] {
+        let request = TestRequest::post().uri(path).insert_header(("cookie", both.as_str()));
+        let answer = hub.send_private(request).await;
+        assert!(answer.status == 400 && answer.body.contains(code), "{path} {}", answer.body);
+        assert_eq!(answer.header("set-cookie"), "", "{path}");
+    }
+    assert_eq!(hub.console_page("/admin/", &own).await.status, 200, "no session has ended");
 }
 
 #[actix_web::test]
