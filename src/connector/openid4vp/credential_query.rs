@@ -198,22 +198,19 @@ impl CredentialQuery {
         if namespace != PID_NAMESPACE {
             return elements;
         }
-        let mut claims = Map::new();
+        // An element of the PID replaces another one that has its name, the address as a whole:
+        // claims that belong together come from one source.
+        let (mut claims, mut pid, mut address) = (Map::new(), Map::new(), Map::new());
         for (element, value) in elements {
             match pid_claim_name(&element).map(|name| (name, name.strip_prefix("/address/"))) {
-                Some((_, Some(part))) => {
-                    let address = claims.entry("address").or_insert_with(|| json!({}));
-                    if let Value::Object(parts) = address {
-                        parts.insert(part.to_owned(), value);
-                    }
-                }
-                Some((name, None)) => {
-                    claims.insert(name.to_owned(), value);
-                }
-                None => {
-                    claims.insert(element, value);
-                }
-            }
+                Some((_, Some(part))) => address.insert(part.to_owned(), value),
+                Some((name, None)) => pid.insert(name.to_owned(), value),
+                None => claims.insert(element, value),
+            };
+        }
+        claims.extend(pid);
+        if !address.is_empty() {
+            claims.insert("address".to_owned(), Value::Object(address));
         }
         claims
     }

@@ -89,16 +89,52 @@ fn a_claim_is_required_however_its_path_is_spelled() {
 fn the_elements_of_an_mdoc_get_the_names_of_an_sd_jwt() {
     let file = settings(CredentialFormat::MsoMdoc, &["birth_date", "family_name_birth"], &[]);
     assert!(file.requires("birthdate") && !file.requires("birth_date"));
-    let query = CredentialQuery::from(&file);
-    let elements = json!({ PID_NAMESPACE: {
+    let elements = json!({
         "birth_date": "1962-08-24", "family_name_birth": "Dubois", "sex": 2,
         "nationality": ["FR"], "resident_city": "Paris", "resident_country": "FR",
         "place_of_birth": { "country": "FR" },
-    }, "another.namespace": { "sex": 1 } });
+    });
+    assert_eq!(
+        claims_of_mdoc(&file, &elements),
+        json!({
+            "birthdate": "1962-08-24", "birth_family_name": "Dubois", "sex": 2,
+            "nationalities": ["FR"], "address": { "locality": "Paris", "country": "FR" },
+            "place_of_birth": { "country": "FR" },
+        })
+    );
+}
+
+#[test]
+fn the_address_of_an_mdoc_is_of_one_source() {
+    let file = settings(CredentialFormat::MsoMdoc, &["address", "resident_city"], &[]);
+    for other in [
+        json!("1 rue de la Paix"),
+        json!({ "locality": "Lyon", "country": "FR", "street_address": "1 rue de la Paix" }),
+    ] {
+        let both = json!({
+            "address": other, "resident_city": "Paris", "resident_postal_code": "75002",
+            "birth_date": "1962-08-24", "birthdate": "1999-01-01",
+        });
+        assert_eq!(
+            claims_of_mdoc(&file, &both),
+            json!({
+                "address": { "locality": "Paris", "postal_code": "75002" },
+                "birthdate": "1962-08-24",
+            })
+        );
+        assert_eq!(
+            claims_of_mdoc(&file, &json!({ "address": other })),
+            json!({ "address": other })
+        );
+    }
+}
+
+fn claims_of_mdoc(file: &CredentialSettings, elements: &Value) -> Value {
+    let namespaces = json!({ PID_NAMESPACE: elements, "another.namespace": { "sex": 1 } });
     let credential = VerifiedCredential {
         format: CredentialFormat::MsoMdoc,
         credential_type: PID_NAMESPACE.into(),
-        claims: elements.as_object().unwrap().clone(),
+        claims: namespaces.as_object().unwrap().clone(),
         issuer: IssuerCertificate {
             subject: String::new(),
             authority_key_identifiers: Vec::new(),
@@ -112,12 +148,5 @@ fn the_elements_of_an_mdoc_get_the_names_of_an_sd_jwt() {
         status: None,
         holder_key_thumbprint: String::new(),
     };
-    assert_eq!(
-        Value::Object(query.normalize_claims(credential)),
-        json!({
-            "birthdate": "1962-08-24", "birth_family_name": "Dubois", "sex": 2,
-            "nationalities": ["FR"], "address": { "locality": "Paris", "country": "FR" },
-            "place_of_birth": { "country": "FR" },
-        })
-    );
+    Value::Object(CredentialQuery::from(file).normalize_claims(credential))
 }
