@@ -21,6 +21,18 @@ use url::quirks::domain_to_unicode;
 /// them cover the lines around the text.
 const MAX_MARKS_PER_LETTER: usize = 4;
 
+/// Top-level domains of two letters: the codes of ISO 3166-1, and `ac`, `eu`, `su` and `uk`. No
+/// other pair of Latin letters is delegated (RFC 1591 §2), so that `Node.js` is no host.
+const COUNTRY_CODES: &str = "ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bl bm bn bo bq \
+    br bs bt bv bw by bz ca cc cd cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm do \
+    dz ec ee eg eh er es et eu fi fj fk fm fo fr ga gb gd ge gf gg gh gi gl gm gn gp gq gr gs gt \
+    gu gw gy hk hm hn hr ht hu id ie il im in io iq ir is it je jm jo jp ke kg kh ki km kn kp kr \
+    kw ky kz la lb lc li lk lr ls lt lu lv ly ma mc md me mf mg mh mk ml mm mn mo mp mq mr ms mt \
+    mu mv mw mx my mz na nc ne nf ng ni nl no np nr nu nz om pa pe pf pg ph pk pl pm pn pr ps pt \
+    pw py qa re ro rs ru rw sa sb sc sd se sg sh si sj sk sl sm sn so sr ss st su sv sx sy sz tc \
+    td tf tg th tj tk tl tm tn to tr tt tv tw tz ua ug uk um us uy uz va vc ve vg vi vn vu wf ws \
+    ye yt za zm zw";
+
 /// What a text looks like, by case.
 pub(super) type LookAlikeKeys = [String; 3];
 
@@ -167,17 +179,20 @@ pub(super) fn mentioned_hosts(name: &str) -> Vec<String> {
     hosts
 }
 
-/// Returns true for `example.org`, and for four numbers with dots.
+/// Returns true for `example.org`, for four numbers with dots, and for a name that begins with
+/// `www.`.
 fn has_form_of_host(word: &str) -> bool {
     let labels: Vec<&str> = word.split('.').collect();
     let is_address = labels.len() == 4 && labels.iter().all(|label| label.parse::<u8>().is_ok());
-    let is_top_level = |label: &str| {
-        label.chars().count() >= 2 && label.chars().next().is_some_and(char::is_alphabetic)
+    let is_top_level = |label: &str| match label.chars().count() {
+        0 | 1 => false,
+        2 if label.is_ascii() => COUNTRY_CODES.split(' ').any(|code| code == label),
+        _ => label.chars().next().is_some_and(char::is_alphabetic),
     };
     let is_domain = labels.len() >= 2
         && !labels.iter().any(|label| label.is_empty())
         && labels.last().is_some_and(|label| is_top_level(label));
-    is_address || is_domain
+    is_address || is_domain || word.starts_with("www.")
 }
 
 #[cfg(test)]
@@ -292,6 +307,11 @@ mod tests {
             ("бакery.example", &["xn--ery-5cdzf.example"]),
             ("192.0.2.7 console", &["192.0.2.7"]),
             ("me@bakery.example", &["bakery.example"]),
+            ("bakery.fr", &["bakery.fr"]),
+            ("www.bakery.js", &["www.bakery.js"]),
+            ("https://bakery.js", &["bakery.js"]),
+            ("Node.js", &[]),
+            ("The bakery on Vue.js, by node.JS", &[]),
             ("Shop 2.0", &[]),
             ("E. Leclerc", &[]),
             ("S.A.", &[]),
