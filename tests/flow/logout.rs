@@ -259,8 +259,6 @@ async fn a_flood_of_posts_with_one_hint_prevents_no_logout() {
     assert_eq!(browser.open(answer.header("location")).await.url, logout_redirect("bakery"));
     assert!(!is_signed_in(&browser, "bakery").await);
     // The ways back from identity providers have their own places.
-    let asked: Vec<(&str, &str)> =
-        asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     hub.save_logout_destination("amandier", &"b".repeat(43), &asked).await;
 }
 
@@ -271,8 +269,6 @@ async fn a_callback_is_accepted_once_and_from_its_identity_provider_only() {
     let browser = hub.browser();
     let tokens = sign_in(&browser, "bakery", "angela").await;
     let asked = logout_request("bakery", &tokens.raw_id_token);
-    let asked: Vec<(&str, &str)> =
-        asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let bits = "b".repeat(43);
     hub.save_logout_destination("amandier", &bits, &asked).await;
     for elsewhere in [
@@ -299,8 +295,6 @@ async fn an_identity_provider_that_returns_without_state_leaves_no_user_stranded
     let browser = hub.browser();
     let tokens = sign_in(&browser, "bakery", "angela").await;
     let asked = logout_request("bakery", &tokens.raw_id_token);
-    let asked: Vec<(&str, &str)> =
-        asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let (first, second) = ("b".repeat(43), "c".repeat(43));
     let back = format!("{END}/amandier");
     // Without a running logout of this browser there is at least a link.

@@ -68,6 +68,23 @@ async fn first_tokens(hub: &Hub, code: &str) -> (String, String) {
     (text(&answer, "refresh_token"), text(&answer, "access_token"))
 }
 
+fn public_client() -> Credentials {
+    Credentials::Public { client_id: "sp".into() }
+}
+
+/// Issues a code to `sp` as a public client, and returns the request that redeems it (RFC 7636,
+/// appendix B).
+async fn issue_public_code(hub: &Hub) -> TokenRequest {
+    let mut grant = offline_grant(hub, "code");
+    grant.request.code_challenge = Some("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM".to_owned());
+    hub.token_service.issue_code(&grant).await.unwrap();
+    TokenRequest {
+        credentials: public_client(),
+        code_verifier: Some(Secret::new("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".to_owned())),
+        ..token_request("code")
+    }
+}
+
 fn text(answer: &Value, name: &str) -> String {
     answer[name].as_str().unwrap_or_else(|| panic!("no {name}")).to_owned()
 }
@@ -167,17 +184,9 @@ async fn a_client_whose_answer_was_lost_repeats_its_request_within_thirty_second
 async fn a_stolen_refresh_token_of_a_public_client_has_no_grace() {
     let hub = Hub::new();
     register(&hub, RULES, ClientType::Public);
-    let mut grant = offline_grant(&hub, "code");
-    grant.request.code_challenge = Some("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM".to_owned());
-    hub.token_service.issue_code(&grant).await.unwrap();
-    let public = || Credentials::Public { client_id: "sp".into() };
-    let redeemed = TokenRequest {
-        credentials: public(),
-        code_verifier: Some(Secret::new("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".to_owned())),
-        ..token_request("code")
-    };
+    let redeemed = issue_public_code(&hub).await;
     let token = text(&redeem(&hub, &redeemed).await, "refresh_token");
-    let used = || RefreshRequest { credentials: public(), ..request(&token) };
+    let used = || RefreshRequest { credentials: public_client(), ..request(&token) };
     let answer = refresh(&hub, &used()).await.unwrap();
     assert_eq!(refresh(&hub, &used()).await, Err(ErrorCode::RefreshTokenReused));
     let access = text(&answer, "access_token");
@@ -367,20 +376,12 @@ fn proof_of_possession(hub: &Hub, client: &DpopClient) -> ProofOfPossession {
 async fn a_stolen_refresh_token_of_a_public_client_is_useless_without_its_key() {
     let (hub, client, thief) = (Hub::new(), DpopClient::default(), DpopClient::default());
     register(&hub, RULES, ClientType::Public);
-    let mut grant = offline_grant(&hub, "code");
-    grant.request.code_challenge = Some("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM".to_owned());
-    hub.token_service.issue_code(&grant).await.unwrap();
-    let public = || Credentials::Public { client_id: "sp".into() };
-    let redeemed = TokenRequest {
-        credentials: public(),
-        code_verifier: Some(Secret::new("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".to_owned())),
-        ..token_request("code")
-    };
+    let redeemed = issue_public_code(&hub).await;
     let answer =
         redeem(&hub, &redeemed.with_proof_of_possession(proof_of_possession(&hub, &client))).await;
     let token = text(&answer, "refresh_token");
     let with = |proof_of_possession| RefreshRequest {
-        credentials: public(),
+        credentials: public_client(),
         proof_of_possession,
         ..request(&token)
     };

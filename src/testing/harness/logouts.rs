@@ -14,11 +14,14 @@ impl TestHub {
         &self,
         connector: &str,
         state: &str,
-        request: &[(&str, &str)],
+        request: &[(impl AsRef<str>, impl AsRef<str>)],
     ) {
         let hub = &self.hub;
-        let pairs =
-            request.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let owned = |text: &str| text.to_owned();
+        let pairs = request
+            .iter()
+            .map(|(name, value)| (owned(name.as_ref()), owned(value.as_ref())))
+            .collect();
         let validated = logout::validate_request(
             &Params::new(pairs),
             hub.core.federation.load().as_ref(),

@@ -49,87 +49,73 @@ fn collect(root: &Value, node: &Value, key: &str, found: &mut BTreeSet<String>) 
     }
 }
 
-/// The setting, the file that has it, and the file that it names.
-type NamingSetting = (&'static str, &'static str, &'static str);
-
-const NAMING_SETTINGS: [NamingSetting; 22] = [
-    ("connectors logo", "connectors/named.toml", "connectors/named.svg"),
-    ("connectors kind persona persons", "connectors/named.toml", "named-persons.toml"),
-    ("connectors kind oidc ca", "connectors/oidc.toml", "ca.pem"),
+/// The files of the hub; for each, its settings that name a file, and the file that each names.
+const NAMING_SETTINGS: [(&str, &[(&str, &str)]); 8] = [
     (
-        "connectors kind oidc client_secret file",
-        "connectors/oidc.toml",
-        "secrets/connectors/oidc/own.secret",
+        "connectors/named.toml",
+        &[("logo", "connectors/named.svg"), ("kind persona persons", "named-persons.toml")],
     ),
     (
-        "connectors kind oidc client_certificate file",
         "connectors/oidc.toml",
-        "secrets/connectors/oidc/tls.pem",
+        &[
+            ("kind oidc ca", "ca.pem"),
+            ("kind oidc client_secret file", "secrets/connectors/oidc/own.secret"),
+            ("kind oidc client_certificate file", "secrets/connectors/oidc/tls.pem"),
+            ("kind oidc client_key file", "secrets/connectors/oidc/tls.key"),
+        ],
     ),
     (
-        "connectors kind oidc client_key file",
-        "connectors/oidc.toml",
-        "secrets/connectors/oidc/tls.key",
-    ),
-    ("connectors kind oauth2 ca", "connectors/oauth2.toml", "ca.pem"),
-    (
-        "connectors kind oauth2 client_secret file",
         "connectors/oauth2.toml",
-        "secrets/connectors/oauth2/own.secret",
+        &[
+            ("kind oauth2 ca", "ca.pem"),
+            ("kind oauth2 client_secret file", "secrets/connectors/oauth2/own.secret"),
+        ],
     ),
-    ("connectors kind ldap ca", "connectors/ldap.toml", "ca.pem"),
     (
-        "connectors kind ldap bind_password file",
         "connectors/ldap.toml",
-        "secrets/connectors/ldap/own.secret",
+        &[
+            ("kind ldap ca", "ca.pem"),
+            ("kind ldap bind_password file", "secrets/connectors/ldap/own.secret"),
+        ],
     ),
-    ("connectors kind openid4vp certificate", "connectors/wallet.toml", "wallet/access.pem"),
     (
-        "connectors kind openid4vp private_key file",
         "connectors/wallet.toml",
-        "secrets/connectors/wallet/access.key",
-    ),
-    ("connectors kind openid4vp trust_anchors", "connectors/wallet.toml", "wallet/issuers.pem"),
-    (
-        "connectors kind openid4vp trust_lists signers",
-        "connectors/wallet.toml",
-        "wallet/signers.pem",
-    ),
-    (
-        "connectors kind openid4vp status_trust_anchors",
-        "connectors/wallet.toml",
-        "wallet/status-issuers.pem",
+        &[
+            ("kind openid4vp certificate", "wallet/access.pem"),
+            ("kind openid4vp private_key file", "secrets/connectors/wallet/access.key"),
+            ("kind openid4vp trust_anchors", "wallet/issuers.pem"),
+            ("kind openid4vp trust_lists signers", "wallet/signers.pem"),
+            ("kind openid4vp status_trust_anchors", "wallet/status-issuers.pem"),
+            ("kind openid4vp credentials trust_anchors", "wallet/pid-issuers.pem"),
+            ("kind openid4vp verifier_info", "wallet/registration.json"),
+        ],
     ),
     (
-        "connectors kind openid4vp credentials trust_anchors",
-        "connectors/wallet.toml",
-        "wallet/pid-issuers.pem",
-    ),
-    (
-        "connectors kind openid4vp verifier_info",
-        "connectors/wallet.toml",
-        "wallet/registration.json",
-    ),
-    ("service-providers logo", "service-providers/kiosk.toml", "service-providers/kiosk.svg"),
-    (
-        "service-providers secrets file",
         "service-providers/kiosk.toml",
-        "secrets/service-providers/kiosk/own.secret",
+        &[
+            ("logo", "service-providers/kiosk.svg"),
+            ("secrets file", "secrets/service-providers/kiosk/own.secret"),
+        ],
     ),
-    ("service-providers jwks file", "service-providers/notary.toml", "notary.jwks"),
+    ("service-providers/notary.toml", &[("jwks file", "notary.jwks")]),
     (
-        "data-providers secrets file",
         "data-providers/archive.toml",
-        "secrets/data-providers/archive/own.secret",
+        &[
+            ("secrets file", "secrets/data-providers/archive/own.secret"),
+            ("jwks file", "archive.jwks"),
+        ],
     ),
-    ("data-providers jwks file", "data-providers/archive.toml", "archive.jwks"),
 ];
 
-const OIDC: &str = r#"
+/// The beginning of a connector's file.
+const CONNECTOR: &str = r#"
 name = { en = "Provider" }
 identity = "verified"
 levels = { lowest = "eidas1", highest = "eidas1" }
 assumed_level = "eidas1"
+"#;
+
+const OIDC: &str = r#"
 [kind.oidc]
 issuer = "https://idp.example.org"
 client_id = "hub"
@@ -141,10 +127,6 @@ ca = "ca.pem"
 "#;
 
 const OAUTH2: &str = r#"
-name = { en = "Code hosting" }
-identity = "verified"
-levels = { lowest = "eidas1", highest = "eidas1" }
-assumed_level = "eidas1"
 [kind.oauth2]
 issuer = "https://hosting.example.org"
 client_id = "hub"
@@ -160,10 +142,6 @@ userinfo = "https://api.hosting.example.org/user"
 "#;
 
 const LDAP: &str = r#"
-name = { en = "Town hall" }
-identity = "verified"
-levels = { lowest = "eidas1", highest = "eidas1" }
-assumed_level = "eidas1"
 [kind.ldap]
 url = "ldaps://ldap.example.org"
 bind_dn = "cn=hub,dc=example,dc=org"
@@ -199,13 +177,13 @@ async fn hub_that_names_files() -> TestHub {
         ("connectors/named.toml".into(), "name = { en = \"Named\" }\nlogo = \"named.svg\"\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\n[kind.persona]\npersons = \"named-persons.toml\"".into()),
         ("connectors/named.svg".into(), "<svg xmlns=\"http://www.w3.org/2000/svg\"/>".into()),
         ("named-persons.toml".into(), include_str!("../../../src/connector/persona/persons.toml").into()),
-        ("connectors/oidc.toml".into(), OIDC.into()),
+        ("connectors/oidc.toml".into(), format!("{CONNECTOR}{OIDC}")),
         ("secrets/connectors/oidc/tls.pem".into(), certificate),
         ("secrets/connectors/oidc/tls.key".into(), key),
         secret("connectors", "oidc"),
-        ("connectors/oauth2.toml".into(), OAUTH2.into()),
+        ("connectors/oauth2.toml".into(), format!("{CONNECTOR}{OAUTH2}")),
         secret("connectors", "oauth2"),
-        ("connectors/ldap.toml".into(), LDAP.into()),
+        ("connectors/ldap.toml".into(), format!("{CONNECTOR}{LDAP}")),
         secret("connectors", "ldap"),
         ("ca.pem".into(), text(authority.pem())),
         ("wallet/signers.pem".into(), text(authority.pem())),
@@ -246,20 +224,26 @@ fn fingerprints(hub: &TestHub, file: &str) -> String {
 /// A setting that the table lacks fails here, so that no file can be forgotten.
 #[actix_web::test]
 async fn each_named_file_takes_effect_while_the_hub_runs() {
-    let settings: BTreeSet<_> = NAMING_SETTINGS.iter().map(|row| row.0.to_owned()).collect();
-    assert_eq!(settings, settings_that_name_files());
+    let settings = NAMING_SETTINGS.iter().flat_map(|(file, settings)| {
+        let folder = file.split('/').next().unwrap();
+        settings.iter().map(move |(setting, _)| format!("{folder} {setting}"))
+    });
+    assert_eq!(settings.collect::<BTreeSet<_>>(), settings_that_name_files());
     let hub = hub_that_names_files().await;
     assert_eq!(hub.reload().findings(), [], "a file of this test is invalid");
-    for (setting, file, named) in NAMING_SETTINGS {
+    let named_files = NAMING_SETTINGS.iter().flat_map(|(file, settings)| {
+        settings.iter().map(move |(setting, named)| (*file, *setting, *named))
+    });
+    for (file, setting, named) in named_files {
         let before = fingerprints(&hub, file);
         hub.reload_files().await;
-        assert_eq!(fingerprints(&hub, file), before, "{setting}: nothing was changed");
+        assert_eq!(fingerprints(&hub, file), before, "{file} {setting}: nothing was changed");
         // Keeps the meaning of PEM, JSON, TOML and SVG; a secret becomes another one.
         let suffix = if named.ends_with("secret") { "2" } else { "\n" };
         hub.write_file(named, &format!("{}{suffix}", hub.read_file(named)));
         hub.reload_files().await;
-        assert_ne!(fingerprints(&hub, file), before, "{setting}");
-        assert_eq!(hub.reload().findings(), [], "{setting}");
+        assert_ne!(fingerprints(&hub, file), before, "{file} {setting}");
+        assert_eq!(hub.reload().findings(), [], "{file} {setting}");
     }
 }
 
