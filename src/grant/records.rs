@@ -44,8 +44,7 @@ pub(super) struct CodeRecord {
 pub(super) struct IdTokenRecord {
     /// Present if and only if the request has an `amr` claim.
     pub amr: Option<Vec<String>>,
-    /// Identity claims: those of the granted scopes, if the service provider gets them there, and
-    /// those requested in the ID token (OpenID Connect Core §5.5).
+    /// Identity claims that the request names for the ID token (OpenID Connect Core §5.5).
     #[serde(default)]
     pub claims: Map<String, Value>,
     #[serde(default)]

@@ -205,9 +205,9 @@ impl TokenService {
         if requested.is_empty() || scopes.len() == token.scopes.len() {
             return token.clone();
         }
-        let federation = self.core.federation.load();
-        let names = federation.scope_table(client.registration.rules).claim_names(&scopes);
-        TokenRecord { claims: released_claims(&token.claims, &names), scopes, ..token.clone() }
+        let mut narrowed = TokenRecord { scopes, ..token.clone() };
+        narrowed.claims = self.scope_claims(client, &narrowed);
+        narrowed
     }
 
     /// Returns the ID token of a refresh: that of the login without its `nonce` (OpenID Connect Core

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use super::TokenService;
 use super::backchannel_logout::derive_sid;
 use super::encryption::{ResponseEncryption, ResponseKind, signed_response};
 use super::error::GrantError;
 use super::records::{
     CodeRecord, IdTokenRecord, TokenRecord, code_family, code_key, decode_record, new_record,
-    token_key,
+    released_claims, token_key,
 };
 use crate::assurance;
 use crate::assurance::AcrCheck;
@@ -233,7 +235,8 @@ impl TokenService {
             .map_err(|_| ErrorCode::CodeGateClosed)
     }
 
-    /// Signs an ID token, and encrypts it if the client's responses are.
+    /// Signs an ID token, and encrypts it if the client's responses are. It has the claims of the
+    /// granted scopes if the client gets them there now, and the claims that the request names.
     pub(super) async fn issue_id_token(
         &self,
         IdTokenContent { record, token, nonce }: IdTokenContent<'_>,
@@ -247,6 +250,9 @@ impl TokenService {
             .logout_endpoint
             .as_ref()
             .map(|_| derive_sid(&record.session.0, &token.client_id));
+        let mut identity =
+            if client.id_token_claims { self.scope_claims(client, token) } else { Map::new() };
+        identity.extend(record.claims.clone());
         let claims = IdTokenClaims {
             iss: &self.core.issuer,
             sub: token.subject.as_str(),
@@ -258,7 +264,7 @@ impl TokenService {
             acr: token.acr_name.as_deref().unwrap_or_else(|| level.as_str()),
             amr: record.amr.as_deref(),
             sid: sid.as_deref(),
-            identity: Some(&record.claims).filter(|claims| !claims.is_empty()),
+            identity: Some(&identity).filter(|claims| !claims.is_empty()),
         };
         let alg = client.id_token_signed_response_alg;
         let signing = sign_jwt(self.signer.as_ref(), alg, &claims, now);
@@ -268,6 +274,17 @@ impl TokenService {
         let id_token = encryption.encrypt_marked(signed, mark)?;
         self.core.metrics.record_issued_token("id_token");
         Ok(id_token)
+    }
+
+    /// Returns the claims of a token's scopes, without those that only the request names.
+    pub(super) fn scope_claims(
+        &self,
+        client: &ServiceProvider,
+        token: &TokenRecord,
+    ) -> Map<String, Value> {
+        let federation = self.core.federation.load();
+        let table = federation.scope_table(client.registration.rules);
+        released_claims(&token.claims, &table.claim_names(&token.scopes))
     }
 
     /// Validates an access token. All endpoints that accept access tokens use this function.

@@ -20,7 +20,7 @@ use crate::protocol::registration::ProtocolRules;
 pub struct ReleasedClaims {
     /// Claims of the userinfo response.
     pub userinfo: BTreeSet<ClaimName>,
-    /// Claims of the ID token, in addition to those of every ID token.
+    /// Claims that the request names for the ID token.
     pub id_token: BTreeSet<ClaimName>,
 }
 
@@ -68,10 +68,7 @@ impl Federation {
         };
         let mut userinfo =
             table.claim_names(request.scopes.iter().filter(|scope| granted.contains(scope)));
-        let mut id_token = requested(&request.claims.id_token);
-        if service.is_some_and(|service| service.id_token_claims) {
-            id_token.extend(userinfo.iter().filter(|claim| **claim != Claim::Sub).cloned());
-        }
+        let id_token = requested(&request.claims.id_token);
         userinfo.extend(requested(&request.claims.userinfo));
         ReleasedClaims { userinfo, id_token }
     }

@@ -14,7 +14,7 @@ use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
 use crate::protocol::refresh::RefreshRequest;
-use crate::protocol::registration::ClientType;
+use crate::protocol::registration::{ClientType, ProtocolRules};
 use crate::protocol::revocation::RevocationRequest;
 use crate::protocol::sender_constraint::{DpopHeader, ProofOfPossession};
 use crate::protocol::token::TokenRequest;
@@ -234,6 +234,33 @@ async fn a_refresh_with_fewer_scopes_gives_no_more_than_these() {
     assert_eq!(whole["scope"], "openid email offline_access", "the grant keeps its scopes");
     let claims = super::read(&hub.userinfo(&text(&whole, "access_token")).await.unwrap()).1;
     assert_eq!(claims["email"], "angela@example.org");
+}
+
+#[tokio::test]
+async fn the_id_token_of_a_refresh_has_the_profile_as_the_setting_is_at_the_time() {
+    let hub = hub();
+    let set = |id_token_claims| {
+        let federation = hub.token_service.core.federation.load();
+        let sp = federation.service_provider(&"sp".into()).unwrap();
+        let mut sp = ServiceProvider::clone(sp);
+        sp.registration.rules = ProtocolRules::Openid;
+        sp.id_token_claims = id_token_claims;
+        let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
+        hub.token_service.core.federation.replace(Federation::new([sp], table, unavailable));
+    };
+    let email = |answer: &Value| super::read(&text(answer, "id_token")).1.get("email").cloned();
+    for at_login in [true, false] {
+        set(at_login);
+        let code = format!("code {at_login}");
+        hub.token_service.issue_code(&offline_grant(&hub, &code)).await.unwrap();
+        let first = redeem(&hub, &token_request(&code)).await;
+        assert_eq!(email(&first).is_some(), at_login);
+        set(!at_login);
+        let second = refresh(&hub, &request(&text(&first, "refresh_token"))).await.unwrap();
+        assert_eq!(email(&second).is_some(), !at_login);
+        let userinfo = hub.userinfo(&text(&second, "access_token")).await.unwrap();
+        assert!(super::read(&userinfo).1.get("email").is_some(), "userinfo keeps them");
+    }
 }
 
 #[tokio::test]
