@@ -316,11 +316,12 @@ impl Federation {
             .any(|service| service.registration.active && service.refresh_tokens.is_some())
     }
 
-    /// Returns true if an active service provider receives logout tokens.
+    /// Returns true if an active service provider or registered client receives logout tokens.
     #[must_use]
     pub fn sends_logout_tokens(&self) -> bool {
         self.services
             .values()
+            .chain(self.registered_without_file())
             .any(|service| service.registration.active && service.logout_endpoint.is_some())
     }
 

@@ -1,6 +1,9 @@
 //! Tests of where service providers receive logout tokens.
 
+use std::sync::Arc;
+
 use super::*;
+use crate::ids::ClientId;
 
 fn with(lines: &str) -> Folder {
     let lines = format!("{lines}\nclient_id");
@@ -54,4 +57,18 @@ fn settings_without_a_logout_endpoint_are_reported() {
     let lines =
         "backchannel_logout_uri = \"https://sp.example/\"\ninternal_hosts = [\"not a host\"]";
     assert_eq!(with(lines).problem().1, "internal_hosts[0]");
+}
+
+/// Otherwise the hub would try its logout token once only.
+#[test]
+fn a_registered_client_with_a_logout_endpoint_counts_as_one_that_receives_logout_tokens() {
+    let lines = "backchannel_logout_uri = \"https://sp.example/out\"";
+    let federation = Federation::from_loaded(&with(lines).loaded());
+    assert!(federation.sends_logout_tokens());
+    let client = Arc::clone(federation.service_provider(&"sp".into()).unwrap());
+    let files = Federation::from_loaded(&Folder::good().loaded());
+    assert!(!files.sends_logout_tokens());
+    let id = ClientId::from("dcr-sp");
+    let registered = files.with_registered(Arc::new([(id, client)].into()));
+    assert!(registered.sends_logout_tokens());
 }
