@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::device_key_uri::DeviceKeyUri;
@@ -53,6 +54,9 @@ pub trait DeviceBackend: Send + Sync {
     /// Stops the calls that are still running. Blocks for at most `limit`.
     fn close(&self, limit: Duration);
 
+    /// Returns how many calls can run or wait at once; more are [`KeyDeviceError::Busy`].
+    fn max_calls(&self) -> usize;
+
     /// Returns what the operator has to fix although calls succeed. Known from memory.
     fn warning(&self) -> Option<CheckFinding> {
         None
@@ -66,6 +70,9 @@ pub struct GuardedKeyDevice<B> {
     breaker: CircuitBreaker,
     /// Whether it has been asked for a signature: then only signatures show that it works.
     signs: AtomicBool,
+    /// Half of the calls that the device takes at once. Anyone can send a ciphertext, in a logout
+    /// token for example, and a flood of them must leave calls for signatures.
+    ciphertext_permits: Semaphore,
     /// Longest time of a call.
     timeout: Duration,
     metrics: Option<Arc<Metrics>>,
@@ -102,7 +109,17 @@ impl<B: DeviceBackend> GuardedKeyDevice<B> {
         };
         let breaker = CircuitBreaker::with_open_time(OPEN_TIME, Box::new(on_change));
         let (signs, last_failure) = (AtomicBool::new(false), Mutex::default());
-        Self { backend, location, breaker, signs, timeout, metrics, last_failure }
+        let ciphertext_permits = Semaphore::new(backend.max_calls().div_ceil(2));
+        Self {
+            backend,
+            location,
+            breaker,
+            signs,
+            ciphertext_permits,
+            timeout,
+            metrics,
+            last_failure,
+        }
     }
 
     /// Runs an operation, and checks its answer: one that fails the check is a failure of the
@@ -118,8 +135,14 @@ impl<B: DeviceBackend> GuardedKeyDevice<B> {
             self.signs.store(true, Ordering::Relaxed);
         }
         // Anyone can send a ciphertext. So on a device that also signs, a decryption never uses the
-        // trial permit of a half-open circuit, and its success does not close the circuit.
+        // trial permit of a half-open circuit, its success does not close the circuit, and it uses
+        // no more than its share of the calls.
         let shows_success = is_signature || !self.signs.load(Ordering::Relaxed);
+        let share = (!shows_success).then(|| self.ciphertext_permits.try_acquire());
+        let Ok(_share) = share.transpose() else {
+            self.record(label, "busy");
+            return Err(KeyDeviceError::Busy);
+        };
         let permit =
             (shows_success || self.is_available()).then(|| self.breaker.try_acquire(began));
         let Some(permit) = permit.flatten() else {

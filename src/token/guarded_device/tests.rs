@@ -11,6 +11,9 @@ use crate::token::signing_key::{self, SigningKey};
 
 const MESSAGE: &[u8] = b"message";
 
+/// Calls that a device of these tests takes at once.
+const MAX_CALLS: usize = 8;
+
 type Outcome = Result<Vec<u8>, KeyDeviceError>;
 
 /// Signs with two keys, of which one may be removed from the device.
@@ -30,6 +33,33 @@ impl DeviceBackend for SigningBackend {
     }
 
     fn close(&self, _: Duration) {}
+
+    fn max_calls(&self) -> usize {
+        MAX_CALLS
+    }
+}
+
+/// Answers no decryption, and is busy with [`MAX_CALLS`].
+struct SlowBackend {
+    signature: Vec<u8>,
+    calls: Semaphore,
+}
+
+#[async_trait]
+impl DeviceBackend for SlowBackend {
+    async fn run(&self, operation: DeviceOperation) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
+        let _call = self.calls.try_acquire().map_err(|_| KeyDeviceError::Busy)?;
+        if !matches!(operation, DeviceOperation::Sign { .. }) {
+            std::future::pending::<()>().await;
+        }
+        Ok(Secret::new(self.signature.clone()))
+    }
+
+    fn close(&self, _: Duration) {}
+
+    fn max_calls(&self) -> usize {
+        MAX_CALLS
+    }
 }
 
 /// Answers every call alike.
@@ -42,6 +72,10 @@ impl DeviceBackend for ScriptedBackend {
     }
 
     fn close(&self, _: Duration) {}
+
+    fn max_calls(&self) -> usize {
+        MAX_CALLS
+    }
 }
 
 struct Fixture {
@@ -149,6 +183,25 @@ async fn an_attacker_whose_ciphertexts_decrypt_or_not_does_not_keep_the_circuit_
         fixture.sign_with(Ok(fixture.signature.clone())).await.unwrap();
         assert!(fixture.is_available());
     }
+}
+
+/// Attack: a flood of logout tokens that are encrypted to the hub's key.
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_ciphertexts_leaves_the_device_for_signatures() {
+    let Fixture { key, signature, .. } = Fixture::new();
+    let backend = SlowBackend { signature, calls: Semaphore::new(MAX_CALLS) };
+    let limit = Duration::from_secs(1);
+    let device = GuardedKeyDevice::new(backend, KeyLocation::Pkcs11, limit, None);
+    device.sign(&key, MESSAGE).await.unwrap();
+    let flood = (0..2 * MAX_CALLS).map(|_| device.decrypt(&key.uri, OaepHash::Sha256, b"x"));
+    let mut flood = Box::pin(futures_util::future::join_all(flood));
+    assert!(futures_util::poll!(&mut flood).is_pending());
+    assert_eq!(device.sign(&key, MESSAGE).await.map(drop), Ok(()));
+    let outcomes = flood.await;
+    let is_busy = |outcome: &&Result<Secret<Vec<u8>>, KeyDeviceError>| {
+        matches!(outcome, Err(KeyDeviceError::Busy))
+    };
+    assert_eq!(outcomes.iter().filter(is_busy).count(), 2 * MAX_CALLS - MAX_CALLS / 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -60,4 +60,8 @@ impl DeviceBackend for SessionPool {
     fn close(&self, limit: Duration) {
         Self::close(self, limit);
     }
+
+    fn max_calls(&self) -> usize {
+        Self::max_calls(self)
+    }
 }

@@ -38,6 +38,8 @@ pub struct SessionPool {
     /// Empty after [`Self::close`].
     threads: Mutex<Vec<JoinHandle<()>>>,
     queue_limit: Duration,
+    /// Number of calls that may wait.
+    max_waiting: usize,
     /// Number of calls that have ended.
     ended: Arc<AtomicU64>,
 }
@@ -52,7 +54,8 @@ impl SessionPool {
         sessions: usize,
         queue_limit: Duration,
     ) -> Result<Self, Pkcs11ModuleError> {
-        let (calls, queue) = sync_channel(sessions.saturating_mul(QUEUED_CALLS_PER_SESSION));
+        let max_waiting = sessions.saturating_mul(QUEUED_CALLS_PER_SESSION);
+        let (calls, queue) = sync_channel(max_waiting);
         let queue = Arc::new(Mutex::new(queue));
         let ended = Arc::new(AtomicU64::new(0));
         let start = |number| {
@@ -64,7 +67,12 @@ impl SessionPool {
         };
         let threads = (0..sessions).map(start).collect::<Result<_, _>>()?;
         let (calls, threads) = (Mutex::new(Some(calls)), Mutex::new(threads));
-        Ok(Self { calls, threads, queue_limit, ended })
+        Ok(Self { calls, threads, queue_limit, max_waiting, ended })
+    }
+
+    /// Returns the number of calls that may wait.
+    pub(super) const fn max_calls(&self) -> usize {
+        self.max_waiting
     }
 
     /// Returns the number of calls that have ended.

@@ -10,7 +10,9 @@ use openssl::base64::{decode_block, encode_block};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::{TransitCall, TransitClient, answer_data, status_error, unexpected};
+use super::client::{
+    MAX_CONCURRENT_CALLS, TransitCall, TransitClient, answer_data, status_error, unexpected,
+};
 use super::options::TransitOptions;
 use crate::digest;
 use crate::egress::safe_http_client::EgressError;
@@ -63,6 +65,10 @@ impl DeviceBackend for TransitBackend {
 
     /// No call has a thread of its own.
     fn close(&self, _: Duration) {}
+
+    fn max_calls(&self) -> usize {
+        MAX_CONCURRENT_CALLS
+    }
 
     fn warning(&self) -> Option<CheckFinding> {
         self.0.token_finding()

@@ -20,7 +20,7 @@ use crate::telemetry::CheckFinding;
 use crate::token::key_device::KeyDeviceError;
 
 /// Calls that are under way at the same time; more fail at once.
-const MAX_CONCURRENT_CALLS: usize = 256;
+pub(super) const MAX_CONCURRENT_CALLS: usize = 256;
 /// No answer of these calls is near this size.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
