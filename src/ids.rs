@@ -59,6 +59,17 @@ string_id! {
     /// The `client_id` of a service provider or data provider, as registered.
     ClientId
 }
+
+impl ClientId {
+    /// Start of each id that the hub assigns to a client that registers itself.
+    pub const REGISTERED_PREFIX: &'static str = "dcr-";
+
+    /// Returns true if the hub has assigned this id.
+    #[must_use]
+    pub fn is_assigned_by_hub(&self) -> bool {
+        self.0.starts_with(Self::REGISTERED_PREFIX)
+    }
+}
 string_id! {
     /// Name of a connector: its file's stem, `[a-z0-9-]{1,64}`, never `confirm`.
     ConnectorId

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::TokenService;
 use super::client::ClientAuthError;
 use super::records::assertion_key;
-use super::store_quota::StoreQuota;
+use super::store_quota::ClientStoreQuota;
 use crate::config::ServiceProvider;
 use crate::config::client_assertions::{AcceptedAudiences, AssertionRules, HubAddresses};
 use crate::config::federation::ClientAuthentication;
@@ -213,17 +213,18 @@ impl TokenService {
 /// floods the hub with valid ones must not exhaust the store.
 #[derive(Debug)]
 pub struct SingleUseQuota {
-    per_client: StoreQuota<ClientId>,
+    per_client: ClientStoreQuota,
     /// Unix milliseconds since which the store knows every used assertion.
     known_since: AtomicU64,
 }
 
 impl SingleUseQuota {
-    /// Creates a quota that gives each client half of the store's capacity.
+    /// Creates a quota that gives each client half of the store's capacity, and all registered
+    /// clients together the same.
     #[must_use]
     pub fn with_store_capacity(capacity: usize) -> Self {
         let half = Usage { records: capacity.div_ceil(2), bytes: usize::MAX };
-        Self { per_client: StoreQuota::new(half), known_since: AtomicU64::new(0) }
+        Self { per_client: ClientStoreQuota::new(half), known_since: AtomicU64::new(0) }
     }
 
     /// Records that the store was empty at `start`: an assertion issued earlier may have been used

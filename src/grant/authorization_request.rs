@@ -15,7 +15,7 @@ use super::dpop::{AcceptedProof, ProofTarget};
 use super::error::GrantError;
 use super::records::{new_record, pushed_request_key};
 use super::request_object::{UsedObject, ValidRequestObject};
-use super::store_quota::StoreQuota;
+use super::store_quota::{ClientStoreQuota, StoreQuota};
 use crate::client_network::ClientNetwork;
 use crate::config::ServiceProvider;
 use crate::env::Timestamp;
@@ -43,7 +43,7 @@ const NETWORKS_PER_CLIENT: usize = 8;
 /// pushes in the name of public clients.
 #[derive(Debug)]
 pub struct PushedRequestQuota {
-    per_client: StoreQuota<ClientId>,
+    per_client: ClientStoreQuota,
     per_network: StoreQuota<ClientNetwork>,
 }
 
@@ -62,7 +62,8 @@ impl PushedRequestOwner<'_> {
 }
 
 impl PushedRequestQuota {
-    /// Creates a quota that gives each client half of the store's capacity.
+    /// Creates a quota that gives each client half of the store's capacity, and all registered
+    /// clients together the same.
     #[must_use]
     pub fn with_store_capacity(capacity: Usage) -> Self {
         let share = |divisor: usize| Usage {
@@ -70,7 +71,7 @@ impl PushedRequestQuota {
             bytes: capacity.bytes.div_ceil(divisor),
         };
         Self {
-            per_client: StoreQuota::new(share(2)),
+            per_client: ClientStoreQuota::new(share(2)),
             per_network: StoreQuota::new(share(2 * NETWORKS_PER_CLIENT)),
         }
     }

@@ -46,7 +46,7 @@ pub use operator::{
 pub use requests::PresentedRegistrationToken;
 
 /// Start of each client_id that the hub assigns. Only for these the store is read.
-const CLIENT_ID_PREFIX: &str = "dcr-";
+const CLIENT_ID_PREFIX: &str = ClientId::REGISTERED_PREFIX;
 /// Maximum number of networks that the limiter remembers.
 const MAX_NETWORKS: usize = 16_384;
 /// Networks that are counted as one: the /48 that one subscriber can hold (RFC 6177 §2).
@@ -130,7 +130,7 @@ impl ClientRegistrations {
 
     /// Remembers that a client signed someone in. Clients of the configuration cost nothing.
     pub fn record_use(&self, client_id: &ClientId) {
-        if client_id.as_str().starts_with(CLIENT_ID_PREFIX)
+        if client_id.is_assigned_by_hub()
             && self.services.federation.load().registered().contains_key(client_id)
         {
             let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,7 +6,37 @@ use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 
 use crate::env::Timestamp;
+use crate::ids::ClientId;
 use crate::store::Usage;
+
+/// A quota for each client, and one of the same size for all registered clients together: where
+/// anyone may register, a stranger can register several.
+#[derive(Debug)]
+pub(super) struct ClientStoreQuota {
+    per_client: StoreQuota<ClientId>,
+    registered: StoreQuota<()>,
+}
+
+impl ClientStoreQuota {
+    /// Creates a quota of so many records and bytes.
+    pub fn new(max: Usage) -> Self {
+        Self { per_client: StoreQuota::new(max), registered: StoreQuota::new(max) }
+    }
+
+    /// Returns whether the client may have another record of so many bytes.
+    pub fn has_capacity(&self, client_id: &ClientId, bytes: usize, now: Timestamp) -> bool {
+        self.per_client.has_capacity(client_id, bytes, now)
+            && (!client_id.is_assigned_by_hub() || self.registered.has_capacity(&(), bytes, now))
+    }
+
+    /// Counts a record that the store holds until then.
+    pub fn reserve(&self, client_id: &ClientId, bytes: usize, until: Timestamp, now: Timestamp) {
+        self.per_client.reserve(client_id, bytes, until, now);
+        if client_id.is_assigned_by_hub() {
+            self.registered.reserve(&(), bytes, until, now);
+        }
+    }
+}
 
 /// Usage of each owner, on this hub.
 #[derive(Debug)]
@@ -81,6 +111,21 @@ mod tests {
         }
         assert!(!quota.has_capacity(&"a", 0, at(119)), "three records");
         assert!(quota.has_capacity(&"a", 100, at(120)), "after their expiry");
+    }
+
+    /// Attack: a stranger registers several clients, each with its own half of the store.
+    #[test]
+    fn registered_clients_together_have_the_share_of_one_client() {
+        let quota = ClientStoreQuota::new(Usage { records: 2, bytes: 100 });
+        let at = Timestamp::from_seconds;
+        let [one, other, file] = ["dcr-one", "dcr-other", "bakery"].map(ClientId::from);
+        quota.reserve(&one, 1, at(60), at(0));
+        assert!(quota.has_capacity(&other, 99, at(0)) && !quota.has_capacity(&other, 100, at(0)));
+        quota.reserve(&other, 1, at(60), at(0));
+        assert!(!quota.has_capacity(&one, 1, at(0)) && !quota.has_capacity(&other, 1, at(0)));
+        assert!(quota.has_capacity(&file, 100, at(0)));
+        quota.reserve(&file, 1, at(60), at(0));
+        assert!(quota.has_capacity(&file, 1, at(0)) && quota.has_capacity(&one, 1, at(120)));
     }
 
     #[test]
