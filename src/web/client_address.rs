@@ -63,8 +63,8 @@ impl TrustedProxies {
     ) -> Result<Option<ForwardedCertificate>, CertificateHeaderError> {
         let Some(name) = &self.certificate_header else { return Ok(None) };
         let is_trusted = request.peer_addr().is_some_and(|peer| self.is_trusted(peer.ip()));
-        let is_at_host =
-            self.certificate_host.as_ref().is_none_or(|host| host.matches_request(request));
+        let host = self.certificate_host.as_ref();
+        let is_at_host = host.is_none_or(|host| host.matches_request_unambiguously(request));
         if !is_trusted || !is_at_host {
             return Ok(None);
         }

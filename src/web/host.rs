@@ -55,10 +55,23 @@ impl PublicHost {
     /// Returns whether a request is addressed to this host.
     #[must_use]
     pub fn matches_request(&self, request: &HttpRequest) -> bool {
-        requested_authority(request).is_some_and(|authority| {
-            let is = |known: &str| authority.eq_ignore_ascii_case(known);
-            is(&self.authority) || self.with_default_port.as_deref().is_some_and(is)
-        })
+        requested_authority(request).is_some_and(|authority| self.is_named(authority))
+    }
+
+    /// Returns whether a request is addressed to this host, and names no other: a proxy may read
+    /// the Host header where the hub reads the request target.
+    #[must_use]
+    pub fn matches_request_unambiguously(&self, request: &HttpRequest) -> bool {
+        let mut headers = request.headers().get_all(header::HOST);
+        let is_own = |host: &header::HeaderValue| {
+            host.to_str().is_ok_and(|authority| self.is_named(authority))
+        };
+        self.matches_request(request) && headers.all(is_own)
+    }
+
+    fn is_named(&self, authority: &str) -> bool {
+        let is = |known: &str| authority.eq_ignore_ascii_case(known);
+        is(&self.authority) || self.with_default_port.as_deref().is_some_and(is)
     }
 }
 

@@ -203,6 +203,20 @@ async fn a_certificate_header_counts_only_at_the_host_where_the_proxy_asks_for_c
     }
 }
 
+/// Attack: the request target names the host of certificates, and the Host header another one, by
+/// which the proxy chooses not to ask for a certificate and passes on the client's header.
+#[actix_web::test]
+async fn a_certificate_header_at_two_hosts_is_ignored() {
+    let (hub, certificates) = hub().await;
+    let kiosk = forwarded(&certificates.kiosk);
+    for (host, status) in [(HOST, 401), (ALIAS, 200)] {
+        let code = self::code(&hub, "kiosk").await;
+        let request = redeeming("kiosk", &code).uri(&format!("https://{ALIAS}/api/v2/token"));
+        let answer = hub.send_to(host, with_lines(request, PROXY, &[&kiosk])).await;
+        assert_eq!(answer.status, status, "{host}: {}", answer.body);
+    }
+}
+
 #[actix_web::test]
 async fn without_a_host_of_their_own_certificates_count_at_the_hubs() {
     let (hub, certificates) = hub_with("").await;
