@@ -9,8 +9,8 @@ use url::Url;
 
 use super::ClientRegistrations;
 use super::deception::{
-    LookAlikeKeys, are_look_alike_hosts, check_readable, is_deceptive_char, mentioned_hosts,
-    name_keys, share_key,
+    LookAlikeKeys, check_readable, host_keys, is_deceptive_char, mentioned_hosts, name_keys,
+    share_key,
 };
 use super::index::{ClientEntry, RegistrationRecord, RegistrationStatus, RegistrationTerms};
 use super::mirror::OtherClient;
@@ -181,6 +181,9 @@ impl ClientRegistrations {
             .flat_map(|service| service_owners(service))
             .chain(uri_owner(&self.services.base_url))
             .collect();
+        // Each host is folded once: anyone can send a registration with many long ones.
+        let taken_keys: BTreeSet<String> = taken.iter().flat_map(|host| host_keys(host)).collect();
+        let mut checked = BTreeSet::new();
         for member in ADDRESS_MEMBERS {
             let uris = metadata.texts(member).into_iter().chain(metadata.text(member));
             for owner in uris.filter_map(uri_owner) {
@@ -189,7 +192,7 @@ impl ClientRegistrations {
                     let message = "has a host that the initial access token does not allow";
                     return Err(MetadataError::new(member, message, &fix));
                 }
-                if !terms.hosts.is_empty() {
+                if !terms.hosts.is_empty() || checked.contains(&owner) {
                     continue;
                 }
                 let fix = "use a host of your own, or ask the operator of this hub for an initial access token for this host";
@@ -197,10 +200,11 @@ impl ClientRegistrations {
                     let message = "has the host of another service";
                     return Err(MetadataError::new(member, message, fix));
                 }
-                if taken.iter().any(|taken| are_look_alike_hosts(&owner, taken)) {
+                if host_keys(&owner).iter().any(|key| taken_keys.contains(key)) {
                     let message = "has a host that looks like that of another service";
                     return Err(MetadataError::new(member, message, fix));
                 }
+                checked.insert(owner);
             }
         }
         Ok(())
