@@ -40,6 +40,16 @@ impl Params {
         Self { unreadable, ..self }
     }
 
+    /// Makes the values that have other characters than ASCII unreadable.
+    #[must_use]
+    pub fn with_ascii_only(self) -> Self {
+        let (pairs, others): (Vec<_>, Vec<_>) =
+            self.pairs.into_iter().partition(|(_, value)| value.is_ascii());
+        let unreadable =
+            self.unreadable.into_iter().chain(others.into_iter().map(|(name, _)| name));
+        Self { pairs, unreadable: unreadable.collect() }
+    }
+
     /// Decodes a query (without its `?`) or a form body. Never fails: invalid UTF-8 becomes U+FFFD,
     /// which every check rejects.
     #[must_use]

@@ -14,7 +14,7 @@ use futures_util::{Stream, StreamExt};
 
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::field_value::trim_ows;
-use crate::protocol::params::Params;
+use crate::protocol::params::{Params, is_form_urlencoded};
 use crate::protocol::percent_encoding::decode_unreserved;
 
 /// Bytes of a form body or a query string.
@@ -72,9 +72,7 @@ pub async fn parse_body<S>(request: &HttpRequest, body: S) -> Result<Params, For
 where
     S: Stream<Item = Result<Bytes, PayloadError>> + Unpin,
 {
-    if !is_form(request.headers()) {
-        return Err(FormError::NotForm);
-    }
+    let charset = find_form_charset(request.headers()).ok_or(FormError::NotForm)?;
     let announced = request
         .headers()
         .get(header::CONTENT_LENGTH)
@@ -82,7 +80,11 @@ where
     if announced.is_some_and(|length: u64| length > MAX_PARAMS_BYTES as u64) {
         return Err(FormError::TooLarge);
     }
-    parse_pairs(&read_body(body).await?)
+    let params = parse_pairs(&read_body(body).await?)?;
+    Ok(match charset {
+        FormCharset::Utf8 => params,
+        FormCharset::Ascii => params.with_ascii_only(),
+    })
 }
 
 /// Parses `application/x-www-form-urlencoded`. A pair whose name can't be decoded is no known
@@ -121,21 +123,35 @@ where
     Ok(whole)
 }
 
-/// Returns whether there is exactly one `Content-Type`, of a form in UTF-8, and no content coding.
-fn is_form(headers: &header::HeaderMap) -> bool {
+/// How a form's values are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FormCharset {
+    Utf8,
+    /// The form names another charset that has ASCII, as Apache's HTTP client does for Java
+    /// (ISO-8859-1) although nothing in the form needs it. Other characters would be misread.
+    Ascii,
+}
+
+/// Returns the charset of exactly one `Content-Type`, of a form without a content coding; `None`
+/// for anything else.
+fn find_form_charset(headers: &header::HeaderMap) -> Option<FormCharset> {
     let mut types = headers.get_all(header::CONTENT_TYPE);
-    let (Some(value), None) = (types.next(), types.next()) else { return false };
-    let Ok(value) = value.to_str() else { return false };
-    let mut parts = value.split(';').map(trim_ows);
-    let is_form = parts
-        .next()
-        .is_some_and(|essence| essence.eq_ignore_ascii_case("application/x-www-form-urlencoded"));
-    let foreign_charset =
-        parts.filter_map(|parameter| parameter.split_once('=')).any(|(name, charset)| {
-            trim_ows(name).eq_ignore_ascii_case("charset")
-                && !trim_ows(charset).trim_matches('"').eq_ignore_ascii_case("utf-8")
-        });
-    is_form && !foreign_charset && !headers.contains_key(header::CONTENT_ENCODING)
+    let (Some(value), None) = (types.next(), types.next()) else { return None };
+    let value = value.to_str().ok()?;
+    if !is_form_urlencoded(Some(value)) || headers.contains_key(header::CONTENT_ENCODING) {
+        return None;
+    }
+    let parameters = value.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
+    let mut charsets = parameters
+        .filter(|(name, _)| trim_ows(name).eq_ignore_ascii_case("charset"))
+        .map(|(_, charset)| trim_ows(charset).trim_matches('"'));
+    charsets.try_fold(FormCharset::Utf8, |found, charset| {
+        match charset.to_ascii_lowercase().as_str() {
+            "utf-8" => Some(found),
+            "iso-8859-1" | "us-ascii" => Some(FormCharset::Ascii),
+            _ => None,
+        }
+    })
 }
 
 /// Returns `None` for a malformed percent sequence, and for bytes that are not UTF-8.
@@ -237,6 +253,19 @@ mod tests {
         .await
         .unwrap();
         assert_eq!((pairs.single("code"), pairs.single("grant")), (Ok(Some("é")), Ok(Some("x"))));
+    }
+
+    #[actix_web::test]
+    async fn a_form_of_another_charset_is_read_where_it_is_ascii() {
+        for charset in ["ISO-8859-1", "\"us-ascii\""] {
+            let content_type = format!("{FORM}; charset={charset}");
+            let params = posted(&content_type, &[b"a=b%20c&d=%E9&e=%C3%A9"]).await.unwrap();
+            assert_eq!(params.single("a"), Ok(Some("b c")), "{charset}");
+            assert_eq!(params.single("d"), Err(ParamError::Unreadable), "{charset}");
+            assert_eq!(params.single("e"), Err(ParamError::Unreadable), "{charset}");
+        }
+        let two = format!("{FORM}; charset=iso-8859-1; charset=utf-16");
+        assert_eq!(posted(&two, &[b"a=1"]).await, Err(FormError::NotForm));
     }
 
     #[actix_web::test]
