@@ -231,7 +231,7 @@ pub fn check_time_claims(
 }
 
 /// Parses a NumericDate (RFC 7519 §2): seconds since the epoch, fractions allowed. `None` if the
-/// claim is absent.
+/// claim is absent or `null`.
 ///
 /// # Errors
 /// `Malformed` if the value is not such a number.
@@ -244,7 +244,7 @@ pub fn numeric_date(
     claims: &Map<String, Value>,
     name: &str,
 ) -> Result<Option<Timestamp>, TimeClaimError> {
-    let Some(value) = claims.get(name) else { return Ok(None) };
+    let Some(value) = claims.get(name).filter(|value| !value.is_null()) else { return Ok(None) };
     let seconds = value
         .as_f64()
         .filter(|seconds| (0.0..1e13).contains(seconds))

@@ -154,6 +154,17 @@ async fn clocks_may_differ_by_a_minute_and_a_correct_at_hash_is_accepted() {
 }
 
 #[tokio::test]
+async fn an_optional_claim_that_is_null_counts_as_absent() {
+    let fixture = OidcFixture::new().await;
+    for claim in ["nbf", "azp", "at_hash"] {
+        fixture.script().claims[claim] = Value::Null;
+        assert_eq!(fixture.complete_login().await.err(), None, "{claim}");
+    }
+    fixture.script().claims["exp"] = Value::Null;
+    assert_eq!(fixture.complete_login().await.err(), Some(ErrorCode::IdTokenMalformed));
+}
+
+#[tokio::test]
 async fn a_level_below_the_requested_one_is_rejected() {
     let fixture = OidcFixture::new().await;
     let mut request = fixture.attempt().await;
