@@ -135,12 +135,9 @@ pub struct CheckpointClaims {
     pub seq: u64,
     pub hash: String,
     /// Number of leaves of the tree: the lines from the last checkpoint, included, to line `seq`.
-    /// Older releases signed no tree.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tree_size: Option<u64>,
+    pub tree_size: u64,
     /// Merkle Tree Hash of these lines (RFC 9162 §2.1.1), in hexadecimal.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub root_hash: Option<String>,
+    pub root_hash: String,
     /// Number of leaves before the first line of the process that signs: it found them in the file,
     /// and can't vouch for them. Absent for none.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -152,11 +149,9 @@ const fn is_zero(number: &u64) -> bool {
 }
 
 impl CheckpointClaims {
-    /// Returns whether the tree of the claims is `tree`, or the claims have none.
+    /// Returns whether the tree of the claims is `tree`.
     pub(super) fn matches_tree(&self, tree: &MerkleTree) -> bool {
-        let root = |root: &String| *root == to_hex(&tree.root());
-        self.tree_size.is_none_or(|size| size == tree.size())
-            && self.root_hash.as_ref().is_none_or(root)
+        self.tree_size == tree.size() && self.root_hash == to_hex(&tree.root())
     }
 }
 

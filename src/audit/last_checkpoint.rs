@@ -46,14 +46,6 @@ pub trait CheckpointStore: Send {
     fn save(&mut self, checkpoint: &LastCheckpoint) -> io::Result<()>;
 }
 
-impl LastCheckpoint {
-    /// Returns whether it is a checkpoint of `log`. Earlier releases named a log by its path as
-    /// configured.
-    fn is_of(&self, log: &str) -> bool {
-        self.log == log || fs::canonicalize(&self.log).is_ok_and(|path| path == Path::new(log))
-    }
-}
-
 /// Returns the newest checkpoint of `log` in any of the stores. Logs and skips a store that can't
 /// be read if another one has a checkpoint.
 ///
@@ -69,7 +61,7 @@ pub fn load_newest(
             Ok(found) => {
                 newest = newest
                     .into_iter()
-                    .chain(found.filter(|checkpoint| checkpoint.is_of(log)))
+                    .chain(found.filter(|checkpoint| checkpoint.log == log))
                     .max_by_key(|checkpoint| checkpoint.seq);
             }
             Err(error) => {
@@ -206,15 +198,6 @@ mod tests {
             None,
             "a log at another path has its own"
         );
-        // As an earlier release named it.
-        let log = folder.path().join("log.jsonl");
-        fs::write(&log, "").unwrap();
-        let relative = folder.path().join("c/../log.jsonl").display().to_string();
-        let earlier = LastCheckpoint { log: relative, ..checkpoint(3, "three") };
-        file("c").save(&earlier).unwrap();
-        let name = log.canonicalize().unwrap().display().to_string();
-        assert_eq!(load_newest(&mut stores(), &name).unwrap(), Some(earlier));
-        fs::remove_file(folder.path().join("c").join(FILE_NAME)).unwrap();
         fs::write(folder.path().join("b").join(FILE_NAME), "{}").unwrap();
         assert_eq!(
             load_newest(&mut stores(), "audit.jsonl").unwrap(),

@@ -52,10 +52,6 @@ pub enum ProofError {
     UnknownKey(String),
     #[error("the checkpoint is invalid: {0}")]
     InvalidCheckpoint(String),
-    #[error(
-        "the checkpoint signs no Merkle root: an older release wrote it; verify the whole file with `passerelle audit verify`"
-    )]
-    NoRoot,
     #[error("it is not a line of an audit log")]
     NotAnAuditLine,
     #[error("the format is not {FORMAT}: another release wrote it, or it is not a proof")]
@@ -81,7 +77,6 @@ impl ProofError {
         matches!(
             self,
             Self::UnknownKey(_)
-                | Self::NoRoot
                 | Self::NotSigned(_)
                 | Self::SignedByAnotherProcess(_)
         )
@@ -123,7 +118,7 @@ impl EventProof {
         }
         let (claims, root) = read_root(&self.checkpoint, keys)?;
         let first = (claims.seq + 1).checked_sub(self.tree_size);
-        let is_in_place = claims.tree_size == Some(self.tree_size)
+        let is_in_place = claims.tree_size == self.tree_size
             && first.and_then(|first| first.checked_add(self.leaf_index)) == Some(header.seq);
         let path: Option<Vec<NodeHash>> =
             self.inclusion_path.iter().map(|hash| from_hex(hash)).collect();
@@ -172,8 +167,7 @@ fn read_root(
         CheckpointError::UnknownKey(kid) => ProofError::UnknownKey(kid),
         CheckpointError::Invalid(reason) => ProofError::InvalidCheckpoint(reason),
     })?;
-    let root = claims.root_hash.as_deref().ok_or(ProofError::NoRoot)?;
-    let root = from_hex(root)
+    let root = from_hex(&claims.root_hash)
         .ok_or_else(|| ProofError::InvalidCheckpoint("its root is not a hash".to_owned()))?;
     Ok((claims, root))
 }

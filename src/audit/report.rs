@@ -88,8 +88,7 @@ pub enum NoteKind {
     /// The process before this line wrote no `stop`: it was killed, or the log was cut off at its
     /// last checkpoint.
     NotStopped { seq: u64 },
-    /// A start knew no checkpoint of the log: the copies were removed, or an older release wrote
-    /// it.
+    /// A start knew no checkpoint of the log: the copies were removed.
     LastCheckpointUnknown { seq: u64 },
     /// The last line has no end: its process is writing it, or was killed.
     Unfinished,

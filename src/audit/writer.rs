@@ -236,8 +236,8 @@ impl Writer {
             node: self.config.node.clone(),
             seq,
             hash: hash.clone(),
-            tree_size: Some(self.tree.size()),
-            root_hash: Some(to_hex(&self.tree.root())),
+            tree_size: self.tree.size(),
+            root_hash: to_hex(&self.tree.root()),
             inherited_leaves: self.inherited_leaves,
         };
         let payload = serde_json::to_vec(&checkpoint).unwrap_or_default();

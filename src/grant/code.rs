@@ -119,7 +119,6 @@ impl TokenService {
         let request = &grant.request;
         let release = self.core.federation.load().released_claims(request);
         Ok(CodeRecord {
-            redirect_uri: request.redirect.redirect_uri().to_owned(),
             code_challenge: request.code_challenge.clone(),
             nonce: request.nonce.as_ref().map(|nonce| nonce.reveal().clone()),
             id_token: IdTokenRecord {
@@ -141,7 +140,7 @@ impl TokenService {
                 level: grant.user.level,
                 acr_name: request.acr_answer(&grant.user.evidence.acr_proof(grant.user.level)),
                 issued_at: now,
-                redirect_uri: None,
+                redirect_uri: request.redirect.redirect_uri().to_owned(),
                 cnf: None,
                 subjects_by_sector: self.derive_subjects_by_sector(grant)?,
                 trace: trace::login_context(),

@@ -23,7 +23,6 @@ use crate::store::{Family, NewRecord, Record, RecordKey, RecordKind};
 #[serde_with::skip_serializing_none]
 #[derive(Serialize, Deserialize)]
 pub(super) struct CodeRecord {
-    pub redirect_uri: String,
     pub code_challenge: Option<String>,
     pub nonce: Option<String>,
     #[serde(flatten)]
@@ -76,9 +75,7 @@ pub struct TokenRecord {
     /// provider receives.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub subjects_by_sector: BTreeMap<String, Subject>,
-    /// Redirect URI of the code; absent inside a [`CodeRecord`] and in tokens of earlier releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub redirect_uri: Option<String>,
+    pub redirect_uri: String,
     /// The key that the token is bound to; absent for a bearer token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cnf: Option<Confirmation>,

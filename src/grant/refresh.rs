@@ -272,9 +272,9 @@ impl TokenService {
         request: &RefreshRequest,
     ) -> Result<(), ErrorCode> {
         let (registration, token) = (&client.registration, &grant.token);
-        let is_redirect_uri_registered =
-            token.redirect_uri.as_ref().is_none_or(|uri| registration.has_redirect_uri(uri));
-        if !is_redirect_uri_registered || !registration.grants_scopes(&token.scopes) {
+        if !registration.has_redirect_uri(&token.redirect_uri)
+            || !registration.grants_scopes(&token.scopes)
+        {
             return Err(ErrorCode::CodeRegistrationWithdrawn);
         }
         // RFC 6749 §6: never more than was granted.

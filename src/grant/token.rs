@@ -126,7 +126,6 @@ impl TokenService {
         let id_token = self.issue_id_token(content, client, &encryption, now).await?;
         let access_token = self.core.env.entropy().token();
         record.token.issued_at = now;
-        record.token.redirect_uri = Some(record.redirect_uri.clone());
         let families = [record.id_token.session.clone(), issued.clone()].into();
         let draft = NewRecord { families, ..new_record(&record.token, now + lifetime)? };
         match self.store.insert(token_key(&access_token), draft, now).await {
@@ -210,7 +209,7 @@ impl TokenService {
         if record.token.client_id != client.client_id {
             return Err(ErrorCode::CodeOfOtherClient);
         }
-        if record.redirect_uri != request.redirect_uri {
+        if record.token.redirect_uri != request.redirect_uri {
             return Err(ErrorCode::CodeRedirectUri);
         }
         let verifier = request.code_verifier.as_ref().map(|verifier| verifier.reveal().as_str());
@@ -221,7 +220,7 @@ impl TokenService {
         if is_unbound || !pkce::proves(challenge, verifier) {
             return Err(ErrorCode::CodeVerifier);
         }
-        if !client.has_redirect_uri(&record.redirect_uri)
+        if !client.has_redirect_uri(&record.token.redirect_uri)
             || !client.grants_scopes(&record.token.scopes)
         {
             return Err(ErrorCode::CodeRegistrationWithdrawn);
@@ -294,10 +293,7 @@ impl TokenService {
     pub async fn validate_access_token(&self, token: &str) -> Result<ValidToken, ErrorCode> {
         let valid = self.find_live_token(token).await?;
         let (client, ValidToken { token, .. }) = (&valid.client.registration, &valid);
-        // Tokens of earlier releases lack the redirect URI.
-        let is_redirect_uri_registered =
-            token.redirect_uri.as_ref().is_none_or(|uri| client.has_redirect_uri(uri));
-        if !is_redirect_uri_registered || !client.grants_scopes(&token.scopes) {
+        if !client.has_redirect_uri(&token.redirect_uri) || !client.grants_scopes(&token.scopes) {
             let (client_id, support_id) = (&client.client_id, &token.support_id);
             tracing::info!(%client_id, %support_id, "access token rejected: its redirect_uri or one of its scopes is no longer registered");
             return Err(ErrorCode::AccessTokenInvalid);

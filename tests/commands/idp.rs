@@ -87,7 +87,7 @@ fn the_status_of_a_running_hub_is_printed_once_as_text_and_as_json() {
     let folder = administered();
     assert_eq!(run("status", &[], folder.path()).0, 3);
     let hub = Hub::start(&folder);
-    let (code, output) = run("status", &["--watch"], hub.folder);
+    let (code, output) = run("status", &[], hub.folder);
     assert!(
         code == 0
             && output.contains("\nNo login is admitted. ")

@@ -119,78 +119,6 @@ fn an_event_without_a_checkpoint_is_not_proven_yet() {
     assert_eq!((proof.events.len(), errors), (0, vec![ProofError::NotSigned(3)]));
 }
 
-/// Signs a checkpoint as releases did that had no tree.
-async fn without_a_root(text: &str) -> String {
-    use crate::audit::chain::{CHECKPOINT_TYPE, ChainPosition, CheckpointClaims};
-    let mut bytes = Vec::new();
-    let mut chain = ChainPosition::default();
-    for line in text.lines() {
-        let line: Value = serde_json::from_str(line).unwrap();
-        let event = match line["event"].as_str().unwrap() {
-            "start" => Event::new(EventKind::Start),
-            "checkpoint" => {
-                let claims = CheckpointClaims {
-                    iss: "https://hub.example/api/v2".into(),
-                    iat: NOON.seconds(),
-                    node: "one".into(),
-                    seq: chain.seq,
-                    hash: chain.hash.clone(),
-                    tree_size: None,
-                    root_hash: None,
-                    inherited_leaves: 0,
-                };
-                let payload = serde_json::to_vec(&claims).unwrap();
-                assert!(!String::from_utf8_lossy(&payload).contains("tree"), "as it was");
-                let signed = crate::token::Signer::sign(
-                    RING.as_ref(),
-                    crate::protocol::alg::SigningAlg::ES256,
-                    CHECKPOINT_TYPE,
-                    &payload,
-                    NOON,
-                );
-                Event::new(EventKind::Checkpoint).jws(signed.await.unwrap())
-            }
-            _ => Event::new(EventKind::CodeIssued).support_id(&OURS.into()),
-        };
-        chain.append(&mut bytes, &event, NOON, "one");
-    }
-    String::from_utf8(bytes).unwrap()
-}
-
-#[tokio::test]
-async fn a_log_of_an_older_release_is_verified_and_its_events_need_the_whole_file() {
-    let old = without_a_root(&log()).await;
-    assert_eq!(verify(&old).result(), VerificationResult::Intact);
-    let (proof, errors) = prove(&old);
-    assert!(proof.events.is_empty() && errors.iter().all(|error| *error == ProofError::NoRoot));
-    assert_eq!(errors.len(), 33);
-}
-
-#[tokio::test]
-async fn a_log_of_an_older_release_that_a_new_one_continues_is_proven_from_there() {
-    let folder = TempDir::with_prefix("passerelle-audit-").unwrap();
-    let path = folder.path().join("audit.jsonl");
-    // Its process was killed: the last line of the old release has no checkpoint.
-    let old = without_a_root(&log()).await;
-    let killed: Vec<&str> = old.lines().collect();
-    fs::write(&path, killed[..killed.len() - 1].join("\n") + "\n{\"v\":1,\"se").unwrap();
-    let world = Fixture::new();
-    for _ in 0..2 {
-        let audit = world.on(&path, FOR_EVER);
-        record_ours(&audit);
-        audit.flush();
-        world.pass_a_minute();
-        audit.flush();
-        audit.stop().await;
-        drop(audit);
-    }
-    let text = fs::read_to_string(&path).unwrap();
-    assert_eq!(verify(&text).result(), VerificationResult::Unproven);
-    let (proof, errors) = prove(&text);
-    // The last 11 lines of the old release were signed by the next process only.
-    assert_eq!((proof.events.len(), errors.len()), (2, 33), "{errors:?}");
-}
-
 /// Attack: who can write the file forges an event while the hub is down, and the next process signs
 /// what it finds.
 #[tokio::test]
@@ -242,8 +170,8 @@ fn a_checkpoint_that_signs_another_tree_is_found() {
         node: String::new(),
         seq: 1,
         hash: String::new(),
-        tree_size: Some(size),
-        root_hash: Some(root),
+        tree_size: size,
+        root_hash: root,
         inherited_leaves: 0,
     };
     assert!(claims(1, to_hex(&tree.root())).matches_tree(&tree));

@@ -347,7 +347,7 @@ fn describe_note(note: &NoteKind) -> String {
             format!("the previous process was killed: {unsigned} lines{partial} were not signed before this start, so they are unproven")
         }
         NoteKind::NotStopped { .. } => "the previous process wrote no stop: it was killed, or the log was cut off at its last checkpoint, so it is unproven that no line followed".to_owned(),
-        NoteKind::LastCheckpointUnknown { .. } => "this start found no checkpoint of the lines before it: the copies outside of the log were removed, or an older release wrote them".to_owned(),
+        NoteKind::LastCheckpointUnknown { .. } => "this start found no checkpoint of the lines before it: the copies outside of the log were removed".to_owned(),
         NoteKind::NewChain => "a new chain begins".to_owned(),
         NoteKind::Unfinished => "the last line is incomplete: the hub is writing it, or was killed".to_owned(),
     }

@@ -43,11 +43,6 @@ fn write_to(output: &mut impl Write, text: fmt::Arguments<'_>) -> io::Result<()>
     output.flush()
 }
 
-/// Returns true after a write error, so that endless output can stop.
-pub fn has_failed() -> bool {
-    WRITE_ERROR.get().is_some()
-}
-
 /// Returns the text without control characters, except line ends: a value from a file that was
 /// received from others must not control the terminal.
 pub fn printable(text: impl fmt::Display) -> String {

@@ -1,9 +1,7 @@
 //! `passerelle status`: shows the status of the running hub.
 
-mod screen;
+mod text;
 
-use std::collections::VecDeque;
-use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use clap::Args;
@@ -14,27 +12,17 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::hub_options::HubOptions;
-use super::output::{self, out};
-use super::serve_command::Signals;
+use super::output::out;
 use super::{CommandResult, print_json};
 
-/// Interval between two readings.
+/// Interval between the two readings.
 const READ_INTERVAL: Duration = Duration::from_secs(1);
-/// Readings kept: `--watch` shows rates over this many seconds.
-const MAX_READINGS: usize = 60;
-
-/// Switches to the alternate screen, without cursor and line wrapping.
-const ENTER_SCREEN: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
-const LEAVE_SCREEN: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 /// Measures for a second and prints the result. Exit codes: 0 success; 1 rejected, with the reason;
 /// 3 the hub does not answer; 4 missing or wrong token; 64 wrong option.
 #[derive(Args)]
 pub struct StatusCommand {
-    /// Refresh the screen each second until Ctrl+C. Without a terminal, print once.
-    #[arg(long)]
-    watch: bool,
-    /// Print JSON, once.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -95,53 +83,15 @@ impl StatusCommand {
     pub async fn run(self) -> CommandResult<()> {
         let hub = self.hub.connect()?;
         let (first, _) = EndedLoginsSample::fetch(&hub).await?;
-        if !self.watch || self.json || !std::io::stdout().is_terminal() {
-            tokio::time::sleep(READ_INTERVAL).await;
-            let (last, status) = EndedLoginsSample::fetch(&hub).await?;
-            let view = first.view_until(last.0, status);
-            if self.json {
-                print_json(&view)?;
-            } else {
-                out!("{}", screen::render_screen(&view));
-            }
-            return Ok(());
-        }
-        // However the loop ends, the terminal is restored.
-        let mut signals = Signals::listen()?;
-        out!("{ENTER_SCREEN}");
-        let ended = tokio::select! {
-            ended = watch(&hub, first) => ended,
-            () = signals.stop() => Ok(()),
-        };
-        out!("{LEAVE_SCREEN}");
-        ended
-    }
-}
-
-async fn watch(hub: &AdminClient, first: EndedLoginsSample) -> CommandResult<()> {
-    let mut readings = VecDeque::from([first]);
-    loop {
         tokio::time::sleep(READ_INTERVAL).await;
-        let frame = match EndedLoginsSample::fetch(hub).await {
-            Ok((reading, status)) => {
-                let since = readings.front().unwrap_or(&reading);
-                let frame = screen::render_screen(&since.view_until(reading.0, status));
-                readings.push_back(reading);
-                if readings.len() > MAX_READINGS {
-                    readings.pop_front();
-                }
-                frame
-            }
-            // The hub may be restarting: keep trying.
-            Err(error) => {
-                readings.clear();
-                format!("{error}\n\nRetrying each second; press Ctrl+C to stop.\n")
-            }
-        };
-        out!("\x1b[H{}\x1b[J", frame.replace('\n', "\x1b[K\r\n"));
-        if output::has_failed() {
-            return Ok(());
+        let (last, status) = EndedLoginsSample::fetch(&hub).await?;
+        let view = first.view_until(last.0, status);
+        if self.json {
+            print_json(&view)?;
+        } else {
+            out!("{}", text::render_status(&view));
         }
+        Ok(())
     }
 }
 

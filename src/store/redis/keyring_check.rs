@@ -30,7 +30,7 @@ impl RedisStore {
                 "the hub that started last encrypts with a key that encryption_keys lacks here: all hubs that share a store need \
                  the same keys (docs/redis.md, Rotation). If no such hub is left, delete {key} there"
             ))),
-            Ok(other) if !other.is_empty() && other != self.issuer.as_bytes() => {
+            Ok(other) if other != self.issuer.as_bytes() => {
                 Err(RedisCallError::Misconfigured(format!(
                     "the hub that started last there is {}, and sessions of one must not count for another: \
                      give each its own prefix and its own encryption_keys. If no such hub is left, delete {key} there",

@@ -72,7 +72,7 @@ fn snapshot_file() -> FuzzFunction {
     })
 }
 
-/// The entries of a chunk, decrypted: with what an older release may have written.
+/// The entries of a chunk, decrypted.
 fn snapshot_entries() -> FuzzFunction {
     Box::new(|data| {
         let Some(entries) = read_entries(data) else { return false };

@@ -12,15 +12,15 @@ use super::StatusView;
 const MAX_CONNECTORS: usize = 12;
 
 /// Renders the status without control characters.
-pub fn render_screen(view: &StatusView) -> String {
+pub fn render_status(view: &StatusView) -> String {
     let mut text = String::new();
     // Writing to a String can't fail.
-    let _ok = write_screen(&mut text, view);
+    let _ok = write_status(&mut text, view);
     // Names come from files and must not send escape sequences to the terminal.
     text.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
 }
 
-fn write_screen(text: &mut String, view: &StatusView) -> std::fmt::Result {
+fn write_status(text: &mut String, view: &StatusView) -> std::fmt::Result {
     let status = &view.status;
     writeln!(text, "passerelle {} · {} · {}", status.version, status.issuer, status.at)?;
     writeln!(
@@ -124,8 +124,8 @@ mod tests {
     }
 
     #[test]
-    fn the_screen_begins_with_the_state_of_the_hub() {
-        let text = render_screen(&view());
+    fn the_text_begins_with_the_state_of_the_hub() {
+        let text = render_status(&view());
         assert!(
             text.contains("The hub is healthy.")
                 && text.contains("12.4/s")
@@ -141,17 +141,17 @@ mod tests {
         };
         let mut view = view();
         view.status.checks = vec![check];
-        let text = render_screen(&view);
+        let text = render_status(&view);
         assert!(
             text.contains("The hub is degraded.")
                 && text.contains("config degraded: connectors/a.toml is invalid; fix: correct it"),
             "{text}"
         );
         view.status.ready = false;
-        assert!(render_screen(&view).contains("The hub is not ready."));
+        assert!(render_status(&view).contains("The hub is not ready."));
         let refused = CheckFinding::no_login_admitted("the disk is full", "free space");
         view.status.checks[0].findings.push(refused);
-        let text = render_screen(&view);
+        let text = render_status(&view);
         assert!(
             text.contains("\nNo login is admitted. Ended")
                 && text.contains("No login is admitted: the disk is full; fix: free space"),
@@ -169,7 +169,7 @@ mod tests {
         };
         let mut view = view();
         view.status.checks = vec![check];
-        let text = render_screen(&view);
+        let text = render_status(&view);
         assert!(
             text.contains("owned") && !text.chars().any(|c| c.is_control() && c != '\n'),
             "{text:?}"
