@@ -15,12 +15,13 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use passerelle::app;
-use passerelle::config::FieldDiagnostic;
-use passerelle::config::{self, ConfiguredConnector, Environment, SandboxMode};
+use passerelle::config::{self, ConfiguredConnector, SandboxMode};
 use passerelle::connector;
 use passerelle::connector::one_time_code::NoCodeStore;
 use passerelle::egress::http_client_pool::HttpClientPool;
 use passerelle::env::Env;
+use passerelle::settings::Environment;
+use passerelle::settings::FieldDiagnostic;
 use passerelle::token::UpstreamKeys;
 use tokio::time::Instant;
 

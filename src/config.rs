@@ -12,9 +12,10 @@
 pub mod federation;
 pub mod kinds;
 mod loaded;
-mod loading;
+mod markdown_reference;
 pub mod model;
 mod report;
+mod schema;
 mod validation;
 mod watching;
 
@@ -26,13 +27,10 @@ pub use federation::{
     DataProvider, Federation, ServiceProvider, UnavailableDisplay, provider_display,
 };
 pub use loaded::{LoadedConfig, load_config, load_usable_config};
-pub use loading::diagnostic::{Diagnostic, FieldDiagnostic};
-pub use loading::environment::Environment;
-pub use loading::markdown_reference::reference_markdown;
-pub use loading::schema::{schemas, write_schemas};
-pub use loading::secret_rules;
+pub use markdown_reference::reference_markdown;
 pub use model::{ConnectorFile, ServiceProviderFile, Settings};
 pub use report::{ConfigReport, render_check_output};
+pub use schema::{schemas, write_schemas};
 pub use validation::backchannel_logout::LogoutEndpoint;
 pub use validation::blocks::Block;
 pub use validation::client_keys::{JwksUri, KeySource, ResponseEncryptionAlgs};
@@ -50,7 +48,7 @@ pub use validation::traces::TraceHeaders;
 pub use validation::validity::{Validity, ValidityStatus, format_rfc3339};
 pub use validation::vault_transit::VaultTransitAccess;
 pub use validation::{
-    address, admin_access, blocks, check_context, client_assertions, client_keys, connector_kind,
+    admin_access, blocks, check_context, client_assertions, client_keys, connector_kind,
     connector_rules, connectors, data_providers, fragments, logo, mapping, notices, proxies,
     scopes, service_providers, support_url, theme,
 };

@@ -17,9 +17,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::{BuildError, HubKeys, HubServer, ProgramDeps, RunningHub};
-use crate::config::Diagnostic;
 use crate::env::Env;
 use crate::protocol::acr::Platform;
+use crate::settings::Diagnostic;
 use crate::token::{Keyring, KeyringError, UpstreamKeys};
 use actix_web::dev::{Server, ServerHandle};
 use connectors::IDENTITY_PROVIDERS;

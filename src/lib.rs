@@ -85,6 +85,7 @@ pub mod protocol;
 pub mod quota;
 pub mod register;
 pub mod session;
+pub mod settings;
 pub mod store;
 pub mod telemetry;
 #[cfg(any(test, feature = "testing"))]

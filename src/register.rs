@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::config::kinds::TableKind;
 use crate::identity::Identity;
 use crate::identity::IdentityError;
 use crate::ids::SupportId;
 use crate::protocol::catalogue::ErrorCode;
+use crate::settings::TableKind;
 use crate::telemetry::CheckFinding;
 
 /// The kinds of registers of this program.

@@ -11,8 +11,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::config::kinds::TableKind;
 use crate::env::Timestamp;
+use crate::settings::TableKind;
 
 mod by_kind;
 mod capacities;

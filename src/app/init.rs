@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 use super::unbuildable_connectors::find_unbuildable_connectors;
 use super::{BuildError, find_startup_errors, load_config};
 use crate::atomic_file::{parent_folder, sync_folder, sync_tree, write_private_file};
-use crate::config::{Diagnostic, Environment, LoadedConfig};
+use crate::config::LoadedConfig;
 use crate::env::Env;
 use crate::ids::ClientId;
 use crate::protocol::acr::Platform;
+use crate::settings::{Diagnostic, Environment};
 use crate::token::KeyError;
 use crate::token::keyfiles::{self, KeyFileError};
 

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use super::build_error::BuildError;
 use super::from_settings::identity_source;
+use crate::config::LoadedConfig;
 use crate::config::model::IdentitySource;
-use crate::config::{Diagnostic, LoadedConfig};
 use crate::env::{Env, Timestamp};
 use crate::identity::Identity;
 use crate::ids::SupportId;
 use crate::register::kind::{OpenRegisterError, RegisterContext, RegisterSettings};
 use crate::register::{Register, RegisterAnswer, RegisterError};
+use crate::settings::Diagnostic;
 use crate::telemetry::Metrics;
 
 /// Returns the settings of the register, if one is configured.

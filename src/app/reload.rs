@@ -23,13 +23,12 @@ use crate::actor::registry::{ApplyConfig, ConnectorSpec, RegistryHandle};
 use crate::config::config_digest::{ConfigDigest, FieldDigests};
 use crate::config::reloadable_files::{FileKind, ScanOutcome};
 use crate::config::settings_file::{SettingsFile, SettingsFileState};
-use crate::config::{
-    ConfiguredConnector, Diagnostic, Federation, FieldDiagnostic, ReloadableFiles,
-};
+use crate::config::{ConfiguredConnector, Federation, ReloadableFiles};
 use crate::connector;
 use crate::grant::HubCore;
 use crate::grant::client_keys::KeyDirectory;
 use crate::ids::ConnectorId;
+use crate::settings::{Diagnostic, FieldDiagnostic};
 use crate::telemetry::CheckFinding;
 use crate::web::admin::KeyReloader as _;
 

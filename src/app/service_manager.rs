@@ -15,7 +15,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use super::reload::Reload;
 use super::running_hub::RunningHub;
 use super::watchdog::Heartbeat;
-use crate::config::Environment;
+use crate::settings::Environment;
 use crate::web::readiness::Readiness;
 
 /// Connection to the service manager. A confined process opens no Unix socket, so that it must be

@@ -10,9 +10,9 @@ use std::os::fd::OwnedFd;
 
 use listenfd::ListenFd;
 
-use crate::config::Environment;
-use crate::config::address::is_exposed;
 use crate::config::model::Settings;
+use crate::settings::Environment;
+use crate::settings::address::is_exposed;
 
 /// Inherited sockets; a listener that is `None` is bound as configured.
 #[derive(Debug, Default)]

@@ -3,8 +3,9 @@
 use super::code_store::StoreBackedPageState;
 use super::prepare::connector_context;
 use super::reload::check_build;
-use crate::config::{Diagnostic, LoadedConfig};
+use crate::config::LoadedConfig;
 use crate::env::Env;
+use crate::settings::Diagnostic;
 
 /// Leaves out the connectors that can't be built.
 pub(super) fn deactivate_unbuildable(loaded: &mut LoadedConfig, env: &Env) {

@@ -74,12 +74,7 @@ impl ProofError {
     /// Returns whether the event may still be proven with more keys or another file.
     #[must_use]
     pub const fn is_inconclusive(&self) -> bool {
-        matches!(
-            self,
-            Self::UnknownKey(_)
-                | Self::NotSigned(_)
-                | Self::SignedByAnotherProcess(_)
-        )
+        matches!(self, Self::UnknownKey(_) | Self::NotSigned(_) | Self::SignedByAnotherProcess(_))
     }
 }
 

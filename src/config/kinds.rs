@@ -5,48 +5,13 @@
 //! The settings file names the kind by the key of its table: `[store.<name>]`,
 //! `[register.<name>]`.
 
-mod table;
+use serde_json::Value;
 
-use std::any::Any;
-use std::fmt;
-use std::sync::Arc;
-
-use schemars::{Schema, SchemaGenerator};
-use serde_json::{Map, Value};
-
-use super::loading::{Diagnostic, SecretContext, SourceFile};
 use super::model::{RegisterConfig, Settings, StoreConfig};
 use super::validation::connector_kind::ConnectorKindFormat;
-
-pub use table::KindTable;
-
-/// Kind of store or register: the name of its table, and how the table is described and read.
-#[derive(Clone, Copy)]
-pub struct TableKind {
-    /// Key of the table.
-    pub name: &'static str,
-    /// Description in the schema.
-    pub summary: &'static str,
-    /// Returns the schema of the table.
-    pub schema: fn(&mut SchemaGenerator) -> Schema,
-    /// Reads the table with its secrets. Returns `None` and reports the problems if the table does
-    /// not have the required shape; other problems are only reported.
-    pub load: fn(&mut KindTable<'_>) -> Option<ConfiguredTable>,
-}
-
-impl TableKind {
-    /// Returns a kind that this build of the program lacks, because a Cargo feature of the same
-    /// name is off.
-    #[must_use]
-    pub const fn missing(name: &'static str) -> Self {
-        Self {
-            name,
-            summary: "Not part of this program.",
-            schema: |_| schemars::json_schema!({ "type": "object", "additionalProperties": true }),
-            load: |table| table.report_missing_feature(),
-        }
-    }
-}
+use crate::settings::{
+    ConfiguredTable, Diagnostic, KindTable, SecretContext, SourceFile, TableKind,
+};
 
 /// The kinds of stores, registers and connectors that a program knows.
 #[derive(Clone, Copy, Default)]
@@ -57,33 +22,6 @@ pub struct Kinds {
     pub registers: &'static [TableKind],
     /// Kinds of `[kind.<name>]` of a connector's file.
     pub connectors: &'static [ConnectorKindFormat],
-}
-
-/// The checked table of a kind, with its secrets.
-#[derive(Clone)]
-pub struct ConfiguredTable {
-    /// The table by the name of the kind, with defaults and without secrets.
-    table: Map<String, Value>,
-    settings: Arc<dyn Any + Send + Sync>,
-}
-
-impl ConfiguredTable {
-    /// Returns what the program builds the store or register from, if it is of this type.
-    #[must_use]
-    pub fn settings<T: Any>(&self) -> Option<&T> {
-        self.settings.downcast_ref()
-    }
-
-    /// Returns the table by the name of its kind, with defaults and without secrets.
-    pub(super) fn to_table(&self) -> Map<String, Value> {
-        self.table.clone()
-    }
-}
-
-impl fmt::Debug for ConfiguredTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ConfiguredTable").field(&self.table).finish()
-    }
 }
 
 /// The tables of the settings file whose kind the program chooses.

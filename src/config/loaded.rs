@@ -13,14 +13,9 @@ use self::parsed_files::{ClientChecks, ParsedFiles};
 pub use self::startup::load_usable_config;
 use self::startup::settings_file;
 use super::federation::Federation;
-use super::kinds::{ConfiguredTable, KindTables, Kinds};
-use super::loading::schema::settings_schema;
-use super::loading::settings_overlay::apply_environment;
-use super::loading::{
-    Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, file_diagnostic,
-    secret_rules,
-};
+use super::kinds::{KindTables, Kinds};
 use super::model::{RegisterConfig, ServiceProviderFile, Settings};
+use super::schema::settings_schema;
 use super::validation::certificate_expiry::{CertificateExpiry, certificate_expiries};
 use super::validation::configured_connector::{ConfiguredConnector, SandboxMode};
 use super::validation::connector_kind::SupportedKinds;
@@ -41,6 +36,12 @@ use super::watching::reloadable_files::{self, ReloadableFiles};
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
 use crate::protocol::discovery::path;
+use crate::settings::ConfiguredTable;
+use crate::settings::settings_overlay::apply_environment;
+use crate::settings::{
+    Diagnostic, Environment, SecretContext, SecretLocations, SecretOwner, SecretRules, SourceFile,
+    file_diagnostic, secret_rules,
+};
 
 /// A complete, checked configuration with its secrets resolved.
 #[derive(Clone, Debug)]
@@ -122,7 +123,10 @@ fn load_all_files(
     problems.extend(references.into_iter().flatten());
     let rules = main
         .as_ref()
-        .map(|source| SecretRules::new(source, settings.as_ref(), folder))
+        .map(|source| match &settings {
+            Some(settings) => settings.secret_rules(source, folder),
+            None => SecretRules::new(source, SecretLocations::default(), &[], folder),
+        })
         .unwrap_or_default();
     let context =
         SecretContext { folder, environment, secrets: &rules, owner: SecretOwner::Settings };

@@ -5,9 +5,9 @@ use std::fmt;
 use serde::Serialize;
 
 use super::loaded::LoadedConfig;
-use super::loading::Diagnostic;
 use super::validation::client_certificates::proxy_duty;
 use crate::env::Timestamp;
+use crate::settings::Diagnostic;
 
 impl LoadedConfig {
     /// Returns what `check` rejects although the hub starts with it: unverified identity providers

@@ -1,6 +1,5 @@
 //! Checks what the files say and turns it into settings, clients and connectors.
 
-pub mod address;
 pub mod admin_access;
 pub(super) mod audit;
 pub(super) mod backchannel_logout;
@@ -39,7 +38,6 @@ pub mod private_keys;
 pub mod proxies;
 pub(super) mod public_clients;
 pub(super) mod quotas;
-pub(super) mod references;
 mod refresh_tokens;
 pub(super) mod request_protection;
 pub mod scopes;
@@ -52,5 +50,4 @@ pub mod support_url;
 pub mod theme;
 pub(super) mod traces;
 pub(super) mod validity;
-pub(super) mod value_checks;
 pub mod vault_transit;

@@ -10,11 +10,12 @@ use super::diagnostic::{HubEndpoints, RegistrationParameter};
 use super::error::ConnectorConfigError;
 use super::port::{Connector, ConnectorContext};
 use crate::assurance::acr::AcrPolicy;
+use crate::config::ConfiguredConnector;
 use crate::config::connector_kind::{
     ConfiguredKind, ConnectorKindFormat, KindSettings, KindTableSource,
 };
 use crate::config::model::ConnectorFile;
-use crate::config::{ConfiguredConnector, Diagnostic};
+use crate::settings::Diagnostic;
 
 /// A connector kind: settings from a connector file, from which connectors are built.
 pub trait ConnectorKind: KindSettings {

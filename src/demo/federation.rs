@@ -13,11 +13,11 @@ use super::files::DemoFiles;
 use super::service_provider::{ConsoleAccess, HubRegistration, ServiceProviderSettings};
 use crate::app::generate_secret;
 use crate::app::init::ApplicationRegistration;
-use crate::config::Environment;
 use crate::env::Env;
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
 use crate::protocol::alg::SigningAlg;
+use crate::settings::Environment;
 use crate::token::UpstreamKeys;
 
 /// Scopes of the demo's data provider.

@@ -7,7 +7,8 @@ use tempfile::TempDir;
 use super::DemoStartError;
 use crate::app;
 use crate::atomic_file::write_private_file;
-use crate::config::{Environment, LoadedConfig};
+use crate::config::LoadedConfig;
+use crate::settings::Environment;
 
 /// Configuration folder, removed when dropped. Its secrets are in the environment.
 pub struct DemoFiles {

@@ -28,10 +28,11 @@ use self::page::{authentication_methods, display_claim, token_parts};
 pub use self::registration::{ConsoleAccess, HubRegistration, ServiceProviderSettings};
 pub(super) use self::sessions::SessionMap;
 use self::verify::{ExpectedToken, TokenError};
-use crate::config::{Diagnostic, theme};
+use crate::config::theme;
 use crate::digest;
 use crate::env::Env;
 use crate::ids::Secret;
+use crate::settings::Diagnostic;
 use crate::web::pages::{
     DemoError, DemoSignIn, DemoSignedIn, DemoSignedOut, Locale, NamedValue, PageTheme,
 };

@@ -1,6 +1,6 @@
 //! Opens the register that the settings describe, whatever its kind.
 //!
-//! A kind of register is one folder: a [`TableKind`](crate::config::kinds::TableKind) for its table
+//! A kind of register is one folder: a [`TableKind`](crate::settings::TableKind) for its table
 //! `[register.<name>]`, and [`RegisterSettings`] for what the table says. It has one line in
 //! [`super::KINDS`].
 
@@ -11,8 +11,8 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::Register;
-use crate::config::kinds::{ConfiguredTable, KindTable};
 use crate::env::Timestamp;
+use crate::settings::{ConfiguredTable, KindTable};
 use crate::telemetry::Metrics;
 
 /// What a register is opened with besides its settings.
@@ -57,7 +57,7 @@ pub trait RegisterSettings: Any + Send + Sync {
     }
 }
 
-/// Returns what [`TableKind::load`](crate::config::kinds::TableKind::load) returns: the table as
+/// Returns what [`TableKind::load`](crate::settings::TableKind::load) returns: the table as
 /// operators may see it, and the settings that open the register.
 pub fn register_settings(
     kind: &KindTable<'_>,

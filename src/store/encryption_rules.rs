@@ -1,9 +1,9 @@
 //! Checks and reads the `encryption_keys` of a store.
 
-use crate::config::kinds::KindTable;
-use crate::config::model::SecretRef;
 use crate::digest;
 use crate::ids::Secret;
+use crate::settings::KindTable;
+use crate::settings::SecretRef;
 
 /// Minimum length of an encryption key in characters.
 const MIN_ENCRYPTION_KEY_CHARS: usize = 32;

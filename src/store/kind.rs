@@ -1,6 +1,6 @@
 //! Opens the store that the settings describe, whatever its kind.
 //!
-//! A kind of store is one folder: a [`TableKind`](crate::config::kinds::TableKind) for its table
+//! A kind of store is one folder: a [`TableKind`](crate::settings::TableKind) for its table
 //! `[store.<name>]`, and [`StoreSettings`] for what the table says. It has one line in
 //! [`super::KINDS`].
 
@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use super::counters::Counters;
 use super::{Capacities, Store};
-use crate::config::kinds::{ConfiguredTable, KindTable};
 use crate::env::Env;
+use crate::settings::{ConfiguredTable, KindTable};
 use crate::telemetry::Metrics;
 
 /// What a store is opened with besides its settings.
@@ -95,7 +95,7 @@ pub trait StoreSettings: Any + Send + Sync {
     }
 }
 
-/// Returns what [`TableKind::load`](crate::config::kinds::TableKind::load) returns: the table as
+/// Returns what [`TableKind::load`](crate::settings::TableKind::load) returns: the table as
 /// operators may see it, and the settings that open the store.
 pub fn store_settings(
     kind: &KindTable<'_>,

@@ -7,11 +7,12 @@ use arc_swap::ArcSwap;
 use super::code_store::{InMemoryWalletRequests, code_store};
 use crate::app::KINDS;
 use crate::config::check_context::CheckContext;
-use crate::config::{ConfiguredConnector, Environment, SandboxMode};
+use crate::config::{ConfiguredConnector, SandboxMode};
 use crate::connector::ConnectorContext;
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::Env;
 use crate::ids::Secret;
+use crate::settings::Environment;
 use crate::token::UpstreamKeys;
 
 /// A connector of the kind with the fewest keys, for tests that don't call it.

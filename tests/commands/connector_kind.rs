@@ -13,7 +13,7 @@ use passerelle::assurance::amr::UpstreamAmr;
 use passerelle::config::check_context::CheckContext;
 use passerelle::config::connector_kind::{ConnectorKindFormat, KindCheck, KindSettings};
 use passerelle::config::kinds::Kinds;
-use passerelle::config::{self, ConfiguredConnector, Diagnostic, LoadedConfig, SandboxMode};
+use passerelle::config::{self, ConfiguredConnector, LoadedConfig, SandboxMode};
 use passerelle::connector::diagnostic::{DiagnosticStatus, HubEndpoints, RegistrationParameter};
 use passerelle::connector::one_time_code::NoCodeStore;
 use passerelle::connector::{
@@ -28,6 +28,7 @@ use passerelle::login::upstream::{
 };
 use passerelle::protocol::acr::Level;
 use passerelle::protocol::catalogue::ErrorCode;
+use passerelle::settings::Diagnostic;
 use passerelle::token::UpstreamKeys;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use actix_web::{App, test as web_test};
 use async_trait::async_trait;
 use passerelle::app::{self, HubServer, ProgramDeps};
-use passerelle::config::kinds::{ConfiguredTable, KindTable, Kinds, TableKind};
-use passerelle::config::{self, Diagnostic, LoadedConfig};
+use passerelle::config::kinds::Kinds;
+use passerelle::config::{self, LoadedConfig};
 use passerelle::env::Env;
 use passerelle::identity::DeclaredValues;
 use passerelle::identity::{Identity, StandardClaims};
@@ -16,6 +16,8 @@ use passerelle::register::kind::{
     OpenRegisterError, RegisterContext, RegisterSettings, register_settings,
 };
 use passerelle::register::{Register, RegisterAnswer, RegisterError};
+use passerelle::settings::Diagnostic;
+use passerelle::settings::{ConfiguredTable, KindTable, TableKind};
 use passerelle::store::kind::{
     OpenStoreError, OpenedStore, StoreContext, StoreSettings, store_settings,
 };

@@ -11,7 +11,8 @@ use crate::test_tables::{exists, reader, remarks, tests};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use passerelle::app;
-use passerelle::config::{self, Environment};
+use passerelle::config;
+use passerelle::settings::Environment;
 use serde_json::json;
 
 const LOGOUT: &str = "RP-Initiated Logout OP";

@@ -14,10 +14,11 @@ use serde_json::Value;
 use super::OperatorBlock;
 use crate::atomic_file;
 use crate::config::blocks::{Block, BlockInput, BlockTarget};
-use crate::config::{FieldDiagnostic, format_rfc3339};
+use crate::config::format_rfc3339;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::json::parse_object;
+use crate::settings::FieldDiagnostic;
 
 /// Name of the file.
 pub(super) const FILE_NAME: &str = "blocks.json";

@@ -9,9 +9,10 @@ use super::Connectors;
 use super::block_lookup::connector_blocks;
 use crate::actor::blocks::{BlockUpdateError, OperatorBlock, Persistence};
 use crate::config::blocks::{Block, BlockInput, BlockTarget};
-use crate::config::{ConnectorMetadata, FieldDiagnostic, format_rfc3339};
+use crate::config::{ConnectorMetadata, format_rfc3339};
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId};
+use crate::settings::FieldDiagnostic;
 use crate::telemetry::Metrics;
 
 /// A block to set on the running hub.

@@ -11,9 +11,9 @@ use serde::Serialize;
 use super::sample::{self, SampleResult};
 use crate::actor::registry::ConnectorRow;
 use crate::app::from_settings::identity_rules;
+use crate::config::ConfiguredConnector;
 use crate::config::check_context::CheckContext;
 use crate::config::connectors::ConnectorDraft;
-use crate::config::{ConfiguredConnector, Diagnostic, Environment};
 use crate::connector::diagnostic::{
     CheckDiagnostic, DiagnosisContext, DiagnosticStatus, HubEndpoints, RegistrationParameter,
     SampleVerification,
@@ -29,6 +29,7 @@ use crate::identity::{Claim, ClaimName};
 use crate::ids::ConnectorId;
 use crate::protocol::discovery::path;
 use crate::protocol::json;
+use crate::settings::{Diagnostic, Environment};
 use crate::token::UpstreamKeys;
 use crate::token::key_passphrase::KeyPassphrase;
 use crate::token::keyfiles::{self, KeyFolder};

@@ -12,7 +12,7 @@ use self::online::diagnose_online;
 use super::connector::diagnostic_from_problem;
 use crate::actor::registry::gate_input;
 use crate::config::check_context::{CheckContext, ServiceProviderDraft};
-use crate::config::{Diagnostic, Environment, Federation, KeySource, RegisteredClient};
+use crate::config::{Federation, KeySource, RegisteredClient};
 use crate::connector::diagnostic::{CheckDiagnostic, DiagnosticStatus, RegistrationParameter};
 use crate::env::Env;
 use crate::ids::ClientId;
@@ -21,6 +21,7 @@ use crate::protocol::authorize::explanation::{
     ParameterStatus, RequestExplanation, RequestOutcome,
 };
 use crate::protocol::discovery::path;
+use crate::settings::{Diagnostic, Environment};
 use crate::web::pasted_request::{HubIdentity, PastedRequest};
 
 /// Report on one service provider's file.

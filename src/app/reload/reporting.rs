@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::ReloadLoop;
 use crate::audit::{Event, EventKind};
-use crate::config::Diagnostic;
 use crate::config::reloadable_files::NO_CONNECTOR;
 use crate::config::settings_file::SettingsFileState;
+use crate::settings::Diagnostic;
 use crate::telemetry::CheckFinding;
 
 impl ReloadLoop {

@@ -8,9 +8,10 @@ use clap::{Args, Subcommand};
 use passerelle::app;
 use passerelle::app::check::{connector, service_provider};
 use passerelle::config::check_context::CheckContext;
-use passerelle::config::{self, Diagnostic, Environment, LoadedConfig};
+use passerelle::config::{self, LoadedConfig};
 use passerelle::connector::diagnostic::DiagnosticStatus;
 use passerelle::env::Env;
+use passerelle::settings::{Diagnostic, Environment};
 
 use super::hub_options::HubOptions;
 use super::output::{TextColour, outln, paint, print_report, printable};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use passerelle::app::admin_client::{AdminClient, AdminClientError};
 use passerelle::config::admin_access::AdminAccess;
-use passerelle::config::{Diagnostic, Environment};
+use passerelle::settings::{Diagnostic, Environment};
 
 use super::{CommandResult, EXIT_FAILURE};
 

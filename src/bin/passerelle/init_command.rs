@@ -7,11 +7,11 @@ use clap::Args;
 use passerelle::app::init::{
     ApplicationRegistration, InitError, InitOptions, InitReport, PageLinks, initialize_hub,
 };
-use passerelle::config::Diagnostic;
-use passerelle::config::address::is_loopback;
 use passerelle::env::Env;
 use passerelle::ids::ClientId;
 use passerelle::protocol::acr::Platform;
+use passerelle::settings::Diagnostic;
+use passerelle::settings::address::is_loopback;
 use url::Url;
 
 use super::CommandResult;

@@ -10,8 +10,8 @@ use passerelle::app::admin_client::AdminClient;
 use passerelle::app::key_device::HubKeyDevices;
 use passerelle::audit::chain::to_rfc3339;
 use passerelle::config::admin_access::{AdminAccess, KeySettings};
-use passerelle::config::{Diagnostic, Environment};
 use passerelle::env::{Env, Timestamp};
+use passerelle::settings::{Diagnostic, Environment};
 use passerelle::token::key_passphrase::KeyPassphrase;
 use passerelle::token::keyfiles::{
     self, CreatedKey, KeyFolder, KeyPurpose, KeyRotation, KeyRow, RemovedKey,

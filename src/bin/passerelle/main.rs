@@ -15,8 +15,9 @@ use passerelle::app;
 use passerelle::app::health::{self, HealthProbe};
 use passerelle::audit;
 use passerelle::config::model::{LogConfig, LogFormat};
-use passerelle::config::{self, Environment, LoadedConfig};
+use passerelle::config::{self, LoadedConfig};
 use passerelle::env::Env;
+use passerelle::settings::Environment;
 use passerelle::telemetry::{self, LineFormat};
 use serde::Serialize;
 

@@ -9,8 +9,9 @@ use passerelle::app::memory_limit::check_memory_limit;
 use passerelle::app::service_manager::{NotifySocket, ServiceManager};
 use passerelle::app::socket_activation::InheritedSockets;
 use passerelle::app::{HubServer, ProgramDeps, RunningHub, SocketOwner};
-use passerelle::config::{Environment, LoadedConfig};
+use passerelle::config::LoadedConfig;
 use passerelle::env::Env;
+use passerelle::settings::Environment;
 use passerelle::telemetry;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 

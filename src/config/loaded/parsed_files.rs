@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::config::loading::{Diagnostic, SecretContext, SourceFile};
 use crate::config::model::{DataProviderFile, ServiceProviderFile, Settings};
 use crate::config::validation::configured_connector::{ConfiguredConnector, SandboxMode};
 use crate::config::validation::consistency::{self, ClientDeclaration};
@@ -14,6 +13,7 @@ use crate::config::validation::{client_registration, languages, notices, scopes,
 use crate::config::watching::reloadable_files::CheckedFiles;
 use crate::localization::MessageFile;
 use crate::protocol::acr::Platform;
+use crate::settings::{Diagnostic, SecretContext, SourceFile};
 
 /// The files other than `passerelle.toml` and connectors, deserialized.
 pub struct ParsedFiles {

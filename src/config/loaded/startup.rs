@@ -11,18 +11,18 @@ use super::{
     LoadedConfig, assemble, file_warnings, load_config, load_context, reloadable_files, settings,
 };
 use crate::config::kinds::{KindTables, Kinds};
-use crate::config::loading::schema::settings_schema;
-use crate::config::loading::settings_overlay::apply_environment;
-use crate::config::loading::{
-    Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
-};
 use crate::config::model::Settings;
+use crate::config::schema::settings_schema;
 use crate::config::validation::certificate_expiry::certificate_expiries;
 use crate::config::validation::declarations::Declarations;
 use crate::config::validation::scopes::{self, ScopeTables};
 use crate::config::validation::theme;
 use crate::config::watching::reloadable_files::ReloadableFiles;
 use crate::config::watching::settings_file::SettingsFile;
+use crate::settings::settings_overlay::apply_environment;
+use crate::settings::{
+    Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
+};
 
 /// Reads and checks the configuration in `folder`, and leaves out the invalid files that a hub can
 /// start without. [`LoadedConfig::files`] and [`LoadedConfig::startup_diagnostics`] have their problems.
@@ -96,7 +96,7 @@ fn load_settings(
     let source = apply_environment(source, environment, &schema, fatal);
     let settings: Settings = source.deserialize_at(&[], || schema.clone(), fatal)?;
     let declarations = Declarations::from_settings(&settings);
-    let rules = SecretRules::new(&source, Some(&settings), folder);
+    let rules = settings.secret_rules(&source, folder);
     let context =
         SecretContext { folder, environment, secrets: &rules, owner: SecretOwner::Settings };
     let tables = KindTables::load(&source, kinds, &schema, &context, fatal);

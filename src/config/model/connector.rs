@@ -10,10 +10,10 @@ use serde::{Deserialize, Deserializer};
 use super::acr_table::AcrTable;
 use super::claim_rule::ClaimRule;
 use super::defaults;
-use super::file_path::LogoPath;
 use crate::identity::mapping::UnmappedClaims;
 use crate::ids::ClientId;
 use crate::protocol::acr::Level;
+use crate::settings::LogoPath;
 
 /// A connector file: `connectors/*.toml`. Its name without `.toml` is the connector's id.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::client_secret::ClientSecret;
 use super::defaults;
-use super::secret_ref::ClientSecret;
 use super::service_provider::JwksSource;
 use crate::ids::{ClientId, Scope};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};

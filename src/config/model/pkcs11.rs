@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::secret_ref::SecretRef;
+use crate::settings::SecretRef;
 
 /// Private keys in a PKCS#11 token, for example a hardware security module
 /// (docs/keys-in-hardware.md).

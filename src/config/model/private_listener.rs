@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::secret_ref::SecretRef;
+use crate::settings::SecretRef;
 
 /// The listener for health, metrics and administration.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -6,15 +6,15 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::client_secret::ClientSecret;
 use super::connector_rules::ConnectorRules;
 use super::defaults;
-use super::file_path::{FilePath, LogoPath};
-use super::secret_ref::ClientSecret;
 use crate::ids::{ClientId, Scope};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg, VerificationAlg};
 use crate::protocol::client_auth::AuthMethod;
 use crate::protocol::registration::{ClientType, ConsentRequirement, ProtocolRules};
 use crate::protocol::security_profile::SecurityProfile;
+use crate::settings::{FilePath, LogoPath};
 
 /// A service provider file: `config/service-providers/*.toml`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -1,7 +1,7 @@
 //! Defines the settings file, `passerelle.toml`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,8 +18,8 @@ use super::process::ProcessConfig;
 use super::public_listener::PublicListener;
 use super::quotas::QuotasConfig;
 use super::register::RegisterConfig;
-use super::secret_ref::{SecretLocations, SecretRef, SubjectKeyRef, VersionedKey};
 use super::store::StoreConfig;
+use super::subject_key::{SubjectKeyRef, VersionedKey};
 use super::traces::TracesConfig;
 use super::vault_transit::VaultTransitConfig;
 use crate::identity::declared::ClaimDeclaration;
@@ -27,6 +27,7 @@ use crate::ids::ConnectorId;
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::registration::PushedRequests;
 use crate::protocol::security_profile::SecurityProfile;
+use crate::settings::{SecretLocations, SecretRef, SecretRules, SourceFile};
 
 /// The settings file: `config/passerelle.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -174,6 +175,15 @@ pub struct Settings {
     /// lists them (docs/level-names.md).
     #[serde(default)]
     pub level_names: BTreeMap<String, LevelNameDeclaration>,
+}
+
+impl Settings {
+    /// Returns which secrets the other files of the configuration folder may reference. `source` is
+    /// the file of these settings.
+    #[must_use]
+    pub fn secret_rules(&self, source: &SourceFile, folder: &Path) -> SecretRules {
+        SecretRules::new(source, self.secrets.clone(), &[&self.keys, &self.state], folder)
+    }
 }
 
 /// A value of `acr` besides the levels.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::secret_ref::SecretRef;
+use crate::settings::SecretRef;
 
 /// The `[traces]` table (docs/logs-and-traces.md).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

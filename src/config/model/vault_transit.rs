@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::secret_ref::SecretRef;
+use crate::settings::SecretRef;
 
 /// Private keys in the Transit engine of a Vault server, or of another with its HTTP interface
 /// (docs/keys-in-hardware.md).

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::config::connector_kind::connector_schema;
-use crate::config::loading::schema_node::{SchemaNode, ValueKind, schema_for};
+use crate::settings::schema_node::{SchemaNode, ValueKind, schema_for};
 
 fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -198,7 +198,7 @@ fn the_committed_schemas_are_current() {
             fs::read_to_string(repository().join("config/schemas").join(name)).unwrap_or_default();
         let stale = "is stale: run `cargo run -- schemas --write config/schemas`";
         assert!(
-            committed == crate::config::loading::schema::render_schema(&schema),
+            committed == crate::config::schema::render_schema(&schema),
             "config/schemas/{name} {stale}"
         );
     }

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::private_keys::{self, PrivateKeyAccess, check_private_keys};
-use crate::config::loading::schema_node;
-use crate::config::loading::settings_overlay::apply_environment;
-use crate::config::loading::{
+use crate::config::model::{PrivateListener, Settings};
+use crate::ids::Secret;
+use crate::settings::SecretRef;
+use crate::settings::schema_node;
+use crate::settings::settings_overlay::apply_environment;
+use crate::settings::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secrets,
 };
-use crate::config::model::{PrivateListener, SecretRef, Settings};
-use crate::ids::Secret;
 
 /// Minimum length of an administration token in characters.
 const MIN_ADMIN_TOKEN_CHARS: usize = 32;

@@ -1,8 +1,8 @@
 //! Checks `[audit]` of `passerelle.toml`: where the audit log is written, and what
 //! happens if that fails.
 
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::AuditConfig;
+use crate::settings::{Diagnostic, SourceFile};
 
 /// Checks `[audit]`.
 pub fn check_audit(source: &SourceFile, audit: &AuditConfig, problems: &mut Vec<Diagnostic>) {

@@ -3,10 +3,10 @@
 
 use url::Url;
 
-use super::address::{self, PlainHttp};
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::ServiceProviderFile;
 use crate::egress::safe_http_client::{self, AllowedSchemes};
+use crate::settings::address::{self, PlainHttp};
+use crate::settings::{Diagnostic, SourceFile};
 
 const URI: &str = "backchannel_logout_uri";
 

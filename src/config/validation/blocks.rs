@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use super::localized_text;
 use super::validity::{Validity, ValidityStatus};
-use crate::config::loading::{Diagnostic, FieldDiagnostic, SourceFile};
 use crate::config::model::BlockTable;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId};
+use crate::settings::{Diagnostic, FieldDiagnostic, SourceFile};
 
 const MAX_REASON_CHARS: usize = 200;
 const MAX_MESSAGE_CHARS: usize = 300;

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::validity::format_rfc3339;
-use crate::config::loading::{Diagnostic, Environment, SourceFile, safe_read};
 use crate::egress::certificates::{MIN_CERTIFICATE_DAYS, earliest_expiry};
 use crate::env::Timestamp;
 use crate::ids::Secret;
+use crate::settings::{Diagnostic, Environment, SourceFile, safe_read};
 
 /// Keys that name PEM files of certificates, without the tables around them.
 const CERTIFICATE_KEYS: [&str; 6] =

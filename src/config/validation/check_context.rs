@@ -14,14 +14,14 @@ use super::declarations::Declarations;
 use super::scopes::{self, ScopeTables};
 use super::{connector_diagnostics, consistency, data_providers, service_providers};
 use crate::config::kinds::Kinds;
-use crate::config::loading::schema::settings_schema;
-use crate::config::loading::settings_overlay::apply_environment;
-use crate::config::loading::{
-    Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
-};
 use crate::config::model::{self, Settings, SubjectSource};
+use crate::config::schema::settings_schema;
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
+use crate::settings::settings_overlay::apply_environment;
+use crate::settings::{
+    Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
+};
 
 pub use service_provider_draft::ServiceProviderDraft;
 
@@ -194,6 +194,6 @@ fn load_settings(
         .ok()?;
     let main = apply_environment(main, environment, &settings_schema(kinds), problems);
     let settings: Settings = main.deserialize(problems)?;
-    let secrets = SecretRules::new(&main, Some(&settings), folder);
+    let secrets = settings.secret_rules(&main, folder);
     Some((settings, secrets))
 }

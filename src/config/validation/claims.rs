@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::localized_text;
-use super::value_checks::check_range;
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::identity::Claim;
 use crate::identity::declared::{
     ClaimDeclaration, MAX_DECLARED_BYTES, MAX_DECLARED_TOTAL_BYTES, RESERVED_NAMES,
 };
+use crate::settings::value_checks::check_range;
+use crate::settings::{Diagnostic, SourceFile};
 
 const MAX_NAME_CHARS: usize = 128;
 

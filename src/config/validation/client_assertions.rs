@@ -7,12 +7,12 @@ use std::time::Duration;
 use serde_json::Value;
 use url::Url;
 
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::ServiceProviderFile;
 use crate::protocol::alg::AcceptedAlgs;
 use crate::protocol::discovery::path;
 use crate::protocol::registration::ProtocolRules;
 use crate::protocol::security_profile::SecurityProfile;
+use crate::settings::{Diagnostic, SourceFile};
 
 /// Maximum time to `exp` under federation rules, which limits the use of a stolen assertion.
 const FEDERATION_MAX_LIFETIME: Duration = Duration::from_secs(300);

@@ -7,9 +7,9 @@ use super::client_assertions;
 use super::client_keys::KeySource;
 use super::dated_secret::{DatedSecret, read_dated_secret};
 use super::validity::{Validity, ValidityStatus, first_exceeding};
-use crate::config::loading::{Diagnostic, SecretContext, SourceFile};
 use crate::config::model::{AuthMethod, ClientSecret, ServiceProviderFile};
 use crate::env::Timestamp;
+use crate::settings::{Diagnostic, SecretContext, SourceFile};
 
 /// Secrets that may be valid at once: the current and the next one.
 const MAX_VALID_SECRETS: usize = 2;

@@ -1,11 +1,11 @@
 //! Checks the settings of client certificates (RFC 8705): those of the hub, and those of a service
 //! provider.
 
-use super::address::{self, PlainHttp};
 use super::declarations::Declarations;
-use crate::config::loading::{Diagnostic, SecretContext, SourceFile};
 use crate::config::model::ServiceProviderFile;
 use crate::config::model::{AuthMethod, ClientCertificatesConfig, PublicListener};
+use crate::settings::address::{self, PlainHttp};
+use crate::settings::{Diagnostic, SecretContext, SourceFile};
 use crate::token::client_certificate::{
     CertificateAuthorities, CertificateName, DistinguishedName,
 };

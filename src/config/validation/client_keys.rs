@@ -7,12 +7,12 @@ use std::sync::Arc;
 use serde_json::json;
 use url::Url;
 
-use super::address::{self, PlainHttp};
-use crate::config::loading::{Diagnostic, SecretContext, SourceFile, safe_read};
 use crate::config::model::{JwksSource, ServiceProviderFile};
 use crate::egress::safe_http_client::{self, AllowedSchemes};
 use crate::protocol::acr::Platform;
 use crate::protocol::alg::EncryptionAlg;
+use crate::settings::address::{self, PlainHttp};
+use crate::settings::{Diagnostic, SecretContext, SourceFile, safe_read};
 use crate::token::ClientKeys;
 
 /// The fields of a client's file that concern its keys.

@@ -2,10 +2,10 @@
 
 use super::consistency;
 use super::scopes::ScopeTables;
-use super::value_checks::check_range;
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::{OpenRegistration, ProtocolRules, Settings};
 use crate::protocol::acr::Platform;
+use crate::settings::value_checks::check_range;
+use crate::settings::{Diagnostic, SourceFile};
 
 /// Reports scopes for clients without an initial access token that the scope table of their rules
 /// doesn't contain.

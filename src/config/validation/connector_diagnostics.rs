@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::configured_connector::ConfiguredConnector;
-use crate::config::loading::{Diagnostic, SourceFile, file_diagnostic};
 use crate::config::model::{Settings, SubjectSource};
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::{Level, Platform};
+use crate::settings::{Diagnostic, SourceFile, file_diagnostic};
 
 /// Returns a warning for each connector whose category has no heading.
 pub fn unknown_category_warnings(

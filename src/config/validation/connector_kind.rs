@@ -13,14 +13,15 @@ use figment::value::Value as FileValue;
 use schemars::{Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
-use super::address::{self, PlainHttp};
 use super::configured_connector::SandboxMode;
 use super::levels;
-use super::references::resolve_or_report;
-use crate::config::loading::schema_node::{self, SchemaNode};
-use crate::config::loading::{Diagnostic, SecretContext, SourceFile};
-use crate::config::model::{ConnectorFile, SecretRef};
+use crate::config::model::ConnectorFile;
 use crate::ids::Secret;
+use crate::settings::SecretRef;
+use crate::settings::address::{self, PlainHttp};
+use crate::settings::references::resolve_or_report;
+use crate::settings::schema_node::{self, SchemaNode};
+use crate::settings::{Diagnostic, SecretContext, SourceFile};
 
 /// Settings of a connector: its deserialized `[kind.…]` table, of whatever kind.
 pub trait KindSettings: Any + fmt::Debug + Send + Sync {

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::ConnectorRules;
 use crate::ids::ConnectorId;
 use crate::protocol::registration::IdpHintPolicy;
+use crate::settings::{Diagnostic, SourceFile};
 
 /// The connectors that a service provider may use.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

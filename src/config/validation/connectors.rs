@@ -9,14 +9,12 @@ use super::declarations::Declarations;
 use super::email_domains::check_email_domains;
 use super::levels::{check_methods, check_passed_methods};
 use super::logo::Logo;
-use super::value_checks::{check_range, check_rate, is_category_id};
 use super::{blocks, connector_diagnostics, level_names, localized_text, mapping};
-use crate::config::loading::folder::list_toml_files;
-use crate::config::loading::{
-    Diagnostic, SecretContext, SecretOwnerKind, SourceFile, file_diagnostic,
-};
 use crate::config::model::{ConnectorFile, ConnectorLimits, SubjectSource};
 use crate::ids::ConnectorId;
+use crate::settings::folder::list_toml_files;
+use crate::settings::value_checks::{check_range, check_rate, is_category_id};
+use crate::settings::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile, file_diagnostic};
 
 /// Lists the files of the folder in order of name; the stem of each is a connector's id.
 ///

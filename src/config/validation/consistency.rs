@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::config::loading::{Diagnostic, SourceFile, secret_rules};
 use crate::config::model::{DataProviderFile, ServiceProviderFile};
 use crate::ids::{ClientId, Scope};
+use crate::settings::{Diagnostic, SourceFile, secret_rules};
 
 /// The fields of a client's file that must be consistent with other files.
 #[derive(Clone, Copy)]

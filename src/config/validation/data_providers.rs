@@ -7,12 +7,12 @@ use std::path::Path;
 use super::client_keys::{self, KeyDeclaration, KeySource};
 use super::dated_secret::DatedSecret;
 use super::{client_auth, consistency, localized_text};
-use crate::config::loading::folder::parse_folder;
-use crate::config::loading::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
 use crate::config::model::DataProviderFile;
 use crate::env::Timestamp;
 use crate::identity::Claim;
 use crate::ids::Scope;
+use crate::settings::folder::parse_folder;
+use crate::settings::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
 
 /// Folder of the files, in the configuration folder.
 pub const FOLDER: &str = "data-providers";

@@ -1,11 +1,12 @@
 //! Reads the secrets of clients with their validity.
 
 use super::validity::Validity;
-use crate::config::loading::secrets::resolve_secret;
-use crate::config::loading::{Diagnostic, SecretContext, SourceFile};
-use crate::config::model::{ClientSecret, SecretRef};
+use crate::config::model::ClientSecret;
 use crate::digest;
 use crate::env::Timestamp;
+use crate::settings::SecretRef;
+use crate::settings::secrets::resolve_secret;
+use crate::settings::{Diagnostic, SecretContext, SourceFile};
 
 /// Minimum length of a client secret in characters.
 const MIN_CLIENT_SECRET_CHARS: usize = 32;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::loading::{Diagnostic, MessageAndFix, SourceFile};
 use crate::protocol::email_domain::EmailDomain;
+use crate::settings::{Diagnostic, MessageAndFix, SourceFile};
 
 use super::configured_connector::ConfiguredConnector;
 

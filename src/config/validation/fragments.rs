@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use roxmltree::{Document, Node};
 
-use super::address::{self, PlainHttp};
-use crate::config::loading::{Diagnostic, file_diagnostic, safe_read};
+use crate::settings::address::{self, PlainHttp};
+use crate::settings::{Diagnostic, file_diagnostic, safe_read};
 
 /// Position of a fragment on a page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::address::{is_exposed, is_loopback};
 use super::data_providers::RegisteredDataProvider;
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::{ServiceProviderFile, Settings};
+use crate::settings::address::{is_exposed, is_loopback};
+use crate::settings::{Diagnostic, SourceFile};
 
 const FIX: &str = "never use it in production";
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use figment::value::Value;
 
-use crate::config::loading::closest_word::closest_word;
-use crate::config::loading::folder::list_files;
-use crate::config::loading::{Diagnostic, SourceFile, file_diagnostic};
 use crate::localization::{MessageFile, MessageProblem, is_built_in, message_keys};
+use crate::settings::closest_word::closest_word;
+use crate::settings::folder::list_files;
+use crate::settings::{Diagnostic, SourceFile, file_diagnostic};
 
 /// Folder of the files, in the configuration folder.
 pub(in crate::config) const FOLDER: &str = "locales";

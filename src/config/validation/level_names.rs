@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use super::declarations::Declarations;
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::{ConnectorFile, ServiceProviderFile, Settings};
 use crate::protocol::acr::{AcrRegistration, Level, Platform};
+use crate::settings::{Diagnostic, SourceFile};
 
 /// Maximum length of a level name, which is usually a URI.
 const MAX_NAME_BYTES: usize = 128;

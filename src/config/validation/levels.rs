@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::assurance::amr;
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::{AcrTable, ConnectorFile};
 use crate::protocol::acr::Level;
+use crate::settings::{Diagnostic, SourceFile};
 
 /// Maximum length of an `acr` value, which is usually a URI.
 const MAX_ACR_BYTES: usize = 128;

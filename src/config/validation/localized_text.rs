@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::loading::{Diagnostic, FieldDiagnostic, SourceFile};
+use crate::settings::{Diagnostic, FieldDiagnostic, SourceFile};
 
 /// Returns the text in `language`, else in English, French or any other language. Returns an empty
 /// text only for an empty table, which no loaded file contains.

@@ -8,8 +8,8 @@
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-use crate::config::loading::MessageAndFix;
 use crate::digest;
+use crate::settings::MessageAndFix;
 
 /// A checked image.
 #[derive(Clone, PartialEq, Eq)]

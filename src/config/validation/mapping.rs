@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use target_claim::{TargetClaim, target_claim};
 
-use crate::config::loading::source_file::SourceFile as File;
-use crate::config::loading::{Diagnostic, FieldDiagnostic};
 use crate::config::model::{ClaimRule, ConnectorFile, LetterCase, RuleValue};
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::mapping::{
     ClaimPath, DatePattern, Mapping, MappingRule, MappingSource, Transform, UnmappedClaims,
 };
 use crate::identity::{Claim, ClaimName, ClaimType};
+use crate::settings::source_file::SourceFile as File;
+use crate::settings::{Diagnostic, FieldDiagnostic};
 
 const MAX_JOIN_PARTS: usize = 16;
 const MAX_MAP_ROWS: usize = 1000;

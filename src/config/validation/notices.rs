@@ -10,9 +10,9 @@ use url::Url;
 
 use super::localized_text;
 use super::validity::{Validity, ValidityStatus};
-use crate::config::loading::{Diagnostic, FieldDiagnostic, SourceFile};
 use crate::config::model::{NoticeSeverity, NoticeTable, NoticesFile};
 use crate::env::Timestamp;
+use crate::settings::{Diagnostic, FieldDiagnostic, SourceFile};
 
 /// Content in place of a missing file.
 pub(in crate::config) const ABSENT_NOTICES_FILE: &str = "# absent: no notices\n";

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use url::Url;
 
-use super::address::{self, PlainHttp};
 use super::admin_access::resolve_token;
-use crate::config::loading::{Diagnostic, SecretContext, SourceFile};
 use crate::config::model::{OperatorRole, PrivateListener};
 use crate::ids::Secret;
+use crate::settings::address::{self, PlainHttp};
+use crate::settings::{Diagnostic, SecretContext, SourceFile};
 
 const MAX_NAME_CHARS: usize = 64;
 

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::value_checks::check_range;
-use crate::config::loading::{Diagnostic, SecretContext, SourceFile, secrets};
 use crate::config::model::{DeviceKeyPurpose, Pkcs11Config, Settings};
 use crate::ids::Secret;
+use crate::settings::value_checks::check_range;
+use crate::settings::{Diagnostic, SecretContext, SourceFile, secrets};
 
 /// Longest label of a token (`CK_TOKEN_INFO`), in bytes.
 const MAX_LABEL_BYTES: usize = 32;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use csv::StringRecord;
 
-use crate::config::loading::{Diagnostic, file_diagnostic};
+use crate::settings::{Diagnostic, file_diagnostic};
 
 /// Maximum size of a file: more than all municipalities of a country.
 pub const MAX_PLACES_BYTES: usize = 16 * 1024 * 1024;

@@ -2,9 +2,9 @@
 
 use super::pkcs11::{Pkcs11Access, check_pkcs11};
 use super::vault_transit::{VaultTransitAccess, check_vault_transit};
-use crate::config::loading::{Diagnostic, SecretContext, SourceFile, secrets};
 use crate::config::model::{DeviceKeyPurpose, PlainKeyFiles, Settings, TransitKeyPurpose};
 use crate::ids::Secret;
+use crate::settings::{Diagnostic, SecretContext, SourceFile, secrets};
 
 /// Shortest passphrase, in characters.
 const MIN_PASSPHRASE_CHARS: usize = 20;

@@ -4,9 +4,9 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use super::value_checks::check_range;
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::PublicListener;
+use crate::settings::value_checks::check_range;
+use crate::settings::{Diagnostic, SourceFile};
 
 /// An IP network in CIDR notation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,12 +3,12 @@
 
 use url::Url;
 
-use super::address::{self, PlainHttp};
-use crate::config::loading::{Diagnostic, MessageAndFix, SourceFile};
 use crate::config::model::{ConsentRequirement, ServiceProviderFile};
 use crate::protocol::acr::Platform;
 use crate::protocol::redirect_uri::private_use_scheme;
 use crate::protocol::registration::ClientType;
+use crate::settings::address::{self, PlainHttp};
+use crate::settings::{Diagnostic, MessageAndFix, SourceFile};
 
 /// Checks the settings that only a public client may have, and those that it must not have.
 pub fn check_public_client(

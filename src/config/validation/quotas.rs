@@ -1,9 +1,9 @@
 //! Checks `[quotas]` of `passerelle.toml`: rate limits per minute (docs/limits.md). All
 //! are off by default, except those by network.
 
-use super::value_checks::{check_range, check_rate};
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::QuotasConfig;
+use crate::settings::value_checks::{check_range, check_rate};
+use crate::settings::{Diagnostic, SourceFile};
 
 /// Checks `[quotas]`.
 pub fn check_quotas(source: &SourceFile, quotas: &QuotasConfig, problems: &mut Vec<Diagnostic>) {

@@ -1,8 +1,8 @@
 //! Checks `[refresh_tokens]` of a service provider's file.
 
-use super::value_checks::check_range;
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::{ConsentRequirement, ServiceProviderFile};
+use crate::settings::value_checks::check_range;
+use crate::settings::{Diagnostic, SourceFile};
 
 /// One year.
 const MAX_LIFETIME_SECONDS: u64 = 366 * 24 * 3600;

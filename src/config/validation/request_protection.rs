@@ -2,11 +2,11 @@
 //! requests (RFC 9126), request objects (RFC 9101) and signed responses (JARM).
 
 use super::client_keys::{KeySource, check_encryption_keys};
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::ServiceProviderFile;
 use crate::protocol::alg::{AcceptedAlgs, VerificationAlg};
 use crate::protocol::registration::{ProtocolRules, PushedRequests, RequestProtection};
 use crate::protocol::security_profile::SecurityProfile;
+use crate::settings::{Diagnostic, SourceFile};
 
 /// Reads the settings and reports those that can't work. `pushed` is the hub's setting; `None` if
 /// the settings file is unreadable.

@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::{Scopes, ScopesFile};
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::ScopeTable;
 use crate::identity::{Claim, ClaimName};
 use crate::protocol::registration::ProtocolRules;
+use crate::settings::{Diagnostic, SourceFile};
 
 /// Content in place of a missing scopes.toml: the built-in tables apply.
 pub(in crate::config) const ABSENT_SCOPES_FILE: &str = "# absent: the built-in tables\n";

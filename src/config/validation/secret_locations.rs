@@ -1,7 +1,7 @@
 //! Checks the `[secrets]` table.
 
-use crate::config::loading::{Diagnostic, SourceFile, environment};
-use crate::config::model::SecretLocations;
+use crate::settings::SecretLocations;
+use crate::settings::{Diagnostic, SourceFile, environment};
 
 /// Checks `[secrets]`.
 pub fn check_locations(

@@ -6,11 +6,11 @@ use std::time::Duration;
 use figment::value::Value;
 
 use super::declarations::Declarations;
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::{AuthMethod, ServiceProviderFile, Settings};
 use crate::protocol::alg::VerificationAlg;
 use crate::protocol::registration::{ProtocolRules, PushedRequests};
 use crate::protocol::security_profile::SecurityProfile;
+use crate::settings::{Diagnostic, SourceFile};
 
 /// FAPI 2.0 Security Profile §5.3.2.1.
 const MAX_CODE_LIFETIME: Duration = Duration::from_secs(60);

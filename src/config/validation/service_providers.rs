@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::address::PlainHttp;
 use super::backchannel_logout::{self, LogoutEndpoint};
 use super::client_keys::{self, KeyDeclaration, KeySource, ResponseEncryptionAlgs};
 use super::configured_connector::SandboxMode;
@@ -14,13 +13,10 @@ use super::dated_secret::DatedSecret;
 use super::declarations::Declarations;
 use super::logo::Logo;
 use super::scopes::ScopeTables;
-use super::value_checks::{check_range, check_rate, is_category_id};
 use super::{
     client_auth, client_certificates, level_names, localized_text, public_clients, refresh_tokens,
     request_protection, security_profile,
 };
-use crate::config::loading::folder::parse_folder;
-use crate::config::loading::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
 use crate::config::model::{MAX_ACCESS_TOKEN_LIFETIME, ServiceProviderFile};
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;
@@ -29,6 +25,10 @@ use crate::protocol::redirect_uri::ResponseParams;
 use crate::protocol::registration::{
     ClientType, ConsentRequirement, ProtocolRules, RequestProtection,
 };
+use crate::settings::address::PlainHttp;
+use crate::settings::folder::parse_folder;
+use crate::settings::value_checks::{check_range, check_rate, is_category_id};
+use crate::settings::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
 
 /// Folder of the files, in the configuration folder.
 pub const FOLDER: &str = "service-providers";

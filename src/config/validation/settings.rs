@@ -4,19 +4,16 @@ use std::path::Path;
 
 use url::Url;
 
-use super::address::{self, PlainHttp, is_exposed};
 use super::operators::PrivateListenerAccess;
 use super::private_keys::{PrivateKeyAccess, check_private_keys};
 use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
 use super::traces::{self, TraceHeaders};
-use super::value_checks::{check_range, is_category_id};
 use super::{
     admin_access, audit, claims, client_certificates, client_registration, level_names,
     localized_text, operators, proxies, quotas, secret_locations, security_profile,
 };
 use crate::assurance::amr;
 use crate::config::kinds::{Kinds, list_tables};
-use crate::config::loading::{Diagnostic, MessageAndFix, SecretContext, SourceFile};
 use crate::config::model::defaults::MAX_REMEMBER_DAYS;
 use crate::config::model::{
     ChoiceConfig, IdentitySource, LimitsConfig, MAX_ACCESS_TOKEN_LIFETIME, NoAccountText,
@@ -25,6 +22,9 @@ use crate::config::model::{
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
 use crate::protocol::registration::ProtocolRules;
+use crate::settings::address::{self, PlainHttp, is_exposed};
+use crate::settings::value_checks::{check_range, is_category_id};
+use crate::settings::{Diagnostic, MessageAndFix, SecretContext, SourceFile};
 
 /// Checked settings with their resolved secrets.
 pub struct CheckedSettings {

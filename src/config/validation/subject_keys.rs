@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::loading::{Diagnostic, SecretContext, SourceFile, secrets};
-use crate::config::model::{SecretRef, Settings, SubjectKeyRef};
+use crate::config::model::{Settings, SubjectKeyRef};
 use crate::digest;
 use crate::identity::pivot::DERIVATION;
 use crate::identity::sub::SubjectKey;
 use crate::ids::Secret;
+use crate::settings::SecretRef;
+use crate::settings::{Diagnostic, SecretContext, SourceFile, secrets};
 
 /// The subject keys by version: at least one, each of at least 32 bytes.
 pub type SubjectKeysByVersion = BTreeMap<u32, SubjectKey>;

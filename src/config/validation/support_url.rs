@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use url::Url;
 use url::form_urlencoded;
 
-use super::address::{self, PlainHttp};
-use crate::config::loading::MessageAndFix;
+use crate::settings::MessageAndFix;
+use crate::settings::address::{self, PlainHttp};
 
 /// A support address: `https` or `mailto`, with placeholders in its query.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::address::{self, PlainHttp};
 use super::fragments::Fragments;
 use super::localized_text;
 use super::logo::Logo;
 use super::support_url::SupportUrlTemplate;
-use crate::config::loading::{Diagnostic, SourceFile};
 use crate::config::model::{Accent, Accents, FooterLink, PageLink, ThemeFile};
+use crate::settings::address::{self, PlainHttp};
+use crate::settings::{Diagnostic, SourceFile};
 
 /// A checked theme. Colours are `#` and six hex digits, safe to write into a style sheet.
 #[derive(Clone, Debug)]

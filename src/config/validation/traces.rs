@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::address::{self, PlainHttp};
-use super::value_checks::check_range;
-use crate::config::loading::{Diagnostic, SecretContext, SourceFile, secrets};
 use crate::config::model::TracesConfig;
 use crate::ids::Secret;
+use crate::settings::address::{self, PlainHttp};
+use crate::settings::value_checks::check_range;
+use crate::settings::{Diagnostic, SecretContext, SourceFile, secrets};
 
 /// Headers of each request to the collector, with resolved secrets.
 pub type TraceHeaders = BTreeMap<String, Secret<String>>;

@@ -5,8 +5,8 @@
 
 use chrono::{DateTime, SecondsFormat};
 
-use crate::config::loading::{Diagnostic, FieldDiagnostic, SourceFile};
 use crate::env::Timestamp;
+use crate::settings::{Diagnostic, FieldDiagnostic, SourceFile};
 
 /// A period from `not_before` (inclusive) to `not_after` (exclusive).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use url::Url;
 
-use super::address::{self, PlainHttp};
-use super::references;
-use super::value_checks::check_range;
-use crate::config::loading::{Diagnostic, SecretContext, SourceFile, secrets};
 use crate::config::model::{Settings, TransitKeyPurpose, VaultTransitConfig};
 use crate::ids::Secret;
+use crate::settings::address::{self, PlainHttp};
+use crate::settings::references;
+use crate::settings::value_checks::check_range;
+use crate::settings::{Diagnostic, SecretContext, SourceFile, secrets};
 
 /// The checked table with its token.
 #[derive(Clone, PartialEq, Eq, Debug)]

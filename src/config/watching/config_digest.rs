@@ -8,12 +8,12 @@ use figment::value::Value;
 use serde::{Deserialize, Serialize};
 
 use crate::config::federation::connector_metadata::ConnectorMetadata;
-use crate::config::loading::SourceFile;
 use crate::config::model::ServiceProviderFile;
 use crate::config::validation::connector_rules::AllowedConnectors;
 use crate::digest;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::Level;
+use crate::settings::SourceFile;
 
 /// Pseudo-key for the content of referenced files.
 const REFERENCED_FILES_KEY: &str = "(files that it refers to)";

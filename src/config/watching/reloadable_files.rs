@@ -26,8 +26,6 @@ use places::PlaceNameTables;
 use super::config_digest::FieldDigests;
 use super::settings_file::SettingsFile;
 use crate::config::federation::{Federation, UnavailableDisplay};
-use crate::config::loading::schema_node::schema_for;
-use crate::config::loading::{Diagnostic, FieldDiagnostic, SecretContext, SecretOwner, SourceFile};
 use crate::config::model::{DataProviderFile, NoticesFile, ScopesFile, ServiceProviderFile};
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::connector_kind::connector_schema;
@@ -38,6 +36,8 @@ use crate::config::validation::{connector_diagnostics, languages, scopes::ScopeT
 use crate::identity::scopes::ScopeTable;
 use crate::ids::ConnectorId;
 use crate::localization::{Languages, MessageFile};
+use crate::settings::schema_node::schema_for;
+use crate::settings::{Diagnostic, FieldDiagnostic, SecretContext, SecretOwner, SourceFile};
 
 pub use conflict_resolution::NO_CONNECTOR;
 pub use entries::{ClientChecker, LoadContext};

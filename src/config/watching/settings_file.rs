@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::config::loading::{Diagnostic, safe_read};
 use crate::digest;
+use crate::settings::{Diagnostic, safe_read};
 
 /// Returns the problems that prevent a start with the present file.
 type StartCheck = dyn Fn() -> Vec<Diagnostic> + Send + Sync;

@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 
 use super::settings::{LdapKind, USERNAME_PLACEHOLDER};
-use crate::config::address::{self, PlainHttp};
 use crate::config::connector_kind::{KindCheck, KindSettings};
 use crate::ids::Secret;
+use crate::settings::address::{self, PlainHttp};
 
 impl KindSettings for LdapKind {
     fn check(&self, check: &mut KindCheck<'_>) -> Option<Secret<String>> {

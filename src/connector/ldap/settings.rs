@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use url::{Host, Url};
 
-use crate::config::model::{AuthoritiesPath, SecretRef};
+use crate::settings::{AuthoritiesPath, SecretRef};
 
 /// Placeholder for the entered username in `filter`.
 pub const USERNAME_PLACEHOLDER: &str = "{username}";

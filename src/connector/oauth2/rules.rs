@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use super::settings::Oauth2Kind;
-use crate::config::address::PlainHttp;
 use crate::config::connector_kind::{KindCheck, KindSettings};
 use crate::identity::mapping::{ClaimPath, ClaimPathError};
 use crate::ids::Secret;
+use crate::settings::address::PlainHttp;
 
 /// Parameters of the authorization request that the hub sets itself. `prompt` is not among them,
 /// since OAuth 2.0 does not define it.

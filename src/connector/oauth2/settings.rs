@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::model::{AuthoritiesPath, SecretRef};
 use crate::ids::Scope;
+use crate::settings::{AuthoritiesPath, SecretRef};
 
 /// An OAuth 2.0 provider without OpenID Connect. It returns no ID token, no `acr` and no
 /// authentication time.

@@ -6,9 +6,9 @@ use super::fapi2;
 use super::settings::{
     AuthTimeSource, OidcKind, UpstreamAuthMethod, UpstreamFeature, UpstreamResponseMode,
 };
-use crate::config::address::PlainHttp;
 use crate::config::connector_kind::{KindCheck, KindSettings};
 use crate::ids::Secret;
+use crate::settings::address::PlainHttp;
 
 /// Protocol claims, which are verified and never passed on.
 pub const PROTOCOL_CLAIMS: [&str; 17] = [

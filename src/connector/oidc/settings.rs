@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::model::{AuthoritiesPath, SecretRef};
 use crate::ids::Scope;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
+use crate::settings::{AuthoritiesPath, SecretRef};
 
 /// An OpenID Connect identity provider.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

@@ -7,12 +7,12 @@ use url::Url;
 use super::credential::CredentialFormat;
 use super::credential_query::{FINGERPRINT_PREFIX, are_equal_paths};
 use super::settings::{CredentialSettings, MAX_REQUEST_MINUTES, Openid4vpKind, TrustListSettings};
-use crate::config::address::PlainHttp;
 use crate::config::connector_kind::{KindCheck, KindSettings};
 use crate::config::model::AcrTable;
 use crate::digest;
 use crate::identity::mapping::ClaimPath;
 use crate::ids::Secret;
+use crate::settings::address::PlainHttp;
 
 impl KindSettings for Openid4vpKind {
     fn check(&self, check: &mut KindCheck<'_>) -> Option<Secret<String>> {

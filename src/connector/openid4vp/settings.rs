@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::credential::CredentialFormat;
 use super::signature::CredentialAlg;
 use super::status_list::UnreachableStatusPolicy;
-use crate::config::model::{AuthoritiesPath, FilePath, SecretRef};
 use crate::protocol::acr::Level;
+use crate::settings::{AuthoritiesPath, FilePath, SecretRef};
 
 /// Longest `request_minutes`: an attacker can use a copied request for as long.
 pub(super) const MAX_REQUEST_MINUTES: u64 = 10;

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::connector_kind::{KindCheck, KindSettings};
-use crate::config::model::{AcrTable, FilePath};
+use crate::config::model::AcrTable;
 use crate::ids::Secret;
+use crate::settings::FilePath;
 
 /// A sandbox, where anyone picks a persona, a level, methods, or a failure.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use super::ClientRegistrations;
 use super::index::RegistrationRecord;
+use crate::config::ServiceProvider;
 use crate::config::model::ProtocolRules;
-use crate::config::{Diagnostic, ServiceProvider};
 use crate::protocol::client_registration::{AUTH_METHOD, DEFAULT_AUTH_METHOD, MetadataError};
+use crate::settings::Diagnostic;
 
 /// Keys of the file and the members that they come from, where the names differ.
 const RENAMED_KEYS: [(&str, &str); 5] = [

@@ -14,12 +14,12 @@ use super::deception::{
 };
 use super::index::{ClientEntry, RegistrationRecord, RegistrationStatus, RegistrationTerms};
 use super::mirror::OtherClient;
-use crate::config::address::is_loopback;
 use crate::config::model::OpenRegistration;
 use crate::config::{Federation, ServiceProvider};
 use crate::ids::{ClientId, Scope};
 use crate::protocol::acr::Platform;
 use crate::protocol::client_registration::{ClientMetadata, MetadataError};
+use crate::settings::address::is_loopback;
 
 impl ClientRegistrations {
     /// Returns what a client without an initial access token may ask, by the configuration of today.

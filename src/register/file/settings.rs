@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::watched::WatchedRegister;
-use crate::config::kinds::{ConfiguredTable, KindTable, TableKind};
 use crate::register::Register;
 use crate::register::kind::{
     OpenRegisterError, RegisterContext, RegisterSettings, register_settings,
 };
+use crate::settings::{ConfiguredTable, KindTable, TableKind};
 
 /// A register in a CSV file.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

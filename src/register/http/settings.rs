@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::HttpRegister;
 use super::credentials::HttpRegisterCredentials;
-use crate::config::kinds::{ConfiguredTable, KindTable, TableKind};
-use crate::config::model::SecretRef;
 use crate::ids::Secret;
 use crate::register::Register;
 use crate::register::kind::{
     OpenRegisterError, RegisterContext, RegisterSettings, register_settings,
 };
+use crate::settings::SecretRef;
+use crate::settings::{ConfiguredTable, KindTable, TableKind};
 
 /// A register that is queried over HTTPS, specified in `docs/register.openapi.yaml`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -1,8 +1,9 @@
 //! Tests `[store]` whatever its kind.
 
-use crate::config::kinds::{Kinds, TableKind};
+use crate::config::kinds::Kinds;
 use crate::config::load_config;
 use crate::config::tests::Folder;
+use crate::settings::TableKind;
 
 pub(crate) const KEY: &str = "0123456789abcdef0123456789abcdef";
 

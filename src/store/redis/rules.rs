@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::settings::{NodeAddress, RedisConfig, RedisCredentials, RedisMode};
 use super::{RedisStore, RedisStoreError};
-use crate::config::kinds::{ConfiguredTable, KindTable, TableKind};
+use crate::settings::{ConfiguredTable, KindTable, TableKind};
 use crate::store::counters::Counters;
 use crate::store::encryption_rules::read_encryption_keys;
 use crate::store::kind::{

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::model::SecretRef;
 use crate::ids::Secret;
+use crate::settings::SecretRef;
 
 /// A Redis, version 7.0 or later, or Valkey, shared by any number of hubs.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

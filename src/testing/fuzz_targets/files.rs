@@ -12,17 +12,17 @@ use crate::app;
 use crate::audit::proof::Prover;
 use crate::audit::statistics::LoginStatistics;
 use crate::audit::verify::{Chains, LineHeader, TrustedCheckpoints, Verifier};
-use crate::config::Environment;
 use crate::ids::SupportId;
 use crate::localization::MessageFile;
 use crate::register::file::FileRegister;
+use crate::settings::Environment;
 use crate::testing::samples;
 use crate::token::verify::VerificationKeys;
 
 pub(super) const TARGETS: &[FuzzTarget] = &[
     target(
         "configuration_file",
-        &["config/loading/", "config/loaded.rs", "config/loaded/", "config/validation/"],
+        &["settings/", "config/loaded.rs", "config/loaded/", "config/validation/"],
         configuration_file,
     ),
     target("message_file", &["localization/message_file.rs"], message_file),

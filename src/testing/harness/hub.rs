@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app::{self, HubServer, ProgramDeps, Reload};
-use crate::config::{Environment, Federation, LoadedConfig};
+use crate::config::{Federation, LoadedConfig};
 use crate::env::{Clock as _, Env, Timestamp};
+use crate::settings::Environment;
 use crate::telemetry::Metrics;
 use crate::telemetry::trace::Tracer;
 use crate::testing::env::{ManualClock, SeededEntropy};

@@ -1,6 +1,7 @@
 use crate::app::KINDS;
 use crate::config::tests::Folder;
-use crate::config::{Diagnostic, LoadedConfig, load_usable_config};
+use crate::config::{LoadedConfig, load_usable_config};
+use crate::settings::Diagnostic;
 
 fn usable(folder: &Folder) -> Result<LoadedConfig, Vec<Diagnostic>> {
     load_usable_config(folder.path(), &folder.environment(), KINDS)

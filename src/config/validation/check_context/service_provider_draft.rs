@@ -3,9 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use super::CheckContext;
-use crate::config::loading::{
-    Diagnostic, Environment, SecretContext, SecretOwner, SourceFile, secret_rules,
-};
 use crate::config::model::{DataProviderFile, ServiceProviderFile};
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::consistency::{self, ClientDeclaration, Conflict};
@@ -14,6 +11,9 @@ use crate::config::validation::service_providers::{
 };
 use crate::config::validation::{connectors, data_providers, insecure_settings};
 use crate::env::Timestamp;
+use crate::settings::{
+    Diagnostic, Environment, SecretContext, SecretOwner, SourceFile, secret_rules,
+};
 
 /// The readable parts of a service provider's file, and every finding about it.
 #[derive(Clone, Debug, Default)]

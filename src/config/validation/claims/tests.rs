@@ -1,8 +1,8 @@
 //! Tests declared claims: invalid declarations, and what may name a declared claim.
 
-use crate::config::Diagnostic;
 use crate::config::tests::Folder;
 use crate::identity::ClaimName;
+use crate::settings::Diagnostic;
 
 const SETTINGS: &str = "passerelle.toml";
 const LAST: &str = "identity_source = \"provider\"\n";

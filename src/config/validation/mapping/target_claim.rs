@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::config::loading::FieldDiagnostic;
 use crate::identity::declared::{ClaimDeclaration, DeclaredClaims};
 use crate::identity::mapping::check_value;
 use crate::identity::{Claim, ClaimName, ClaimType};
+use crate::settings::FieldDiagnostic;
 
 /// Claims that identify a user and therefore can't be constant.
 const NO_CONSTANTS: [Claim; 11] = [

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::ReloadableFiles;
 use super::file_set::PendingFile;
-use crate::config::loading::{Diagnostic, SourceFile, file_diagnostic};
 use crate::config::validation::consistency::{self, ClientDeclaration, Conflict, ConflictKind};
 use crate::config::validation::data_providers;
 use crate::config::validation::service_providers::{self, ExistingConnectors};
+use crate::settings::{Diagnostic, SourceFile, file_diagnostic};
 
 /// Maximum number of rejected files for which each is retried on its own in the same scan.
 const MAX_FILES_TO_READMIT: usize = 64;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use crate::config::federation::connector_metadata::ConnectorMetadata;
 use crate::config::federation::{DataProvider, ServiceProvider};
-use crate::config::loading::{Diagnostic, Environment, SecretRules, SourceFile};
 use crate::config::model::{ChoiceConfig, SubjectSource};
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::connector_kind::SupportedKinds;
@@ -21,6 +20,7 @@ use crate::config::watching::settings_file::SettingsFile;
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::ScopeTable;
 use crate::protocol::acr::Platform;
+use crate::settings::{Diagnostic, Environment, SecretRules, SourceFile};
 
 pub use client_checker::ClientChecker;
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::config::loading::source_file::ReferencedFile;
-use crate::config::loading::{Diagnostic, FileStamp, SourceFile, safe_read};
-use crate::config::model::FileRole;
 use crate::config::watching::config_digest::FieldDigests;
 use crate::digest;
+use crate::settings::FileRole;
+use crate::settings::source_file::ReferencedFile;
+use crate::settings::{Diagnostic, FileStamp, SourceFile, safe_read};
 
 /// A valid version of a file.
 #[derive(Debug)]

@@ -8,8 +8,6 @@ use super::entries::{
 };
 use super::file_set::{ScanContext, ScanOutcome};
 use super::{BuildCheck, ReloadableFiles};
-use crate::config::loading::folder::list_toml_files;
-use crate::config::loading::{Diagnostic, FieldDiagnostic, SecretContext, SourceFile, source_file};
 use crate::config::validation::languages;
 use crate::config::validation::notices;
 use crate::config::validation::scopes::{self, ScopeTables};
@@ -17,6 +15,8 @@ use crate::config::validation::service_providers::{self, HubSettings};
 use crate::config::validation::{connectors, data_providers};
 use crate::digest;
 use crate::identity::declared::DeclaredClaims;
+use crate::settings::folder::list_toml_files;
+use crate::settings::{Diagnostic, FieldDiagnostic, SecretContext, SourceFile, source_file};
 
 const FOLDER_FIX: &str =
     "restore the folder and make it readable; until then its last content stays active";

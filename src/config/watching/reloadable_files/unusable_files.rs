@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::ReloadableFiles;
 use super::conflict_resolution::{PendingFiles, RejectedFiles};
-use crate::config::loading::{Diagnostic, SourceFile, safe_read, secret_rules};
 use crate::config::validation::consistency::ClientDeclaration;
+use crate::settings::{Diagnostic, SourceFile, safe_read, secret_rules};
 
 /// A file of which no version can be used.
 struct UnusableFile {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use super::LoadContext;
 use crate::config::federation::ServiceProvider;
-use crate::config::loading::{Diagnostic, SecretContext, SecretOwner, SourceFile};
 use crate::config::model::ServiceProviderFile;
 use crate::config::validation::service_providers::{self, HubSettings};
 use crate::config::watching::reloadable_files::ReloadableFiles;
 use crate::protocol::acr::Platform;
+use crate::settings::{Diagnostic, SecretContext, SecretOwner, SourceFile};
 
 /// Checks service provider files that are not in the configuration folder.
 #[derive(Clone, Debug)]

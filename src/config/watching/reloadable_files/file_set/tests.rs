@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::fs;
 
 use super::*;
-use crate::config::loading::schema_node::schema_for;
-use crate::config::model::SecretRef;
+use crate::settings::SecretRef;
+use crate::settings::schema_node::schema_for;
 
 #[test]
 fn unchanged_files_are_not_opened_again() {

@@ -4,7 +4,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::config::model::FileRole;
+use super::FileRole;
 
 /// Returns a generator of schemas.
 pub fn generator() -> SchemaGenerator {

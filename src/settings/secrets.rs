@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use super::SecretRef;
 use super::diagnostic::Diagnostic;
 use super::safe_read;
 use super::secret_rules::{SecretAccessError as E, SecretContext, SecretOwner};
 use super::source_file::SourceFile;
-use crate::config::model::SecretRef;
 use crate::digest;
 use crate::ids::Secret;
 

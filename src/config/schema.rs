@@ -5,12 +5,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::schema_node::{self, schema_for};
-use crate::config::kinds::{Kinds, TableKind};
+use crate::config::kinds::Kinds;
 use crate::config::model::{
     DataProviderFile, NoticesFile, ScopesFile, ServiceProviderFile, Settings, ThemeFile,
 };
 use crate::config::validation::connector_kind::connector_schema;
+use crate::settings::TableKind;
+use crate::settings::schema_node::{self, schema_for};
 
 /// Returns the schema of the settings file, with the tables of these kinds.
 pub fn settings_schema(kinds: Kinds) -> Value {

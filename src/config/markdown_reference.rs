@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::schema;
-use super::schema_node::{SchemaNode, ValueKind};
 use crate::config::kinds::Kinds;
+use crate::settings::schema_node::{SchemaNode, ValueKind};
 
 const INTRODUCTION: &str = "# Configuration
 

@@ -12,11 +12,12 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
+use super::SecretLocations;
 use super::diagnostic::{CREATE_FILE, Diagnostic};
 use super::environment::{self, Environment};
 use super::safe_read;
 use super::source_file::SourceFile;
-use crate::config::model::{SecretLocations, Settings};
+use crate::config::model::Settings;
 
 /// Kind of file that has its own secrets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,10 +126,15 @@ impl SecretAccessError {
 }
 
 impl SecretRules {
-    /// Creates the rules for a configuration folder with the settings file `source`; `settings` is
-    /// `None` if it is malformed.
+    /// Creates the rules for a configuration folder with the settings file `source`.
+    /// `own_folders` are the hub's folders of keys and state.
     #[must_use]
-    pub fn new(source: &SourceFile, settings: Option<&Settings>, folder: &Path) -> Self {
+    pub fn new(
+        source: &SourceFile,
+        locations: SecretLocations,
+        own_folders: &[&Path],
+        folder: &Path,
+    ) -> Self {
         let named = source
             .all_texts()
             .into_iter()
@@ -137,11 +143,11 @@ impl SecretRules {
         // Files of the configuration folder itself belong to several owners, even if `keys` or
         // `state` is that folder.
         let is_separate = |path: &PathBuf| path.canonicalize().ok() != folder.canonicalize().ok();
-        let folders = settings.into_iter().flat_map(|settings| [&settings.keys, &settings.state]);
+        let own_folders = own_folders.iter().map(|path| folder.join(path));
         Self {
-            locations: settings.map(|settings| settings.secrets.clone()).unwrap_or_default(),
+            locations,
             settings_files: named.collect(),
-            settings_folders: folders.map(|path| folder.join(path)).filter(is_separate).collect(),
+            settings_folders: own_folders.filter(is_separate).collect(),
             settings_variables: source.referenced_variables().into_iter().collect(),
         }
     }
@@ -292,10 +298,7 @@ fn single_secret_name(id: &str) -> String {
 
 /// Returns the key with which a file references the secret file of its own id in the configuration
 /// folder.
-pub(in crate::config) fn find_single_secret_reference(
-    source: &SourceFile,
-    folder: &Path,
-) -> Option<String> {
+pub fn find_single_secret_reference(source: &SourceFile, folder: &Path) -> Option<String> {
     let single = folder.join(single_secret_name(file_id(source.path())));
     let is_single = |file: &Path| {
         to_absolute(&folder.join(file)).is_some_and(|named| Some(named) == to_absolute(&single))
@@ -304,7 +307,7 @@ pub(in crate::config) fn find_single_secret_reference(
 }
 
 /// Returns a problem for each referenced secret file whose mode is wider than 0600.
-pub(in crate::config) fn exposed_secrets(source: &SourceFile, folder: &Path) -> Vec<Diagnostic> {
+pub fn exposed_secrets(source: &SourceFile, folder: &Path) -> Vec<Diagnostic> {
     let exposed = |(key, file): (String, PathBuf)| {
         let path = folder.join(file);
         let metadata = path.metadata().ok()?;

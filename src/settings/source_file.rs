@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use toml::de::DeTable;
 
+use super::FileRole;
 use super::closest_word::closest_word;
 use super::diagnostic::Diagnostic;
 use super::environment::Overlay;
@@ -23,7 +24,6 @@ use super::schema_node::{self, SchemaNode, ValueKind};
 use super::toml_values::{
     collect_texts, figment_value, index_table, key_path, line_number, remove_at_path, visit_texts,
 };
-use crate::config::model::FileRole;
 use crate::digest;
 
 /// A file that another one names.

@@ -22,7 +22,8 @@ pub enum FileRole {
 
 impl FileRole {
     /// Returns the role of a path with this `format` in a schema.
-    pub(in crate::config) fn from_format(format: &str) -> Option<Self> {
+    #[must_use]
+    pub fn from_format(format: &str) -> Option<Self> {
         match format {
             FilePath::FORMAT => Some(Self::Content),
             AuthoritiesPath::FORMAT => Some(Self::Authorities),

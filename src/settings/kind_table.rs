@@ -1,21 +1,79 @@
-//! Reads one table of a kind: its values, files and secrets.
+//! Defines what a kind of store or register contributes to the configuration, and reads its table:
+//! values, files and secrets.
 
 use std::any::Any;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use schemars::{Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::ConfiguredTable;
-use crate::config::loading::{Diagnostic, SecretContext, SourceFile, secrets};
-use crate::config::model::SecretRef;
-use crate::config::validation::address::{self, PlainHttp};
-use crate::config::validation::references::read_pem;
-use crate::config::validation::value_checks::check_range;
+use super::SecretRef;
+use super::address::{self, PlainHttp};
+use super::references::read_pem;
+use super::value_checks::check_range;
+use super::{Diagnostic, SecretContext, SourceFile, secrets};
 use crate::ids::Secret;
+
+/// Kind of store or register: the name of its table, and how the table is described and read.
+#[derive(Clone, Copy)]
+pub struct TableKind {
+    /// Key of the table.
+    pub name: &'static str,
+    /// Description in the schema.
+    pub summary: &'static str,
+    /// Returns the schema of the table.
+    pub schema: fn(&mut SchemaGenerator) -> Schema,
+    /// Reads the table with its secrets. Returns `None` and reports the problems if the table does
+    /// not have the required shape; other problems are only reported.
+    pub load: fn(&mut KindTable<'_>) -> Option<ConfiguredTable>,
+}
+
+impl TableKind {
+    /// Returns a kind that this build of the program lacks, because a Cargo feature of the same
+    /// name is off.
+    #[must_use]
+    pub const fn missing(name: &'static str) -> Self {
+        Self {
+            name,
+            summary: "Not part of this program.",
+            schema: |_| schemars::json_schema!({ "type": "object", "additionalProperties": true }),
+            load: |table| table.report_missing_feature(),
+        }
+    }
+}
+
+/// The checked table of a kind, with its secrets.
+#[derive(Clone)]
+pub struct ConfiguredTable {
+    /// The table by the name of the kind, with defaults and without secrets.
+    table: Map<String, Value>,
+    settings: Arc<dyn Any + Send + Sync>,
+}
+
+impl ConfiguredTable {
+    /// Returns what the program builds the store or register from, if it is of this type.
+    #[must_use]
+    pub fn settings<T: Any>(&self) -> Option<&T> {
+        self.settings.downcast_ref()
+    }
+
+    /// Returns the table by the name of its kind, with defaults and without secrets.
+    #[must_use]
+    pub fn to_table(&self) -> Map<String, Value> {
+        self.table.clone()
+    }
+}
+
+impl fmt::Debug for ConfiguredTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ConfiguredTable").field(&self.table).finish()
+    }
+}
 
 /// The table of a kind in the settings file. Keys are relative to the table, and every problem is
 /// reported at its line.
@@ -31,7 +89,8 @@ pub struct KindTable<'a> {
 
 impl<'a> KindTable<'a> {
     /// Creates a reader of the table at `path`. `schema` is that of the whole settings file.
-    pub(super) fn new(
+    #[must_use]
+    pub fn new(
         source: &'a SourceFile,
         path: [&'a str; 2],
         schema: &'a Value,
@@ -64,7 +123,7 @@ impl<'a> KindTable<'a> {
     }
 
     /// Reports that the program was built without the kind.
-    pub(super) fn report_missing_feature(&mut self) -> Option<ConfiguredTable> {
+    fn report_missing_feature(&mut self) -> Option<ConfiguredTable> {
         let [_, kind] = self.path;
         let message = format!("needs the Cargo feature `{kind}`, which this program lacks");
         let fix = format!("build it with `cargo build --features {kind}`, or use another kind");

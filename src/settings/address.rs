@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use url::{Host, Url};
 
-use crate::config::loading::MessageAndFix;
+use super::MessageAndFix;
 
 /// Where plain HTTP is allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

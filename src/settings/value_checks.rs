@@ -1,6 +1,6 @@
 //! Checks single values: numbers against their ranges, and ids of categories.
 
-use crate::config::loading::{Diagnostic, SourceFile};
+use super::{Diagnostic, SourceFile};
 
 /// Reports a number that is not from `least` to `most`.
 pub fn check_range(

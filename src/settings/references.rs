@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::config::loading::{Diagnostic, SecretContext, SourceFile, secrets};
-use crate::config::model::SecretRef;
+use super::SecretRef;
+use super::{Diagnostic, SecretContext, SourceFile, secrets};
 use crate::ids::Secret;
 
 /// Resolves a reference to a secret. Returns `None` and reports a problem if that fails.
