@@ -36,8 +36,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::assurance::AcrCheck;
-use crate::config::ServiceProvider;
 use crate::config::model::TokenLifetimes;
+use crate::federation::ServiceProvider;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ProtocolRules;

@@ -76,6 +76,7 @@ pub mod demo;
 pub mod digest;
 pub mod egress;
 pub mod env;
+pub mod federation;
 pub mod grant;
 pub mod identity;
 pub mod ids;

@@ -15,8 +15,8 @@ use arc_swap::ArcSwap;
 pub use file::BlocksFileError;
 use store_sync::SharedReadStatus;
 
-use crate::config::Block;
 use crate::env::{Env, Timestamp};
+use crate::federation::blocks::Block;
 use crate::ids::SupportId;
 use crate::store::Store;
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::hub_parts::hub_core;
 use crate::audit::Audit;
-use crate::config::{CurrentFederation, Federation, LoadedConfig};
+use crate::config::LoadedConfig;
 use crate::env::Env;
+use crate::federation::{CurrentFederation, Federation};
 use crate::grant::HubCore;
 use crate::grant::client_keys::KeyDirectory;
 use crate::grant::client_registration::{ClientRegistrations, RegistrationServices};

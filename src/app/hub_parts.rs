@@ -27,10 +27,11 @@ use crate::actor::registry::{ConnectorSpec, Registry, RegistryDeps, RegistryHand
 use crate::actor::{Connectors, LoginServices, Logins, Logouts, UnauthenticatedLogins};
 use crate::audit::Audit;
 use crate::audit::recent::RecentEvents;
+use crate::config::LoadedConfig;
 use crate::config::model::{AuditSink, Settings};
-use crate::config::{CurrentFederation, LoadedConfig};
 use crate::connector::ConnectorContext;
 use crate::env::Env;
+use crate::federation::CurrentFederation;
 use crate::grant::auth_failures::AuthFailureLimiter;
 use crate::grant::backchannel_logout::LogoutNotifier;
 use crate::grant::client_keys::KeyDirectory;

@@ -12,20 +12,18 @@ use url::Url;
 use self::parsed_files::{ClientChecks, ParsedFiles};
 pub use self::startup::load_usable_config;
 use self::startup::settings_file;
-use super::federation::Federation;
 use super::kinds::{KindTables, Kinds};
 use super::model::{RegisterConfig, ServiceProviderFile, Settings};
 use super::schema::settings_schema;
 use super::validation::certificate_expiry::{CertificateExpiry, certificate_expiries};
 use super::validation::configured_connector::{ConfiguredConnector, SandboxMode};
 use super::validation::connector_kind::SupportedKinds;
-use super::validation::connector_rules::ConnectorOrder;
 use super::validation::consistency;
-use super::validation::data_providers::RegisteredDataProvider;
+use super::validation::data_providers::CheckedDataProvider;
 use super::validation::declarations::Declarations;
 use super::validation::operators::PrivateListenerAccess;
 use super::validation::private_keys::PrivateKeyAccess;
-use super::validation::service_providers::{self, RegisteredClient};
+use super::validation::service_providers::{self, CheckedServiceProvider};
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::theme::{self, Theme};
 use super::validation::traces::TraceHeaders;
@@ -33,6 +31,8 @@ use super::validation::{
     connector_diagnostics, connectors, email_domains, insecure_settings, scopes, settings,
 };
 use super::watching::reloadable_files::{self, ReloadableFiles};
+use crate::federation::Federation;
+use crate::federation::connector_rules::ConnectorOrder;
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
 use crate::protocol::discovery::path;
@@ -65,8 +65,8 @@ pub struct LoadedConfig {
     pub register: Option<ConfiguredTable>,
     /// The `[store]` table of the chosen kind, with its secrets.
     pub store: Option<ConfiguredTable>,
-    pub service_providers: BTreeMap<ClientId, RegisteredClient>,
-    pub data_providers: BTreeMap<ClientId, RegisteredDataProvider>,
+    pub service_providers: BTreeMap<ClientId, CheckedServiceProvider>,
+    pub data_providers: BTreeMap<ClientId, CheckedDataProvider>,
     pub connectors: BTreeMap<ConnectorId, ConfiguredConnector>,
     pub scopes: scopes::ScopeTables,
     pub theme: Theme,
@@ -248,11 +248,11 @@ fn assemble(
     theme: Theme,
     mut warnings: Vec<Diagnostic>,
 ) -> Result<LoadedConfig, Diagnostic> {
-    let by_id = |(_, client): &(SourceFile, RegisteredClient)| {
+    let by_id = |(_, client): &(SourceFile, CheckedServiceProvider)| {
         (client.file.client_id.clone(), client.clone())
     };
     let service_providers: BTreeMap<_, _> = checked_files.services.iter().map(by_id).collect();
-    let by_id = |(_, provider): &(SourceFile, RegisteredDataProvider)| {
+    let by_id = |(_, provider): &(SourceFile, CheckedDataProvider)| {
         (provider.file.client_id.clone(), provider.clone())
     };
     let data_providers = checked_files.data_providers.iter().map(by_id).collect();
@@ -357,7 +357,7 @@ fn missing_entry_warnings(
     source: &SourceFile,
     settings: &Settings,
     connectors: &BTreeMap<ConnectorId, ConfiguredConnector>,
-    service_providers: &BTreeMap<ClientId, RegisteredClient>,
+    service_providers: &BTreeMap<ClientId, CheckedServiceProvider>,
 ) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     if connectors.is_empty() {

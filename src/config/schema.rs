@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use crate::config::kinds::Kinds;
 use crate::config::model::{
-    DataProviderFile, NoticesFile, ScopesFile, ServiceProviderFile, Settings, ThemeFile,
+    DataProviderFile, ScopesFile, ServiceProviderFile, Settings, ThemeFile,
 };
 use crate::config::validation::connector_kind::connector_schema;
+use crate::federation::notices::NoticesFile;
 use crate::settings::TableKind;
 use crate::settings::schema_node::{self, schema_for};
 

@@ -2,6 +2,5 @@
 
 pub mod changes;
 pub mod config_digest;
-pub(super) mod current_federation;
 pub mod reloadable_files;
 pub mod settings_file;

@@ -10,8 +10,8 @@ use openssl::x509::X509;
 
 use super::TokenService;
 use super::client::ClientAuthError;
-use crate::config::ServiceProvider;
-use crate::config::federation::ClientAuthentication;
+use crate::federation::ClientAuthentication;
+use crate::federation::ServiceProvider;
 use crate::ids::ClientId;
 use crate::protocol::sender_constraint::ForwardedCertificate;
 use crate::token::client_certificate::CertificateName;

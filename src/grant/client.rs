@@ -9,10 +9,12 @@ use std::sync::Arc;
 use super::TokenService;
 use super::assertion::AssertionError;
 use super::error::GrantError;
-use crate::config::federation::ClientAuthentication;
-use crate::config::{DatedSecret, ServiceProvider, ValidityStatus};
 use crate::digest;
 use crate::env::Timestamp;
+use crate::federation::ClientAuthentication;
+use crate::federation::ServiceProvider;
+use crate::federation::dated_secret::DatedSecret;
+use crate::federation::validity::ValidityStatus;
 use crate::ids::{ClientId, Secret};
 use crate::protocol::catalogue::{ErrorCode, RequiredParam};
 use crate::protocol::client_auth::Credentials;
@@ -168,7 +170,10 @@ pub(super) fn check_secret(
     offered: &[u8; 32],
     now: Timestamp,
 ) -> Result<(), ClientAuthError> {
-    let dummy = [DatedSecret { sha256: [0; 32], validity: crate::config::Validity::default() }];
+    let dummy = [DatedSecret {
+        sha256: [0; 32],
+        validity: crate::federation::validity::Validity::default(),
+    }];
     let found = registered.unwrap_or(&dummy).iter().fold(None, |found, secret| {
         let same = digest::constant_time_eq(&secret.sha256, offered);
         // A secret may be listed twice with different validity periods; one valid entry suffices.

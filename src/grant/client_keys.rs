@@ -12,10 +12,11 @@ use arc_swap::ArcSwap;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 
-use crate::config::{Federation, JwksUri, KeySource};
 use crate::egress::cached_document::{CachedDocument, FetchedDocument, Freshness, cache_lifetime};
 use crate::egress::safe_http_client::{CallLimits, EgressError, SafeHttpClient};
 use crate::env::Env;
+use crate::federation::Federation;
+use crate::federation::client_keys::{JwksUri, KeySource};
 use crate::ids::ClientId;
 use crate::protocol::alg::EncryptionAlg;
 use crate::telemetry::Metrics;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::TokenService;
 use crate::assurance::Platform;
-use crate::config::ServiceProvider;
+use crate::federation::ServiceProvider;
 use crate::ids::ClientId;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::authorize::AuthorizationRequest;

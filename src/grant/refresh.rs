@@ -24,11 +24,11 @@ use super::records::{
 use super::token::{IdTokenContent, event_for_token};
 use crate::assurance::{AcrCheck, Level};
 use crate::audit::EventKind;
-use crate::config::ServiceProvider;
-use crate::config::federation::RefreshTokenRules;
 use crate::config::model::MAX_ACCESS_TOKEN_LIFETIME;
 use crate::digest;
 use crate::env::Timestamp;
+use crate::federation::RefreshTokenRules;
+use crate::federation::ServiceProvider;
 use crate::ids::{ConnectorId, Scope, Secret};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::refresh::{OFFLINE_ACCESS, RefreshRequest};

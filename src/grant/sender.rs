@@ -4,7 +4,7 @@
 use super::TokenService;
 use super::dpop::{AcceptedProof, ProofTarget};
 use super::token::ValidToken;
-use crate::config::ServiceProvider;
+use crate::federation::ServiceProvider;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;

@@ -1,7 +1,7 @@
 //! Derives the pairwise `sub` of a user for each sector (R037).
 
-use crate::config::Federation;
 use crate::config::model::SubjectSource;
+use crate::federation::Federation;
 use crate::identity::Identity;
 use crate::identity::sub::{KeyVersion, SubjectError, SubjectKeys};
 use crate::ids::{ConnectorId, Secret, Subject};

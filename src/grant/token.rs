@@ -15,8 +15,8 @@ use super::records::{
 use crate::assurance;
 use crate::assurance::AcrCheck;
 use crate::audit::{Event, EventKind};
-use crate::config::ServiceProvider;
 use crate::env::Timestamp;
+use crate::federation::ServiceProvider;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::pkce;
 use crate::protocol::registration::{ClientType, ProtocolRules, Registration};

@@ -8,10 +8,10 @@ mod wallet;
 use std::time::Duration;
 
 use crate::actor::PasswordNotice;
-use crate::config::model::NoticeSeverity;
 use crate::config::model::{FooterLink, PageLink};
 use crate::config::support_url::SupportUrlTemplate;
 use crate::env::Timestamp;
+use crate::federation::notices::NoticeSeverity;
 use crate::identity::Claim;
 use crate::login::ClaimsSource;
 use crate::protocol::acr::Level;

@@ -39,8 +39,9 @@ use super::responses;
 use crate::actor::Connectors;
 use crate::actor::registry::{ConnectorCondition, ConnectorRow};
 use crate::audit::RecentEvents;
-use crate::config::blocks::Block;
-use crate::config::{Federation, format_rfc3339};
+use crate::federation::Federation;
+use crate::federation::blocks::Block;
+use crate::federation::validity::format_rfc3339;
 use crate::grant::HubCore;
 use crate::ids::SupportId;
 use crate::protocol::catalogue::ErrorCode;
@@ -169,7 +170,7 @@ fn worst_first(mut rows: Vec<ConnectorRow>) -> Vec<ConnectorRow> {
 }
 
 fn service_provider_rows(federation: &Federation) -> Vec<ServiceProviderRow> {
-    let row = |service: &Arc<crate::config::ServiceProvider>| {
+    let row = |service: &Arc<crate::federation::ServiceProvider>| {
         let registration = &service.registration;
         let admitted =
             federation.connectors().keys().filter(|id| service.allowed_connectors.allows(id));
@@ -188,7 +189,7 @@ fn service_provider_rows(federation: &Federation) -> Vec<ServiceProviderRow> {
 
 /// Returns the English name, for operators.
 fn english_name(names: &std::collections::BTreeMap<String, String>) -> String {
-    crate::config::text_in_language(names, "en").to_owned()
+    crate::federation::localized_text::text_in_language(names, "en").to_owned()
 }
 
 /// Adds the console's routes below `/admin`.

@@ -8,7 +8,7 @@ use actix_web::{HttpResponse, web};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::make_cacheable;
-use crate::config::logo::Logo;
+use crate::federation::logo::Logo;
 use crate::ids::ConnectorId;
 use crate::protocol::catalogue::ErrorCode;
 

@@ -15,7 +15,7 @@ use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::landing_page_response;
 use super::token_diagnostics::TokenDiagnostic;
-use crate::config::federation::ClientAuthentication;
+use crate::federation::ClientAuthentication;
 use crate::grant::error::GrantError;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;

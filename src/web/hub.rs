@@ -10,7 +10,7 @@ use super::cookies::Cookies;
 use super::pages::{Locale, PageAction, PageTheme};
 use super::token_diagnostics::TokenDiagnostics;
 use crate::actor::{Connectors, Logins, Logouts};
-use crate::config::logo::Logo;
+use crate::federation::logo::Logo;
 use crate::grant::{HubCore, TokenService};
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::registration::PushedRequests;

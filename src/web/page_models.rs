@@ -18,7 +18,7 @@ use super::pages::{
 use super::request_context::RequestContext;
 use super::responses::interaction_path;
 use crate::actor::{Availability, ChoiceEntry, LoginSummary, UnavailableReason};
-use crate::config::ConnectorMetadata;
+use crate::federation::ConnectorMetadata;
 use crate::identity::{Claim, ClaimName, Identity};
 use crate::ids::{ConnectorId, InteractionHash};
 use crate::login::{self, Consenting};
@@ -91,7 +91,7 @@ pub fn choice_page(
     });
     let is_shown = |candidate: &ProviderCandidate<'_>| {
         candidate.unavailable_label.is_none()
-            || federation.unavailable == crate::config::UnavailableDisplay::Disabled
+            || federation.unavailable == crate::federation::UnavailableDisplay::Disabled
     };
     let candidates = entries.iter().map(|entry| candidate(locale, entry));
     let candidates: Vec<ProviderCandidate<'_>> = candidates.filter(is_shown).collect();

@@ -5,7 +5,7 @@ use url::Url;
 
 use super::form;
 use crate::assurance::AcrCheck;
-use crate::config::Federation;
+use crate::federation::Federation;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::Platform;
 use crate::protocol::authorize::RequestMethod;

@@ -278,8 +278,9 @@ async fn a_hub_that_admits_no_login_says_so_first_with_the_fix() {
 #[actix_web::test]
 async fn a_notice_is_shown_between_its_dates_in_the_users_language() {
     let hub = TestHub::start().await;
-    let moment =
-        |after: u64| passerelle::config::format_rfc3339(hub.now() + Duration::from_secs(after));
+    let moment = |after: u64| {
+        passerelle::federation::validity::format_rfc3339(hub.now() + Duration::from_secs(after))
+    };
     let notice = format!(
         "[[notice]]\ntext = {{ fr = \"Travaux <b>ce soir</b>\", en = \"Works <b>tonight</b>\" }}\nfrom = \"{}\"\nuntil = \"{}\"\n\
          link = \"https://status.example.org/?a=b&c=d\"\nseverity = \"warning\"\n",

@@ -137,7 +137,7 @@ async fn a_block_for_one_service_provider_does_not_affect_the_others() {
 
 #[actix_web::test]
 async fn a_block_in_a_file_begins_and_ends_at_its_times() {
-    let rfc3339 = |at: Timestamp| passerelle::config::format_rfc3339(at);
+    let rfc3339 = |at: Timestamp| passerelle::federation::validity::format_rfc3339(at);
     let now = passerelle::env::Env::system().now() + Duration::from_secs(24 * 3600);
     let (from, until) =
         (rfc3339(now + Duration::from_secs(3600)), rfc3339(now + Duration::from_secs(7200)));

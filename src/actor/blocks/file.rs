@@ -13,9 +13,9 @@ use serde_json::Value;
 
 use super::OperatorBlock;
 use crate::atomic_file;
-use crate::config::blocks::{Block, BlockInput, BlockTarget};
-use crate::config::format_rfc3339;
 use crate::env::Timestamp;
+use crate::federation::blocks::{Block, BlockInput, BlockTarget};
+use crate::federation::validity::format_rfc3339;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::json::parse_object;
 use crate::settings::FieldDiagnostic;

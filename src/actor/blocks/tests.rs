@@ -7,8 +7,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::blocks::{BlockInput, BlockTarget};
-use crate::config::format_rfc3339;
+use crate::federation::blocks::{BlockInput, BlockTarget};
+use crate::federation::validity::format_rfc3339;
 use crate::testing::env::{ManualClock, SeededEntropy};
 
 const NOW: u64 = 1_800_000_000;

@@ -12,9 +12,9 @@ use crate::actor::blocks::Blocks;
 use crate::actor::health::{Availability, CallKind};
 use crate::actor::registry::{self, ConnectorSpec, Registry};
 use crate::client_network::ClientNetwork;
-use crate::config::{ConnectorMetadata, Federation, UnavailableDisplay};
 use crate::connector::{Connector, ConnectorError};
 use crate::env::{Clock as _, Env};
+use crate::federation::{ConnectorMetadata, Federation, UnavailableDisplay};
 use crate::identity::scopes::ScopeTable;
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
@@ -149,7 +149,7 @@ impl ProberHub {
         let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(seed)));
         let idps: Vec<_> = (0..count).map(|_| FakeIdp::new(&clock)).collect();
         let configured = any_connector("one", "One");
-        let metadata = ConnectorMetadata::from_connector(&configured);
+        let metadata = configured.metadata();
         let entry = |number| {
             let is_probed = !unprobed.contains(&number);
             (id(number), Arc::new(ConnectorMetadata { is_probed, ..metadata.clone() }))

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::{Connectors, gate_input_from_metadata};
 use crate::actor::blocks::OperatorBlock;
-use crate::config::blocks::{self, Block, BlockTarget};
-use crate::config::{ConnectorMetadata, ServiceProvider};
 use crate::env::Timestamp;
+use crate::federation::blocks::{self, Block, BlockTarget};
+use crate::federation::{ConnectorMetadata, ServiceProvider};
 use crate::ids::{ClientId, ConnectorId};
 use crate::session::gate;
 

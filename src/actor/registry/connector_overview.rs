@@ -10,9 +10,10 @@ use super::block_commands::BlockRow;
 use super::block_lookup::connector_blocks;
 use crate::actor::health::{HealthView, ProbeFailures};
 use crate::assurance::Level;
-use crate::config::{ConnectorMetadata, format_rfc3339};
 use crate::connector::dropped_claims::DroppedClaimRow;
 use crate::egress::circuit_breaker::CircuitState;
+use crate::federation::ConnectorMetadata;
+use crate::federation::validity::format_rfc3339;
 use crate::ids::ConnectorId;
 
 /// A connector as an operator sees it.

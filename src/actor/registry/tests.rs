@@ -3,9 +3,9 @@ use std::path::Path;
 use super::*;
 use crate::actor::health::OpenCause;
 use crate::actor::hub_clock::HubClock;
-use crate::config::UnavailableDisplay;
 use crate::connector::ConnectorError;
 use crate::env::{Env, Timestamp};
+use crate::federation::UnavailableDisplay;
 use crate::identity::scopes::ScopeTable;
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
@@ -66,7 +66,7 @@ fn registry() -> Registry {
 fn apply(registry: &Registry, name: &str) {
     let id = ConnectorId::from("one");
     let configured = any_connector("one", name);
-    let metadata = Arc::new(ConnectorMetadata::from_connector(&configured));
+    let metadata = Arc::new(configured.metadata());
     let federation = Federation::clone(&registry.connectors.federation.load())
         .with_connectors([(id.clone(), metadata)]);
     let spec = ConnectorSpec {

@@ -11,10 +11,12 @@ use serde::Serialize;
 use self::online::diagnose_online;
 use super::connector::diagnostic_from_problem;
 use crate::actor::registry::gate_input;
+use crate::config::CheckedServiceProvider;
 use crate::config::check_context::{CheckContext, ServiceProviderDraft};
-use crate::config::{Federation, KeySource, RegisteredClient};
 use crate::connector::diagnostic::{CheckDiagnostic, DiagnosticStatus, RegistrationParameter};
 use crate::env::Env;
+use crate::federation::Federation;
+use crate::federation::client_keys::KeySource;
 use crate::ids::ClientId;
 use crate::protocol::alg::VerificationAlg;
 use crate::protocol::authorize::explanation::{
@@ -94,7 +96,8 @@ fn draft_federation(
     diagnostics: &mut Vec<CheckDiagnostic>,
 ) -> Option<Federation> {
     let client = draft.client.as_ref()?;
-    Federation::from_draft(client, &draft.connectors, context)
+    context
+        .federation(client, &draft.connectors)
         .map_err(|error| {
             let fix = "correct scopes.toml of the configuration folder";
             diagnostics.push(CheckDiagnostic::error("scopes", error.to_string(), fix));
@@ -153,7 +156,7 @@ fn explain_request(
 }
 
 /// Returns what to configure in the application's OpenID Connect library.
-fn registration(client: &RegisteredClient, issuer: &str) -> Vec<RegistrationParameter> {
+fn registration(client: &CheckedServiceProvider, issuer: &str) -> Vec<RegistrationParameter> {
     let file = &client.file;
     let method = file.token_endpoint_auth_method.unwrap_or_default();
     let scopes = file.scopes.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -172,7 +175,7 @@ fn registration(client: &RegisteredClient, issuer: &str) -> Vec<RegistrationPara
 
 /// Returns what a security profile demands of the application, in the names of dynamic client
 /// registration (RFC 7591; RFC 9126 §6; RFC 9449 §5.2; RFC 9101 §10.5; JARM §3).
-fn profile_registration(client: &RegisteredClient) -> Vec<(&'static str, String)> {
+fn profile_registration(client: &CheckedServiceProvider) -> Vec<(&'static str, String)> {
     let file = &client.file;
     let Some(profile) = file.profile else { return Vec::new() };
     let key = if file.tls_client_certificate_bound_access_tokens {

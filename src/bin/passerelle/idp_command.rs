@@ -8,9 +8,10 @@ use passerelle::actor::registry::{
     BlockOrigin, BlockRow, ConnectorRow, ConnectorState, HealthRow, NewBlock,
 };
 use passerelle::app::admin_client::AdminClient;
-use passerelle::config::{format_rfc3339, text_in_language};
 use passerelle::egress::circuit_breaker::CircuitState;
 use passerelle::env::Env;
+use passerelle::federation::localized_text::text_in_language;
+use passerelle::federation::validity::format_rfc3339;
 use passerelle::ids::{ClientId, ConnectorId};
 use passerelle::web::admin::BlockChange;
 

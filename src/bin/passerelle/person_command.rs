@@ -1,8 +1,8 @@
 //! `passerelle person`: ends the sessions of a person, and lists and ends their refresh tokens.
 
 use clap::{Args, Subcommand};
-use passerelle::config::format_rfc3339;
 use passerelle::env::Timestamp;
+use passerelle::federation::validity::format_rfc3339;
 use passerelle::grant::RefreshGrantSummary;
 use passerelle::web::admin::{LoginSearch, RefreshGrantRevocation};
 

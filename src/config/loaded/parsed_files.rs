@@ -6,11 +6,12 @@ use std::sync::Arc;
 use crate::config::model::{DataProviderFile, ServiceProviderFile, Settings};
 use crate::config::validation::configured_connector::{ConfiguredConnector, SandboxMode};
 use crate::config::validation::consistency::{self, ClientDeclaration};
-use crate::config::validation::data_providers::{self, RegisteredDataProvider};
+use crate::config::validation::data_providers::{self, CheckedDataProvider};
 use crate::config::validation::declarations::Declarations;
-use crate::config::validation::service_providers::{self, HubSettings, RegisteredClient};
-use crate::config::validation::{client_registration, languages, notices, scopes, settings};
+use crate::config::validation::service_providers::{self, CheckedServiceProvider, HubSettings};
+use crate::config::validation::{client_registration, languages, scopes, settings};
 use crate::config::watching::reloadable_files::CheckedFiles;
+use crate::federation::notices;
 use crate::localization::MessageFile;
 use crate::protocol::acr::Platform;
 use crate::settings::{Diagnostic, SecretContext, SourceFile};
@@ -132,8 +133,8 @@ impl<'a> ClientChecks<'a> {
 
 /// The files of [`ParsedFiles`], checked.
 pub struct CheckedClients {
-    services: Vec<(SourceFile, RegisteredClient)>,
-    data_providers: Vec<(SourceFile, RegisteredDataProvider)>,
+    services: Vec<(SourceFile, CheckedServiceProvider)>,
+    data_providers: Vec<(SourceFile, CheckedDataProvider)>,
     scopes: Option<(SourceFile, scopes::ScopeTables)>,
     notices: Option<(SourceFile, Vec<notices::Notice>)>,
     languages: Vec<(SourceFile, Arc<MessageFile>)>,

@@ -94,27 +94,6 @@ pub enum IdentityProof {
     Verified,
 }
 
-/// A block in a connector file. `passerelle idp block` adds one without a file.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BlockTable {
-    /// Reason for operators: 1 to 200 characters, shown by `passerelle idp list` and in the log.
-    pub reason: String,
-    /// Message for users, by language (`fr`, `en`): at most 300 characters each. Default: a
-    /// standard sentence.
-    #[serde(default)]
-    pub message: BTreeMap<String, String>,
-    /// Service providers that it applies to, by client_id. Default: all.
-    #[serde(default)]
-    pub service_providers: Option<Vec<ClientId>>,
-    /// Start, inclusive, for example `2027-03-01T00:00:00Z`. Default: immediately.
-    #[serde(default)]
-    pub from: Option<String>,
-    /// End, exclusive. Default: until the table is removed.
-    #[serde(default)]
-    pub until: Option<String>,
-}
-
 /// Limits for calls to an identity provider. Calls beyond them fail immediately and don't affect
 /// other identity providers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -135,16 +114,6 @@ impl Default for ConnectorLimits {
     fn default() -> Self {
         Self { calls: None, queue: 64, queue_ms: 500, redirects_per_minute: None }
     }
-}
-
-/// Levels of assurance of an identity provider.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Levels {
-    /// The lowest level that it proves, requested even if a lower one is enough.
-    pub lowest: Level,
-    /// The highest level that is accepted from it.
-    pub highest: Level,
 }
 
 /// Stands for the `[kind.…]` table, which its kind deserializes

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::client_secret::ClientSecret;
 use super::defaults;
 use super::service_provider::JwksSource;
+use crate::federation::dated_secret::ClientSecret;
 use crate::ids::{ClientId, Scope};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 

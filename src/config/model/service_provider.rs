@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::client_secret::ClientSecret;
 use super::connector_rules::ConnectorRules;
 use super::defaults;
+use crate::federation::dated_secret::ClientSecret;
 use crate::ids::{ClientId, Scope};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg, VerificationAlg};
 use crate::protocol::client_auth::AuthMethod;

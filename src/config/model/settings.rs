@@ -241,17 +241,6 @@ pub struct ChoiceConfig {
     pub no_account: Option<NoAccountText>,
 }
 
-/// Advice for users who have none of the accounts.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NoAccountText {
-    /// Plain text by language: fr = "…", en = "…"; at most 600 characters each.
-    pub text: BTreeMap<String, String>,
-    /// Absolute https URL of a page with details.
-    #[serde(default)]
-    pub link: Option<String>,
-}
-
 impl Default for ChoiceConfig {
     fn default() -> Self {
         Self {
@@ -264,16 +253,6 @@ impl Default for ChoiceConfig {
             no_account: None,
         }
     }
-}
-
-/// One heading of the choice page.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Category {
-    /// Id for connector files: 1 to 32 characters of a-z, 0-9 and -.
-    pub id: String,
-    /// Display name, by language (`fr`, `en`).
-    pub name: BTreeMap<String, String>,
 }
 
 /// The log.

@@ -1,7 +1,7 @@
 //! Tests of connectors that are found by e-mail domain.
 
 use super::*;
-use crate::config::federation::Federation;
+use crate::federation::Federation;
 use crate::protocol::email_domain::EmailDomain;
 
 const FILE: &str = "connectors/idp.toml";

@@ -1,7 +1,7 @@
 //! Tests of public clients: what their files must and must not have.
 
 use super::*;
-use crate::config::federation::{ClientAuthentication, Federation};
+use crate::federation::{ClientAuthentication, Federation};
 use crate::protocol::registration::ClientType;
 
 const FILE: &str = "service-providers/sp.toml";

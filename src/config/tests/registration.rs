@@ -191,7 +191,7 @@ fn authentication_without_a_registered_method_accepts_post_and_basic() {
             .authentication
             .clone()
     };
-    use crate::config::federation::ClientAuthentication::{Secret, SecretBasic, SecretPost};
+    use crate::federation::ClientAuthentication::{Secret, SecretBasic, SecretPost};
     let (post, basic) = ["post", "basic"]
         .map(|by| format!("token_endpoint_auth_method = \"client_secret_{by}\""))
         .into();

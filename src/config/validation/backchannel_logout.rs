@@ -10,17 +10,6 @@ use crate::settings::{Diagnostic, SourceFile};
 
 const URI: &str = "backchannel_logout_uri";
 
-/// A service provider's back-channel logout endpoint, with the egress rules for it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LogoutEndpoint {
-    /// The URL.
-    pub uri: Url,
-    /// The allowed schemes.
-    pub schemes: AllowedSchemes,
-    /// Hosts that may have internal addresses.
-    pub internal_hosts: Vec<String>,
-}
-
 /// Reads the endpoint. Returns `None` and reports a problem if the hub must not call it.
 pub fn read_logout_endpoint(
     source: &SourceFile,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::validity::format_rfc3339;
 use crate::egress::certificates::{MIN_CERTIFICATE_DAYS, earliest_expiry};
 use crate::env::Timestamp;
+use crate::federation::validity::format_rfc3339;
 use crate::ids::Secret;
 use crate::settings::{Diagnostic, Environment, SourceFile, safe_read};
 

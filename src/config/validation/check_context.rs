@@ -12,16 +12,20 @@ use super::connector_kind::SupportedKinds;
 use super::connectors::{self, ConnectorDraft};
 use super::declarations::Declarations;
 use super::scopes::{self, ScopeTables};
+use super::service_providers::CheckedServiceProvider;
 use super::{connector_diagnostics, consistency, data_providers, service_providers};
 use crate::config::kinds::Kinds;
 use crate::config::model::{self, Settings, SubjectSource};
 use crate::config::schema::settings_schema;
+use crate::federation::{Federation, UnavailableDisplay};
+use crate::identity::scopes::{ScopeTable, ScopeTableError};
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
 use crate::settings::settings_overlay::apply_environment;
 use crate::settings::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
 };
+use std::sync::Arc;
 
 pub use service_provider_draft::ServiceProviderDraft;
 
@@ -57,6 +61,27 @@ pub struct CheckContext {
 }
 
 impl CheckContext {
+    /// Returns the federation of one checked file, with the connectors and scopes that it was
+    /// checked against.
+    ///
+    /// # Errors
+    /// Fails if a scope table is unusable.
+    pub fn federation(
+        &self,
+        client: &CheckedServiceProvider,
+        connectors: &[ConfiguredConnector],
+    ) -> Result<Federation, ScopeTableError> {
+        let table = |scopes| ScopeTable::from_names(scopes, &self.declarations.claims);
+        let service = client.service_provider(&Arc::default(), &[]);
+        let metadata = connectors
+            .iter()
+            .map(|configured| (configured.id.clone(), Arc::new(configured.metadata())));
+        let openid_scopes = table(&self.scopes.openid)?;
+        let scopes = table(&self.scopes.scopes)?;
+        let federation = Federation::new([service], scopes, UnavailableDisplay::Disabled);
+        Ok(Federation { openid_scopes, ..federation }.with_connectors(metadata))
+    }
+
     /// Reads `passerelle.toml` and `scopes.toml` of a configuration folder.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::localized_text;
+use crate::federation::localized_text;
 use crate::identity::Claim;
 use crate::identity::declared::{
     ClaimDeclaration, MAX_DECLARED_BYTES, MAX_DECLARED_TOTAL_BYTES, RESERVED_NAMES,

@@ -4,11 +4,12 @@
 //! Does not read the clock: the dates of a secret are checked when it is used.
 
 use super::client_assertions;
-use super::client_keys::KeySource;
-use super::dated_secret::{DatedSecret, read_dated_secret};
-use super::validity::{Validity, ValidityStatus, first_exceeding};
-use crate::config::model::{AuthMethod, ClientSecret, ServiceProviderFile};
+use crate::config::model::{AuthMethod, ServiceProviderFile};
+use crate::federation::dated_secret::ClientSecret;
 use crate::env::Timestamp;
+use crate::federation::client_keys::KeySource;
+use crate::federation::dated_secret::{DatedSecret, read_dated_secret};
+use crate::federation::validity::{Validity, ValidityStatus, first_exceeding};
 use crate::settings::{Diagnostic, SecretContext, SourceFile};
 
 /// Secrets that may be valid at once: the current and the next one.

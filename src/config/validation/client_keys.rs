@@ -43,47 +43,6 @@ impl<'a> From<&'a ServiceProviderFile> for KeyDeclaration<'a> {
     }
 }
 
-/// Where a client's public keys come from.
-#[derive(Clone, Debug, Default)]
-pub enum KeySource {
-    /// The client has no keys.
-    #[default]
-    None,
-    /// Parsed when its file was read.
-    Inline(Arc<ClientKeys>),
-    /// Fetched while the hub runs.
-    Uri(JwksUri),
-}
-
-/// A URL to fetch keys from, with the egress rules for it.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct JwksUri {
-    /// The URL.
-    pub uri: Url,
-    /// The allowed schemes.
-    pub schemes: AllowedSchemes,
-    /// Hosts that may have internal addresses.
-    pub internal_hosts: Vec<String>,
-}
-
-impl JwksUri {
-    /// Returns the egress rules for the URL.
-    #[must_use]
-    pub fn egress_rules(&self) -> (AllowedSchemes, &[String]) {
-        (self.schemes, &self.internal_hosts)
-    }
-}
-
-/// Algorithms that a service provider's ID tokens and userinfo responses are encrypted with (R005,
-/// R007). The content encryption is always A256GCM.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ResponseEncryptionAlgs {
-    /// For ID tokens.
-    pub id_token: EncryptionAlg,
-    /// For userinfo responses.
-    pub userinfo: EncryptionAlg,
-}
-
 /// Reads the keys. Returns [`KeySource::None`] and reports a problem if they are invalid.
 pub fn read_key_source(
     source: &SourceFile,

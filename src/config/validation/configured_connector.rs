@@ -1,9 +1,14 @@
 //! Defines a connector with a valid file.
 
-use super::blocks::Block;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
 use super::connector_kind::ConfiguredKind;
-use super::logo::Logo;
 use crate::config::model::{ConnectorFile, IdentityProof};
+use crate::federation::ConnectorMetadata;
+use crate::federation::blocks::Block;
+use crate::federation::logo::Logo;
+use crate::federation::provider_display::ProviderDisplay;
 use crate::identity::mapping::Mapping;
 use crate::ids::{ConnectorId, Secret};
 
@@ -30,6 +35,34 @@ pub struct ConfiguredConnector {
 }
 
 impl ConfiguredConnector {
+    /// Returns the metadata for the rest of the hub.
+    #[must_use]
+    pub fn metadata(&self) -> ConnectorMetadata {
+        let file = &self.file;
+        let name = Arc::new(file.name.clone());
+        let display =
+            ProviderDisplay::new(Arc::clone(&name), file.category.clone(), self.logo.clone());
+        ConnectorMetadata {
+            name,
+            display: Arc::new(display),
+            enabled: file.enabled,
+            listed: file.listed,
+            email_domains: file.email_domains.clone(),
+            levels: file.levels,
+            amr: file.amr.clone(),
+            mfa: file.mfa.clone(),
+            passed_amr: file.passed_amr.clone(),
+            acr_names: file.acr.names.clone(),
+            blocks: self.blocks.clone().into(),
+            reauthenticates: self.kind.reauthenticates(),
+            proves_identity: self.proves_identity(),
+            backchannel_logout: self.kind.accepts_backchannel_logout(),
+            posted_callbacks: self.kind.accepts_posted_callbacks(),
+            is_probed: file.probe,
+            redirects_per_minute: file.limits.redirects_per_minute.and_then(NonZeroU32::new),
+        }
+    }
+
     /// Returns true if the identity provider verifies identities, or is a sandbox.
     #[must_use]
     pub fn proves_identity(&self) -> bool {

@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::client_keys::{self, KeyDeclaration, KeySource};
-use super::dated_secret::DatedSecret;
-use super::{client_auth, consistency, localized_text};
+use super::client_keys::{self, KeyDeclaration};
+use super::{client_auth, consistency};
 use crate::config::model::DataProviderFile;
 use crate::env::Timestamp;
+use crate::federation::client_keys::KeySource;
+use crate::federation::dated_secret::DatedSecret;
+use crate::federation::localized_text;
 use crate::identity::Claim;
 use crate::ids::Scope;
 use crate::settings::folder::parse_folder;
@@ -19,7 +21,7 @@ pub const FOLDER: &str = "data-providers";
 
 /// A data provider with a valid file.
 #[derive(Clone, Debug)]
-pub struct RegisteredDataProvider {
+pub struct CheckedDataProvider {
     /// The file.
     pub file: DataProviderFile,
     /// Expired, current and future secrets; at most two are valid at any time.
@@ -34,7 +36,7 @@ pub struct RegisteredDataProvider {
     pub keys: KeySource,
 }
 
-impl RegisteredDataProvider {
+impl CheckedDataProvider {
     /// Returns a warning if no secret is valid at `now`, as for a service provider.
     #[must_use]
     pub fn no_valid_secret_warning(&self, now: Timestamp) -> Option<&Diagnostic> {
@@ -61,7 +63,7 @@ pub fn check_file(
     newest_subject_key: u32,
     context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,
-) -> RegisteredDataProvider {
+) -> CheckedDataProvider {
     let context = &context.for_file(SecretOwnerKind::DataProvider, source.path());
     consistency::check_client_id(source, &file.client_id, problems);
     localized_text::check_texts(source, "name", &file.name, problems);
@@ -80,7 +82,7 @@ pub fn check_file(
     });
     let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
     let subject_key_version = file.subject_key_version.unwrap_or(newest_subject_key);
-    RegisteredDataProvider { file, secrets, no_valid_secret, sector, subject_key_version, keys }
+    CheckedDataProvider { file, secrets, no_valid_secret, sector, subject_key_version, keys }
 }
 
 /// Reports unknown scopes, and scopes that would never let the data provider see anything: `openid`

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::data_providers::RegisteredDataProvider;
+use super::data_providers::CheckedDataProvider;
 use crate::config::model::{ServiceProviderFile, Settings};
 use crate::settings::address::{is_exposed, is_loopback};
 use crate::settings::{Diagnostic, SourceFile};
@@ -20,7 +20,7 @@ pub fn service_provider_warning(
 
 /// Returns the warning about a data provider with plain HTTP.
 pub fn data_provider_warning(
-    (source, provider): &(SourceFile, RegisteredDataProvider),
+    (source, provider): &(SourceFile, CheckedDataProvider),
 ) -> Option<Diagnostic> {
     let message = "allows its keys to be fetched without TLS";
     provider.file.insecure_http.then(|| source.diagnostic("insecure_http", message, FIX))

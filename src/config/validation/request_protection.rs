@@ -1,8 +1,9 @@
 //! Checks how a service provider's authorization requests and responses are protected: pushed
 //! requests (RFC 9126), request objects (RFC 9101) and signed responses (JARM).
 
-use super::client_keys::{KeySource, check_encryption_keys};
+use super::client_keys::check_encryption_keys;
 use crate::config::model::ServiceProviderFile;
+use crate::federation::client_keys::KeySource;
 use crate::protocol::alg::{AcceptedAlgs, VerificationAlg};
 use crate::protocol::registration::{ProtocolRules, PushedRequests, RequestProtection};
 use crate::protocol::security_profile::SecurityProfile;

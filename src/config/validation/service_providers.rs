@@ -4,21 +4,24 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::backchannel_logout::{self, LogoutEndpoint};
-use super::client_keys::{self, KeyDeclaration, KeySource, ResponseEncryptionAlgs};
+use super::backchannel_logout;
+use super::client_keys::{self, KeyDeclaration};
 use super::configured_connector::SandboxMode;
-use super::connector_rules::AllowedConnectors;
 use super::consistency::{self, Conflict, ConflictKind};
-use super::dated_secret::DatedSecret;
 use super::declarations::Declarations;
-use super::logo::Logo;
 use super::scopes::ScopeTables;
 use super::{
-    client_auth, client_certificates, level_names, localized_text, public_clients, refresh_tokens,
+    client_auth, client_certificates, level_names, public_clients, refresh_tokens,
     request_protection, security_profile,
 };
 use crate::config::model::{MAX_ACCESS_TOKEN_LIFETIME, ServiceProviderFile};
 use crate::env::Timestamp;
+use crate::federation::LogoutEndpoint;
+use crate::federation::client_keys::{KeySource, ResponseEncryptionAlgs};
+use crate::federation::connector_rules::AllowedConnectors;
+use crate::federation::dated_secret::DatedSecret;
+use crate::federation::localized_text;
+use crate::federation::logo::Logo;
 use crate::ids::ConnectorId;
 use crate::protocol::acr::{AcrRegistration, Level, Platform};
 use crate::protocol::redirect_uri::ResponseParams;
@@ -35,7 +38,7 @@ pub const FOLDER: &str = "service-providers";
 
 /// A service provider with a valid file.
 #[derive(Clone, Debug)]
-pub struct RegisteredClient {
+pub struct CheckedServiceProvider {
     /// The file.
     pub file: ServiceProviderFile,
     /// Expired, current and future secrets; at most two are valid at any time.
@@ -62,7 +65,7 @@ pub struct RegisteredClient {
     pub id_token_claims: bool,
 }
 
-impl RegisteredClient {
+impl CheckedServiceProvider {
     /// Returns a warning if no secret is valid at `now`. It is not an error, so that an expired
     /// secret does not prevent a restart of the hub.
     #[must_use]
@@ -100,7 +103,7 @@ pub fn check_file(
     HubSettings { newest_subject_key, platform, declarations, sandbox }: HubSettings<'_>,
     context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,
-) -> RegisteredClient {
+) -> CheckedServiceProvider {
     let context = &context.for_file(SecretOwnerKind::ServiceProvider, source.path());
     let file = security_profile::apply_profile(source, file, declarations, problems);
     check_own_rules(source, &file, problems);
@@ -126,7 +129,7 @@ pub fn check_file(
     let protection = request_protection::request_protection(source, &file, &keys, pushed, problems);
     let acr = level_names::acr_registration(source, &file, platform, declarations, problems);
     let id_token_claims = has_id_token_claims(&file, declarations);
-    RegisteredClient {
+    CheckedServiceProvider {
         file,
         secrets,
         no_valid_secret,

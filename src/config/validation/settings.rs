@@ -9,16 +9,18 @@ use super::private_keys::{PrivateKeyAccess, check_private_keys};
 use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
 use super::traces::{self, TraceHeaders};
 use super::{
-    admin_access, audit, claims, client_certificates, client_registration, level_names,
-    localized_text, operators, proxies, quotas, secret_locations, security_profile,
+    admin_access, audit, claims, client_certificates, client_registration, level_names, operators,
+    proxies, quotas, secret_locations, security_profile,
 };
 use crate::assurance::amr;
 use crate::config::kinds::{Kinds, list_tables};
 use crate::config::model::defaults::MAX_REMEMBER_DAYS;
 use crate::config::model::{
-    ChoiceConfig, IdentitySource, LimitsConfig, MAX_ACCESS_TOKEN_LIFETIME, NoAccountText,
-    PrivateListener, Settings, SubjectSource, by_platform,
+    ChoiceConfig, IdentitySource, LimitsConfig, MAX_ACCESS_TOKEN_LIFETIME, PrivateListener,
+    Settings, SubjectSource, by_platform,
 };
+use crate::federation::NoAccountText;
+use crate::federation::localized_text;
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
 use crate::protocol::registration::ProtocolRules;

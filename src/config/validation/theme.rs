@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::fragments::Fragments;
-use super::localized_text;
-use super::logo::Logo;
 use super::support_url::SupportUrlTemplate;
 use crate::config::model::{Accent, Accents, FooterLink, PageLink, ThemeFile};
+use crate::federation::localized_text;
+use crate::federation::logo::Logo;
 use crate::settings::address::{self, PlainHttp};
 use crate::settings::{Diagnostic, SourceFile};
 

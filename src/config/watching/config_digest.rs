@@ -7,10 +7,10 @@ use std::sync::Arc;
 use figment::value::Value;
 use serde::{Deserialize, Serialize};
 
-use crate::config::federation::connector_metadata::ConnectorMetadata;
 use crate::config::model::ServiceProviderFile;
-use crate::config::validation::connector_rules::AllowedConnectors;
 use crate::digest;
+use crate::federation::connector_metadata::ConnectorMetadata;
+use crate::federation::connector_rules::AllowedConnectors;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::Level;
 use crate::settings::SourceFile;

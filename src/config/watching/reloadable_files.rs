@@ -25,14 +25,15 @@ use places::PlaceNameTables;
 
 use super::config_digest::FieldDigests;
 use super::settings_file::SettingsFile;
-use crate::config::federation::{Federation, UnavailableDisplay};
-use crate::config::model::{DataProviderFile, NoticesFile, ScopesFile, ServiceProviderFile};
+use crate::config::model::{DataProviderFile, ScopesFile, ServiceProviderFile};
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::connector_kind::connector_schema;
-use crate::config::validation::data_providers::RegisteredDataProvider;
-use crate::config::validation::notices::{self, Notice};
-use crate::config::validation::service_providers::RegisteredClient;
+use crate::config::validation::data_providers::CheckedDataProvider;
+use crate::config::validation::service_providers::CheckedServiceProvider;
 use crate::config::validation::{connector_diagnostics, languages, scopes::ScopeTables};
+use crate::federation::notices::NoticesFile;
+use crate::federation::notices::{self, Notice};
+use crate::federation::{Federation, UnavailableDisplay};
 use crate::identity::scopes::ScopeTable;
 use crate::ids::ConnectorId;
 use crate::localization::{Languages, MessageFile};
@@ -101,9 +102,9 @@ pub type BuildCheck<'a> = &'a dyn Fn(&ConfiguredConnector) -> Result<(), FieldDi
 /// The files that were read and checked at start.
 pub(in crate::config) struct CheckedFiles {
     /// The service providers.
-    pub services: Vec<(SourceFile, RegisteredClient)>,
+    pub services: Vec<(SourceFile, CheckedServiceProvider)>,
     /// The data providers.
-    pub data_providers: Vec<(SourceFile, RegisteredDataProvider)>,
+    pub data_providers: Vec<(SourceFile, CheckedDataProvider)>,
     /// The connectors.
     pub connectors: Vec<(SourceFile, ConfiguredConnector)>,
     /// The scope tables.

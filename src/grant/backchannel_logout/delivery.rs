@@ -6,8 +6,8 @@ use http::header::CONTENT_TYPE;
 use url::form_urlencoded::Serializer;
 
 use super::notice::LogoutNotice;
-use crate::config::{LogoutEndpoint, ServiceProvider};
 use crate::egress::http_client_pool::HttpClientPool;
+use crate::federation::{LogoutEndpoint, ServiceProvider};
 use crate::grant::TokenService;
 use crate::grant::encryption::{ResponseKind, signed_response};
 use crate::protocol::catalogue::ErrorCode;

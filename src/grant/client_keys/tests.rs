@@ -5,9 +5,10 @@ use josekit::jwk::alg::ec::EcCurve;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::config::{ResponseEncryptionAlgs, ServiceProvider, UnavailableDisplay};
 use crate::egress::safe_http_client::AllowedSchemes;
 use crate::env::Timestamp;
+use crate::federation::client_keys::ResponseEncryptionAlgs;
+use crate::federation::{ServiceProvider, UnavailableDisplay};
 use crate::grant::tests::service_with;
 use crate::identity::scopes::ScopeTable;
 use crate::testing::env::{ManualClock, SeededEntropy};

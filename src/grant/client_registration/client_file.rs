@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::ClientRegistrations;
 use super::index::RegistrationRecord;
-use crate::config::ServiceProvider;
 use crate::config::model::ProtocolRules;
+use crate::federation::ServiceProvider;
 use crate::protocol::client_registration::{AUTH_METHOD, DEFAULT_AUTH_METHOD, MetadataError};
 use crate::settings::Diagnostic;
 

@@ -12,10 +12,11 @@ use super::index::{
     RegistrationStatus, index_key, registration_key,
 };
 use super::{CLIENT_ID_PREFIX, ClientRegistrations, MIN_MISS_INTERVAL_MS, REFRESH_INTERVAL};
-use crate::config::federation::RegisteredClients;
-use crate::config::{KeySource, ServiceProvider};
 use crate::digest;
 use crate::env::Timestamp;
+use crate::federation::RegisteredClients;
+use crate::federation::ServiceProvider;
+use crate::federation::client_keys::KeySource;
 use crate::grant::records::decode_record;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;

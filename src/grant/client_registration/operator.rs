@@ -12,8 +12,8 @@ use super::index::{
 };
 use super::policy::ADDRESS_MEMBERS;
 use crate::audit::{Event, EventKind};
-use crate::config::format_rfc3339;
 use crate::digest;
+use crate::federation::validity::format_rfc3339;
 use crate::grant::error::GrantError;
 use crate::ids::{ClientId, Scope, SupportId};
 use crate::protocol::catalogue::ErrorCode;

@@ -15,7 +15,7 @@ use super::deception::{
 use super::index::{ClientEntry, RegistrationRecord, RegistrationStatus, RegistrationTerms};
 use super::mirror::OtherClient;
 use crate::config::model::OpenRegistration;
-use crate::config::{Federation, ServiceProvider};
+use crate::federation::{Federation, ServiceProvider};
 use crate::ids::{ClientId, Scope};
 use crate::protocol::acr::Platform;
 use crate::protocol::client_registration::{ClientMetadata, MetadataError};

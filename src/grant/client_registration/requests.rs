@@ -10,9 +10,9 @@ use super::index::{
 use super::{CLIENT_ID_PREFIX, ClientRegistrations};
 use crate::audit::{Event, EventKind};
 use crate::client_network::ClientNetwork;
-use crate::config::ServiceProvider;
 use crate::config::model::OpenRegistration;
 use crate::digest;
+use crate::federation::ServiceProvider;
 use crate::grant::error::GrantError;
 use crate::ids::ClientId;
 use crate::protocol::alg::{AcceptedAlgs, ContentEncryption, SigningAlg, VerificationAlg};

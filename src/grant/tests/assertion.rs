@@ -10,11 +10,12 @@ use josekit::jws::{ES256, JwsSigner, RS256};
 use serde_json::{Map, Value, json};
 
 use super::{AMPLE_CAPACITIES, Hub, federation_with, service_with};
-use crate::config::client_assertions::{AcceptedAudiences, AssertionRules};
-use crate::config::federation::ClientAuthentication;
-use crate::config::{JwksUri, KeySource, ServiceProvider};
 use crate::digest;
 use crate::egress::safe_http_client::AllowedSchemes;
+use crate::federation::ClientAuthentication;
+use crate::federation::ServiceProvider;
+use crate::federation::client_assertions::{AcceptedAudiences, AssertionRules};
+use crate::federation::client_keys::{JwksUri, KeySource};
 use crate::grant::client_keys::KeyDirectory;
 use crate::ids::Secret;
 use crate::protocol::alg::{SigningAlg, VerificationAlg};

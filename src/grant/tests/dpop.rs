@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{CODE_LIFE, Hub, service, token_request};
-use crate::config::Federation;
-use crate::config::federation::{TokenBinding, UnavailableDisplay};
 use crate::digest;
+use crate::federation::Federation;
+use crate::federation::{TokenBinding, UnavailableDisplay};
 use crate::identity::scopes::ScopeTable;
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;
@@ -80,7 +80,7 @@ async fn present(
 
 fn require(hub: &Hub, token_binding: TokenBinding) {
     let sp = service("sp", true, SigningAlg::ES256);
-    let sp = crate::config::ServiceProvider { token_binding, ..sp };
+    let sp = crate::federation::ServiceProvider { token_binding, ..sp };
     let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
     hub.token_service.core.federation.replace(Federation::new([sp], table, unavailable));
 }
@@ -248,8 +248,8 @@ fn forged(hub: &Hub, client: &DpopClient, changes: Value) -> String {
 #[tokio::test]
 async fn a_flood_of_proofs_without_a_code_costs_no_signature() {
     let (hub, client) = (Hub::new(), DpopClient::default());
-    let public = |sp: &mut crate::config::ServiceProvider| {
-        sp.authentication = crate::config::federation::ClientAuthentication::Public;
+    let public = |sp: &mut crate::federation::ServiceProvider| {
+        sp.authentication = crate::federation::ClientAuthentication::Public;
         sp.registration.client_type = crate::protocol::registration::ClientType::Public;
     };
     let mut sp = service("sp", true, SigningAlg::ES256);

@@ -9,7 +9,7 @@ use josekit::jwk::alg::ec::EcCurve;
 use serde_json::{Map, json};
 
 use super::*;
-use crate::config::ResponseEncryptionAlgs;
+use crate::federation::client_keys::ResponseEncryptionAlgs;
 use crate::protocol::alg::EncryptionAlg;
 use crate::token::ClientKeys;
 

@@ -11,8 +11,10 @@ use super::{
     ALLOWED, Hub, TOKEN_LIFE, by_post, dated, federation, service, service_with, token_request,
 };
 use crate::assurance::Level;
-use crate::config::federation::{DataProvider, IntrospectionResponseFormat};
-use crate::config::{Federation, KeySource, Validity};
+use crate::federation::Federation;
+use crate::federation::client_keys::KeySource;
+use crate::federation::validity::Validity;
+use crate::federation::{DataProvider, IntrospectionResponseFormat};
 use crate::grant::client_keys::KeyDirectory;
 use crate::grant::introspection::IntrospectionResponse;
 use crate::identity::Identity;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Hub, TOKEN_LIFE, by_post, service, token_request};
-use crate::config::federation::{ClientAuthentication, RefreshTokenRules, UnavailableDisplay};
-use crate::config::{Federation, ServiceProvider};
+use crate::federation::{ClientAuthentication, RefreshTokenRules, UnavailableDisplay};
+use crate::federation::{Federation, ServiceProvider};
 use crate::identity::scopes::ScopeTable;
 use crate::ids::{Scope, Secret};
 use crate::login::{CodeGrant, SessionUse};

@@ -8,7 +8,7 @@ use serde_json::Map;
 
 use super::{CODE_LIFE, Hub, MILLISECOND};
 use crate::config::model::SubjectSource;
-use crate::config::{ConnectorMetadata, CurrentFederation, Federation};
+use crate::federation::{ConnectorMetadata, CurrentFederation, Federation};
 use crate::grant::records::code_key;
 use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::identity::{ClaimName, Identity};
@@ -217,13 +217,7 @@ fn hub_where_identity_is_proven_by(idp: bool, another: bool) -> Hub {
     let configured = any_connector("one", "One");
     let entry = |(id, proves_identity): (&str, bool)| {
         let id = ConnectorId::from(id);
-        (
-            id,
-            Arc::new(ConnectorMetadata {
-                proves_identity,
-                ..ConnectorMetadata::from_connector(&configured)
-            }),
-        )
+        (id, Arc::new(ConnectorMetadata { proves_identity, ..configured.metadata() }))
     };
     let connectors = [("idp", idp), ("another", another)].map(entry);
     hub.core_mut().federation = CurrentFederation::new(

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::Hub;
-use crate::config::{ConnectorMetadata, CurrentFederation, Federation};
 use crate::digest;
+use crate::federation::{ConnectorMetadata, CurrentFederation, Federation};
 use crate::ids::{ConnectorId, Secret};
 use crate::login::CodeGrant;
 use crate::login::upstream::UpstreamLogout;
@@ -19,10 +19,8 @@ use crate::testing::store_conformance::AMPLE_CAPACITIES;
 /// The connector `idp`, with logout tokens or without.
 fn hub(capacities: Capacities, backchannel_logout: bool) -> Hub {
     let mut hub = Hub::with(capacities);
-    let metadata = ConnectorMetadata {
-        backchannel_logout,
-        ..ConnectorMetadata::from_connector(&any_connector("idp", "Idp"))
-    };
+    let metadata =
+        ConnectorMetadata { backchannel_logout, ..any_connector("idp", "Idp").metadata() };
     let federation = Federation::clone(&hub.token_service.core.federation.load())
         .with_connectors([("idp".into(), Arc::new(metadata))]);
     hub.core_mut().federation = CurrentFederation::new(federation);

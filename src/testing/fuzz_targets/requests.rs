@@ -8,7 +8,7 @@ use url::Url;
 
 use super::sample_keys::{NOW, SampleSigner, public_jwks};
 use super::{FuzzFunction, FuzzTarget, split_line, target};
-use crate::config::client_assertions::{AcceptedAudiences, AssertionRules, HubAddresses};
+use crate::federation::client_assertions::{AcceptedAudiences, AssertionRules, HubAddresses};
 use crate::grant::{assertion, request_object};
 use crate::ids::{ClientId, Scope, Subject};
 use crate::protocol::acr::{AcrRegistration, Level, LevelName, Platform};

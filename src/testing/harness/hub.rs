@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app::{self, HubServer, ProgramDeps, Reload};
-use crate::config::{Federation, LoadedConfig};
+use crate::config::LoadedConfig;
 use crate::env::{Clock as _, Env, Timestamp};
+use crate::federation::Federation;
 use crate::settings::Environment;
 use crate::telemetry::Metrics;
 use crate::telemetry::trace::Tracer;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::HASH;
-use crate::config::logo::Logo;
-use crate::config::provider_display::ProviderDisplay;
+use crate::federation::logo::Logo;
+use crate::federation::provider_display::ProviderDisplay;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 use crate::web::pages::*;

@@ -11,7 +11,7 @@ use super::peers::{LoginReport, PeerAnswer, PeerLoginSearch, ReportSource};
 use super::views::NodeAnswer;
 use crate::audit::recent::{Party, Timeline, TimelineEntry};
 use crate::audit::search::{self, LoginLine, SearchResult};
-use crate::config::format_rfc3339;
+use crate::federation::validity::format_rfc3339;
 use crate::ids::{ClientId, ConnectorId, Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 

@@ -253,7 +253,7 @@ impl TrendChart {
 
 impl ConnectorRow {
     fn english_name(&self) -> &str {
-        crate::config::text_in_language(&self.name, "en")
+        crate::federation::localized_text::text_in_language(&self.name, "en")
     }
 
     /// Returns failures and latency of the calls in the last minute.

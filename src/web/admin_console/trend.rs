@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::format_rfc3339;
 use crate::env::Timestamp;
+use crate::federation::validity::format_rfc3339;
 use crate::telemetry::EndedLogins;
 
 /// Minutes that are kept.

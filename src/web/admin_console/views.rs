@@ -9,7 +9,7 @@ use super::peers::{LoginReport, ReportSource};
 use super::trend::LoginMinute;
 use crate::actor::registry::{BlockRow, ConnectorRow};
 use crate::assurance::Level;
-use crate::config::model::NoticeSeverity;
+use crate::federation::notices::NoticeSeverity;
 use crate::ids::{ClientId, ConnectorId, SupportId};
 use crate::protocol::acr::Platform;
 use crate::protocol::registration::ProtocolRules;

@@ -2,8 +2,8 @@
 //! why a token request failed. Findings are in English, as in the command `passerelle check`.
 
 use super::Locale;
-use crate::config::format_rfc3339;
 use crate::env::Timestamp;
+use crate::federation::validity::format_rfc3339;
 use crate::protocol::authorize::explanation::{RequestExplanation, RequestOutcome};
 use crate::protocol::catalogue::{CatalogueEntry, ErrorCode};
 use crate::web::pasted_request::PastedRequestError;

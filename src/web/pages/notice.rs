@@ -1,9 +1,9 @@
 //! Operator notices as pages show them (`notices.html`).
 
 use super::Locale;
-use crate::config::model::NoticeSeverity;
-use crate::config::notices;
 use crate::env::Timestamp;
+use crate::federation::notices;
+use crate::federation::notices::NoticeSeverity;
 
 /// An operator notice in the page's language.
 #[derive(Clone, PartialEq, Eq, Debug)]

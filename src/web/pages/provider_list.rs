@@ -4,8 +4,8 @@
 //! which ones can be chosen.
 
 use super::choice::{ProviderOption, ProviderWarning, UnavailableLabel, UnavailableProvider};
-use crate::config::logo::Logo;
-use crate::config::provider_display::{ProviderDisplay, SearchQuery};
+use crate::federation::logo::Logo;
+use crate::federation::provider_display::{ProviderDisplay, SearchQuery};
 
 /// An identity provider that the page may show. The candidates are sorted.
 #[derive(Clone, Debug)]

@@ -82,7 +82,7 @@ impl Default for PageTheme {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::logo::Logo;
+    use crate::federation::logo::Logo;
 
     #[test]
     fn the_default_is_the_built_in_theme() {

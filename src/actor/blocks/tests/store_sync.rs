@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use tempfile::TempDir;
 
 use super::super::*;
-use crate::config::blocks::{BlockInput, BlockTarget};
+use crate::federation::blocks::{BlockInput, BlockTarget};
 use crate::store::memory::MemoryStore;
 use crate::store::{
     Family, NewRecord, Record, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, StoreError,

@@ -7,14 +7,16 @@ use std::sync::Arc;
 use url::{Origin, Url};
 
 use crate::app::build_error::BuildError;
+use crate::config::CheckedServiceProvider;
 use crate::config::check_context::ServiceProviderDraft;
-use crate::config::{Federation, KeySource, RegisteredClient};
 use crate::connector::diagnostic::CheckDiagnostic;
 use crate::egress::certificates::{MIN_CERTIFICATE_DAYS, days_left};
 use crate::egress::safe_http_client::{
     AllowedSchemes, CallLimits, PeerCertificate, SafeHttpClient, TlsOptions,
 };
 use crate::env::Env;
+use crate::federation::Federation;
+use crate::federation::client_keys::KeySource;
 use crate::grant::client_keys::KeyDirectory;
 use crate::telemetry::Metrics;
 
@@ -41,7 +43,7 @@ pub async fn diagnose_online(
 
 /// Fetches `jwks_uri`, and checks that its keys suffice for the registered algorithms.
 async fn diagnose_keys(
-    client: &RegisteredClient,
+    client: &CheckedServiceProvider,
     federation: &Federation,
 ) -> Option<CheckDiagnostic> {
     const NAME: &str = "keys";
@@ -77,7 +79,7 @@ async fn fetch_keys(federation: &Federation) -> Result<Option<String>, BuildErro
 
 /// Returns the https servers of the redirect URIs, each once, without paths: a call must not look
 /// like a login.
-fn tls_servers(client: &RegisteredClient) -> BTreeSet<String> {
+fn tls_servers(client: &CheckedServiceProvider) -> BTreeSet<String> {
     let https = |uri: &String| Url::parse(uri).ok().filter(|url| url.scheme() == "https");
     let origins = client.file.redirect_uris.iter().filter_map(https).map(|url| url.origin());
     origins
@@ -88,7 +90,11 @@ fn tls_servers(client: &RegisteredClient) -> BTreeSet<String> {
 }
 
 /// Negotiates TLS with a server. Only browsers need to reach it, so a failure is a warning.
-async fn diagnose_server(client: &RegisteredClient, server: &str, env: &Env) -> CheckDiagnostic {
+async fn diagnose_server(
+    client: &CheckedServiceProvider,
+    server: &str,
+    env: &Env,
+) -> CheckDiagnostic {
     const NAME: &str = "redirect-uri";
     let hosts = &client.file.internal_hosts;
     let http = SafeHttpClient::capturing_certificates(

@@ -7,7 +7,7 @@ use crate::config::model::{DataProviderFile, ServiceProviderFile};
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::consistency::{self, ClientDeclaration, Conflict};
 use crate::config::validation::service_providers::{
-    self, ExistingConnectors, HubSettings, RegisteredClient,
+    self, CheckedServiceProvider, ExistingConnectors, HubSettings,
 };
 use crate::config::validation::{connectors, data_providers, insecure_settings};
 use crate::env::Timestamp;
@@ -19,7 +19,7 @@ use crate::settings::{
 #[derive(Clone, Debug, Default)]
 pub struct ServiceProviderDraft {
     /// The service provider; `None` if the file can't be deserialized.
-    pub client: Option<RegisteredClient>,
+    pub client: Option<CheckedServiceProvider>,
     /// Every problem of the file.
     pub problems: Vec<Diagnostic>,
     /// Findings that don't make the file invalid.

@@ -7,8 +7,8 @@ use josekit::jwk::alg::ec::EcCurve;
 use serde_json::json;
 
 use super::*;
-use crate::config::federation::{Federation, IntrospectionResponseFormat};
 use crate::config::tests::{CLIENT_SECRET, Folder};
+use crate::federation::{Federation, IntrospectionResponseFormat};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
 
 const FILE: &str = "data-providers/archive.toml";

@@ -1,6 +1,6 @@
-use crate::config::federation::{ClientAuthentication, Federation, ServiceProvider};
 use crate::config::tests::{Folder, service_with};
-use crate::config::validation::client_assertions::AcceptedAudiences;
+use crate::federation::client_assertions::AcceptedAudiences;
+use crate::federation::{ClientAuthentication, Federation, ServiceProvider};
 use crate::protocol::alg::{AcceptedAlgs, SigningAlg};
 use crate::protocol::security_profile::SecurityProfile;
 

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::config::validation::connector_rules::AllowedConnectors;
+use crate::federation::connector_rules::AllowedConnectors;
 
 fn fields(keys: &[(&str, &str)]) -> Arc<FieldDigests> {
     let keys: BTreeMap<&str, &str> = keys.iter().copied().collect();

@@ -5,18 +5,18 @@ mod client_checker;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::federation::connector_metadata::ConnectorMetadata;
-use crate::config::federation::{DataProvider, ServiceProvider};
 use crate::config::model::{ChoiceConfig, SubjectSource};
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::connector_kind::SupportedKinds;
-use crate::config::validation::connector_rules::ConnectorOrder;
-use crate::config::validation::data_providers::RegisteredDataProvider;
+use crate::config::validation::data_providers::CheckedDataProvider;
 use crate::config::validation::declarations::Declarations;
 use crate::config::validation::scopes::ScopeTables;
-use crate::config::validation::service_providers::RegisteredClient;
+use crate::config::validation::service_providers::CheckedServiceProvider;
 use crate::config::validation::subject_keys::SubjectKeysByVersion;
 use crate::config::watching::settings_file::SettingsFile;
+use crate::federation::connector_metadata::ConnectorMetadata;
+use crate::federation::connector_rules::ConnectorOrder;
+use crate::federation::{DataProvider, ServiceProvider};
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::ScopeTable;
 use crate::protocol::acr::Platform;
@@ -68,14 +68,14 @@ impl LoadContext {
 /// A service provider: its checked file, and the form that the rest of the hub uses.
 #[derive(Debug)]
 pub struct ServiceProviderEntry {
-    pub client: RegisteredClient,
+    pub client: CheckedServiceProvider,
     pub service_provider: Arc<ServiceProvider>,
 }
 
 /// A data provider: its checked file, and the form that the rest of the hub uses.
 #[derive(Debug)]
 pub struct DataProviderEntry {
-    pub registered: RegisteredDataProvider,
+    pub registered: CheckedDataProvider,
     pub data_provider: Arc<DataProvider>,
 }
 
@@ -96,13 +96,11 @@ pub struct ScopesEntry {
 
 impl ServiceProviderEntry {
     /// Creates the entry of a checked service provider.
-    pub fn new(client: RegisteredClient, context: &LoadContext) -> Self {
+    pub fn new(client: CheckedServiceProvider, context: &LoadContext) -> Self {
         Self {
-            service_provider: Arc::new(ServiceProvider::new(
-                &client,
-                &context.order,
-                &context.choice.order,
-            )),
+            service_provider: Arc::new(
+                client.service_provider(&context.order, &context.choice.order),
+            ),
             client,
         }
     }
@@ -110,18 +108,15 @@ impl ServiceProviderEntry {
 
 impl DataProviderEntry {
     /// Creates the entry of a checked data provider.
-    pub fn new(registered: RegisteredDataProvider) -> Self {
-        Self { data_provider: Arc::new(DataProvider::new(&registered)), registered }
+    pub fn new(registered: CheckedDataProvider) -> Self {
+        Self { data_provider: Arc::new(registered.data_provider()), registered }
     }
 }
 
 impl ConnectorEntry {
     /// Creates the entry of a checked connector.
     pub fn new(configured: ConfiguredConnector) -> Self {
-        Self {
-            metadata: Arc::new(ConnectorMetadata::from_connector(&configured)),
-            configured: Arc::new(configured),
-        }
+        Self { metadata: Arc::new(configured.metadata()), configured: Arc::new(configured) }
     }
 }
 

@@ -9,11 +9,11 @@ use super::entries::{
 use super::file_set::{ScanContext, ScanOutcome};
 use super::{BuildCheck, ReloadableFiles};
 use crate::config::validation::languages;
-use crate::config::validation::notices;
 use crate::config::validation::scopes::{self, ScopeTables};
 use crate::config::validation::service_providers::{self, HubSettings};
 use crate::config::validation::{connectors, data_providers};
 use crate::digest;
+use crate::federation::notices;
 use crate::identity::declared::DeclaredClaims;
 use crate::settings::folder::list_toml_files;
 use crate::settings::{Diagnostic, FieldDiagnostic, SecretContext, SourceFile, source_file};

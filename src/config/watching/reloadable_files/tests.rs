@@ -298,7 +298,7 @@ fn a_changed_referenced_file_is_a_change() {
         .unwrap()
         .authentication
     {
-        crate::config::federation::ClientAuthentication::SecretPost(secrets) => secrets[0].sha256,
+        crate::federation::ClientAuthentication::SecretPost(secrets) => secrets[0].sha256,
         _ => panic!(),
     };
     let before = hash(&scene);

@@ -9,7 +9,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{CredentialVerifier, VerificationError, name_claims, require_pinned_issuer};
-use crate::config::format_rfc3339;
 use crate::connector::diagnostic::{CheckDiagnostic, SampleVerification};
 use crate::connector::openid4vp::credential::{
     CredentialFormat, ExpectedCredential, PresentationExpectations, RequestChannel,
@@ -23,6 +22,7 @@ use crate::connector::openid4vp::trust::TrustAnchors;
 use crate::connector::openid4vp::trust_list::CurrentTrust;
 use crate::digest;
 use crate::env::Timestamp;
+use crate::federation::validity::format_rfc3339;
 use crate::protocol::json::parse_object;
 
 /// Longer than the age of any key binding: a sample may be old.

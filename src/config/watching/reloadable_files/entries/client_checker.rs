@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::LoadContext;
-use crate::config::federation::ServiceProvider;
 use crate::config::model::ServiceProviderFile;
 use crate::config::validation::service_providers::{self, HubSettings};
 use crate::config::watching::reloadable_files::ReloadableFiles;
+use crate::federation::ServiceProvider;
 use crate::protocol::acr::Platform;
 use crate::settings::{Diagnostic, SecretContext, SecretOwner, SourceFile};
 
@@ -49,7 +49,7 @@ impl ClientChecker {
         let client =
             service_providers::check_file(&source, file, settings, &secrets, &mut problems);
         if problems.is_empty() {
-            Ok(ServiceProvider::new(&client, &context.order, &context.choice.order))
+            Ok(client.service_provider(&context.order, &context.choice.order))
         } else {
             Err(problems)
         }

@@ -7,15 +7,38 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::localized_text;
 use super::validity::{Validity, ValidityStatus};
-use crate::config::model::BlockTable;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId};
 use crate::settings::{Diagnostic, FieldDiagnostic, SourceFile};
 
 const MAX_REASON_CHARS: usize = 200;
 const MAX_MESSAGE_CHARS: usize = 300;
+
+/// A block in a connector file. `passerelle idp block` adds one without a file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlockTable {
+    /// Reason for operators: 1 to 200 characters, shown by `passerelle idp list` and in the log.
+    pub reason: String,
+    /// Message for users, by language (`fr`, `en`): at most 300 characters each. Default: a
+    /// standard sentence.
+    #[serde(default)]
+    pub message: BTreeMap<String, String>,
+    /// Service providers that it applies to, by client_id. Default: all.
+    #[serde(default)]
+    pub service_providers: Option<Vec<ClientId>>,
+    /// Start, inclusive, for example `2027-03-01T00:00:00Z`. Default: immediately.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// End, exclusive. Default: until the table is removed.
+    #[serde(default)]
+    pub until: Option<String>,
+}
 
 /// A block with checked texts and dates.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -124,7 +147,7 @@ impl Block {
 }
 
 /// Parses the `[[block]]` tables of a connector file. Leaves out invalid ones and reports them.
-pub(in crate::config) fn parse_blocks(
+pub fn parse_blocks(
     source: &SourceFile,
     connector: &ConnectorId,
     tables: &[BlockTable],

@@ -40,7 +40,7 @@ impl Logo {
     ///
     /// # Errors
     /// Fails if the file can't be read, is too large, or is neither SVG nor PNG.
-    pub(in crate::config) fn read_theme_logo(
+    pub fn read_theme_logo(
         folder: &Path,
         path: &Path,
     ) -> Result<Self, MessageAndFix> {
@@ -57,7 +57,7 @@ impl Logo {
     /// # Errors
     /// Fails if the path leads out of the folder, or the file can't be read, is too large, or is
     /// neither SVG nor PNG.
-    pub(in crate::config) fn read_entry_logo(
+    pub fn read_entry_logo(
         folder: &Path,
         path: &Path,
     ) -> Result<Self, MessageAndFix> {

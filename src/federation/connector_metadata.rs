@@ -5,10 +5,20 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use super::Levels;
+use super::blocks::Block;
 use super::provider_display::ProviderDisplay;
-use crate::config::model::Levels;
-use crate::config::validation::blocks::Block;
 use crate::config::validation::configured_connector::ConfiguredConnector;
+
+/// Levels of assurance of an identity provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Levels {
+    /// The lowest level that it proves, requested even if a lower one is enough.
+    pub lowest: Level,
+    /// The highest level that is accepted from it.
+    pub highest: Level,
+}
 
 /// Metadata of one connector, from its file.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,32 +57,4 @@ pub struct ConnectorMetadata {
     pub is_probed: bool,
     /// Redirects to the identity provider per minute; `None` for the hub's default.
     pub redirects_per_minute: Option<NonZeroU32>,
-}
-
-impl ConnectorMetadata {
-    /// Returns the metadata of a configured connector.
-    #[must_use]
-    pub fn from_connector(configured: &ConfiguredConnector) -> Self {
-        let (file, display) =
-            (&configured.file, Arc::new(ProviderDisplay::from_connector(configured)));
-        Self {
-            name: Arc::clone(&display.name),
-            display,
-            enabled: file.enabled,
-            listed: file.listed,
-            email_domains: file.email_domains.clone(),
-            levels: file.levels,
-            amr: file.amr.clone(),
-            mfa: file.mfa.clone(),
-            passed_amr: file.passed_amr.clone(),
-            acr_names: file.acr.names.clone(),
-            blocks: configured.blocks.clone().into(),
-            reauthenticates: configured.kind.reauthenticates(),
-            proves_identity: configured.proves_identity(),
-            backchannel_logout: configured.kind.accepts_backchannel_logout(),
-            posted_callbacks: configured.kind.accepts_posted_callbacks(),
-            is_probed: file.probe,
-            redirects_per_minute: file.limits.redirects_per_minute.and_then(NonZeroU32::new),
-        }
-    }
 }

@@ -1,26 +1,33 @@
 //! Holds the federation that the rest of the hub uses: service providers, data providers,
 //! connectors and scopes, validated and immutable.
 
+pub mod blocks;
+mod choice;
 mod claim_release;
-mod clients;
-pub(super) mod connector_metadata;
+mod client;
+pub mod client_assertions;
+pub mod client_keys;
+mod connector_metadata;
+pub mod connector_rules;
+mod current_federation;
+pub mod dated_secret;
+pub mod localized_text;
+pub mod logo;
+pub mod notices;
+pub mod place_names;
 pub mod provider_display;
 mod registered_clients;
+pub mod validity;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use connector_metadata::ConnectorMetadata;
+use logo::Logo;
+use notices::Notice;
+use place_names::PlaceNames;
 use provider_display::SortedProviders;
 
-use crate::config::model::{Category, NoAccountText};
-use crate::config::validation::check_context::CheckContext;
-use crate::config::validation::configured_connector::ConfiguredConnector;
-use crate::config::validation::logo::Logo;
-use crate::config::validation::notices::Notice;
-use crate::config::validation::place_name_files::PlaceNames;
-use crate::config::validation::service_providers::RegisteredClient;
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::{ScopeTable, ScopeTableError};
 use crate::ids::{ClientId, ConnectorId, Scope};
@@ -32,12 +39,14 @@ use crate::protocol::registration::{
 };
 use crate::protocol::security_profile::SecurityProfile;
 
-pub use registered_clients::RegisteredClients;
-
-pub use clients::{
-    ClientAuthentication, DataProvider, IntrospectionResponseFormat, KeyOwner, RefreshTokenRules,
-    ServiceProvider, TokenBinding,
+pub use choice::{Category, NoAccountText};
+pub use client::{
+    ClientAuthentication, DataProvider, IntrospectionResponseFormat, KeyOwner, LogoutEndpoint,
+    RefreshTokenRules, ServiceProvider, TokenBinding,
 };
+pub use connector_metadata::{ConnectorMetadata, Levels};
+pub use current_federation::CurrentFederation;
+pub use registered_clients::RegisteredClients;
 
 /// An immutable snapshot of all service providers, data providers, connectors and scopes.
 #[derive(Clone, Debug)]
@@ -115,29 +124,9 @@ impl Federation {
         }
     }
 
-    /// Creates the federation of one checked file, with the connectors and scopes that it was
-    /// checked against.
-    ///
-    /// # Errors
-    /// Fails if a scope table is unusable.
-    pub fn from_draft(
-        client: &RegisteredClient,
-        connectors: &[ConfiguredConnector],
-        context: &CheckContext,
-    ) -> Result<Self, ScopeTableError> {
-        let table = |scopes| ScopeTable::from_names(scopes, &context.declarations.claims);
-        let service = ServiceProvider::new(client, &Arc::default(), &[]);
-        let metadata = connectors.iter().map(|configured| {
-            (configured.id.clone(), Arc::new(ConnectorMetadata::from_connector(configured)))
-        });
-        let federation =
-            Self::new([service], table(&context.scopes.scopes)?, UnavailableDisplay::Disabled);
-        Ok(Self { openid_scopes: table(&context.scopes.openid)?, ..federation }
-            .with_connectors(metadata))
-    }
-
     /// Replaces the service providers and data providers of `rest`.
-    pub(super) fn with_clients(
+    #[must_use]
+    pub fn with_clients(
         services: impl Iterator<Item = Arc<ServiceProvider>>,
         data_providers: impl Iterator<Item = Arc<DataProvider>>,
         rest: Self,

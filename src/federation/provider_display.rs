@@ -7,9 +7,8 @@ use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::config::validation::configured_connector::ConfiguredConnector;
-use crate::config::validation::localized_text::text_in_language;
-use crate::config::validation::logo::Logo;
+use super::localized_text::text_in_language;
+use super::logo::Logo;
 use crate::ids::ConnectorId;
 
 /// Display data of one connector.
@@ -26,13 +25,6 @@ pub struct ProviderDisplay {
 }
 
 impl ProviderDisplay {
-    /// Returns the display data of a configured connector.
-    #[must_use]
-    pub fn from_connector(connector: &ConfiguredConnector) -> Self {
-        let file = &connector.file;
-        Self::new(Arc::new(file.name.clone()), file.category.clone(), connector.logo.clone())
-    }
-
     /// Creates display data, indexing the names for the search.
     #[must_use]
     pub fn new(

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::config::federation::Federation;
+use super::Federation;
 use crate::identity::scopes::{self, PartialDateFormat, ScopeTable};
 use crate::identity::{Claim, ClaimName, Identity};
 use crate::ids::ClientId;

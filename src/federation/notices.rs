@@ -6,20 +6,61 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::localized_text;
 use super::validity::{Validity, ValidityStatus};
-use crate::config::model::{NoticeSeverity, NoticeTable, NoticesFile};
 use crate::env::Timestamp;
 use crate::settings::{Diagnostic, FieldDiagnostic, SourceFile};
 
 /// Content in place of a missing file.
-pub(in crate::config) const ABSENT_NOTICES_FILE: &str = "# absent: no notices\n";
+pub const ABSENT_NOTICES_FILE: &str = "# absent: no notices\n";
 const MAX_TEXT_CHARS: usize = 300;
 const MAX_LINK_BYTES: usize = 300;
 /// Maximum number of notices, so that the page's own content stays visible.
 const MAX_NOTICES: usize = 5;
+
+/// The notices file: `config/notices.toml`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoticesFile {
+    /// Notices in display order, shown above the choice, sign-in, consent and error pages.
+    #[serde(default)]
+    pub notice: Vec<NoticeTable>,
+}
+
+/// A notice to all users.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoticeTable {
+    /// Plain text by language: fr = "…", en = "…"; at most 300 characters each.
+    pub text: BTreeMap<String, String>,
+    /// Start, inclusive, for example 2027-03-01T20:00:00+01:00. Default: immediately.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// End, exclusive. Default: until the notice is removed.
+    #[serde(default)]
+    pub until: Option<String>,
+    /// Severity, which determines its look.
+    #[serde(default)]
+    pub severity: NoticeSeverity,
+    /// Absolute https URL of a page with details.
+    #[serde(default)]
+    pub link: Option<String>,
+}
+
+/// Severity of a notice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum NoticeSeverity {
+    /// Information.
+    #[default]
+    Info,
+    /// Warning.
+    Warning,
+}
 
 /// A notice with checked texts, dates and link.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,7 +84,7 @@ impl Notice {
 }
 
 /// Loads the file. Returns `None` and reports problems if it is invalid.
-pub(in crate::config) fn load_notices(
+pub fn load_notices(
     file: &Path,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<(SourceFile, Vec<Notice>)> {
@@ -58,10 +99,7 @@ pub(in crate::config) fn load_notices(
 }
 
 /// Returns the notices of a parsed file. Returns `None` and reports problems if it is invalid.
-pub(in crate::config) fn parse_notices(
-    source: &SourceFile,
-    problems: &mut Vec<Diagnostic>,
-) -> Option<Vec<Notice>> {
+pub fn parse_notices(source: &SourceFile, problems: &mut Vec<Diagnostic>) -> Option<Vec<Notice>> {
     let NoticesFile { notice: tables } = source.deserialize(problems)?;
     let before = problems.len();
     if tables.len() > MAX_NOTICES {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use crate::config::federation::{Federation, RegisteredClients};
+use super::{Federation, RegisteredClients};
 
 /// A handle to the current federation. Cheap to clone; all clones see a replacement immediately.
 #[derive(Clone)]

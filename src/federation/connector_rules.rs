@@ -5,12 +5,27 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::model::ConnectorRules;
 use crate::ids::ConnectorId;
 use crate::protocol::registration::IdpHintPolicy;
 use crate::settings::{Diagnostic, SourceFile};
+
+/// Which identity providers this service provider may use, and how they are shown. Default: all.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConnectorRules {
+    /// Only these connectors can be used. Not together with `deny`.
+    pub allow: Option<Vec<ConnectorId>>,
+    /// All connectors except these can be used, including connectors added later.
+    pub deny: Vec<ConnectorId>,
+    /// Its own order on the choice page. Connectors not listed follow in the hub's order.
+    pub order: Vec<ConnectorId>,
+    /// Which `idp_hint` of its requests is followed: `"any"`, `"none"`, or a list of connectors.
+    /// Others are ignored.
+    pub idp_hint: IdpHintPolicy,
+}
 
 /// The connectors that a service provider may use.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -75,7 +90,7 @@ impl ConnectorRules {
     }
 
     /// Reports rules that contradict each other or allow no connector.
-    pub(in crate::config) fn check(&self, source: &SourceFile, problems: &mut Vec<Diagnostic>) {
+    pub fn check(&self, source: &SourceFile, problems: &mut Vec<Diagnostic>) {
         let Some(allowed) = &self.allow else { return };
         if !self.deny.is_empty() {
             let fix = "keep allow (only these), or deny (all but these)";
@@ -115,7 +130,7 @@ impl ConnectorRules {
     }
 
     /// Returns a warning for each named connector that doesn't exist.
-    pub(in crate::config) fn unknown_connectors(
+    pub fn unknown_connectors(
         &self,
         source: &SourceFile,
         is_known: impl Fn(&ConnectorId) -> bool,
