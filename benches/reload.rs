@@ -15,9 +15,10 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use passerelle::app;
-use passerelle::config::{self, ConfiguredConnector, SandboxMode};
+use passerelle::config;
 use passerelle::connector;
 use passerelle::connector::one_time_code::NoCodeStore;
+use passerelle::connector::{ConfiguredConnector, SandboxMode};
 use passerelle::egress::http_client_pool::HttpClientPool;
 use passerelle::env::Env;
 use passerelle::settings::Environment;

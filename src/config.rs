@@ -24,10 +24,9 @@ pub(crate) mod tests;
 
 pub use loaded::{LoadedConfig, load_config, load_usable_config};
 pub use markdown_reference::reference_markdown;
-pub use model::{ConnectorFile, ServiceProviderFile, Settings};
+pub use model::{ServiceProviderFile, Settings};
 pub use report::{ConfigReport, render_check_output};
 pub use schema::{schemas, write_schemas};
-pub use validation::configured_connector::{ConfiguredConnector, SandboxMode};
 pub use validation::data_providers::CheckedDataProvider;
 pub use validation::operators::{OperatorAccount, PeerAccess, PrivateListenerAccess};
 pub use validation::pkcs11::Pkcs11Access;
@@ -38,8 +37,8 @@ pub use validation::theme::Theme;
 pub use validation::traces::TraceHeaders;
 pub use validation::vault_transit::VaultTransitAccess;
 pub use validation::{
-    admin_access, check_context, connector_kind, connectors, data_providers, fragments, mapping,
-    proxies, scopes, service_providers, support_url, theme,
+    admin_access, check_context, connectors, data_providers, fragments, mapping, proxies, scopes,
+    service_providers, support_url, theme,
 };
 pub use watching::reloadable_files::ReloadableFiles;
 pub use watching::{changes, config_digest, reloadable_files, settings_file};

@@ -5,9 +5,13 @@
 //! (docs/design/upstream-verification.md). Does not depend on actors, stores, service providers or
 //! pages. `docs/adding-a-kind.md` shows how to add a kind.
 
+mod acr_table;
+pub mod claim_rule;
 mod clock_skew;
 pub(crate) mod code_flow;
+mod configured_connector;
 mod connection_check;
+mod connector_file;
 pub mod diagnostic;
 mod dpop;
 pub mod dropped_claims;
@@ -15,9 +19,11 @@ pub(crate) mod error;
 mod http_clients;
 pub mod hub_page;
 pub mod kind;
+pub mod kind_settings;
 pub mod kinds;
 #[cfg(feature = "ldap")]
 pub mod ldap;
+pub mod level_rules;
 mod mapped;
 pub mod oauth2;
 pub mod oidc;
@@ -34,13 +40,16 @@ pub mod wallet_request_store;
 
 use std::sync::Arc;
 
+pub use acr_table::AcrTable;
+pub use claim_rule::ClaimRule;
+pub use configured_connector::{ConfiguredConnector, SandboxMode};
+pub use connector_file::{ConnectorFile, ConnectorLimits, IdentityProof, UnparsedKind};
 pub use error::{ConnectorConfigError, ConnectorError};
 pub use kind::{ConnectorKind, acr_policy_from_file, connector_kind};
 pub use kinds::KINDS;
 pub use port::{Connector, ConnectorContext};
 
 use crate::assurance::acr::AcrPolicy;
-use crate::config::ConfiguredConnector;
 use diagnostic::{HubEndpoints, RegistrationParameter};
 
 /// Builds a configured connector.
@@ -54,20 +63,15 @@ pub fn build(
     let mapping = configured.mapping.clone().ok_or_else(|| {
         ConnectorConfigError::new("mapping", "it has an invalid rule; correct that first")
     })?;
-    let kind = kind::kind_of_connector(configured)
-        .ok_or_else(|| ConnectorConfigError::new("kind", "it can't be built; use another kind"))?;
     let metrics = context.metrics.clone();
-    let connector = kind.build(configured, context)?;
+    let connector = configured.kind.build(configured, context)?;
     Ok(mapped::with_mapping(configured.id.clone(), connector, mapping, metrics))
 }
 
 /// Returns the `acr` policy of a configured connector.
 #[must_use]
 pub fn acr_policy(configured: &ConfiguredConnector) -> AcrPolicy {
-    kind::kind_of_connector(configured).map_or_else(
-        || acr_policy_from_file(&configured.file),
-        |kind| kind.acr_policy(&configured.file),
-    )
+    configured.kind.acr_policy(&configured.file)
 }
 
 /// Returns what to register at the identity provider of a configured connector.
@@ -76,7 +80,7 @@ pub fn registration(
     configured: &ConfiguredConnector,
     hub: &HubEndpoints,
 ) -> Vec<RegistrationParameter> {
-    kind::kind_of_connector(configured).map(|kind| kind.registration(hub)).unwrap_or_default()
+    configured.kind.registration(hub)
 }
 
 /// Compiles the examples of the contributor's guide as doc tests.

@@ -8,7 +8,7 @@
 use serde_json::Value;
 
 use super::model::{RegisterConfig, Settings, StoreConfig};
-use super::validation::connector_kind::ConnectorKindFormat;
+use crate::connector::kind_settings::ConnectorKindFormat;
 use crate::settings::{
     ConfiguredTable, Diagnostic, KindTable, SecretContext, SourceFile, TableKind,
 };

@@ -16,8 +16,6 @@ use super::kinds::{KindTables, Kinds};
 use super::model::{RegisterConfig, ServiceProviderFile, Settings};
 use super::schema::settings_schema;
 use super::validation::certificate_expiry::{CertificateExpiry, certificate_expiries};
-use super::validation::configured_connector::{ConfiguredConnector, SandboxMode};
-use super::validation::connector_kind::SupportedKinds;
 use super::validation::consistency;
 use super::validation::data_providers::CheckedDataProvider;
 use super::validation::declarations::Declarations;
@@ -31,6 +29,8 @@ use super::validation::{
     connector_diagnostics, connectors, email_domains, insecure_settings, scopes, settings,
 };
 use super::watching::reloadable_files::{self, ReloadableFiles};
+use crate::connector::configured_connector::{ConfiguredConnector, SandboxMode};
+use crate::connector::kind_settings::SupportedKinds;
 use crate::federation::Federation;
 use crate::federation::connector_rules::ConnectorOrder;
 use crate::ids::{ClientId, ConnectorId, Secret};

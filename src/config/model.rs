@@ -1,11 +1,8 @@
 //! Defines the types of the configuration files, one file for each topic. The JSON Schemas are
 //! generated from them.
 
-mod acr_table;
 mod audit;
-mod claim_rule;
 mod client_registration;
-mod connector;
 mod data_provider;
 pub(crate) mod defaults;
 mod key_files;
@@ -29,11 +26,8 @@ mod vault_transit;
 pub use crate::identity::mapping::UnmappedClaims;
 pub use crate::protocol::client_auth::AuthMethod;
 pub use crate::protocol::registration::{ConsentRequirement, ProtocolRules};
-pub use acr_table::*;
 pub use audit::*;
-pub use claim_rule::*;
 pub use client_registration::*;
-pub use connector::*;
 pub use data_provider::*;
 pub use key_files::*;
 pub use limits::*;

@@ -9,7 +9,7 @@ use crate::config::kinds::Kinds;
 use crate::config::model::{
     DataProviderFile, ScopesFile, ServiceProviderFile, Settings, ThemeFile,
 };
-use crate::config::validation::connector_kind::connector_schema;
+use crate::connector::kind_settings::connector_schema;
 use crate::federation::notices::NoticesFile;
 use crate::settings::TableKind;
 use crate::settings::schema_node::{self, schema_for};

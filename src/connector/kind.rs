@@ -6,15 +6,13 @@ use std::sync::Arc;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
+use super::ConfiguredConnector;
+use super::ConnectorFile;
 use super::diagnostic::{HubEndpoints, RegistrationParameter};
 use super::error::ConnectorConfigError;
+use super::kind_settings::{ConfiguredKind, ConnectorKindFormat, KindSettings, KindTableSource};
 use super::port::{Connector, ConnectorContext};
 use crate::assurance::acr::AcrPolicy;
-use crate::config::ConfiguredConnector;
-use crate::config::connector_kind::{
-    ConfiguredKind, ConnectorKindFormat, KindSettings, KindTableSource,
-};
-use crate::config::model::ConnectorFile;
 use crate::settings::Diagnostic;
 
 /// A connector kind: settings from a connector file, from which connectors are built.
@@ -66,20 +64,6 @@ where
         name,
         summary,
         schema: SchemaGenerator::subschema_for::<K>,
-        parse: parse::<K>,
+        parse: KindTableSource::parse::<K>,
     }
-}
-
-fn parse<K: ConnectorKind + DeserializeOwned>(
-    table: &KindTableSource<'_>,
-    problems: &mut Vec<Diagnostic>,
-) -> Option<ConfiguredKind> {
-    let settings: Arc<K> = Arc::new(table.deserialize(problems)?);
-    let adapter: Arc<dyn ConnectorKind> = settings.clone();
-    Some(table.configured(settings, adapter))
-}
-
-/// Returns the kind of a configured connector, if [`connector_kind`] made its format.
-pub(super) fn kind_of_connector(configured: &ConfiguredConnector) -> Option<&dyn ConnectorKind> {
-    configured.kind.adapter::<Arc<dyn ConnectorKind>>().map(|kind| &**kind)
 }

@@ -1,11 +1,11 @@
 //! The connector kinds of this program.
 
+use super::kind_settings::ConnectorKindFormat;
 #[cfg(feature = "ldap")]
 use super::ldap;
 #[cfg(feature = "openid4vp")]
 use super::openid4vp;
 use super::{oauth2, oidc, persona};
-use crate::config::connector_kind::ConnectorKindFormat;
 
 /// Every kind, in the order of messages.
 pub const KINDS: &[ConnectorKindFormat] = &[

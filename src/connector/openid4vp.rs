@@ -33,21 +33,21 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::ConfiguredConnector;
+use super::ConnectorFile;
 use super::code_flow;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::http_clients::HttpClientOptions;
 use super::hub_page;
 use super::kind::{ConnectorKind, connector_kind};
+use super::kind_settings::ConnectorKindFormat;
 use super::one_time_code::OneTimeCodes;
 use super::port::{Connector, ConnectorContext};
 use super::wallet_page::WalletPage;
 use crate::assurance::Level;
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::UpstreamAmr;
-use crate::config::ConfiguredConnector;
-use crate::config::connector_kind::ConnectorKindFormat;
-use crate::config::model::ConnectorFile;
 use crate::env::{Env, Timestamp};
 use crate::ids::ConnectorId;
 use crate::login::upstream::{

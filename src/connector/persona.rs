@@ -16,20 +16,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
+use super::ConnectorFile;
 use super::code_flow;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::hub_page;
 use super::kind::{ConnectorKind, connector_kind};
+use super::kind_settings::ConnectorKindFormat;
 use super::one_time_code::OneTimeCodes;
 use super::port::{Connector, ConnectorContext};
 use super::sandbox_form::{SandboxChoiceError, SandboxForm, SandboxOffer, SandboxUser};
+use super::{ConfiguredConnector, SandboxMode};
 use crate::assurance::Level;
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::{self, UpstreamAmr};
-use crate::config::connector_kind::ConnectorKindFormat;
-use crate::config::model::ConnectorFile;
-use crate::config::{ConfiguredConnector, SandboxMode};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{

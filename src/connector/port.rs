@@ -6,6 +6,7 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use url::Url;
 
+use super::SandboxMode;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
 use super::dropped_claims::DroppedClaimRow;
 use super::error::ConnectorError;
@@ -14,7 +15,6 @@ use super::one_time_code::CodeStore;
 use super::sandbox_form::SandboxForm;
 use super::wallet_page::WalletPage;
 use super::wallet_request_store::WalletRequestStore;
-use crate::config::SandboxMode;
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::{Env, Timestamp};
 use crate::ids::Secret;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Levels;
 use super::blocks::Block;
 use super::provider_display::ProviderDisplay;
-use crate::config::validation::configured_connector::ConfiguredConnector;
+use crate::connector::configured_connector::ConfiguredConnector;
 
 /// Levels of assurance of an identity provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -40,10 +40,7 @@ impl Logo {
     ///
     /// # Errors
     /// Fails if the file can't be read, is too large, or is neither SVG nor PNG.
-    pub fn read_theme_logo(
-        folder: &Path,
-        path: &Path,
-    ) -> Result<Self, MessageAndFix> {
+    pub fn read_theme_logo(folder: &Path, path: &Path) -> Result<Self, MessageAndFix> {
         read_logo(
             &folder.join(path),
             MAX_THEME_LOGO_BYTES,
@@ -57,10 +54,7 @@ impl Logo {
     /// # Errors
     /// Fails if the path leads out of the folder, or the file can't be read, is too large, or is
     /// neither SVG nor PNG.
-    pub fn read_entry_logo(
-        folder: &Path,
-        path: &Path,
-    ) -> Result<Self, MessageAndFix> {
+    pub fn read_entry_logo(folder: &Path, path: &Path) -> Result<Self, MessageAndFix> {
         if !path.components().all(|part| matches!(part, Component::Normal(_))) {
             return Err((
                 "leads out of this file's folder",

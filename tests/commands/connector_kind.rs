@@ -11,14 +11,15 @@ use passerelle::app::{self, HubServer, ProgramDeps};
 use passerelle::assurance::acr::AcrPolicy;
 use passerelle::assurance::amr::UpstreamAmr;
 use passerelle::config::check_context::CheckContext;
-use passerelle::config::connector_kind::{ConnectorKindFormat, KindCheck, KindSettings};
 use passerelle::config::kinds::Kinds;
-use passerelle::config::{self, ConfiguredConnector, LoadedConfig, SandboxMode};
+use passerelle::config::{self, LoadedConfig};
 use passerelle::connector::diagnostic::{DiagnosticStatus, HubEndpoints, RegistrationParameter};
+use passerelle::connector::kind_settings::{ConnectorKindFormat, KindCheck, KindSettings};
 use passerelle::connector::one_time_code::NoCodeStore;
 use passerelle::connector::{
     self, Connector, ConnectorConfigError, ConnectorContext, ConnectorError, ConnectorKind,
 };
+use passerelle::connector::{ConfiguredConnector, SandboxMode};
 use passerelle::egress::http_client_pool::HttpClientPool;
 use passerelle::env::Env;
 use passerelle::ids::{ConnectorId, Secret};

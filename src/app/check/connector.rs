@@ -11,9 +11,9 @@ use serde::Serialize;
 use super::sample::{self, SampleResult};
 use crate::actor::registry::ConnectorRow;
 use crate::app::from_settings::identity_rules;
-use crate::config::ConfiguredConnector;
 use crate::config::check_context::CheckContext;
 use crate::config::connectors::ConnectorDraft;
+use crate::connector::ConfiguredConnector;
 use crate::connector::diagnostic::{
     CheckDiagnostic, DiagnosisContext, DiagnosticStatus, HubEndpoints, RegistrationParameter,
     SampleVerification,

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::config::ConfiguredConnector;
 use crate::config::check_context::CheckContext;
 use crate::config::model::Scopes;
+use crate::connector::ConfiguredConnector;
 use crate::connector::diagnostic::CheckDiagnostic;
 use crate::identity::mapping::{ClaimPath, Mapping, MappingSource};
 use crate::identity::rules::IdentityRules;

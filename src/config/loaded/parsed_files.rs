@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::config::model::{DataProviderFile, ServiceProviderFile, Settings};
-use crate::config::validation::configured_connector::{ConfiguredConnector, SandboxMode};
 use crate::config::validation::consistency::{self, ClientDeclaration};
 use crate::config::validation::data_providers::{self, CheckedDataProvider};
 use crate::config::validation::declarations::Declarations;
 use crate::config::validation::service_providers::{self, CheckedServiceProvider, HubSettings};
 use crate::config::validation::{client_registration, languages, scopes, settings};
 use crate::config::watching::reloadable_files::CheckedFiles;
+use crate::connector::configured_connector::{ConfiguredConnector, SandboxMode};
 use crate::federation::notices;
 use crate::localization::MessageFile;
 use crate::protocol::acr::Platform;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::*;
-use crate::config::connector_kind::connector_schema;
+use crate::connector::kind_settings::connector_schema;
 use crate::settings::schema_node::{SchemaNode, ValueKind, schema_for};
 
 fn repository() -> PathBuf {

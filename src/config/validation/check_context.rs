@@ -7,8 +7,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::admin_access::KeySettings;
-use super::configured_connector::{ConfiguredConnector, SandboxMode};
-use super::connector_kind::SupportedKinds;
 use super::connectors::{self, ConnectorDraft};
 use super::declarations::Declarations;
 use super::scopes::{self, ScopeTables};
@@ -17,6 +15,8 @@ use super::{connector_diagnostics, consistency, data_providers, service_provider
 use crate::config::kinds::Kinds;
 use crate::config::model::{self, Settings, SubjectSource};
 use crate::config::schema::settings_schema;
+use crate::connector::configured_connector::{ConfiguredConnector, SandboxMode};
+use crate::connector::kind_settings::SupportedKinds;
 use crate::federation::{Federation, UnavailableDisplay};
 use crate::identity::scopes::{ScopeTable, ScopeTableError};
 use crate::ids::Secret;

@@ -5,9 +5,9 @@
 
 use super::client_assertions;
 use crate::config::model::{AuthMethod, ServiceProviderFile};
-use crate::federation::dated_secret::ClientSecret;
 use crate::env::Timestamp;
 use crate::federation::client_keys::KeySource;
+use crate::federation::dated_secret::ClientSecret;
 use crate::federation::dated_secret::{DatedSecret, read_dated_secret};
 use crate::federation::validity::{Validity, ValidityStatus, first_exceeding};
 use crate::settings::{Diagnostic, SecretContext, SourceFile};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::configured_connector::ConfiguredConnector;
 use crate::config::model::{Settings, SubjectSource};
+use crate::connector::configured_connector::ConfiguredConnector;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::{Level, Platform};
 use crate::settings::{Diagnostic, SourceFile, file_diagnostic};

@@ -3,13 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::configured_connector::ConfiguredConnector;
-use super::connector_kind::{KindCheck, SupportedKinds, connector_schema};
 use super::declarations::Declarations;
 use super::email_domains::check_email_domains;
-use super::levels::{check_methods, check_passed_methods};
 use super::{connector_diagnostics, level_names, mapping};
-use crate::config::model::{ConnectorFile, ConnectorLimits, SubjectSource};
+use crate::config::model::SubjectSource;
+use crate::connector::configured_connector::ConfiguredConnector;
+use crate::connector::kind_settings::{KindCheck, SupportedKinds, connector_schema};
+use crate::connector::level_rules::{check_methods, check_passed_methods};
+use crate::connector::{ConnectorFile, ConnectorLimits};
 use crate::federation::logo::Logo;
 use crate::federation::{blocks, localized_text};
 use crate::ids::ConnectorId;

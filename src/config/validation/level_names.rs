@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::declarations::Declarations;
-use crate::config::model::{ConnectorFile, ServiceProviderFile, Settings};
+use crate::config::model::{ServiceProviderFile, Settings};
+use crate::connector::ConnectorFile;
 use crate::protocol::acr::{AcrRegistration, Level, Platform};
 use crate::settings::{Diagnostic, SourceFile};
 

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use target_claim::{TargetClaim, target_claim};
 
-use crate::config::model::{ClaimRule, ConnectorFile, LetterCase, RuleValue};
+use crate::connector::claim_rule::{LetterCase, RuleValue};
+use crate::connector::{ClaimRule, ConnectorFile};
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::mapping::{
     ClaimPath, DatePattern, Mapping, MappingRule, MappingSource, Transform, UnmappedClaims,
@@ -22,7 +23,7 @@ const MAX_MAP_ROWS: usize = 1000;
 const MAX_SEPARATOR_CHARS: usize = 16;
 
 /// Parses the mapping of a connector file. A rule can't use the claims that its kind never passes
-/// on ([`KindSettings::protocol_claims`](super::connector_kind::KindSettings::protocol_claims)).
+/// on ([`KindSettings::protocol_claims`](crate::connector::kind_settings::KindSettings::protocol_claims)).
 ///
 /// # Errors
 /// Returns every invalid rule; never an empty list.

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use super::backchannel_logout;
 use super::client_keys::{self, KeyDeclaration};
-use super::configured_connector::SandboxMode;
 use super::consistency::{self, Conflict, ConflictKind};
 use super::declarations::Declarations;
 use super::scopes::ScopeTables;
@@ -15,6 +14,7 @@ use super::{
     request_protection, security_profile,
 };
 use crate::config::model::{MAX_ACCESS_TOKEN_LIFETIME, ServiceProviderFile};
+use crate::connector::configured_connector::SandboxMode;
 use crate::env::Timestamp;
 use crate::federation::LogoutEndpoint;
 use crate::federation::client_keys::{KeySource, ResponseEncryptionAlgs};

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::settings::{LdapKind, USERNAME_PLACEHOLDER};
-use crate::config::connector_kind::{KindCheck, KindSettings};
+use crate::connector::kind_settings::{KindCheck, KindSettings};
 use crate::ids::Secret;
 use crate::settings::address::{self, PlainHttp};
 

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::settings::Oauth2Kind;
-use crate::config::connector_kind::{KindCheck, KindSettings};
+use crate::connector::kind_settings::{KindCheck, KindSettings};
 use crate::identity::mapping::{ClaimPath, ClaimPathError};
 use crate::ids::Secret;
 use crate::settings::address::PlainHttp;

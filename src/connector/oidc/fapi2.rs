@@ -7,8 +7,8 @@
 use serde_json::{Map, Value};
 
 use super::settings::{AssertionAudience, OidcKind, UpstreamAuthMethod, UpstreamFeature};
-use crate::config::connector_kind::KindCheck;
 use crate::connector::error::ConnectorError;
+use crate::connector::kind_settings::KindCheck;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::dpop_key::DPOP_CLIENT_ALG;

@@ -6,7 +6,7 @@ use super::fapi2;
 use super::settings::{
     AuthTimeSource, OidcKind, UpstreamAuthMethod, UpstreamFeature, UpstreamResponseMode,
 };
-use crate::config::connector_kind::{KindCheck, KindSettings};
+use crate::connector::kind_settings::{KindCheck, KindSettings};
 use crate::ids::Secret;
 use crate::settings::address::PlainHttp;
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::connector_kind::{KindCheck, KindSettings};
-use crate::config::model::AcrTable;
+use crate::connector::AcrTable;
+use crate::connector::kind_settings::{KindCheck, KindSettings};
 use crate::ids::Secret;
 use crate::settings::FilePath;
 

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::CheckContext;
 use crate::config::model::{DataProviderFile, ServiceProviderFile};
-use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::consistency::{self, ClientDeclaration, Conflict};
 use crate::config::validation::service_providers::{
     self, CheckedServiceProvider, ExistingConnectors, HubSettings,
 };
 use crate::config::validation::{connectors, data_providers, insecure_settings};
+use crate::connector::configured_connector::ConfiguredConnector;
 use crate::env::Timestamp;
 use crate::settings::{
     Diagnostic, Environment, SecretContext, SecretOwner, SourceFile, secret_rules,

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::model::{ChoiceConfig, SubjectSource};
-use crate::config::validation::configured_connector::ConfiguredConnector;
-use crate::config::validation::connector_kind::SupportedKinds;
 use crate::config::validation::data_providers::CheckedDataProvider;
 use crate::config::validation::declarations::Declarations;
 use crate::config::validation::scopes::ScopeTables;
 use crate::config::validation::service_providers::CheckedServiceProvider;
 use crate::config::validation::subject_keys::SubjectKeysByVersion;
 use crate::config::watching::settings_file::SettingsFile;
+use crate::connector::configured_connector::ConfiguredConnector;
+use crate::connector::kind_settings::SupportedKinds;
 use crate::federation::connector_metadata::ConnectorMetadata;
 use crate::federation::connector_rules::ConnectorOrder;
 use crate::federation::{DataProvider, ServiceProvider};

@@ -9,7 +9,6 @@ use serde::{Deserialize, Deserializer};
 
 use super::acr_table::AcrTable;
 use super::claim_rule::ClaimRule;
-use super::defaults;
 use crate::identity::mapping::UnmappedClaims;
 use crate::ids::ClientId;
 use crate::protocol::acr::Level;
@@ -29,10 +28,10 @@ pub struct ConnectorFile {
     #[serde(default)]
     pub category: Option<String>,
     /// A disabled connector is shown as such and can't be chosen.
-    #[serde(default = "defaults::yes")]
+    #[serde(default = "yes")]
     pub enabled: bool,
     /// An unlisted connector is not on the choice page; `idp_hint` and e-mail domains lead to it.
-    #[serde(default = "defaults::yes")]
+    #[serde(default = "yes")]
     pub listed: bool,
     /// Domains of its users' e-mail addresses: `example.org`, and `*.example.org` for all its
     /// subdomains. `login_hint` with such an address, and `[choice] ask_email`, lead to it.
@@ -67,7 +66,7 @@ pub struct ConnectorFile {
     pub identity: Option<IdentityProof>,
     /// Whether the hub calls it every 10 to 60 seconds to see whether it works. Without, only logins
     /// show that (docs/identity-provider-health.md).
-    #[serde(default = "defaults::yes")]
+    #[serde(default = "yes")]
     pub probe: bool,
     /// Limits for calls to this identity provider.
     #[serde(default)]
@@ -117,7 +116,7 @@ impl Default for ConnectorLimits {
 }
 
 /// Stands for the `[kind.…]` table, which its kind deserializes
-/// ([`ConnectorKindFormat`](crate::config::connector_kind::ConnectorKindFormat)).
+/// ([`ConnectorKindFormat`](super::kind_settings::ConnectorKindFormat)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnparsedKind;
 
@@ -135,4 +134,9 @@ impl JsonSchema for UnparsedKind {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "oneOf": [], "description": "Protocol of a connector." })
     }
+}
+
+/// Returns true, the default of several keys.
+const fn yes() -> bool {
+    true
 }

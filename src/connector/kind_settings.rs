@@ -1,6 +1,6 @@
-//! Defines a connector kind for the configuration: the name and the shape of its `[kind.…]` table,
-//! its rules, and the properties that other modules depend on. Does not depend on the kinds
-//! themselves: they are passed in.
+//! The `[kind.…]` table of a connector file: its name and shape for each kind, its rules, and the
+//! properties that the rest of the hub depends on. Does not depend on the kinds themselves: they are
+//! passed in.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -13,9 +13,9 @@ use figment::value::Value as FileValue;
 use schemars::{Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
+use super::ConnectorFile;
 use super::configured_connector::SandboxMode;
-use super::levels;
-use crate::config::model::ConnectorFile;
+use super::level_rules;
 use crate::ids::Secret;
 use crate::settings::SecretRef;
 use crate::settings::address::{self, PlainHttp};
@@ -70,28 +70,20 @@ pub trait KindSettings: Any + fmt::Debug + Send + Sync {
 pub struct ConfiguredKind {
     /// Name of the table.
     pub name: &'static str,
-    settings: Arc<dyn KindSettings>,
-    /// The same settings in another form ([`KindTableSource::configured`]).
-    adapter: Arc<dyn Any + Send + Sync>,
+    settings: Arc<dyn ConnectorKind>,
 }
 
 impl ConfiguredKind {
     /// Returns the settings as this type; `None` if they are of another kind.
     #[must_use]
-    pub fn downcast_ref<K: KindSettings>(&self) -> Option<&K> {
+    pub fn downcast_ref<K: ConnectorKind>(&self) -> Option<&K> {
         let settings: &dyn Any = &*self.settings;
         settings.downcast_ref()
-    }
-
-    /// Returns the form for the module that builds connectors, if it is of this type.
-    #[must_use]
-    pub fn adapter<A: Any>(&self) -> Option<&A> {
-        self.adapter.downcast_ref()
     }
 }
 
 impl Deref for ConfiguredKind {
-    type Target = dyn KindSettings;
+    type Target = dyn ConnectorKind;
 
     fn deref(&self) -> &Self::Target {
         &*self.settings
@@ -151,10 +143,10 @@ pub struct KindTableSource<'a> {
 impl KindTableSource<'_> {
     /// Deserializes the table, with absolute paths. Reports invalid values and then returns `None`;
     /// reports missing files.
-    pub fn deserialize<K: KindSettings + DeserializeOwned>(
+    pub fn parse<K: ConnectorKind + DeserializeOwned>(
         &self,
         problems: &mut Vec<Diagnostic>,
-    ) -> Option<K> {
+    ) -> Option<ConfiguredKind> {
         let Self { source, kinds, name, folder } = *self;
         let mut settings: K =
             source.deserialize_at(&["kind", name], || connector_schema(kinds.formats), problems)?;
@@ -163,7 +155,7 @@ impl KindTableSource<'_> {
             problems.extend(source.check_file_exists(&key, folder, Some(path)));
             *path = folder.join(&*path);
         }
-        Some(settings)
+        Some(ConfiguredKind { name, settings: Arc::new(settings) })
     }
 
     fn missing_feature(&self) -> Diagnostic {
@@ -171,16 +163,6 @@ impl KindTableSource<'_> {
         let message = format!("needs the Cargo feature `{name}`, which this program lacks");
         let fix = format!("build it with `cargo build --features {name}`, or use another kind");
         self.source.diagnostic(&format!("kind.{name}"), message, fix)
-    }
-
-    /// Returns the deserialized table, with its form for the module that builds connectors.
-    #[must_use]
-    pub fn configured<A: Any + Send + Sync>(
-        &self,
-        settings: Arc<dyn KindSettings>,
-        adapter: A,
-    ) -> ConfiguredKind {
-        ConfiguredKind { name: self.name, settings, adapter: Arc::new(adapter) }
     }
 }
 
@@ -195,7 +177,7 @@ pub struct SupportedKinds {
 
 impl SupportedKinds {
     /// Deserializes the `[kind.…]` table. A missing one is reported with the rest of the file.
-    pub(super) fn parse(
+    pub fn parse(
         self,
         source: &SourceFile,
         folder: &Path,
@@ -233,11 +215,7 @@ impl SupportedKinds {
 
     /// Checks that the file has one table, which is allowed, with valid values. Returns the
     /// resolved secret.
-    pub(super) fn check(
-        self,
-        kind: &ConfiguredKind,
-        check: &mut KindCheck<'_>,
-    ) -> Option<Secret<String>> {
+    pub fn check(self, kind: &ConfiguredKind, check: &mut KindCheck<'_>) -> Option<Secret<String>> {
         if check.source.key_count("kind") > 1 {
             let fix = format!("keep one of: {}", self.names(|name| format!("[kind.{name}]")));
             check.report_in_file("kind", "contains more than one kind", fix);
@@ -290,13 +268,13 @@ pub fn connector_schema(kinds: &[ConnectorKindFormat]) -> serde_json::Value {
 
 /// Checks the table of one connector file, and collects the problems.
 pub struct KindCheck<'a> {
-    pub(super) source: &'a SourceFile,
-    pub(super) name: &'static str,
-    pub(super) file: &'a ConnectorFile,
-    pub(super) context: &'a SecretContext<'a>,
-    pub(super) problems: &'a mut Vec<Diagnostic>,
+    pub source: &'a SourceFile,
+    pub name: &'static str,
+    pub file: &'a ConnectorFile,
+    pub context: &'a SecretContext<'a>,
+    pub problems: &'a mut Vec<Diagnostic>,
     /// What [`KindCheck::resolve_client_identity`] has read.
-    pub(super) client_identity: Option<Secret<String>>,
+    pub client_identity: Option<Secret<String>>,
 }
 
 impl KindCheck<'_> {

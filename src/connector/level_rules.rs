@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::{AcrTable, ConnectorFile};
 use crate::assurance::amr;
-use crate::config::model::{AcrTable, ConnectorFile};
 use crate::protocol::acr::Level;
 use crate::settings::{Diagnostic, SourceFile};
 

@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use super::connector_kind::ConfiguredKind;
-use crate::config::model::{ConnectorFile, IdentityProof};
+use super::kind_settings::ConfiguredKind;
+use super::{ConnectorFile, IdentityProof};
 use crate::federation::ConnectorMetadata;
 use crate::federation::blocks::Block;
 use crate::federation::logo::Logo;
