@@ -29,6 +29,7 @@ pub mod recent;
 pub mod report;
 mod schema;
 pub mod search;
+pub mod settings;
 mod signed_checkpoint;
 mod sink;
 pub mod statistics;

@@ -28,17 +28,14 @@ pub use model::{ServiceProviderFile, Settings};
 pub use report::{ConfigReport, render_check_output};
 pub use schema::{schemas, write_schemas};
 pub use validation::data_providers::CheckedDataProvider;
-pub use validation::operators::{OperatorAccount, PeerAccess, PrivateListenerAccess};
 pub use validation::pkcs11::Pkcs11Access;
 pub use validation::private_keys::PrivateKeyAccess;
 pub use validation::service_providers::CheckedServiceProvider;
 pub use validation::subject_keys::SubjectKeysByVersion;
-pub use validation::theme::Theme;
 pub use validation::traces::TraceHeaders;
 pub use validation::vault_transit::VaultTransitAccess;
 pub use validation::{
-    admin_access, check_context, connectors, data_providers, fragments, mapping, proxies, scopes,
-    service_providers, support_url, theme,
+    admin_access, check_context, connectors, data_providers, mapping, scopes, service_providers,
 };
 pub use watching::reloadable_files::ReloadableFiles;
 pub use watching::{changes, config_digest, reloadable_files, settings_file};

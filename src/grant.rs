@@ -21,6 +21,7 @@ pub mod error;
 pub mod hint;
 mod hub_core;
 pub mod introspection;
+pub mod lifetimes;
 pub mod logout;
 mod records;
 mod refresh;
@@ -36,8 +37,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::assurance::AcrCheck;
-use crate::config::model::TokenLifetimes;
 use crate::federation::ServiceProvider;
+use crate::grant::lifetimes::TokenLifetimes;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ProtocolRules;

@@ -19,6 +19,7 @@ pub mod mapping;
 pub mod pivot;
 pub mod rules;
 pub mod scopes;
+mod source;
 pub mod standard;
 pub mod sub;
 
@@ -26,6 +27,7 @@ pub use claim::{Claim, ClaimName, DeclaredValues, StandardClaims};
 pub use claim_rules::{DroppedClaim, IdentityError, IdentityRule, is_forbidden_char};
 pub use claim_type::{ClaimType, describe_type};
 use serde::{Deserialize, Serialize};
+pub use source::{IdentitySource, SubjectSource};
 
 /// A validated identity. Created only by the checks of this module.
 #[serde_with::skip_serializing_none]

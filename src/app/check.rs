@@ -15,16 +15,19 @@ use super::prepare::{connector_context, connector_spec, prepare_hub};
 use super::unbuildable_connectors::deactivate_unbuildable;
 use super::{register, store};
 use crate::audit::file;
+use crate::audit::settings::AuditSink;
 use crate::config::LoadedConfig;
-use crate::config::model::{AuditSink, FooterLink, IdentitySource, LinkPurpose};
+use crate::config::model::LinkPurpose;
 use crate::env::Env;
 use crate::federation::Federation;
 use crate::grant::client_keys::{KeyDirectory, KeyFetchError};
+use crate::identity::IdentitySource;
 use crate::ids::ClientId;
 use crate::settings::{Diagnostic, address};
 use crate::store::kind::StoreSettings;
 use crate::telemetry::Metrics;
 use crate::token::keyfiles;
+use crate::web::theme::FooterLink;
 
 /// Returns every error that would keep `serve` from starting, each with its fix.
 #[must_use]

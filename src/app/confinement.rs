@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 
 use super::build_error::join_lines;
 use crate::atomic_file::{create_private_folder, parent_folder};
+use crate::audit::settings::AuditSink;
 use crate::config::LoadedConfig;
-use crate::config::model::{AuditSink, ConfinementMode, ProcessConfig};
+use crate::config::model::{ConfinementMode, ProcessConfig};
 use crate::store::kind::StoreSettings;
 use crate::telemetry::CheckFinding;
 

@@ -6,12 +6,12 @@ use std::time::Duration;
 use crate::actor::logins;
 use crate::config::LoadedConfig;
 use crate::config::model::DEFAULT_REQUESTS_PER_NETWORK;
-use crate::config::model::{
-    IdentitySource, Lifetimes, LimitsConfig, MAX_ACCESS_TOKEN_LIFETIME, QuotasConfig, SubjectSource,
-};
+use crate::config::model::{LimitsConfig, QuotasConfig};
 use crate::grant::GrantLifetimes;
 use crate::grant::auth_failures::FailureLimits;
+use crate::grant::lifetimes::{Lifetimes, MAX_ACCESS_TOKEN_LIFETIME};
 use crate::identity::rules::{IdentityRules, RequiredClaims};
+use crate::identity::{IdentitySource, SubjectSource};
 use crate::protocol::acr::Platform;
 use crate::protocol::registration::ProtocolRules;
 use crate::quota::{NetworkRate, PrefixLengths, RateLimitSettings};

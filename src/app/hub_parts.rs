@@ -27,8 +27,9 @@ use crate::actor::registry::{ConnectorSpec, Registry, RegistryDeps, RegistryHand
 use crate::actor::{Connectors, LoginServices, Logins, Logouts, UnauthenticatedLogins};
 use crate::audit::Audit;
 use crate::audit::recent::RecentEvents;
+use crate::audit::settings::AuditSink;
 use crate::config::LoadedConfig;
-use crate::config::model::{AuditSink, Settings};
+use crate::config::model::Settings;
 use crate::connector::ConnectorContext;
 use crate::env::Env;
 use crate::federation::CurrentFederation;

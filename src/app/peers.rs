@@ -12,9 +12,9 @@ use http::header::{AUTHORIZATION, HeaderValue};
 use http::{Method, Request};
 use url::Url;
 
-use crate::config::PeerAccess;
 use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, EgressError, SafeHttpClient};
 use crate::ids::{Secret, SupportId};
+use crate::web::admin::operator_accounts::PeerAccess;
 use crate::web::admin_console::{LoginReport, PeerAnswer, PeerHubs, PeerLoginSearch};
 
 /// A hub searches its audit log for at most four seconds. A person waits for the page meanwhile.

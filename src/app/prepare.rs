@@ -17,7 +17,6 @@ use crate::actor::blocks::Blocks;
 use crate::actor::registry::ConnectorSpec;
 use crate::config::LoadedConfig;
 use crate::config::config_digest::FieldDigests;
-use crate::config::model::ClientCertificatesConfig;
 use crate::connector;
 use crate::connector::{ConfiguredConnector, SandboxMode};
 use crate::egress::http_client_pool::HttpClientPool;
@@ -40,6 +39,7 @@ use crate::token::client_certificate::{AuthoritiesError, CertificateAuthorities}
 use crate::web::error_pages;
 use crate::web::outer_middleware::OuterMiddleware;
 use crate::web::pages;
+use crate::web::public_listener::ClientCertificatesConfig;
 
 /// Parts of a hub, none of them running.
 pub(super) struct PreparedHub {

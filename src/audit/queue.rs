@@ -12,7 +12,7 @@ use arc_swap::ArcSwapOption;
 use tokio::sync::oneshot;
 
 use super::Event;
-pub use crate::config::model::WhenFull;
+pub use super::settings::WhenFull;
 use crate::env::{Env, Timestamp};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::CheckFinding;

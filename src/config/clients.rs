@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::model::{AuthMethod, RefreshTokensConfig, ServiceProviderFile};
+use super::model::{RefreshTokensConfig, ServiceProviderFile};
 use super::validation::client_assertions::assertion_rules;
 use super::validation::client_certificates::registered_name;
 use super::validation::data_providers::CheckedDataProvider;
@@ -17,6 +17,7 @@ use crate::federation::{
 };
 use crate::ids::{ConnectorId, Scope};
 use crate::protocol::alg::SigningAlg;
+use crate::protocol::client_auth::AuthMethod;
 use crate::protocol::refresh::OFFLINE_ACCESS;
 use crate::protocol::registration::{ProtocolRules, Registration};
 use crate::token::client_certificate::CertificateName;

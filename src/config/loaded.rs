@@ -19,11 +19,9 @@ use super::validation::certificate_expiry::{CertificateExpiry, certificate_expir
 use super::validation::consistency;
 use super::validation::data_providers::CheckedDataProvider;
 use super::validation::declarations::Declarations;
-use super::validation::operators::PrivateListenerAccess;
 use super::validation::private_keys::PrivateKeyAccess;
 use super::validation::service_providers::{self, CheckedServiceProvider};
 use super::validation::subject_keys::SubjectKeysByVersion;
-use super::validation::theme::{self, Theme};
 use super::validation::traces::TraceHeaders;
 use super::validation::{
     connector_diagnostics, connectors, email_domains, insecure_settings, scopes, settings,
@@ -42,6 +40,8 @@ use crate::settings::{
     Diagnostic, Environment, SecretContext, SecretLocations, SecretOwner, SecretRules, SourceFile,
     file_diagnostic, secret_rules,
 };
+use crate::web::admin::operator_accounts::PrivateListenerAccess;
+use crate::web::theme::{self, Theme};
 
 /// A complete, checked configuration with its secrets resolved.
 #[derive(Clone, Debug)]

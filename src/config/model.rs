@@ -1,17 +1,13 @@
 //! Defines the types of the configuration files, one file for each topic. The JSON Schemas are
 //! generated from them.
 
-mod audit;
-mod client_registration;
 mod data_provider;
 pub(crate) mod defaults;
 mod key_files;
 mod limits;
 mod metrics;
 mod pkcs11;
-mod private_listener;
 mod process;
-mod public_listener;
 mod quotas;
 mod register;
 mod scopes;
@@ -19,23 +15,15 @@ mod service_provider;
 mod settings;
 mod store;
 mod subject_key;
-mod theme;
 mod traces;
 mod vault_transit;
 
-pub use crate::identity::mapping::UnmappedClaims;
-pub use crate::protocol::client_auth::AuthMethod;
-pub use crate::protocol::registration::{ConsentRequirement, ProtocolRules};
-pub use audit::*;
-pub use client_registration::*;
 pub use data_provider::*;
 pub use key_files::*;
 pub use limits::*;
 pub use metrics::*;
 pub use pkcs11::*;
-pub use private_listener::*;
 pub use process::*;
-pub use public_listener::*;
 pub use quotas::*;
 pub use register::*;
 pub use scopes::*;
@@ -43,6 +31,5 @@ pub use service_provider::*;
 pub use settings::*;
 pub use store::*;
 pub use subject_key::*;
-pub use theme::*;
 pub use traces::*;
 pub use vault_transit::*;

@@ -6,13 +6,12 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::config::kinds::Kinds;
-use crate::config::model::{
-    DataProviderFile, ScopesFile, ServiceProviderFile, Settings, ThemeFile,
-};
+use crate::config::model::{DataProviderFile, ScopesFile, ServiceProviderFile, Settings};
 use crate::connector::kind_settings::connector_schema;
 use crate::federation::notices::NoticesFile;
 use crate::settings::TableKind;
 use crate::settings::schema_node::{self, schema_for};
+use crate::web::theme::ThemeFile;
 
 /// Returns the schema of the settings file, with the tables of these kinds.
 pub fn settings_schema(kinds: Kinds) -> Value {

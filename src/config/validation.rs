@@ -1,7 +1,6 @@
 //! Checks what the files say and turns it into settings, clients and connectors.
 
 pub mod admin_access;
-pub(super) mod audit;
 pub(super) mod backchannel_logout;
 pub(super) mod certificate_expiry;
 pub mod check_context;
@@ -17,15 +16,12 @@ pub(super) mod consistency;
 pub mod data_providers;
 pub mod declarations;
 pub(super) mod email_domains;
-pub mod fragments;
 pub(super) mod insecure_settings;
 pub(super) mod languages;
 pub(super) mod level_names;
 pub mod mapping;
-pub mod operators;
 pub mod pkcs11;
 pub mod private_keys;
-pub mod proxies;
 pub(super) mod public_clients;
 pub(super) mod quotas;
 mod refresh_tokens;
@@ -36,7 +32,5 @@ mod security_profile;
 pub mod service_providers;
 pub(super) mod settings;
 pub(super) mod subject_keys;
-pub mod support_url;
-pub mod theme;
 pub(super) mod traces;
 pub mod vault_transit;

@@ -28,7 +28,6 @@ use self::page::{authentication_methods, display_claim, token_parts};
 pub use self::registration::{ConsoleAccess, HubRegistration, ServiceProviderSettings};
 pub(super) use self::sessions::SessionMap;
 use self::verify::{ExpectedToken, TokenError};
-use crate::config::theme;
 use crate::digest;
 use crate::env::Env;
 use crate::ids::Secret;
@@ -36,6 +35,7 @@ use crate::settings::Diagnostic;
 use crate::web::pages::{
     DemoError, DemoSignIn, DemoSignedIn, DemoSignedOut, Locale, NamedValue, PageTheme,
 };
+use crate::web::theme;
 
 /// Theme of the pages.
 const THEME: &str = include_str!("service_provider/theme.toml");

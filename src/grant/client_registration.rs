@@ -16,6 +16,7 @@ mod mirror;
 mod operator;
 mod policy;
 mod requests;
+pub mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -25,15 +26,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::client_keys::KeyDirectory;
+use super::client_registration::settings::ClientRegistrationConfig;
 use super::error::GrantError;
 use crate::audit::Audit;
-use crate::config::model::{ClientRegistrationConfig, ProtocolRules};
 use crate::config::reloadable_files::ClientChecker;
 use crate::env::Env;
 use crate::federation::CurrentFederation;
 use crate::ids::{ClientId, Scope};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_registration::MetadataError;
+use crate::protocol::registration::ProtocolRules;
 use crate::quota::{KeyedRateLimiter, LimitKey, PrefixLengths};
 use crate::store::Store;
 use crate::telemetry::Metrics;

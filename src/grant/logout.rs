@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::TokenService;
+use super::lifetimes::MAX_ACCESS_TOKEN_LIFETIME;
 use super::records::{
     decode_record, encode_record, logout_destination_key, logout_redirect_key, new_record,
     pending_callback_key, pending_logout_key, session_key,
 };
 use super::session::session_family;
-use crate::config::model::MAX_ACCESS_TOKEN_LIFETIME;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret};
 use crate::protocol::catalogue::ErrorCode;

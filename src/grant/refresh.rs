@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::TokenService;
 use super::encryption::{ResponseEncryption, ResponseKind};
 use super::error::GrantError;
+use super::lifetimes::MAX_ACCESS_TOKEN_LIFETIME;
 use super::records::{
     CodeRecord, IdTokenRecord, TokenRecord, decode_record, encode_record, new_record,
     refresh_grant_key, released_claims, token_key,
@@ -24,7 +25,6 @@ use super::records::{
 use super::token::{IdTokenContent, event_for_token};
 use crate::assurance::{AcrCheck, Level};
 use crate::audit::EventKind;
-use crate::config::model::MAX_ACCESS_TOKEN_LIFETIME;
 use crate::digest;
 use crate::env::Timestamp;
 use crate::federation::RefreshTokenRules;

@@ -17,7 +17,6 @@ use super::diagnostic::{CREATE_FILE, Diagnostic};
 use super::environment::{self, Environment};
 use super::safe_read;
 use super::source_file::SourceFile;
-use crate::config::model::Settings;
 
 /// Kind of file that has its own secrets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

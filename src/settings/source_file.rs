@@ -138,7 +138,7 @@ impl SourceFile {
         &self.values
     }
 
-    /// Returns the files that keys of the types in `config::model::file_path` name. `schema` is that
+    /// Returns the files that keys of the types in `file_path` name. `schema` is that
     /// of the file, and `folder` the configuration folder.
     pub fn named_files(&self, schema: &serde_json::Value, folder: &Path) -> Vec<ReferencedFile> {
         let mut named = Vec::new();

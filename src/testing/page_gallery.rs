@@ -8,8 +8,6 @@ mod wallet;
 use std::time::Duration;
 
 use crate::actor::PasswordNotice;
-use crate::config::model::{FooterLink, PageLink};
-use crate::config::support_url::SupportUrlTemplate;
 use crate::env::Timestamp;
 use crate::federation::notices::NoticeSeverity;
 use crate::identity::Claim;
@@ -21,6 +19,8 @@ use crate::protocol::authorize::explanation::{
 use crate::protocol::catalogue::ErrorCode;
 use crate::web::pages::*;
 use crate::web::pasted_request::PastedRequestError;
+use crate::web::theme::support_url::SupportUrlTemplate;
+use crate::web::theme::{FooterLink, PageLink};
 pub(crate) use choice::{ProviderFixture, choice_page, search_query};
 use choice::{choice_after, choice_with_failures, email_choices, many_provider_choices};
 pub(crate) use errors::error_page;

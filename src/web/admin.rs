@@ -11,10 +11,12 @@ mod blocks;
 mod clients;
 mod logins;
 mod operations;
+pub mod operator_accounts;
 pub(super) mod operators;
 mod refresh_grants;
 pub(super) mod responses;
 mod sessions;
+pub mod settings;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -41,6 +43,7 @@ pub use responses::AdminErrorBody;
 use responses::{AdminError, error_response, ok_response};
 pub use sessions::EndedSessions;
 
+use super::admin::settings::OperatorRole;
 use super::admin_console::session::AdminSessions;
 use super::admin_console::{self, AdminConsole};
 use super::hub::Hub;
@@ -48,7 +51,6 @@ use super::readiness::Readiness;
 use crate::actor::registry::{BlockRow, ConnectorRow};
 use crate::actor::{Connectors, Logouts};
 use crate::audit::{Audit, Event, EventKind};
-use crate::config::model::OperatorRole;
 use crate::env::Env;
 use crate::grant::TokenService;
 use crate::grant::auth_failures::{AuthFailureLimiter, FailureLimits};

@@ -13,9 +13,9 @@ use actix_web::HttpRequest;
 use actix_web::http::header::{FORWARDED, HeaderMap, HeaderName, X_FORWARDED_FOR};
 
 use super::host::PublicHost;
+use super::proxies::Network;
+use super::public_listener::{AddressHeader, PublicListener};
 use crate::client_network::ClientNetwork;
-use crate::config::model::{AddressHeader, PublicListener};
-use crate::config::proxies::Network;
 use crate::protocol::field_value::trim_ows;
 use crate::protocol::sender_constraint::{CertificateHeaderError, ForwardedCertificate};
 

@@ -37,7 +37,7 @@ macro_rules! page_template {
     };
 }
 
-use crate::config::fragments::FragmentSlot;
+use super::theme::fragments::FragmentSlot;
 
 mod choice;
 mod consent;

@@ -16,13 +16,13 @@ use crate::config::schema::settings_schema;
 use crate::config::validation::certificate_expiry::certificate_expiries;
 use crate::config::validation::declarations::Declarations;
 use crate::config::validation::scopes::{self, ScopeTables};
-use crate::config::validation::theme;
 use crate::config::watching::reloadable_files::ReloadableFiles;
 use crate::config::watching::settings_file::SettingsFile;
 use crate::settings::settings_overlay::apply_environment;
 use crate::settings::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
 };
+use crate::web::theme;
 
 /// Reads and checks the configuration in `folder`, and leaves out the invalid files that a hub can
 /// start without. [`LoadedConfig::files`] and [`LoadedConfig::startup_diagnostics`] have their problems.

@@ -37,7 +37,3 @@ pub fn connectors() -> PathBuf {
 pub fn state() -> PathBuf {
     "state".into()
 }
-
-pub fn client_certificate_header() -> String {
-    "client-cert".to_owned()
-}

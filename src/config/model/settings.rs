@@ -6,28 +6,28 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::audit::AuditConfig;
-use super::client_registration::ClientRegistrationConfig;
 use super::defaults;
 use super::key_files::PlainKeyFiles;
 use super::limits::{Lifetimes, LimitsConfig};
 use super::metrics::MetricLabels;
 use super::pkcs11::Pkcs11Config;
-use super::private_listener::PrivateListener;
 use super::process::ProcessConfig;
-use super::public_listener::PublicListener;
 use super::quotas::QuotasConfig;
 use super::register::RegisterConfig;
 use super::store::StoreConfig;
 use super::subject_key::{SubjectKeyRef, VersionedKey};
 use super::traces::TracesConfig;
 use super::vault_transit::VaultTransitConfig;
+use crate::audit::settings::AuditConfig;
+use crate::grant::client_registration::settings::ClientRegistrationConfig;
 use crate::identity::declared::ClaimDeclaration;
 use crate::ids::ConnectorId;
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::registration::PushedRequests;
 use crate::protocol::security_profile::SecurityProfile;
 use crate::settings::{SecretLocations, SecretRef, SecretRules, SourceFile};
+use crate::web::admin::settings::PrivateListener;
+use crate::web::public_listener::PublicListener;
 
 /// The settings file: `config/passerelle.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -195,29 +195,6 @@ pub struct LevelNameDeclaration {
     /// The name also implies proven multi-factor authentication.
     #[serde(default)]
     pub multi_factor: bool,
-}
-
-/// Source of identities.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum IdentitySource {
-    /// The national register, as the specification requires on the standard platform.
-    #[default]
-    Register,
-    /// The identity provider, unconfirmed. It deviates from the specification, and every start logs
-    /// a warning.
-    Provider,
-}
-
-/// What `sub` is derived from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SubjectSource {
-    /// The pivot identity: a user has the same `sub` with every identity provider.
-    #[default]
-    Pivot,
-    /// The connector and the upstream `sub`, for identity providers without a pivot identity.
-    Provider,
 }
 
 /// The choice page.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::private_keys::{self, PrivateKeyAccess, check_private_keys};
-use crate::config::model::{PrivateListener, Settings};
+use crate::config::model::Settings;
 use crate::ids::Secret;
 use crate::settings::SecretRef;
 use crate::settings::schema_node;
@@ -14,9 +14,8 @@ use crate::settings::settings_overlay::apply_environment;
 use crate::settings::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secrets,
 };
-
-/// Minimum length of an administration token in characters.
-const MIN_ADMIN_TOKEN_CHARS: usize = 32;
+use crate::web::admin::operator_accounts::resolve_token;
+use crate::web::admin::settings::PrivateListener;
 
 /// Settings that a command needs to create keys.
 #[derive(Clone, Debug)]
@@ -151,30 +150,6 @@ pub(in crate::config) fn read_admin_token(
 ) -> Result<Option<Secret<String>>, Diagnostic> {
     let Some(reference) = &private.admin_token else { return Ok(None) };
     resolve_token(source, "private.admin_token", reference, context).map(Some)
-}
-
-/// Reads the token that a key of the `private` table references.
-///
-/// # Errors
-/// Returns a diagnostic if the token is missing, too short or not printable ASCII.
-pub(super) fn resolve_token(
-    source: &SourceFile,
-    key: &str,
-    reference: &SecretRef,
-    context: &SecretContext<'_>,
-) -> Result<Secret<String>, Diagnostic> {
-    let token = secrets::resolve_secret(source, key, reference, context)?;
-    // The token is sent in a header (RFC 6750 §2.1).
-    let is_printable = token.reveal().bytes().all(|c| c.is_ascii_graphic());
-    if token.reveal().len() < MIN_ADMIN_TOKEN_CHARS || !is_printable {
-        let fix = "use at least 32 random characters without spaces, for example from `openssl rand -hex 32`";
-        return Err(source.diagnostic(
-            key,
-            "references a token that is too short or not printable ASCII",
-            fix,
-        ));
-    }
-    Ok(token)
 }
 
 /// Returns the address of a listener as seen from this machine: loopback for a listener on all

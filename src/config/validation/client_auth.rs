@@ -4,12 +4,13 @@
 //! Does not read the clock: the dates of a secret are checked when it is used.
 
 use super::client_assertions;
-use crate::config::model::{AuthMethod, ServiceProviderFile};
+use crate::config::model::ServiceProviderFile;
 use crate::env::Timestamp;
 use crate::federation::client_keys::KeySource;
 use crate::federation::dated_secret::ClientSecret;
 use crate::federation::dated_secret::{DatedSecret, read_dated_secret};
 use crate::federation::validity::{Validity, ValidityStatus, first_exceeding};
+use crate::protocol::client_auth::AuthMethod;
 use crate::settings::{Diagnostic, SecretContext, SourceFile};
 
 /// Secrets that may be valid at once: the current and the next one.

@@ -3,12 +3,13 @@
 
 use super::declarations::Declarations;
 use crate::config::model::ServiceProviderFile;
-use crate::config::model::{AuthMethod, ClientCertificatesConfig, PublicListener};
+use crate::protocol::client_auth::AuthMethod;
 use crate::settings::address::{self, PlainHttp};
 use crate::settings::{Diagnostic, SecretContext, SourceFile};
 use crate::token::client_certificate::{
     CertificateAuthorities, CertificateName, DistinguishedName,
 };
+use crate::web::public_listener::{ClientCertificatesConfig, PublicListener};
 
 /// Which client certificates a hub gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,6 +1,7 @@
 //! Checks `[refresh_tokens]` of a service provider's file.
 
-use crate::config::model::{ConsentRequirement, ServiceProviderFile};
+use crate::config::model::ServiceProviderFile;
+use crate::protocol::registration::ConsentRequirement;
 use crate::settings::value_checks::check_range;
 use crate::settings::{Diagnostic, SourceFile};
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 use figment::value::Value;
 
 use super::declarations::Declarations;
-use crate::config::model::{AuthMethod, ServiceProviderFile, Settings};
+use crate::config::model::{ServiceProviderFile, Settings};
 use crate::protocol::alg::VerificationAlg;
+use crate::protocol::client_auth::AuthMethod;
 use crate::protocol::registration::{ProtocolRules, PushedRequests};
 use crate::protocol::security_profile::SecurityProfile;
 use crate::settings::{Diagnostic, SourceFile};

@@ -13,7 +13,7 @@ use super::{
     client_auth, client_certificates, level_names, public_clients, refresh_tokens,
     request_protection, security_profile,
 };
-use crate::config::model::{MAX_ACCESS_TOKEN_LIFETIME, ServiceProviderFile};
+use crate::config::model::ServiceProviderFile;
 use crate::connector::configured_connector::SandboxMode;
 use crate::env::Timestamp;
 use crate::federation::LogoutEndpoint;
@@ -22,6 +22,7 @@ use crate::federation::connector_rules::AllowedConnectors;
 use crate::federation::dated_secret::DatedSecret;
 use crate::federation::localized_text;
 use crate::federation::logo::Logo;
+use crate::grant::lifetimes::MAX_ACCESS_TOKEN_LIFETIME;
 use crate::ids::ConnectorId;
 use crate::protocol::acr::{AcrRegistration, Level, Platform};
 use crate::protocol::redirect_uri::ResponseParams;

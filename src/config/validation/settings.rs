@@ -4,29 +4,32 @@ use std::path::Path;
 
 use url::Url;
 
-use super::operators::PrivateListenerAccess;
 use super::private_keys::{PrivateKeyAccess, check_private_keys};
 use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
 use super::traces::{self, TraceHeaders};
 use super::{
-    admin_access, audit, claims, client_certificates, client_registration, level_names, operators,
-    proxies, quotas, secret_locations, security_profile,
+    admin_access, claims, client_certificates, level_names, quotas, secret_locations,
+    security_profile,
 };
 use crate::assurance::amr;
+use crate::audit::settings::check_audit;
 use crate::config::kinds::{Kinds, list_tables};
 use crate::config::model::defaults::MAX_REMEMBER_DAYS;
-use crate::config::model::{
-    ChoiceConfig, IdentitySource, LimitsConfig, MAX_ACCESS_TOKEN_LIFETIME, PrivateListener,
-    Settings, SubjectSource, by_platform,
-};
+use crate::config::model::{ChoiceConfig, LimitsConfig, Settings};
 use crate::federation::NoAccountText;
 use crate::federation::localized_text;
+use crate::grant::lifetimes::{Lifetimes, MAX_ACCESS_TOKEN_LIFETIME};
+use crate::identity::{IdentitySource, SubjectSource};
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
 use crate::protocol::registration::ProtocolRules;
 use crate::settings::address::{self, PlainHttp, is_exposed};
 use crate::settings::value_checks::{check_range, is_category_id};
 use crate::settings::{Diagnostic, MessageAndFix, SecretContext, SourceFile};
+use crate::web::admin::operator_accounts;
+use crate::web::admin::operator_accounts::PrivateListenerAccess;
+use crate::web::admin::settings::PrivateListener;
+use crate::web::proxies;
 
 /// Checked settings with their resolved secrets.
 pub struct CheckedSettings {
@@ -64,13 +67,16 @@ pub fn check_settings(
     check_limits(source, &settings.limits, problems);
     secret_locations::check_locations(source, &settings.secrets, problems);
     quotas::check_quotas(source, &settings.quotas, problems);
-    client_registration::check_client_registration(source, &settings, problems);
+    if let Some(registration) = &settings.client_registration {
+        let is_sandbox = settings.sandbox && settings.platform == Platform::Standard;
+        registration.check(source, settings.platform, is_sandbox, problems);
+    }
     proxies::check_public_listener(source, &settings.public, problems);
     client_certificates::check_hub_certificates(source, &settings.public, context, problems);
     check_private_hosts(source, &settings.private.hosts, problems);
     check_private_address(source, &settings.private, problems);
     check_choice(source, &settings.choice, problems);
-    audit::check_audit(source, &settings.audit, problems);
+    check_audit(source, &settings.audit, problems);
     claims::check_claims(source, &settings.claims, problems);
     level_names::check_level_names(source, &settings, problems);
     let private_keys = check_private_keys(source, &settings, context, problems);
@@ -278,7 +284,7 @@ fn check_identity_source(
 
 fn check_lifetimes(source: &SourceFile, settings: &Settings, problems: &mut Vec<Diagnostic>) {
     let (life, platform) = (&settings.lifetimes, settings.platform);
-    let whole_session = by_platform(platform, 28_800, 600);
+    let whole_session = Lifetimes::default().session(platform).as_secs();
     let federation = life.tokens(ProtocolRules::Federation);
     let openid = life.tokens(ProtocolRules::Openid);
     let longest_access_token = MAX_ACCESS_TOKEN_LIFETIME.as_secs();

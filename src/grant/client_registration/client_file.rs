@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::ClientRegistrations;
 use super::index::RegistrationRecord;
-use crate::config::model::ProtocolRules;
 use crate::federation::ServiceProvider;
 use crate::protocol::client_registration::{AUTH_METHOD, DEFAULT_AUTH_METHOD, MetadataError};
+use crate::protocol::registration::ProtocolRules;
 use crate::settings::Diagnostic;
 
 /// Keys of the file and the members that they come from, where the names differ.

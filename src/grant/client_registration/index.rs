@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::ClientRegistrations;
+use super::settings::ClientRegistrationConfig;
 use crate::client_network::ClientNetwork;
-use crate::config::model::ClientRegistrationConfig;
 use crate::digest;
 use crate::env::Timestamp;
 use crate::grant::error::GrantError;

@@ -14,7 +14,7 @@ use super::deception::{
 };
 use super::index::{ClientEntry, RegistrationRecord, RegistrationStatus, RegistrationTerms};
 use super::mirror::OtherClient;
-use crate::config::model::OpenRegistration;
+use super::settings::OpenRegistration;
 use crate::federation::{Federation, ServiceProvider};
 use crate::ids::{ClientId, Scope};
 use crate::protocol::acr::Platform;

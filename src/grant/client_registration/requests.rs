@@ -7,10 +7,10 @@ use super::index::{
     ClientEntry, InitialToken, RegistrationIndex, RegistrationRecord, RegistrationStatus,
     RegistrationTerms, sha256_hex,
 };
+use super::settings::OpenRegistration;
 use super::{CLIENT_ID_PREFIX, ClientRegistrations};
 use crate::audit::{Event, EventKind};
 use crate::client_network::ClientNetwork;
-use crate::config::model::OpenRegistration;
 use crate::digest;
 use crate::federation::ServiceProvider;
 use crate::grant::error::GrantError;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::Map;
 
 use super::{CODE_LIFE, Hub, MILLISECOND};
-use crate::config::model::SubjectSource;
 use crate::federation::{ConnectorMetadata, CurrentFederation, Federation};
 use crate::grant::records::code_key;
+use crate::identity::SubjectSource;
 use crate::identity::rules::{IdentityRules, RequiredClaims};
 use crate::identity::{ClaimName, Identity};
 use crate::ids::{ClientId, ConnectorId, Secret};

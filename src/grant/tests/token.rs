@@ -203,7 +203,7 @@ async fn an_application_that_tolerates_a_minute_finds_an_access_token_under_open
     hub.clock.advance(MILLISECOND);
     assert_eq!(hub.validate(&token).await, Err(ErrorCode::AccessTokenInvalid));
     let seconds = |rules| {
-        let life = crate::config::model::Lifetimes::default().tokens(rules);
+        let life = crate::grant::lifetimes::Lifetimes::default().tokens(rules);
         [life.code, life.access_token, life.id_token].map(|life| life.as_secs())
     };
     assert_eq!(seconds(ProtocolRules::Federation), [30, 60, 60]);

@@ -8,7 +8,6 @@ use actix_web::test::TestRequest;
 use futures_util::FutureExt as _;
 
 use super::{FuzzFunction, FuzzTarget, split_line, target};
-use crate::config::model::PublicListener;
 use crate::ids::InteractionHash;
 use crate::localization::accept_language::tags_by_weight;
 use crate::protocol::sender_constraint::ForwardedCertificate;
@@ -18,6 +17,7 @@ use crate::web::connection::chunked::ChunkScanner;
 use crate::web::connection::head::{HeadScan, HeadScanner};
 use crate::web::cookies::{Cookies, MAX_LOGIN_COOKIES};
 use crate::web::login::callback_params;
+use crate::web::public_listener::PublicListener;
 
 pub(super) const TARGETS: &[FuzzTarget] = &[
     target("cookies", &["web/cookies.rs"], cookies),

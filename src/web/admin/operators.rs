@@ -5,8 +5,8 @@
 
 use actix_web::http::Method;
 
-use crate::config::PrivateListenerAccess;
-use crate::config::model::OperatorRole;
+use super::operator_accounts::PrivateListenerAccess;
+use super::settings::OperatorRole;
 use crate::digest;
 use crate::identity::is_forbidden_char;
 use crate::ids::Secret;
@@ -113,7 +113,7 @@ pub fn validate_reason(reason: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{OperatorAccount, PeerAccess};
+    use crate::web::admin::operator_accounts::{OperatorAccount, PeerAccess};
 
     fn tokens() -> AdminCredentials {
         let secret = |text: &str| Secret::new(text.to_owned());

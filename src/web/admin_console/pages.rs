@@ -9,11 +9,11 @@ use super::trend::LoginMinute;
 use super::views::{ConfigurationView, EventView, HubStatus, LoginView, PersonLogins};
 use crate::actor::registry::{BlockRow, ConnectorCondition, ConnectorRow};
 use crate::audit::EventKind;
-use crate::config::model::OperatorRole;
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::{CatalogueEntry, ErrorCode};
 use crate::web::admin::operators::AdminRequester;
 use crate::web::admin::responses::AdminError;
+use crate::web::admin::settings::OperatorRole;
 use crate::web::csrf::{self, FormPurpose};
 use crate::web::pages::render_template;
 

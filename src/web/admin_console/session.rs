@@ -16,12 +16,12 @@ use actix_web::cookie::time::Duration as CookieDuration;
 use actix_web::cookie::{Cookie, SameSite};
 use actix_web::http::header::HeaderMap;
 
-use crate::config::model::OperatorRole;
 use crate::digest;
 use crate::env::{Env, Timestamp};
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 use crate::web::admin::operators::{AdminRequester, Operator};
+use crate::web::admin::settings::OperatorRole;
 use crate::web::cookies::sole_cookie;
 
 const COOKIE_NAME: &str = "passerelle-admin";

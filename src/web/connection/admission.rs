@@ -13,7 +13,7 @@ use futures_util::task::AtomicWaker;
 use tokio::time::Instant;
 
 use crate::client_network::{ClientNetwork, is_private, mask_address};
-use crate::config::proxies::Network;
+use crate::web::proxies::Network;
 
 /// Number of connections searched for an idle one when the limit is reached: so many of the oldest,
 /// and as many of the others in rotation.

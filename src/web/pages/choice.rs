@@ -5,9 +5,9 @@ use url::form_urlencoded::Serializer;
 
 use super::provider_list::{GroupTitle, ProviderGroup, ProviderList};
 use super::{Locale, PageChrome};
-use crate::config::support_url::SupportDetails;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
+use crate::web::theme::support_url::SupportDetails;
 
 /// The choice page.
 ///

@@ -4,11 +4,11 @@ use askama::filters::Safe;
 
 use super::consent::ClaimLabel;
 use super::{HiddenField, Locale, PageChrome};
-use crate::config::model::PageLink;
-use crate::config::support_url::SupportDetails;
 use crate::env::Timestamp;
 use crate::federation::validity::format_rfc3339;
 use crate::protocol::catalogue::{CatalogueEntry, ErrorCode, ResponsibleParty};
+use crate::web::theme::PageLink;
+use crate::web::theme::support_url::SupportDetails;
 
 /// The page for any code of the catalogue. The caller sends the HTTP status `code.entry().status`.
 #[derive(Clone, Debug)]

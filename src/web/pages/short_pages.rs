@@ -2,8 +2,8 @@
 //! of a logout.
 
 use super::{HiddenField, PageAction, PageChrome};
-use crate::config::support_url::SupportDetails;
 use crate::protocol::discovery::path;
+use crate::web::theme::support_url::SupportDetails;
 
 /// The page at the hub's root, for a user who opens its address.
 #[derive(Clone, Copy, Debug)]

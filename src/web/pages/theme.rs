@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::fragments::Fragments;
-use crate::config::model::{Accent, Accents, FooterLink, PageLink};
-use crate::config::support_url::{SupportDetails, SupportUrlTemplate};
-use crate::config::theme;
+use crate::web::theme;
+use crate::web::theme::fragments::Fragments;
+use crate::web::theme::support_url::{SupportDetails, SupportUrlTemplate};
+use crate::web::theme::{Accent, Accents, FooterLink, PageLink};
 
 /// Path of the theme's logo. Pages load images from the hub only.
 pub const LOGO_PATH: &str = "/assets/logo";

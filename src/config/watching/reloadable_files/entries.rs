@@ -5,7 +5,7 @@ mod client_checker;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::model::{ChoiceConfig, SubjectSource};
+use crate::config::model::ChoiceConfig;
 use crate::config::validation::data_providers::CheckedDataProvider;
 use crate::config::validation::declarations::Declarations;
 use crate::config::validation::scopes::ScopeTables;
@@ -17,6 +17,7 @@ use crate::connector::kind_settings::SupportedKinds;
 use crate::federation::connector_metadata::ConnectorMetadata;
 use crate::federation::connector_rules::ConnectorOrder;
 use crate::federation::{DataProvider, ServiceProvider};
+use crate::identity::SubjectSource;
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::ScopeTable;
 use crate::protocol::acr::Platform;

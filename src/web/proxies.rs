@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use crate::config::model::PublicListener;
+use super::public_listener::PublicListener;
 use crate::settings::value_checks::check_range;
 use crate::settings::{Diagnostic, SourceFile};
 

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use url::Url;
 
-use super::admin_access::resolve_token;
-use crate::config::model::{OperatorRole, PrivateListener};
+use super::settings::{OperatorRole, PrivateListener};
 use crate::ids::Secret;
 use crate::settings::address::{self, PlainHttp};
-use crate::settings::{Diagnostic, SecretContext, SourceFile};
+use crate::settings::{Diagnostic, SecretContext, SecretRef, SourceFile, secrets};
 
+/// Minimum length of a token.
+const MIN_ADMIN_TOKEN_CHARS: usize = 32;
 const MAX_NAME_CHARS: usize = 64;
 
 /// A person who administers the hub, with the person's token.
@@ -137,4 +138,28 @@ fn read_peers(
         .map(|token| PeerAccess { token, peers })
         .map_err(|problem| problems.push(problem))
         .ok()
+}
+
+/// Reads the token that a key of the `private` table references.
+///
+/// # Errors
+/// Returns a diagnostic if the token is missing, too short or not printable ASCII.
+pub fn resolve_token(
+    source: &SourceFile,
+    key: &str,
+    reference: &SecretRef,
+    context: &SecretContext<'_>,
+) -> Result<Secret<String>, Diagnostic> {
+    let token = secrets::resolve_secret(source, key, reference, context)?;
+    // The token is sent in a header (RFC 6750 §2.1).
+    let is_printable = token.reveal().bytes().all(|c| c.is_ascii_graphic());
+    if token.reveal().len() < MIN_ADMIN_TOKEN_CHARS || !is_printable {
+        let fix = "use at least 32 random characters without spaces, for example from `openssl rand -hex 32`";
+        return Err(source.diagnostic(
+            key,
+            "references a token that is too short or not printable ASCII",
+            fix,
+        ));
+    }
+    Ok(token)
 }

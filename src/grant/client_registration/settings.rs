@@ -1,11 +1,13 @@
-//! Defines the `[client_registration]` table of `passerelle.toml`.
+//! Defines and checks the `[client_registration]` table of `passerelle.toml`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ProtocolRules;
 use crate::ids::Scope;
 use crate::protocol::acr::Platform;
+use crate::protocol::registration::ProtocolRules;
+use crate::settings::value_checks::check_range;
+use crate::settings::{Diagnostic, SourceFile};
 
 /// Dynamic client registration (RFC 7591, RFC 7592). The table turns it on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +61,46 @@ impl ClientRegistrationConfig {
             Platform::Standard => ProtocolRules::Openid,
             Platform::High => ProtocolRules::Federation,
         })
+    }
+
+    /// Reports what is invalid. `is_sandbox` is true on a sandbox of the standard platform.
+    pub fn check(
+        &self,
+        source: &SourceFile,
+        platform: Platform,
+        is_sandbox: bool,
+        problems: &mut Vec<Diagnostic>,
+    ) {
+        for (key, value, most) in [
+            ("max_registrations", self.max_registrations, 1000),
+            ("max_pending", self.max_pending, 1000),
+            ("requests_per_network", self.requests_per_network, 1000),
+            ("pending_days", self.pending_days, 90),
+            ("unused_days", self.unused_days, 366),
+        ] {
+            let key = format!("client_registration.{key}");
+            check_range(source, &key, value.into(), (1, most), problems);
+        }
+        let mut report = |key: &str, message: &str, fix: &str| {
+            problems.push(source.diagnostic(key, message, fix))
+        };
+        if !self.scopes.iter().any(|scope| scope.as_str() == "openid") {
+            let message = "lacks openid, which every request needs";
+            report("client_registration.scopes", message, "add \"openid\"");
+        }
+        if self.open == OpenRegistration::Immediate && !is_sandbox {
+            let message = "is \"immediate\", so anyone could sign real people in to a service that no operator has seen";
+            let fix = "write open = \"approval\", or create initial access tokens; \"immediate\" needs sandbox = true on the standard platform";
+            report("client_registration.open", message, fix);
+        }
+        if self.rules == Some(ProtocolRules::Openid) && platform == Platform::High {
+            let message = "is \"openid\", which the high platform doesn't support";
+            report(
+                "client_registration.rules",
+                message,
+                "write rules = \"federation\", or remove it",
+            );
+        }
     }
 }
 

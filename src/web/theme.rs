@@ -1,16 +1,21 @@
 //! Loads the theme of the pages: name, logo, accent colours, footer. Checks the contrast of its
 //! colours.
 
+pub mod fragments;
+pub mod support_url;
+mod theme_file;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::fragments::Fragments;
-use super::support_url::SupportUrlTemplate;
-use crate::config::model::{Accent, Accents, FooterLink, PageLink, ThemeFile};
 use crate::federation::localized_text;
 use crate::federation::logo::Logo;
 use crate::settings::address::{self, PlainHttp};
 use crate::settings::{Diagnostic, SourceFile};
+use fragments::Fragments;
+use support_url::SupportUrlTemplate;
+
+pub use theme_file::{Accent, Accents, FooterLink, LinkPurpose, PageLink, ThemeFile};
 
 /// A checked theme. Colours are `#` and six hex digits, safe to write into a style sheet.
 #[derive(Clone, Debug)]
@@ -39,7 +44,7 @@ pub const LIGHT_BACKGROUNDS: [&str; 2] = ["#ffffff", "#f4f5f7"];
 pub const DARK_BACKGROUNDS: [&str; 2] = ["#1e2127", "#14161a"];
 
 /// The built-in theme file.
-const BUILT_IN: &str = include_str!("../../../config/theme.toml");
+const BUILT_IN: &str = include_str!("../../config/theme.toml");
 
 /// Minimum contrast for text of normal size (WCAG 2.2, 1.4.3).
 const MIN_CONTRAST_RATIO: f64 = 4.5;

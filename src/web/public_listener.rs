@@ -6,8 +6,6 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::defaults;
-
 /// The listener for browsers and service providers.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -47,7 +45,7 @@ pub struct PublicListener {
 pub struct ClientCertificatesConfig {
     /// Header with the certificate in the format of RFC 9440. A proxy must set or remove it in each
     /// request.
-    #[serde(default = "defaults::client_certificate_header")]
+    #[serde(default = "client_certificate_header")]
     pub header: String,
     /// PEM file of the authorities that issue certificates for `tls_client_auth`; the path is
     /// relative to the configuration folder. Default: only self-signed certificates.
@@ -67,4 +65,9 @@ pub enum AddressHeader {
     XForwardedFor,
     /// RFC 7239: `Forwarded: for=192.0.2.7, for="[2001:db8::7]:4711"`.
     Forwarded,
+}
+
+/// Returns the default of `header`.
+fn client_certificate_header() -> String {
+    "client-cert".to_owned()
 }
