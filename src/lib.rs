@@ -11,11 +11,12 @@
 //! | layer | modules | may use |
 //! |---|---|---|
 //! | top | [`app`], [`demo`], the binary | everything |
+//! | L5 | [`config`] | everything below: each part defines and checks its own settings |
 //! | L4 | [`web`] | L0, types of L1, `actor`'s handles, `grant`, `quota` |
 //! | L3 | [`actor`], [`grant`], [`quota`] | L0 to L2, the last through traits only; both others may use `quota`, and `actor` `grant` |
 //! | L2 | [`store`], [`connector`], [`register`] | L0, L1, never each other |
 //! | L1 | [`login`], [`session`] | L0, `identity`, `assurance`; pure: no async, no clock, no randomness of their own |
-//! | L1 | [`identity`], [`assurance`], [`token`], [`config`], [`telemetry`], [`egress`], [`audit`] | L0, each other without cycles |
+//! | L1 | [`identity`], [`assurance`], [`token`], [`settings`], [`federation`], [`telemetry`], [`egress`], [`audit`] | L0, each other without cycles |
 //! | L0 | [`protocol`], [`ids`], [`mod@env`], [`digest`], [`localization`], [`client_network`], [`atomic_file`] | nothing above |
 //!
 //! A kind of connector, store or register is one folder behind a trait, with one line in a list:

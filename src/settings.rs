@@ -8,6 +8,7 @@ pub mod address;
 pub mod closest_word;
 pub mod diagnostic;
 pub mod environment;
+mod field_digests;
 mod file_path;
 mod fluent_file;
 pub mod folder;
@@ -25,6 +26,7 @@ pub mod value_checks;
 
 pub use diagnostic::{Diagnostic, FieldDiagnostic, MessageAndFix};
 pub use environment::Environment;
+pub use field_digests::FieldDigests;
 pub use file_path::{AuthoritiesPath, FilePath, FileRole, LogoPath};
 pub use kind_table::{ConfiguredTable, KindTable, TableKind};
 pub use safe_read::FileStamp;

@@ -19,7 +19,6 @@ use super::health::{Availability, Health};
 use super::hub_clock::HubClock;
 use super::prober::{OutboundNetwork, Prober};
 use crate::assurance::AcrCheck;
-use crate::config::config_digest::FieldDigests;
 use crate::connector::Connector;
 use crate::connector::ConnectorLimits;
 use crate::federation::{ConnectorMetadata, CurrentFederation, Federation, ServiceProvider};
@@ -27,6 +26,7 @@ use crate::grant::{Gate, HubCore};
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::gate::{self, UnavailableReason};
+use crate::settings::FieldDigests;
 use crate::store::Store;
 use crate::telemetry::CheckFinding;
 

@@ -29,14 +29,15 @@ use super::client_keys::KeyDirectory;
 use super::client_registration::settings::ClientRegistrationConfig;
 use super::error::GrantError;
 use crate::audit::Audit;
-use crate::config::reloadable_files::ClientChecker;
 use crate::env::Env;
-use crate::federation::CurrentFederation;
+use crate::federation::{CurrentFederation, ServiceProvider};
 use crate::ids::{ClientId, Scope};
+use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_registration::MetadataError;
 use crate::protocol::registration::ProtocolRules;
 use crate::quota::{KeyedRateLimiter, LimitKey, PrefixLengths};
+use crate::settings::Diagnostic;
 use crate::store::Store;
 use crate::telemetry::Metrics;
 
@@ -71,13 +72,18 @@ pub struct ClientRegistrations {
     used: Mutex<BTreeSet<ClientId>>,
 }
 
+/// Checks the text of a service provider's file that is not in the configuration folder. Returns
+/// every problem. The caller makes sure that the text references no file, and checks its scopes.
+pub type CheckClientFile = dyn Fn(&str) -> Result<ServiceProvider, Vec<Diagnostic>> + Send + Sync;
+
 /// Services of the hub that registrations use.
 pub struct RegistrationServices {
     pub env: Env,
     pub store: Arc<dyn Store>,
     pub federation: CurrentFederation,
     pub client_keys: Arc<KeyDirectory>,
-    pub checker: ClientChecker,
+    pub check_client_file: Arc<CheckClientFile>,
+    pub platform: Platform,
     pub audit: Audit,
     pub metrics: Arc<Metrics>,
     /// Public base URL without a trailing slash.
@@ -90,7 +96,7 @@ impl ClientRegistrations {
     /// Creates the registrations; [`Self::run`] reads those in the store.
     #[must_use]
     pub fn new(config: ClientRegistrationConfig, services: RegistrationServices) -> Self {
-        let rules = config.rules_on(services.checker.platform());
+        let rules = config.rules_on(services.platform);
         let federation = services.federation.load();
         let table = federation.scope_table(rules);
         let is_known = |scope: &&Scope| scope.as_str() == "openid" || table.contains(scope);

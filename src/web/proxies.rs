@@ -79,7 +79,7 @@ impl FromStr for Network {
 }
 
 /// Checks `[public]`.
-pub(in crate::config) fn check_public_listener(
+pub fn check_public_listener(
     source: &SourceFile,
     public: &PublicListener,
     problems: &mut Vec<Diagnostic>,

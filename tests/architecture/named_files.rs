@@ -6,7 +6,7 @@ use crate::source::{Source, sources};
 
 /// Types of the files that a running hub reads again.
 const FILES: &[&str] = &[
-    "config/model/connector.rs",
+    "connector/connector_file.rs",
     "config/model/service_provider.rs",
     "config/model/data_provider.rs",
 ];
@@ -23,7 +23,7 @@ fn untyped_paths(sources: &[Source]) -> Vec<String> {
     });
     let message = |(path, line)| {
         format!(
-            "src/{path}: `{line}` is read at the start only: use a type of config/model/file_path.rs"
+            "src/{path}: `{line}` is read at the start only: use a type of settings/file_path.rs"
         )
     };
     lines.map(message).collect()

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::config_digest::{ConfigDigest, ConnectorDigest, FieldDigests, ServiceProviderDigest};
+use super::config_digest::{ConfigDigest, ConnectorDigest, ServiceProviderDigest};
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::Level;
+use crate::settings::FieldDigests;
 
 /// Names that a list shows before it only counts the rest.
 const MAX_LISTED_NAMES: usize = 10;

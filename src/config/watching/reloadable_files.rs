@@ -23,7 +23,6 @@ use entries::{ConnectorEntry, DataProviderEntry, ScopesEntry, ServiceProviderEnt
 use file_set::{FileSet, FileVersion, ScanContext};
 use places::PlaceNameTables;
 
-use super::config_digest::FieldDigests;
 use super::settings_file::SettingsFile;
 use crate::config::model::{DataProviderFile, ScopesFile, ServiceProviderFile};
 use crate::config::validation::data_providers::CheckedDataProvider;
@@ -37,11 +36,12 @@ use crate::federation::{Federation, UnavailableDisplay};
 use crate::identity::scopes::ScopeTable;
 use crate::ids::ConnectorId;
 use crate::localization::{Languages, MessageFile};
+use crate::settings::FieldDigests;
 use crate::settings::schema_node::schema_for;
 use crate::settings::{Diagnostic, FieldDiagnostic, SecretContext, SecretOwner, SourceFile};
 
 pub use conflict_resolution::NO_CONNECTOR;
-pub use entries::{ClientChecker, LoadContext};
+pub use entries::LoadContext;
 pub use file_set::ScanOutcome;
 
 /// Every reloadable file with its active version.

@@ -82,7 +82,7 @@ impl ClientRegistrations {
         record: &RegistrationRecord,
     ) -> Result<ServiceProvider, MetadataError> {
         let text = self.file_text(record)?;
-        let checked = self.services.checker.check(&text);
+        let checked = (self.services.check_client_file)(&text);
         checked.map_err(|problems| first_error(record, &problems))
     }
 }

@@ -197,7 +197,7 @@ impl ClientRegistrations {
 
     fn build_client(&self, record: &RegistrationRecord) -> Option<ServiceProvider> {
         let text = self.file_text(record).ok()?;
-        self.services.checker.check(&text).ok()
+        (self.services.check_client_file)(&text).ok()
     }
 
     /// Returns the approved clients of other developers: of those that registered otherwise than

@@ -32,7 +32,7 @@ impl ClientRegistrations {
     /// policy approved is approved while the policy is the same, so that no registration of a
     /// sandbox outlives it.
     pub(super) fn current_status(&self, entry: &ClientEntry) -> RegistrationStatus {
-        let is_approved_by_policy = self.services.checker.platform() == Platform::Standard
+        let is_approved_by_policy = self.services.platform == Platform::Standard
             && (entry.token.is_some() || self.open_terms().approved);
         match entry.status {
             RegistrationStatus::Approved if entry.approved_by_operator || is_approved_by_policy => {
@@ -69,7 +69,7 @@ impl ClientRegistrations {
         terms: &RegistrationTerms,
         metadata: &ClientMetadata,
     ) -> RegistrationStatus {
-        let is_standard = self.services.checker.platform() == Platform::Standard;
+        let is_standard = self.services.platform == Platform::Standard;
         if terms.approved && is_standard && !metadata.has_called_addresses() {
             RegistrationStatus::Approved
         } else {
@@ -159,7 +159,7 @@ impl ClientRegistrations {
     /// Leaves out default levels that the hub doesn't have: `acr_values` are voluntary (OpenID
     /// Connect Core 1.0 §3.1.2.1).
     fn keep_known_levels(&self, metadata: &mut ClientMetadata) {
-        let levels = self.services.checker.platform().levels();
+        let levels = self.services.platform.levels();
         let listed = metadata.texts("default_acr_values");
         let is_known = |value: &&str| levels.iter().any(|level| level.as_str() == *value);
         let known: Vec<String> = listed.into_iter().filter(is_known).map(str::to_owned).collect();

@@ -54,7 +54,7 @@ const FORBIDDEN_CSS: &[&str] = &["@import", "@font-face", "url(", "image(", "ima
 
 impl Fragments {
     /// Reads a folder. A file with another name is reported, because it is probably misspelt.
-    pub(in crate::config) fn read(folder: &Path, problems: &mut Vec<Diagnostic>) -> Self {
+    pub fn read(folder: &Path, problems: &mut Vec<Diagnostic>) -> Self {
         let mut fragments = Self::default();
         let listed = std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let Ok(listed) = listed else {

@@ -23,8 +23,6 @@ use crate::identity::scopes::ScopeTable;
 use crate::protocol::acr::Platform;
 use crate::settings::{Diagnostic, Environment, SecretRules, SourceFile};
 
-pub use client_checker::ClientChecker;
-
 /// Settings that the files are checked against, fixed while the hub runs.
 #[derive(Clone, Debug)]
 pub struct LoadContext {

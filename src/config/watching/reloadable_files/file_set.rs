@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::config::watching::config_digest::FieldDigests;
 use crate::digest;
+use crate::settings::FieldDigests;
 use crate::settings::FileRole;
 use crate::settings::source_file::ReferencedFile;
 use crate::settings::{Diagnostic, FileStamp, SourceFile, safe_read};

@@ -7,9 +7,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::config::watching::config_digest::FieldDigests;
 use crate::digest;
 use crate::federation::place_names::{MAX_PLACES_BYTES, PlaceNames};
+use crate::settings::FieldDigests;
 use crate::settings::{Diagnostic, FileStamp, file_diagnostic, safe_read};
 
 /// The tables of place names, in the order of the settings.

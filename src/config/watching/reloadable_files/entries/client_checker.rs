@@ -9,29 +9,20 @@ use crate::config::model::ServiceProviderFile;
 use crate::config::validation::service_providers::{self, HubSettings};
 use crate::config::watching::reloadable_files::ReloadableFiles;
 use crate::federation::ServiceProvider;
-use crate::protocol::acr::Platform;
+use crate::grant::client_registration::CheckClientFile;
 use crate::settings::{Diagnostic, SecretContext, SecretOwner, SourceFile};
 
-/// Checks service provider files that are not in the configuration folder.
-#[derive(Clone, Debug)]
-pub struct ClientChecker(Arc<LoadContext>);
-
 impl ReloadableFiles {
-    /// Returns the checker with the settings of these files.
+    /// Returns a check of service provider files with the settings of these files.
     #[must_use]
-    pub fn client_checker(&self) -> ClientChecker {
-        ClientChecker(Arc::clone(&self.context))
+    pub fn client_checker(&self) -> Arc<CheckClientFile> {
+        let context = Arc::clone(&self.context);
+        Arc::new(move |text| context.check_client_file(text))
     }
 }
 
-impl ClientChecker {
-    /// Checks the text of a file. The caller makes sure that it references no file, and checks its
-    /// scopes.
-    ///
-    /// # Errors
-    /// Returns every problem of the text.
-    pub fn check(&self, text: &str) -> Result<ServiceProvider, Vec<Diagnostic>> {
-        let context = &*self.0;
+impl LoadContext {
+    fn check_client_file(&self, text: &str) -> Result<ServiceProvider, Vec<Diagnostic>> {
         let mut problems = Vec::new();
         let source =
             SourceFile::parse(Path::new("registration"), text).map_err(|problem| vec![problem])?;
@@ -39,25 +30,19 @@ impl ClientChecker {
             return Err(problems);
         };
         let settings = HubSettings {
-            newest_subject_key: context.newest_subject_key(),
-            platform: Some(context.platform),
-            declarations: Some(&context.declarations),
-            sandbox: context.kinds.sandbox,
+            newest_subject_key: self.newest_subject_key(),
+            platform: Some(self.platform),
+            declarations: Some(&self.declarations),
+            sandbox: self.kinds.sandbox,
         };
-        let LoadContext { folder, environment, secrets, .. } = context;
+        let Self { folder, environment, secrets, .. } = self;
         let secrets = SecretContext { folder, environment, secrets, owner: SecretOwner::Settings };
         let client =
             service_providers::check_file(&source, file, settings, &secrets, &mut problems);
         if problems.is_empty() {
-            Ok(client.service_provider(&context.order, &context.choice.order))
+            Ok(client.service_provider(&self.order, &self.choice.order))
         } else {
             Err(problems)
         }
-    }
-
-    /// Returns the platform of the hub.
-    #[must_use]
-    pub fn platform(&self) -> Platform {
-        self.0.platform
     }
 }
