@@ -29,7 +29,7 @@ use place_names::PlaceNames;
 use provider_display::SortedProviders;
 
 use crate::identity::declared::DeclaredClaims;
-use crate::identity::scopes::{ScopeTable, ScopeTableError};
+use crate::identity::scopes::ScopeTable;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::localization::Languages;
 use crate::protocol::discovery::ProtectionFeatures;

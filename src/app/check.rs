@@ -17,7 +17,7 @@ use super::{register, store};
 use crate::audit::file;
 use crate::audit::settings::AuditSink;
 use crate::config::LoadedConfig;
-use crate::config::model::LinkPurpose;
+use crate::web::theme::LinkPurpose;
 use crate::env::Env;
 use crate::federation::Federation;
 use crate::grant::client_keys::{KeyDirectory, KeyFetchError};

@@ -10,10 +10,9 @@ use super::ConfiguredConnector;
 use super::ConnectorFile;
 use super::diagnostic::{HubEndpoints, RegistrationParameter};
 use super::error::ConnectorConfigError;
-use super::kind_settings::{ConfiguredKind, ConnectorKindFormat, KindSettings, KindTableSource};
+use super::kind_settings::{ConnectorKindFormat, KindSettings};
 use super::port::{Connector, ConnectorContext};
 use crate::assurance::acr::AcrPolicy;
-use crate::settings::Diagnostic;
 
 /// A connector kind: settings from a connector file, from which connectors are built.
 pub trait ConnectorKind: KindSettings {
@@ -64,6 +63,6 @@ where
         name,
         summary,
         schema: SchemaGenerator::subschema_for::<K>,
-        parse: KindTableSource::parse::<K>,
+        parse: |table, problems| table.parse::<K>(problems),
     }
 }

@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 
 use super::ConnectorFile;
 use super::configured_connector::SandboxMode;
+use super::kind::ConnectorKind;
 use super::level_rules;
 use crate::ids::Secret;
 use crate::settings::SecretRef;
@@ -368,13 +369,13 @@ impl KindCheck<'_> {
     /// Checks the levels of a kind that returns an `acr`.
     pub fn check_levels(&mut self) {
         if self.file.levels.lowest <= self.file.levels.highest {
-            levels::check_levels(self.source, self.file, self.problems);
+            level_rules::check_levels(self.source, self.file, self.problems);
         }
-        levels::check_ignore_acr(self.source, self.file, self.problems);
+        level_rules::check_ignore_acr(self.source, self.file, self.problems);
     }
 
     /// Checks the levels of a kind that returns no `acr`, which can only have eidas1.
     pub fn check_levels_without_acr(&mut self) {
-        levels::check_levels_without_acr(self.source, self.file, self.problems);
+        level_rules::check_levels_without_acr(self.source, self.file, self.problems);
     }
 }

@@ -5,16 +5,17 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::LogoutEndpoint;
+use url::Url;
+
 use super::client_assertions::AssertionRules;
 use super::client_keys::{KeySource, ResponseEncryptionAlgs};
 use super::connector_rules::{AllowedConnectors, ConnectorOrder};
 use super::dated_secret::DatedSecret;
 use super::logo::Logo;
-use crate::ids::{ClientId, ConnectorId, Scope};
+use crate::egress::safe_http_client::AllowedSchemes;
+use crate::ids::{ClientId, Scope};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
-use crate::protocol::refresh::OFFLINE_ACCESS;
-use crate::protocol::registration::{ProtocolRules, Registration};
+use crate::protocol::registration::Registration;
 use crate::token::client_certificate::CertificateName;
 
 /// A validated service provider.

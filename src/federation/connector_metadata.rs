@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use super::Levels;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::blocks::Block;
 use super::provider_display::ProviderDisplay;
-use crate::connector::configured_connector::ConfiguredConnector;
+use crate::protocol::acr::Level;
 
 /// Levels of assurance of an identity provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -10,7 +10,7 @@ use crate::config::validation::declarations::Declarations;
 use crate::config::validation::service_providers::{self, CheckedServiceProvider, HubSettings};
 use crate::config::validation::{client_registration, languages, scopes, settings};
 use crate::config::watching::reloadable_files::CheckedFiles;
-use crate::connector::configured_connector::{ConfiguredConnector, SandboxMode};
+use crate::connector::{ConfiguredConnector, SandboxMode};
 use crate::federation::notices;
 use crate::localization::MessageFile;
 use crate::protocol::acr::Platform;

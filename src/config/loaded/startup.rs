@@ -20,7 +20,7 @@ use crate::config::watching::reloadable_files::ReloadableFiles;
 use crate::config::watching::settings_file::SettingsFile;
 use crate::settings::settings_overlay::apply_environment;
 use crate::settings::{
-    Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
+    Diagnostic, Environment, SecretContext, SecretOwner, SourceFile, secret_rules,
 };
 use crate::web::theme;
 

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::connector_rules::ConnectorRules;
+use crate::federation::connector_rules::ConnectorRules;
 use super::defaults;
 use crate::federation::dated_secret::ClientSecret;
 use crate::ids::{ClientId, Scope};

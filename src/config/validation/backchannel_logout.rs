@@ -1,9 +1,8 @@
 //! Checks where a service provider receives logout tokens (OpenID Connect Back-Channel Logout 1.0
 //! §2.2).
 
-use url::Url;
-
 use crate::config::model::ServiceProviderFile;
+use crate::federation::LogoutEndpoint;
 use crate::egress::safe_http_client::{self, AllowedSchemes};
 use crate::settings::address::{self, PlainHttp};
 use crate::settings::{Diagnostic, SourceFile};

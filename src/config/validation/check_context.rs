@@ -15,7 +15,7 @@ use super::{connector_diagnostics, consistency, data_providers, service_provider
 use crate::config::kinds::Kinds;
 use crate::config::model::{self, Settings};
 use crate::config::schema::settings_schema;
-use crate::connector::configured_connector::{ConfiguredConnector, SandboxMode};
+use crate::connector::{ConfiguredConnector, SandboxMode};
 use crate::connector::kind_settings::SupportedKinds;
 use crate::federation::{Federation, UnavailableDisplay};
 use crate::identity::SubjectSource;
@@ -79,8 +79,9 @@ impl CheckContext {
             .map(|configured| (configured.id.clone(), Arc::new(configured.metadata())));
         let openid_scopes = table(&self.scopes.openid)?;
         let scopes = table(&self.scopes.scopes)?;
-        let federation = Federation::new([service], scopes, UnavailableDisplay::Disabled);
-        Ok(Federation { openid_scopes, ..federation }.with_connectors(metadata))
+        let mut federation = Federation::new([service], scopes, UnavailableDisplay::Disabled);
+        federation.openid_scopes = openid_scopes;
+        Ok(federation.with_connectors(metadata))
     }
 
     /// Reads `passerelle.toml` and `scopes.toml` of a configuration folder.

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
-use url::Url;
 
 use crate::config::model::{JwksSource, ServiceProviderFile};
+use crate::federation::client_keys::{JwksUri, KeySource, ResponseEncryptionAlgs};
 use crate::egress::safe_http_client::{self, AllowedSchemes};
 use crate::protocol::acr::Platform;
 use crate::protocol::alg::EncryptionAlg;

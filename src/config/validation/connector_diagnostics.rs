@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::config::model::Settings;
-use crate::connector::configured_connector::ConfiguredConnector;
+use crate::connector::ConfiguredConnector;
 use crate::identity::SubjectSource;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::{Level, Platform};

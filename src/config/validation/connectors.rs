@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::declarations::Declarations;
 use super::email_domains::check_email_domains;
 use super::{connector_diagnostics, level_names, mapping};
-use crate::connector::configured_connector::ConfiguredConnector;
+use crate::connector::ConfiguredConnector;
 use crate::connector::kind_settings::{KindCheck, SupportedKinds, connector_schema};
 use crate::connector::level_rules::{check_methods, check_passed_methods};
 use crate::connector::{ConnectorFile, ConnectorLimits};

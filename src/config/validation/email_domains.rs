@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::protocol::email_domain::EmailDomain;
 use crate::settings::{Diagnostic, MessageAndFix, SourceFile};
 
-use crate::connector::configured_connector::ConfiguredConnector;
+use crate::connector::ConfiguredConnector;
 
 /// Checks the domains that one file lists.
 pub fn check_email_domains(

@@ -14,7 +14,7 @@ use super::{
     request_protection, security_profile,
 };
 use crate::config::model::ServiceProviderFile;
-use crate::connector::configured_connector::SandboxMode;
+use crate::connector::SandboxMode;
 use crate::env::Timestamp;
 use crate::federation::LogoutEndpoint;
 use crate::federation::client_keys::{KeySource, ResponseEncryptionAlgs};

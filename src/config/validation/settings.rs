@@ -91,7 +91,7 @@ pub fn check_settings(
     }
     let admin_token = admin_access::read_admin_token(source, &settings.private, context)
         .map_err(|problem| problems.push(problem));
-    let private_access = operators::read_private_access(
+    let private_access = operator_accounts::read_private_access(
         source,
         &settings.private,
         admin_token.as_ref().ok().and_then(Option::as_ref),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::config::model::ServiceProviderFile;
-use crate::federation::connector_metadata::ConnectorMetadata;
+use crate::federation::ConnectorMetadata;
 use crate::federation::connector_rules::AllowedConnectors;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::Level;

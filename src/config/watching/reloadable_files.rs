@@ -28,7 +28,7 @@ use crate::config::model::{DataProviderFile, ScopesFile, ServiceProviderFile};
 use crate::config::validation::data_providers::CheckedDataProvider;
 use crate::config::validation::service_providers::CheckedServiceProvider;
 use crate::config::validation::{connector_diagnostics, languages, scopes::ScopeTables};
-use crate::connector::configured_connector::ConfiguredConnector;
+use crate::connector::ConfiguredConnector;
 use crate::connector::kind_settings::connector_schema;
 use crate::federation::notices::NoticesFile;
 use crate::federation::notices::{self, Notice};

@@ -9,7 +9,7 @@ use crate::config::validation::service_providers::{
     self, CheckedServiceProvider, ExistingConnectors, HubSettings,
 };
 use crate::config::validation::{connectors, data_providers, insecure_settings};
-use crate::connector::configured_connector::ConfiguredConnector;
+use crate::connector::ConfiguredConnector;
 use crate::env::Timestamp;
 use crate::settings::{
     Diagnostic, Environment, SecretContext, SecretOwner, SourceFile, secret_rules,
