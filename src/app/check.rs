@@ -17,7 +17,6 @@ use super::{register, store};
 use crate::audit::file;
 use crate::audit::settings::AuditSink;
 use crate::config::LoadedConfig;
-use crate::web::theme::LinkPurpose;
 use crate::env::Env;
 use crate::federation::Federation;
 use crate::grant::client_keys::{KeyDirectory, KeyFetchError};
@@ -28,6 +27,7 @@ use crate::store::kind::StoreSettings;
 use crate::telemetry::Metrics;
 use crate::token::keyfiles;
 use crate::web::theme::FooterLink;
+use crate::web::theme::LinkPurpose;
 
 /// Returns every error that would keep `serve` from starting, each with its fix.
 #[must_use]

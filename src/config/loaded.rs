@@ -27,8 +27,8 @@ use super::validation::{
     connector_diagnostics, connectors, email_domains, insecure_settings, scopes, settings,
 };
 use super::watching::reloadable_files::{self, ReloadableFiles};
-use crate::connector::{ConfiguredConnector, SandboxMode};
 use crate::connector::kind_settings::SupportedKinds;
+use crate::connector::{ConfiguredConnector, SandboxMode};
 use crate::federation::Federation;
 use crate::federation::connector_rules::ConnectorOrder;
 use crate::ids::{ClientId, ConnectorId, Secret};

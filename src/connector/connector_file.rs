@@ -9,9 +9,9 @@ use serde::{Deserialize, Deserializer};
 
 use super::acr_table::AcrTable;
 use super::claim_rule::ClaimRule;
-use crate::identity::mapping::UnmappedClaims;
 use crate::federation::Levels;
 use crate::federation::blocks::BlockTable;
+use crate::identity::mapping::UnmappedClaims;
 use crate::protocol::acr::Level;
 use crate::settings::LogoPath;
 

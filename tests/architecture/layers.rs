@@ -7,16 +7,8 @@ use crate::source::{Source, sources};
 
 const L0: &[&str] =
     &["protocol", "ids", "env", "digest", "localization", "client_network", "atomic_file"];
-const L1: &[&str] = &[
-    "identity",
-    "assurance",
-    "token",
-    "settings",
-    "federation",
-    "telemetry",
-    "egress",
-    "audit",
-];
+const L1: &[&str] =
+    &["identity", "assurance", "token", "settings", "federation", "telemetry", "egress", "audit"];
 const STATE_MACHINES: &[&str] = &["login", "session"];
 const L2: &[&str] = &["store", "connector", "register"];
 const TOP: &[&str] = &["app", "demo", "testing", "bin", "lib"];
@@ -53,9 +45,7 @@ fn allowed(module: &str) -> Option<BTreeSet<&'static str>> {
         "actor" => union(&[L0, L1, STATE_MACHINES, L2, &["grant", "quota"]]),
         "web" => union(&[L0, L1, STATE_MACHINES, &["actor", "grant", "quota"]]),
         // The parts define their settings; `config` reads the files for all of them.
-        "config" => {
-            union(&[L0, L1, STATE_MACHINES, L2, &["actor", "grant", "quota", "web"]])
-        }
+        "config" => union(&[L0, L1, STATE_MACHINES, L2, &["actor", "grant", "quota", "web"]]),
         _ => None,
     }
 }

@@ -29,7 +29,7 @@ use passerelle::login::upstream::{
 };
 use passerelle::protocol::acr::Level;
 use passerelle::protocol::catalogue::ErrorCode;
-use passerelle::settings::Diagnostic;
+use passerelle::settings::{Diagnostic, SecretRef};
 use passerelle::token::UpstreamKeys;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -44,7 +44,7 @@ struct KioskKind {
     /// Room of the kiosk.
     room: String,
     /// Code of the door.
-    door_code: config::model::SecretRef,
+    door_code: SecretRef,
 }
 
 impl KindSettings for KioskKind {

@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::federation::connector_rules::ConnectorRules;
 use super::defaults;
+use crate::federation::connector_rules::ConnectorRules;
 use crate::federation::dated_secret::ClientSecret;
 use crate::ids::{ClientId, Scope};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg, VerificationAlg};

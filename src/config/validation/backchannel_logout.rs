@@ -2,8 +2,8 @@
 //! §2.2).
 
 use crate::config::model::ServiceProviderFile;
-use crate::federation::LogoutEndpoint;
 use crate::egress::safe_http_client::{self, AllowedSchemes};
+use crate::federation::LogoutEndpoint;
 use crate::settings::address::{self, PlainHttp};
 use crate::settings::{Diagnostic, SourceFile};
 

@@ -15,8 +15,8 @@ use super::{connector_diagnostics, consistency, data_providers, service_provider
 use crate::config::kinds::Kinds;
 use crate::config::model::{self, Settings};
 use crate::config::schema::settings_schema;
-use crate::connector::{ConfiguredConnector, SandboxMode};
 use crate::connector::kind_settings::SupportedKinds;
+use crate::connector::{ConfiguredConnector, SandboxMode};
 use crate::federation::{Federation, UnavailableDisplay};
 use crate::identity::SubjectSource;
 use crate::identity::scopes::{ScopeTable, ScopeTableError};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::config::model::{JwksSource, ServiceProviderFile};
-use crate::federation::client_keys::{JwksUri, KeySource, ResponseEncryptionAlgs};
 use crate::egress::safe_http_client::{self, AllowedSchemes};
+use crate::federation::client_keys::{JwksUri, KeySource, ResponseEncryptionAlgs};
 use crate::protocol::acr::Platform;
 use crate::protocol::alg::EncryptionAlg;
 use crate::settings::address::{self, PlainHttp};
