@@ -27,6 +27,9 @@ use tempfile::TempDir;
 use super::*;
 use crate::app::KINDS;
 use crate::env::Timestamp;
+use crate::federation::Federation;
+use crate::federation::localized_text::text_in_language;
+use crate::settings::{Diagnostic, Environment};
 
 pub(crate) const SUBJECT_KEY: &str = "0123456789abcdef0123456789abcdef";
 pub(crate) const CLIENT_SECRET: &str = "a-client-secret-of-thirty-two-characters";

@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_committed_template_is_good_once_switched_on() {
-        let text = include_str!("../../../config/notices.toml.template");
+        let text = include_str!("../../config/notices.toml.template");
         let notices = parse_text(text).unwrap();
         assert_eq!(notices.len(), 1);
     }

@@ -1,7 +1,7 @@
 use super::super::tests::{CLIENT_SECRET, Folder};
-use super::super::*;
 use crate::env::Timestamp;
 use crate::federation::blocks::{BlockTarget, find_block_in_force};
+use crate::federation::validity::format_rfc3339;
 
 const IDP: &str = "connectors/idp.toml";
 const TOKEN: &str = "private.admin_token = { env = \"ADMIN_TOKEN\" }\nidentity_source";

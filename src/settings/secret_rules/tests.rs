@@ -7,8 +7,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::*;
 use crate::app::KINDS;
+use crate::config::check_context::CheckContext;
 use crate::config::tests::{CLIENT_SECRET, Folder, SUBJECT_KEY};
-use crate::config::validation::check_context::CheckContext;
 
 const CONNECTOR: &str = "connectors/idp.toml";
 const SERVICE: &str = "service-providers/sp.toml";
