@@ -30,6 +30,7 @@ pub mod pkcs11_uri;
 pub mod response_key;
 mod signing_key;
 pub mod transit_key_uri;
+pub mod untrusted_certificate;
 pub mod upstream_keys;
 pub mod vault_transit;
 pub mod verify;

@@ -6,8 +6,6 @@
 
 use std::sync::Arc;
 
-use openssl::x509::X509;
-
 use super::TokenService;
 use super::client::ClientAuthError;
 use crate::federation::ClientAuthentication;
@@ -15,6 +13,7 @@ use crate::federation::ServiceProvider;
 use crate::ids::ClientId;
 use crate::protocol::sender_constraint::ForwardedCertificate;
 use crate::token::client_certificate::CertificateName;
+use crate::token::untrusted_certificate::parse_untrusted_certificate;
 
 impl TokenService {
     /// Returns the service provider that this certificate authenticates. A public client has none,
@@ -49,7 +48,7 @@ impl TokenService {
         certificate: &ForwardedCertificate,
         name: &CertificateName,
     ) -> Result<(), ClientAuthError> {
-        let certificate = X509::from_der(certificate.der());
+        let certificate = parse_untrusted_certificate(certificate.der());
         let certificate = certificate.map_err(|_| ClientAuthError::CertificateUntrusted)?;
         let now = self.core.env.now();
         // Anyone can make a certificate with any name: a proxy may forward it unverified.

@@ -79,6 +79,11 @@ impl LeafCertificate {
         String::from_utf8(self.key.private_key_to_pem_pkcs8().unwrap()).unwrap()
     }
 
+    /// Returns the same with a new key on another curve.
+    pub fn on_curve(self, curve: Nid) -> Self {
+        Self { key: new_key_on(curve), ..self }
+    }
+
     /// Returns the same for TLS servers only.
     pub fn for_servers(self) -> Self {
         Self { for_clients: false, ..self }
@@ -126,7 +131,11 @@ pub fn forwarded(certificate: &X509) -> String {
 }
 
 fn new_key() -> PKey<Private> {
-    let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).unwrap();
+    new_key_on(Nid::X9_62_PRIME256V1)
+}
+
+fn new_key_on(curve: Nid) -> PKey<Private> {
+    let group = EcGroup::from_curve_name(curve).unwrap();
     PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap()
 }
 

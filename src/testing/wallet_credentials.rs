@@ -20,7 +20,7 @@ use base64::engine::general_purpose::STANDARD;
 use josekit::jws::{ES256, ES384, JwsSigner};
 use openssl::asn1::{Asn1Object, Asn1OctetString, Asn1Time};
 use openssl::bn::{BigNum, BigNumContext, MsbOption};
-use openssl::ec::{EcGroup, EcKey};
+use openssl::ec::{Asn1Flag, EcGroup, EcKey};
 use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private};
@@ -173,6 +173,13 @@ pub fn new_key() -> PKey<Private> {
 /// Returns a new key on a curve.
 pub fn new_key_on(curve: Nid) -> PKey<Private> {
     let group = EcGroup::from_curve_name(curve).unwrap();
+    PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap()
+}
+
+/// Returns a new key on P-256, whose certificates describe the curve by its parameters.
+pub fn new_key_with_explicit_curve() -> PKey<Private> {
+    let mut group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).unwrap();
+    group.set_asn1_flag(Asn1Flag::EXPLICIT_CURVE);
     PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap()
 }
 

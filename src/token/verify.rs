@@ -152,23 +152,27 @@ const USUAL_RSA_EXPONENT: u64 = 65_537;
 /// §3.1). With an exponent of 1, anyone can sign and decrypt; a large exponent makes a verification
 /// as slow as a signature.
 pub(super) fn is_sound_rsa(n: &str, e: &str) -> bool {
-    let modulus = rsa_bits(n).is_some_and(|bits| RSA_BITS.contains(&bits));
-    let exponent =
-        rsa_exponent(e).is_some_and(|e| e % 2 == 1 && (3..=USUAL_RSA_EXPONENT).contains(&e));
-    modulus && exponent
+    let number = digest::from_base64url;
+    number(n).zip(number(e)).is_some_and(|(n, e)| is_sound_rsa_key(&n, &e))
+}
+
+/// As [`is_sound_rsa`], for the two numbers in bytes.
+pub(super) fn is_sound_rsa_key(n: &[u8], e: &[u8]) -> bool {
+    let is_sound_exponent = |e| e % 2 == 1 && (3..=USUAL_RSA_EXPONENT).contains(&e);
+    RSA_BITS.contains(&bit_length(n)) && rsa_exponent(e).is_some_and(is_sound_exponent)
 }
 
 /// Returns true for a sound key with the usual exponent: all that a key needs that anyone may make
 /// for one request.
 pub(super) fn is_usual_rsa(n: &str, e: &str) -> bool {
-    is_sound_rsa(n, e) && rsa_exponent(e) == Some(USUAL_RSA_EXPONENT)
+    let exponent = digest::from_base64url(e).and_then(|e| rsa_exponent(&e));
+    is_sound_rsa(n, e) && exponent == Some(USUAL_RSA_EXPONENT)
 }
 
-/// Returns the exponent of a JWK; `None` if it is not base64url, or longer than 64 bits.
-fn rsa_exponent(e: &str) -> Option<u64> {
-    let bytes = digest::from_base64url(e)?;
-    (bit_length(&bytes) <= 64)
-        .then(|| bytes.iter().fold(0, |value: u64, byte| value << 8 | u64::from(*byte)))
+/// Returns an exponent; `None` if it is longer than 64 bits.
+fn rsa_exponent(e: &[u8]) -> Option<u64> {
+    (bit_length(e) <= 64)
+        .then(|| e.iter().fold(0, |value: u64, byte| value << 8 | u64::from(*byte)))
 }
 
 /// Returns the bit length of an RSA modulus of a JWK; `None` if it is not base64url.

@@ -4,6 +4,7 @@
 use std::fs;
 
 use actix_web::test::TestRequest;
+use openssl::nid::Nid;
 use openssl::x509::X509;
 use passerelle::testing::certificates::{Authority, LeafCertificate, forwarded};
 use serde_json::{Value, json};
@@ -246,6 +247,18 @@ async fn a_certificate_that_anyone_can_make_authenticates_no_client() {
     }
     let answer = redeem(&hub, "shop", "code", PROXY, &[":AQID:"]).await;
     assert_eq!(error(&answer), refused(), "DER that is no certificate");
+}
+
+/// Attack: the hub computes with a key that a stranger chose to be expensive.
+#[actix_web::test]
+async fn a_certificate_with_a_key_beyond_the_bounds_is_not_read() {
+    let (hub, certificates) = hub().await;
+    for (curve, is_read) in [(Nid::SECP384R1, true), (Nid::SECP224R1, false)] {
+        let leaf = LeafCertificate::default().on_curve(curve);
+        let own = forwarded(&certificates.authority.issue(&leaf));
+        let answer = redeem(&hub, "shop", "code", PROXY, &[&own]).await;
+        assert_eq!(error(&answer) != refused(), is_read, "{curve:?}: {}", answer.body);
+    }
 }
 
 #[actix_web::test]

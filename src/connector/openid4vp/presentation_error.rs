@@ -33,6 +33,7 @@ presentation_errors! {
     IssuerSignature "issuer_signature" "the issuer's signature is wrong",
     CertificateMissing "certificate_missing" "the credential has no certificate chain (x5c, x5chain)",
     CertificateMalformed "certificate_malformed" "the certificate chain of the issuer can't be parsed",
+    CertificateKey "certificate_key" "a certificate of the issuer's chain has a key of a type, curve or size that is not accepted: use P-256, P-384, P-521, a named brainpool curve, Ed25519, or RSA of 2048 to 4096 bits with an exponent of at most 65537",
     CertificateChainTooLong "certificate_chain_too_long" "the certificate chain of the issuer is too long",
     CertificateSelfSigned "certificate_self_signed" "the certificate chain of the issuer has a self-signed certificate: the issuer must leave the trust anchor out",
     IssuerUntrusted "issuer_untrusted" "no trust anchor issued the issuer's certificate",

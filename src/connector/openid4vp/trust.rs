@@ -3,9 +3,11 @@
 //! Responsible for which certificates may sign credentials, status lists and trust lists. OpenSSL
 //! builds and validates the paths.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
+use openssl::asn1::Asn1OctetStringRef;
 use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Public};
@@ -20,6 +22,7 @@ use super::presentation_error::PresentationError;
 use crate::digest;
 use crate::egress::certificates;
 use crate::env::Timestamp;
+use crate::token::untrusted_certificate::{UntrustedCertificateError, parse_untrusted_certificate};
 
 /// Size limit of a file of trust anchors, in bytes.
 const MAX_PEM_BYTES: usize = 1 << 20;
@@ -114,7 +117,7 @@ impl TrustAnchors {
     /// Returns DER certificates as anchors, without those that can't be parsed.
     #[must_use]
     pub fn from_der(certificates: &[Vec<u8>]) -> Self {
-        let parsed = certificates.iter().filter_map(|der| parse_certificate(der));
+        let parsed = certificates.iter().filter_map(|der| parse_anchor(der));
         Self { certificates: parsed.collect(), rules: Arc::default() }
     }
 
@@ -186,8 +189,8 @@ impl TrustAnchors {
         if chain.len() > MAX_CHAIN_LENGTH {
             return Err(PresentationError::CertificateChainTooLong);
         }
-        let certificates: Option<Vec<_>> = chain.iter().map(|der| parse_certificate(der)).collect();
-        let certificates = certificates.ok_or(PresentationError::CertificateMalformed)?;
+        let certificates = chain.iter().map(|der| parse_untrusted_certificate(der));
+        let certificates: Vec<_> = certificates.collect::<Result<_, _>>()?;
         let Some((leaf, intermediates)) = certificates.split_first() else {
             return Err(PresentationError::CertificateMissing);
         };
@@ -298,10 +301,23 @@ impl fmt::Debug for TrustAnchors {
     }
 }
 
+impl From<UntrustedCertificateError> for PresentationError {
+    fn from(error: UntrustedCertificateError) -> Self {
+        match error {
+            UntrustedCertificateError::Malformed => Self::CertificateMalformed,
+            UntrustedCertificateError::Key => Self::CertificateKey,
+        }
+    }
+}
+
+/// Returns true if a certificate states that it issued itself (RFC 5280 §4.2.1.1). Does not verify
+/// its signature: a stranger chose the key.
 fn is_self_signed(certificate: &X509Ref) -> bool {
-    let same_name = |subject: &X509NameRef| subject.try_cmp(certificate.issuer_name());
-    same_name(certificate.subject_name()).is_ok_and(std::cmp::Ordering::is_eq)
-        && certificate.public_key().is_ok_and(|key| certificate.verify(&key).unwrap_or(false))
+    let is_own_name = certificate.subject_name().try_cmp(certificate.issuer_name());
+    let authority = certificate.authority_key_id().map(Asn1OctetStringRef::as_slice);
+    let own = certificate.subject_key_id().map(Asn1OctetStringRef::as_slice);
+    is_own_name.is_ok_and(Ordering::is_eq)
+        && authority.is_none_or(|authority| own.is_none_or(|own| own == authority))
 }
 
 /// Maps OpenSSL's result to a reason: `X509_V_ERR_…` of `openssl/x509_vfy.h`.
@@ -319,7 +335,7 @@ fn path_error(result: X509VerifyResult) -> PresentationError {
 }
 
 /// Parses one certificate. OpenSSL ignores bytes after it; here they make it malformed.
-fn parse_certificate(der: &[u8]) -> Option<X509> {
+fn parse_anchor(der: &[u8]) -> Option<X509> {
     let certificate = X509::from_der(der).ok()?;
     (certificate.to_der().ok()?.len() == der.len()).then_some(certificate)
 }

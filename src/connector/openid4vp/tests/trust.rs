@@ -6,7 +6,7 @@ use crate::connector::openid4vp::trust::{CertificatePurpose, IssuerRules, TrustA
 use crate::env::Timestamp;
 use crate::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
 use crate::testing::wallet_credentials::{
-    CertificateSpec, PRESENTED_AT, TestAuthority, TestSigner, new_key,
+    CertificateSpec, PRESENTED_AT, TestAuthority, TestSigner, new_key, new_key_with_explicit_curve,
 };
 
 fn verify(
@@ -93,6 +93,33 @@ fn a_self_signed_issuer_is_refused() {
     let own = TestAuthority::with_spec(&CertificateSpec::signer());
     let signer = TestSigner { key: new_key(), chain: vec![own.der()] };
     assert_self_signed_is_refused(&own, &signer);
+}
+
+/// Whether a certificate states that it issued itself is known without its key.
+#[test]
+fn a_forged_self_signed_certificate_costs_no_signature() {
+    let own = TestAuthority::with_spec(&CertificateSpec::signer());
+    let mut forged = own.der();
+    *forged.last_mut().unwrap() ^= 1;
+    let trusted = TestAuthority::new("Trusted");
+    for chain in [
+        vec![forged.clone()],
+        [trusted.issue(&CertificateSpec::signer()).chain, vec![forged]].concat(),
+    ] {
+        assert_self_signed_is_refused(&trusted, &TestSigner { key: new_key(), chain });
+    }
+}
+
+/// OpenSSL decodes a key while it parses a certificate: one with curve parameters of the stranger's
+/// choice takes most of a second.
+#[test]
+fn a_chain_with_a_key_that_is_expensive_to_read_is_refused_before_the_path_is_built() {
+    let (trusted, stranger) = (TestAuthority::new("Trusted"), TestAuthority::new("Stranger"));
+    let leaf = stranger.issue_for(new_key_with_explicit_curve(), &CertificateSpec::signer());
+    assert_refused(CertificateKey, &trusted, &leaf);
+    let honest = trusted.issue(&CertificateSpec::signer());
+    let chain = [honest.chain.clone(), leaf.chain].concat();
+    assert_refused(CertificateKey, &trusted, &TestSigner { chain, ..honest });
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use passerelle::digest;
 use passerelle::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
 use passerelle::testing::wallet_credentials::{
-    CertificateSpec, TestAuthority, TestSigner, new_key, public_jwk,
+    CertificateSpec, TestAuthority, TestSigner, new_key, new_key_with_explicit_curve, public_jwk,
 };
 use serde_json::json;
 
@@ -30,6 +30,10 @@ const FORGERIES: &[SdJwtForgery] = &[
         let stranger = TestAuthority::new("Stranger");
         let signer = stranger.issue(&certificate_spec());
         sign_by(pid, TestSigner { chain: vec![stranger.der()], ..signer });
+    }),
+    ("curve of the attacker's choice", "certificate_key", |pid, _| {
+        let stranger = TestAuthority::new("Stranger");
+        sign_by(pid, stranger.issue_for(new_key_with_explicit_curve(), &certificate_spec()));
     }),
     ("issuer's certificate that has expired", "certificate_expired", |pid, inputs| {
         let spec = CertificateSpec { not_after: -800, ..certificate_spec() };
