@@ -132,7 +132,7 @@ impl RateLimits {
         rate.map_or(Ok(()), |most| self.redirects.take(LimitKey::from_id(connector.as_str()), most))
     }
 
-    /// Counts a failed client authentication or DPoP proof from this address.
+    /// Counts a failed client authentication, DPoP proof or logout token from this address.
     ///
     /// # Errors
     /// [`RateLimitError`] if its network is over its limit.
@@ -140,15 +140,33 @@ impl RateLimits {
         &self,
         address: impl FnOnce() -> IpAddr,
     ) -> Result<(), RateLimitError> {
+        let limited = self.failed_authentication_limit(address);
+        limited.map_or(Ok(()), |(network, most)| self.failed_authentications.take(network, most))
+    }
+
+    /// Checks whether failures from this address are over their limit, before expensive work on
+    /// what anyone can send. Counts nothing.
+    ///
+    /// # Errors
+    /// [`RateLimitError`] if its network is over its limit.
+    pub fn check_expensive_authentication(
+        &self,
+        address: impl FnOnce() -> IpAddr,
+    ) -> Result<(), RateLimitError> {
+        let limited = self.failed_authentication_limit(address);
+        limited.map_or(Ok(()), |(network, _)| self.failed_authentications.check(network))
+    }
+
+    fn failed_authentication_limit(
+        &self,
+        address: impl FnOnce() -> IpAddr,
+    ) -> Option<(LimitKey, NonZeroU32)> {
         if self.rates.failed_authentications_per_network == NetworkRate::Unlimited {
-            return Ok(());
+            return None;
         }
         let address = address();
-        let most = self.rates.failed_authentications_per_network.limit_for(address);
-        most.map_or(Ok(()), |most| {
-            let network = LimitKey::from_network(address, self.rates.prefixes);
-            self.failed_authentications.take(network, most)
-        })
+        let most = self.rates.failed_authentications_per_network.limit_for(address)?;
+        Some((LimitKey::from_network(address, self.rates.prefixes), most))
     }
 
     /// Returns all limiters, for the [`counter_sync`].

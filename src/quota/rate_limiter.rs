@@ -78,6 +78,21 @@ impl KeyedRateLimiter {
         taken
     }
 
+    /// Checks without counting whether [`Self::take`] has just refused this key.
+    ///
+    /// # Errors
+    /// [`RateLimitError`] until the key may be counted again.
+    pub fn check(&self, key: LimitKey) -> Result<(), RateLimitError> {
+        let refused = self.with(|windows, now| {
+            let window = windows.by_key.get(&key).or(windows.overflow.as_ref())?;
+            window.refusal(now)
+        });
+        if let (Some(_), Some(metrics)) = (&refused, &self.metrics) {
+            metrics.record_rate_limited(self.name, 1);
+        }
+        refused.map_or(Ok(()), Err)
+    }
+
     /// Queues counts for other hubs from now on.
     pub(super) fn enable_sync(&self) {
         self.is_shared.store(true, Ordering::Relaxed);

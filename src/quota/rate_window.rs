@@ -110,6 +110,12 @@ impl RateWindow {
         }
     }
 
+    /// Returns the last refusal while it lasts.
+    pub fn refusal(&self, now: Timestamp) -> Option<RateLimitError> {
+        let lasts = self.refused_until > now && !self.was_clock_set_back(now);
+        lasts.then(|| RateLimitError { retry_after: self.refused_until.since(now) })
+    }
+
     /// Returns whether the clock was set back: without a reset, the old counts would hold until it
     /// has caught up.
     fn was_clock_set_back(&self, now: Timestamp) -> bool {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actix_web::test::TestRequest;
+use josekit::jwe::{JweHeader, RSA_OAEP_256};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use josekit::jws::{ES256, JwsHeader};
@@ -287,21 +288,22 @@ async fn a_login_in_progress_creates_no_session_after_an_upstream_logout() {
     idp.sign_in(&hub.browser(), "bakery", "sid-1").await;
 }
 
+/// Returns a request with a logout token from this address.
+fn from(address: &str, token: &str) -> TestRequest {
+    let body = Serializer::new(String::new()).append_pair("logout_token", token).finish();
+    TestRequest::post()
+        .uri("/api/v2/backchannel-logout/other")
+        .peer_addr(format!("{address}:4000").parse().unwrap())
+        .insert_header(("content-type", "application/x-www-form-urlencoded"))
+        .set_payload(body)
+}
+
 #[actix_web::test]
 async fn a_flood_of_forged_logout_tokens_from_one_network_is_limited() {
     let idp = Idp::start().await;
     let files = [("connectors/other.toml", idp.connector(ON))];
     let settings = "quotas = { failed_authentications_per_network = 3 }";
     let hub = TestHub::with_files(settings, &files).await;
-    let path = "/api/v2/backchannel-logout/other";
-    let from = |address: &str, token: &str| {
-        let body = Serializer::new(String::new()).append_pair("logout_token", token).finish();
-        TestRequest::post()
-            .uri(path)
-            .peer_addr(format!("{address}:4000").parse().unwrap())
-            .insert_header(("content-type", "application/x-www-form-urlencoded"))
-            .set_payload(body)
-    };
     let mut statuses = Vec::new();
     for _ in 0..5 {
         statuses.push(hub.send(from("198.51.100.7", "a.b.c")).await.status);
@@ -312,4 +314,42 @@ async fn a_flood_of_forged_logout_tokens_from_one_network_is_limited() {
     assert_eq!(good.status, 200, "a good one always passes");
     let huge = hub.send(from("203.0.113.7", &"x".repeat(200_000))).await;
     assert_eq!(huge.status, 413);
+}
+
+/// Attack: anyone encrypts to the hub's published key, and each token costs the hub a decryption.
+#[actix_web::test]
+async fn a_flood_of_forged_encrypted_logout_tokens_is_refused_before_decryption() {
+    let idp = Idp::start().await;
+    let connector =
+        idp.connector(&format!("{ON}\nid_token_encrypted_response_alg = \"RSA-OAEP-256\""));
+    let settings = "quotas = { failed_authentications_per_network = 3 }";
+    let hub = TestHub::with_files(settings, &[("connectors/other.toml", connector)]).await;
+    let keys = hub.get("/api/v2/client/jwks").await.body;
+    let keys: Value = serde_json::from_str(&keys).unwrap();
+    let is_ours = |key: &&Value| key["alg"] == "RSA-OAEP-256";
+    let key = keys["keys"].as_array().unwrap().iter().find(is_ours).unwrap();
+    let encrypt = |content: &str| encrypt_to(key, content);
+    let flooder = "198.51.100.7";
+    let good = || encrypt(&idp.logout_token(&hub, &json!({ "sub": "angela-there" })));
+    assert_eq!(hub.send(from(flooder, &good())).await.status, 200);
+    hub.advance(Duration::from_secs(1));
+    for status in [400, 400, 400, 429] {
+        assert_eq!(hub.send(from(flooder, &encrypt("a.b.c"))).await.status, status);
+    }
+    let refused = hub.send(from(flooder, &good())).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (429, "20"), "not even decrypted");
+    let signed = idp.logout_token(&hub, &json!({ "sub": "angela-there", "jti": "signed" }));
+    assert_eq!(hub.send(from(flooder, &signed)).await.status, 200, "costs no decryption");
+    assert_eq!(hub.send(from("203.0.113.7", &good())).await.status, 200, "another network");
+    hub.advance(Duration::from_secs(20));
+    assert_eq!(hub.send(from(flooder, &good())).await.status, 200);
+}
+
+fn encrypt_to(key: &Value, content: &str) -> String {
+    let mut header = JweHeader::new();
+    header.set_content_encryption("A256GCM");
+    header.set_key_id(key["kid"].as_str().unwrap());
+    let key = Jwk::from_map(key.as_object().unwrap().clone()).unwrap();
+    let encrypter = RSA_OAEP_256.encrypter_from_jwk(&key).unwrap();
+    josekit::jwe::serialize_compact(content.as_bytes(), &header, &encrypter).unwrap()
 }
