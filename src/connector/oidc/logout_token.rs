@@ -25,6 +25,8 @@ const MAX_VALUE_BYTES: usize = 255;
 pub struct LogoutTokenExpectations<'a> {
     pub issuer: &'a str,
     pub client_id: &'a str,
+    /// Other audiences that a token may have beside the client ID.
+    pub trusted_audiences: &'a [String],
     pub alg: SigningAlg,
     pub now: Timestamp,
 }
@@ -108,9 +110,21 @@ fn check_party(
         return Err(error(ErrorCode::LogoutTokenIssuer, "iss is not the connector's issuer"));
     }
     // As in an ID token (OpenID Connect Core 1.0 §3.1.3.7, step 3).
-    if !verify::names_only_audience(claims, expected.client_id) {
-        let detail = "aud is not only the connector's client_id";
+    let is_expected = |audience: &Value| {
+        let mut accepted = expected.trusted_audiences.iter().map(String::as_str);
+        audience == expected.client_id || accepted.any(|trusted| audience == trusted)
+    };
+    let others = claims.get("aud").and_then(Value::as_array);
+    if !verify::names_audience(claims, expected.client_id)
+        || !others.is_none_or(|all| all.iter().all(is_expected))
+    {
+        let detail =
+            "aud lacks the connector's client_id, or has one that trusted_audiences does not list";
         return Err(error(ErrorCode::LogoutTokenAudience, detail));
+    }
+    // A logout token needs none (Back-Channel Logout 1.0 §2.4). That of another client is not for us.
+    if claims.get("azp").is_some_and(|azp| !azp.is_null() && azp != expected.client_id) {
+        return Err(error(ErrorCode::LogoutTokenAudience, "azp is not the connector's client_id"));
     }
     Ok(())
 }

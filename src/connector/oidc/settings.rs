@@ -97,8 +97,8 @@ pub struct OidcKind {
     /// As `id_token_encrypted_response_enc`.
     #[serde(default)]
     pub userinfo_encrypted_response_enc: Option<ContentEncryption>,
-    /// Further audiences that ID tokens may have beside the hub's client_id, for example
-    /// `["account"]`. Such a token must have the hub's client_id as `azp`.
+    /// Further audiences that ID tokens and logout tokens may have beside the hub's client_id, for
+    /// example `["account"]`. Such an ID token must have the hub's client_id as `azp`.
     #[serde(default)]
     pub trusted_audiences: Vec<String>,
     /// Source of the authentication time.

@@ -351,6 +351,7 @@ impl Upstream {
         let expected = logout_token::LogoutTokenExpectations {
             issuer: &self.kind.issuer,
             client_id: &self.kind.client_id,
+            trusted_audiences: &self.kind.trusted_audiences,
             alg: self.kind.id_token_signed_response_alg,
             now,
         };

@@ -151,6 +151,7 @@ fn logout_token() -> FuzzFunction {
         let expected = LogoutTokenExpectations {
             issuer: IDP_ISSUER,
             client_id: "hub",
+            trusted_audiences: &[],
             alg: SigningAlg::ES256,
             now: NOW,
         };

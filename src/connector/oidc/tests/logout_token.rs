@@ -29,7 +29,15 @@ async fn verify(fixture: &OidcFixture, token: &str) -> Result<UpstreamLogout, Er
 
 /// The outcome for a signed token whose claims were changed.
 async fn changed(change: impl Fn(&mut Value)) -> Result<UpstreamLogout, ErrorCode> {
-    let fixture = OidcFixture::with(ON).await;
+    changed_with(ON, change).await
+}
+
+/// As [`changed`], for a connector with these settings.
+async fn changed_with(
+    settings: &str,
+    change: impl Fn(&mut Value),
+) -> Result<UpstreamLogout, ErrorCode> {
+    let fixture = OidcFixture::with(settings).await;
     let token = {
         let script = fixture.script();
         let mut claims = claims(&script.base);
@@ -142,6 +150,31 @@ async fn a_logout_token_for_another_client_or_of_another_issuer_is_rejected() {
     }
     let outcome = changed(|claims| claims["iss"] = json!("https://evil.example")).await;
     assert_eq!(outcome.err(), Some(ErrorCode::LogoutTokenIssuer));
+}
+
+#[tokio::test]
+async fn a_logout_token_may_have_the_trusted_audiences_of_id_tokens_and_no_others() {
+    let trusting = format!("{ON}\ntrusted_audiences = [\"account\"]");
+    let refused = Err(ErrorCode::LogoutTokenAudience);
+    for (aud, expected) in [
+        (json!("hub"), Ok(())),
+        (json!(["hub", "account"]), Ok(())),
+        (json!(["account", "hub"]), Ok(())),
+        (json!("account"), refused),
+        (json!(["account"]), refused),
+        (json!(["hub", "account", "another"]), refused),
+        (json!(["hub", 7]), refused),
+    ] {
+        let outcome = changed_with(&trusting, |claims| claims["aud"] = aud.clone()).await;
+        assert_eq!(outcome.map(|_| ()), expected, "{aud}");
+    }
+    for (azp, expected) in [("hub", Ok(())), ("account", refused)] {
+        let outcome = changed_with(&trusting, |claims| {
+            claims["aud"] = json!(["hub", "account"]);
+            claims["azp"] = json!(azp);
+        });
+        assert_eq!(outcome.await.map(|_| ()), expected, "{azp}");
+    }
 }
 
 #[tokio::test]
