@@ -46,6 +46,8 @@ impl CheckedServiceProvider {
                 rules: file.rules,
                 hints: file.connectors.idp_hint.clone(),
                 acr: self.acr.clone(),
+                require_auth_time: file.require_auth_time
+                    || file.rules == ProtocolRules::Federation,
                 protection: self.protection,
             },
             name: file.name.clone(),

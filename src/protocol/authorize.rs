@@ -207,7 +207,7 @@ pub struct RequestedClaims {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub id_token: Vec<String>,
     /// Whether the ID token may lack `auth_time`: under `rules = "openid"`, unless it is essential
-    /// (Core §2).
+    /// or registered as required (Core §2).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub auth_time_optional: bool,
 }
@@ -366,7 +366,8 @@ fn validate_parameters(
     checks::check_response_type(proven.response_type)?;
 
     checks::check_openid_scope(proven.scope)?;
-    let claims = claims::parse_claims(value(Param::Claims), rules)?;
+    let mut claims = claims::parse_claims(value(Param::Claims), rules)?;
+    claims.requested.auth_time_optional &= !proven.registration.require_auth_time;
     let prompt = checks::parse_prompt(value(Param::Prompt), rules)?;
     checks::check_response_mode(value(Param::ResponseMode), proven.registration)?;
     let max_age = checks::parse_max_age(value(Param::MaxAge))?;

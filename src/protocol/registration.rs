@@ -29,6 +29,8 @@ pub struct Registration {
     pub rules: ProtocolRules,
     pub hints: IdpHintPolicy,
     pub acr: AcrRegistration,
+    /// Its ID tokens must have `auth_time` (OpenID Connect Dynamic Client Registration 1.0 §2).
+    pub require_auth_time: bool,
     pub protection: RequestProtection,
 }
 

@@ -78,6 +78,7 @@ pub fn registration(client_id: &str) -> Registration {
         require_pkce: false,
         hints: IdpHintPolicy::default(),
         acr: Default::default(),
+        require_auth_time: false,
         protection: Default::default(),
         home_page: "https://sp.example/".into(),
         consent: ConsentRequirement::Information,

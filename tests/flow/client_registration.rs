@@ -272,6 +272,28 @@ async fn a_client_that_asks_for_more_reads_in_the_answer_what_it_got() {
     assert_eq!(tokens.status, 200, "{}", tokens.body);
 }
 
+/// RFC 7591 §3.2.1: under federation rules every ID token has `auth_time`.
+#[actix_web::test]
+async fn a_client_that_requires_auth_time_reads_that_its_id_tokens_have_it() {
+    for (rules, sent, answered) in [
+        ("openid", json!(true), json!(true)),
+        ("openid", json!(false), json!(false)),
+        ("openid", Value::Null, Value::Null),
+        ("federation", json!(true), json!(true)),
+        ("federation", json!(false), json!(true)),
+        ("federation", Value::Null, json!(true)),
+    ] {
+        let hub = TestHub::with(&format!("{OPEN}rules = \"{rules}\"\n")).await;
+        let mut metadata = metadata();
+        metadata["require_auth_time"] = sent.clone();
+        let mut client = register(&hub, None, &metadata).await;
+        let read = client.0.clone();
+        assert_eq!(read["require_auth_time"], answered, "{rules} {sent}");
+        client.update(&hub, &read).await;
+        assert_eq!(client.0["require_auth_time"], answered, "{rules} {sent}");
+    }
+}
+
 /// OpenID Connect Dynamic Client Registration 1.0 §2: without an algorithm, any that both sides
 /// support.
 #[actix_web::test]

@@ -61,6 +61,11 @@ pub struct ServiceProviderFile {
     /// Levels and level names for its requests without `acr_values`, preferred first.
     #[serde(default)]
     pub default_acr_values: Vec<String>,
+    /// Its ID tokens always have `auth_time`, also under `rules = "openid"`: the hub asks the identity
+    /// provider for the time, and a login without it ends. Under `rules = "federation"` they always
+    /// have it.
+    #[serde(default)]
+    pub require_auth_time: bool,
     /// `required`: the user must consent. `information`: a page informs the user. Both are shown
     /// once in a session for the same scopes and claims, and whenever the request's prompt contains
     /// `consent`; until then `prompt=none` gets `consent_required`. `none`, only under `rules =

@@ -396,6 +396,7 @@ fn complete_metadata(metadata: &mut ClientMetadata, service: &ServiceProvider) {
         }
     }
     let switches = [
+        ("require_auth_time", service.registration.require_auth_time),
         ("require_pushed_authorization_requests", protection.require_pushed),
         ("require_signed_request_object", protection.require_request_object),
         ("dpop_bound_access_tokens", service.token_binding.dpop_required),

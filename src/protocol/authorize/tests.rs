@@ -41,6 +41,7 @@ pub(super) fn directory() -> FakeDirectory {
         require_pkce: false,
         hints: IdpHintPolicy::default(),
         acr: Default::default(),
+        require_auth_time: false,
         protection: Default::default(),
         home_page: "https://sp.example/".into(),
         consent: ConsentRequirement::Information,

@@ -42,6 +42,7 @@ fn directory() -> FakeDirectory {
         require_pkce: false,
         hints: IdpHintPolicy::default(),
         acr: Default::default(),
+        require_auth_time: false,
         protection: Default::default(),
         home_page: "https://sp.example/".into(),
         consent: ConsentRequirement::None,
@@ -311,6 +312,31 @@ fn claims_are_asked_for_by_name_and_place() {
     assert_eq!(asked.userinfo, ["name", "nickname", "shoe_size"]);
     assert_eq!(asked.id_token, ["email", "auth_time", "amr", "sub"]);
     assert!(asked.amr && asked.sub.is_some_and(|sub| sub.reveal() == "me"));
+}
+
+/// OpenID Connect Core 1.0 §2: `auth_time` is required if the client registered or requested it.
+#[test]
+fn a_client_that_registered_require_auth_time_always_needs_the_time() {
+    let [_, ordinary] = directory().0;
+    for (is_required, claims, needs) in [
+        (false, "", false),
+        (false, r#"{"id_token":{"auth_time":{"essential":true}}}"#, true),
+        (true, "", true),
+        (true, r#"{"id_token":{"auth_time":null}}"#, true),
+    ] {
+        let registered = Registration { require_auth_time: is_required, ..ordinary.clone() };
+        let directory = FakeDirectory([registered.clone(), registered]);
+        let claims = [("claims", claims)];
+        let claims = if claims[0].1.is_empty() { &[][..] } else { &claims[..] };
+        let request = crate::protocol::authorize::validate_request(
+            &Params::new(pairs(claims)),
+            RequestMethod::Get,
+            Platform::Standard,
+            ISSUER,
+            &directory,
+        );
+        assert_eq!(request.unwrap().needs_auth_time(), needs, "{is_required} {claims:?}");
+    }
 }
 
 proptest! {
