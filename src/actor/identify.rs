@@ -8,8 +8,7 @@ use super::step_audit;
 use crate::assurance::amr::{AmrEvidence, DropReason, GatheredEvidence};
 use crate::audit::EventKind;
 use crate::connector::dropped_claims::DroppedClaimRow;
-use crate::identity::IdentitySource;
-use crate::identity::{DeclaredValues, Identity, describe_type};
+use crate::identity::{ClaimName, DeclaredValues, Identity, IdentitySource, describe_type};
 use crate::ids::{ClientId, ConnectorId, Subject, SupportId};
 use crate::login::upstream::Authentication;
 use crate::login::{ClaimsSource, IdentificationError, IdentifiedUser, Login};
@@ -36,7 +35,11 @@ pub(super) async fn identify_user(
     let read = Identity::with_dropped_claims(&authentication.claims, &services.identity_rules);
     let (pivot, dropped) = read.map_err(|error| {
         tracing::warn!(support_id, connector = %authentication.connector, %error, "identity rejected by the identity rules");
-        IdentificationError { code: error.code(), claim: Some(error.claim.into()) }
+        let unmapped = error.claims().iter().copied().map(ClaimName::from);
+        match unmapped.clone().find(|claim| authentication.unmapped_claims.contains(claim)) {
+            Some(claim) => malformed(claim),
+            None => IdentificationError { code: error.code(), claim: Some(error.claim.into()) },
+        }
     })?;
     for dropped in dropped {
         let row = DroppedClaimRow {
@@ -107,6 +110,7 @@ fn read_declared_claims(
 ) -> Result<DeclaredValues, IdentificationError> {
     let (connector, federation) = (&authentication.connector, services.core.federation.load());
     let (values, rejected) = federation.declared_claims.read_values(&authentication.claims);
+    let mut left_out = authentication.unmapped_claims.clone();
     for (claim, error) in rejected {
         let found = authentication.claims.get(&*claim).map_or("absent", describe_type);
         let row = DroppedClaimRow {
@@ -117,14 +121,24 @@ fn read_declared_claims(
             ),
         };
         report_dropped_claim(services, support_id, connector, error.label(), row);
+        left_out.push(claim.into());
     }
     match federation.declared_claims.missing_required(&values) {
+        Some(claim) if left_out.contains(&claim) => {
+            tracing::warn!(support_id, %connector, %claim, "required claim malformed");
+            Err(malformed(claim))
+        }
         Some(claim) => {
             tracing::warn!(support_id, %connector, %claim, "required claim missing");
             Err(IdentificationError { code: ErrorCode::IdentityIncomplete, claim: Some(claim) })
         }
         None => Ok(values),
     }
+}
+
+/// The identity provider sent the claim, and the hub can't use its value.
+const fn malformed(claim: ClaimName) -> IdentificationError {
+    IdentificationError { code: ErrorCode::IdentityMalformed, claim: Some(claim) }
 }
 
 /// Returns the methods that are proven. Dropped methods are logged for the operator; the user is

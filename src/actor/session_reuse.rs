@@ -128,6 +128,7 @@ pub(super) fn session_authentication(session: &Session) -> Authentication {
         amr: UpstreamAmr::Absent,
         auth_time: session.login.auth_time,
         claims: serde_json::Map::new(),
+        unmapped_claims: Vec::new(),
         id_token: session.login.id_token.clone(),
     }
 }

@@ -455,6 +455,7 @@ impl Connector for LdapConnector {
             amr: UpstreamAmr::Absent,
             auth_time: Some(bind.at),
             claims: bind.claims,
+            unmapped_claims: Vec::new(),
             id_token: None,
         })
     }

@@ -61,7 +61,7 @@ impl Connector for MappedConnector {
     ) -> Result<Authentication, ConnectorError> {
         let authentication = self.connector.complete_login(attempt, callback).await?;
         let (claims, errors) = self.mapping.apply(authentication.claims);
-        for error in errors {
+        for error in &errors {
             let row = DroppedClaimRow {
                 claim: error.claim.to_string(),
                 problem: format!("can't be mapped: {}; it is made of {}", error.error, error.found),
@@ -79,7 +79,8 @@ impl Connector for MappedConnector {
                 metrics.record_dropped_claim(&self.id, error.claim.as_str(), error.error.label());
             }
         }
-        Ok(Authentication { claims, ..authentication })
+        let unmapped_claims = errors.into_iter().map(|error| error.claim).collect();
+        Ok(Authentication { claims, unmapped_claims, ..authentication })
     }
 
     async fn unverified_state(&self, response: &Secret<String>) -> Option<String> {
@@ -179,6 +180,7 @@ mod tests {
                 amr: crate::assurance::amr::UpstreamAmr::from_claim(None),
                 auth_time: Some(Timestamp::from_seconds(1)),
                 claims,
+                unmapped_claims: Vec::new(),
                 id_token: None,
             })
         }
@@ -262,6 +264,7 @@ mod tests {
         let claims =
             json!({ "given_name": "Ada", "nickname": "ADA", "email": "from-userinfo@example.org" });
         assert_eq!(Value::Object(authentication.claims), claims);
+        assert_eq!(authentication.unmapped_claims, [Claim::Birthdate.into()]);
         assert_eq!(authentication.upstream_subject.reveal(), "s-1");
         let dropped = connector.dropped_claims();
         assert_eq!(dropped.iter().map(|row| row.claim.as_str()).collect::<Vec<_>>(), ["birthdate"]);

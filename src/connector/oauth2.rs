@@ -262,6 +262,7 @@ impl Connector for Oauth2Connector {
             amr: UpstreamAmr::Absent,
             auth_time: Some(auth_time),
             claims,
+            unmapped_claims: Vec::new(),
             id_token: None,
         })
     }

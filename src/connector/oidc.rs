@@ -244,6 +244,7 @@ impl Connector for OidcConnector {
             amr: UpstreamAmr::from_claim(id_token.get("amr")),
             auth_time,
             claims: upstream.claim_groups.merge(id_token, userinfo),
+            unmapped_claims: Vec::new(),
             id_token: Some(tokens.id_token),
         })
     }

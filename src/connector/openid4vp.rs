@@ -193,6 +193,7 @@ impl WalletConnector {
             amr: UpstreamAmr::from_methods(&["pop"]),
             auth_time: Some(now),
             claims: user.claims,
+            unmapped_claims: Vec::new(),
             id_token: None,
         })
     }

@@ -17,6 +17,17 @@ pub struct IdentityError {
 }
 
 impl IdentityError {
+    /// Returns the claims of which one would have satisfied the rule.
+    #[must_use]
+    pub const fn claims(&self) -> &[Claim] {
+        match self.rule {
+            IdentityRule::NameRequired => {
+                &[Claim::FamilyName, Claim::GivenName, Claim::GivenNameArray]
+            }
+            _ => std::slice::from_ref(&self.claim),
+        }
+    }
+
     /// Returns the error code of the login.
     #[must_use]
     pub const fn code(&self) -> ErrorCode {

@@ -2,7 +2,7 @@
 //! (`docs/claim-mapping.md`).
 //!
 //! A mapping never fails: every rule reads the original claims once, no rule sees another's result,
-//! and a claim that a rule can't build is omitted, so that the identity rules report it as missing.
+//! and a claim that a rule can't build is omitted and reported.
 //! Paths are JSON Pointers (RFC 6901).
 
 mod date;

@@ -9,6 +9,7 @@ use crate::assurance::amr::UpstreamAmr;
 use crate::assurance::{AuthenticationRequirement, Level};
 use crate::digest;
 use crate::env::Timestamp;
+use crate::identity::ClaimName;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::json;
 
@@ -145,6 +146,9 @@ pub struct Authentication {
     pub auth_time: Option<Timestamp>,
     /// Identity claims: the ID token's and userinfo's.
     pub claims: Map<String, Value>,
+    /// Claims that the identity provider sent, and the connector's mapping could not build from it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmapped_claims: Vec<ClaimName>,
     /// The `id_token_hint` of a later logout.
     #[serde(default, with = "crate::ids::stored_secret")]
     pub id_token: Option<Secret<String>>,

@@ -164,6 +164,7 @@ pub fn authentication(connector: &str, level: Level) -> Authentication {
         amr: UpstreamAmr::from_methods(&["pwd"]),
         auth_time: Some(OPENED),
         claims: serde_json::Map::new(),
+        unmapped_claims: Vec::new(),
         id_token: Some(Secret::new("upstream.id.token".into())),
     }
 }

@@ -126,6 +126,7 @@ impl Connector for KioskConnector {
             amr: UpstreamAmr::Absent,
             auth_time: Some(self.env.now()),
             claims: serde_json::Map::new(),
+            unmapped_claims: Vec::new(),
             id_token: None,
         })
     }

@@ -167,16 +167,28 @@ async fn a_value_of_another_type_is_left_out_and_counted_and_the_login_goes_on()
 }
 
 #[actix_web::test]
-async fn a_required_claim_without_a_valid_value_ends_the_login_and_is_named() {
-    let edit = with_declared_claims(
-        "[claims.cost_center]\ntype = \"string\"\nlabel = { en = \"Cost center\" }\nrequired = true\n",
-    );
-    let hub = TestHub::edited(edit).await;
-    let browser = hub.browser();
-    let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
-    let page = page.sign_in_as("angela").await;
-    assert!(page.answer.body.contains("Cost center"), "{}", page.answer.body);
-    assert!(!page.is_consent() && page.answer.status >= 400);
+async fn a_required_claim_that_is_missing_or_malformed_ends_the_login_and_is_named() {
+    for (sent, code) in [
+        ("", "Y010010"),
+        ("claims.cost_center = \"\"\n", "Y010010"),
+        ("claims.cost_center = [7]\n", "Y010011"),
+    ] {
+        let edit = with_declared_claims(
+            "[claims.cost_center]\ntype = \"string\"\nlabel = { en = \"Cost center\" }\nrequired = true\n",
+        );
+        let hub = TestHub::edited(|folder| {
+            edit(folder);
+            let file = folder.join("persons.toml");
+            let persons = fs::read_to_string(&file).unwrap();
+            let angela = format!("id = \"angela\"\n{sent}");
+            fs::write(&file, persons.replacen("id = \"angela\"\n", &angela, 1)).unwrap();
+        })
+        .await;
+        let browser = hub.browser();
+        let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
+        let page = page.sign_in_as("angela").await.assert_error(403, code);
+        assert!(page.answer.body.contains("Cost center"), "{}", page.answer.body);
+    }
 }
 
 #[actix_web::test]

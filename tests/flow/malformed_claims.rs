@@ -79,8 +79,38 @@ async fn a_malformed_claim_that_the_subject_needs_ends_the_login_and_the_page_na
         let request = Authorize::by("bakery").with("scope", "openid");
         let browser = hub.browser();
         let page = browser.authorize(&request).await.choose("amandier").await;
-        let page = page.sign_in_as("angela").await;
-        assert!(!page.is_consent() && page.answer.status >= 400);
+        let page = page.sign_in_as("angela").await.assert_error(403, "Y010011");
         assert!(page.answer.body.contains(label), "{}", page.answer.body);
+    }
+}
+
+#[actix_web::test]
+async fn a_needed_claim_that_its_mapping_cannot_build_is_malformed_and_not_missing() {
+    for (rule, code, label) in [
+        ("birthdate = { from = \"birthdate\", date = \"DD/MM/YYYY\" }", "Y010011", "Date of birth"),
+        ("birthdate = { from = \"born\", date = \"DD/MM/YYYY\" }", "Y010010", "Date of birth"),
+        (
+            "given_name = { from = \"given_name\", map = { x = \"y\" } }\nfamily_name = { from = \"none\" }",
+            "Y010011",
+            "Given names",
+        ),
+        (
+            "given_name = { from = \"none\" }\nfamily_name = { from = \"none\" }",
+            "Y010010",
+            "Family name",
+        ),
+    ] {
+        let hub = TestHub::edited(|folder| {
+            let file = folder.join("connectors/amandier.toml");
+            let text = fs::read_to_string(&file).unwrap();
+            let mapping = format!("[mapping]\n{rule}\n[kind.persona]");
+            fs::write(&file, text.replacen("[kind.persona]", &mapping, 1)).unwrap();
+        })
+        .await;
+        let request = Authorize::by("bakery").with("scope", "openid");
+        let browser = hub.browser();
+        let page = browser.authorize(&request).await.choose("amandier").await;
+        let page = page.sign_in_as("angela").await.assert_error(403, code);
+        assert!(page.answer.body.contains(label), "{rule}: {}", page.answer.body);
     }
 }
