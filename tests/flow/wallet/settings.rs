@@ -5,6 +5,7 @@ use qrcodegen::{QrCode, QrCodeEcc};
 use url::form_urlencoded::Serializer;
 
 use super::scripted_wallet::{Wallet, WalletRequest, wallet_page};
+use crate::hub::TestHub;
 
 #[actix_web::test]
 async fn an_issuer_is_not_blamed_for_a_trust_list_that_cannot_be_used() {
@@ -25,6 +26,32 @@ async fn an_issuer_is_not_blamed_for_a_trust_list_that_cannot_be_used() {
         let request = WalletRequest::fetch(&hub, &wallet_page(&browser).await).await;
         let redirect = wallet.respond(&hub, &request, &wallet.present(&request, &hub)).await;
         browser.open(&redirect).await.consent().await.received();
+    }
+}
+
+/// One trusted authority issues certificates to many issuers, and credentials have authorities of
+/// their own.
+#[actix_web::test]
+async fn a_trusted_issuer_of_other_credentials_signs_no_one_in() {
+    let (wallet, other) = (Wallet::new(), Wallet::new());
+    for (own, is_accepted) in [
+        ("", true),
+        ("issuers = [\"C=FR, CN=PID issuer\"]", true),
+        ("issuers = [\"C=FR, CN=Another issuer\"]", false),
+        ("trust_anchors = \"wallet/issuers.pem\"", true),
+        ("trust_anchors = \"wallet/other.pem\"", false),
+    ] {
+        let mut files = wallet.files("", "").to_vec();
+        let connector = &mut files[0].1;
+        *connector = connector.replace("id = \"pid\"", &format!("id = \"pid\"\n{own}"));
+        files.push(("wallet/other.pem", String::from_utf8(other.authority.pem()).unwrap()));
+        let hub = TestHub::with_files("", &files).await;
+        let browser = hub.browser();
+        let request = WalletRequest::fetch(&hub, &wallet_page(&browser).await).await;
+        let redirect = wallet.respond(&hub, &request, &wallet.present(&request, &hub)).await;
+        let page = browser.open(&redirect).await;
+        assert_eq!(page.is_consent(), is_accepted, "{own}: {}", page.answer.body);
+        assert_eq!(page.answer.body.contains("Y020511"), !is_accepted, "{own}");
     }
 }
 
