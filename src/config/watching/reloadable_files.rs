@@ -3,7 +3,8 @@
 //!
 //! Responsible for the active version of each file. An invalid file keeps its last valid version;
 //! one that was never valid is ignored. A conflict between files is attributed to the file that
-//! changed last. A removed file takes effect immediately; an unreadable folder changes nothing.
+//! changed last. A removed file takes effect immediately. An unreadable folder changes none of its
+//! files, but the files that they name are read all the same.
 //! Does not decide when to rescan.
 
 mod conflict_resolution;

@@ -317,6 +317,47 @@ async fn a_trust_anchor_is_removed_although_the_connectors_file_is_invalid() {
     assert!(!hub.offered("bakery").await.contains(&"wallet".to_owned()));
 }
 
+/// The folder may be out of reach for a while when an authority must go.
+#[actix_web::test]
+async fn a_trust_anchor_is_removed_although_the_connectors_folder_is_unreadable() {
+    let (wallet, other) = (Wallet::new(), Wallet::new());
+    let hub = wallet.hub("").await;
+    let anchors = |of: &Wallet| String::from_utf8(of.authority.pem()).unwrap();
+    let hide = || {
+        std::fs::rename(hub.folder().join("connectors"), hub.folder().join("hidden")).unwrap();
+        hub.write_file("connectors", "no folder");
+    };
+    let restore = || {
+        hub.remove_file("connectors");
+        std::fs::rename(hub.folder().join("hidden"), hub.folder().join("connectors")).unwrap();
+    };
+    hide();
+    hub.reload_files().await;
+    assert_eq!(sign_in(&hub, &wallet).await, Ok(()), "the last content stays active");
+    hub.write_file("wallet/issuers.pem", &anchors(&other));
+    hub.reload_files().await;
+    assert!(sign_in(&hub, &wallet).await.unwrap_err().contains("Y020511"));
+    assert_eq!(sign_in(&hub, &other).await, Ok(()));
+    hub.write_file("wallet/issuers.pem", &anchors(&wallet));
+    hub.reload_files().await;
+    assert_eq!(sign_in(&hub, &wallet).await, Ok(()));
+
+    // Files that are out of reach with the folder change nothing.
+    std::fs::rename(hub.folder().join("wallet"), hub.folder().join("out-of-reach")).unwrap();
+    hub.reload_files().await;
+    assert_eq!(sign_in(&hub, &wallet).await, Ok(()));
+    std::fs::rename(hub.folder().join("out-of-reach"), hub.folder().join("wallet")).unwrap();
+    hub.remove_file("wallet/issuers.pem");
+    hub.reload_files().await;
+    assert!(!hub.offered("bakery").await.contains(&"wallet".to_owned()), "it trusts no one");
+    restore();
+    hub.write_file("wallet/issuers.pem", &anchors(&other));
+    hub.reload_files().await;
+    assert!(sign_in(&hub, &wallet).await.unwrap_err().contains("Y020511"));
+    assert_eq!(sign_in(&hub, &other).await, Ok(()));
+    assert_eq!(hub.reload().findings(), []);
+}
+
 #[actix_web::test]
 async fn a_renewed_access_certificate_is_what_wallets_get() {
     let wallet = Wallet::new();

@@ -163,6 +163,13 @@ impl FileReference {
         Self { hash: bytes.map(|bytes| digest::sha256(&bytes)), trusts_no_one, file }
     }
 
+    /// Returns true if the file can't be read, and neither can its folder: whether it was removed or
+    /// is out of reach is unknown.
+    fn is_out_of_reach(&self) -> bool {
+        self.hash.is_none()
+            && self.file.path.parent().is_none_or(|folder| std::fs::read_dir(folder).is_err())
+    }
+
     fn read_again(references: &[Self]) -> Vec<Self> {
         references.iter().map(|reference| Self::read(reference.file.clone())).collect()
     }
@@ -194,8 +201,8 @@ impl<T> FileSet<T> {
     }
 
     /// Reads the files in `paths` that are new or whose content, including that of referenced
-    /// files, has changed. Forgets files that are not in `paths`. An unreadable folder changes
-    /// nothing.
+    /// files, has changed. Forgets files that are not in `paths`. An unreadable folder changes none
+    /// of its files; those that they name are read all the same.
     pub fn scan(
         &mut self,
         paths: Result<Vec<PathBuf>, Diagnostic>,
@@ -207,6 +214,9 @@ impl<T> FileSet<T> {
             Ok(paths) => paths,
             Err(problem) => {
                 self.folder_problem = Some(problem);
+                for file in self.files.values_mut() {
+                    file.read_named_files_again(&check);
+                }
                 return ScanOutcome::Complete;
             }
         };
@@ -422,6 +432,46 @@ impl<T> TrackedFile<T> {
                 false
             }
         }
+    }
+
+    /// Takes over the present content of the files that the active version names, while the folder
+    /// of the file itself can't be read. A removed trust anchor is not trusted for as long as that
+    /// takes: if a file of authorities has changed and the connector can't be built with it, no
+    /// version is active.
+    fn read_named_files_again(
+        &mut self,
+        check: impl Fn(&SourceFile) -> Result<T, Vec<Diagnostic>>,
+    ) {
+        let Some(active) = self.active.clone() else { return };
+        let before = &self.active_references;
+        let read = FileReference::read_again(before).into_iter().zip(before);
+        let references: Vec<FileReference> = read
+            .map(|(now, known)| if now.is_out_of_reach() { known.clone() } else { now })
+            .collect();
+        if references == *before {
+            return;
+        }
+        let changed = references.iter().zip(before).filter(|(now, known)| now != known);
+        let has_other_authorities =
+            changed.into_iter().any(|(now, _)| now.file.role == FileRole::Authorities);
+        let trusts_no_one = references.iter().any(|reference| reference.trusts_no_one);
+        let version = |content| {
+            Arc::new(FileVersion::new(active.source.clone(), content, references.clone()))
+        };
+        match check(&active.source).map(version) {
+            Ok(version) if !trusts_no_one => {
+                (self.newest, self.active) = (Ok(Arc::clone(&version)), Some(version));
+            }
+            Err(_) if !has_other_authorities => {}
+            refused => {
+                (self.newest, self.active) = (Err(refused.err().unwrap_or_default()), None);
+            }
+        }
+        // The next scan of a readable folder reads the file again.
+        self.fingerprint =
+            FileFingerprint::Text { hash: *active.source.hash(), references: Vec::new() };
+        self.last_opened = LastOpened::default();
+        self.active_references = references;
     }
 
     /// Returns the active version with the present content of the files that it names, so that a
