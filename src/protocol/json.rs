@@ -1,9 +1,12 @@
-//! Parses untrusted JSON: rejects duplicate members, which parsers resolve differently, and deep
-//! nesting.
+//! Parses untrusted JSON: rejects or drops duplicate members, which parsers resolve differently,
+//! and rejects deep nesting.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 /// Why a text was rejected. Contains nothing of the text.
@@ -14,13 +17,38 @@ pub enum JsonError {
 }
 
 const MAX_DEPTH: u8 = 16;
+/// Bytes of the pointers to the repeated members of one document.
+const MAX_POINTER_BYTES: usize = 64 * 1024;
+
+/// A JSON object without the members that it repeats.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ObjectWithoutRepeated {
+    pub members: Map<String, Value>,
+    /// JSON Pointers to the members that the text repeats (RFC 6901 §3), in order.
+    pub repeated: BTreeSet<String>,
+}
+
+/// Parses one JSON object of at most 16 levels, at any depth without the members that it repeats:
+/// none of their values counts. The caller refuses the repeated members that it needs.
+///
+/// # Errors
+/// `Malformed` for anything else, and if the pointers to the repeated members exceed 64 KiB.
+pub fn parse_object_without_repeated(text: &[u8]) -> Result<ObjectWithoutRepeated, JsonError> {
+    let repeated = RefCell::<RepeatedMembers>::default();
+    match parse_value(text, Some(&repeated))? {
+        Value::Object(members) => {
+            Ok(ObjectWithoutRepeated { members, repeated: repeated.into_inner().pointers })
+        }
+        _ => Err(JsonError::Malformed),
+    }
+}
 
 /// Parses one JSON object of at most 16 levels without repeated members.
 ///
 /// # Errors
 /// `Malformed` for anything else.
 pub fn parse_object(text: &[u8]) -> Result<Map<String, Value>, JsonError> {
-    match parse_value(text)? {
+    match parse_value(text, None)? {
         Value::Object(members) => Ok(members),
         _ => Err(JsonError::Malformed),
     }
@@ -31,36 +59,84 @@ pub fn parse_object(text: &[u8]) -> Result<Map<String, Value>, JsonError> {
 /// # Errors
 /// `Malformed` for anything else.
 pub fn parse_array(text: &[u8]) -> Result<Vec<Value>, JsonError> {
-    match parse_value(text)? {
+    match parse_value(text, None)? {
         Value::Array(elements) => Ok(elements),
         _ => Err(JsonError::Malformed),
     }
 }
 
-fn parse_value(text: &[u8]) -> Result<Value, JsonError> {
+fn parse_value(
+    text: &[u8],
+    repeated: Option<&RefCell<RepeatedMembers>>,
+) -> Result<Value, JsonError> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let value =
-        StrictValue(MAX_DEPTH).deserialize(&mut deserializer).map_err(|_| JsonError::Malformed)?;
+    let reader = ValueReader { depth: MAX_DEPTH, place: Place::Root, repeated };
+    let value = reader.deserialize(&mut deserializer).map_err(|_| JsonError::Malformed)?;
     deserializer.end().map_err(|_| JsonError::Malformed)?;
     Ok(value)
 }
 
-struct StrictValue(u8);
+#[derive(Default)]
+struct RepeatedMembers {
+    pointers: BTreeSet<String>,
+    bytes: usize,
+}
 
-impl StrictValue {
-    fn nested<E: Error>(&self) -> Result<Self, E> {
-        self.0.checked_sub(1).map(Self).ok_or_else(|| E::custom("nested too deeply"))
+/// Where a value is in the text.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Root,
+    Member(&'a Place<'a>, &'a str),
+    Item(&'a Place<'a>, usize),
+}
+
+/// The JSON Pointer (RFC 6901 §3).
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Member(parent, name) => {
+                write!(f, "{parent}/{}", name.replace('~', "~0").replace('/', "~1"))
+            }
+            Self::Item(parent, index) => write!(f, "{parent}/{index}"),
+        }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for StrictValue {
+/// Reads a value. Without `repeated`, a repeated member is an error.
+struct ValueReader<'a> {
+    depth: u8,
+    place: Place<'a>,
+    repeated: Option<&'a RefCell<RepeatedMembers>>,
+}
+
+impl ValueReader<'_> {
+    fn nested<'a, E: Error>(&'a self, place: Place<'a>) -> Result<ValueReader<'a>, E> {
+        let depth = self.depth.checked_sub(1).ok_or_else(|| E::custom("nested too deeply"))?;
+        Ok(ValueReader { depth, place, repeated: self.repeated })
+    }
+
+    fn record_repeated<E: Error>(&self, name: &str) -> Result<(), E> {
+        let repeated = self.repeated.ok_or_else(|| E::custom("repeated member"))?;
+        let RepeatedMembers { pointers, bytes } = &mut *repeated.borrow_mut();
+        let pointer = Place::Member(&self.place, name).to_string();
+        *bytes += pointer.len();
+        pointers.insert(pointer);
+        if *bytes > MAX_POINTER_BYTES {
+            return Err(E::custom("too many repeated members"));
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for ValueReader<'_> {
     type Value = Value;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for StrictValue {
+impl<'de> Visitor<'de> for ValueReader<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -95,19 +171,26 @@ impl<'de> Visitor<'de> for StrictValue {
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = seq.next_element_seed(self.nested()?)? {
+        while let Some(item) =
+            seq.next_element_seed(self.nested(Place::Item(&self.place, items.len()))?)?
+        {
             items.push(item);
         }
         Ok(Value::Array(items))
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let mut members = Map::new();
+        let (mut members, mut repeated) = (Map::new(), BTreeSet::new());
         while let Some(name) = map.next_key::<String>()? {
-            let value = map.next_value_seed(self.nested()?)?;
-            if members.insert(name, value).is_some() {
-                return Err(A::Error::custom("repeated member"));
+            let value = map.next_value_seed(self.nested(Place::Member(&self.place, &name))?)?;
+            match members.entry(name) {
+                Entry::Vacant(entry) => _ = entry.insert(value),
+                Entry::Occupied(entry) => {
+                    self.record_repeated(entry.key())?;
+                    repeated.insert(entry.key().clone());
+                }
             }
         }
+        members.retain(|name, _| !repeated.contains(name));
         Ok(Value::Object(members))
     }
 }
@@ -129,5 +212,29 @@ mod tests {
         assert!(parse_object(deep.as_bytes()).is_err());
         assert!(parse_object(b"{} {}").is_err());
         assert!(parse_object(b"[]").is_err());
+    }
+
+    #[test]
+    fn a_repeated_member_is_dropped_whole_and_named_at_any_depth() {
+        let text =
+            br#"{"a":1,"b":{"c":1,"c":2,"d":3},"a":2,"e":[{"f/~":1,"f/~":1},{"g":1}],"a":3}"#;
+        let object = parse_object_without_repeated(text).unwrap();
+        let members = serde_json::json!({ "b": { "d": 3 }, "e": [{}, { "g": 1 }] });
+        assert_eq!(Value::Object(object.members), members);
+        assert_eq!(object.repeated, ["/a", "/b/c", "/e/0/f~1~0"].map(str::to_owned).into());
+        let none = parse_object_without_repeated(br#"{"a":1}"#).unwrap();
+        assert!(none.repeated.is_empty());
+    }
+
+    /// Attack: pointers that are much longer together than the text.
+    #[test]
+    fn the_pointers_to_repeated_members_are_bounded() {
+        let inner = |n: usize| format!("\"{n}\":1,\"{n}\":1");
+        let members: Vec<String> = (0..100).map(inner).collect();
+        let text = |name: &str| format!("{{\"{name}\":{{{}}}}}", members.join(","));
+        let short = parse_object_without_repeated(text("a").as_bytes()).unwrap();
+        assert_eq!(short.repeated.len(), 100);
+        let long = text(&"a".repeat(1000));
+        assert_eq!(parse_object_without_repeated(long.as_bytes()), Err(JsonError::Malformed));
     }
 }

@@ -21,8 +21,11 @@ pub use keys::{PRIVATE_JWK_MEMBERS, UnusableKey, VerificationKeys, is_blank};
 pub const MAX_JWT_BYTES: usize = 64 * 1024;
 /// Accepted difference between another party's clock and the hub's.
 pub const CLOCK_SKEW_TOLERANCE: Duration = Duration::from_secs(60);
-/// Maximum number of keys that are read from one key set.
+/// Maximum number of keys in the key set of a client.
 pub const MAX_KEYS_PER_SET: usize = 100;
+/// Maximum number of usable keys of an identity provider's key set, whose size is limited besides:
+/// the hub prepares a verifier for each, about 30 µs of work.
+pub const MAX_USABLE_KEYS_PER_SET: usize = 1000;
 
 /// A JWS with a valid signature. Its claims are not validated yet.
 #[derive(Clone, PartialEq)]

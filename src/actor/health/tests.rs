@@ -102,7 +102,6 @@ fn every_upstream_code_is_attributed() {
         E::IdpDiscovery,
         E::IdpIssuerMismatch,
         E::IdpKeys,
-        E::IdpKeysTooMany,
         E::IdpTokenAnswer,
         E::IdTokenMalformed,
         E::IdTokenAlgorithm,

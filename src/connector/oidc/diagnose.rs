@@ -25,7 +25,7 @@ use crate::egress::safe_http_client::SafeHttpClient;
 use crate::ids::Secret;
 use crate::login::upstream::AuthorizationRedirect;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::json;
+use crate::protocol::json::{self, ObjectWithoutRepeated};
 use crate::telemetry::printable_ascii;
 
 /// Returns the diagnostics of an OpenID provider.
@@ -97,8 +97,11 @@ async fn diagnose_discovery(
         connection_check::diagnose_connection(&url, &timed, diagnostics);
         diagnostics.push(connection_check::diagnose_clock(&timed));
     }
-    let members = parse_configuration(&timed.response, http)
+    let ObjectWithoutRepeated { members, repeated } = parse_configuration(&timed.response, http)
         .map_err(|diagnostic| diagnostics.push(diagnostic))
+        .ok()?;
+    metadata::refuse_needed_repeated(kind, &repeated)
+        .map_err(|error| diagnostics.push(diagnostic_for_error("discovery", &error)))
         .ok()?;
     if let Some(diagnostic) =
         diagnose_issuer(&kind.issuer, members.get("issuer").and_then(Value::as_str))
@@ -124,7 +127,7 @@ async fn diagnose_discovery(
 fn parse_configuration(
     response: &HttpResponse,
     http: &SafeHttpClient,
-) -> Result<Map<String, Value>, CheckDiagnostic> {
+) -> Result<ObjectWithoutRepeated, CheckDiagnostic> {
     check_response(
         response,
         http,
@@ -132,12 +135,12 @@ fn parse_configuration(
         "the configuration document",
         "check that the issuer in the file is that of the identity provider, path included",
     )?;
-    json::parse_object(response.body()).map_err(|_| {
+    json::parse_object_without_repeated(response.body()).map_err(|_| {
         let fix =
             "ask the identity provider to publish a JSON object (OpenID Connect Discovery 1.0 §4.2)";
         CheckDiagnostic::error(
             "discovery",
-            "the configuration document is not a JSON object without repeated members",
+            "the configuration document is not a JSON object",
             fix,
         )
     })

@@ -15,12 +15,12 @@ use crate::digest;
 use crate::egress::cached_document::{FetchedDocument, cache_lifetime};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
-use crate::token::verify::{MAX_KEYS_PER_SET, VerificationKeys};
+use crate::token::verify::VerificationKeys;
 
 /// Fetches and parses a key set. Verifiers are built once per fetch, not per login.
 ///
 /// # Errors
-/// Returns an error if the key set can't be fetched or parsed, is too large, or has no usable key.
+/// Returns an error if the key set can't be fetched or parsed, or has no usable key.
 pub async fn fetch_keys(
     jwks_uri: &Url,
     documents: DocumentClient<'_>,
@@ -28,14 +28,7 @@ pub async fn fetch_keys(
     let response = documents.get(jwks_uri.as_str()).await?;
     let unusable = |message: &str| ConnectorError::new(ErrorCode::IdpKeys, message);
     let keys = VerificationKeys::from_jwks(response.body())
-        .map_err(|_| unusable("the key set is not a JWK Set without repeated members"))?;
-    let total = keys.len() + keys.skipped();
-    if total > MAX_KEYS_PER_SET {
-        let message = format!(
-            "the key set has {total} keys, more than {MAX_KEYS_PER_SET}; the identity provider should remove unused keys"
-        );
-        return Err(ConnectorError::new(ErrorCode::IdpKeysTooMany, message));
-    }
+        .map_err(|_| unusable("the key set is not a JSON object with one member keys, a list"))?;
     let skipped = keys
         .skipped_by_reason()
         .map(|(reason, count)| format!("{count} {reason}"))

@@ -1,6 +1,8 @@
 //! Metadata of an identity provider, from discovery or from the endpoints of the connector's file
 //! (OpenID Connect Discovery 1.0, RFC 8414, RFC 9207).
 
+use std::collections::BTreeSet;
+
 use openidconnect::core::CoreClient;
 use openidconnect::{
     AuthType, AuthUrl, ClientId, ClientSecret, IssuerUrl, JsonWebKeySet, TokenUrl,
@@ -10,7 +12,9 @@ use url::Url;
 
 use super::documents::DocumentClient;
 use super::fapi2;
-use super::metadata_members::{MalformedMember, find_malformed_members, needed_url, optional_url};
+use super::metadata_members::{
+    MalformedMember, find_malformed_members, format_repeated, needed_url, optional_url,
+};
 use super::settings::{OidcKind, UpstreamAuthMethod, UpstreamFeature};
 use crate::connector::code_flow::OauthClient;
 use crate::connector::error::ConnectorError;
@@ -83,8 +87,8 @@ pub async fn fetch_provider(
     Ok(FetchedDocument { value, lifetime: std::time::Duration::from_secs(86_400) })
 }
 
-/// Parses a fetched configuration document. A malformed member that no login needs counts as
-/// absent.
+/// Parses a fetched configuration document. A malformed or repeated member that no login needs
+/// counts as absent.
 ///
 /// # Errors
 /// Returns the errors of [`fetch_provider`], except those of fetching.
@@ -94,18 +98,70 @@ pub fn parse_provider(
     http: &SafeHttpClient,
     body: &[u8],
 ) -> Result<ResolvedProvider, ConnectorError> {
-    let members = parse_document(kind, body)?;
-    let provider =
-        EndpointTexts::from_document(&members, kind)?.resolve(kind, client_secret, http)?;
-    Ok(ResolvedProvider { malformed_members: find_malformed_members(&members), ..provider })
+    let document = json::parse_object_without_repeated(body).map_err(|_| {
+        let message = "the configuration document is not a JSON object";
+        ConnectorError::new(ErrorCode::IdpDiscovery, message)
+    })?;
+    refuse_needed_repeated(kind, &document.repeated)?;
+    let members = &document.members;
+    let resolve = || {
+        check_document(kind, members)?;
+        EndpointTexts::from_document(members, kind)?.resolve(kind, client_secret, http)
+    };
+    let provider = resolve().map_err(|error| name_repeated(error, &document.repeated))?;
+    Ok(ResolvedProvider { malformed_members: find_malformed_members(&document), ..provider })
 }
 
-fn parse_document(kind: &OidcKind, body: &[u8]) -> Result<Map<String, Value>, ConnectorError> {
+/// Refuses a repeated member from which the hub takes the issuer or an address: it can't know which
+/// value is meant.
+///
+/// # Errors
+/// `IdpDiscovery` with the names of the members.
+pub fn refuse_needed_repeated(
+    kind: &OidcKind,
+    repeated: &BTreeSet<String>,
+) -> Result<(), ConnectorError> {
+    let is_needed = |pointer: &String| match pointer.split('/').nth(1) {
+        Some(
+            "issuer"
+            | "authorization_endpoint"
+            | "token_endpoint"
+            | "userinfo_endpoint"
+            | "jwks_uri",
+        ) => true,
+        Some("pushed_authorization_request_endpoint") => {
+            kind.pushed_authorization_requests != UpstreamFeature::Off
+        }
+        Some("mtls_endpoint_aliases") => {
+            kind.token_endpoint_auth_method.uses_certificate()
+                || kind.tls_client_certificate_bound_access_tokens != UpstreamFeature::Off
+        }
+        _ => false,
+    };
+    let needed: BTreeSet<String> =
+        repeated.iter().filter(|pointer| is_needed(pointer)).cloned().collect();
+    if needed.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "the configuration document repeats {}, which logins need; ask the identity provider to publish each member once",
+        format_repeated(&needed)
+    );
+    Err(ConnectorError::new(ErrorCode::IdpDiscovery, message))
+}
+
+/// Adds the repeated members, which count as absent, to an error that one of them may explain.
+fn name_repeated(error: ConnectorError, repeated: &BTreeSet<String>) -> ConnectorError {
+    if repeated.is_empty() || error.code != ErrorCode::IdpDiscovery {
+        return error;
+    }
+    let detail = format!("{}; the document repeats {}", error.detail, format_repeated(repeated));
+    ConnectorError { detail, ..error }
+}
+
+fn check_document(kind: &OidcKind, members: &Map<String, Value>) -> Result<(), ConnectorError> {
     let issuer = kind.issuer.as_str();
     let unusable = |message: &str| ConnectorError::new(ErrorCode::IdpDiscovery, message);
-    let members = json::parse_object(body).map_err(|_| {
-        unusable("the configuration document is not a JSON object without repeated members")
-    })?;
     // Discovery 1.0 §4.3: exactly the configured issuer. Stops impersonation of another issuer.
     match members.get("issuer").and_then(Value::as_str) {
         Some(named) if named == issuer => {}
@@ -122,9 +178,9 @@ fn parse_document(kind: &OidcKind, body: &[u8]) -> Result<Map<String, Value>, Co
         None => return Err(unusable("the configuration document has no issuer")),
     }
     if kind.fapi2 {
-        fapi2::check_document(kind, &members)?;
+        fapi2::check_document(kind, members)?;
     }
-    Ok(members)
+    Ok(())
 }
 
 struct EndpointTexts<'a> {

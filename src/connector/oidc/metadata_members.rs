@@ -1,39 +1,68 @@
 //! Finds malformed members of a configuration document (OpenID Connect Discovery 1.0 §3; RFC 8414
 //! §2). A login needs few of them: any other that is malformed counts as absent, and is reported.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::{Map, Value};
 use url::Url;
 
-/// A member of a configuration document that is malformed.
+use crate::protocol::json::ObjectWithoutRepeated;
+use crate::telemetry::printable_ascii;
+
+/// Repeated members that a message names.
+const MAX_NAMED_REPEATED: usize = 10;
+
+/// A fault of a configuration document that ends no login.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MalformedMember {
-    pub name: &'static str,
-    /// What the value is, never the value.
-    found: &'static str,
-    shape: Shape,
+pub enum MalformedMember {
+    /// A member of another type than the standards define.
+    Type {
+        name: &'static str,
+        /// What the value is, never the value.
+        found: &'static str,
+        shape: Shape,
+    },
+    /// Members that occur more than once, as a text.
+    Repeated(String),
 }
 
 impl MalformedMember {
     /// Returns what would repair it.
     #[must_use]
     pub fn fix(&self) -> String {
-        format!(
-            "ask the identity provider to publish {} as {}, or to omit it",
-            self.name, self.shape
-        )
+        match self {
+            Self::Type { name, shape, .. } => {
+                format!("ask the identity provider to publish {name} as {shape}, or to omit it")
+            }
+            Self::Repeated(_) => {
+                "ask the identity provider to publish each member once (RFC 8259 §4)".to_owned()
+            }
+        }
+    }
+
+    /// Returns the label of a metric.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Type { name, .. } => name,
+            Self::Repeated(_) => "repeated",
+        }
     }
 }
 
 impl fmt::Display for MalformedMember {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is {}, not {}", self.name, self.found, self.shape)
+        match self {
+            Self::Type { name, found, shape } => write!(f, "{name} is {found}, not {shape}"),
+            Self::Repeated(names) => write!(f, "{names} repeated"),
+        }
     }
 }
 
+/// Type of a member.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Shape {
+pub enum Shape {
     Url,
     List,
     Boolean,
@@ -137,17 +166,32 @@ const MEMBERS: &[(Shape, &[&str])] = &[
     (Shape::Object, &["mtls_endpoint_aliases"]),
 ];
 
-/// Returns the malformed members of a configuration document.
+/// Returns the malformed and the repeated members of a configuration document.
 #[must_use]
-pub fn find_malformed_members(members: &Map<String, Value>) -> Vec<MalformedMember> {
+pub fn find_malformed_members(document: &ObjectWithoutRepeated) -> Vec<MalformedMember> {
     let malformed = |shape: Shape, name: &'static str| {
-        let value = members.get(name).filter(|value| !shape.fits(value))?;
-        Some(MalformedMember { name, found: describe_json(value), shape })
+        let value = document.members.get(name).filter(|value| !shape.fits(value))?;
+        Some(MalformedMember::Type { name, found: describe_json(value), shape })
     };
+    let repeated = (!document.repeated.is_empty())
+        .then(|| MalformedMember::Repeated(format_repeated(&document.repeated)));
     MEMBERS
         .iter()
         .flat_map(|(shape, names)| names.iter().filter_map(|name| malformed(*shape, name)))
+        .chain(repeated)
         .collect()
+}
+
+/// Returns the names of repeated members for a message, from their JSON Pointers.
+#[must_use]
+pub fn format_repeated(pointers: &BTreeSet<String>) -> String {
+    let named = pointers.iter().take(MAX_NAMED_REPEATED);
+    let named: Vec<String> =
+        named.map(|pointer| printable_ascii(pointer.trim_start_matches('/'), 64)).collect();
+    match pointers.len().saturating_sub(MAX_NAMED_REPEATED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
 }
 
 /// Returns a needed member that is a URL.
@@ -187,22 +231,20 @@ fn describe_json(value: &Value) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::protocol::json;
 
     #[test]
     fn malformed_members_are_named_with_their_type_and_without_their_value() {
-        let document = json!({
+        let document = br#"{
             "issuer": "https://idp.example", "op_policy_uri": "", "service_documentation": "TBD",
             "scopes_supported": "openid email", "claims_supported": ["sub", 1], "userinfo_endpoint": null,
             "claims_parameter_supported": "true", "mtls_endpoint_aliases": [], "jwks_uri": "https://idp.example/jwks",
-            "unknown_member": 7, "ui_locales_supported": [],
-        });
-        let found: Vec<String> = find_malformed_members(document.as_object().unwrap())
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+            "unknown_member": 7, "ui_locales_supported": [], "unknown_member": 7, "x": [{ "y": 1, "y": 2 }]
+        }"#;
+        let document = json::parse_object_without_repeated(document).unwrap();
+        let found: Vec<String> =
+            find_malformed_members(&document).iter().map(ToString::to_string).collect();
         assert_eq!(
             found,
             [
@@ -213,6 +255,7 @@ mod tests {
                 "claims_supported is a list of other values than strings, not a list of strings",
                 "claims_parameter_supported is a string, not true or false",
                 "mtls_endpoint_aliases is a list, not an object",
+                "unknown_member, x/0/y repeated",
             ]
         );
     }

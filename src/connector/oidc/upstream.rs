@@ -11,7 +11,7 @@ use super::code_exchange::OidcTokens;
 use super::documents::DocumentClient;
 use super::jwe::EncryptedResponse;
 use super::metadata::{self, ResolvedProvider};
-use super::metadata_members::MalformedMember;
+use super::metadata_members::{MalformedMember, format_repeated};
 use super::settings::OidcKind;
 use super::{authorization_request, id_token, keys, logout_token, userinfo};
 use crate::assurance::Level;
@@ -187,8 +187,11 @@ impl Upstream {
         let fetched = keys::fetch_keys(jwks_uri, self.documents(http)).await?;
         let skipped = fetched.value.skipped_by_reason();
         let malformed = skipped.filter(|(reason, _)| reason.is_fault());
-        let malformed: Vec<String> =
-            malformed.map(|(reason, count)| format!("{count} {reason}")).collect();
+        let malformed = malformed.map(|(reason, count)| format!("{count} {reason}"));
+        let repeated = fetched.value.dropped_members();
+        let repeated = (!repeated.is_empty())
+            .then(|| format!("{} repeated and ignored", format_repeated(repeated)));
+        let malformed: Vec<String> = malformed.chain(repeated).collect();
         self.report_malformed_keys(&malformed.join(", "));
         Ok(fetched)
     }
@@ -429,7 +432,7 @@ impl Upstream {
         reported.0 = text;
         if let Some(metrics) = &self.metrics {
             for member in malformed {
-                metrics.record_dropped_metadata(&self.id, member.name);
+                metrics.record_dropped_metadata(&self.id, member.label());
             }
         }
     }
@@ -442,7 +445,7 @@ impl Upstream {
         }
         malformed.clone_into(&mut reported.1);
         if !malformed.is_empty() {
-            tracing::warn!(connector = %self.id, malformed, "malformed keys of the key set ignored");
+            tracing::warn!(connector = %self.id, malformed, "malformed keys and members of the key set ignored");
             if let Some(metrics) = &self.metrics {
                 metrics.record_dropped_metadata(&self.id, "keys");
             }

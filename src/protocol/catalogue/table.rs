@@ -136,7 +136,6 @@ catalogue! {
     UserinfoTime = "Y020055" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information has expired or is not valid yet.";
     UserinfoKey = "Y020056" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is signed with an unknown key.";
     IdpCircuitOpen = "Y020100" 503 "temporarily_unavailable" Info Upstream IdentityProvider "error-idp-trouble" "The identity provider has failed several times; the hub does not call it for a moment.";
-    IdpKeysTooMany = "Y020101" 502 "temporarily_unavailable" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's key set holds too many keys.";
     // Token responses, and userinfo without an ID token.
     IdpAccessTokenMissing = "Y020120" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's token response has no access token.";
     IdpTokenType = "Y020121" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's access token is of a type that the hub does not know.";

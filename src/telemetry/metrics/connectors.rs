@@ -49,7 +49,7 @@ metric_table! {
         wallet_presentations: IntCounterVec("wallet_presentations_total", ["connector", "outcome", "reason"])
             "Presentations of wallets by outcome: accepted, rejected, declined; reason is the rule that a rejected one breaks.";
         metadata_dropped: IntCounterVec("connector_metadata_dropped_total", ["connector", "member"])
-            "Malformed members of an identity provider's configuration document that no login needs, and (keys) malformed keys of its key set, which the hub ignores; counted when they change.";
+            "Malformed members of an identity provider's configuration document that no login needs, (repeated) its repeated ones, and (keys) malformed keys of its key set, which the hub ignores; counted when they change.";
         claims_dropped: IntCounterVec("claims_dropped_total", ["connector", "claim", "reason"])
             "Claims of an identity provider that were left out because their value doesn't fit the mapping rule or the declaration; or because they are only referred to; reason is type, size, characters, date, row, encoding or not_supported.";
     }

@@ -7,19 +7,23 @@ use josekit::jwk::Jwk;
 use josekit::jws::{ES256, EdDSA, JwsVerifier, PS256, RS256};
 use serde_json::{Map, Value};
 
-use super::{JwsError, MAX_KEYS_PER_SET, is_sound_rsa};
+use super::{JwsError, MAX_KEYS_PER_SET, MAX_USABLE_KEYS_PER_SET, is_sound_rsa};
 use crate::digest;
 use crate::protocol::alg::{SigningAlg, VerificationAlg};
-use crate::protocol::json;
+use crate::protocol::json::{self, ObjectWithoutRepeated};
 
 /// Members that only a private or symmetric JWK has (RFC 7518 §6.2.2, §6.3.2, §6.4.1).
 pub const PRIVATE_JWK_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+/// Members that decide whether and how a key is used (RFC 7517 §4, RFC 7518 §6).
+const USED_JWK_MEMBERS: [&str; 10] =
+    ["kty", "crv", "x", "y", "n", "e", "use", "key_ops", "alg", "kid"];
 
 /// Public keys of one issuer, parsed once: parsing an EC key costs about a third of a verification.
 #[derive(Default)]
 pub struct VerificationKeys {
     keys: Vec<VerificationKey>,
     skipped: BTreeMap<UnusableKey, usize>,
+    dropped_members: BTreeSet<String>,
 }
 
 /// Why a key of a set can't verify signatures.
@@ -31,6 +35,7 @@ pub enum UnusableKey {
     UnsoundRsa,
     Encoding,
     Malformed,
+    RepeatedMember,
     Duplicate,
     OverLimit,
 }
@@ -40,8 +45,13 @@ impl UnusableKey {
     #[must_use]
     pub const fn is_fault(self) -> bool {
         match self {
-            Self::Secret | Self::UnsoundRsa | Self::Encoding | Self::Malformed => true,
-            Self::OtherUse | Self::OtherAlgorithm | Self::Duplicate | Self::OverLimit => false,
+            Self::Secret
+            | Self::UnsoundRsa
+            | Self::Encoding
+            | Self::Malformed
+            | Self::RepeatedMember
+            | Self::OverLimit => true,
+            Self::OtherUse | Self::OtherAlgorithm | Self::Duplicate => false,
         }
     }
 }
@@ -59,8 +69,9 @@ impl fmt::Display for UnusableKey {
                 "with key material that is not base64url without padding (RFC 7515 §2)"
             }
             Self::Malformed => "malformed",
+            Self::RepeatedMember => "with a repeated member, of which no value counts",
             Self::Duplicate => "repeated",
-            Self::OverLimit => "beyond the limit of keys per set",
+            Self::OverLimit => "beyond the limit of usable keys per set",
         })
     }
 }
@@ -73,42 +84,71 @@ struct VerificationKey {
 
 impl VerificationKeys {
     /// Parses a JWK Set (RFC 7517 §5). Skips keys that can't verify ES256 or RS256: symmetric,
-    /// private or encryption keys, other types, curves and algorithms, weak RSA keys, duplicates,
-    /// and keys beyond the first hundred.
+    /// private or encryption keys, other types, curves and algorithms, weak RSA keys, keys that
+    /// repeat a member that decides about them, duplicates, and keys after the first
+    /// [`MAX_USABLE_KEYS_PER_SET`] that can. Any other repeated member is dropped.
     ///
     /// # Errors
-    /// `Malformed` if it is not a JSON object with an array `keys`.
+    /// `Malformed` if it is not a JSON object with one array `keys`.
     pub fn from_jwks(bytes: &[u8]) -> Result<Self, JwsError> {
-        Self::with_algorithms(bytes, &[VerificationAlg::ES256, VerificationAlg::RS256])
+        let set = json::parse_object_without_repeated(bytes).map_err(|_| JwsError::Malformed)?;
+        let accepted = [VerificationAlg::ES256, VerificationAlg::RS256];
+        Self::from_set(set, &accepted, MAX_USABLE_KEYS_PER_SET)
     }
 
-    /// Parses the JWK Set of a client in the same way; its keys may verify any [`VerificationAlg`].
+    /// Parses the JWK Set of a client in the same way, but reads [`MAX_KEYS_PER_SET`] keys only;
+    /// they may verify any [`VerificationAlg`].
     ///
     /// # Errors
-    /// As [`Self::from_jwks`].
+    /// `Malformed` also if a member is repeated.
     pub fn from_client_jwks(bytes: &[u8]) -> Result<Self, JwsError> {
-        Self::with_algorithms(bytes, &VerificationAlg::ALL)
+        let members = json::parse_object(bytes).map_err(|_| JwsError::Malformed)?;
+        let set = ObjectWithoutRepeated { members, repeated: BTreeSet::new() };
+        Self::from_set(set, &VerificationAlg::ALL, MAX_KEYS_PER_SET)
     }
 
-    fn with_algorithms(bytes: &[u8], accepted: &[VerificationAlg]) -> Result<Self, JwsError> {
-        let set = json::parse_object(bytes).map_err(|_| JwsError::Malformed)?;
-        let Some(Value::Array(jwks)) = set.get("keys") else { return Err(JwsError::Malformed) };
+    fn from_set(
+        set: ObjectWithoutRepeated,
+        accepted: &[VerificationAlg],
+        limit: usize,
+    ) -> Result<Self, JwsError> {
+        let Some(Value::Array(jwks)) = set.members.get("keys") else {
+            return Err(JwsError::Malformed);
+        };
+        let (ambiguous, dropped_members): (BTreeSet<_>, BTreeSet<_>) =
+            set.repeated.into_iter().partition(|pointer| repeated_in_key(pointer).is_some());
+        let ambiguous: BTreeSet<&str> =
+            ambiguous.iter().filter_map(|pointer| repeated_in_key(pointer)).collect();
         let (mut keys, mut skipped, mut seen) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+        let mut prepare = |index: usize, jwk: &Value| {
+            if ambiguous.contains(index.to_string().as_str()) {
+                return Err(UnusableKey::RepeatedMember);
+            }
+            let candidate = CandidateKey::from_jwk(jwk, accepted)?;
+            if !seen.insert((
+                candidate.kid.clone(),
+                Value::from(candidate.material.clone()).to_string(),
+            )) {
+                return Err(UnusableKey::Duplicate);
+            }
+            if seen.len() > limit {
+                return Err(UnusableKey::OverLimit);
+            }
+            candidate.prepare()
+        };
         for (index, jwk) in jwks.iter().enumerate() {
-            let read = if index < MAX_KEYS_PER_SET {
-                VerificationKey::from_jwk(jwk, accepted)
-            } else {
-                Err(UnusableKey::OverLimit)
-            };
-            match read {
-                Ok((key, material)) if seen.insert((key.kid.clone(), material.clone())) => {
-                    keys.push(key);
-                }
-                Ok(_) => *skipped.entry(UnusableKey::Duplicate).or_default() += 1,
+            match prepare(index, jwk) {
+                Ok(key) => keys.push(key),
                 Err(unfit) => *skipped.entry(unfit).or_default() += 1,
             }
         }
-        Ok(Self { keys, skipped })
+        Ok(Self { keys, skipped, dropped_members })
+    }
+
+    /// Returns JSON Pointers to the repeated members that were dropped, because no key needs them.
+    #[must_use]
+    pub fn dropped_members(&self) -> &BTreeSet<String> {
+        &self.dropped_members
     }
 
     /// Returns the number of usable keys.
@@ -180,9 +220,18 @@ impl VerificationKey {
         let (_, verifier) = self.verifiers.iter().find(|(own, _)| *own == alg)?;
         Some(verifier.as_ref())
     }
+}
 
-    /// Returns the key and its serialized key material.
-    fn from_jwk(jwk: &Value, accepted: &[VerificationAlg]) -> Result<(Self, String), UnusableKey> {
+/// A key of a set that may verify signatures, before the costly part of its parsing.
+struct CandidateKey {
+    kid: Option<String>,
+    algs: Vec<VerificationAlg>,
+    /// Only the key material: given a `kid`, josekit would require it in every token.
+    material: Map<String, Value>,
+}
+
+impl CandidateKey {
+    fn from_jwk(jwk: &Value, accepted: &[VerificationAlg]) -> Result<Self, UnusableKey> {
         let jwk = jwk.as_object().ok_or(UnusableKey::Malformed)?;
         let text = |name: &str| jwk.get(name).and_then(Value::as_str);
         let part = |name: &str| text(name).ok_or(UnusableKey::Malformed);
@@ -220,18 +269,26 @@ impl VerificationKey {
         if algs.is_empty() {
             return Err(UnusableKey::OtherAlgorithm);
         }
-        // Only the key material: given a `kid`, josekit would require it in every token.
         let material = jwk
             .iter()
             .filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
-        let material: Map<_, _> =
-            material.map(|(name, value)| (name.clone(), value.clone())).collect();
-        let written = Value::Object(material.clone()).to_string();
-        let material = Jwk::from_map(material).map_err(|_| UnusableKey::Malformed)?;
-        let verifiers: Result<_, _> =
-            algs.into_iter().map(|alg| Ok((alg, verifier(alg, &material)?))).collect();
-        Ok((Self { kid: text("kid").map(str::to_owned), verifiers: verifiers? }, written))
+        let material = material.map(|(name, value)| (name.clone(), value.clone())).collect();
+        Ok(Self { kid: text("kid").map(str::to_owned), algs, material })
     }
+
+    fn prepare(self) -> Result<VerificationKey, UnusableKey> {
+        let material = Jwk::from_map(self.material).map_err(|_| UnusableKey::Malformed)?;
+        let verifiers = self.algs.into_iter().map(|alg| Ok((alg, verifier(alg, &material)?)));
+        Ok(VerificationKey { kid: self.kid, verifiers: verifiers.collect::<Result<_, _>>()? })
+    }
+}
+
+/// Returns the index of the key whose used or private member a JSON Pointer names.
+fn repeated_in_key(pointer: &str) -> Option<&str> {
+    let (index, member) = pointer.strip_prefix("/keys/")?.split_once('/')?;
+    let member = member.split('/').next()?;
+    let is_used = USED_JWK_MEMBERS.contains(&member) || PRIVATE_JWK_MEMBERS.contains(&member);
+    is_used.then_some(index)
 }
 
 /// Returns true for a value that stands for an absent member of a JWK.

@@ -216,7 +216,7 @@ fn keys_that_must_not_verify_are_skipped() {
 }
 
 #[test]
-fn a_key_set_has_no_repeated_members_and_an_end() {
+fn a_key_set_has_one_list_of_keys_and_an_end() {
     for bad in [&b"[]"[..], b"{}", br#"{"keys":{}}"#, br#"{"keys":[],"keys":[]}"#, b"\xff"] {
         assert!(VerificationKeys::from_jwks(bad).is_err());
     }
@@ -226,11 +226,46 @@ fn a_key_set_has_no_repeated_members_and_an_end() {
         key["kid"] = json!(n.to_string());
         key
     };
-    let many: Vec<Value> = (0..MAX_KEYS_PER_SET + 5).map(named).collect();
+    let many: Vec<Value> = (0..MAX_USABLE_KEYS_PER_SET + 5).map(named).collect();
     let keys = key_set(&many);
     assert_eq!(
         (keys.len(), keys.skipped_by_reason().collect::<Vec<_>>()),
-        (MAX_KEYS_PER_SET, vec![(UnusableKey::OverLimit, 5)])
+        (MAX_USABLE_KEYS_PER_SET, vec![(UnusableKey::OverLimit, 5)])
+    );
+    // Keys for others don't count.
+    let others = (0..MAX_USABLE_KEYS_PER_SET).map(|n| json!({ "kty": "oct", "kid": n }));
+    let all: Vec<Value> = others.chain([one.clone()]).collect();
+    assert_eq!(key_set(&all).len(), 1);
+    let set = json!({ "keys": many }).to_string();
+    let of_client = VerificationKeys::from_client_jwks(set.as_bytes()).unwrap();
+    assert_eq!(of_client.len(), MAX_KEYS_PER_SET);
+}
+
+/// Attack: two parsers read different keys from one text.
+#[test]
+fn a_key_that_repeats_a_member_that_decides_about_it_verifies_nothing() {
+    let key = published(&ec_key("a"));
+    let with = |more: &str| {
+        let text = key.to_string();
+        let text = text.strip_suffix('}').unwrap();
+        let set = format!("{{\"keys\":[{text},{more}}}],\"x\":1,\"x\":2}}");
+        (set.clone(), VerificationKeys::from_jwks(set.as_bytes()).unwrap())
+    };
+    for name in ["kty", "crv", "x", "y", "kid"] {
+        let value = &key[name];
+        let (set, keys) = with(&format!("\"{name}\":{value}"));
+        let skipped: Vec<_> = keys.skipped_by_reason().collect();
+        assert_eq!(skipped, [(UnusableKey::RepeatedMember, 1)], "{set}");
+    }
+    // Without any value it would be the key of someone who published no private part.
+    let (_, keys) = with(r#""d":"AAAA","d":"AAAA""#);
+    assert_eq!(keys.skipped_by_reason().collect::<Vec<_>>(), [(UnusableKey::RepeatedMember, 1)]);
+    let (set, keys) = with(r#""x5t":"a","x5t":"b""#);
+    assert_eq!((keys.len(), keys.skipped()), (1, 0), "{set}");
+    assert!(keys.dropped_members().iter().eq(["/keys/0/x5t", "/x"]));
+    assert!(
+        VerificationKeys::from_client_jwks(set.as_bytes()).is_err(),
+        "a client corrects its own"
     );
 }
 

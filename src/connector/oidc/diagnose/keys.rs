@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::connector::diagnostic::CheckDiagnostic;
+use crate::connector::oidc::metadata_members::format_repeated;
 use crate::connector::oidc::settings::OidcKind;
 use crate::protocol::alg::SigningAlg;
-use crate::protocol::json;
+use crate::protocol::json::{self, ObjectWithoutRepeated};
 use crate::telemetry::printable_ascii;
 use crate::token::verify::{
-    MAX_KEYS_PER_SET, PRIVATE_JWK_MEMBERS, VerificationKeys, is_blank, rsa_bits,
+    MAX_USABLE_KEYS_PER_SET, PRIVATE_JWK_MEMBERS, UnusableKey, VerificationKeys, is_blank, rsa_bits,
 };
 
 /// Returns the diagnostics of a key set. `announced` has the members of the configuration document.
@@ -19,30 +20,19 @@ pub(super) fn diagnose_keys(
     kind: &OidcKind,
     announced: &Map<String, Value>,
 ) -> Vec<CheckDiagnostic> {
-    let (Ok(set), Ok(keys)) = (json::parse_object(body), VerificationKeys::from_jwks(body)) else {
+    let set = json::parse_object_without_repeated(body);
+    let (Ok(set), Ok(keys)) = (set, VerificationKeys::from_jwks(body)) else {
         let fix = "ask the identity provider to publish a JWK Set (RFC 7517 §5) at jwks_uri";
         return vec![CheckDiagnostic::error(
             "keys",
-            "the key set is not a JWK Set without repeated members",
+            "the key set is not a JSON object with one member keys, a list",
             fix,
         )];
     };
     let none = Vec::new();
-    let all = set.get("keys").and_then(Value::as_array).unwrap_or(&none);
-    let jwks: Vec<&Map<String, Value>> =
-        all.iter().take(MAX_KEYS_PER_SET).filter_map(Value::as_object).collect();
-    let mut diagnostics = Vec::new();
-    if all.len() > MAX_KEYS_PER_SET {
-        let message = format!(
-            "the key set has {} keys; only the first {MAX_KEYS_PER_SET} are used",
-            all.len()
-        );
-        diagnostics.push(CheckDiagnostic::error(
-            "keys",
-            message,
-            "ask the identity provider to publish only the keys that it uses",
-        ));
-    }
+    let all = set.members.get("keys").and_then(Value::as_array).unwrap_or(&none);
+    let jwks: Vec<&Map<String, Value>> = all.iter().filter_map(Value::as_object).collect();
+    let mut diagnostics = diagnose_set(&set, &keys);
     let required = [
         (Some(kind.id_token_signed_response_alg), "id_token_signing_alg_values_supported"),
         (kind.userinfo_signed_response_alg, "userinfo_signing_alg_values_supported"),
@@ -67,6 +57,31 @@ pub(super) fn diagnose_keys(
     diagnostics.push(diagnose_key_ids(&jwks));
     diagnostics.extend(jwks.iter().filter_map(|jwk| diagnose_weak_key(jwk)));
     diagnostics.extend(jwks.iter().flat_map(|jwk| diagnose_malformed_key(jwk)));
+    diagnostics
+}
+
+/// Returns the diagnostics of what the hub ignores, whatever the connector's file requires.
+fn diagnose_set(set: &ObjectWithoutRepeated, keys: &VerificationKeys) -> Vec<CheckDiagnostic> {
+    let mut diagnostics = Vec::new();
+    if keys.skipped_by_reason().any(|(reason, _)| reason == UnusableKey::OverLimit) {
+        let message = format!(
+            "the key set has {} keys; only the first {MAX_USABLE_KEYS_PER_SET} usable ones are used",
+            keys.len() + keys.skipped()
+        );
+        diagnostics.push(CheckDiagnostic::error(
+            "keys",
+            message,
+            "ask the identity provider to publish only the keys that it uses",
+        ));
+    }
+    if !set.repeated.is_empty() {
+        let message = format!(
+            "the key set repeats {}: the hub ignores the member, and the key if it needs the member",
+            format_repeated(&set.repeated)
+        );
+        let fix = "ask the identity provider to publish each member once (RFC 7517 §4)";
+        diagnostics.push(CheckDiagnostic::warning("key-members", message, fix));
+    }
     diagnostics
 }
 

@@ -388,6 +388,36 @@ async fn malformed_members_of_metadata_and_keys_are_named_with_their_repair() {
 }
 
 #[tokio::test]
+async fn repeated_members_of_metadata_and_keys_are_named() {
+    let fixture = OidcFixture::new().await;
+    {
+        let mut script = fixture.script();
+        script.token_response = error_response("invalid_grant");
+        let twice = |document: String| {
+            let text = document.strip_suffix('}').unwrap();
+            let body = format!("{text},\"more\":1,\"more\":2}}").into_bytes();
+            Some(FakeResponse { status: 200, headers: vec![], body })
+        };
+        script.discovery_response = twice(script.discovery.to_string());
+        script.jwks_response = twice(json!({ "keys": script.published }).to_string());
+    }
+    let diagnostics = diagnose(&fixture).await;
+    let messages: Vec<&str> = diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.status != DiagnosticStatus::Ok)
+        .filter(|diagnostic| ["metadata", "key-members"].contains(&diagnostic.name))
+        .map(|diagnostic| diagnostic.message.as_str())
+        .collect();
+    assert_eq!(
+        messages,
+        [
+            "more repeated: the hub ignores it",
+            "the key set repeats more: the hub ignores the member, and the key if it needs the member",
+        ]
+    );
+}
+
+#[tokio::test]
 async fn a_provider_that_announces_only_openid_may_support_more_scopes() {
     let fixture = OidcFixture::new().await;
     fixture.script().discovery["scopes_supported"] = json!(["openid"]);

@@ -179,6 +179,58 @@ async fn malformed_metadata_that_logins_need_is_named_in_the_error() {
     }
 }
 
+/// Returns a document with more members than an object of `serde_json` can hold.
+fn with_text(document: &Value, more: &str) -> FakeResponse {
+    let text = document.to_string();
+    let body = format!("{},{more}}}", text.strip_suffix('}').unwrap()).into_bytes();
+    FakeResponse { status: 200, headers: vec![], body }
+}
+
+#[tokio::test]
+async fn a_repeated_member_that_no_login_needs_ends_no_login() {
+    for more in [
+        r#""op_tos_uri":"https://a.example","op_tos_uri":"https://b.example""#,
+        r#""claims_supported":["sub"],"claims_supported":["sub"]"#,
+        r#""unknown":{"a":[{"b":1,"b":2}]}"#,
+        r#""mtls_endpoint_aliases":{"token_endpoint":"https://a.example","token_endpoint":1}"#,
+        r#""pushed_authorization_request_endpoint":1,"pushed_authorization_request_endpoint":2"#,
+    ] {
+        let fixture = OidcFixture::new().await;
+        let response = with_text(&fixture.script().discovery, more);
+        fixture.script().discovery_response = Some(response);
+        let keys = json!({ "keys": fixture.script().published });
+        fixture.script().jwks_response = Some(with_text(&keys, more));
+        assert_eq!(fixture.complete_login().await.map(drop), Ok(()), "{more}");
+    }
+}
+
+/// Attack: two parsers read different addresses from one text.
+#[tokio::test]
+async fn a_repeated_member_that_logins_need_is_refused_and_named() {
+    const PUSHED: &str = "pushed_authorization_requests = \"on\"";
+    const BOUND: &str = "tls_client_certificate_bound_access_tokens = \"on\"";
+    for (more_settings, name) in [
+        ("", "issuer"),
+        ("", "authorization_endpoint"),
+        ("", "token_endpoint"),
+        ("", "userinfo_endpoint"),
+        ("", "jwks_uri"),
+        (PUSHED, "pushed_authorization_request_endpoint"),
+        (BOUND, "mtls_endpoint_aliases"),
+        (BOUND, "tls_client_certificate_bound_access_tokens"),
+    ] {
+        let fixture = OidcFixture::with(more_settings).await;
+        let discovery = fixture.script().discovery.clone();
+        let value = discovery.get(name).cloned().unwrap_or(json!(true));
+        let twice = format!("\"{name}\":{value},\"{name}\":{value}");
+        fixture.script().discovery_response = Some(with_text(&discovery, &twice));
+        let error = fixture.connector.begin_login(authorization_request()).await.err().unwrap();
+        assert_eq!(error.code, ErrorCode::IdpDiscovery, "{name}");
+        let expected = format!("document repeats {name}");
+        assert!(error.detail.contains(&expected), "{name}: {}", error.detail);
+    }
+}
+
 #[tokio::test]
 async fn a_key_whose_optional_members_are_null_or_empty_verifies_tokens() {
     for (member, value) in [
