@@ -1,9 +1,10 @@
 //! Finds out whether the hub's own clock is wrong: several identity providers then agree on another
 //! time.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::connector::{Connector, ConnectorError};
+use crate::connector::{Connector, ConnectorError, MeasuredSkew};
 use crate::protocol::catalogue::ErrorCode;
 
 /// Clock difference, in seconds, beyond which tokens may soon be rejected.
@@ -30,16 +31,28 @@ impl HubClock {
         }
         let Some(skew) = self.common_skew() else { return error };
         let detail = format!(
-            "{}; the clocks of {} identity providers differ from this hub's by about {:+} s, so set this machine's clock (NTP)",
+            "{}; the clocks of {} identity providers differ from this hub's by about {:+} s or more, so set this machine's clock (NTP)",
             error, skew.providers, skew.seconds
         );
         ConnectorError::new(ErrorCode::HubClock, detail)
     }
 
-    fn common_skew(&self) -> Option<CommonSkew> {
+    /// Returns the skew of an identity provider's clock in seconds. A certificate that TLS refuses
+    /// shows one only where several agree that the hub's clock is wrong; else it is out of date
+    /// itself.
+    #[must_use]
+    pub fn credible_skew(&self, connector: &dyn Connector) -> Option<i64> {
+        let measured = connector.clock_skew()?;
+        let is_credible = measured.certificate_limit.is_none() || self.common_skew().is_some();
+        is_credible.then_some(measured.seconds)
+    }
+
+    /// Returns the skew on which most identity providers agree.
+    #[must_use]
+    pub fn common_skew(&self) -> Option<CommonSkew> {
         let connectors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let skews: Vec<i64> =
-            connectors.iter().filter_map(|one| one.upgrade()?.clock_skew_seconds()).collect();
+        let skews: Vec<MeasuredSkew> =
+            connectors.iter().filter_map(|one| one.upgrade()?.clock_skew()).collect();
         CommonSkew::from_skews(&skews)
     }
 }
@@ -55,18 +68,24 @@ pub struct CommonSkew {
 
 impl CommonSkew {
     /// Returns the skew on which more than half of at least two agree in its direction.
+    /// Certificates with one limit are one witness: several hosts may share a certificate that has
+    /// expired.
     #[must_use]
-    pub fn from_skews(skews: &[i64]) -> Option<Self> {
-        let is_apart = |skew: &&i64| skew.unsigned_abs() > MAX_CLOCK_SKEW_SECONDS;
-        let (mut ahead, mut behind): (Vec<i64>, Vec<i64>) =
-            skews.iter().filter(is_apart).partition(|skew| **skew > 0);
-        let agreeing = if ahead.len() > behind.len() { &mut ahead } else { &mut behind };
-        if skews.len() < 2 || agreeing.len() * 2 <= skews.len() {
+    pub fn from_skews(skews: &[MeasuredSkew]) -> Option<Self> {
+        let is_apart = |skew: &&MeasuredSkew| skew.seconds.unsigned_abs() > MAX_CLOCK_SKEW_SECONDS;
+        let (ahead, behind): (Vec<MeasuredSkew>, Vec<MeasuredSkew>) =
+            skews.iter().filter(is_apart).partition(|skew| skew.seconds > 0);
+        let agreeing = if ahead.len() > behind.len() { ahead } else { behind };
+        let stated = agreeing.iter().filter(|skew| skew.certificate_limit.is_none()).count();
+        let certificates: BTreeSet<u64> =
+            agreeing.iter().filter_map(|skew| skew.certificate_limit).collect();
+        if stated + certificates.len() < 2 || agreeing.len() * 2 <= skews.len() {
             return None;
         }
-        agreeing.sort_unstable();
-        let seconds = *agreeing.get(agreeing.len() / 2)?;
-        Some(Self { providers: agreeing.len(), seconds })
+        let mut seconds: Vec<i64> = agreeing.iter().map(|skew| skew.seconds).collect();
+        seconds.sort_unstable();
+        let median = *seconds.get(seconds.len() / 2)?;
+        Some(Self { providers: agreeing.len(), seconds: median })
     }
 }
 
@@ -86,6 +105,8 @@ const fn depends_on_clock(code: ErrorCode) -> bool {
             | ErrorCode::IdpClientRefused
             | ErrorCode::IdpPushRefused
             | ErrorCode::WalletCredentialExpired
+            | ErrorCode::LogoutTokenTime
+            | ErrorCode::IdpCertificateTime
     )
 }
 
@@ -95,7 +116,11 @@ mod tests {
 
     #[test]
     fn the_hubs_clock_is_wrong_only_where_most_of_several_agree() {
-        let common = |skews: &[i64]| CommonSkew::from_skews(skews).map(|skew| skew.seconds);
+        let stated = |seconds: &i64| MeasuredSkew { seconds: *seconds, certificate_limit: None };
+        let common = |skews: &[i64]| {
+            let skews: Vec<_> = skews.iter().map(stated).collect();
+            CommonSkew::from_skews(&skews).map(|skew| skew.seconds)
+        };
         assert_eq!(common(&[3600]), None, "one may be wrong itself");
         assert_eq!(common(&[3600, 3602]), Some(3602));
         assert_eq!(common(&[-86_400, -86_399, 0]), Some(-86_399));
@@ -103,5 +128,20 @@ mod tests {
         assert_eq!(common(&[3600, -3600]), None);
         assert_eq!(common(&[20, 25, 30]), None);
         assert_eq!(common(&[]), None);
+    }
+
+    #[test]
+    fn certificates_show_a_wrong_clock_only_where_several_different_ones_are_refused() {
+        let refused =
+            |limit: u64, seconds: i64| MeasuredSkew { seconds, certificate_limit: Some(limit) };
+        let right = MeasuredSkew { seconds: 0, certificate_limit: None };
+        let common = |skews: &[MeasuredSkew]| {
+            CommonSkew::from_skews(skews).map(|skew| (skew.providers, skew.seconds))
+        };
+        assert_eq!(common(&[refused(1, -86_400), refused(2, -86_399)]), Some((2, -86_399)));
+        assert_eq!(common(&[refused(1, -86_400), refused(1, -86_390)]), None, "one certificate");
+        assert_eq!(common(&[refused(1, -86_400), right]), None, "it has expired");
+        let stated = MeasuredSkew { seconds: -90_000, certificate_limit: None };
+        assert_eq!(common(&[refused(1, -86_400), stated]), Some((2, -86_400)));
     }
 }

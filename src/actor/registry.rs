@@ -16,7 +16,7 @@ use arc_swap::ArcSwap;
 use super::blocks::Blocks;
 use super::connector::{ConnectorActor, ConnectorActorDeps, ConnectorCallLimits, ConnectorHandle};
 use super::health::{Availability, Health};
-use super::hub_clock::HubClock;
+use super::hub_clock::{CommonSkew, HubClock};
 use super::prober::{OutboundNetwork, Prober};
 use crate::assurance::AcrCheck;
 use crate::connector::Connector;
@@ -95,12 +95,19 @@ pub struct Connectors {
     pub(super) outbound: OutboundNetwork,
     /// What is wrong with the newest version of a connector's file, which is not in use.
     invalid_files: Arc<ArcSwap<BTreeMap<ConnectorId, String>>>,
+    pub(super) clock: HubClock,
 }
 
 impl Connectors {
     /// Sets which connectors have an invalid file, and what is wrong with it.
     pub fn set_invalid_files(&self, invalid: BTreeMap<ConnectorId, String>) {
         self.invalid_files.store(Arc::new(invalid));
+    }
+
+    /// Returns the skew that shows that this hub's own clock is wrong.
+    #[must_use]
+    pub fn common_clock_skew(&self) -> Option<CommonSkew> {
+        self.clock.common_skew()
     }
 
     /// Returns the display name, by language.
@@ -289,6 +296,7 @@ impl Registry {
             federation: core.federation.clone(),
             blocks,
             outbound: OutboundNetwork::default(),
+            clock: HubClock::default(),
         };
         let (env, metrics) = (core.env.clone(), Arc::clone(&core.metrics));
         let prober = Arc::new(Prober::new(connectors.clone(), store, core));
@@ -306,7 +314,7 @@ impl Registry {
                 }
             }
         });
-        let actor_deps = ConnectorActorDeps { env, metrics, clock: HubClock::default() };
+        let actor_deps = ConnectorActorDeps { env, metrics, clock: connectors.clock.clone() };
         let registry =
             Self { connectors: connectors.clone(), default_max_calls, actor_deps, arbiters };
         let fresh = |spec: ConnectorSpec| {

@@ -77,6 +77,7 @@ impl Logouts {
         let adapter = services.connectors.connector(connector).filter(|_| is_on);
         let adapter = adapter.ok_or(ErrorCode::NotFound)?;
         let logout = adapter.verify_logout_token(logout_token).await.map_err(|error| {
+            let error = services.connectors.clock.attribute_error(error);
             tracing::warn!(%connector, %error, "logout token of the identity provider rejected");
             error.code
         })?;

@@ -161,7 +161,9 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
             counter_sync.as_ref().and_then(|sync| sync.warning()).into_iter().collect()
         })
         .with_degradation_check("process", move || process_findings.clone())
-        .with_degradation_check("clock", move || find_clock_skew(&clock.overview()))
+        .with_degradation_check("clock", move || {
+            find_clock_skew(&clock.overview(), clock.common_clock_skew())
+        })
 }
 
 /// Signing algorithms for which a key must exist.
@@ -277,19 +279,18 @@ fn find_unreachable(row: &ConnectorRow) -> Option<CheckFinding> {
     Some(CheckFinding::new(message, fix))
 }
 
-/// Reports clock skew. If most identity providers differ in the same direction, this machine's
-/// clock is wrong; otherwise theirs are.
-fn find_clock_skew(rows: &[ConnectorRow]) -> Vec<CheckFinding> {
+/// Reports clock skew. With a `common` one this machine's clock is wrong; otherwise those of the
+/// identity providers are.
+fn find_clock_skew(rows: &[ConnectorRow], common: Option<CommonSkew>) -> Vec<CheckFinding> {
     let known: Vec<(&str, i64)> = rows
         .iter()
         .filter_map(|row| Some((row.id.as_str(), row.health.as_ref()?.skew_seconds?)))
         .collect();
     let apart: Vec<_> =
         known.iter().filter(|(_, skew)| skew.unsigned_abs() > MAX_CLOCK_SKEW_SECONDS).collect();
-    let skews: Vec<i64> = known.iter().map(|(_, skew)| *skew).collect();
-    if let Some(CommonSkew { providers, seconds }) = CommonSkew::from_skews(&skews) {
+    if let Some(CommonSkew { providers, seconds }) = common {
         let what = format!(
-            "this hub's clock is wrong, and logins fail: the clocks of {providers} of {} identity providers differ from it by about {seconds:+} s",
+            "this hub's clock is wrong, and logins fail: the clocks of {providers} of {} identity providers differ from it by about {seconds:+} s or more",
             known.len()
         );
         return vec![CheckFinding::new(what, "set this machine's clock (NTP)")];
@@ -310,6 +311,7 @@ mod tests {
     use super::*;
     use crate::actor::registry::{HealthRow, UnreachableRow};
     use crate::assurance::Level;
+    use crate::connector::MeasuredSkew;
 
     fn row(id: &str, circuit: CircuitState, skew_seconds: Option<i64>) -> ConnectorRow {
         let health = HealthRow {
@@ -372,12 +374,15 @@ mod tests {
     fn one_skewed_clock_is_its_owners_and_a_majority_means_our_own() {
         let findings = |skews: &[i64]| -> Vec<CheckFinding> {
             let ids = ["a", "b", "c", "d"];
-            find_clock_skew(
-                &ids.iter()
-                    .zip(skews)
-                    .map(|(id, skew)| row(id, CircuitState::Closed, Some(*skew)))
-                    .collect::<Vec<_>>(),
-            )
+            let rows: Vec<_> = ids
+                .iter()
+                .zip(skews)
+                .map(|(id, skew)| row(id, CircuitState::Closed, Some(*skew)))
+                .collect();
+            let stated =
+                |seconds: &i64| MeasuredSkew { seconds: *seconds, certificate_limit: None };
+            let stated: Vec<_> = skews.iter().map(stated).collect();
+            find_clock_skew(&rows, CommonSkew::from_skews(&stated))
         };
         assert_eq!(findings(&[0, 30, -30]), []);
         assert!(

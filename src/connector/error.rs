@@ -67,6 +67,7 @@ impl From<EgressError> for ConnectorError {
         let code = match &error {
             EgressError::AddressForbidden(_) => ErrorCode::IdpAddressForbidden,
             EgressError::Unreachable { .. } => ErrorCode::IdpUnreachable,
+            EgressError::CertificateTime { .. } => ErrorCode::IdpCertificateTime,
             EgressError::Timeout(_) => ErrorCode::IdpTimeout,
             EgressError::TooLarge { .. } => ErrorCode::IdpTooLarge,
             EgressError::Encoding { .. } => ErrorCode::IdpEncoding,

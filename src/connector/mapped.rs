@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use url::Url;
 
+use super::clock_skew::MeasuredSkew;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
 use super::dropped_claims::{DroppedClaimRow, DroppedClaims};
 use super::error::ConnectorError;
@@ -115,8 +116,8 @@ impl Connector for MappedConnector {
         self.connector.is_remote()
     }
 
-    fn clock_skew_seconds(&self) -> Option<i64> {
-        self.connector.clock_skew_seconds()
+    fn clock_skew(&self) -> Option<MeasuredSkew> {
+        self.connector.clock_skew()
     }
 
     fn dropped_claims(&self) -> Vec<DroppedClaimRow> {

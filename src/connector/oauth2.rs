@@ -23,7 +23,7 @@ use url::Url;
 
 use self::settings::{Oauth2Kind, SecretMethod};
 use super::ConfiguredConnector;
-use super::clock_skew::ClockSkew;
+use super::clock_skew::{ClockSkew, MeasuredSkew};
 use super::code_flow::{self, OauthClient, TokenRequestProofs};
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter};
 use super::error::{ConnectorConfigError, ConnectorError};
@@ -165,7 +165,8 @@ impl Oauth2Connector {
             ConnectorError::new(ErrorCode::Internal, "the userinfo endpoint is not a URL")
         })?;
         let sent_at = self.env.now();
-        let response = http.send_with_retry(request).await?;
+        let response = http.send_with_retry(request).await;
+        let response = response.inspect_err(|error| self.clock_skew.record_failure(error))?;
         self.clock_skew.record_date(response.headers(), sent_at, self.env.now());
         match response.status() {
             status if status.is_server_error() || status == http::StatusCode::TOO_MANY_REQUESTS => {
@@ -277,8 +278,8 @@ impl Connector for Oauth2Connector {
         self.check_userinfo(&self.probe_http).await
     }
 
-    fn clock_skew_seconds(&self) -> Option<i64> {
-        self.clock_skew.seconds()
+    fn clock_skew(&self) -> Option<MeasuredSkew> {
+        self.clock_skew.measured()
     }
 
     async fn diagnose(&self, context: &DiagnosisContext) -> Vec<CheckDiagnostic> {

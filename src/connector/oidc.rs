@@ -38,7 +38,7 @@ use self::metadata::ResolvedProvider;
 use self::settings::{AuthTimeSource, OidcKind, UpstreamAuthMethod, UpstreamFeature};
 use self::upstream::Upstream;
 use super::ConfiguredConnector;
-use super::clock_skew::ClockSkew;
+use super::clock_skew::{ClockSkew, MeasuredSkew};
 use super::code_flow;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter};
 use super::dpop::{DpopSession, ServerNonces};
@@ -303,8 +303,8 @@ impl Connector for OidcConnector {
         self.upstream.keys.fetched_at()
     }
 
-    fn clock_skew_seconds(&self) -> Option<i64> {
-        self.upstream.clock_skew.seconds()
+    fn clock_skew(&self) -> Option<MeasuredSkew> {
+        self.upstream.clock_skew.measured()
     }
 }
 

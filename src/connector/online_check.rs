@@ -146,6 +146,9 @@ pub fn diagnostic_for_call_error(
             format!("{what} is at an address that the hub must not call: {why}"),
             "to allow the address, add its host to internal_hosts in the file; otherwise ask the identity provider about it",
         ),
+        EgressError::CertificateTime { host, why, .. } => {
+            connection_check::diagnose_rejected_certificate(host, why)
+        }
         EgressError::Unreachable { host, why } if why.contains("certificate") => {
             connection_check::diagnose_rejected_certificate(host, why)
         }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use url::Url;
 
 use super::SandboxMode;
+use super::clock_skew::MeasuredSkew;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
 use super::dropped_claims::DroppedClaimRow;
 use super::error::ConnectorError;
@@ -110,9 +111,9 @@ pub trait Connector: Send + Sync {
         true
     }
 
-    /// Returns by how many seconds the identity provider's clock was ahead at the last measurement;
-    /// `None` before the first one, and for a kind without a clock.
-    fn clock_skew_seconds(&self) -> Option<i64> {
+    /// Returns the last measurement of the identity provider's clock; `None` before the first one,
+    /// and for a kind without a clock.
+    fn clock_skew(&self) -> Option<MeasuredSkew> {
         None
     }
 

@@ -40,7 +40,9 @@ impl CallSpan {
             Ok(status) => self.0.set_status(status.as_u16()),
             Err(error) => self.0.fail_with(match error {
                 EgressError::AddressForbidden(_) => "address_forbidden",
-                EgressError::Unreachable { .. } => "unreachable",
+                EgressError::Unreachable { .. } | EgressError::CertificateTime { .. } => {
+                    "unreachable"
+                }
                 EgressError::Timeout(_) => "timeout",
                 EgressError::TooLarge { .. } => "too_large",
                 EgressError::Encoding { .. } => "encoding",

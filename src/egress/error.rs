@@ -7,6 +7,10 @@ pub enum EgressError {
     AddressForbidden(String),
     #[error("{host} can't be reached: {why}")]
     Unreachable { host: String, why: String },
+    /// The server's certificate has expired, or is not valid yet: one of the clocks may be wrong.
+    /// `limit` is its last or first second, `now` the hub's time, in seconds since 1970.
+    #[error("{host} can't be reached: {why}")]
+    CertificateTime { host: String, why: String, limit: u64, now: u64 },
     #[error("{0} did not answer in time")]
     Timeout(String),
     #[error("the response of {host} is larger than {limit} bytes")]

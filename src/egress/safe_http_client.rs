@@ -15,6 +15,7 @@ use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
 use reqwest::ClientBuilder;
 use reqwest::redirect::Policy;
 use reqwest::tls::TlsInfo;
+use rustls::CertificateError;
 use url::Url;
 
 use super::address_rules::{AddressRules, ForbiddenAddressError, PublicAddressResolver};
@@ -285,18 +286,35 @@ impl<'c> AsyncHttpClient<'c> for SafeHttpClient {
     }
 }
 
-fn classify_error(host: &str, error: &reqwest::Error) -> EgressError {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+fn classify_error(host: &str, original: &reqwest::Error) -> EgressError {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(original);
     while let Some(error) = cause {
         if let Some(forbidden) = error.downcast_ref::<ForbiddenAddressError>() {
             return EgressError::AddressForbidden(forbidden.to_string());
         }
+        if let Some((limit, now)) = refused_certificate_time(error) {
+            let why = root_cause(original);
+            return EgressError::CertificateTime { host: host.to_owned(), why, limit, now };
+        }
         cause = error.source();
     }
-    if error.is_timeout() {
+    if original.is_timeout() {
         return EgressError::Timeout(host.to_owned());
     }
-    EgressError::Unreachable { host: host.to_owned(), why: root_cause(error) }
+    EgressError::Unreachable { host: host.to_owned(), why: root_cause(original) }
+}
+
+/// Returns the limit that a certificate has passed or not reached, and the time of the check, in
+/// seconds since 1970. An I/O error contains the one of TLS without being caused by it.
+fn refused_certificate_time(error: &(dyn std::error::Error + 'static)) -> Option<(u64, u64)> {
+    let contained = error.downcast_ref::<std::io::Error>()?.get_ref()?;
+    match contained.downcast_ref::<rustls::Error>()? {
+        rustls::Error::InvalidCertificate(
+            CertificateError::ExpiredContext { time, not_after: limit }
+            | CertificateError::NotValidYetContext { time, not_before: limit },
+        ) => Some((limit.as_secs(), time.as_secs())),
+        _ => None,
+    }
 }
 
 /// Returns the innermost cause, such as a refused connection or a certificate error. The outer

@@ -216,6 +216,11 @@ pub struct OidcFixture {
 }
 
 impl OidcFixture {
+    /// Returns the measured skew of the fake's clock in seconds.
+    pub fn clock_skew_seconds(&self) -> Option<i64> {
+        self.connector.clock_skew().map(|measured| measured.seconds)
+    }
+
     pub async fn new() -> Self {
         Self::with("").await
     }

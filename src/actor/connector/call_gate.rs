@@ -182,6 +182,7 @@ impl CallGate {
         let outcome = tokio::time::timeout(PROBE_TIMEOUT, self.connector.probe()).await;
         let outcome = outcome.unwrap_or_else(|_| late());
         self.publish_clock_skew();
+        let outcome = outcome.map_err(|error| self.deps.clock.attribute_error(error));
         let took = started.elapsed();
         let result = outcome.as_ref().copied().map_err(|error| error.code);
         self.deps.metrics.record_connector_call(&self.id, call_label(CALL), result, took);
@@ -201,7 +202,7 @@ impl CallGate {
 
     /// Sets the metric of the clock skew, whether the call succeeded or not.
     fn publish_clock_skew(&self) {
-        if let Some(seconds) = self.connector.clock_skew_seconds() {
+        if let Some(seconds) = self.deps.clock.credible_skew(self.connector.as_ref()) {
             #[expect(
                 clippy::cast_precision_loss,
                 reason = "a skew of 2^52 seconds is beyond every clock"

@@ -11,7 +11,7 @@ use super::*;
 use crate::actor::health::{Availability, OpenCause, ProbeOutcome};
 use crate::actor::hub_clock::HubClock;
 use crate::client_network::ClientNetwork;
-use crate::connector::ConnectorError;
+use crate::connector::{ConnectorError, MeasuredSkew};
 use crate::env::{Clock as _, Env, Timestamp};
 use crate::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
@@ -337,8 +337,18 @@ async fn an_opened_circuit_is_logged_once_with_the_reasons_counted() {
     );
 }
 
-/// An identity provider whose clock is ahead by these seconds, and whose ID tokens come too late.
-struct FakeIdpWithClock(i64);
+/// An identity provider whose clock differs so, and whose ID tokens come too late.
+struct FakeIdpWithClock(MeasuredSkew);
+
+impl FakeIdpWithClock {
+    fn stating(seconds: i64) -> Arc<dyn Connector> {
+        Arc::new(Self(MeasuredSkew { seconds, certificate_limit: None }))
+    }
+
+    fn with_refused_certificate(limit: u64, seconds: i64) -> Arc<dyn Connector> {
+        Arc::new(Self(MeasuredSkew { seconds, certificate_limit: Some(limit) }))
+    }
+}
 
 #[async_trait::async_trait]
 impl Connector for FakeIdpWithClock {
@@ -356,11 +366,30 @@ impl Connector for FakeIdpWithClock {
         Err(ConnectorError::new(ErrorCode::IdTokenFuture, "it was issued in the future"))
     }
     async fn preload(&self) -> Result<(), ConnectorError> {
-        Ok(())
+        let refused = self
+            .0
+            .certificate_limit
+            .map(|_| ConnectorError::new(ErrorCode::IdpCertificateTime, "certificate expired"));
+        refused.map_or(Ok(()), Err)
     }
-    fn clock_skew_seconds(&self) -> Option<i64> {
+    fn clock_skew(&self) -> Option<MeasuredSkew> {
         Some(self.0)
     }
+}
+
+#[actix::test]
+async fn certificates_that_expire_by_the_hubs_own_clock_disable_no_identity_provider() {
+    let shared = HubClock::default();
+    let idp = FakeIdpWithClock::with_refused_certificate(1_600_000_000, -9_000_000);
+    let actor = start_with_clock(idp, ROOMY, shared.clone());
+    let preload = async || actor.handle.preload().await.unwrap_err().code;
+    let metric = "passerelle_connector_clock_skew_seconds{";
+    assert_eq!(preload().await, ErrorCode::IdpCertificateTime);
+    assert!(!actor.metrics.render().contains(metric), "its certificate may have expired");
+    let other = FakeIdpWithClock::with_refused_certificate(1_500_000_000, -8_000_000);
+    shared.add(&other);
+    assert_eq!(preload().await, ErrorCode::HubClock);
+    assert!(actor.metrics.render().contains(metric));
 }
 
 fn attempt() -> Box<LoginAttempt> {
@@ -385,8 +414,8 @@ fn attempt() -> Box<LoginAttempt> {
 #[actix::test]
 async fn a_wrong_clock_of_the_hub_is_named_and_disables_no_identity_provider() {
     let shared = HubClock::default();
-    let other: Arc<dyn Connector> = Arc::new(FakeIdpWithClock(3598));
-    let actor = start_with_clock(Arc::new(FakeIdpWithClock(3600)), ROOMY, shared.clone());
+    let other = FakeIdpWithClock::stating(3598);
+    let actor = start_with_clock(FakeIdpWithClock::stating(3600), ROOMY, shared.clone());
     let log_in = async |network: u8| {
         let network = ClientNetwork::containing([192, 0, network, 1].into());
         let login = actor.handle.complete_login(attempt(), CallbackParams::default(), network);

@@ -72,7 +72,7 @@ impl ProbeRecord {
 /// Returns the points of a failure. A refused connection says more than a slow or a wrong answer.
 const fn failure_points(code: ErrorCode) -> u32 {
     match code {
-        ErrorCode::IdpUnreachable | ErrorCode::LdapTls => 3,
+        ErrorCode::IdpUnreachable | ErrorCode::IdpCertificateTime | ErrorCode::LdapTls => 3,
         _ => 2,
     }
 }

@@ -95,6 +95,7 @@ fn every_upstream_code_is_attributed() {
     use ErrorCode as E;
     let idp_failures = [
         E::IdpUnreachable,
+        E::IdpCertificateTime,
         E::IdpTimeout,
         E::IdpStatus,
         E::IdpTooLarge,

@@ -181,7 +181,7 @@ impl Connectors {
                 health: actors.get(id).map(|entry| {
                     HealthRow::new(
                         entry.handle.health().view(now),
-                        entry.spec.connector.clock_skew_seconds(),
+                        self.clock.credible_skew(entry.spec.connector.as_ref()),
                     )
                 }),
                 invalid_file: invalid_files.get(id).cloned(),

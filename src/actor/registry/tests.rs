@@ -51,6 +51,7 @@ fn registry() -> Registry {
             federation,
             blocks,
             outbound: OutboundNetwork::default(),
+            clock: HubClock::default(),
         },
         default_max_calls: 8,
         actor_deps: ConnectorActorDeps {

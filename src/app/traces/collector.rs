@@ -91,9 +91,9 @@ impl SpanTransport for CollectorTransport {
             .map_err(|_| ExportError::Permanent("the endpoint is not a URL".to_owned()))?;
         *request.headers_mut() = self.headers.clone();
         let response = self.http.send(request).await.map_err(|error| match error {
-            EgressError::Unreachable { .. } | EgressError::Timeout(_) => {
-                ExportError::Retryable(error.to_string())
-            }
+            EgressError::Unreachable { .. }
+            | EgressError::CertificateTime { .. }
+            | EgressError::Timeout(_) => ExportError::Retryable(error.to_string()),
             EgressError::AddressForbidden(_)
             | EgressError::TooLarge { .. }
             | EgressError::Encoding { .. } => ExportError::Permanent(error.to_string()),

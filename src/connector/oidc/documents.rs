@@ -30,7 +30,8 @@ impl DocumentClient<'_> {
             )?;
         let sent_at = self.env.now();
         let sending = self.http.send_with_retry(request);
-        let response = trace::start_span("idp document").run(sending).await?;
+        let response = trace::start_span("idp document").run(sending).await;
+        let response = response.inspect_err(|error| self.clock_skew.record_failure(error))?;
         self.clock_skew.record_date(response.headers(), sent_at, self.env.now());
         match response.status().as_u16() {
             200 => Ok(response),

@@ -34,7 +34,7 @@ fn query_pairs(url: &str) -> std::collections::BTreeMap<String, String> {
 async fn a_valid_login_succeeds_and_userinfo_takes_precedence_over_the_id_token() {
     let fixture = OidcFixture::new().await;
     fixture.script().claims["iat"] = json!(NOW + 7);
-    assert_eq!(fixture.connector.clock_skew_seconds(), None);
+    assert_eq!(fixture.clock_skew_seconds(), None);
     let authentication = fixture.complete_login().await.unwrap();
     assert_eq!(authentication.upstream_subject.reveal(), "s-1");
     assert_eq!(authentication.acr.as_deref(), Some("low"));
@@ -46,7 +46,7 @@ async fn a_valid_login_succeeds_and_userinfo_takes_precedence_over_the_id_token(
         Value::Object(authentication.claims),
         json!({ "email": "from-userinfo@example.org", "given_name": "Ada" })
     );
-    assert_eq!(fixture.connector.clock_skew_seconds(), Some(7));
+    assert_eq!(fixture.clock_skew_seconds(), Some(7));
     let script = fixture.script();
     let token = script.log.iter().find(|request| request.target == "/token").unwrap();
     let sent: std::collections::BTreeMap<_, _> =

@@ -104,6 +104,7 @@ catalogue! {
     IdpKeys = "Y020010" 502 "temporarily_unavailable" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's key set is unusable.";
     IdpBusy = "Y020011" 503 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-busy" "Too many logins wait for this identity provider.";
     IdpLimited = "Y020012" 503 "temporarily_unavailable" Warn Policy Operator "error-idp-busy" "The identity provider's limit of logins per minute is reached.";
+    IdpCertificateTime = "Y020013" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's TLS certificate has expired or is not valid yet.";
     IdpDenied = "Y020020" 403 "access_denied" Info User User "error-idp-denied" "The authentication was aborted at the identity provider.";
     IdpError = "Y020021" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider answered with an error.";
     IdpCallbackMalformed = "Y020022" 400 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's authorization response is malformed.";

@@ -9,6 +9,7 @@ use josekit::jwe::{JweHeader, RSA_OAEP_256};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use josekit::jws::{ES256, JwsHeader};
+use passerelle::protocol::catalogue::ErrorCode;
 use serde_json::{Value, json};
 use url::Url;
 use url::form_urlencoded::Serializer;
@@ -26,6 +27,8 @@ struct Idp {
     server: FakeServer,
     key: Jwk,
     id_token: Arc<Mutex<String>>,
+    /// The header `Date` of its documents, if any.
+    date: Arc<Mutex<Option<String>>>,
 }
 
 impl Idp {
@@ -37,9 +40,11 @@ impl Idp {
         let id_token: Arc<Mutex<String>> = Arc::default();
         let (base, next) = (Arc::new(Mutex::new(String::new())), Arc::clone(&id_token));
         let own_base = Arc::clone(&base);
+        let date: Arc<Mutex<Option<String>>> = Arc::default();
+        let shown = Arc::clone(&date);
         let server = FakeServer::start(move |request| {
             let base = own_base.lock().unwrap().clone();
-            match request.target.as_str() {
+            let mut response = match request.target.as_str() {
                 "/.well-known/openid-configuration" => FakeResponse::json(&json!({
                     "issuer": base, "authorization_endpoint": format!("{base}/authorize"),
                     "token_endpoint": format!("{base}/token"), "jwks_uri": format!("{base}/jwks"),
@@ -52,11 +57,13 @@ impl Idp {
                     "access_token": "at", "token_type": "Bearer", "id_token": *next.lock().unwrap(),
                 })),
                 _ => FakeResponse::status(404),
-            }
+            };
+            response.headers.extend(shown.lock().unwrap().clone().map(|date| ("date", date)));
+            response
         })
         .await;
         *base.lock().unwrap() = server.base();
-        Self { server, key, id_token }
+        Self { server, key, id_token, date }
     }
 
     fn connector(&self, more: &str) -> String {
@@ -148,11 +155,7 @@ fn assert_rejected(answer: &Answer, code: &str) {
     let body: Value = serde_json::from_str(&answer.body).unwrap();
     assert_eq!((answer.status, &body["error"]), (400, &json!("invalid_request")), "{body}");
     assert_eq!(answer.header("cache-control"), "no-store");
-    let entry = passerelle::protocol::catalogue::ErrorCode::ALL
-        .iter()
-        .find(|known| known.entry().code == code)
-        .unwrap()
-        .entry();
+    let entry = ErrorCode::ALL.iter().find(|known| known.entry().code == code).unwrap().entry();
     assert_eq!(body["error_description"], entry.description);
 }
 
@@ -255,6 +258,25 @@ async fn a_forged_a_foreign_and_a_confused_logout_token_end_nothing() {
     let other = with(json!({ "sub": "another" }));
     assert_eq!(send(&hub, &other).await.status, 200);
     assert!(is_alive(&hub, &tokens).await);
+}
+
+#[actix_web::test]
+async fn a_logout_token_that_fails_by_the_hubs_own_clock_names_that_clock() {
+    let idp = Idp::start().await;
+    let files =
+        ["other", "second"].map(|name| (format!("connectors/{name}.toml"), idp.connector(ON)));
+    let files = files.each_ref().map(|(path, text)| (path.as_str(), text.clone()));
+    let hub = TestHub::with_files("", &files).await;
+    let behind = i64::try_from(hub.now().seconds()).unwrap() - 3600;
+    *idp.date.lock().unwrap() =
+        chrono::DateTime::from_timestamp(behind, 0).map(|date| date.to_rfc2822());
+    let expired = idp.logout_token(&hub, &json!({ "sid": "sid-1", "exp": behind + 120 }));
+    hub.browser().authorize(&Authorize::by("bakery")).await.choose("other").await;
+    assert_rejected(&send(&hub, &expired).await, "Y190608");
+    hub.browser().authorize(&Authorize::by("bakery")).await.choose("second").await;
+    let answer = send(&hub, &expired).await;
+    let description = ErrorCode::HubClock.entry().description;
+    assert!(answer.status == 503 && answer.body.contains(description), "{}", answer.body);
 }
 
 #[actix_web::test]

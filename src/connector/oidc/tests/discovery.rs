@@ -309,7 +309,7 @@ async fn a_wrong_clock_is_measured_although_it_makes_the_login_fail() {
         }
         let expected = if off > 0 { ErrorCode::IdTokenExpired } else { ErrorCode::IdTokenFuture };
         assert_eq!(fixture.complete_login().await.err(), Some(expected), "{off}");
-        assert_eq!(fixture.connector.clock_skew_seconds(), Some(-off));
+        assert_eq!(fixture.clock_skew_seconds(), Some(-off));
     }
     // A probe shows it before any login, by `Date`.
     let fixture = OidcFixture::new().await;
@@ -329,7 +329,7 @@ async fn a_wrong_clock_is_measured_although_it_makes_the_login_fail() {
     fixture.script().discovery_response = Some(response);
     fixture.script().jwks_response = Some(jwks);
     fixture.connector.probe().await.unwrap();
-    assert_eq!(fixture.connector.clock_skew_seconds(), Some(3600));
+    assert_eq!(fixture.clock_skew_seconds(), Some(3600));
 }
 
 #[tokio::test]

@@ -90,10 +90,11 @@ async fn an_invalid_certificate_fails_the_call_and_is_named_in_the_error() {
         match expected {
             None => assert_eq!(response.unwrap().status(), 200),
             Some(words) => {
-                let Err(EgressError::Unreachable { why, .. }) = response else {
-                    panic!("{from} to {until}")
+                let Err(EgressError::CertificateTime { why, limit, now, .. }) = response else {
+                    panic!("{from} to {until}: {response:?}")
                 };
                 assert!(why.contains(words), "{why}");
+                assert_eq!(now.abs_diff(limit).div_ceil(3600), 24, "a day from the limit");
             }
         }
     }
