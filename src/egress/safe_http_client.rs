@@ -305,9 +305,12 @@ fn classify_error(host: &str, original: &reqwest::Error) -> EgressError {
 }
 
 /// Returns the limit that a certificate has passed or not reached, and the time of the check, in
-/// seconds since 1970. An I/O error contains the one of TLS without being caused by it.
+/// seconds since 1970. I/O errors contain the one of TLS without being caused by it.
 fn refused_certificate_time(error: &(dyn std::error::Error + 'static)) -> Option<(u64, u64)> {
-    let contained = error.downcast_ref::<std::io::Error>()?.get_ref()?;
+    let mut contained = error.downcast_ref::<std::io::Error>()?.get_ref()?;
+    while let Some(inner) = contained.downcast_ref::<std::io::Error>() {
+        contained = inner.get_ref()?;
+    }
     match contained.downcast_ref::<rustls::Error>()? {
         rustls::Error::InvalidCertificate(
             CertificateError::ExpiredContext { time, not_after: limit }

@@ -27,8 +27,9 @@ pub async fn fetch_keys(
 ) -> Result<FetchedDocument<VerificationKeys>, ConnectorError> {
     let response = documents.get(jwks_uri.as_str()).await?;
     let unusable = |message: &str| ConnectorError::new(ErrorCode::IdpKeys, message);
-    let keys = VerificationKeys::from_jwks(response.body())
-        .map_err(|_| unusable("the key set is not a JSON object with one member keys, a list"))?;
+    let keys = VerificationKeys::from_jwks(response.body()).map_err(|_| {
+        unusable("the key set is not a JWK Set: a JSON object with one member keys, a list")
+    })?;
     let skipped = keys
         .skipped_by_reason()
         .map(|(reason, count)| format!("{count} {reason}"))

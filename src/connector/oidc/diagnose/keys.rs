@@ -25,7 +25,7 @@ pub(super) fn diagnose_keys(
         let fix = "ask the identity provider to publish a JWK Set (RFC 7517 §5) at jwks_uri";
         return vec![CheckDiagnostic::error(
             "keys",
-            "the key set is not a JSON object with one member keys, a list",
+            "the key set is not a JWK Set: a JSON object with one member keys, a list",
             fix,
         )];
     };

@@ -176,14 +176,14 @@ async fn each_misconfiguration_has_a_diagnostic_with_a_fix() {
             "1 keys have no kid",
         ),
         (
-            "ten thousand keys",
+            "ten thousand keys of another type",
             |s| {
                 s.published =
                     (0..10_000).map(|n| json!({ "kty": "oct", "kid": n.to_string() })).collect()
             },
             "keys",
             DiagnosticStatus::Error,
-            "10000 keys",
+            "no key of the set can verify ES256",
         ),
         ("no logout", |_| {}, "end-session", DiagnosticStatus::Warning, "leaves"),
         (
