@@ -42,9 +42,9 @@ use std::sync::Arc;
 
 pub use acr_table::AcrTable;
 pub use claim_rule::ClaimRule;
+pub use clock_skew::MeasuredSkew;
 pub use configured_connector::{ConfiguredConnector, SandboxMode};
 pub use connector_file::{ConnectorFile, ConnectorLimits, IdentityProof, UnparsedKind};
-pub use clock_skew::MeasuredSkew;
 pub use error::{ConnectorConfigError, ConnectorError};
 pub use kind::{ConnectorKind, acr_policy_from_file, connector_kind};
 pub use kinds::KINDS;
