@@ -170,6 +170,7 @@ mod tests {
             home_page: "https://sp.example/".into(),
             consent: ConsentRequirement::Information,
             rules: ProtocolRules::Federation,
+            require_auth_time: true,
         };
         let off = Registration { client_id: "off".into(), active: false, ..sp.clone() };
         let plain =

@@ -52,6 +52,7 @@ fn request(
         home_page: "https://sp.example/".into(),
         consent: ConsentRequirement::Information,
         rules: ProtocolRules::Federation,
+        require_auth_time: true,
     };
     let pairs = [
         ("response_type", "code"),
