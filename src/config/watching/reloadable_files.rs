@@ -39,7 +39,9 @@ use crate::ids::ConnectorId;
 use crate::localization::{Languages, MessageFile};
 use crate::settings::FieldDigests;
 use crate::settings::schema_node::schema_for;
-use crate::settings::{Diagnostic, FieldDiagnostic, SecretContext, SecretOwner, SourceFile};
+use crate::settings::{
+    Diagnostic, FieldDiagnostic, FileStamp, SecretContext, SecretOwner, SourceFile,
+};
 
 pub use conflict_resolution::NO_CONNECTOR;
 pub use entries::LoadContext;
