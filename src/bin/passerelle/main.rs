@@ -351,7 +351,9 @@ fn load_usable_config(folder: &Path) -> CommandResult<LoadedConfig> {
     or_report(app::load_usable_config(folder, &environment(false)))
 }
 
-fn or_report(loaded: Result<LoadedConfig, Vec<passerelle::settings::Diagnostic>>) -> CommandResult<LoadedConfig> {
+fn or_report(
+    loaded: Result<LoadedConfig, Vec<passerelle::settings::Diagnostic>>,
+) -> CommandResult<LoadedConfig> {
     let report = config::render_check_output(&loaded, Env::system().now());
     loaded.map_err(|_| format!("the configuration is invalid\n{report}").into())
 }
