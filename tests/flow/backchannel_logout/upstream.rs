@@ -345,7 +345,7 @@ async fn a_flood_of_forged_encrypted_logout_tokens_is_refused_before_decryption(
         idp.connector(&format!("{ON}\nid_token_encrypted_response_alg = \"RSA-OAEP-256\""));
     let settings = "quotas = { failed_authentications_per_network = 3 }";
     let hub = TestHub::with_files(settings, &[("connectors/other.toml", connector)]).await;
-    let keys = hub.get("/api/v2/client/jwks").await.body;
+    let keys = hub.send(TestRequest::get().uri("/api/v2/client/jwks")).await.body;
     let keys: Value = serde_json::from_str(&keys).unwrap();
     let is_ours = |key: &&Value| key["alg"] == "RSA-OAEP-256";
     let key = keys["keys"].as_array().unwrap().iter().find(is_ours).unwrap();
