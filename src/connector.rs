@@ -18,7 +18,6 @@ pub mod dropped_claims;
 pub(crate) mod error;
 mod http_clients;
 pub mod hub_page;
-pub mod kind;
 pub mod kind_settings;
 pub mod kinds;
 #[cfg(feature = "ldap")]
@@ -46,7 +45,7 @@ pub use clock_skew::MeasuredSkew;
 pub use configured_connector::{ConfiguredConnector, SandboxMode};
 pub use connector_file::{ConnectorFile, ConnectorLimits, IdentityProof, UnparsedKind};
 pub use error::{ConnectorConfigError, ConnectorError};
-pub use kind::{ConnectorKind, acr_policy_from_file, connector_kind};
+pub use kind_settings::{ConnectorKind, acr_policy_from_file, connector_kind};
 pub use kinds::KINDS;
 pub use port::{Connector, ConnectorContext};
 

@@ -1,6 +1,6 @@
-//! The `[kind.…]` table of a connector file: its name and shape for each kind, its rules, and the
-//! properties that the rest of the hub depends on. Does not depend on the kinds themselves: they are
-//! passed in.
+//! A connector kind: the type of its `[kind.…]` table, with its rules, the properties that the rest of
+//! the hub depends on, and the connector that is built from it. Does not depend on the kinds
+//! themselves: they are passed in.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -10,13 +10,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use figment::value::Value as FileValue;
-use schemars::{Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
 use super::ConnectorFile;
-use super::configured_connector::SandboxMode;
-use super::kind::ConnectorKind;
+use super::configured_connector::{ConfiguredConnector, SandboxMode};
+use super::diagnostic::{HubEndpoints, RegistrationParameter};
+use super::error::ConnectorConfigError;
 use super::level_rules;
+use super::port::{Connector, ConnectorContext};
+use crate::assurance::acr::AcrPolicy;
 use crate::ids::Secret;
 use crate::settings::SecretRef;
 use crate::settings::address::{self, PlainHttp};
@@ -63,6 +66,59 @@ pub trait KindSettings: Any + fmt::Debug + Send + Sync {
     /// Returns the key that allows connections without TLS, if it is set.
     fn insecure_key(&self) -> Option<&'static str> {
         None
+    }
+}
+
+/// A connector kind: settings from a connector file, from which connectors are built.
+pub trait ConnectorKind: KindSettings {
+    /// Builds the connector. Calls nothing, so that an unavailable identity provider does not
+    /// prevent the start. `configured` has these settings as its kind.
+    ///
+    /// # Errors
+    /// Returns the key whose value can't be used.
+    fn build(
+        &self,
+        configured: &ConfiguredConnector,
+        context: ConnectorContext,
+    ) -> Result<Arc<dyn Connector>, ConnectorConfigError>;
+
+    /// Returns the `acr` policy. The default is what the file says.
+    fn acr_policy(&self, file: &ConnectorFile) -> AcrPolicy {
+        acr_policy_from_file(file)
+    }
+
+    /// Returns what to register at the identity provider.
+    fn registration(&self, _: &HubEndpoints) -> Vec<RegistrationParameter> {
+        Vec::new()
+    }
+}
+
+/// Returns the `acr` policy that a connector file describes.
+#[must_use]
+pub fn acr_policy_from_file(file: &ConnectorFile) -> AcrPolicy {
+    AcrPolicy {
+        lowest: file.levels.lowest,
+        highest: file.levels.highest,
+        values: file.acr.values_by_level(),
+        names: file.acr.names.clone(),
+        assumed: file.assumed_level,
+        sends_acr_values: file.acr.send,
+        ignores_acr: file.ignore_acr,
+    }
+}
+
+/// Returns the format of the kind with the table `[kind.{name}]`. `summary` describes it in the
+/// schema.
+#[must_use]
+pub const fn connector_kind<K>(name: &'static str, summary: &'static str) -> ConnectorKindFormat
+where
+    K: ConnectorKind + DeserializeOwned + JsonSchema,
+{
+    ConnectorKindFormat {
+        name,
+        summary,
+        schema: SchemaGenerator::subschema_for::<K>,
+        parse: |table, problems| table.parse::<K>(problems),
     }
 }
 

@@ -36,8 +36,9 @@ use super::code_flow;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::hub_page::{self, PasswordCredentials, PasswordNotice, PasswordOutcome, PasswordPage};
-use super::kind::{ConnectorKind, acr_policy_from_file, connector_kind};
-use super::kind_settings::ConnectorKindFormat;
+use super::kind_settings::{
+    ConnectorKind, ConnectorKindFormat, acr_policy_from_file, connector_kind,
+};
 use super::one_time_code::OneTimeCodes;
 use super::port::{Connector, ConnectorContext};
 use crate::assurance::acr::AcrPolicy;

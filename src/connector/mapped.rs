@@ -265,7 +265,10 @@ mod tests {
         let claims =
             json!({ "given_name": "Ada", "nickname": "ADA", "email": "from-userinfo@example.org" });
         assert_eq!(Value::Object(authentication.claims), claims);
-        assert_eq!(authentication.unmapped_claims, [crate::identity::ClaimName::from(crate::identity::Claim::Birthdate)]);
+        assert_eq!(
+            authentication.unmapped_claims,
+            [crate::identity::ClaimName::from(crate::identity::Claim::Birthdate)]
+        );
         assert_eq!(authentication.upstream_subject.reveal(), "s-1");
         let dropped = connector.dropped_claims();
         assert_eq!(dropped.iter().map(|row| row.claim.as_str()).collect::<Vec<_>>(), ["birthdate"]);

@@ -28,8 +28,9 @@ use super::code_flow::{self, OauthClient, TokenRequestProofs};
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::http_clients::{HttpClientOptions, read_ca_bundle};
-use super::kind::{ConnectorKind, acr_policy_from_file, connector_kind};
-use super::kind_settings::ConnectorKindFormat;
+use super::kind_settings::{
+    ConnectorKind, ConnectorKindFormat, acr_policy_from_file, connector_kind,
+};
 use super::port::{Connector, ConnectorContext};
 use super::userinfo_request::UserinfoRequest;
 use crate::assurance::acr::AcrPolicy;

@@ -45,8 +45,9 @@ use super::dpop::{DpopSession, ServerNonces};
 use super::dropped_claims::{DroppedClaimRow, DroppedClaims};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::http_clients::{HttpClientOptions, read_ca_bundle};
-use super::kind::{ConnectorKind, acr_policy_from_file, connector_kind};
-use super::kind_settings::ConnectorKindFormat;
+use super::kind_settings::{
+    ConnectorKind, ConnectorKindFormat, acr_policy_from_file, connector_kind,
+};
 use super::port::{Connector, ConnectorContext};
 use crate::assurance::amr::UpstreamAmr;
 use crate::egress::cached_document::CachedDocument;

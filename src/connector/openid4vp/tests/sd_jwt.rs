@@ -213,7 +213,7 @@ fn a_credential_that_is_not_valid_yet_is_refused() {
 
 #[test]
 fn contradictory_and_malformed_times_are_refused() {
-    for time in [json!("tomorrow"), json!(-1), json!(1e300), json!(null), json!([1])] {
+    for time in [json!("tomorrow"), json!(-1), json!(1e300), json!([1])] {
         assert_lie(InvalidTimes, |p| p.payload["exp"] = time);
     }
     assert_lie(InvalidTimes, |p| {
