@@ -42,10 +42,14 @@ impl Connectors {
         credentials: PasswordCredentials,
         summary: &LoginSummary,
     ) -> Result<PasswordOutcome, ErrorCode> {
-        self.handle(id)?.sign_in(credentials).await.map_err(|error| {
-            let support_id = summary.support_id.as_str();
+        let outcome = self.handle(id)?.sign_in(credentials).await;
+        let support_id = summary.support_id.as_str();
+        if let Ok(PasswordOutcome::Rejected { refusal: Some(error), .. }) = &outcome {
+            at_level!(error.code, support_id, connector = %id, detail = error.detail, "directory refused the account");
+        }
+        outcome.map_err(|error| {
             if error.code.entry().origin == ErrorOrigin::User {
-                at_level!(error.code, support_id, connector = %id, detail = error.detail, "directory accepted the password and refused the account");
+                at_level!(error.code, support_id, connector = %id, detail = error.detail, "directory refused the account");
             } else {
                 at_level!(error.code, support_id, connector = %id, detail = error.detail, "call to the identity provider failed");
             }

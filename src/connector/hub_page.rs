@@ -61,6 +61,8 @@ pub enum PasswordOutcome {
     Rejected {
         /// After one more rejection the user has to wait.
         is_last_attempt_next: bool,
+        /// For the operator: why the directory refuses the account, whatever the password is.
+        refusal: Option<ConnectorError>,
     },
     /// Too many wrong passwords: nothing was verified, and nothing will be for this long.
     RateLimited(Duration),

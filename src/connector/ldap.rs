@@ -186,6 +186,10 @@ impl LdapConnector {
                 counted.is_locked = true;
                 Ok(None)
             }
+            BindOutcome::AccountRefused(error) => {
+                counted.account_refusal = Some(error);
+                Ok(None)
+            }
             BindOutcome::Refused(error) | BindOutcome::Failed(error) => Err(error),
         }
     }
@@ -280,6 +284,7 @@ impl LdapConnector {
             bind: CountedBind::default(),
             is_unanswered: false,
             is_locked: false,
+            account_refusal: None,
         };
         let outcome = tokio::time::timeout(
             CallLimits::DEFAULT.total_timeout,
@@ -307,7 +312,17 @@ impl LdapConnector {
                     counted.refund();
                     self.failed_binds.refund(&counted.bind);
                 }
-                Ok(PasswordOutcome::Rejected { is_last_attempt_next: left == 1 })
+                let is_last_attempt_next = left == 1;
+                let Some(error) = counted.account_refusal.take() else {
+                    return Ok(PasswordOutcome::Rejected { is_last_attempt_next, refusal: None });
+                };
+                self.failed_binds.refund_account(&counted.bind);
+                // A page of its own would tell strangers that the account exists (user enumeration).
+                let username = username_key(credentials);
+                if self.failed_binds.is_known(&username, credentials.network, counted.at) {
+                    return Err(error);
+                }
+                Ok(PasswordOutcome::Rejected { is_last_attempt_next, refusal: Some(error) })
             }
             Err(LdapSignInError::RateLimited(wait)) => {
                 self.failed_binds.refund(&counted.bind);
@@ -350,6 +365,8 @@ struct CountedAttempt<'t> {
     is_unanswered: bool,
     /// The account is locked at the directory.
     is_locked: bool,
+    /// Why the directory refuses the account, whatever the password is.
+    account_refusal: Option<ConnectorError>,
 }
 
 impl<'t> CountedAttempt<'t> {
@@ -409,7 +426,7 @@ impl PasswordPage for LdapConnector {
         if !(1..=MAX_USERNAME_CHARS).contains(&username_chars)
             || !(1..=MAX_PASSWORD_BYTES).contains(&credentials.password.reveal().len())
         {
-            return Ok(PasswordOutcome::Rejected { is_last_attempt_next: false });
+            return Ok(PasswordOutcome::Rejected { is_last_attempt_next: false, refusal: None });
         }
         self.sign_in_within_timeout(&credentials).await
     }

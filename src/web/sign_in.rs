@@ -75,7 +75,8 @@ async fn sign_in(
     };
     let outcome = hub.connectors.sign_in(connector, credentials, summary).await;
     let refused = match &outcome {
-        Ok(PasswordOutcome::Rejected { .. } | PasswordOutcome::RateLimited(_)) => Some(None),
+        Ok(PasswordOutcome::Rejected { refusal, .. }) => Some(refusal.as_ref().map(|error| error.code)),
+        Ok(PasswordOutcome::RateLimited(_)) => Some(None),
         Err(code) if code.entry().origin == ErrorOrigin::User => Some(Some(*code)),
         Ok(PasswordOutcome::Accepted { .. }) | Err(_) => None,
     };
@@ -95,7 +96,7 @@ async fn sign_in(
                 Some(notice) => notice_response(context, attempt, notice, callback),
             }
         }
-        Ok(PasswordOutcome::Rejected { is_last_attempt_next }) => {
+        Ok(PasswordOutcome::Rejected { is_last_attempt_next, .. }) => {
             failed(SignInError::WrongCredentials { is_last_attempt_next })
         }
         Ok(PasswordOutcome::RateLimited(wait)) => {

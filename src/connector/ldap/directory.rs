@@ -49,21 +49,43 @@ mod result_code {
     pub const CONSTRAINT_VIOLATION: u32 = 19;
     /// The name or the password is wrong.
     pub const INVALID_CREDENTIALS: u32 = 49;
-    /// Codes for a wrong name or password, or a locked or passwordless account.
-    pub const BIND_REJECTED: [u32; 7] =
-        [CONSTRAINT_VIOLATION, 32, 34, 48, INVALID_CREDENTIALS, 50, 53];
+    pub const INSUFFICIENT_ACCESS_RIGHTS: u32 = 50;
+    pub const UNWILLING_TO_PERFORM: u32 = 53;
+    /// Codes for a wrong name or password, or a locked, restricted or passwordless account.
+    pub const BIND_REJECTED: [u32; 7] = [
+        CONSTRAINT_VIOLATION,
+        32,
+        34,
+        48,
+        INVALID_CREDENTIALS,
+        INSUFFICIENT_ACCESS_RIGHTS,
+        UNWILLING_TO_PERFORM,
+    ];
 
-    /// Returns the meaning of a rejected bind other than a wrong name or password, for the
-    /// operator.
+    /// Returns the meaning of a bind that fails for a reason other than a wrong name or password,
+    /// for the operator.
     pub const fn describe(result: u32) -> Option<&'static str> {
         match result {
+            7 => Some(
+                "authMethodNotSupported: the directory allows no simple bind; allow it over TLS",
+            ),
+            8 => Some(
+                "strongerAuthRequired: the directory demands TLS; use ldaps, or starttls = true",
+            ),
+            13 => Some(
+                "confidentialityRequired: the directory demands TLS; use ldaps, or starttls = true",
+            ),
             CONSTRAINT_VIOLATION => Some(
                 "constraintViolation: the account is locked, usually after too many wrong passwords",
             ),
-            50 => Some("insufficientAccessRights: the account may not bind"),
-            53 => Some(
+            INSUFFICIENT_ACCESS_RIGHTS => Some(
+                "insufficientAccessRights: the account may not bind; check the directory's access \
+                 rules",
+            ),
+            UNWILLING_TO_PERFORM => Some(
                 "unwillingToPerform: the account is locked, disabled or without a password, or the \
-                 directory temporarily rejects binds from this address after many failures",
+                 directory temporarily rejects binds from this address after many failures; look \
+                 at the account, and at the directory's log",
             ),
             _ => None,
         }
@@ -102,6 +124,9 @@ pub enum BindOutcome {
     Rejected,
     /// The account is locked. Whether the password is right is unknown.
     Locked,
+    /// The directory refuses the account for another reason. Whether the password is right is
+    /// unknown.
+    AccountRefused(ConnectorError),
     /// The password is right, and the account may not sign in with it.
     Refused(ConnectorError),
     /// The directory did not verify the password.
@@ -213,6 +238,19 @@ impl LdapDirectory {
             return BindOutcome::Failed(unexpected_result("a bind", result));
         }
         match (policy.refusal(), data_code(response)) {
+            (Some(PolicyRefusal::Locked) | None, None)
+                if matches!(
+                    result,
+                    result_code::INSUFFICIENT_ACCESS_RIGHTS | result_code::UNWILLING_TO_PERFORM
+                ) =>
+            {
+                let meaning = result_code::describe(result).unwrap_or_default();
+                let detail = format!("result {result} ({meaning})");
+                BindOutcome::AccountRefused(ConnectorError::new(
+                    ErrorCode::LdapAccountRefused,
+                    detail,
+                ))
+            }
             (Some(PolicyRefusal::Locked), _) => {
                 self.log_rejection(result, "the account is locked (password policy)");
                 BindOutcome::Locked
@@ -222,16 +260,12 @@ impl LdapDirectory {
                 BindOutcome::Refused(ConnectorError::new(ErrorCode::PasswordChangeRequired, detail))
             }
             (None, Some(code)) => self.interpret_data_code(code),
-            (None, None) => {
-                if let Some(meaning) = result_code::describe(result) {
-                    self.log_rejection(result, meaning);
-                }
-                if result == result_code::CONSTRAINT_VIOLATION {
-                    BindOutcome::Locked
-                } else {
-                    BindOutcome::Rejected
-                }
+            (None, None) if result == result_code::CONSTRAINT_VIOLATION => {
+                let meaning = result_code::describe(result).unwrap_or_default();
+                self.log_rejection(result, meaning);
+                BindOutcome::Locked
             }
+            (None, None) => BindOutcome::Rejected,
         }
     }
 

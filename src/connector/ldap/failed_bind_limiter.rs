@@ -153,8 +153,20 @@ impl FailedBindLimiter {
 
     /// Refunds a bind that did not fail.
     pub fn refund(&self, bind: &CountedBind) {
+        self.refund_below(u32::MAX, bind);
+    }
+
+    /// Refunds a bind that the directory does not count as a wrong password, in the counters of the
+    /// account. Those of the network go on, so that such responses allow no endless guesses.
+    pub fn refund_account(&self, bind: &CountedBind) {
+        self.refund_below(CounterKind::Pair as u32 * BUCKETS_PER_COUNTER, bind);
+    }
+
+    fn refund_below(&self, end: u32, bind: &CountedBind) {
         let mut counts = self.counts();
-        for CountedFailure { bucket, at, .. } in &bind.counted {
+        for CountedFailure { bucket, at, .. } in
+            bind.counted.iter().filter(|counted| counted.bucket < end)
+        {
             let Some(failures) = counts.failures.get_mut(bucket) else { continue };
             if let Some(index) = failures.iter().rposition(|failed_at| failed_at == at) {
                 failures.remove(index);
@@ -210,7 +222,7 @@ impl FailedBindLimiter {
     }
 
     /// Returns whether this user signed in from this network in the last 30 days.
-    fn is_known(&self, user: &str, network: ClientNetwork, now: Timestamp) -> bool {
+    pub fn is_known(&self, user: &str, network: ClientNetwork, now: Timestamp) -> bool {
         let signed_in_at =
             self.counts().known_pairs.get(&self.known_pair_key(user, network)).copied();
         signed_in_at.is_some_and(|at| now.since(at) < KNOWN_NETWORK_LIFETIME)

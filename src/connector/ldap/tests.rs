@@ -4,6 +4,7 @@
 mod account_state;
 mod failures;
 mod guessing;
+mod refused_accounts;
 mod strangers;
 
 use serde_json::json;

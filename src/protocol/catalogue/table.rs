@@ -150,6 +150,7 @@ catalogue! {
     LdapAccountDisabled = "Y020128" 403 "access_denied" Warn User IdentityProvider "error-account-disabled" "The directory accepts the password, and the account is disabled or has expired.";
     LdapOutsideHours = "Y020129" 403 "access_denied" Warn User IdentityProvider "error-account-hours" "The directory accepts the password, but not at this time.";
     LdapSignInNotPermitted = "Y020130" 403 "access_denied" Warn User IdentityProvider "error-account-not-permitted" "The directory accepts the password, and a rule of the account forbids the sign-in.";
+    LdapAccountRefused = "Y020131" 403 "access_denied" Warn User IdentityProvider "error-account-refused" "The directory refuses the account, whatever the password is: it is locked, disabled or restricted.";
     // Encrypted responses, both ID tokens and user information; the log line says which.
     JweMissing = "Y020140" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is only signed, and encryption is registered.";
     JweMalformed = "Y020141" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted response is malformed.";

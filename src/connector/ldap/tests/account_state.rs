@@ -97,7 +97,8 @@ async fn a_locked_account_looks_like_a_wrong_password_and_is_not_counted() {
 #[tokio::test]
 async fn a_user_learns_of_the_last_attempt_before_it() {
     let fixture = Fixture::with("").await;
-    let rejected = |is_last_attempt_next| Ok(PasswordOutcome::Rejected { is_last_attempt_next });
+    let rejected =
+        |is_last_attempt_next| Ok(PasswordOutcome::Rejected { is_last_attempt_next, refusal: None });
     assert_eq!(fixture.sign_in("ada", "wrong").await, rejected(true));
     assert_eq!(fixture.sign_in("ada", "wrong").await, rejected(false));
     let outcome = fixture.sign_in("ada", "wrong").await;
@@ -128,7 +129,10 @@ async fn with_the_defaults_a_person_has_five_attempts() {
         outcomes.push(fixture.sign_in("ada", "wrong").await);
     }
     assert!(outcomes[..5].iter().all(is_rejected), "{outcomes:?}");
-    assert_eq!(outcomes[3], Ok(PasswordOutcome::Rejected { is_last_attempt_next: true }));
+    assert_eq!(
+        outcomes[3],
+        Ok(PasswordOutcome::Rejected { is_last_attempt_next: true, refusal: None })
+    );
     assert!(matches!(outcomes[5], Ok(PasswordOutcome::RateLimited(_))));
 }
 

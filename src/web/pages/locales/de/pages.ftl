@@ -208,6 +208,7 @@ error-password-change = Ihr Passwort ist richtig, aber Sie müssen es ändern, b
 error-account-disabled = Ihr Passwort ist richtig, aber dieses Konto ist geschlossen oder abgelaufen. Bitte wenden Sie sich an den Anbieter dieses Kontos.
 error-account-hours = Ihr Passwort ist richtig, aber dieses Konto kann zu dieser Uhrzeit nicht benutzt werden. Versuchen Sie es später erneut, oder wenden Sie sich an den Anbieter dieses Kontos.
 error-account-not-permitted = Ihr Passwort ist richtig, aber dieses Konto darf sich hier nicht anmelden. Bitte wenden Sie sich an den Anbieter dieses Kontos.
+error-account-refused = Ihr Passwort wurde nicht geprüft, weil dieses Konto nicht benutzt werden kann: Es ist vielleicht gesperrt oder geschlossen. Bitte wenden Sie sich an den Anbieter dieses Kontos.
 error-wallet-request = Diese Anfrage an Ihre Wallet ist abgelaufen oder wurde bereits beantwortet.
 error-wallet-presentation = Was Ihre Wallet gesendet hat, kann nicht angenommen werden.
 error-wallet-issuer = Das Dokument in Ihrer Wallet stammt von einem Aussteller, der hier nicht anerkannt ist.

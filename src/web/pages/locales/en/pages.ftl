@@ -208,6 +208,7 @@ error-password-change = Your password is right, but you have to change it before
 error-account-disabled = Your password is right, but this account is closed or has expired. Please contact the organisation that runs this account.
 error-account-hours = Your password is right, but this account can not be used at this time of day. Try again later, or contact the organisation that runs this account.
 error-account-not-permitted = Your password is right, but this account is not allowed to sign in here. Please contact the organisation that runs this account.
+error-account-refused = Your password was not checked, because this account can not be used: it may be locked or closed. Please contact the organisation that runs this account.
 error-wallet-request = This request to your wallet has expired, or was already answered.
 error-wallet-presentation = What your wallet sent can not be accepted.
 error-wallet-issuer = The document in your wallet comes from an issuer that is not accepted here.

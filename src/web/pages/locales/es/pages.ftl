@@ -208,6 +208,7 @@ error-password-change = Su contraseña es correcta, pero tiene que cambiarla ant
 error-account-disabled = Su contraseña es correcta, pero esta cuenta está cerrada o ha caducado. Diríjase a la entidad que gestiona esta cuenta.
 error-account-hours = Su contraseña es correcta, pero esta cuenta no se puede usar a esta hora. Vuelva a intentarlo más tarde o diríjase a la entidad que gestiona esta cuenta.
 error-account-not-permitted = Su contraseña es correcta, pero esta cuenta no tiene permiso para iniciar sesión aquí. Diríjase a la entidad que gestiona esta cuenta.
+error-account-refused = Su contraseña no se ha comprobado, porque esta cuenta no se puede utilizar: puede estar bloqueada o cerrada. Diríjase a la entidad que gestiona esta cuenta.
 error-wallet-request = Esta petición a su cartera ha caducado o ya fue respondida.
 error-wallet-presentation = Lo que ha enviado su cartera no se puede aceptar.
 error-wallet-issuer = El documento de su cartera procede de un emisor que aquí no se acepta.

@@ -211,6 +211,7 @@ error-password-change = Votre mot de passe est correct, mais vous devez le chang
 error-account-disabled = Votre mot de passe est correct, mais ce compte est fermé ou a expiré. Adressez-vous à l’organisme de ce compte.
 error-account-hours = Votre mot de passe est correct, mais ce compte ne peut pas être utilisé à cette heure. Réessayez plus tard, ou adressez-vous à l’organisme de ce compte.
 error-account-not-permitted = Votre mot de passe est correct, mais ce compte n’est pas autorisé à se connecter ici. Adressez-vous à l’organisme de ce compte.
+error-account-refused = Votre mot de passe n’a pas été vérifié, car ce compte ne peut pas être utilisé : il est peut-être bloqué ou fermé. Adressez-vous à l’organisme de ce compte.
 error-wallet-request = Cette demande à votre portefeuille a expiré, ou a déjà reçu une réponse.
 error-wallet-presentation = Ce que votre portefeuille a envoyé ne peut pas être accepté.
 error-wallet-issuer = Le document de votre portefeuille vient d’un émetteur qui n’est pas accepté ici.

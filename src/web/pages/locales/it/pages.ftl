@@ -211,6 +211,7 @@ error-password-change = La Sua password è corretta, ma deve cambiarla prima di 
 error-account-disabled = La Sua password è corretta, ma questo account è chiuso o scaduto. Si rivolga al gestore di questo account.
 error-account-hours = La Sua password è corretta, ma questo account non può essere usato a quest’ora. Riprovi più tardi o si rivolga al gestore di questo account.
 error-account-not-permitted = La Sua password è corretta, ma questo account non è autorizzato ad accedere qui. Si rivolga al gestore di questo account.
+error-account-refused = La Sua password non è stata verificata, perché questo account non può essere utilizzato: potrebbe essere bloccato o chiuso. Si rivolga al gestore di questo account.
 error-wallet-request = Questa richiesta al suo portafoglio è scaduta o ha già avuto risposta.
 error-wallet-presentation = Ciò che il suo portafoglio ha inviato non può essere accettato.
 error-wallet-issuer = Il documento nel suo portafoglio proviene da un emittente che qui non è accettato.

@@ -208,6 +208,7 @@ error-password-change = Uw wachtwoord is juist, maar u moet het wijzigen voordat
 error-account-disabled = Uw wachtwoord is juist, maar dit account is gesloten of verlopen. Neem contact op met de organisatie die dit account beheert.
 error-account-hours = Uw wachtwoord is juist, maar dit account kan op dit tijdstip niet worden gebruikt. Probeer het later opnieuw, of neem contact op met de organisatie die dit account beheert.
 error-account-not-permitted = Uw wachtwoord is juist, maar dit account mag hier niet inloggen. Neem contact op met de organisatie die dit account beheert.
+error-account-refused = Uw wachtwoord is niet gecontroleerd, omdat dit account niet kan worden gebruikt: het is misschien geblokkeerd of gesloten. Neem contact op met de organisatie die dit account beheert.
 error-wallet-request = Dit verzoek aan uw wallet is verlopen of is al beantwoord.
 error-wallet-presentation = Wat uw wallet heeft gestuurd, kan niet worden aanvaard.
 error-wallet-issuer = Het document in uw wallet komt van een uitgever die hier niet wordt aanvaard.

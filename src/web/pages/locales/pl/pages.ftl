@@ -212,6 +212,7 @@ error-password-change = Hasło jest prawidłowe, ale należy je zmienić przed z
 error-account-disabled = Hasło jest prawidłowe, ale konto jest zamknięte lub wygasło. Proszę skontaktować się z instytucją prowadzącą to konto.
 error-account-hours = Hasło jest prawidłowe, ale o tej porze nie można korzystać z tego konta. Proszę spróbować później lub skontaktować się z instytucją prowadzącą to konto.
 error-account-not-permitted = Hasło jest prawidłowe, ale to konto nie ma prawa logować się tutaj. Proszę skontaktować się z instytucją prowadzącą to konto.
+error-account-refused = Hasło nie zostało sprawdzone, ponieważ z tego konta nie można korzystać: może być zablokowane lub zamknięte. Proszę skontaktować się z instytucją prowadzącą to konto.
 error-wallet-request = To żądanie do portfela wygasło albo zostało już wykorzystane.
 error-wallet-presentation = Nie można przyjąć tego, co wysłał portfel.
 error-wallet-issuer = Dokument w portfelu pochodzi od wystawcy, który nie jest tu akceptowany.

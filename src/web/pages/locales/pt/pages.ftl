@@ -208,6 +208,7 @@ error-password-change = A sua palavra-passe está correta, mas tem de a alterar 
 error-account-disabled = A sua palavra-passe está correta, mas esta conta está encerrada ou expirou. Contacte a entidade que gere esta conta.
 error-account-hours = A sua palavra-passe está correta, mas esta conta não pode ser usada a esta hora. Tente mais tarde ou contacte a entidade que gere esta conta.
 error-account-not-permitted = A sua palavra-passe está correta, mas esta conta não tem permissão para se autenticar aqui. Contacte a entidade que gere esta conta.
+error-account-refused = A sua palavra-passe não foi verificada, porque esta conta não pode ser utilizada: pode estar bloqueada ou encerrada. Contacte a entidade que gere esta conta.
 error-wallet-request = Este pedido à sua carteira expirou ou já foi respondido.
 error-wallet-presentation = O que a sua carteira enviou não pode ser aceite.
 error-wallet-issuer = O documento na sua carteira vem de um emissor que não é aceite aqui.

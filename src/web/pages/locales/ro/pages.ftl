@@ -214,6 +214,7 @@ error-password-change = Parola este corectă, dar trebuie să o schimbați înai
 error-account-disabled = Parola este corectă, dar acest cont este închis sau a expirat. Contactați organizația care administrează acest cont.
 error-account-hours = Parola este corectă, dar acest cont nu poate fi folosit la această oră. Încercați mai târziu sau contactați organizația care administrează acest cont.
 error-account-not-permitted = Parola este corectă, dar acest cont nu are voie să se autentifice aici. Contactați organizația care administrează acest cont.
+error-account-refused = Parola nu a fost verificată, deoarece acest cont nu poate fi folosit: poate fi blocat sau închis. Contactați organizația care administrează acest cont.
 error-wallet-request = Această cerere către portofel a expirat sau a primit deja răspuns.
 error-wallet-presentation = Ceea ce a trimis portofelul nu poate fi acceptat.
 error-wallet-issuer = Documentul din portofel provine de la un emitent care nu este acceptat aici.
