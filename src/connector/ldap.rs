@@ -151,7 +151,9 @@ impl LdapConnector {
         let limited = LdapSignInError::RateLimited;
         self.failed_binds.count_network(&key, network, now, &mut counted.bind).map_err(limited)?;
         self.failed_binds.count_user(&key, network, now, &mut counted.bind).map_err(limited)?;
-        let found = self.directory.find_user(&credentials.username).await?;
+        let username = credentials.username.reveal();
+        let other_form = self.settings.implicit_principal(username);
+        let found = self.directory.find_user(username, other_form).await?;
         let Some(entry) = found.filter(|entry| !entry.dn.is_empty()) else {
             // The same calls as for an existing user, so that the duration reveals nothing (user
             // enumeration).

@@ -23,7 +23,8 @@ pub enum LdapRequest {
         dn: String,
         password: String,
     },
-    /// Tag of the filter (3: equality) and the compared value.
+    /// Tag of the filter (3: equality) and the compared value; of several filters (1: or), theirs
+    /// with `|` between.
     Search {
         filter: u64,
         value: String,
@@ -168,10 +169,7 @@ fn respond_to_search(request: StructureTag, script: &mut DirectoryScript) -> Vec
     let parts = request.expect_constructed().unwrap();
     let filter = parts[6].clone();
     let kind = filter.id;
-    let value = filter
-        .expect_constructed()
-        .map(|parts| parts.last().map(text).unwrap_or_default())
-        .unwrap_or_default();
+    let value = compared_value(filter);
     let attributes = parts[7].clone().expect_constructed().unwrap().iter().map(text).collect();
     script.log.push(LdapRequest::Search { filter: kind, value, attributes });
     let entry = |(dn, _, attributes): &FakeEntry| {
@@ -192,6 +190,15 @@ fn respond_to_search(request: StructureTag, script: &mut DirectoryScript) -> Vec
     let mut responses: Vec<StructureTag> = script.entries.iter().map(entry).collect();
     responses.push(result(5, script.search_result.unwrap_or(0)));
     responses
+}
+
+fn compared_value(filter: StructureTag) -> String {
+    let is_or = filter.id == 1;
+    let parts = filter.expect_constructed().unwrap_or_default();
+    if is_or {
+        return parts.into_iter().map(compared_value).collect::<Vec<_>>().join("|");
+    }
+    parts.last().map(text).unwrap_or_default()
 }
 
 fn result(id: u64, code: u8) -> StructureTag {

@@ -165,7 +165,11 @@ impl LdapDirectory {
             tls: tls_config(kind.ca.as_deref())?,
             account: (kind.bind_dn.clone(), password),
             base_dn: kind.base_dn.clone(),
-            filter: kind.filter.clone(),
+            filter: if kind.filter.starts_with('(') {
+                kind.filter.clone()
+            } else {
+                format!("({})", kind.filter)
+            },
             attributes,
             binary: BinaryAttributes::new(&kind.binary_attributes),
         })
@@ -180,15 +184,22 @@ impl LdapDirectory {
         run_in_task(async move { directory.bind_as_account().await.map(drop) }).await
     }
 
-    /// Returns the entry of `username`; `None` if there is not exactly one.
+    /// Returns the entry of `username`, or of another form of this name; `None` if there is not
+    /// exactly one.
     ///
     /// # Errors
     /// Returns an error if the search fails.
     pub async fn find_user(
         self: &Arc<Self>,
-        username: &Secret<String>,
+        username: &str,
+        other_form: Option<&str>,
     ) -> Result<Option<DirectoryEntry>, ConnectorError> {
-        let (directory, filter) = (Arc::clone(self), filter_for(&self.filter, username.reveal()));
+        let mut filter = filter_for(&self.filter, username);
+        if let Some(other) = other_form {
+            // One search for both, so that the duration reveals nothing (user enumeration).
+            filter = format!("(|{filter}{})", filter_for(&self.filter, other));
+        }
+        let directory = Arc::clone(self);
         run_in_task(async move { directory.search(&filter).await }).await
     }
 

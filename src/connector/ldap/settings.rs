@@ -40,7 +40,8 @@ pub struct LdapKind {
     #[serde(default = "username_filter")]
     pub filter: String,
     /// NetBIOS name of the Active Directory domain. Users may then enter `DOMAIN\name`, and
-    /// `{username}` is the name without the domain.
+    /// `{username}` is the name without the domain. They may also enter `name@realm` without having
+    /// this `userPrincipalName`, if the `dc` parts of `base_dn` are the realm.
     #[serde(default)]
     pub domain: Option<String>,
     /// Single-valued attribute that identifies the user permanently: `entryUUID` (OpenLDAP),
@@ -126,6 +127,21 @@ impl LdapKind {
             prefix.eq_ignore_ascii_case(domain).then_some(rest)
         });
         rest.unwrap_or(username)
+    }
+
+    /// Returns the account name of an implicit user principal name, for example `jane` of
+    /// `jane@town.example`: Active Directory accepts it beside `userPrincipalName`, which an account
+    /// need not have ([MS-ADTS] §5.1.1.1.1). `None` without `domain`, or for another realm than that
+    /// of `base_dn`.
+    pub(super) fn implicit_principal<'u>(&self, username: &'u str) -> Option<&'u str> {
+        let (name, realm) = username.rsplit_once('@')?;
+        self.domain.as_ref()?;
+        let components = self.base_dn.split(',').filter_map(|part| {
+            let (attribute, value) = part.split_once('=')?;
+            attribute.trim_ascii().eq_ignore_ascii_case("dc").then(|| value.trim_ascii())
+        });
+        let domain = components.collect::<Vec<_>>().join(".");
+        (!name.is_empty() && realm.eq_ignore_ascii_case(&domain)).then_some(name)
     }
 
     /// Returns the period in which the directory counts wrong passwords.

@@ -259,6 +259,18 @@ async fn users_of_active_directory_may_write_their_domain() {
         accepted(fixture.sign_in(username, "right").await);
         assert_eq!(searched(&fixture).as_deref(), Some(found), "{username}");
     }
+    // No account needs a userPrincipalName: the realm is that of base_dn.
+    for (username, found) in [
+        ("ada@EXAMPLE", "ada@EXAMPLE|ada"),
+        ("TOWN\\ada@example", "ada@example|ada"),
+        ("ada@town@example", "ada@town@example|ada@town"),
+        ("ada@other.example", "ada@other.example"),
+        ("@example", "@example"),
+        ("ada)(uid=*@example", "ada)(uid=*@example|ada)(uid=*"),
+    ] {
+        accepted(fixture.sign_in(username, "right").await);
+        assert_eq!(searched(&fixture).as_deref(), Some(found), "{username}");
+    }
     assert!(is_rejected(&fixture.sign_in("TOWN\\", "right").await));
     assert_eq!(searched(&fixture), None, "no name is left");
 }
