@@ -25,7 +25,7 @@ use url::form_urlencoded::Serializer;
 
 use self::directory::diagnose::ComparedSettings;
 use self::directory::password_policy::PasswordState;
-use self::directory::{BindOutcome, DirectoryEntry, LdapDirectory};
+use self::directory::{BindOutcome, DirectoryEntry, LdapDirectory, LeftOutReason};
 use self::failed_bind_limiter::{CountedBind, FailedBindLimiter};
 use self::password_attempts::PasswordAttempts;
 use self::settings::{LdapKind, MustChangePassword};
@@ -201,7 +201,9 @@ impl LdapConnector {
         let subject = match entry.values.get(attribute).map(Vec::as_slice) {
             Some([one]) if !one.trim_ascii().is_empty() => Secret::new(one.clone()),
             _ => {
-                let message = if entry.undecodable.contains(attribute) {
+                let is_undecodable =
+                    entry.left_out.contains(&(attribute.clone(), LeftOutReason::NotUtf8));
+                let message = if is_undecodable {
                     "subject_attribute is not text; list it in binary_attributes"
                 } else {
                     "subject_attribute is missing, empty or has several values; \
@@ -210,10 +212,17 @@ impl LdapConnector {
                 return Err(ConnectorError::new(ErrorCode::LdapSubject, message));
             }
         };
-        for attribute in &entry.undecodable {
-            tracing::warn!(connector = %self.id, attribute, "attribute left out: a value is not UTF-8");
+        for (attribute, reason) in &entry.left_out {
+            let (label, message) = match reason {
+                LeftOutReason::NotUtf8 => ("encoding", "a value is not UTF-8"),
+                LeftOutReason::TooLarge => (
+                    "size",
+                    "the values of the entry are larger than 192 KiB, those of this attribute the most",
+                ),
+            };
+            tracing::warn!(connector = %self.id, attribute, "attribute left out: {message}");
             if let Some(metrics) = &self.metrics {
-                metrics.record_dropped_claim(&self.id, attribute, "encoding");
+                metrics.record_dropped_claim(&self.id, attribute, label);
             }
         }
         let claim = |name: &String| {

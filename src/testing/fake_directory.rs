@@ -49,6 +49,8 @@ pub struct DirectoryScript {
     /// Controls of the responses to users' binds: object identifier and value.
     pub bind_controls: Vec<(&'static str, &'static [u8])>,
     pub search_result: Option<u8>,
+    /// Number of values of an attribute that it sends at once, like Active Directory.
+    pub max_values_in_range: Option<usize>,
     /// The entries have no list of attributes, which RFC 4511 §4.5.2 requires.
     pub entries_are_malformed: bool,
     /// Closes the connection instead of rejecting a user's bind.
@@ -170,10 +172,13 @@ fn respond_to_search(request: StructureTag, script: &mut DirectoryScript) -> Vec
     let filter = parts[6].clone();
     let kind = filter.id;
     let value = compared_value(filter);
-    let attributes = parts[7].clone().expect_constructed().unwrap().iter().map(text).collect();
-    script.log.push(LdapRequest::Search { filter: kind, value, attributes });
+    let attributes: Vec<String> =
+        parts[7].clone().expect_constructed().unwrap().iter().map(text).collect();
+    script.log.push(LdapRequest::Search { filter: kind, value, attributes: attributes.clone() });
     let entry = |(dn, _, attributes): &FakeEntry| {
         let attribute = |(name, values): &(&str, Vec<&[u8]>)| {
+            let (name, values) =
+                range_of_values(name, values, &attributes, script.max_values_in_range);
             let values = values.iter().map(|value| octets(value)).collect();
             constructed(
                 TagClass::Universal,
@@ -190,6 +195,30 @@ fn respond_to_search(request: StructureTag, script: &mut DirectoryScript) -> Vec
     let mut responses: Vec<StructureTag> = script.entries.iter().map(entry).collect();
     responses.push(result(5, script.search_result.unwrap_or(0)));
     responses
+}
+
+/// Returns the part of an attribute's values that one response has, and the name that says which.
+fn range_of_values<'v>(
+    name: &str,
+    values: &'v [&'v [u8]],
+    requested: &[String],
+    max: Option<usize>,
+) -> (String, &'v [&'v [u8]]) {
+    let prefix = format!("{name};range=").to_lowercase();
+    let start = requested
+        .iter()
+        .find_map(|one| one.to_lowercase().strip_prefix(&prefix)?.split('-').next()?.parse().ok());
+    let max = max.unwrap_or(usize::MAX);
+    if start.is_none() && values.len() <= max {
+        return (name.to_owned(), values);
+    }
+    let start = start.unwrap_or(0);
+    let rest = &values[start..];
+    if rest.len() <= max {
+        (format!("{name};range={start}-*"), rest)
+    } else {
+        (format!("{name};range={start}-{}", start + max - 1), &rest[..max])
+    }
 }
 
 fn compared_value(filter: StructureTag) -> String {

@@ -75,7 +75,9 @@ async fn sign_in(
     };
     let outcome = hub.connectors.sign_in(connector, credentials, summary).await;
     let refused = match &outcome {
-        Ok(PasswordOutcome::Rejected { refusal, .. }) => Some(refusal.as_ref().map(|error| error.code)),
+        Ok(PasswordOutcome::Rejected { refusal, .. }) => {
+            Some(refusal.as_ref().map(|error| error.code))
+        }
         Ok(PasswordOutcome::RateLimited(_)) => Some(None),
         Err(code) if code.entry().origin == ErrorOrigin::User => Some(Some(*code)),
         Ok(PasswordOutcome::Accepted { .. }) | Err(_) => None,

@@ -12,6 +12,7 @@ pub(crate) mod entry;
 mod lockout_policy;
 pub(crate) mod message;
 pub(crate) mod password_policy;
+mod ranges;
 mod search;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ use self::active_directory::{DataCode, DataCodeMeaning};
 use self::connection::{DirectoryConnection, DirectoryTls};
 use self::entry::{BinaryAttributes, SearchResultEntry};
 use self::password_policy::{PasswordState, PolicyRefusal, PolicyResponse, policy_request};
+use self::ranges::{MissingRange, read_missing_ranges};
 use super::settings::{LdapKind, USERNAME_PLACEHOLDER};
 use crate::connector::error::{ConnectorConfigError, ConnectorError};
 use crate::egress::ca_bundle::CaBundle;
@@ -36,8 +38,8 @@ use crate::egress::tls_provider::install_tls_provider;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 
-/// Size limit of all values of an entry, in bytes.
-const MAX_ENTRY_BYTES: usize = 64 * 1024;
+/// Size limit of all values of an entry, in bytes: 2,000 groups with names of 96 characters.
+const MAX_ENTRY_BYTES: usize = 192 * 1024;
 
 /// LDAP result codes (RFC 4511, appendix A).
 mod result_code {
@@ -112,8 +114,17 @@ pub struct DirectoryEntry {
     pub dn: String,
     /// Values by attribute, with the names of the configuration. Binary values are in hexadecimal.
     pub values: BTreeMap<String, Vec<String>>,
-    /// Attributes that are text, with a value that is not UTF-8 and is left out.
-    pub undecodable: Vec<String>,
+    /// Attributes that are left out, or have a value that is left out.
+    pub left_out: Vec<(String, LeftOutReason)>,
+}
+
+/// Why an attribute, or a value of it, is left out of an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LeftOutReason {
+    /// It is text, with a value that is not UTF-8.
+    NotUtf8,
+    /// The values of the entry are larger than its limit, and those of this attribute the most.
+    TooLarge,
 }
 
 /// Response of a directory to a user's bind.
@@ -341,34 +352,40 @@ impl LdapDirectory {
             result_code::SIZE_LIMIT_EXCEEDED => return Ok(None),
             other => return Err(unexpected_result("the search", other)),
         }
-        entries.pop().map(|entry| self.extract_attributes(&entry)).transpose()
+        let Some(mut entry) = entries.pop() else { return Ok(None) };
+        read_missing_ranges(&mut ldap, &mut entry).await?;
+        Ok(Some(self.extract_attributes(&entry)))
     }
 
-    /// Extracts the configured attributes.
-    fn extract_attributes(
-        &self,
-        entry: &SearchResultEntry,
-    ) -> Result<DirectoryEntry, ConnectorError> {
+    /// Extracts the configured attributes. One whose values are too large, or could not be read
+    /// completely, is left out: a part of a list of groups would be a wrong list.
+    fn extract_attributes(&self, entry: &SearchResultEntry) -> DirectoryEntry {
         let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let mut undecodable = Vec::new();
+        let mut left_out = Vec::new();
         for name in &self.attributes {
+            let is_missing = |range: &MissingRange| range.attribute.eq_ignore_ascii_case(name);
+            if entry.missing_ranges.iter().any(is_missing) {
+                left_out.push((name.clone(), LeftOutReason::TooLarge));
+                continue;
+            }
             let decoded: Vec<Option<String>> =
                 entry.values(name).map(|value| self.binary.decode(name, value)).collect();
             if decoded.contains(&None) {
-                undecodable.push(name.clone());
+                left_out.push((name.clone(), LeftOutReason::NotUtf8));
             }
             let texts: Vec<String> = decoded.into_iter().flatten().collect();
             if !texts.is_empty() {
                 values.insert(name.clone(), texts);
             }
         }
-        if values.values().flatten().map(String::len).sum::<usize>() > MAX_ENTRY_BYTES {
-            return Err(ConnectorError::new(
-                ErrorCode::IdpTooLarge,
-                "an entry is larger than 64 KiB; configure fewer attributes",
-            ));
+        let bytes = |texts: &[String]| texts.iter().map(String::len).sum::<usize>();
+        while values.values().map(|texts| bytes(texts)).sum::<usize>() > MAX_ENTRY_BYTES {
+            let largest = values.iter().max_by_key(|(_, texts)| bytes(texts));
+            let Some(name) = largest.map(|(name, _)| name.clone()) else { break };
+            values.remove(&name);
+            left_out.push((name, LeftOutReason::TooLarge));
         }
-        Ok(DirectoryEntry { dn: entry.dn.clone(), values, undecodable })
+        DirectoryEntry { dn: entry.dn.clone(), values, left_out }
     }
 
     async fn bind_as_account(&self) -> Result<Ldap, ConnectorError> {

@@ -4,6 +4,7 @@
 mod account_state;
 mod failures;
 mod guessing;
+mod many_values;
 mod refused_accounts;
 mod strangers;
 

@@ -6,6 +6,8 @@
 use ldap3::ResultEntry;
 use ldap3::asn1::StructureTag;
 
+use super::ranges::{MissingRange, split_range};
+
 /// Application tag of an entry (RFC 4511 §4.5.2).
 const SEARCH_RESULT_ENTRY: u64 = 4;
 
@@ -32,6 +34,8 @@ const BINARY_ATTRIBUTES: [&str; 14] = [
 pub(crate) struct SearchResultEntry {
     pub dn: String,
     attributes: Vec<(String, Vec<Vec<u8>>)>,
+    /// Attributes of which the directory has more values than it sent.
+    pub missing_ranges: Vec<MissingRange>,
 }
 
 impl SearchResultEntry {
@@ -40,15 +44,28 @@ impl SearchResultEntry {
     pub(crate) fn read(entry: ResultEntry) -> Option<Self> {
         let mut parts = entry.0.match_id(SEARCH_RESULT_ENTRY)?.expect_constructed()?.into_iter();
         let dn = String::from_utf8(parts.next()?.expect_primitive()?).ok()?;
-        let mut attributes = Vec::new();
+        let (mut attributes, mut missing_ranges) = (Vec::new(), Vec::new());
         for attribute in parts.next()?.expect_constructed()? {
             let mut attribute = attribute.expect_constructed()?.into_iter();
             let name = String::from_utf8(attribute.next()?.expect_primitive()?).ok()?;
             let values = attribute.next()?.expect_constructed()?.into_iter();
+            let (name, missing) = split_range(&name);
+            missing_ranges.extend(missing);
             attributes
                 .push((name, values.map(StructureTag::expect_primitive).collect::<Option<_>>()?));
         }
-        Some(Self { dn, attributes })
+        Some(Self { dn, attributes, missing_ranges })
+    }
+
+    /// Adds the values of a further part of this entry.
+    pub(super) fn append(&mut self, more: Self) {
+        self.attributes.extend(more.attributes);
+        self.missing_ranges.extend(more.missing_ranges);
+    }
+
+    /// Returns the size of all values, in bytes.
+    pub(super) fn value_bytes(&self) -> usize {
+        self.attributes.iter().flat_map(|(_, values)| values).map(Vec::len).sum()
     }
 
     /// Returns the values of an attribute. Names are case-insensitive (RFC 4512 §2.5).

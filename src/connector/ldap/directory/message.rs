@@ -3,7 +3,7 @@
 //! `ldap3` decodes nested elements by recursion and limits neither the depth nor the size of a
 //! message. Stops a message that exhausts the stack or the memory of the process.
 
-/// Size limit of a message, in bytes. The values of an entry may have 64 KiB.
+/// Size limit of a message, in bytes. The values of an entry may have 192 KiB.
 const MAX_MESSAGE_BYTES: usize = 256 * 1024;
 /// Depth limit of nested elements. The values of an entry are at depth 6.
 const MAX_DEPTH: usize = 16;

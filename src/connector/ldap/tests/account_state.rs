@@ -97,8 +97,9 @@ async fn a_locked_account_looks_like_a_wrong_password_and_is_not_counted() {
 #[tokio::test]
 async fn a_user_learns_of_the_last_attempt_before_it() {
     let fixture = Fixture::with("").await;
-    let rejected =
-        |is_last_attempt_next| Ok(PasswordOutcome::Rejected { is_last_attempt_next, refusal: None });
+    let rejected = |is_last_attempt_next| {
+        Ok(PasswordOutcome::Rejected { is_last_attempt_next, refusal: None })
+    };
     assert_eq!(fixture.sign_in("ada", "wrong").await, rejected(true));
     assert_eq!(fixture.sign_in("ada", "wrong").await, rejected(false));
     let outcome = fixture.sign_in("ada", "wrong").await;
