@@ -141,6 +141,13 @@ impl Connectors {
         }
     }
 
+    /// Makes the prober probe this one in its next round if it fails.
+    pub fn probe_now_if_failing(&self, id: &ConnectorId) {
+        if let Some(entry) = self.actors.load().get(id) {
+            entry.handle.health().request_probe_if_failing();
+        }
+    }
+
     /// Returns what keeps the hub from all its identity providers, with the fix.
     #[must_use]
     pub fn outbound_warning(&self) -> Option<CheckFinding> {

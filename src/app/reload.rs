@@ -142,7 +142,7 @@ impl ReloadConfig {
             status: Arc::clone(&status),
             published_connectors: self.published_connectors,
         };
-        reload_loop.publish_invalid_connectors();
+        reload_loop.publish_connector_files();
         actix::spawn(reload_loop.run(self.interval, reload_requests));
         Reload { status, requests: reload_sender, hub_keys: self.hub_keys }
     }
@@ -199,10 +199,14 @@ struct Candidate {
 }
 
 impl ReloadLoop {
-    /// Publishes which connectors have an invalid file.
-    fn publish_invalid_connectors(&self) {
-        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Publishes which connectors have an invalid file. An identity provider that fails is probed
+    /// at once if its connector's file was written or touched: an operator has corrected something.
+    fn publish_connector_files(&self) {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         self.published_connectors.set_invalid_files(files.reloadable.invalid_connectors());
+        for id in files.reloadable.take_written_connectors() {
+            self.published_connectors.probe_now_if_failing(&id);
+        }
     }
 
     async fn run(mut self, interval: Duration, mut requests: mpsc::Receiver<oneshot::Sender<()>>) {
@@ -250,7 +254,7 @@ impl ReloadLoop {
                 return ScanOutcome::Complete;
             }
         };
-        self.publish_invalid_connectors();
+        self.publish_connector_files();
         self.report_changes(&result.diagnostics);
         for diagnostic in result
             .unverified

@@ -65,6 +65,9 @@ pub fn diagnose_certificate(
 pub fn diagnose_rejected_certificate(host: &str, why: &str) -> CheckDiagnostic {
     let fix = if why.contains("expired") || why.contains("Expired") {
         "it has expired: the identity provider must renew it"
+    } else if why.contains("not valid for any names") {
+        "it has no subjectAltName, like the one that Samba creates at its first start: install one \
+         that names the host there (RFC 6125 §6.4.4)"
     } else if why.contains("not valid for name") || why.contains("NotValidForName") {
         "it is for another host: check the address"
     } else if why.contains("UnknownIssuer") {

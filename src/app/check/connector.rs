@@ -256,10 +256,25 @@ fn hub_endpoints(id: &ConnectorId, context: &CheckContext) -> HubEndpoints {
 }
 
 impl ConnectorReport {
-    /// Adds which claims of the identity provider's users a running hub left out, or why it can't be
-    /// asked.
-    pub fn add_received_claims<E: fmt::Display>(&mut self, connectors: Result<&[ConnectorRow], E>) {
+    /// Adds what a running hub knows of the identity provider: which claims of its users logins
+    /// left out, and whether the hub still fails to reach it; or why the hub can't be asked.
+    pub fn add_running_hub<E: fmt::Display>(&mut self, connectors: Result<&[ConnectorRow], E>) {
         const NAME: &str = "received-claims";
+        if let Ok(connectors) = connectors {
+            let row = connectors.iter().find(|row| row.id == self.connector);
+            let health = row.and_then(|row| row.health.as_ref());
+            if let Some(unreachable) = health.and_then(|health| health.unreachable.as_ref())
+                && self.status != DiagnosticStatus::Error
+            {
+                let message = format!(
+                    "the running hub has not reached it since {} ({}), and waits until its next probe",
+                    unreachable.since, unreachable.code
+                );
+                let fix = "run `passerelle reload`: the hub then probes it at once";
+                self.status = self.status.max(DiagnosticStatus::Warning);
+                self.diagnostics.push(CheckDiagnostic::warning("running-hub", message, fix));
+            }
+        }
         let found = match connectors {
             Err(error) => vec![CheckDiagnostic::ok(
                 NAME,
@@ -369,8 +384,9 @@ impl fmt::Display for SampleResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actor::registry::ConnectorState;
+    use crate::actor::registry::{ConnectorState, HealthRow, UnreachableRow};
     use crate::assurance::Level;
+    use crate::egress::circuit_breaker::CircuitState;
 
     fn report() -> ConnectorReport {
         ConnectorReport {
@@ -397,6 +413,35 @@ mod tests {
     }
 
     #[test]
+    fn a_check_that_passes_says_how_a_running_hub_that_still_fails_tries_again() {
+        let unreachable = UnreachableRow {
+            since: "2026-11-28T12:00:00Z".into(),
+            code: "Y020123".into(),
+            reason: "no TLS".into(),
+        };
+        let health = HealthRow {
+            circuit: CircuitState::Open,
+            failure_ratio: 1.0,
+            p99_seconds: None,
+            reasons: Vec::new(),
+            unreachable: Some(unreachable),
+            skew_seconds: None,
+        };
+        let rows = [ConnectorRow { health: Some(health), ..row(Vec::new()) }];
+        let find = |report: &ConnectorReport| {
+            report.diagnostics.iter().find(|found| found.name == "running-hub").cloned()
+        };
+        let mut passing = report();
+        passing.add_running_hub::<String>(Ok(&rows));
+        let found = find(&passing).unwrap();
+        assert_eq!(passing.status, DiagnosticStatus::Warning);
+        assert!(found.fix.unwrap().contains("passerelle reload"));
+        let mut failing = ConnectorReport { status: DiagnosticStatus::Error, ..report() };
+        failing.add_running_hub::<String>(Ok(&rows));
+        assert_eq!(find(&failing), None, "a reload would change nothing");
+    }
+
+    #[test]
     fn claims_that_a_running_hub_left_out_are_warnings_with_type_and_fix() {
         let mut dropping = report();
         let dropped = DroppedClaimRow {
@@ -404,14 +449,14 @@ mod tests {
             problem: "must be true or false, and is a string".into(),
             fix: "map it".into(),
         };
-        dropping.add_received_claims::<String>(Ok(&[row(vec![dropped])]));
+        dropping.add_running_hub::<String>(Ok(&[row(vec![dropped])]));
         assert_eq!(dropping.status, DiagnosticStatus::Warning);
         let found = &dropping.diagnostics[0];
         assert!(found.message.contains("email_verified") && found.message.contains("a string"));
         assert_eq!(found.fix.as_deref(), Some("map it"));
         for connectors in [Ok(&[row(Vec::new())][..]), Ok(&[]), Err("no hub")] {
             let mut fine = report();
-            fine.add_received_claims(connectors);
+            fine.add_running_hub(connectors);
             assert_eq!(fine.status, DiagnosticStatus::Ok, "{:?}", fine.diagnostics);
         }
     }

@@ -226,7 +226,7 @@ impl ConnectorArguments {
                 }
                 Err(error) => Err(error.to_string()),
             };
-            report.add_received_claims(received.as_ref().map(|list| list.connectors.as_slice()));
+            report.add_running_hub(received.as_ref().map(|list| list.connectors.as_slice()));
         }
         if self.json {
             outln!("{}", report.to_json()?);

@@ -27,7 +27,9 @@ use super::config_digest::FieldDigests;
 use super::settings_file::SettingsFile;
 use crate::config::federation::{Federation, UnavailableDisplay};
 use crate::config::loading::schema_node::schema_for;
-use crate::config::loading::{Diagnostic, FieldDiagnostic, SecretContext, SecretOwner, SourceFile};
+use crate::config::loading::{
+    Diagnostic, FieldDiagnostic, FileStamp, SecretContext, SecretOwner, SourceFile,
+};
 use crate::config::model::{DataProviderFile, NoticesFile, ScopesFile, ServiceProviderFile};
 use crate::config::validation::configured_connector::ConfiguredConnector;
 use crate::config::validation::connector_kind::connector_schema;
@@ -57,6 +59,8 @@ pub struct ReloadableFiles {
     /// Conflicts that no pending change has caused: dangling references to a removed file.
     unattributed: Vec<Diagnostic>,
     scan_count: u64,
+    /// Stamps of the connectors' files when they were last compared.
+    connector_stamps: BTreeMap<ConnectorId, FileStamp>,
 }
 
 /// Kind of file, as a metric label and in reload plans.
@@ -161,6 +165,7 @@ impl ReloadableFiles {
             languages,
             unattributed: Vec::new(),
             scan_count: 0,
+            connector_stamps: BTreeMap::new(),
         })
     }
 
@@ -229,6 +234,24 @@ impl ReloadableFiles {
                 Some((ConnectorId::from(path.file_stem()?.to_str()?), problem.to_single_line()))
             })
             .collect()
+    }
+
+    /// Returns the connectors whose file was written or touched between the last two calls. Its
+    /// content may be the same.
+    pub fn take_written_connectors(&mut self) -> Vec<ConnectorId> {
+        let stamps: BTreeMap<ConnectorId, FileStamp> = self
+            .connectors
+            .stamps()
+            .filter_map(|(path, stamp)| {
+                Some((ConnectorId::from(path.file_stem()?.to_str()?), stamp))
+            })
+            .collect();
+        let before = std::mem::replace(&mut self.connector_stamps, stamps);
+        let is_written = |id: &&ConnectorId| {
+            let known = before.get(*id).filter(|stamp| **stamp != FileStamp::default());
+            known.is_some_and(|stamp| self.connector_stamps.get(*id) != Some(stamp))
+        };
+        self.connector_stamps.keys().filter(is_written).cloned().collect()
     }
 
     /// Returns the kinds that have files but no usable one, so that no user can log in.

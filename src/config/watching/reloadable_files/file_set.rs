@@ -361,6 +361,11 @@ impl<T> FileSet<T> {
         })
     }
 
+    /// Returns the stamp of each file as the last scan saw it.
+    pub fn stamps(&self) -> impl Iterator<Item = (&Path, FileStamp)> {
+        self.files.iter().map(|(path, file)| (path.as_path(), file.last_opened.stamp))
+    }
+
     /// Returns the folders of the files that the active versions name.
     pub fn folders_of_references(&self) -> impl Iterator<Item = &Path> {
         let references = self.files.values().flat_map(|file| &file.active_references);

@@ -52,7 +52,12 @@ impl LdapDirectory {
                 diagnostics.push(self.diagnose_tls(certificate.as_ref(), now));
             }
             Err(error) => {
-                diagnostics.push(diagnostic_for_error("reachable", &error));
+                let host = self.url.host_str().unwrap_or_default();
+                diagnostics.push(if error.detail.contains("certificate") {
+                    connection_check::diagnose_rejected_certificate(host, &error.detail)
+                } else {
+                    diagnostic_for_error("reachable", &error)
+                });
                 return diagnostics;
             }
         }

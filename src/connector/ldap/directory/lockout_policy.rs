@@ -20,6 +20,9 @@ const INTERVALS_PER_SECOND: u64 = 10_000_000;
 /// their class.
 const POLICY_FILTER: &str = "(|(objectClass=pwdPolicy)(objectClass=krbPwdPolicy)(objectClass=msDS-PasswordSettings)(&(objectClass=ldapsubentry)(objectClass=passwordPolicy)))";
 
+/// 389 Directory Server shows the entry only to an account that may read an attribute of the filter.
+const CONFIG_FILTER: &str = "(|(passwordMaxFailure=*)(objectClass=*))";
+
 /// Attributes of one product: number of failures, seconds in which they count, and the switch that
 /// must be on.
 struct PolicyAttributes {
@@ -99,7 +102,7 @@ impl VisiblePolicies {
         for (base, scope, filter) in [
             (suffix.as_str(), Scope::Base, "(objectClass=*)"),
             (suffix.as_str(), Scope::Subtree, POLICY_FILTER),
-            ("cn=config", Scope::Base, "(objectClass=*)"),
+            ("cn=config", Scope::Base, CONFIG_FILTER),
         ] {
             for entry in search(ldap, base, scope, filter, &attributes).await?.entries {
                 policies.add(&entry);
