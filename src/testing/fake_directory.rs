@@ -172,13 +172,13 @@ fn respond_to_search(request: StructureTag, script: &mut DirectoryScript) -> Vec
     let filter = parts[6].clone();
     let kind = filter.id;
     let value = compared_value(filter);
-    let attributes: Vec<String> =
+    let requested: Vec<String> =
         parts[7].clone().expect_constructed().unwrap().iter().map(text).collect();
-    script.log.push(LdapRequest::Search { filter: kind, value, attributes: attributes.clone() });
+    script.log.push(LdapRequest::Search { filter: kind, value, attributes: requested.clone() });
     let entry = |(dn, _, attributes): &FakeEntry| {
         let attribute = |(name, values): &(&str, Vec<&[u8]>)| {
             let (name, values) =
-                range_of_values(name, values, &attributes, script.max_values_in_range);
+                range_of_values(name, values, &requested, script.max_values_in_range);
             let values = values.iter().map(|value| octets(value)).collect();
             constructed(
                 TagClass::Universal,

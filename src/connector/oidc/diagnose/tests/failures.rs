@@ -77,7 +77,9 @@ fn each_failed_call_has_a_diagnostic() {
         ),
         (unreachable("invalid peer certificate: UnknownIssuer"), "certificate", "whole chain"),
         (
-            unreachable("invalid peer certificate: certificate not valid for name \"idp.example\"; certificate is not valid for any names (according to its subjectAltName extension)"),
+            unreachable(
+                "invalid peer certificate: certificate not valid for name \"idp.example\"; certificate is not valid for any names (according to its subjectAltName extension)",
+            ),
             "certificate",
             "has no subjectAltName",
         ),
