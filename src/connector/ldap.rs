@@ -8,6 +8,7 @@
 //! result is stored under a one-time code for the connector's callback, where the login continues
 //! like any other. `auth_time` is the time of the bind, so reauthentication is always satisfied.
 
+mod counted_attempt;
 pub(crate) mod directory;
 mod failed_bind_limiter;
 mod password_attempts;
@@ -23,6 +24,7 @@ use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 use url::form_urlencoded::Serializer;
 
+use self::counted_attempt::{CountedAttempt, LdapSignInError};
 use self::directory::diagnose::ComparedSettings;
 use self::directory::password_policy::PasswordState;
 use self::directory::{BindOutcome, DirectoryEntry, LdapDirectory, LeftOutReason};
@@ -285,6 +287,32 @@ impl LdapConnector {
         Ok(PasswordOutcome::Accepted { callback_query: Secret::new(query.finish()), notice })
     }
 
+    /// Returns the outcome of an attempt that failed, and refunds the counters for which it is no
+    /// wrong password.
+    fn reject(
+        &self,
+        credentials: &PasswordCredentials,
+        counted: CountedAttempt<'_>,
+    ) -> Result<PasswordOutcome, ConnectorError> {
+        let left = self.failed_binds.attempts_left(&counted.bind, counted.at);
+        let is_last_attempt_next = left.min(counted.attempts_left()) == 1;
+        // A locked account says nothing of the password. After the lock has ended, the user has all
+        // attempts.
+        if counted.is_locked {
+            counted.refund();
+            self.failed_binds.refund(&counted.bind);
+        }
+        let Some(error) = counted.account_refusal else {
+            return Ok(PasswordOutcome::Rejected { is_last_attempt_next, refusal: None });
+        };
+        self.failed_binds.refund_account(&counted.bind);
+        // A page of its own would tell strangers that the account exists (user enumeration).
+        if self.failed_binds.is_known(&username_key(credentials), credentials.network, counted.at) {
+            return Err(error);
+        }
+        Ok(PasswordOutcome::Rejected { is_last_attempt_next, refusal: Some(error) })
+    }
+
     async fn sign_in_within_timeout(
         &self,
         credentials: &PasswordCredentials,
@@ -314,27 +342,7 @@ impl LdapConnector {
                 let notice = self.notice_for_state(state)?;
                 self.accept(&entry, notice, &credentials.state).await
             }
-            Ok(None) => {
-                let left = self.failed_binds.attempts_left(&counted.bind, counted.at);
-                let left = left.min(counted.attempts_left());
-                // A locked account says nothing of the password. After the lock has ended, the
-                // user has all attempts.
-                if counted.is_locked {
-                    counted.refund();
-                    self.failed_binds.refund(&counted.bind);
-                }
-                let is_last_attempt_next = left == 1;
-                let Some(error) = counted.account_refusal.take() else {
-                    return Ok(PasswordOutcome::Rejected { is_last_attempt_next, refusal: None });
-                };
-                self.failed_binds.refund_account(&counted.bind);
-                // A page of its own would tell strangers that the account exists (user enumeration).
-                let username = username_key(credentials);
-                if self.failed_binds.is_known(&username, credentials.network, counted.at) {
-                    return Err(error);
-                }
-                Ok(PasswordOutcome::Rejected { is_last_attempt_next, refusal: Some(error) })
-            }
+            Ok(None) => self.reject(credentials, counted),
             Err(LdapSignInError::RateLimited(wait)) => {
                 self.failed_binds.refund(&counted.bind);
                 Ok(PasswordOutcome::RateLimited(wait))
@@ -353,52 +361,6 @@ impl LdapConnector {
 
 fn timeout_error() -> ConnectorError {
     ConnectorError::new(ErrorCode::IdpTimeout, "the directory did not answer in time")
-}
-
-/// Reason why a password was not verified.
-enum LdapSignInError {
-    RateLimited(Duration),
-    Connector(ConnectorError),
-}
-
-impl From<ConnectorError> for LdapSignInError {
-    fn from(error: ConnectorError) -> Self {
-        Self::Connector(error)
-    }
-}
-
-/// Counters under which one attempt was counted.
-struct CountedAttempt<'t> {
-    at: Timestamp,
-    attempts: Vec<(&'t PasswordAttempts, String)>,
-    bind: CountedBind,
-    /// The user's bind was sent, and has no response.
-    is_unanswered: bool,
-    /// The account is locked at the directory.
-    is_locked: bool,
-    /// Why the directory refuses the account, whatever the password is.
-    account_refusal: Option<ConnectorError>,
-}
-
-impl<'t> CountedAttempt<'t> {
-    fn count(&mut self, attempts: &'t PasswordAttempts, key: &str) -> Result<(), LdapSignInError> {
-        attempts.count(key, self.at).map_err(LdapSignInError::RateLimited)?;
-        self.attempts.push((attempts, key.to_owned()));
-        Ok(())
-    }
-
-    /// Returns how many more attempts the counters allow.
-    fn attempts_left(&self) -> usize {
-        let left =
-            |(attempts, key): &(&PasswordAttempts, String)| attempts.attempts_left(key, self.at);
-        self.attempts.iter().map(left).min().unwrap_or(usize::MAX)
-    }
-
-    fn refund(&self) {
-        for (attempts, key) in &self.attempts {
-            attempts.refund(key);
-        }
-    }
 }
 
 /// Returns the counter key of the username as entered.

@@ -57,10 +57,12 @@ impl SearchResultEntry {
         Some(Self { dn, attributes, missing_ranges })
     }
 
-    /// Adds the values of a further part of this entry.
-    pub(super) fn append(&mut self, more: Self) {
-        self.attributes.extend(more.attributes);
-        self.missing_ranges.extend(more.missing_ranges);
+    /// Adds the values that a further part of this entry has of an attribute.
+    pub(super) fn append(&mut self, attribute: &str, more: Self) {
+        let is_same = |name: &str| name.eq_ignore_ascii_case(attribute);
+        self.attributes.extend(more.attributes.into_iter().filter(|(name, _)| is_same(name)));
+        let ranges = more.missing_ranges.into_iter();
+        self.missing_ranges.extend(ranges.filter(|range| is_same(&range.attribute)));
     }
 
     /// Returns the size of all values, in bytes.

@@ -56,7 +56,7 @@ pub(super) async fn read_missing_ranges(
         let found = search(ldap, &entry.dn, Scope::Base, "(objectClass=*)", &name).await?;
         let more = found.entries.into_iter().next();
         match more.filter(|_| found.result == result_code::SUCCESS) {
-            Some(more) => entry.append(more),
+            Some(more) => entry.append(attribute, more),
             None => unread.push(missing),
         }
     }
