@@ -9,6 +9,7 @@ mod active_directory;
 mod connection;
 pub(super) mod diagnose;
 pub(crate) mod entry;
+mod errors;
 mod lockout_policy;
 pub(crate) mod message;
 pub(crate) mod password_policy;
@@ -20,16 +21,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ldap3::{Ldap, LdapError, LdapResult, Scope, SearchOptions, ldap_escape};
+use ldap3::{Ldap, LdapResult, Scope, SearchOptions, ldap_escape};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::task::JoinSet;
 use url::{Host, Url};
 
 use self::active_directory::{DataCode, DataCodeMeaning};
 use self::connection::{DirectoryConnection, DirectoryTls};
-use self::entry::{BinaryAttributes, SearchResultEntry};
+use self::entry::{BinaryAttributes, MAX_ENTRY_BYTES, MissingRange, SearchResultEntry};
+use self::errors::{ldap_error, malformed_entry, unexpected_result};
 use self::password_policy::{PasswordState, PolicyRefusal, PolicyResponse, policy_request};
-use self::ranges::{MissingRange, read_missing_ranges};
+use self::ranges::read_missing_ranges;
 use super::settings::{LdapKind, USERNAME_PLACEHOLDER};
 use crate::connector::error::{ConnectorConfigError, ConnectorError};
 use crate::egress::ca_bundle::CaBundle;
@@ -38,9 +40,6 @@ use crate::egress::safe_http_client::CallLimits;
 use crate::egress::tls_provider::install_tls_provider;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
-
-/// Size limit of all values of an entry, in bytes: 2,000 groups with names of 96 characters.
-const MAX_ENTRY_BYTES: usize = 192 * 1024;
 
 /// Client of one directory.
 pub struct LdapDirectory {
@@ -387,10 +386,6 @@ fn data_code(response: &LdapResult) -> Option<DataCode> {
     DataCode::from_message(&response.text)
 }
 
-fn malformed_entry() -> ConnectorError {
-    ConnectorError::new(ErrorCode::LdapAnswer, "an entry is malformed")
-}
-
 /// Returns a TLS configuration that trusts only the authorities of a file, or those of the system.
 fn tls_config(ca: Option<&Path>) -> Result<Arc<ClientConfig>, ConnectorConfigError> {
     let error = |message: String| ConnectorConfigError::new("kind.ldap.ca", message);
@@ -416,31 +411,5 @@ async fn run_in_task<T: Send + 'static>(
         Some(Err(_)) | None => {
             Err(ConnectorError::new(ErrorCode::LdapAnswer, "a response is malformed"))
         }
-    }
-}
-
-fn unexpected_result(operation: &str, result: u32) -> ConnectorError {
-    let meaning = result_code::describe(result).unwrap_or("RFC 4511 appendix A");
-    ConnectorError::new(
-        ErrorCode::LdapAnswer,
-        format!("{operation} failed with result {result} ({meaning})"),
-    )
-}
-
-/// Converts an error of `ldap3` without details that may name a user.
-fn ldap_error(error: &LdapError) -> ConnectorError {
-    match error {
-        LdapError::Io { source } => ConnectorError::new(
-            ErrorCode::IdpUnreachable,
-            format!("the connection failed: {}", source.kind()),
-        ),
-        LdapError::LdapResult { result } => unexpected_result("an operation", result.rc),
-        LdapError::Timeout { .. } => {
-            ConnectorError::new(ErrorCode::IdpTimeout, "the directory did not answer in time")
-        }
-        _ => ConnectorError::new(
-            ErrorCode::LdapAnswer,
-            "the connection ended before the response, or the response is malformed",
-        ),
     }
 }

@@ -13,7 +13,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 use url::Url;
 
-use super::ldap_error;
+use super::errors::ldap_error;
 use super::message::complete_message;
 use crate::connector::error::ConnectorError;
 use crate::egress::safe_http_client::PeerCertificate;

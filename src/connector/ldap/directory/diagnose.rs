@@ -7,9 +7,10 @@ use std::time::Duration;
 use ldap3::Scope;
 
 use super::entry::SearchResultEntry;
+use super::errors::unexpected_result;
 use super::lockout_policy::VisiblePolicies;
 use super::search::{MAX_EXAMINED_ENTRIES, SearchOutcome, search};
-use super::{LdapDirectory, result_code, run_in_task, unexpected_result};
+use super::{LdapDirectory, result_code, run_in_task};
 use crate::connector::connection_check;
 use crate::connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use crate::connector::error::ConnectorError;

@@ -3,7 +3,8 @@
 use ldap3::{Ldap, ResultEntry, Scope, SearchOptions};
 
 use super::entry::SearchResultEntry;
-use super::{ldap_error, malformed_entry, result_code};
+use super::errors::{ldap_error, malformed_entry};
+use super::result_code;
 use crate::connector::error::ConnectorError;
 use crate::egress::safe_http_client::CallLimits;
 
