@@ -261,7 +261,7 @@ fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<CheckFinding> {
                 unavailable.len(),
                 on.len()
             ),
-            "inform their operators; the hub retries by itself, and at once after `passerelle reload` (docs/identity-provider-health.md)",
+            "inform their operators; the hub retries by itself, and at once after `passerelle node reload` (docs/identity-provider-health.md)",
         ));
     }
     findings.extend(on.iter().filter_map(|row| find_unreachable(row)).take(MAX_NAMES_LISTED));

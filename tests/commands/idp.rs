@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use crate::folder::{SETTINGS, VARIABLE, valid_config_folder};
+use crate::folder::{SETTINGS, VARIABLE, valid_config_folder, write_private};
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef-admin";
 
@@ -356,10 +356,10 @@ fn an_identity_provider_that_fails_is_tried_at_once_when_its_connectors_file_is_
     let text = format!(
         "name = {{ en = \"Broken\" }}\nidentity = \"verified\"\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\n\
          assumed_level = \"eidas1\"\n[kind.oidc]\nissuer = \"http://{address}\"\nclient_id = \"hub\"\n\
-         client_secret = {{ env = \"{}\" }}\ninsecure_http = true\ninternal_hosts = [\"127.0.0.1\"]\n",
-        VARIABLE.0
+         client_secret = {{ file = \"broken.secret\" }}\ninsecure_http = true\ninternal_hosts = [\"127.0.0.1\"]\n"
     );
     fs::write(&file, text).unwrap();
+    write_private(&folder.path().join("broken.secret"), TOKEN);
     let hub = Hub::start(&folder);
     let fails = || {
         let (_, output) = run("status", &["--json"], hub.folder);

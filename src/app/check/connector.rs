@@ -270,7 +270,7 @@ impl ConnectorReport {
                     "the running hub has not reached it since {} ({}), and waits until its next probe",
                     unreachable.since, unreachable.code
                 );
-                let fix = "run `passerelle reload`: the hub then probes it at once";
+                let fix = "run `passerelle node reload`: the hub then probes it at once";
                 self.status = self.status.max(DiagnosticStatus::Warning);
                 self.diagnostics.push(CheckDiagnostic::warning("running-hub", message, fix));
             }
@@ -435,7 +435,7 @@ mod tests {
         passing.add_running_hub::<String>(Ok(&rows));
         let found = find(&passing).unwrap();
         assert_eq!(passing.status, DiagnosticStatus::Warning);
-        assert!(found.fix.unwrap().contains("passerelle reload"));
+        assert!(found.fix.unwrap().contains("passerelle node reload"));
         let mut failing = ConnectorReport { status: DiagnosticStatus::Error, ..report() };
         failing.add_running_hub::<String>(Ok(&rows));
         assert!(find(&failing).is_none(), "a reload would change nothing");
