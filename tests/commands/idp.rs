@@ -2,16 +2,14 @@
 //! providers off and on.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
-use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use crate::folder::{SETTINGS, VARIABLE, valid_config_folder, write_private};
+use crate::folder::{SETTINGS, VARIABLE, valid_config_folder};
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef-admin";
 
@@ -332,41 +330,4 @@ fn errors_have_an_exit_code_and_a_fix() {
         list.contains("by its file") && !list.contains("by command"),
         "something took effect: {list}"
     );
-}
-
-/// The identity provider answers with `Retry-After: 300`: nothing else makes the hub call it again.
-#[test]
-fn an_identity_provider_that_fails_is_tried_at_once_when_its_connectors_file_is_touched() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let (call, calls) = mpsc::channel();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let _head = stream.read(&mut [0; 4096]);
-            let head = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 300\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-            let _gone = stream.write_all(head.as_bytes());
-            if call.send(()).is_err() {
-                return;
-            }
-        }
-    });
-    let folder = administered();
-    let file = folder.path().join("connectors/broken.toml");
-    let text = format!(
-        "name = {{ en = \"Broken\" }}\nidentity = \"verified\"\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\n\
-         assumed_level = \"eidas1\"\n[kind.oidc]\nissuer = \"http://{address}\"\nclient_id = \"hub\"\n\
-         client_secret = {{ file = \"broken.secret\" }}\ninsecure_http = true\ninternal_hosts = [\"127.0.0.1\"]\n"
-    );
-    fs::write(&file, text).unwrap();
-    write_private(&folder.path().join("broken.secret"), TOKEN);
-    let hub = Hub::start(&folder);
-    let fails = || {
-        let (_, output) = run("status", &["--json"], hub.folder);
-        output.contains("\"unreachable\"")
-    };
-    while !fails() {}
-    while calls.try_recv().is_ok() {}
-    fs::File::options().append(true).open(&file).unwrap().set_modified(SystemTime::now()).unwrap();
-    assert!(calls.recv_timeout(Duration::from_secs(60)).is_ok(), "the hub waits for five minutes");
 }
