@@ -103,6 +103,18 @@ pub fn load_config(
     }
 }
 
+fn read_secret_rules(
+    main: Option<&SourceFile>,
+    settings: Option<&Settings>,
+    folder: &Path,
+) -> SecretRules {
+    match (main, settings) {
+        (Some(source), Some(settings)) => settings.secret_rules(source, folder),
+        (Some(source), None) => SecretRules::new(source, SecretLocations::default(), &[], folder),
+        (None, _) => SecretRules::default(),
+    }
+}
+
 fn load_all_files(
     folder: &Path,
     environment: &Environment,
@@ -121,13 +133,7 @@ fn load_all_files(
     let named = main.as_ref().zip(settings.as_ref());
     let references = named.map(|(source, settings)| parsed.check_references(source, settings));
     problems.extend(references.into_iter().flatten());
-    let rules = main
-        .as_ref()
-        .map(|source| match &settings {
-            Some(settings) => settings.secret_rules(source, folder),
-            None => SecretRules::new(source, SecretLocations::default(), &[], folder),
-        })
-        .unwrap_or_default();
+    let rules = read_secret_rules(main.as_ref(), settings.as_ref(), folder);
     let context =
         SecretContext { folder, environment, secrets: &rules, owner: SecretOwner::Settings };
     // Checking a connector requires the settings.

@@ -37,7 +37,7 @@ struct Measurements {
     /// because it is then outdated.
     by_token: Option<i64>,
     /// By the certificate that TLS refused since the last response.
-    by_certificate: Option<MeasuredSkew>,
+    refused_certificate: Option<MeasuredSkew>,
 }
 
 impl ClockSkew {
@@ -46,17 +46,18 @@ impl ClockSkew {
         let measured = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let stated = measured.by_token.or(measured.by_date);
         let stated = stated.map(|seconds| MeasuredSkew { seconds, certificate_limit: None });
-        measured.by_certificate.or(stated)
+        measured.refused_certificate.or(stated)
     }
 
     /// Records the skew that a failed call shows, if TLS refused a certificate for its time.
     pub fn record_failure(&self, error: &EgressError) {
         let EgressError::CertificateTime { limit, now, .. } = error else { return };
         let seconds = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).by_certificate = Some(MeasuredSkew {
-            seconds: seconds(*limit).saturating_sub(seconds(*now)),
-            certificate_limit: Some(*limit),
-        });
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).refused_certificate =
+            Some(MeasuredSkew {
+                seconds: seconds(*limit).saturating_sub(seconds(*now)),
+                certificate_limit: Some(*limit),
+            });
     }
 
     /// Records the skew that the `Date` of a response shows (RFC 9110 §6.6.1). `sent_at` and
@@ -69,7 +70,7 @@ impl ClockSkew {
             measured.by_token = None;
         }
         measured.by_date = Some(seconds);
-        measured.by_certificate = None;
+        measured.refused_certificate = None;
     }
 
     /// Records the skew that the `iat` of a token shows which was issued just now.

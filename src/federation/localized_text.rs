@@ -36,6 +36,7 @@ pub fn check_texts(
 
 /// Returns a diagnostic for each invalid language tag and for each text that is not 1 to `most`
 /// characters.
+#[must_use]
 pub fn text_diagnostics(
     key: &str,
     texts: &BTreeMap<String, String>,

@@ -93,6 +93,7 @@ pub fn format_rfc3339(at: Timestamp) -> String {
 }
 
 /// Returns the index of the first period at whose start more than `most` are valid.
+#[must_use]
 pub fn first_exceeding(most: usize, validities: &[Validity]) -> Option<usize> {
     // The number of valid periods only grows at a start, so no other time needs a check.
     let exceeds = |at: Timestamp| {

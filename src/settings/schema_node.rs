@@ -7,11 +7,13 @@ use serde_json::Value;
 use super::FileRole;
 
 /// Returns a generator of schemas.
+#[must_use]
 pub fn generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().into_generator()
 }
 
 /// Returns the JSON Schema of `T`.
+#[must_use]
 pub fn schema_for<T: JsonSchema>() -> Value {
     generator().into_root_schema_for::<T>().to_value()
 }
@@ -30,6 +32,7 @@ pub enum ValueKind {
 
 impl ValueKind {
     /// Returns the kind as text for operators.
+    #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -52,6 +55,7 @@ pub struct SchemaNode<'a> {
 
 impl<'a> SchemaNode<'a> {
     /// Returns the root node.
+    #[must_use]
     pub const fn root(schema: &'a Value) -> Self {
         Self { root: schema, field: schema }
     }
@@ -87,6 +91,7 @@ impl<'a> SchemaNode<'a> {
     }
 
     /// Returns the kind of value.
+    #[must_use]
     pub fn kind(self) -> ValueKind {
         let shape = self.shape();
         if !self.choices().is_empty() {
@@ -125,18 +130,21 @@ impl<'a> SchemaNode<'a> {
     }
 
     /// Returns what the file is whose path this text is; `None` for any other value.
+    #[must_use]
     pub fn file_role(self) -> Option<FileRole> {
         let format = self.field.get("format").or_else(|| self.shape().get("format"))?;
         FileRole::from_format(format.as_str()?)
     }
 
     /// Returns the description.
+    #[must_use]
     pub fn description(self) -> Option<&'a str> {
         let text = |value: &'a Value| value.get("description").and_then(Value::as_str);
         text(self.field).or_else(|| text(self.shape()))
     }
 
     /// Returns the default value.
+    #[must_use]
     pub fn default(self) -> Option<&'a Value> {
         self.field.get("default").filter(|value| !value.is_null())
     }
@@ -148,6 +156,7 @@ impl<'a> SchemaNode<'a> {
     }
 
     /// Returns what to write there, in one line: the allowed words, or the description of the key.
+    #[must_use]
     pub fn hint(self) -> String {
         let choices = self.choices();
         if !choices.is_empty() {

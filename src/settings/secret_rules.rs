@@ -297,6 +297,7 @@ fn single_secret_name(id: &str) -> String {
 
 /// Returns the key with which a file references the secret file of its own id in the configuration
 /// folder.
+#[must_use]
 pub fn find_single_secret_reference(source: &SourceFile, folder: &Path) -> Option<String> {
     let single = folder.join(single_secret_name(file_id(source.path())));
     let is_single = |file: &Path| {
@@ -306,6 +307,7 @@ pub fn find_single_secret_reference(source: &SourceFile, folder: &Path) -> Optio
 }
 
 /// Returns a problem for each referenced secret file whose mode is wider than 0600.
+#[must_use]
 pub fn exposed_secrets(source: &SourceFile, folder: &Path) -> Vec<Diagnostic> {
     let exposed = |(key, file): (String, PathBuf)| {
         let path = folder.join(file);

@@ -119,27 +119,32 @@ impl SourceFile {
     }
 
     /// Returns the path as the operator gave it, for messages.
+    #[must_use]
     pub fn file(&self) -> impl std::fmt::Display + '_ {
         self.file.display()
     }
 
     /// Returns the path of the file.
+    #[must_use]
     pub fn path(&self) -> &Path {
         &self.file
     }
 
     /// Returns the SHA-256 of the text.
+    #[must_use]
     pub const fn hash(&self) -> &[u8; 32] {
         &self.hash
     }
 
     /// Returns the values of the file by top-level key, without the overriding variables.
+    #[must_use]
     pub const fn values(&self) -> &Dict {
         &self.values
     }
 
     /// Returns the files that keys of the types in `file_path` name. `schema` is that
     /// of the file, and `folder` the configuration folder.
+    #[must_use]
     pub fn named_files(&self, schema: &serde_json::Value, folder: &Path) -> Vec<ReferencedFile> {
         let mut named = Vec::new();
         visit_named_files(&self.values, SchemaNode::root(schema), &mut |role, name| {
@@ -158,6 +163,7 @@ impl SourceFile {
 
     /// Returns the names of environment variables that `{ env = … }` tables reference, in the file
     /// or in the overlay.
+    #[must_use]
     pub fn referenced_variables(&self) -> Vec<String> {
         let mut names = Vec::new();
         collect_texts(&self.values, &["env"], &mut names);
@@ -166,11 +172,13 @@ impl SourceFile {
     }
 
     /// Returns every text of the file and of its overlay. Any of them may be the path of a file.
+    #[must_use]
     pub fn all_texts(&self) -> Vec<String> {
         self.keyed_texts().into_iter().map(|(_, text)| text).collect()
     }
 
     /// Returns every text of the file, then of its overlay, each with its key.
+    #[must_use]
     pub fn keyed_texts(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         for (name, value) in self.values.iter().chain(&self.overlay.values) {
@@ -181,6 +189,7 @@ impl SourceFile {
 
     /// Returns the secret files that `{ file = … }` tables reference, as written, each with its
     /// key. Skips `jwks`, which contains public keys.
+    #[must_use]
     pub fn secret_files(&self) -> Vec<(String, PathBuf)> {
         let is_secret = |key: &str| key.ends_with(".file") && !key.starts_with("jwks.");
         let texts = self.keyed_texts().into_iter().filter(|(key, _)| is_secret(key));
@@ -188,12 +197,14 @@ impl SourceFile {
     }
 
     /// Returns the text at a top-level key, unchecked.
+    #[must_use]
     pub fn text_at(&self, key: &str) -> Option<&str> {
         self.overlay.values.get(key).or_else(|| self.values.get(key))?.as_str()
     }
 
     /// Returns the number of keys in a top-level table. An enum written as a table must have
     /// exactly one, but figment accepts several.
+    #[must_use]
     pub fn key_count(&self, table: &str) -> usize {
         self.keys_of_table(table).map_or(0, |keys| keys.len())
     }
@@ -207,6 +218,7 @@ impl SourceFile {
     }
 
     /// Returns a diagnostic for each entry that is not a host.
+    #[must_use]
     pub fn check_hosts(&self, key: &str, hosts: &[String]) -> Vec<Diagnostic> {
         let fix = "write a host name or an IP address, without scheme, port or path";
         let wrong = hosts.iter().enumerate().filter(|(_, host)| url::Host::parse(host).is_err());
@@ -216,6 +228,7 @@ impl SourceFile {
     }
 
     /// Returns a diagnostic at `key` if there is no readable file at `path`, relative to `folder`.
+    #[must_use]
     pub fn check_file_exists(
         &self,
         key: &str,
@@ -404,6 +417,7 @@ pub fn read_bytes_in(folder: &Path, file: &Path) -> Result<Vec<u8>, Diagnostic> 
 }
 
 /// Creates a diagnostic about a whole file.
+#[must_use]
 pub fn file_diagnostic(file: &Path, message: &str, fix: &str) -> Diagnostic {
     Diagnostic {
         file: file.display().to_string(),

@@ -35,6 +35,7 @@ pub fn check_rate(
 }
 
 /// Returns true if the text is a valid category id.
+#[must_use]
 pub fn is_category_id(id: &str) -> bool {
     let charset = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     (1..=32).contains(&id.len()) && id.bytes().all(charset)

@@ -204,10 +204,10 @@ fn range_of_values<'v>(
     requested: &[String],
     max: Option<usize>,
 ) -> (String, &'v [&'v [u8]]) {
-    let prefix = format!("{name};range=").to_lowercase();
-    let start = requested
-        .iter()
-        .find_map(|one| one.to_lowercase().strip_prefix(&prefix)?.split('-').next()?.parse().ok());
+    let prefix = format!("{name};range=").to_ascii_lowercase();
+    let start = requested.iter().find_map(|one| {
+        one.to_ascii_lowercase().strip_prefix(&prefix)?.split('-').next()?.parse().ok()
+    });
     let max = max.unwrap_or(usize::MAX);
     if start.is_none() && values.len() <= max {
         return (name.to_owned(), values);

@@ -82,7 +82,7 @@ impl ClientRegistrationConfig {
             check_range(source, &key, value.into(), (1, most), problems);
         }
         let mut report = |key: &str, message: &str, fix: &str| {
-            problems.push(source.diagnostic(key, message, fix))
+            problems.push(source.diagnostic(key, message, fix));
         };
         if !self.scopes.iter().any(|scope| scope.as_str() == "openid") {
             let message = "lacks openid, which every request needs";
