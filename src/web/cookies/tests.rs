@@ -214,7 +214,7 @@ fn a_planted_second_logout_cookie_names_no_logout() {
     let (own, planted) = ("a".repeat(43), "b".repeat(43));
     let header = |value: &str| format!("__Host-hub-logout={value}");
     let one = cookies.running_logouts(&sent(&header(&own)));
-    assert_eq!(one, [own.clone()]);
+    assert_eq!(one, std::slice::from_ref(&own));
     for both in [
         format!("{}; {}", header(&own), header(&planted)),
         format!("{}; {}", header(&planted), header(&own)),
