@@ -14,16 +14,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use passerelle::app;
-use passerelle::config;
-use passerelle::connector;
 use passerelle::connector::one_time_code::NoCodeStore;
 use passerelle::connector::{ConfiguredConnector, SandboxMode};
 use passerelle::egress::http_client_pool::HttpClientPool;
 use passerelle::env::Env;
-use passerelle::settings::Environment;
-use passerelle::settings::FieldDiagnostic;
+use passerelle::settings::{Environment, FieldDiagnostic};
 use passerelle::token::UpstreamKeys;
+use passerelle::{app, config, connector};
 use tokio::time::Instant;
 
 const SETTINGS: &str = r#"

@@ -2,12 +2,12 @@
 //!
 //! [`load_config`] reads a folder: `passerelle.toml` (overridden by `PASSERELLE_…` variables),
 //! `service-providers/*.toml`, `data-providers/*.toml`, `scopes.toml`, `notices.toml`,
-//! `locales/*.ftl`, the theme
-//! and the connectors' folder. It returns either a complete, checked [`LoadedConfig`] or every
-//! [`Diagnostic`]. A running hub reloads all of them except `passerelle.toml` and the theme
-//! ([`ReloadableFiles::rescan`]).
+//! `locales/*.ftl`, the theme and the connectors' folder. It returns either a complete, checked
+//! [`LoadedConfig`] or every [`Diagnostic`](crate::settings::Diagnostic). A running hub reloads all
+//! of them except `passerelle.toml` and the theme ([`ReloadableFiles::rescan`]).
 //!
-//! Does not depend on the modules that use the configuration.
+//! Stands above the parts of the hub, which define and check their own tables
+//! (docs/design/adr/0035). Only `app` and the binary use it.
 
 mod clients;
 pub mod kinds;

@@ -49,9 +49,6 @@ pub use kind_settings::{ConnectorKind, acr_policy_from_file, connector_kind};
 pub use kinds::KINDS;
 pub use port::{Connector, ConnectorContext};
 
-use crate::assurance::acr::AcrPolicy;
-use diagnostic::{HubEndpoints, RegistrationParameter};
-
 /// Builds a configured connector.
 ///
 /// # Errors
@@ -66,21 +63,6 @@ pub fn build(
     let metrics = context.metrics.clone();
     let connector = configured.kind.build(configured, context)?;
     Ok(mapped::with_mapping(configured.id.clone(), connector, mapping, metrics))
-}
-
-/// Returns the `acr` policy of a configured connector.
-#[must_use]
-pub fn acr_policy(configured: &ConfiguredConnector) -> AcrPolicy {
-    configured.kind.acr_policy(&configured.file)
-}
-
-/// Returns what to register at the identity provider of a configured connector.
-#[must_use]
-pub fn registration(
-    configured: &ConfiguredConnector,
-    hub: &HubEndpoints,
-) -> Vec<RegistrationParameter> {
-    configured.kind.registration(hub)
 }
 
 /// Compiles the examples of the contributor's guide as doc tests.

@@ -61,7 +61,8 @@ string_id! {
 }
 
 impl ClientId {
-    /// Start of each id that the hub assigns to a client that registers itself.
+    /// Start of each id that the hub assigns to a client that registers itself. Only for these the
+    /// store is read.
     pub const REGISTERED_PREFIX: &'static str = "dcr-";
 
     /// Returns true if the hub has assigned this id.

@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::identity::Identity;
-use crate::identity::IdentityError;
+use crate::identity::{Identity, IdentityError};
 use crate::ids::SupportId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::settings::TableKind;

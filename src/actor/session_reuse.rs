@@ -2,9 +2,8 @@
 
 use super::identify;
 use super::login_services::LoginServices;
-use crate::assurance::AcrCheck;
-use crate::assurance::Level;
 use crate::assurance::amr::{AmrEvidence, UpstreamAmr};
+use crate::assurance::{AcrCheck, Level};
 use crate::digest;
 use crate::grant::Gate as _;
 use crate::identity::IdentitySource;

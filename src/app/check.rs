@@ -26,8 +26,7 @@ use crate::settings::{Diagnostic, address};
 use crate::store::kind::StoreSettings;
 use crate::telemetry::Metrics;
 use crate::token::keyfiles;
-use crate::web::theme::FooterLink;
-use crate::web::theme::LinkPurpose;
+use crate::web::theme::{FooterLink, LinkPurpose};
 
 /// Returns every error that would keep `serve` from starting, each with its fix.
 #[must_use]

@@ -13,7 +13,6 @@ use crate::actor::registry::gate_input;
 use crate::assurance::acr::{self, AcrPolicy, LevelError};
 use crate::assurance::{AcrCheck, AuthenticationRequirement};
 use crate::config::LoadedConfig;
-use crate::connector;
 use crate::federation::Federation;
 use crate::identity::scopes::ScopeTableError;
 use crate::ids::{ClientId, ConnectorId};
@@ -131,8 +130,12 @@ pub fn explain_levels(
         &registration.unwrap_or_default(),
         platform,
     );
-    let mut decision =
-        evaluate_levels(platform, request, &gate_input, &connector::acr_policy(configured));
+    let mut decision = evaluate_levels(
+        platform,
+        request,
+        &gate_input,
+        &configured.kind.acr_policy(&configured.file),
+    );
     if let (LevelDecision::Allowed(flow), true) = (&mut decision, configured.kind.is_sandbox()) {
         flow.sent = SentLevel::SandboxLevel(flow.required.as_str().to_owned());
         // Its page offers nothing else.

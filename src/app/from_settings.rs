@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use crate::actor::logins;
 use crate::config::LoadedConfig;
-use crate::config::model::DEFAULT_REQUESTS_PER_NETWORK;
-use crate::config::model::{LimitsConfig, QuotasConfig};
+use crate::config::model::{DEFAULT_REQUESTS_PER_NETWORK, LimitsConfig, QuotasConfig};
 use crate::grant::GrantLifetimes;
 use crate::grant::auth_failures::FailureLimits;
 use crate::grant::lifetimes::{Lifetimes, MAX_ACCESS_TOKEN_LIFETIME};

@@ -7,20 +7,19 @@ use actix::{Arbiter, ArbiterHandle};
 use actix_web::web;
 
 use super::admitting_hubs::AdmittingHubs;
-use super::audit_log;
 use super::build_error::BuildError;
 use super::from_settings::{
     auth_failure_limits, grant_lifetimes, identity_rules, identity_source, login_capacity,
     login_limits, longest_signature, rate_limit_settings,
 };
 use super::keys::SharedKeys;
-use super::metrics_sampler;
 use super::operations::LocalHubOperations;
 use super::peers::PeerHubClient;
 use super::prepare::{DiscoveryPublisher, read_certificate_authorities};
 use super::readiness::{self, ReadinessSources, StoreCapacities};
 use super::reload::{Reload, ReloadConfig};
 use super::store::capacities;
+use super::{audit_log, metrics_sampler};
 use crate::actor::blocks::Blocks;
 use crate::actor::live_login_counter::LiveLoginCounter;
 use crate::actor::registry::{ConnectorSpec, Registry, RegistryDeps, RegistryHandle};

@@ -36,10 +36,9 @@ use crate::settings::FieldDigests;
 use crate::telemetry::{self, Metrics};
 use crate::token::UpstreamKeys;
 use crate::token::client_certificate::{AuthoritiesError, CertificateAuthorities};
-use crate::web::error_pages;
 use crate::web::outer_middleware::OuterMiddleware;
-use crate::web::pages;
 use crate::web::public_listener::ClientCertificatesConfig;
+use crate::web::{error_pages, pages};
 
 /// Parts of a hub, none of them running.
 pub(super) struct PreparedHub {

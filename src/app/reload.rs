@@ -30,8 +30,7 @@ use crate::federation::Federation;
 use crate::grant::HubCore;
 use crate::grant::client_keys::KeyDirectory;
 use crate::ids::ConnectorId;
-use crate::settings::FieldDigests;
-use crate::settings::{Diagnostic, FieldDiagnostic};
+use crate::settings::{Diagnostic, FieldDiagnostic, FieldDigests};
 use crate::telemetry::CheckFinding;
 use crate::web::admin::KeyReloader as _;
 

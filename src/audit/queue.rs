@@ -15,8 +15,7 @@ use super::Event;
 pub use super::settings::WhenFull;
 use crate::env::{Env, Timestamp};
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::CheckFinding;
-use crate::telemetry::Metrics;
+use crate::telemetry::{CheckFinding, Metrics};
 
 /// Maximum number of queued events: those of a third of a second at full load.
 pub(super) const QUEUE_CAPACITY: usize = 4096;

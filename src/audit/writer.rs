@@ -21,8 +21,7 @@ use super::{Audit, AuditError, Event, EventKind, WhenFull};
 use crate::env::{Env, Timestamp};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::CheckFinding;
-use crate::telemetry::Metrics;
+use crate::telemetry::{CheckFinding, Metrics};
 use crate::token::Signer;
 
 /// Maximum bytes of lines that wait for a failing sink.

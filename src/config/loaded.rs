@@ -16,7 +16,6 @@ use super::kinds::{KindTables, Kinds};
 use super::model::{RegisterConfig, ServiceProviderFile, Settings};
 use super::schema::settings_schema;
 use super::validation::certificate_expiry::{CertificateExpiry, certificate_expiries};
-use super::validation::consistency;
 use super::validation::data_providers::CheckedDataProvider;
 use super::validation::declarations::Declarations;
 use super::validation::private_keys::PrivateKeyAccess;
@@ -24,7 +23,8 @@ use super::validation::service_providers::{self, CheckedServiceProvider};
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::traces::TraceHeaders;
 use super::validation::{
-    connector_diagnostics, connectors, email_domains, insecure_settings, scopes, settings,
+    connector_diagnostics, connectors, consistency, email_domains, insecure_settings, scopes,
+    settings,
 };
 use super::watching::reloadable_files::{self, ReloadableFiles};
 use crate::connector::kind_settings::SupportedKinds;
@@ -34,11 +34,10 @@ use crate::federation::connector_rules::ConnectorOrder;
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
 use crate::protocol::discovery::path;
-use crate::settings::ConfiguredTable;
 use crate::settings::settings_overlay::apply_environment;
 use crate::settings::{
-    Diagnostic, Environment, SecretContext, SecretLocations, SecretOwner, SecretRules, SourceFile,
-    file_diagnostic, secret_rules,
+    ConfiguredTable, Diagnostic, Environment, SecretContext, SecretLocations, SecretOwner,
+    SecretRules, SourceFile, file_diagnostic, secret_rules,
 };
 use crate::web::admin::operator_accounts::PrivateListenerAccess;
 use crate::web::theme::{self, Theme};

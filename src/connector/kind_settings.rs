@@ -13,19 +13,17 @@ use figment::value::Value as FileValue;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
-use super::ConnectorFile;
 use super::configured_connector::{ConfiguredConnector, SandboxMode};
 use super::diagnostic::{HubEndpoints, RegistrationParameter};
 use super::error::ConnectorConfigError;
-use super::level_rules;
 use super::port::{Connector, ConnectorContext};
+use super::{ConnectorFile, level_rules};
 use crate::assurance::acr::AcrPolicy;
 use crate::ids::Secret;
-use crate::settings::SecretRef;
 use crate::settings::address::{self, PlainHttp};
 use crate::settings::references::resolve_or_report;
 use crate::settings::schema_node::{self, SchemaNode};
-use crate::settings::{Diagnostic, SecretContext, SourceFile};
+use crate::settings::{Diagnostic, SecretContext, SecretRef, SourceFile};
 
 /// Settings of a connector: its deserialized `[kind.…]` table, of whatever kind.
 pub trait KindSettings: Any + fmt::Debug + Send + Sync {

@@ -31,8 +31,6 @@ use self::directory::{BindOutcome, DirectoryEntry, LdapDirectory, LeftOutReason}
 use self::failed_bind_limiter::{CountedBind, FailedBindLimiter};
 use self::password_attempts::PasswordAttempts;
 use self::settings::{LdapKind, MustChangePassword};
-use super::ConfiguredConnector;
-use super::code_flow;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::hub_page::{self, PasswordCredentials, PasswordNotice, PasswordOutcome, PasswordPage};
@@ -41,6 +39,7 @@ use super::kind_settings::{
 };
 use super::one_time_code::OneTimeCodes;
 use super::port::{Connector, ConnectorContext};
+use super::{ConfiguredConnector, code_flow};
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::UpstreamAmr;
 use crate::egress::safe_http_client::CallLimits;

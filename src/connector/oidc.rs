@@ -37,9 +37,7 @@ use self::code_exchange::{CallPurpose, OidcTokens};
 use self::metadata::ResolvedProvider;
 use self::settings::{AuthTimeSource, OidcKind, UpstreamAuthMethod, UpstreamFeature};
 use self::upstream::Upstream;
-use super::ConfiguredConnector;
 use super::clock_skew::{ClockSkew, MeasuredSkew};
-use super::code_flow;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter};
 use super::dpop::{DpopSession, ServerNonces};
 use super::dropped_claims::{DroppedClaimRow, DroppedClaims};
@@ -49,6 +47,7 @@ use super::kind_settings::{
     ConnectorKind, ConnectorKindFormat, acr_policy_from_file, connector_kind,
 };
 use super::port::{Connector, ConnectorContext};
+use super::{ConfiguredConnector, code_flow};
 use crate::assurance::amr::UpstreamAmr;
 use crate::egress::cached_document::CachedDocument;
 use crate::egress::client_identity::{ClientIdentityPart, check_client_identity};

@@ -33,17 +33,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::ConfiguredConnector;
-use super::ConnectorFile;
-use super::code_flow;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
 use super::error::{ConnectorConfigError, ConnectorError};
 use super::http_clients::HttpClientOptions;
-use super::hub_page;
 use super::kind_settings::{ConnectorKind, ConnectorKindFormat, connector_kind};
 use super::one_time_code::OneTimeCodes;
 use super::port::{Connector, ConnectorContext};
 use super::wallet_page::WalletPage;
+use super::{ConfiguredConnector, ConnectorFile, code_flow, hub_page};
 use crate::assurance::Level;
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::UpstreamAmr;

@@ -16,16 +16,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
-use super::ConnectorFile;
-use super::code_flow;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use super::error::{ConnectorConfigError, ConnectorError};
-use super::hub_page;
 use super::kind_settings::{ConnectorKind, ConnectorKindFormat, connector_kind};
 use super::one_time_code::OneTimeCodes;
 use super::port::{Connector, ConnectorContext};
 use super::sandbox_form::{SandboxChoiceError, SandboxForm, SandboxOffer, SandboxUser};
-use super::{ConfiguredConnector, SandboxMode};
+use super::{ConfiguredConnector, ConnectorFile, SandboxMode, code_flow, hub_page};
 use crate::assurance::Level;
 use crate::assurance::acr::AcrPolicy;
 use crate::assurance::amr::{self, UpstreamAmr};

@@ -6,9 +6,8 @@ use serde::Deserialize;
 use super::validity::Validity;
 use crate::digest;
 use crate::env::Timestamp;
-use crate::settings::SecretRef;
 use crate::settings::secrets::resolve_secret;
-use crate::settings::{Diagnostic, FilePath, SecretContext, SourceFile};
+use crate::settings::{Diagnostic, FilePath, SecretContext, SecretRef, SourceFile};
 
 /// Minimum length of a client secret in characters.
 const MIN_CLIENT_SECRET_CHARS: usize = 32;

@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use super::TokenService;
 use super::client::ClientAuthError;
-use crate::federation::ClientAuthentication;
-use crate::federation::ServiceProvider;
+use crate::federation::{ClientAuthentication, ServiceProvider};
 use crate::ids::ClientId;
 use crate::protocol::sender_constraint::ForwardedCertificate;
 use crate::token::client_certificate::CertificateName;

@@ -48,8 +48,6 @@ pub use operator::{
 };
 pub use requests::PresentedRegistrationToken;
 
-/// Start of each client_id that the hub assigns. Only for these the store is read.
-const CLIENT_ID_PREFIX: &str = ClientId::REGISTERED_PREFIX;
 /// Maximum number of networks that the limiter remembers.
 const MAX_NETWORKS: usize = 16_384;
 /// Networks that are counted as one: the /48 that one subscriber can hold (RFC 6177 §2).

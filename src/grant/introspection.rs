@@ -14,11 +14,8 @@ use super::encryption::{ResponseEncryption, signed_response};
 use super::error::GrantError;
 use super::records::{TokenRecord, released_claims, token_key};
 use super::token::{self, ValidToken};
-use crate::assurance;
 use crate::audit::{Event, EventKind};
-use crate::digest;
-use crate::federation::ServiceProvider;
-use crate::federation::{DataProvider, IntrospectionResponseFormat};
+use crate::federation::{DataProvider, IntrospectionResponseFormat, ServiceProvider};
 use crate::identity::Claim;
 use crate::ids::Scope;
 use crate::protocol::catalogue::ErrorCode;
@@ -27,6 +24,7 @@ use crate::protocol::introspection::{
 };
 use crate::protocol::revocation::RevocationRequest;
 use crate::protocol::sender_constraint::Confirmation;
+use crate::{assurance, digest};
 
 /// An introspection response in the data provider's registered format.
 #[derive(Debug)]

@@ -1,9 +1,8 @@
 //! Derives the pairwise `sub` of a user for each sector (R037).
 
 use crate::federation::Federation;
-use crate::identity::Identity;
-use crate::identity::SubjectSource;
 use crate::identity::sub::{KeyVersion, SubjectError, SubjectKeys};
+use crate::identity::{Identity, SubjectSource};
 use crate::ids::{ConnectorId, Secret, Subject};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::Session;

@@ -23,22 +23,21 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use serde_json::Value;
 
-use super::HubCore;
 use super::auth_failures::{AuthFailureLimiter, FailureLimits};
 use super::client_keys::KeyDirectory;
 use super::lifetimes::TokenLifetimes;
 use super::subjects::SubjectDeriver;
-use super::{Gate, GrantLifetimes, TokenService, UserinfoResponse};
+use super::{Gate, GrantLifetimes, HubCore, TokenService, UserinfoResponse};
 use crate::assurance::{AcrCheck, Level, Platform};
 use crate::digest;
 use crate::env::{Clock as _, Env, Timestamp};
-use crate::federation::ServiceProvider;
 use crate::federation::client_keys::KeySource;
 use crate::federation::connector_rules::AllowedConnectors;
 use crate::federation::dated_secret::DatedSecret;
 use crate::federation::validity::Validity;
-use crate::federation::{ClientAuthentication, UnavailableDisplay};
-use crate::federation::{CurrentFederation, Federation};
+use crate::federation::{
+    ClientAuthentication, CurrentFederation, Federation, ServiceProvider, UnavailableDisplay,
+};
 use crate::identity::SubjectSource;
 use crate::identity::scopes::ScopeTable;
 use crate::identity::sub::SubjectKeys;

@@ -12,11 +12,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::SecretRef;
 use super::address::{self, PlainHttp};
 use super::references::read_pem;
 use super::value_checks::check_range;
-use super::{Diagnostic, SecretContext, SourceFile, secrets};
+use super::{Diagnostic, SecretContext, SecretRef, SourceFile, secrets};
 use crate::ids::Secret;
 
 /// Kind of store or register: the name of its table, and how the table is described and read.

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::SecretRef;
-use super::{Diagnostic, SecretContext, SourceFile, secrets};
+use super::{Diagnostic, SecretContext, SecretRef, SourceFile, secrets};
 use crate::ids::Secret;
 
 /// Resolves a reference to a secret. Returns `None` and reports a problem if that fails.

@@ -12,11 +12,10 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::SecretLocations;
 use super::diagnostic::{CREATE_FILE, Diagnostic};
 use super::environment::{self, Environment};
-use super::safe_read;
 use super::source_file::SourceFile;
+use super::{SecretLocations, safe_read};
 
 /// Kind of file that has its own secrets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use super::SecretRef;
 use super::diagnostic::Diagnostic;
-use super::safe_read;
 use super::secret_rules::{SecretAccessError as E, SecretContext, SecretOwner};
 use super::source_file::SourceFile;
+use super::{SecretRef, safe_read};
 use crate::digest;
 use crate::ids::Secret;
 

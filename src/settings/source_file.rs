@@ -14,16 +14,15 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use toml::de::DeTable;
 
-use super::FileRole;
 use super::closest_word::closest_word;
 use super::diagnostic::Diagnostic;
 use super::environment::Overlay;
 use super::fluent_file::parse_fluent;
-use super::safe_read;
 use super::schema_node::{self, SchemaNode, ValueKind};
 use super::toml_values::{
     collect_texts, figment_value, index_table, key_path, line_number, remove_at_path, visit_texts,
 };
+use super::{FileRole, safe_read};
 use crate::digest;
 
 /// A file that another one names.

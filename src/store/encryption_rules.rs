@@ -2,8 +2,7 @@
 
 use crate::digest;
 use crate::ids::Secret;
-use crate::settings::KindTable;
-use crate::settings::SecretRef;
+use crate::settings::{KindTable, SecretRef};
 
 /// Minimum length of an encryption key in characters.
 const MIN_ENCRYPTION_KEY_CHARS: usize = 32;

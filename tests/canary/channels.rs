@@ -16,11 +16,10 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use passerelle::app::{self, explain};
-use passerelle::config;
 use passerelle::env::Env;
 use passerelle::settings::Environment;
-use passerelle::telemetry;
 use passerelle::web::outer_middleware::OuterMiddleware;
+use passerelle::{config, telemetry};
 use url::form_urlencoded::{Serializer, byte_serialize};
 
 use super::federation::{ADMIN_TOKEN, SECRET, post_logout_redirect_uri};

@@ -17,9 +17,9 @@ use passerelle::connector::diagnostic::{DiagnosticStatus, HubEndpoints, Registra
 use passerelle::connector::kind_settings::{ConnectorKindFormat, KindCheck, KindSettings};
 use passerelle::connector::one_time_code::NoCodeStore;
 use passerelle::connector::{
-    self, Connector, ConnectorConfigError, ConnectorContext, ConnectorError, ConnectorKind,
+    self, ConfiguredConnector, Connector, ConnectorConfigError, ConnectorContext, ConnectorError,
+    ConnectorKind, SandboxMode,
 };
-use passerelle::connector::{ConfiguredConnector, SandboxMode};
 use passerelle::egress::http_client_pool::HttpClientPool;
 use passerelle::env::Env;
 use passerelle::ids::{ConnectorId, Secret};

@@ -9,15 +9,13 @@ use passerelle::app::{self, HubServer, ProgramDeps};
 use passerelle::config::kinds::Kinds;
 use passerelle::config::{self, LoadedConfig};
 use passerelle::env::Env;
-use passerelle::identity::DeclaredValues;
-use passerelle::identity::{Identity, StandardClaims};
+use passerelle::identity::{DeclaredValues, Identity, StandardClaims};
 use passerelle::ids::SupportId;
 use passerelle::register::kind::{
     OpenRegisterError, RegisterContext, RegisterSettings, register_settings,
 };
 use passerelle::register::{Register, RegisterAnswer, RegisterError};
-use passerelle::settings::Diagnostic;
-use passerelle::settings::{ConfiguredTable, KindTable, TableKind};
+use passerelle::settings::{ConfiguredTable, Diagnostic, KindTable, TableKind};
 use passerelle::store::kind::{
     OpenStoreError, OpenedStore, StoreContext, StoreSettings, store_settings,
 };

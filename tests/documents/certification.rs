@@ -10,9 +10,8 @@ use std::fs;
 use crate::test_tables::{exists, reader, remarks, tests};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
-use passerelle::app;
-use passerelle::config;
 use passerelle::settings::Environment;
+use passerelle::{app, config};
 use serde_json::json;
 
 const LOGOUT: &str = "RP-Initiated Logout OP";

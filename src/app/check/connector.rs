@@ -13,14 +13,13 @@ use crate::actor::registry::ConnectorRow;
 use crate::app::from_settings::identity_rules;
 use crate::config::check_context::CheckContext;
 use crate::config::connectors::ConnectorDraft;
-use crate::connector::ConfiguredConnector;
 use crate::connector::diagnostic::{
     CheckDiagnostic, DiagnosisContext, DiagnosticStatus, HubEndpoints, RegistrationParameter,
     SampleVerification,
 };
 use crate::connector::dropped_claims::DroppedClaimRow;
 use crate::connector::one_time_code::NoCodeStore;
-use crate::connector::{self, Connector, ConnectorContext};
+use crate::connector::{self, ConfiguredConnector, Connector, ConnectorContext};
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::Env;
 use crate::identity::mapping::{ClaimPath, MappingSource, UnmappedClaims};
@@ -69,7 +68,7 @@ pub async fn check_connector(
     if let Some(connector) = &draft.connector {
         let warnings = context.warnings(file, connector);
         diagnostics.extend(warnings.iter().filter_map(diagnostic_from_warning));
-        registration = connector::registration(connector, &endpoints);
+        registration = connector.kind.registration(&endpoints);
         if let Some(sample) = sample {
             let verified = verify_sample(sample, connector, (context, env), is_online).await;
             sample_result = evaluate_sample(sample, verified, connector, context, &mut diagnostics);

@@ -11,14 +11,13 @@ use std::process::ExitCode;
 use std::sync::LazyLock;
 
 use clap::{Parser, Subcommand};
-use passerelle::app;
 use passerelle::app::health::{self, HealthProbe};
-use passerelle::audit;
 use passerelle::config::model::{LogConfig, LogFormat};
 use passerelle::config::{self, LoadedConfig};
 use passerelle::env::Env;
 use passerelle::settings::Environment;
 use passerelle::telemetry::{self, LineFormat};
+use passerelle::{app, audit};
 use serde::Serialize;
 
 /// Faster than the system's allocator, and gives memory back (docs/design/adr/0019-allocator.md).

@@ -4,11 +4,10 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
-use passerelle::app::confinement;
 use passerelle::app::memory_limit::check_memory_limit;
 use passerelle::app::service_manager::{NotifySocket, ServiceManager};
 use passerelle::app::socket_activation::InheritedSockets;
-use passerelle::app::{HubServer, ProgramDeps, RunningHub, SocketOwner};
+use passerelle::app::{HubServer, ProgramDeps, RunningHub, SocketOwner, confinement};
 use passerelle::config::LoadedConfig;
 use passerelle::env::Env;
 use passerelle::settings::Environment;

@@ -8,10 +8,9 @@ use std::time::Duration;
 use super::private_keys::{self, PrivateKeyAccess, check_private_keys};
 use crate::config::model::Settings;
 use crate::ids::Secret;
-use crate::settings::schema_node;
 use crate::settings::settings_overlay::apply_environment;
 use crate::settings::{
-    Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile,
+    Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, schema_node,
 };
 use crate::web::admin::operator_accounts::resolve_token;
 use crate::web::admin::settings::PrivateListener;

@@ -6,8 +6,7 @@ use url::Url;
 use crate::config::model::ServiceProviderFile;
 use crate::protocol::acr::Platform;
 use crate::protocol::redirect_uri::private_use_scheme;
-use crate::protocol::registration::ClientType;
-use crate::protocol::registration::ConsentRequirement;
+use crate::protocol::registration::{ClientType, ConsentRequirement};
 use crate::settings::address::{self, PlainHttp};
 use crate::settings::{Diagnostic, MessageAndFix, SourceFile};
 

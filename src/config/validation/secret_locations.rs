@@ -1,7 +1,6 @@
 //! Checks the `[secrets]` table.
 
-use crate::settings::SecretLocations;
-use crate::settings::{Diagnostic, SourceFile, environment};
+use crate::settings::{Diagnostic, SecretLocations, SourceFile, environment};
 
 /// Checks `[secrets]`.
 pub fn check_locations(

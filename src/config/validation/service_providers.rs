@@ -4,24 +4,22 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::backchannel_logout;
 use super::client_keys::{self, KeyDeclaration};
 use super::consistency::{self, Conflict, ConflictKind};
 use super::declarations::Declarations;
 use super::scopes::ScopeTables;
 use super::{
-    client_auth, client_certificates, level_names, public_clients, refresh_tokens,
-    request_protection, security_profile,
+    backchannel_logout, client_auth, client_certificates, level_names, public_clients,
+    refresh_tokens, request_protection, security_profile,
 };
 use crate::config::model::ServiceProviderFile;
 use crate::connector::SandboxMode;
 use crate::env::Timestamp;
-use crate::federation::LogoutEndpoint;
 use crate::federation::client_keys::{KeySource, ResponseEncryptionAlgs};
 use crate::federation::connector_rules::AllowedConnectors;
 use crate::federation::dated_secret::DatedSecret;
-use crate::federation::localized_text;
 use crate::federation::logo::Logo;
+use crate::federation::{LogoutEndpoint, localized_text};
 use crate::grant::lifetimes::MAX_ACCESS_TOKEN_LIFETIME;
 use crate::ids::ConnectorId;
 use crate::protocol::acr::{AcrRegistration, Level, Platform};

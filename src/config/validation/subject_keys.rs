@@ -7,8 +7,7 @@ use crate::digest;
 use crate::identity::pivot::DERIVATION;
 use crate::identity::sub::SubjectKey;
 use crate::ids::Secret;
-use crate::settings::SecretRef;
-use crate::settings::{Diagnostic, SecretContext, SourceFile, secrets};
+use crate::settings::{Diagnostic, SecretContext, SecretRef, SourceFile, secrets};
 
 /// The subject keys by version: at least one, each of at least 32 bytes.
 pub type SubjectKeysByVersion = BTreeMap<u32, SubjectKey>;

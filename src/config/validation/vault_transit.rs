@@ -7,9 +7,8 @@ use url::Url;
 use crate::config::model::{Settings, TransitKeyPurpose, VaultTransitConfig};
 use crate::ids::Secret;
 use crate::settings::address::{self, PlainHttp};
-use crate::settings::references;
 use crate::settings::value_checks::check_range;
-use crate::settings::{Diagnostic, SecretContext, SourceFile, secrets};
+use crate::settings::{Diagnostic, SecretContext, SourceFile, references, secrets};
 
 /// The checked table with its token.
 #[derive(Clone, PartialEq, Eq, Debug)]

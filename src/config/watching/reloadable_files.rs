@@ -31,16 +31,14 @@ use crate::config::validation::service_providers::CheckedServiceProvider;
 use crate::config::validation::{connector_diagnostics, languages, scopes::ScopeTables};
 use crate::connector::ConfiguredConnector;
 use crate::connector::kind_settings::connector_schema;
-use crate::federation::notices::NoticesFile;
-use crate::federation::notices::{self, Notice};
+use crate::federation::notices::{self, Notice, NoticesFile};
 use crate::federation::{Federation, UnavailableDisplay};
 use crate::identity::scopes::ScopeTable;
 use crate::ids::ConnectorId;
 use crate::localization::{Languages, MessageFile};
-use crate::settings::FieldDigests;
 use crate::settings::schema_node::schema_for;
 use crate::settings::{
-    Diagnostic, FieldDiagnostic, FileStamp, SecretContext, SecretOwner, SourceFile,
+    Diagnostic, FieldDiagnostic, FieldDigests, FileStamp, SecretContext, SecretOwner, SourceFile,
 };
 
 pub use conflict_resolution::NO_CONNECTOR;

@@ -11,12 +11,11 @@ use super::index::{
     ClientEntry, RECORD_LIFETIME, RECORD_RENEWAL_AGE, RegistrationIndex, RegistrationRecord,
     RegistrationStatus, index_key, registration_key,
 };
-use super::{CLIENT_ID_PREFIX, ClientRegistrations, MIN_MISS_INTERVAL_MS, REFRESH_INTERVAL};
+use super::{ClientRegistrations, MIN_MISS_INTERVAL_MS, REFRESH_INTERVAL};
 use crate::digest;
 use crate::env::Timestamp;
-use crate::federation::RegisteredClients;
-use crate::federation::ServiceProvider;
 use crate::federation::client_keys::KeySource;
+use crate::federation::{RegisteredClients, ServiceProvider};
 use crate::grant::records::decode_record;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
@@ -87,7 +86,7 @@ impl ClientRegistrations {
     /// `StoreUnavailable` if the client may be registered, but the registrations can't be read.
     pub async fn ensure_known(&self, client_id: &str) -> Result<(), ErrorCode> {
         let is_known = || self.services.federation.load().client_named(client_id).is_some();
-        if !client_id.starts_with(CLIENT_ID_PREFIX) || is_known() {
+        if !client_id.starts_with(ClientId::REGISTERED_PREFIX) || is_known() {
             return Ok(());
         }
         let now = self.services.env.now().millis();

@@ -3,12 +3,12 @@
 
 use serde_json::{Map, Value};
 
+use super::ClientRegistrations;
 use super::index::{
     ClientEntry, InitialToken, RegistrationIndex, RegistrationRecord, RegistrationStatus,
     RegistrationTerms, sha256_hex,
 };
 use super::settings::OpenRegistration;
-use super::{CLIENT_ID_PREFIX, ClientRegistrations};
 use crate::audit::{Event, EventKind};
 use crate::client_network::ClientNetwork;
 use crate::digest;
@@ -75,10 +75,8 @@ impl ClientRegistrations {
         let (metadata, _) = ClientMetadata::parse(body)?;
         let env = &self.services.env;
         let random = env.entropy().token();
-        let client_id = ClientId::new(format!(
-            "{CLIENT_ID_PREFIX}{}",
-            random.get(..CLIENT_ID_CHARS).unwrap_or(&random)
-        ));
+        let unique = random.get(..CLIENT_ID_CHARS).unwrap_or(&random);
+        let client_id = ClientId::new(format!("{}{unique}", ClientId::REGISTERED_PREFIX));
         let mut record = RegistrationRecord {
             client_id: client_id.clone(),
             created_at: env.now(),

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use super::{Hub, by_post, dated, federation, federation_with, service, token_request};
 use crate::env::Timestamp;
-use crate::federation::ClientAuthentication;
-use crate::federation::ServiceProvider;
 use crate::federation::validity::Validity;
+use crate::federation::{ClientAuthentication, ServiceProvider};
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::{ErrorCode, RequiredParam};

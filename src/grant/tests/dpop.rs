@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use super::{CODE_LIFE, Hub, service, token_request};
 use crate::digest;
-use crate::federation::Federation;
-use crate::federation::{TokenBinding, UnavailableDisplay};
+use crate::federation::{Federation, TokenBinding, UnavailableDisplay};
 use crate::identity::scopes::ScopeTable;
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;

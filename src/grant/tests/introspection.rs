@@ -11,10 +11,9 @@ use super::{
     ALLOWED, Hub, TOKEN_LIFE, by_post, dated, federation, service, service_with, token_request,
 };
 use crate::assurance::Level;
-use crate::federation::Federation;
 use crate::federation::client_keys::KeySource;
 use crate::federation::validity::Validity;
-use crate::federation::{DataProvider, IntrospectionResponseFormat};
+use crate::federation::{DataProvider, Federation, IntrospectionResponseFormat};
 use crate::grant::client_keys::KeyDirectory;
 use crate::grant::introspection::IntrospectionResponse;
 use crate::identity::Identity;

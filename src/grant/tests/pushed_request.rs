@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use super::{Hub, service};
 use crate::client_network::ClientNetwork;
-use crate::federation::Federation;
-use crate::federation::{ClientAuthentication, UnavailableDisplay};
+use crate::federation::{ClientAuthentication, Federation, UnavailableDisplay};
 use crate::grant::authorization_request::{ParameterSourceError, SingleUse};
 use crate::identity::scopes::ScopeTable;
 use crate::ids::InteractionHash;

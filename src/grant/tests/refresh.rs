@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Hub, TOKEN_LIFE, by_post, service, token_request};
-use crate::federation::{ClientAuthentication, RefreshTokenRules, UnavailableDisplay};
-use crate::federation::{Federation, ServiceProvider};
+use crate::federation::{
+    ClientAuthentication, Federation, RefreshTokenRules, ServiceProvider, UnavailableDisplay,
+};
 use crate::identity::scopes::ScopeTable;
 use crate::ids::{Scope, Secret};
 use crate::login::{CodeGrant, SessionUse};

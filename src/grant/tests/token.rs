@@ -11,8 +11,7 @@ use super::{
     token_request,
 };
 use crate::assurance::{AcrCheck, Level, Platform};
-use crate::federation::Federation;
-use crate::federation::UnavailableDisplay;
+use crate::federation::{Federation, UnavailableDisplay};
 use crate::identity::scopes::ScopeTable;
 use crate::login::IdentifiedUser;
 use crate::protocol::alg::SigningAlg;

@@ -1,8 +1,7 @@
 //! Redirect URIs and scopes that were withdrawn before a code is redeemed or a token is used.
 
 use super::{Hub, service, token_request};
-use crate::federation::UnavailableDisplay;
-use crate::federation::{Federation, ServiceProvider};
+use crate::federation::{Federation, ServiceProvider, UnavailableDisplay};
 use crate::grant::records::{TokenRecord, decode_record, token_key};
 use crate::identity::scopes::ScopeTable;
 use crate::protocol::alg::SigningAlg;

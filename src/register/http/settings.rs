@@ -13,8 +13,7 @@ use crate::register::Register;
 use crate::register::kind::{
     OpenRegisterError, RegisterContext, RegisterSettings, register_settings,
 };
-use crate::settings::SecretRef;
-use crate::settings::{ConfiguredTable, KindTable, TableKind};
+use crate::settings::{ConfiguredTable, KindTable, SecretRef, TableKind};
 
 /// A register that is queried over HTTPS, specified in `docs/register.openapi.yaml`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

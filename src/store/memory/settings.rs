@@ -11,8 +11,7 @@ use super::shutdown_snapshot::ShutdownSnapshot;
 use super::snapshot_file::{SnapshotError, SnapshotFile};
 use crate::atomic_file::parent_folder;
 use crate::ids::Secret;
-use crate::settings::SecretRef;
-use crate::settings::{ConfiguredTable, KindTable, TableKind};
+use crate::settings::{ConfiguredTable, KindTable, SecretRef, TableKind};
 use crate::store::encryption_rules::read_encryption_keys;
 use crate::store::kind::{
     OpenStoreError, OpenedStore, StoreContext, StoreSettings, store_settings,

@@ -1,6 +1,6 @@
 //! The theme of the pages: name, logo, accent colours and footer links of one hub.
 //!
-//! Does not read files: `config::theme` does, and checks colours, contrast and links.
+//! Does not read files: [`crate::web::theme`] does, and checks colours, contrast and links.
 
 use std::collections::BTreeMap;
 

@@ -5,8 +5,7 @@
 
 use std::fmt::Write as _;
 
-use url::Url;
-use url::form_urlencoded;
+use url::{Url, form_urlencoded};
 
 use crate::settings::MessageAndFix;
 use crate::settings::address::{self, PlainHttp};

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::digest;
-use crate::settings::FieldDigests;
-use crate::settings::FileRole;
 use crate::settings::source_file::ReferencedFile;
-use crate::settings::{Diagnostic, FileStamp, SourceFile, safe_read};
+use crate::settings::{Diagnostic, FieldDigests, FileRole, FileStamp, SourceFile, safe_read};
 
 /// A valid version of a file.
 #[derive(Debug)]

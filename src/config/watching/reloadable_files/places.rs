@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use crate::digest;
 use crate::federation::place_names::{MAX_PLACES_BYTES, PlaceNames};
-use crate::settings::FieldDigests;
-use crate::settings::{Diagnostic, FileStamp, file_diagnostic, safe_read};
+use crate::settings::{Diagnostic, FieldDigests, FileStamp, file_diagnostic, safe_read};
 
 /// The tables of place names, in the order of the settings.
 #[derive(Clone, Debug, Default)]

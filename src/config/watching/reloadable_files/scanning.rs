@@ -8,10 +8,9 @@ use super::entries::{
 };
 use super::file_set::{ScanContext, ScanOutcome};
 use super::{BuildCheck, ReloadableFiles};
-use crate::config::validation::languages;
 use crate::config::validation::scopes::{self, ScopeTables};
 use crate::config::validation::service_providers::{self, HubSettings};
-use crate::config::validation::{connectors, data_providers};
+use crate::config::validation::{connectors, data_providers, languages};
 use crate::digest;
 use crate::federation::notices;
 use crate::identity::declared::DeclaredClaims;

@@ -330,6 +330,23 @@ fn an_unchanged_file_is_not_parsed_again() {
     assert!(Arc::ptr_eq(&connector, &scene.files.connectors()[&ConnectorId::from("idp")].0));
 }
 
+/// An operator who has corrected the identity provider touches its file, so that it is probed at once.
+#[test]
+fn a_touched_connector_file_is_returned_once() {
+    let mut scene = ReloadFixture::good();
+    scene.connector("other");
+    for reason in ["no earlier version is known", "nothing was written"] {
+        assert_eq!(scene.read(), [""; 0]);
+        assert_eq!(scene.files.take_written_connectors(), [], "{reason}");
+    }
+    let file = fs::File::options().write(true).open(scene.path("connectors/idp.toml")).unwrap();
+    let later = file.metadata().unwrap().modified().unwrap() + Duration::from_secs(1);
+    file.set_modified(later).unwrap();
+    assert_eq!(scene.read(), [""; 0]);
+    assert_eq!(scene.files.take_written_connectors(), [ConnectorId::from("idp")]);
+    assert_eq!(scene.files.take_written_connectors(), []);
+}
+
 #[test]
 fn a_connector_that_can_not_be_built_is_a_bad_file() {
     let mut scene = ReloadFixture::good();
