@@ -68,22 +68,16 @@
 pub mod actor;
 pub mod app;
 pub mod assurance;
-pub mod atomic_file;
 pub mod audit;
-pub mod client_network;
 pub mod config;
 pub mod connector;
 pub mod demo;
-pub mod digest;
 pub mod egress;
-pub mod env;
 pub mod federation;
 pub mod grant;
 pub mod identity;
-pub mod ids;
 pub mod localization;
 pub mod login;
-pub mod protocol;
 pub mod quota;
 pub mod register;
 pub mod session;
@@ -94,3 +88,5 @@ pub mod telemetry;
 pub mod testing;
 pub mod token;
 pub mod web;
+
+pub use passerelle_protocol::{self as protocol, atomic_file, client_network, digest, env, ids};

@@ -13,7 +13,6 @@ pub mod connectors;
 #[cfg(test)]
 pub mod counter_conformance;
 pub mod dpop_client;
-pub mod env;
 #[cfg(feature = "ldap")]
 pub mod fake_directory;
 #[cfg(test)]
@@ -28,13 +27,13 @@ pub mod redis_server;
 #[cfg(test)]
 pub mod register_conformance;
 pub mod samples;
-pub mod skipped;
 #[cfg(feature = "pkcs11")]
 pub mod softhsm;
 #[cfg(test)]
 pub mod store_conformance;
 #[cfg(test)]
 pub mod vault_server;
-pub mod wait;
 #[cfg(feature = "openid4vp")]
 pub mod wallet_credentials;
+
+pub use passerelle_protocol::testing::{env, skipped, wait};

@@ -2,26 +2,18 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
-
+use crate::assurance::Level;
 use crate::assurance::amr::{AmrEvidence, UpstreamAmr};
-use crate::assurance::{Level, Platform};
 use crate::env::Timestamp;
 use crate::identity::Identity;
-use crate::ids::{InteractionHash, Scope, Secret, Subject, SupportId};
+use crate::ids::{InteractionHash, Secret, Subject, SupportId};
 use crate::login::upstream::{Authentication, AuthorizationRedirect};
 use crate::login::{ClaimsSource, IdentifiedUser, LoginContext};
-use crate::protocol::authorize::{AuthorizationRequest, RequestMethod, validate_request};
-use crate::protocol::params::Params;
-use crate::protocol::registration::{
-    ClientDirectory, ClientType, ConsentRequirement, IdpHintPolicy, ProtocolRules, Registration,
-};
 use crate::store::Capacities;
 
-pub const ISSUER: &str = "https://hub.example/api/v2";
-pub const SP_CALLBACK: &str = "https://sp.example/cb";
+pub use passerelle_protocol::testing::samples::*;
+
 pub const IDP_ISSUER: &str = "https://idp.example";
-pub const NONCE: &str = "nonce-nonce-nonce-nonce";
 pub const OPENED: Timestamp = Timestamp::from_seconds(1_790_000_000);
 /// Lifetime of a sample login, in seconds.
 pub const LIFETIME_SECONDS: u64 = 600;
@@ -62,69 +54,6 @@ pub fn angela() -> Identity {
         standard: Default::default(),
         declared: Default::default(),
     }
-}
-
-/// Returns an active service provider with this id.
-pub fn registration(client_id: &str) -> Registration {
-    Registration {
-        client_id: client_id.into(),
-        active: true,
-        client_type: ClientType::Confidential,
-        redirect_uris: vec![SP_CALLBACK.into()],
-        post_logout_redirect_uris: vec![],
-        granted_scopes: ["openid", "email", "profile", "family_name", "birthdate", "gender"]
-            .map(Scope::from)
-            .to_vec(),
-        require_pkce: false,
-        hints: IdpHintPolicy::default(),
-        acr: Default::default(),
-        require_auth_time: false,
-        protection: Default::default(),
-        home_page: "https://sp.example/".into(),
-        consent: ConsentRequirement::Information,
-        rules: ProtocolRules::Federation,
-    }
-}
-
-struct SampleDirectory([Registration; 2]);
-
-impl ClientDirectory for SampleDirectory {
-    fn registration(&self, client_id: &str) -> Option<&Registration> {
-        self.0.iter().find(|registration| registration.client_id.as_str() == client_id)
-    }
-
-    fn is_known_scope(&self, _: &str, _: ProtocolRules) -> bool {
-        true
-    }
-}
-
-/// Returns a request of the service provider `sp` (`other` exists too) with some parameters
-/// replaced. It passed the checks of the standard platform, or of the high one if it requests more
-/// than eidas1.
-pub fn authorization_request(changes: &[(&str, &str)]) -> AuthorizationRequest {
-    let mut pairs: BTreeMap<&str, &str> = BTreeMap::from([
-        ("response_type", "code"),
-        ("client_id", "sp"),
-        ("redirect_uri", SP_CALLBACK),
-        ("acr_values", "eidas1"),
-        ("scope", "openid email"),
-        ("state", "0123456789012345678901"),
-        ("nonce", NONCE),
-    ]);
-    pairs.extend(changes.iter().copied());
-    let platform =
-        if pairs["acr_values"] == "eidas1" { Platform::Standard } else { Platform::High };
-    let params = Params::new(
-        pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-    );
-    validate_request(
-        &params,
-        RequestMethod::Get,
-        platform,
-        ISSUER,
-        &SampleDirectory([registration("sp"), registration("other")]),
-    )
-    .unwrap()
 }
 
 /// Returns the context of a login that was admitted at [`OPENED`].

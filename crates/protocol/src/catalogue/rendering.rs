@@ -1,0 +1,234 @@
+//! Prints the catalogue: `docs/errors.md` and `passerelle errors`.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::{CatalogueEntry, ErrorCode, ErrorOrigin, LogSeverity, ResponsibleParty};
+
+/// Families by code prefix.
+const FAMILIES: &[(&str, &str)] = &[
+    ("Y000", "general HTTP errors: Y000 and the HTTP status"),
+    ("Y01", "the register, and the identity that it confirms"),
+    ("Y02", "identity providers"),
+    ("Y03", "the authorization request"),
+    ("Y04", "token, userinfo and revocation"),
+    ("Y10", "assurance"),
+    ("Y19", "sessions"),
+    ("Y33", "data providers"),
+    ("Y42", "login steps"),
+    ("Y47", "cross-site request forgery"),
+    ("Y50", "the hub"),
+];
+
+/// Renders the catalogue as the Markdown page `docs/errors.md`.
+#[must_use]
+pub fn render_markdown() -> String {
+    let mut page = String::from(
+        "# Error codes\n\n\
+         Generated from the program's catalogue, as `passerelle errors` prints it; do not edit. Codes are never reused or\n\
+         renumbered. *Status* is the HTTP status of a direct error response; *error* and *description* are what a\n\
+         service provider receives as `error` and `error_description`. *Origin* is who caused the error, *fixed by* who can\n\
+         fix it, *log* its log level.\n",
+    );
+    let entries = entries_by_code();
+    for (prefix, title) in FAMILIES {
+        // Writing to a String can't fail.
+        let _ = writeln!(page, "\n## {prefix}: {title}\n");
+        page.push_str("| code | status | error | description | origin | fixed by | log |\n|---|---|---|---|---|---|---|\n");
+        for CatalogueEntry {
+            code,
+            status,
+            oauth,
+            severity,
+            origin,
+            responsible,
+            description,
+            ..
+        } in entries.iter().filter(|entry| entry.code.starts_with(prefix))
+        {
+            let (origin, responsible, severity) =
+                (origin.as_str(), responsible.as_str(), severity.as_str());
+            let _ = writeln!(
+                page,
+                "| {code} | {status} | `{oauth}` | {description} | {origin} | {responsible} | {severity} |"
+            );
+        }
+    }
+    page
+}
+
+/// Renders the catalogue as aligned text, for `passerelle errors`.
+#[must_use]
+pub fn render_table() -> String {
+    let mut text = String::new();
+    for CatalogueEntry { code, status, oauth, responsible, description, .. } in entries_by_code() {
+        let _ = writeln!(
+            text,
+            "{code}  {status}  {oauth:<27}  {:<17}  {description}",
+            responsible.as_str()
+        );
+    }
+    text
+}
+
+/// Error code as JSON.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct CatalogueRow {
+    pub code: &'static str,
+    pub status: u16,
+    pub oauth_error: &'static str,
+    pub description: &'static str,
+    pub origin: &'static str,
+    pub responsible: &'static str,
+    pub log_level: &'static str,
+    pub family: &'static str,
+}
+
+impl From<&CatalogueEntry> for CatalogueRow {
+    fn from(entry: &CatalogueEntry) -> Self {
+        let family = FAMILIES.iter().find(|(prefix, _)| entry.code.starts_with(prefix));
+        Self {
+            code: entry.code,
+            status: entry.status,
+            oauth_error: entry.oauth,
+            description: entry.description,
+            origin: entry.origin.as_str(),
+            responsible: entry.responsible.as_str(),
+            log_level: entry.severity.as_str(),
+            family: family.map_or("", |(_, title)| title),
+        }
+    }
+}
+
+/// Returns the catalogue, ordered by code.
+#[must_use]
+pub fn catalogue_rows() -> Vec<CatalogueRow> {
+    entries_by_code().into_iter().map(CatalogueRow::from).collect()
+}
+
+/// Explains one error code, for `passerelle errors CODE`. Returns `None` if it is not in the
+/// catalogue.
+#[must_use]
+pub fn explain_code(code: &str) -> Option<String> {
+    let code = code.to_ascii_uppercase();
+    let row = catalogue_rows().into_iter().find(|row| row.code == code)?;
+    let CatalogueRow {
+        status,
+        oauth_error,
+        description,
+        origin,
+        responsible,
+        log_level,
+        family,
+        ..
+    } = row;
+    Some(format!(
+        "{code}: {description}\n\n\
+         family            {family}\n\
+         caused by         {origin}\n\
+         fixed by          {responsible}\n\
+         HTTP status       {status}, where the hub answers itself\n\
+         OAuth error       {oauth_error}, where the service provider gets it\n\
+         log level         {log_level}\n"
+    ))
+}
+
+fn entries_by_code() -> Vec<&'static CatalogueEntry> {
+    let mut entries: Vec<_> = ErrorCode::ALL.iter().map(|code| code.entry()).collect();
+    entries.sort_unstable_by_key(|entry| entry.code);
+    entries
+}
+
+impl ErrorOrigin {
+    /// Returns the name in the printed catalogue.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Upstream => "upstream",
+            Self::User => "user",
+            Self::Policy => "policy",
+            Self::Hub => "hub",
+        }
+    }
+}
+
+impl ResponsibleParty {
+    /// Returns the name in the printed catalogue.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::ServiceProvider => "service provider",
+            Self::IdentityProvider => "identity provider",
+            Self::Operator => "operator",
+        }
+    }
+}
+
+impl LogSeverity {
+    /// Returns the name in the printed catalogue.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn codes_are_unique_and_well_formed() {
+        let mut seen = HashSet::new();
+        for code in ErrorCode::ALL {
+            let entry = code.entry();
+            assert!(seen.insert(entry.code), "{} twice", entry.code);
+            assert!(
+                entry.code.len() == 7
+                    && entry.code.starts_with('Y')
+                    && entry.code[1..].bytes().all(|c| c.is_ascii_digit())
+            );
+            assert!(
+                entry
+                    .description
+                    .bytes()
+                    .all(|c| (0x20..0x7f).contains(&c) && c != b'"' && c != b'\\'),
+                "{}",
+                entry.code
+            );
+            assert!((400..600).contains(&entry.status));
+        }
+    }
+
+    #[test]
+    fn every_code_is_on_the_page_and_in_the_table_once() {
+        let (page, table) = (render_markdown(), render_table());
+        for code in ErrorCode::ALL {
+            let code = code.entry().code;
+            assert_eq!(
+                page.matches(&format!("\n| {code} |")).count(),
+                1,
+                "{code}: is its family in FAMILIES?"
+            );
+            assert_eq!(table.matches(code).count(), 1, "{code}");
+        }
+        assert_eq!(table.lines().count(), ErrorCode::ALL.len());
+    }
+
+    #[test]
+    fn the_committed_page_is_current() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors.md");
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            committed == render_markdown(),
+            "docs/errors.md is stale: cargo run -- errors --markdown > docs/errors.md"
+        );
+    }
+}

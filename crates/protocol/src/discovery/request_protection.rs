@@ -1,0 +1,175 @@
+//! The members about protected authorization requests and responses: pushed requests (RFC 9126
+//! §5), request objects (RFC 9101 §10.5; Discovery 1.0 §3) and signed responses (JARM §4).
+
+use serde::Serialize;
+
+use super::algorithms::{
+    CLIENT_SIGNING_ALGS, ENCRYPTION_ALGS, ENCRYPTION_ENCS, FAPI_CLIENT_SIGNING_ALGS,
+    FAPI_SIGNING_ALGS, SIGNING_ALGS,
+};
+use super::path;
+use crate::authorize::ResponseMode;
+use crate::client_auth::{AuthMethod, supported_auth_methods};
+use crate::registration::PushedRequests;
+use crate::security_profile::SecurityProfile;
+use crate::sender_constraint::{DPOP_SIGNING_ALGS, FAPI_DPOP_SIGNING_ALGS};
+
+/// What the hub and its active service providers use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ProtectionFeatures {
+    pub pushed: PushedRequests,
+    /// The least security profile of every service provider.
+    pub profile: Option<SecurityProfile>,
+    /// One sends request objects.
+    pub request_objects: bool,
+    /// One gets signed responses.
+    pub signed_responses: bool,
+    /// One gets encrypted responses.
+    pub encrypted_responses: bool,
+}
+
+impl ProtectionFeatures {
+    /// Returns the names of the response modes.
+    pub(super) fn response_modes(self) -> Vec<&'static str> {
+        let signed = if self.signed_responses { ResponseMode::SIGNED } else { &[] };
+        let plain = if self.signs_messages() { &[] } else { ResponseMode::PLAIN };
+        let names = plain.iter().chain(signed).map(|mode| mode.as_str());
+        names.chain(self.signed_responses.then_some("jwt")).collect()
+    }
+
+    fn signs_messages(self) -> bool {
+        self.profile.is_some_and(SecurityProfile::signs_messages)
+    }
+
+    /// Returns the algorithms of the hub's signatures.
+    pub(super) const fn signing_algs(self) -> &'static [&'static str] {
+        if self.profile.is_some() { FAPI_SIGNING_ALGS } else { SIGNING_ALGS }
+    }
+
+    /// Returns the algorithms of JWTs that service providers sign.
+    pub(super) const fn client_signing_algs(self) -> &'static [&'static str] {
+        if self.profile.is_some() { FAPI_CLIENT_SIGNING_ALGS } else { CLIENT_SIGNING_ALGS }
+    }
+
+    /// Returns the algorithms of DPoP proofs.
+    pub(super) const fn dpop_signing_algs(self) -> &'static [&'static str] {
+        if self.profile.is_some() { FAPI_DPOP_SIGNING_ALGS } else { DPOP_SIGNING_ALGS }
+    }
+
+    /// Returns the names of the methods of client authentication without a certificate.
+    pub(super) fn auth_methods(self, has_public_clients: bool) -> Vec<&'static str> {
+        if self.profile.is_some() {
+            vec![AuthMethod::PrivateKeyJwt.as_str()]
+        } else {
+            supported_auth_methods(has_public_clients).to_vec()
+        }
+    }
+}
+
+/// Members of the document.
+#[serde_with::skip_serializing_none]
+#[derive(Serialize)]
+pub(super) struct ProtectionMetadata {
+    pushed_authorization_request_endpoint: Option<String>,
+    require_pushed_authorization_requests: Option<bool>,
+    require_signed_request_object: Option<bool>,
+    request_object_signing_alg_values_supported: Option<&'static [&'static str]>,
+    authorization_signing_alg_values_supported: Option<&'static [&'static str]>,
+    authorization_encryption_alg_values_supported: Option<&'static [&'static str]>,
+    authorization_encryption_enc_values_supported: Option<&'static [&'static str]>,
+}
+
+impl ProtectionMetadata {
+    pub(super) fn new(features: ProtectionFeatures, base_url: &str) -> Self {
+        let has_endpoint = features.pushed != PushedRequests::Off;
+        Self {
+            pushed_authorization_request_endpoint: has_endpoint
+                .then(|| format!("{base_url}{}", path::PUSHED_REQUEST)),
+            require_pushed_authorization_requests: has_endpoint
+                .then_some(features.pushed == PushedRequests::Required),
+            require_signed_request_object: features.signs_messages().then_some(true),
+            request_object_signing_alg_values_supported: features
+                .request_objects
+                .then_some(features.client_signing_algs()),
+            authorization_signing_alg_values_supported: features
+                .signed_responses
+                .then_some(features.signing_algs()),
+            authorization_encryption_alg_values_supported: features
+                .encrypted_responses
+                .then_some(ENCRYPTION_ALGS),
+            authorization_encryption_enc_values_supported: features
+                .encrypted_responses
+                .then_some(ENCRYPTION_ENCS),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn members(features: ProtectionFeatures) -> serde_json::Value {
+        serde_json::to_value(ProtectionMetadata::new(features, "https://hub.example")).unwrap()
+    }
+
+    #[test]
+    fn nothing_is_published_that_no_service_provider_uses() {
+        assert_eq!(members(ProtectionFeatures::default()), json!({}));
+        assert_eq!(ProtectionFeatures::default().response_modes(), ["query", "form_post"]);
+    }
+
+    #[test]
+    fn the_endpoint_is_published_with_whether_it_must_be_used() {
+        for (pushed, required) in
+            [(PushedRequests::Accepted, false), (PushedRequests::Required, true)]
+        {
+            let expected = json!({
+                "pushed_authorization_request_endpoint": "https://hub.example/api/v2/par",
+                "require_pushed_authorization_requests": required,
+            });
+            assert_eq!(members(ProtectionFeatures { pushed, ..Default::default() }), expected);
+        }
+    }
+
+    #[test]
+    fn a_hub_with_a_profile_publishes_nothing_that_the_profile_forbids() {
+        let fapi = ProtectionFeatures {
+            pushed: PushedRequests::Required,
+            profile: Some(SecurityProfile::Fapi2MessageSigning),
+            request_objects: true,
+            signed_responses: true,
+            ..Default::default()
+        };
+        let expected = json!({
+            "pushed_authorization_request_endpoint": "https://hub.example/api/v2/par",
+            "require_pushed_authorization_requests": true,
+            "require_signed_request_object": true,
+            "request_object_signing_alg_values_supported": ["ES256", "PS256", "EdDSA"],
+            "authorization_signing_alg_values_supported": ["ES256"],
+        });
+        assert_eq!(members(fapi), expected);
+        assert_eq!(fapi.response_modes(), ["query.jwt", "form_post.jwt", "jwt"]);
+        assert_eq!(fapi.auth_methods(true), ["private_key_jwt"]);
+        assert_eq!(fapi.dpop_signing_algs(), ["ES256", "PS256", "EdDSA", "Ed25519"]);
+    }
+
+    #[test]
+    fn objects_and_signed_responses_are_published_with_their_algorithms() {
+        let all = ProtectionFeatures {
+            request_objects: true,
+            signed_responses: true,
+            encrypted_responses: true,
+            ..Default::default()
+        };
+        let expected = json!({
+            "request_object_signing_alg_values_supported": ["ES256", "RS256", "PS256", "EdDSA"],
+            "authorization_signing_alg_values_supported": ["ES256", "RS256"],
+            "authorization_encryption_alg_values_supported": ["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"],
+            "authorization_encryption_enc_values_supported": ["A256GCM"],
+        });
+        assert_eq!(members(all), expected);
+        let modes = ["query", "form_post", "query.jwt", "form_post.jwt", "jwt"];
+        assert_eq!(all.response_modes(), modes);
+    }
+}
