@@ -72,7 +72,6 @@ pub mod audit;
 pub mod config;
 pub mod connector;
 pub mod demo;
-pub mod egress;
 pub mod federation;
 pub mod grant;
 pub mod identity;
@@ -81,12 +80,13 @@ pub mod login;
 pub mod quota;
 pub mod register;
 pub mod session;
-pub mod settings;
 pub mod store;
-pub mod telemetry;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-pub mod token;
 pub mod web;
 
+pub use passerelle_egress as egress;
+pub use passerelle_jose as token;
 pub use passerelle_protocol::{self as protocol, atomic_file, client_network, digest, env, ids};
+pub use passerelle_settings as settings;
+pub use passerelle_telemetry as telemetry;

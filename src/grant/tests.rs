@@ -52,11 +52,11 @@ use crate::protocol::userinfo::{BearerLocation, PresentedToken, TokenScheme};
 use crate::store::memory::MemoryStore;
 use crate::store::{Capacities, RecordKind};
 use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::testing::sample_keys::RING;
 use crate::testing::samples::{
     OPENED, SP_CALLBACK, authorization_request, identified_user, registration,
 };
 use crate::testing::store_conformance::AMPLE_CAPACITIES;
-use crate::token::keyring::tests::RING;
 use crate::token::verify::VerificationKeys;
 
 const CODE_LIFE: Duration = Duration::from_secs(30);

@@ -129,6 +129,3 @@ pub trait StoreSnapshot: Send + Sync {
     /// shutdown.
     async fn save(self: Box<Self>);
 }
-
-#[cfg(test)]
-pub(crate) mod tests;

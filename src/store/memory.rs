@@ -36,7 +36,7 @@ use kind_cache::{
     CachedRecord, CapacityPool, KindCache, RecordState, kind_caches, seconds_to_live, seconds_until,
 };
 pub use restore::RestoreStats;
-pub use settings::{KIND, VolatileMemory};
+pub use settings::{KIND, MemorySettings, VolatileMemory};
 
 /// Minimum time between sweeps of a full store that has too few dead records. Keeps rejections
 /// cheap in a flood.

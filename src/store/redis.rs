@@ -50,7 +50,7 @@ use crate::store::{CLOCK_SKEW_GRACE, compression};
 use crate::store::{Capacities, Record, RecordKey, RecordKind, RecordVersion, StoreError};
 use crate::telemetry::Metrics;
 
-pub use rules::KIND;
+pub use rules::{KIND, RedisSettings};
 pub use settings::{RedisConfig, RedisCredentials, RedisMode};
 
 /// Command that reads a record. Redis treats GETEX as a write, although it changes nothing here: a

@@ -22,9 +22,9 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::testing::connectors;
 use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::testing::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
+use crate::testing::sample_keys::KEYS;
 use crate::token::UpstreamKeys;
 use crate::token::dpop_proof::DpopProof;
-use crate::token::upstream_keys::tests::KEYS;
 
 pub const NOW: u64 = 1_700_000_000;
 pub const SECRET: &str = "a client secret of thirty-two chars";

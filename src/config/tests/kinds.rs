@@ -1,4 +1,12 @@
-//! Checks invalid files of one kind, for the tests in the kinds' folders.
+//! Checks invalid files of each kind of connector.
+
+#[cfg(feature = "ldap")]
+mod ldap;
+mod oauth2;
+mod oidc;
+#[cfg(feature = "openid4vp")]
+mod openid4vp;
+mod persona;
 
 use super::Folder;
 

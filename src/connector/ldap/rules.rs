@@ -90,6 +90,3 @@ impl LdapKind {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

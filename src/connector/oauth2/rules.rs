@@ -73,6 +73,3 @@ impl KindSettings for Oauth2Kind {
         self.insecure_http.then_some("insecure_http")
     }
 }
-
-#[cfg(test)]
-mod tests;

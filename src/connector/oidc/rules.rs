@@ -259,6 +259,3 @@ impl OidcKind {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -217,6 +217,3 @@ fn check_subject(kind: &Openid4vpKind, check: &mut KindCheck<'_>) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

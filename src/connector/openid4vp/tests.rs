@@ -2,6 +2,7 @@
 
 mod mdoc;
 mod properties;
+mod request_certificate;
 mod sd_jwt;
 mod status_list;
 mod trust;

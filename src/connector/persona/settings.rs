@@ -47,6 +47,3 @@ impl KindSettings for PersonaKind {
         true
     }
 }
-
-#[cfg(test)]
-mod tests;

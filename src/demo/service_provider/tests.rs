@@ -18,8 +18,8 @@ use super::*;
 use crate::env::Env;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 use crate::testing::env::{ManualClock, SeededEntropy};
+use crate::testing::sample_keys::{RING, T0};
 use crate::token::decrypt::JweAlgorithms;
-use crate::token::keyring::tests::{RING, T0};
 use crate::token::{ClientKeys, Signer as _, UpstreamKeys};
 
 /// The service provider's own keys.

@@ -175,7 +175,7 @@ mod tests {
 
     use super::*;
     use crate::digest::base64url;
-    use crate::token::keyring::tests::{RING, T0};
+    use crate::testing::sample_keys::{RING, T0};
     use crate::token::{Keyring, Signer as _};
 
     const EXPECTED: ExpectedToken<'static> = ExpectedToken {

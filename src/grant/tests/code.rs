@@ -16,9 +16,9 @@ use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::token::TokenRequest;
 use crate::store::{Capacities, RecordKey, RecordKind};
+use crate::testing::sample_keys::RING;
 use crate::testing::samples::SP_CALLBACK;
 use crate::testing::store_conformance::AMPLE_CAPACITIES;
-use crate::token::keyring::tests::RING;
 use crate::token::{Signer, SigningError};
 
 // RFC 7636, appendix B

@@ -15,9 +15,9 @@ use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::logout::LogoutHint;
 use crate::protocol::token::TokenRequest;
+use crate::testing::sample_keys::RING;
 use crate::testing::samples::{OPENED, authorization_request};
 use crate::token::keyring::RETIRED_KEY_LIFETIME;
-use crate::token::keyring::tests::RING;
 use crate::token::verify::VerificationKeys;
 use crate::token::{Keyring, Signer as _, SigningKey};
 

@@ -26,8 +26,8 @@ use crate::protocol::params::Params;
 use crate::protocol::revocation::RevocationRequest;
 use crate::protocol::token::TokenRequest;
 use crate::telemetry::Metrics;
+use crate::testing::sample_keys::RING;
 use crate::testing::samples::{ISSUER, OPENED, identified_user};
-use crate::token::keyring::tests::RING;
 use crate::token::verify::{VerificationKeys, verify_jws};
 
 const JWT: IntrospectionResponseFormat =

@@ -18,8 +18,8 @@ use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ProtocolRules;
 use crate::protocol::token::TokenRequest;
+use crate::testing::sample_keys::RING;
 use crate::testing::samples::{ISSUER, NONCE, OPENED, identified_user};
-use crate::token::keyring::tests::RING;
 use crate::token::verify::{VerificationKeys, verify_jws};
 
 #[tokio::test]

@@ -125,6 +125,3 @@ fn is_b64token(text: &str) -> bool {
     let token = text.trim_end_matches('=');
     !token.is_empty() && token.bytes().all(|c| c.is_ascii_alphanumeric() || b"-._~+/".contains(&c))
 }
-
-#[cfg(test)]
-mod tests;

@@ -35,9 +35,9 @@ pub struct MemoryConfig {
 pub struct VolatileMemory;
 
 /// A checked `[store.memory]` with its keys.
-struct MemorySettings {
-    snapshot: PathBuf,
-    encryption_keys: Vec<Secret<String>>,
+pub struct MemorySettings {
+    pub snapshot: PathBuf,
+    pub encryption_keys: Vec<Secret<String>>,
 }
 
 /// The kind `memory`.
@@ -90,6 +90,3 @@ impl From<SnapshotError> for OpenStoreError {
         Self(error.to_string())
     }
 }
-
-#[cfg(test)]
-mod tests;

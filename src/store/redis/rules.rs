@@ -14,9 +14,9 @@ use crate::store::kind::{
 };
 
 /// A checked `[store.redis]` with its secrets.
-struct RedisSettings {
-    config: RedisConfig,
-    credentials: RedisCredentials,
+pub struct RedisSettings {
+    pub config: RedisConfig,
+    pub credentials: RedisCredentials,
 }
 
 /// The kind `redis`.
@@ -196,6 +196,3 @@ fn check_combinations(table: &mut KindTable<'_>, redis: &RedisConfig) {
         );
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -149,7 +149,8 @@ impl RejectionCounter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::{LineFormat, log_dispatch, log_format::tests::Lines};
+    use crate::telemetry::{LineFormat, log_dispatch};
+    use crate::testing::captured_log::Lines;
 
     #[test]
     fn each_reason_has_its_own_count() {

@@ -17,8 +17,8 @@ use super::admission::{ConnectionLimiter, ConnectionLimits};
 use super::rejections::RejectionCounter;
 use super::stream::GuardedStream;
 use super::*;
-use crate::telemetry::log_format::tests::Lines;
 use crate::telemetry::{LineFormat, Listener, Metrics, log_dispatch};
+use crate::testing::captured_log::Lines;
 
 const SHORT: Duration = Duration::from_millis(200);
 /// Timeout that passes only if the hub never closes a connection.

@@ -16,8 +16,8 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::testing::connectors;
 use crate::testing::env::SeededEntropy;
 use crate::testing::fake_idp::*;
+use crate::testing::sample_keys::in_absent_device;
 use crate::token::UpstreamKeys;
-use crate::token::upstream_keys::tests::in_absent_device;
 
 /// Returns the headers and the form of the last token request.
 fn token_request(fixture: &OidcFixture) -> (String, BTreeMap<String, String>) {

@@ -10,9 +10,9 @@ use crate::digest;
 use crate::protocol::alg::EncryptionAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::testing::fake_idp::*;
+use crate::testing::sample_keys::KEYS;
+use crate::testing::sample_keys::{encrypt_to, encrypter, published};
 use crate::token::UpstreamKeys;
-use crate::token::decrypt::tests::{encrypt_to, encrypter, published};
-use crate::token::upstream_keys::tests::KEYS;
 
 const ID_TOKEN: &str = "id_token_encrypted_response_alg = \"RSA-OAEP-256\"";
 const USERINFO: &str =

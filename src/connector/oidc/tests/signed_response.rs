@@ -7,8 +7,8 @@ use super::query_pairs;
 use crate::protocol::alg::EncryptionAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::testing::fake_idp::*;
-use crate::token::decrypt::tests::{encrypt_to, published};
-use crate::token::upstream_keys::tests::KEYS;
+use crate::testing::sample_keys::KEYS;
+use crate::testing::sample_keys::{encrypt_to, published};
 
 const SIGNED: &str = "authorization_signed_response_alg = \"ES256\"";
 const ENCRYPTED: &str = "authorization_signed_response_alg = \"ES256\"\nauthorization_encrypted_response_alg = \"ECDH-ES\"";

@@ -1,0 +1,44 @@
+//! What every configurable part needs to read its own settings: files with the position of each
+//! value, [`Diagnostic`]s that say what is wrong and how to fix it, references to files and
+//! secrets, the tables of the kinds that a program is built with, and the schema of a key.
+//!
+//! Knows no file of the hub and no rule about its content: the parts bring their own.
+
+#![cfg_attr(
+    test,
+    allow(
+        clippy::pedantic,
+        clippy::too_many_arguments,
+        reason = "tests are tables, and panic where they fail; product code is checked without them"
+    )
+)]
+
+pub mod address;
+pub mod closest_word;
+pub mod diagnostic;
+pub mod environment;
+mod field_digests;
+mod file_path;
+mod fluent_file;
+pub mod folder;
+mod kind_table;
+pub mod references;
+pub mod safe_read;
+pub mod schema_node;
+mod secret_ref;
+pub mod secret_rules;
+pub mod secrets;
+pub mod settings_overlay;
+pub mod source_file;
+mod toml_values;
+pub mod value_checks;
+
+pub use diagnostic::{Diagnostic, FieldDiagnostic, MessageAndFix};
+pub use environment::Environment;
+pub use field_digests::FieldDigests;
+pub use file_path::{AuthoritiesPath, FilePath, FileRole, LogoPath};
+pub use kind_table::{ConfiguredTable, KindTable, TableKind};
+pub use safe_read::FileStamp;
+pub use secret_ref::{SecretLocations, SecretRef};
+pub use secret_rules::{SecretContext, SecretOwner, SecretOwnerKind, SecretRules};
+pub use source_file::{SourceFile, file_diagnostic};

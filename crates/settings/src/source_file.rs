@@ -1,0 +1,442 @@
+//! One parsed TOML or Fluent file: its values, the line of each key, and diagnostics for values that don't
+//! fit.
+//!
+//! Messages of figment and toml contain values, so only the kind of error and its place are used.
+
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use figment::error::Kind as Fault;
+use figment::value::{Dict, Map, Value};
+use figment::{Figment, Metadata, Profile, Provider};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use toml::de::DeTable;
+
+use super::closest_word::closest_word;
+use super::diagnostic::Diagnostic;
+use super::environment::Overlay;
+use super::fluent_file::parse_fluent;
+use super::schema_node::{self, SchemaNode, ValueKind};
+use super::toml_values::{
+    collect_texts, figment_value, index_table, key_path, line_number, remove_at_path, visit_texts,
+};
+use super::{FileRole, safe_read};
+use passerelle_protocol::digest;
+
+/// A file that another one names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReferencedFile {
+    /// Its path, absolute or relative to the working directory.
+    pub path: PathBuf,
+    /// What it is to the file that names it.
+    pub role: FileRole,
+}
+
+/// A parsed TOML file with the environment variables that override it.
+#[derive(Clone)]
+pub struct SourceFile {
+    file: PathBuf,
+    values: Dict,
+    /// `public.listen` → line, counted from 1.
+    lines: BTreeMap<String, usize>,
+    overlay: Overlay,
+    /// SHA-256 of the text.
+    hash: [u8; 32],
+}
+
+impl std::fmt::Debug for SourceFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("SourceFile").field(&self.file).finish()
+    }
+}
+
+impl SourceFile {
+    /// Reads and parses a TOML file.
+    ///
+    /// # Errors
+    /// Returns a diagnostic if the file can't be read or is not valid TOML.
+    pub fn read(file: &Path) -> Result<Self, Diagnostic> {
+        Self::from_bytes(
+            file,
+            safe_read::read_regular_file(file)
+                .map_err(|(message, fix)| file_diagnostic(file, message, fix))?,
+        )
+    }
+
+    /// Reads and parses a file of `folder`. Rejects a link out of the folder.
+    ///
+    /// # Errors
+    /// Returns a diagnostic if the file can't be read, is a link out of the folder, or is not valid
+    /// TOML.
+    pub fn read_in(folder: &Path, file: &Path) -> Result<Self, Diagnostic> {
+        Self::from_bytes(file, read_bytes_in(folder, file)?)
+    }
+
+    /// Parses the bytes of a file.
+    ///
+    /// # Errors
+    /// Returns a diagnostic if they are not UTF-8, or not valid TOML; for `*.ftl`, not valid Fluent.
+    pub fn from_bytes(file: &Path, bytes: Vec<u8>) -> Result<Self, Diagnostic> {
+        let not_text = |_| file_diagnostic(file, "the file is not UTF-8 text", "save it as UTF-8");
+        let text = String::from_utf8(bytes).map_err(not_text)?;
+        let is_fluent = file.extension().is_some_and(|extension| extension == "ftl");
+        if is_fluent { parse_fluent(file, &text) } else { Self::parse(file, &text) }
+    }
+
+    /// Parses TOML text. `file` is only used in messages.
+    ///
+    /// # Errors
+    /// Returns a diagnostic if the text is not valid TOML.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, Diagnostic> {
+        let broken = |error: &toml::de::Error, fix: &str| Diagnostic {
+            line: error.span().map(|span| line_number(text, span.start)),
+            ..file_diagnostic(file, "is not valid TOML at this line", fix)
+        };
+        let spanned = DeTable::parse(text)
+            // The parser's messages are fixed texts: they name what is expected, not what was
+            // found.
+            .map_err(|error| broken(&error, &format!("correct the line: {}", error.message())))?;
+        let table: toml::Table = toml::from_str(text)
+            .map_err(|error| broken(&error, "write a number or date that TOML allows"))?;
+        let mut lines = BTreeMap::new();
+        index_table(text, "", spanned.get_ref(), &mut lines);
+        let values = table.into_iter().map(|(key, value)| (key, figment_value(value))).collect();
+        Ok(Self::from_values(file, text, values, lines))
+    }
+
+    /// Creates a file from its parsed values and the line of each key.
+    pub(super) fn from_values(
+        file: &Path,
+        text: &str,
+        values: Dict,
+        lines: BTreeMap<String, usize>,
+    ) -> Self {
+        let hash = digest::sha256(text.as_bytes());
+        Self { file: file.to_owned(), values, lines, overlay: Overlay::default(), hash }
+    }
+
+    /// Returns the path as the operator gave it, for messages.
+    #[must_use]
+    pub fn file(&self) -> impl std::fmt::Display + '_ {
+        self.file.display()
+    }
+
+    /// Returns the path of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.file
+    }
+
+    /// Returns the SHA-256 of the text.
+    #[must_use]
+    pub const fn hash(&self) -> &[u8; 32] {
+        &self.hash
+    }
+
+    /// Returns the values of the file by top-level key, without the overriding variables.
+    #[must_use]
+    pub const fn values(&self) -> &Dict {
+        &self.values
+    }
+
+    /// Returns the files that keys of the types in `file_path` name. `schema` is that
+    /// of the file, and `folder` the configuration folder.
+    #[must_use]
+    pub fn named_files(&self, schema: &serde_json::Value, folder: &Path) -> Vec<ReferencedFile> {
+        let mut named = Vec::new();
+        visit_named_files(&self.values, SchemaNode::root(schema), &mut |role, name| {
+            let own_folder = self.file.parent().unwrap_or(folder);
+            let folder = if role == FileRole::Logo { own_folder } else { folder };
+            named.push(ReferencedFile { path: folder.join(name), role });
+        });
+        named
+    }
+
+    /// Overrides values with environment variables.
+    #[must_use]
+    pub fn with_overlay(self, overlay: Overlay) -> Self {
+        Self { overlay, ..self }
+    }
+
+    /// Returns the names of environment variables that `{ env = … }` tables reference, in the file
+    /// or in the overlay.
+    #[must_use]
+    pub fn referenced_variables(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        collect_texts(&self.values, &["env"], &mut names);
+        collect_texts(&self.overlay.values, &["env"], &mut names);
+        names
+    }
+
+    /// Returns every text of the file and of its overlay. Any of them may be the path of a file.
+    #[must_use]
+    pub fn all_texts(&self) -> Vec<String> {
+        self.keyed_texts().into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// Returns every text of the file, then of its overlay, each with its key.
+    #[must_use]
+    pub fn keyed_texts(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        for (name, value) in self.values.iter().chain(&self.overlay.values) {
+            visit_texts(name, value, &mut |key, text| found.push((key.into(), text.into())));
+        }
+        found
+    }
+
+    /// Returns the secret files that `{ file = … }` tables reference, as written, each with its
+    /// key. Skips `jwks`, which contains public keys.
+    #[must_use]
+    pub fn secret_files(&self) -> Vec<(String, PathBuf)> {
+        let is_secret = |key: &str| key.ends_with(".file") && !key.starts_with("jwks.");
+        let texts = self.keyed_texts().into_iter().filter(|(key, _)| is_secret(key));
+        texts.map(|(key, text)| (key, PathBuf::from(text))).collect()
+    }
+
+    /// Returns the text at a top-level key, unchecked.
+    #[must_use]
+    pub fn text_at(&self, key: &str) -> Option<&str> {
+        self.overlay.values.get(key).or_else(|| self.values.get(key))?.as_str()
+    }
+
+    /// Returns the number of keys in a top-level table. An enum written as a table must have
+    /// exactly one, but figment accepts several.
+    #[must_use]
+    pub fn key_count(&self, table: &str) -> usize {
+        self.keys_of_table(table).map_or(0, |keys| keys.len())
+    }
+
+    /// Returns the keys of a top-level table; `None` if there is no such table.
+    pub fn keys_of_table(&self, table: &str) -> Option<BTreeSet<String>> {
+        let tables = [&self.values, &self.overlay.values];
+        let mut tables = tables.into_iter().filter_map(|values| values.get(table)?.as_dict());
+        let first = tables.next()?;
+        Some(first.keys().chain(tables.flat_map(Dict::keys)).cloned().collect())
+    }
+
+    /// Returns a diagnostic for each entry that is not a host.
+    #[must_use]
+    pub fn check_hosts(&self, key: &str, hosts: &[String]) -> Vec<Diagnostic> {
+        let fix = "write a host name or an IP address, without scheme, port or path";
+        let wrong = hosts.iter().enumerate().filter(|(_, host)| url::Host::parse(host).is_err());
+        wrong
+            .map(|(index, _)| self.diagnostic(&format!("{key}[{index}]"), "is not a host", fix))
+            .collect()
+    }
+
+    /// Returns a diagnostic at `key` if there is no readable file at `path`, relative to `folder`.
+    #[must_use]
+    pub fn check_file_exists(
+        &self,
+        key: &str,
+        folder: &Path,
+        path: Option<&Path>,
+    ) -> Option<Diagnostic> {
+        let (message, fix) = safe_read::check_named_file(&folder.join(path?)).err()?;
+        Some(self.diagnostic(key, message, fix))
+    }
+
+    /// Creates a diagnostic at `key` (`redirect_uris[1]`) with its line, or with the variable that
+    /// sets the key.
+    pub fn diagnostic(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Diagnostic {
+        let (message, fix) = (message.into(), fix.into());
+        let mut place = key;
+        loop {
+            if let Some(variable) = self.overlay.variables.get(place) {
+                return Diagnostic {
+                    file: "environment".into(),
+                    line: None,
+                    key: variable.clone(),
+                    message,
+                    fix,
+                };
+            }
+            if let Some(line) = self.lines.get(place) {
+                let file = self.file.display().to_string();
+                return Diagnostic { file, line: Some(*line), key: key.into(), message, fix };
+            }
+            match place.rfind(['.', '[']) {
+                Some(end) => place = place.get(..end).unwrap_or_default(),
+                None => {
+                    return Diagnostic {
+                        key: key.into(),
+                        ..file_diagnostic(&self.file, &message, &fix)
+                    };
+                }
+            }
+        }
+    }
+
+    /// Deserializes the file. Reports every error that leaves the rest readable, not only the
+    /// first.
+    pub fn deserialize<T: DeserializeOwned + JsonSchema>(
+        &self,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Option<T> {
+        self.deserialize_at(&[], schema_node::schema_for::<T>, problems)
+    }
+
+    /// Deserializes the table at a path, likewise. `file_schema` returns the schema of the file.
+    pub fn deserialize_at<T: DeserializeOwned>(
+        &self,
+        table: &[&str],
+        file_schema: impl FnOnce() -> serde_json::Value,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Option<T> {
+        // Generating the schema takes longer than reading a file, and only errors need it.
+        let schema = LazyCell::new(file_schema);
+        let (mut file, mut overlay) = (self.values.clone(), self.overlay.values.clone());
+        let mut reported: Vec<Vec<String>> = Vec::new();
+        loop {
+            let merged = Figment::new().merge(DictProvider(&file)).merge(DictProvider(&overlay));
+            let error = match extract_at::<T>(&merged, table) {
+                Ok(shape) => return reported.is_empty().then_some(shape),
+                Err(error) => error,
+            };
+            let prefix = table.iter().map(|key| (*key).to_owned());
+            let mut path: Vec<String> = prefix.chain(error.path.clone()).collect();
+            if let Fault::MissingField(name) = &error.kind {
+                path.push(name.to_string());
+            }
+            // Skips errors that removing a reported key below has caused.
+            if reported.iter().any(|removed| removed.starts_with(&path)) {
+                return None;
+            }
+            problems.push(self.describe_error(SchemaNode::root(&schema), &path, &error.kind));
+            let missing = matches!(error.kind, Fault::MissingField(_));
+            reported.push(path.clone());
+            let is_removed =
+                remove_at_path(&mut overlay, &path) || remove_at_path(&mut file, &path);
+            if missing || !is_removed || path.len() <= table.len() || reported.len() > 50 {
+                return None;
+            }
+        }
+    }
+
+    fn describe_error(&self, schema: SchemaNode<'_>, path: &[String], fault: &Fault) -> Diagnostic {
+        let key = key_path(path);
+        let node = schema.descend(path.iter().map(String::as_str));
+        let hint = node.map_or_else(|| "see docs/configuration.md".into(), SchemaNode::hint);
+        let kind = node.map_or("another kind of value", |node| node.kind().description());
+        match fault {
+            Fault::UnknownField(written, known) => {
+                let fix = closest_word(written, known).map_or_else(
+                    || format!("remove it, or use one of: {}", known.join(", ")),
+                    |meant| format!("did you mean `{meant}`? If not, remove it"),
+                );
+                self.diagnostic(&key, "is not a known key of this file", fix)
+            }
+            Fault::UnknownVariant(_, known) => self.diagnostic(
+                &key,
+                "is not one of the allowed words",
+                format!("write one of: {}", known.join(", ")),
+            ),
+            Fault::MissingField(_) => {
+                self.diagnostic(&key, "is missing", format!("add it: {hint}"))
+            }
+            Fault::InvalidType(..) => self.diagnostic(&key, format!("must be {kind}"), hint),
+            Fault::InvalidValue(..)
+                if node.is_some_and(|node| node.kind() == ValueKind::Integer) =>
+            {
+                self.diagnostic(&key, "must be a whole number, 0 or more", hint)
+            }
+            Fault::ISizeOutOfRange(_) | Fault::USizeOutOfRange(_) => {
+                self.diagnostic(&key, "is out of range", hint)
+            }
+            // The text of every other error may contain the value, above all `Message`.
+            Fault::Message(_)
+            | Fault::InvalidValue(..)
+            | Fault::InvalidLength(..)
+            | Fault::DuplicateField(_)
+            | Fault::Unsupported(_)
+            | Fault::UnsupportedKey(..) => {
+                self.diagnostic(&key, "does not have the required form", hint)
+            }
+        }
+    }
+}
+
+fn visit_named_files(values: &Dict, node: SchemaNode<'_>, each: &mut impl FnMut(FileRole, &str)) {
+    for (key, value) in values {
+        if let Some(node) = node.child(key) {
+            visit_named_file(value, node, each);
+        }
+    }
+}
+
+fn visit_named_file(value: &Value, node: SchemaNode<'_>, each: &mut impl FnMut(FileRole, &str)) {
+    match value {
+        Value::String(_, name) => {
+            if let Some(role) = node.file_role() {
+                each(role, name);
+            }
+        }
+        Value::Dict(_, table) => visit_named_files(table, node, each),
+        Value::Array(_, items) => {
+            if let Some(node) = node.child("0") {
+                for item in items {
+                    visit_named_file(item, node, each);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Deserializes the table at a path. Paths in errors are relative to the table.
+fn extract_at<T: DeserializeOwned>(
+    file: &Figment,
+    table: &[&str],
+) -> Result<T, Box<figment::Error>> {
+    let values = file.find_value(&table.join("."))?;
+    if !matches!(values, Value::Dict(..)) {
+        let error = Fault::InvalidType(values.to_actual(), "a table".into());
+        return Err(Box::new(error.into()));
+    }
+    // Not `Figment::extract`: to support types of figment that the hub doesn't use, it makes the compiler
+    // generate the code of each structure six times.
+    T::deserialize(&values).map_err(Box::new)
+}
+
+/// Reads a file of `folder`. Rejects a link out of the folder.
+///
+/// # Errors
+/// Returns a diagnostic if the file can't be read or is a link out of the folder.
+pub fn read_bytes_in(folder: &Path, file: &Path) -> Result<Vec<u8>, Diagnostic> {
+    let read = safe_read::check_link_stays_inside(file, folder)
+        .and_then(|()| safe_read::read_regular_file(file));
+    read.map_err(|(message, fix)| file_diagnostic(file, message, fix))
+}
+
+/// Creates a diagnostic about a whole file.
+#[must_use]
+pub fn file_diagnostic(file: &Path, message: &str, fix: &str) -> Diagnostic {
+    Diagnostic {
+        file: file.display().to_string(),
+        line: None,
+        key: String::new(),
+        message: message.into(),
+        fix: fix.into(),
+    }
+}
+
+/// Passes parsed values to figment, whose own TOML provider needs a second toml crate and ignores
+/// missing files.
+struct DictProvider<'a>(&'a Dict);
+
+impl Provider for DictProvider<'_> {
+    fn metadata(&self) -> Metadata {
+        Metadata::named("configuration")
+    }
+
+    fn data(&self) -> figment::error::Result<Map<Profile, Dict>> {
+        Ok(Profile::Default.collect(self.0.clone()))
+    }
+}
