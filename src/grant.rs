@@ -42,7 +42,7 @@ use crate::grant::lifetimes::TokenLifetimes;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::ProtocolRules;
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 use crate::token::Signer;
 use crate::token::client_certificate::CertificateAuthorities;
 use crate::token::verify::VerificationKeys;
@@ -142,17 +142,6 @@ pub trait Gate: Send + Sync {
 impl std::fmt::Debug for TokenService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TokenService").field("core", &self.core).finish_non_exhaustive()
-    }
-}
-
-/// The code of a failed store operation.
-impl From<StoreError> for ErrorCode {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Full => Self::StoreFull,
-            StoreError::Unavailable(_) => Self::StoreUnavailable,
-            StoreError::Exists | StoreError::Revoked => Self::Internal,
-        }
     }
 }
 

@@ -67,26 +67,22 @@
 
 pub mod actor;
 pub mod app;
-pub mod assurance;
-pub mod audit;
 pub mod config;
 pub mod connector;
 pub mod demo;
-pub mod federation;
 pub mod grant;
-pub mod identity;
-pub mod localization;
-pub mod login;
-pub mod quota;
-pub mod register;
-pub mod session;
-pub mod store;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod web;
 
+pub use passerelle_audit as audit;
 pub use passerelle_egress as egress;
+pub use passerelle_federation::{self as federation, assurance, identity, login, session};
 pub use passerelle_jose as token;
+pub use passerelle_localization as localization;
 pub use passerelle_protocol::{self as protocol, atomic_file, client_network, digest, env, ids};
+pub use passerelle_quota as quota;
+pub use passerelle_register as register;
 pub use passerelle_settings as settings;
+pub use passerelle_store as store;
 pub use passerelle_telemetry as telemetry;

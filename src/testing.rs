@@ -9,8 +9,6 @@
 pub mod code_store;
 #[cfg(test)]
 pub mod connectors;
-#[cfg(test)]
-pub mod counter_conformance;
 #[cfg(feature = "ldap")]
 pub mod fake_directory;
 #[cfg(test)]
@@ -19,20 +17,18 @@ pub mod fuzz_targets;
 pub mod harness;
 #[cfg(test)]
 pub mod page_gallery;
-pub mod redis_server;
-#[cfg(test)]
-pub mod register_conformance;
-pub mod samples;
-#[cfg(test)]
-pub mod store_conformance;
 #[cfg(feature = "openid4vp")]
 pub mod wallet_credentials;
 
 pub use passerelle_egress::testing::fake_server;
+pub use passerelle_federation::testing::samples;
 #[cfg(feature = "pkcs11")]
 pub use passerelle_jose::testing::softhsm;
 pub use passerelle_jose::testing::{
     certificates, dpop_client, fake_vault, sample_keys, vault_server,
 };
 pub use passerelle_protocol::testing::{env, skipped, wait};
+#[cfg(feature = "redis")]
+pub use passerelle_store::testing::redis_server;
+pub use passerelle_store::testing::{counter_conformance, store_conformance};
 pub use passerelle_telemetry::testing::captured_log;

@@ -18,7 +18,6 @@ use crate::audit::file;
 use crate::audit::settings::AuditSink;
 use crate::config::LoadedConfig;
 use crate::env::Env;
-use crate::federation::Federation;
 use crate::grant::client_keys::{KeyDirectory, KeyFetchError};
 use crate::identity::IdentitySource;
 use crate::ids::ClientId;
@@ -162,7 +161,7 @@ pub async fn probe_providers(loaded: &LoadedConfig, env: &Env) -> Result<ProbeRe
 pub async fn probe_client_keys(
     loaded: &LoadedConfig,
 ) -> Result<Vec<(ClientId, Result<(), KeyFetchError>)>, BuildError> {
-    let federation = Federation::from_loaded(loaded);
+    let federation = loaded.build_federation();
     let metrics = Arc::new(Metrics::new()?);
     Ok(KeyDirectory::new(&federation, &metrics)?.check_published_keys(&federation).await)
 }

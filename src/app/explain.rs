@@ -13,7 +13,6 @@ use crate::actor::registry::gate_input;
 use crate::assurance::acr::{self, AcrPolicy, LevelError};
 use crate::assurance::{AcrCheck, AuthenticationRequirement};
 use crate::config::LoadedConfig;
-use crate::federation::Federation;
 use crate::identity::scopes::ScopeTableError;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::{AcrRequest, Level, Platform};
@@ -119,7 +118,7 @@ pub fn explain_levels(
         known: join_names(loaded.connectors.keys()),
     })?;
     let platform = loaded.settings.platform;
-    let federation = Federation::from_loaded(loaded);
+    let federation = loaded.build_federation();
     let gate_input = gate_input(&federation, &client_id, &id);
     let registration =
         federation.service_provider(&client_id).map(|service| service.registration.acr.clone());

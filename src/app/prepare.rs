@@ -71,10 +71,8 @@ pub(super) fn prepare_hub(
     let mut errors = Vec::new();
     let filter = collect_error(&mut errors, telemetry::validate_filter(&settings.log.filter));
     let discovery_publisher = DiscoveryPublisher::new(loaded);
-    let federation = collect_error(
-        &mut errors,
-        discovery_publisher.with_discovery(Federation::from_loaded(loaded)),
-    );
+    let federation =
+        collect_error(&mut errors, discovery_publisher.with_discovery(loaded.build_federation()));
     let client_keys = federation.as_ref().and_then(|federation| {
         collect_error(&mut errors, KeyDirectory::new(federation, &metrics).map(Arc::new))
     });

@@ -400,10 +400,10 @@ fn missing_entry_warnings(
     warnings
 }
 
-impl Federation {
-    /// Returns the federation of a checked configuration.
+impl LoadedConfig {
+    /// Returns the federation of this configuration.
     #[must_use]
-    pub fn from_loaded(loaded: &LoadedConfig) -> Self {
-        loaded.files.build_federation()
+    pub fn build_federation(&self) -> Federation {
+        self.files.build_federation()
     }
 }

@@ -33,7 +33,6 @@ use tempfile::TempDir;
 use super::*;
 use crate::app::KINDS;
 use crate::env::Timestamp;
-use crate::federation::Federation;
 use crate::federation::localized_text::text_in_language;
 use crate::settings::{Diagnostic, Environment};
 

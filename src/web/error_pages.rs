@@ -28,6 +28,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 use crate::quota::RateLimitError;
 use crate::telemetry;
+use crate::web::pages::ClaimLabel;
 
 /// `Retry-After` of a hub that is unavailable for a short time.
 const UNAVAILABLE_RETRY_SECONDS: u64 = 5;
@@ -282,7 +283,7 @@ pub(super) fn login_error(login: &LoginPageContext<'_>, problem: LoginErrorPage)
         service: hub.service_name(&summary.client_id, locale),
         provider,
         claim: problem.claim.and_then(|claim| {
-            locale.label_for(&claim, &hub.core.federation.load().declared_claims)
+            ClaimLabel::new(&claim, &hub.core.federation.load().declared_claims, &locale)
         }),
         actions,
         ..defaults

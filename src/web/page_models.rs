@@ -23,6 +23,7 @@ use crate::identity::{Claim, ClaimName, Identity};
 use crate::ids::{ConnectorId, InteractionHash};
 use crate::login::{self, Consenting};
 use crate::protocol::email_domain::EmailDomain;
+use crate::web::pages::ClaimLabel;
 
 /// A login whose page is shown to the browser that started it.
 pub struct LoginPageContext<'a> {
@@ -259,7 +260,7 @@ pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> Co
                 let claim = ClaimName::from_name(name);
                 let language = login.locale.tag();
                 Some(pages::ConsentClaim {
-                    name: login.locale.label_for(&claim, &federation.declared_claims)?,
+                    name: ClaimLabel::new(&claim, &federation.declared_claims, &login.locale)?,
                     value: display_value(&login.locale, value),
                     place: place_code(&claim, value)
                         .and_then(|code| federation.place_name(code, language))
@@ -293,7 +294,7 @@ fn display_value(locale: &Locale, value: &Value) -> Option<String> {
     };
     match value {
         Value::String(text) => Some(text.clone()),
-        Value::Bool(truth) => Some(locale.boolean_label(*truth)),
+        Value::Bool(truth) => Some(locale.text(if *truth { "value-yes" } else { "value-no" })),
         Value::Number(_) => Some(value.to_string()),
         // An address: `formatted` already contains the parts (OpenID Connect Core §5.1.1).
         Value::Object(parts) => match parts.get("formatted") {

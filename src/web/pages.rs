@@ -66,6 +66,7 @@ pub use demo::{
     NamedValue, TokenParts,
 };
 pub use diagnostics::{DiagnosedRequest, DiagnosticsPage, TokenDiagnosticPage};
+pub use locale::PageMessages;
 
 pub use error::{ErrorDetail, ErrorPage, PageAction, PostForm, ServiceReturn, displayed_code};
 pub use notice::DisplayedNotice;

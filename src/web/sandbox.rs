@@ -12,6 +12,7 @@ use crate::actor::{SandboxError, SandboxOffer, SandboxUser};
 use crate::ids::ConnectorId;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
+use crate::web::pages::PageMessages as _;
 
 /// Shows the form to choose a test user.
 ///

@@ -63,10 +63,10 @@ fn settings_without_a_logout_endpoint_are_reported() {
 #[test]
 fn a_registered_client_with_a_logout_endpoint_counts_as_one_that_receives_logout_tokens() {
     let lines = "backchannel_logout_uri = \"https://sp.example/out\"";
-    let federation = Federation::from_loaded(&with(lines).loaded());
+    let federation = with(lines).loaded().build_federation();
     assert!(federation.sends_logout_tokens());
     let client = Arc::clone(federation.service_provider(&"sp".into()).unwrap());
-    let files = Federation::from_loaded(&Folder::good().loaded());
+    let files = Folder::good().loaded().build_federation();
     assert!(!files.sends_logout_tokens());
     let id = ClientId::from("dcr-sp");
     let registered = files.with_registered(Arc::new([(id, client)].into()));

@@ -122,7 +122,7 @@ fn a_connector_whose_users_may_edit_themselves_is_refused_for_pivot_identities()
         "it is in use, and not held back"
     );
     let proves_identity = |loaded: &LoadedConfig| {
-        Federation::from_loaded(loaded).connector(&"idp".into()).unwrap().proves_identity
+        loaded.build_federation().connector(&"idp".into()).unwrap().proves_identity
     };
     assert_eq!(
         (proves_identity(&loaded), proves_identity(&Folder::good().loaded())),
@@ -150,7 +150,7 @@ fn a_connector_with_the_callbacks_time_must_set_reauthenticates() {
         ("auth_time = \"callback\"\nreauthenticates = true", true),
     ] {
         let loaded = with(lines).loaded();
-        let federation = Federation::from_loaded(&loaded);
+        let federation = loaded.build_federation();
         assert_eq!(
             federation.connector(&"idp".into()).unwrap().reauthenticates,
             reauthenticates,

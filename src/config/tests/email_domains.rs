@@ -1,7 +1,6 @@
 //! Tests of connectors that are found by e-mail domain.
 
 use super::*;
-use crate::federation::Federation;
 use crate::protocol::email_domain::EmailDomain;
 
 const FILE: &str = "connectors/idp.toml";
@@ -46,7 +45,7 @@ fn a_domain_in_two_files_is_a_warning_that_names_the_other() {
     assert!(warning.message.contains("connector idp"), "{}", warning.message);
     assert!(warning.line.is_some());
 
-    let federation = Federation::from_loaded(&loaded);
+    let federation = loaded.build_federation();
     for (name, found) in [
         ("example.org", &["idp", "other"][..]),
         ("mail.example.org", &["other"]),
@@ -63,7 +62,7 @@ fn the_closest_domain_wins() {
     let folder = Folder::good()
         .with(FILE, listing("\"*.example.org\""))
         .with("connectors/other.toml", listing("\"*.labs.example.org\""));
-    let federation = Federation::from_loaded(&folder.loaded());
+    let federation = folder.loaded().build_federation();
     for (name, found) in [("a.example.org", "idp"), ("a.labs.example.org", "other")] {
         let connectors = federation.connectors_for_domain(&EmailDomain::parse(name).unwrap());
         assert_eq!(connectors, [found.into()], "{name}");

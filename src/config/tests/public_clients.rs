@@ -1,7 +1,7 @@
 //! Tests of public clients: what their files must and must not have.
 
 use super::*;
-use crate::federation::{ClientAuthentication, Federation};
+use crate::federation::ClientAuthentication;
 use crate::protocol::registration::ClientType;
 
 const FILE: &str = "service-providers/sp.toml";
@@ -22,7 +22,7 @@ fn with_redirect(uri: &str) -> Folder {
 #[test]
 fn a_public_client_has_no_secret_and_always_pkce() {
     let loaded = public("cors_origins = [\"https://app.example.org\", \"http://localhost:5173\"]");
-    let federation = Federation::from_loaded(&loaded.loaded());
+    let federation = loaded.loaded().build_federation();
     let client = federation.service_provider(&"sp".into()).unwrap();
     assert!(matches!(client.authentication, ClientAuthentication::Public));
     assert_eq!(client.registration.client_type, ClientType::Public);
@@ -40,7 +40,7 @@ fn a_public_client_has_no_secret_and_always_pkce() {
         assert_eq!(federation.has_cors_origin(origin), registered, "{origin}");
     }
     let inactive = public("cors_origins = [\"https://app.example.org\"]\nactive = false");
-    let federation = Federation::from_loaded(&inactive.loaded());
+    let federation = inactive.loaded().build_federation();
     assert!(!federation.has_cors_origin("https://app.example.org"));
     assert!(!federation.has_public_clients());
 }

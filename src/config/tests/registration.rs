@@ -168,8 +168,7 @@ fn what_plain_openid_connect_registers_by_default() {
     let service = |more: &str| {
         let file = SERVICE.replace("client_id = \"sp\"", &format!("client_id = \"sp\"\n{more}"));
         let loaded = Folder::good().with("service-providers/sp.toml", file).loaded();
-        let service =
-            Federation::from_loaded(&loaded).service_provider(&"sp".into()).unwrap().clone();
+        let service = loaded.build_federation().service_provider(&"sp".into()).unwrap().clone();
         (service.id_token_signed_response_alg, service.userinfo_signed_response_alg)
     };
     use crate::protocol::alg::SigningAlg::{ES256, RS256};
@@ -185,11 +184,7 @@ fn authentication_without_a_registered_method_accepts_post_and_basic() {
     let authentication = |more: &str| {
         let file = SERVICE.replace("client_id = \"sp\"", &format!("client_id = \"sp\"\n{more}"));
         let loaded = Folder::good().with("service-providers/sp.toml", file).loaded();
-        Federation::from_loaded(&loaded)
-            .service_provider(&"sp".into())
-            .unwrap()
-            .authentication
-            .clone()
+        loaded.build_federation().service_provider(&"sp".into()).unwrap().authentication.clone()
     };
     use crate::federation::ClientAuthentication::{Secret, SecretBasic, SecretPost};
     let (post, basic) = ["post", "basic"]

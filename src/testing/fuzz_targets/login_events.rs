@@ -31,9 +31,10 @@ use crate::store::{
 };
 use crate::testing::env::SeededEntropy;
 use crate::testing::samples::{
-    self, AMPLE_CAPACITIES, IDP_ISSUER, authentication, authorization_redirect, identified_user,
+    self, IDP_ISSUER, authentication, authorization_redirect, identified_user,
     user_of_reused_session,
 };
+use crate::testing::store_conformance::AMPLE_CAPACITIES;
 
 pub(super) const TARGETS: &[FuzzTarget] = &[target(
     "login_events",

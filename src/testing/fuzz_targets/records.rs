@@ -8,7 +8,7 @@ use crate::store::encryption::StoreEncryptionKeys;
 use crate::store::memory::MemoryStore;
 use crate::store::memory::snapshot::{self, SnapshotEntry, read_entries};
 use crate::store::{RecordKind, Store as _};
-use crate::testing::samples;
+use crate::testing::store_conformance::AMPLE_CAPACITIES;
 
 pub(super) const TARGETS: &[FuzzTarget] = &[
     #[cfg(feature = "redis")]
@@ -80,7 +80,7 @@ fn snapshot_entries() -> FuzzFunction {
         entries.iter().for_each(|entry| entry.encode(&mut encoded));
         assert_eq!(encoded, data, "an entry that is written again differs");
         let records = entries.iter().filter(|e| matches!(e, SnapshotEntry::Record { .. })).count();
-        let store = MemoryStore::new(samples::AMPLE_CAPACITIES);
+        let store = MemoryStore::new(AMPLE_CAPACITIES);
         store.restore(entries, NOW);
         assert!(store.count(RecordKind::Login) <= records);
         store.snapshot_entries(NOW).count() > 0

@@ -3,6 +3,7 @@
 use askama::filters::Safe;
 use url::form_urlencoded::Serializer;
 
+use super::locale::PageMessages as _;
 use super::provider_list::{GroupTitle, ProviderGroup, ProviderList};
 use super::{Locale, PageChrome};
 use crate::protocol::acr::Level;

@@ -2,6 +2,7 @@
 
 use askama::filters::Safe;
 
+use super::locale::PageMessages as _;
 use super::{Locale, PageChrome};
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::{Claim, ClaimName};
@@ -73,34 +74,28 @@ pub(super) const fn has_label(claim: Claim) -> bool {
     !matches!(claim, Claim::Sub | Claim::GivenNameArray)
 }
 
-impl Locale {
-    /// Returns the claim's label in the page's language.
-    pub(super) fn claim_label(&self, claim: &ClaimLabel) -> String {
-        match claim {
-            ClaimLabel::Specified(Claim::GivenName) => self.text("claim-given-names"),
-            ClaimLabel::Specified(claim) => {
-                self.text(&format!("claim-{}", claim.as_str().replace('_', "-")))
-            }
-            ClaimLabel::Declared(label) => label.clone(),
-        }
-    }
-
+impl ClaimLabel {
     /// Returns the label of a claim; `None` for one that pages don't name.
     #[must_use]
-    pub fn label_for(&self, claim: &ClaimName, declared: &DeclaredClaims) -> Option<ClaimLabel> {
+    pub fn new(claim: &ClaimName, declared: &DeclaredClaims, t: &Locale) -> Option<Self> {
         match claim {
             ClaimName::Specified(claim) => has_label(*claim).then_some((*claim).into()),
             ClaimName::Declared(name) => {
                 let label = &declared.get(name)?.label;
-                Some(ClaimLabel::Declared(self.localize(label).to_owned()))
+                Some(Self::Declared(t.localize(label).to_owned()))
             }
         }
     }
 
-    /// Returns `yes` or `no` in the page's language.
-    #[must_use]
-    pub fn boolean_label(&self, value: bool) -> String {
-        self.text(if value { "value-yes" } else { "value-no" })
+    /// Returns the label in the page's language.
+    pub(super) fn text(&self, t: &Locale) -> String {
+        match self {
+            Self::Specified(Claim::GivenName) => t.text("claim-given-names"),
+            Self::Specified(claim) => {
+                t.text(&format!("claim-{}", claim.as_str().replace('_', "-")))
+            }
+            Self::Declared(label) => label.clone(),
+        }
     }
 }
 

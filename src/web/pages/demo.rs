@@ -7,6 +7,7 @@
 
 use askama::Template;
 
+use super::locale::PageMessages as _;
 use super::{Locale, PageChrome, render_template};
 use crate::localization::Languages;
 use crate::protocol::acr::Level;
@@ -38,6 +39,16 @@ impl DemoSignIn {
     #[must_use]
     pub const fn at_level(level: Level) -> Self {
         Self { level, asks_consent: false }
+    }
+
+    /// Returns the label of the button that starts it.
+    fn label(self, t: &Locale) -> String {
+        t.text(match self.level {
+            Level::Eidas1 if self.asks_consent => "demo-sign-in-consent",
+            Level::Eidas1 => "demo-sign-in-eidas1",
+            Level::Eidas2 => "demo-sign-in-eidas2",
+            Level::Eidas3 => "demo-sign-in-eidas3",
+        })
     }
 }
 
@@ -122,18 +133,6 @@ page_template!(DemoError, "demo_error.html", |_, t| t.text("demo-error-title"));
 page_template!(DemoWalletPage, "demo_wallet.html", |_, t| t.text("demo-wallet-title"));
 
 page_template!(DemoWalletError, "demo_wallet_error.html", |_, t| t.text("demo-error-title"));
-
-impl Locale {
-    /// Returns the label of the button that starts a sign-in.
-    fn demo_sign_in(&self, sign_in: DemoSignIn) -> String {
-        self.text(match sign_in.level {
-            Level::Eidas1 if sign_in.asks_consent => "demo-sign-in-consent",
-            Level::Eidas1 => "demo-sign-in-eidas1",
-            Level::Eidas2 => "demo-sign-in-eidas2",
-            Level::Eidas3 => "demo-sign-in-eidas3",
-        })
-    }
-}
 
 #[derive(Template)]
 #[template(path = "demo_start.html")]

@@ -2,6 +2,7 @@
 //! why a token request failed. Findings are in English, as in the command `passerelle check`.
 
 use super::Locale;
+use super::locale::PageMessages as _;
 use crate::env::Timestamp;
 use crate::federation::validity::format_rfc3339;
 use crate::protocol::authorize::explanation::{RequestExplanation, RequestOutcome};

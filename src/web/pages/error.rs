@@ -3,6 +3,7 @@
 use askama::filters::Safe;
 
 use super::consent::ClaimLabel;
+use super::locale::PageMessages as _;
 use super::{HiddenField, Locale, PageChrome};
 use crate::env::Timestamp;
 use crate::federation::validity::format_rfc3339;

@@ -27,27 +27,30 @@ impl Write for IsolatedHtml {
     }
 }
 
-impl Locale {
+/// The messages of pages beyond plain text.
+pub trait PageMessages {
+    fn locale(&self) -> &Locale;
+
     /// Returns the message of a key with one name, as HTML.
-    pub(super) fn html_with(&self, key: &str, name: &'static str, value: &str) -> Safe<String> {
+    fn html_with(&self, key: &str, name: &'static str, value: &str) -> Safe<String> {
         self.html_with_values(key, [(name, value.into())])
     }
 
     /// Returns the message of a key as HTML: everything is escaped, and each value is in `<bdi>`.
-    pub(super) fn html_with_values<const N: usize>(
+    fn html_with_values<const N: usize>(
         &self,
         key: &str,
         values: [(&'static str, FluentValue<'_>); N],
     ) -> Safe<String> {
         let mut html = IsolatedHtml(String::new());
-        self.write_isolated(&mut html, key, values);
+        self.locale().write_isolated(&mut html, key, values);
         Safe(html.0)
     }
 
     /// Returns the name of a level on the sandbox page.
     #[must_use]
-    pub fn sandbox_level_label(&self, level: Level) -> String {
-        self.text(match level {
+    fn sandbox_level_label(&self, level: Level) -> String {
+        self.locale().text(match level {
             Level::Eidas1 => "sandbox-level-eidas1",
             Level::Eidas2 => "sandbox-level-eidas2",
             Level::Eidas3 => "sandbox-level-eidas3",
@@ -56,25 +59,25 @@ impl Locale {
 
     /// Returns the hint beside a level on the sandbox page that is lower than requested.
     #[must_use]
-    pub fn sandbox_level_too_low(&self) -> String {
-        self.text("sandbox-level-too-low")
+    fn sandbox_level_too_low(&self) -> String {
+        self.locale().text("sandbox-level-too-low")
     }
 
     /// Returns the label of a simulated failure on the sandbox page; `none` is no failure.
     #[must_use]
-    pub fn sandbox_failure_label(&self, id: &str) -> String {
-        self.text(&format!("sandbox-failure-{id}"))
+    fn sandbox_failure_label(&self, id: &str) -> String {
+        self.locale().text(&format!("sandbox-failure-{id}"))
     }
 
     /// Returns the name of an authentication method of RFC 8176; `None` for another value.
     #[must_use]
-    pub fn method_label(&self, id: &str) -> Option<String> {
-        is_known_method(id).then(|| self.text(&format!("method-{id}")))
+    fn method_label(&self, id: &str) -> Option<String> {
+        is_known_method(id).then(|| self.locale().text(&format!("method-{id}")))
     }
 
     /// Returns a date `YYYY-MM-DD` in words. For the partial dates `YYYY-MM-00` and `YYYY-00-00`
     /// the text says what is unknown; anything else is returned as it is.
-    pub(super) fn date_in_words(&self, date: &str) -> String {
+    fn date_in_words(&self, date: &str) -> String {
         self.known_date_in_words(date).unwrap_or_else(|| date.to_owned())
     }
 
@@ -83,19 +86,22 @@ impl Locale {
         let year = FluentValue::from(parts.next()?);
         let (month, day): (usize, u8) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         if month == 0 {
-            return Some(self.text_with_values("date-year", [("year", year)]));
+            return Some(self.locale().text_with_values("date-year", [("year", year)]));
         }
-        let month = FluentValue::from(self.text(MONTHS.get(month - 1)?));
+        let month = FluentValue::from(self.locale().text(MONTHS.get(month - 1)?));
         let values = [("year", year), ("month", month)];
         if day == 0 {
-            return Some(self.text_with_values("date-month", values));
+            return Some(self.locale().text_with_values("date-month", values));
         }
         let [year, month] = values;
-        Some(self.text_with_values("date-day", [year, month, ("day", FluentValue::from(day))]))
+        Some(
+            self.locale()
+                .text_with_values("date-day", [year, month, ("day", FluentValue::from(day))]),
+        )
     }
 
     /// Returns date and time to the second, in UTC.
-    pub(super) fn date_time(&self, at: Timestamp) -> String {
+    fn date_time(&self, at: Timestamp) -> String {
         let Some(at) = i64::try_from(at.seconds())
             .ok()
             .and_then(|seconds| DateTime::from_timestamp(seconds, 0))
@@ -104,7 +110,13 @@ impl Locale {
         };
         let date = FluentValue::from(self.date_in_words(&at.format("%Y-%m-%d").to_string()));
         let time = FluentValue::from(at.format("%H:%M:%S").to_string());
-        self.text_with_values("date-time", [("date", date), ("time", time)])
+        self.locale().text_with_values("date-time", [("date", date), ("time", time)])
+    }
+}
+
+impl PageMessages for Locale {
+    fn locale(&self) -> &Locale {
+        self
     }
 }
 

@@ -1,6 +1,7 @@
 //! The form of the sandbox identity provider: test user, level, methods, simulated failure.
 
 use super::HiddenField;
+use super::locale::PageMessages as _;
 
 /// The sandbox form: one `person`, `level` and `failure`, a `method` for each selected one, and the
 /// hidden fields.

@@ -1,6 +1,7 @@
 //! The short pages: the hub's root, the form post response, the confirmation of a logout, the end
 //! of a logout.
 
+use super::locale::PageMessages as _;
 use super::{HiddenField, PageAction, PageChrome};
 use crate::protocol::discovery::path;
 use crate::web::theme::support_url::SupportDetails;

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::locale::PageMessages as _;
 use super::{HiddenField, Locale};
 use crate::actor::PasswordNotice;
 use crate::protocol::catalogue::ErrorCode;

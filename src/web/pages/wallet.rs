@@ -1,6 +1,7 @@
 //! The pages for wallets: the one that opens a wallet, the one with a QR code for another device,
 //! and the one with the code that this device shows.
 
+use super::locale::PageMessages as _;
 use super::{HiddenField, Locale};
 use crate::actor::{RequestedClaim, WalletLink};
 

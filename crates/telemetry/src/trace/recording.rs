@@ -74,7 +74,7 @@ impl Tracer {
             reason = "from 0 to 2^64 after the clamp"
         )]
         let sample_threshold = (ratio.clamp(0.0, 1.0) * 2_f64.powi(64)) as u128;
-        let instrumentation = InstrumentationScope::builder(env!("CARGO_PKG_NAME"))
+        let instrumentation = InstrumentationScope::builder("passerelle")
             .with_version(env!("CARGO_PKG_VERSION"))
             .build();
         Self(Some(Arc::new(TracerConfig {

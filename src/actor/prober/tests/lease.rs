@@ -7,7 +7,7 @@ use crate::actor::health::{Availability, ProbeOutcome};
 use crate::env::Env;
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::NewRecord;
-use crate::store::redis::tests::{fresh_prefix, shared_server, store_at};
+use crate::store::testing::redis_store::{fresh_prefix, shared_server, store_at};
 use crate::testing::env::{ManualClock, SeededEntropy};
 use crate::testing::store_conformance::AMPLE_CAPACITIES;
 

@@ -83,7 +83,7 @@ fn an_undeclared_claim_names_the_declaration_that_it_lacks() {
     }
     let loaded = edit(siret()).loaded();
     let siret = ClaimName::from_name("siret");
-    let federation = crate::federation::Federation::from_loaded(&loaded);
+    let federation = loaded.build_federation();
     assert!(federation.scopes.all_claim_names().contains(&siret));
     let mapping = loaded.connectors.get("idp").unwrap().mapping.as_ref().unwrap();
     assert!(mapping.rules.contains_key(&siret));

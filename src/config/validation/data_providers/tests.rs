@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::*;
 use crate::config::tests::{CLIENT_SECRET, Folder};
-use crate::federation::{Federation, IntrospectionResponseFormat};
+use crate::federation::IntrospectionResponseFormat;
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
 
 const FILE: &str = "data-providers/archive.toml";
@@ -51,14 +51,14 @@ fn a_good_file_is_a_data_provider_and_no_folder_is_none() {
     let archive = loaded.data_providers.get("archive").unwrap();
     assert_eq!(archive.secrets[0].sha256, crate::digest::sha256(CLIENT_SECRET.as_bytes()));
     assert_eq!((archive.sector.as_str(), archive.subject_key_version), ("archive", 1));
-    let federation = Federation::from_loaded(&loaded);
+    let federation = loaded.build_federation();
     let archive = federation.data_provider(&"archive".into()).unwrap();
     assert_eq!(
         (archive.active, archive.response_format),
         (true, IntrospectionResponseFormat::Json)
     );
     assert!(federation.service_provider(&"archive".into()).is_none(), "it can't ask for a login");
-    let off = Federation::from_loaded(&with("active = false").loaded());
+    let off = with("active = false").loaded().build_federation();
     assert_eq!(off.active_data_providers().count(), 0);
 }
 
@@ -77,7 +77,7 @@ fn the_response_format_is_that_of_the_file() {
             },
         ),
     ] {
-        let federation = Federation::from_loaded(&with(lines).loaded());
+        let federation = with(lines).loaded().build_federation();
         assert_eq!(federation.data_provider(&"archive".into()).unwrap().response_format, expected);
     }
 }

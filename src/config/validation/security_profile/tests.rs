@@ -1,6 +1,6 @@
 use crate::config::tests::{Folder, service_with};
 use crate::federation::client_assertions::AcceptedAudiences;
-use crate::federation::{ClientAuthentication, Federation, ServiceProvider};
+use crate::federation::{ClientAuthentication, ServiceProvider};
 use crate::protocol::alg::{AcceptedAlgs, SigningAlg};
 use crate::protocol::security_profile::SecurityProfile;
 
@@ -17,7 +17,7 @@ fn folder(settings: &str, more: &str) -> Folder {
 }
 
 fn client(folder: &Folder) -> ServiceProvider {
-    let federation = Federation::from_loaded(&folder.loaded());
+    let federation = folder.loaded().build_federation();
     federation.active_service_provider(&"sp".into()).unwrap().as_ref().clone()
 }
 

@@ -93,7 +93,7 @@ fn every_error_has_a_text_in_every_language() {
 fn every_claim_with_a_label_has_one_in_every_language() {
     for locale in Languages::built_in().locales() {
         for claim in Claim::all().filter(|claim| consent::has_label(*claim)) {
-            let label = locale.claim_label(&claim.into());
+            let label = ClaimLabel::from(claim).text(locale);
             assert!(!label.starts_with("claim-"), "{locale} {claim}");
         }
     }

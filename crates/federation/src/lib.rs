@@ -1,0 +1,362 @@
+//! Holds the federation that the rest of the hub uses: service providers, data providers,
+//! connectors and scopes, validated and immutable.
+
+#![cfg_attr(
+    test,
+    allow(
+        clippy::pedantic,
+        clippy::too_many_arguments,
+        reason = "tests are tables, and panic where they fail; product code is checked without them"
+    )
+)]
+
+pub mod assurance;
+pub mod blocks;
+mod choice;
+mod claim_release;
+mod client;
+pub mod client_assertions;
+pub mod client_keys;
+mod connector_metadata;
+pub mod connector_rules;
+mod current_federation;
+pub mod dated_secret;
+pub mod identity;
+pub mod localized_text;
+pub mod login;
+pub mod logo;
+pub mod notices;
+pub mod place_names;
+pub mod provider_display;
+mod registered_clients;
+pub mod session;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+pub mod validity;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use logo::Logo;
+use notices::Notice;
+use place_names::PlaceNames;
+use provider_display::SortedProviders;
+
+use crate::identity::declared::DeclaredClaims;
+use crate::identity::scopes::ScopeTable;
+use passerelle_localization::Languages;
+use passerelle_protocol::discovery::ProtectionFeatures;
+use passerelle_protocol::email_domain::EmailDomain;
+use passerelle_protocol::ids::{ClientId, ConnectorId, Scope};
+use passerelle_protocol::registration::{
+    ClientDirectory, ClientType, ProtocolRules, PushedRequests, Registration, RequestProtection,
+};
+use passerelle_protocol::security_profile::SecurityProfile;
+
+pub use choice::{Category, NoAccountText};
+pub use client::{
+    ClientAuthentication, DataProvider, IntrospectionResponseFormat, KeyOwner, LogoutEndpoint,
+    RefreshTokenRules, ServiceProvider, TokenBinding,
+};
+pub use connector_metadata::{ConnectorMetadata, Levels};
+pub use current_federation::CurrentFederation;
+pub use registered_clients::RegisteredClients;
+
+/// An immutable snapshot of all service providers, data providers, connectors and scopes.
+#[derive(Clone, Debug)]
+pub struct Federation {
+    services: BTreeMap<ClientId, Arc<ServiceProvider>>,
+    /// Dynamically registered clients.
+    registered: Arc<BTreeMap<ClientId, Arc<ServiceProvider>>>,
+    data_providers: BTreeMap<ClientId, Arc<DataProvider>>,
+    connectors: BTreeMap<ConnectorId, Arc<ConnectorMetadata>>,
+    /// The connectors, sorted by name.
+    sorted_connectors: Arc<SortedProviders>,
+    /// The scope table under federation rules.
+    pub scopes: ScopeTable,
+    /// The scope table under `rules = "openid"`.
+    pub openid_scopes: ScopeTable,
+    /// The claims beyond the specification's.
+    pub declared_claims: Arc<DeclaredClaims>,
+    /// How unavailable connectors are displayed.
+    pub unavailable: UnavailableDisplay,
+    /// The discovery document, as JSON; empty until it is generated.
+    pub discovery: Arc<str>,
+    /// The categories of the choice page, in order.
+    pub categories: Vec<Category>,
+    /// The operator's notices, in force or not.
+    pub notices: Arc<[Notice]>,
+    /// The languages of the pages.
+    pub languages: Arc<Languages>,
+    /// How long a browser remembers the last choice; `None` if it doesn't.
+    pub remember_last: Option<Duration>,
+    /// True if the choice page asks for an e-mail address.
+    pub ask_email: bool,
+    /// Advice for users who have none of the accounts.
+    pub no_account: Option<NoAccountText>,
+    /// Tables of place names; the first one with a code counts.
+    pub place_name_files: Arc<[Arc<PlaceNames>]>,
+}
+
+/// How the choice page displays connectors that can't be chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnavailableDisplay {
+    /// Shown, but disabled.
+    Disabled,
+    /// Not shown.
+    Hidden,
+}
+
+impl Federation {
+    /// Creates a federation of service providers alone.
+    #[must_use]
+    pub fn new(
+        services: impl IntoIterator<Item = ServiceProvider>,
+        scopes: ScopeTable,
+        unavailable: UnavailableDisplay,
+    ) -> Self {
+        let by_id =
+            |service: ServiceProvider| (service.registration.client_id.clone(), Arc::new(service));
+        Self {
+            services: services.into_iter().map(by_id).collect(),
+            registered: Arc::default(),
+            data_providers: BTreeMap::new(),
+            connectors: BTreeMap::new(),
+            sorted_connectors: Arc::default(),
+            scopes,
+            openid_scopes: ScopeTable::openid(),
+            declared_claims: Arc::default(),
+            unavailable,
+            discovery: Arc::default(),
+            categories: Vec::new(),
+            notices: Arc::default(),
+            languages: Arc::clone(Languages::built_in()),
+            remember_last: None,
+            ask_email: false,
+            no_account: None,
+            place_name_files: Arc::default(),
+        }
+    }
+
+    /// Replaces the service providers and data providers of `rest`.
+    #[must_use]
+    pub fn with_clients(
+        services: impl Iterator<Item = Arc<ServiceProvider>>,
+        data_providers: impl Iterator<Item = Arc<DataProvider>>,
+        rest: Self,
+    ) -> Self {
+        let services =
+            services.map(|service| (service.registration.client_id.clone(), service)).collect();
+        let data_providers =
+            data_providers.map(|provider| (provider.client_id.clone(), provider)).collect();
+        Self { services, data_providers, ..rest }
+    }
+
+    /// Replaces the data providers.
+    #[must_use]
+    pub fn with_data_providers(
+        self,
+        data_providers: impl IntoIterator<Item = DataProvider>,
+    ) -> Self {
+        let by_id = |provider: DataProvider| (provider.client_id.clone(), Arc::new(provider));
+        Self { data_providers: data_providers.into_iter().map(by_id).collect(), ..self }
+    }
+
+    /// Replaces the connectors.
+    #[must_use]
+    pub fn with_connectors(
+        self,
+        connectors: impl IntoIterator<Item = (ConnectorId, Arc<ConnectorMetadata>)>,
+    ) -> Self {
+        let connectors: BTreeMap<_, _> = connectors.into_iter().collect();
+        let sorted_connectors = SortedProviders::new(
+            connectors
+                .iter()
+                .map(|(id, metadata): (_, &Arc<ConnectorMetadata>)| (id, &*metadata.display)),
+        );
+        Self { connectors, sorted_connectors: Arc::new(sorted_connectors), ..self }
+    }
+
+    /// Returns a service provider or a registered client by its client_id, active or not.
+    #[must_use]
+    pub fn service_provider(&self, client_id: &ClientId) -> Option<&Arc<ServiceProvider>> {
+        self.client_named(client_id.as_str())
+    }
+
+    /// Returns the name of a place or country by its code.
+    #[must_use]
+    pub fn place_name(&self, code: &str, language: &str) -> Option<&str> {
+        self.place_name_files.iter().find_map(|table| table.name(code, language))
+    }
+
+    /// Returns a service provider's logo by its version.
+    #[must_use]
+    pub fn logo(&self, version: &str) -> Option<&Logo> {
+        self.services
+            .values()
+            .filter_map(|service| service.logo.as_ref())
+            .find(|logo| &*logo.version == version)
+    }
+
+    /// Returns every service provider of the configuration, active or not.
+    pub fn service_providers(&self) -> impl Iterator<Item = &Arc<ServiceProvider>> {
+        self.services.values()
+    }
+
+    /// Returns a data provider by its client_id, active or not.
+    #[must_use]
+    pub fn data_provider(&self, client_id: &ClientId) -> Option<&Arc<DataProvider>> {
+        self.data_providers.get(client_id)
+    }
+
+    /// Returns every data provider, active or not.
+    pub fn data_providers(&self) -> impl Iterator<Item = &Arc<DataProvider>> {
+        self.data_providers.values()
+    }
+
+    /// Returns every active data provider.
+    pub fn active_data_providers(&self) -> impl Iterator<Item = &Arc<DataProvider>> {
+        self.data_providers.values().filter(|provider| provider.active)
+    }
+
+    /// Returns a connector by its id, enabled or not.
+    #[must_use]
+    pub fn connector(&self, id: &ConnectorId) -> Option<&Arc<ConnectorMetadata>> {
+        self.connectors.get(id)
+    }
+
+    /// Returns every connector by its id, enabled or not.
+    #[must_use]
+    pub const fn connectors(&self) -> &BTreeMap<ConnectorId, Arc<ConnectorMetadata>> {
+        &self.connectors
+    }
+
+    /// Returns the connectors whose files match the domain most closely, enabled or not.
+    #[must_use]
+    pub fn connectors_for_domain(&self, domain: &EmailDomain) -> Vec<ConnectorId> {
+        let matches = self.connectors().iter().filter_map(|(id, connector)| {
+            let patterns = connector.email_domains.iter();
+            Some((id, patterns.filter_map(|pattern| domain.match_length(pattern)).max()?))
+        });
+        let matches: Vec<_> = matches.collect();
+        let closest = matches.iter().map(|(_, length)| *length).max();
+        let is_closest = |(_, length): &(_, usize)| Some(*length) == closest;
+        matches.into_iter().filter(is_closest).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Returns the connectors sorted by name in each language.
+    #[must_use]
+    pub fn sorted_connectors(&self) -> &SortedProviders {
+        &self.sorted_connectors
+    }
+
+    /// Returns every client that may have public keys, active or not.
+    pub fn key_owners(&self) -> impl Iterator<Item = KeyOwner<'_>> {
+        // The file's keys count: the registration's may be those of a stolen registration token.
+        let services = self.services.values().chain(self.registered_without_file());
+        let services = services.map(|service| KeyOwner {
+            client_id: &service.registration.client_id,
+            active: service.registration.active,
+            keys: &service.keys,
+            encryption: service
+                .encryption
+                .map_or_else(Vec::new, |algs| vec![algs.id_token, algs.userinfo])
+                .into_iter()
+                .chain(service.registration.protection.response_encryption)
+                .collect(),
+        });
+        let data_providers = self.data_providers.values().map(|provider| KeyOwner {
+            client_id: &provider.client_id,
+            active: provider.active,
+            keys: &provider.keys,
+            encryption: match provider.response_format {
+                IntrospectionResponseFormat::Json => Vec::new(),
+                IntrospectionResponseFormat::Jwt { encryption, .. } => {
+                    encryption.into_iter().collect()
+                }
+            },
+        });
+        services.chain(data_providers)
+    }
+
+    /// Returns true if an active service provider is a public client.
+    #[must_use]
+    pub fn has_public_clients(&self) -> bool {
+        self.services.values().any(|service| {
+            service.registration.active && service.registration.client_type == ClientType::Public
+        })
+    }
+
+    /// Returns what active service providers use to protect their requests and responses. Where
+    /// clients register themselves, discovery lists everything that they can register.
+    #[must_use]
+    pub fn protection_features(
+        &self,
+        pushed: PushedRequests,
+        profile: Option<SecurityProfile>,
+        has_registration: bool,
+    ) -> ProtectionFeatures {
+        let is_used = |is_user: fn(&RequestProtection) -> bool| {
+            let registrations = self.services.values().map(|service| &service.registration);
+            let mut active = registrations.filter(|registration| registration.active);
+            has_registration || active.any(|active| is_user(&active.protection))
+        };
+        let signs_messages = profile.is_some_and(SecurityProfile::signs_messages);
+        ProtectionFeatures {
+            pushed,
+            profile,
+            request_objects: signs_messages || is_used(|used| used.request_object_algs.is_some()),
+            signed_responses: signs_messages || is_used(|used| used.response_alg.is_some()),
+            encrypted_responses: is_used(|used| used.response_encryption.is_some()),
+        }
+    }
+
+    /// Returns true if an active service provider gets refresh tokens.
+    #[must_use]
+    pub fn issues_refresh_tokens(&self) -> bool {
+        self.services
+            .values()
+            .any(|service| service.registration.active && service.refresh_tokens.is_some())
+    }
+
+    /// Returns true if an active service provider or registered client receives logout tokens.
+    #[must_use]
+    pub fn sends_logout_tokens(&self) -> bool {
+        self.services
+            .values()
+            .chain(self.registered_without_file())
+            .any(|service| service.registration.active && service.logout_endpoint.is_some())
+    }
+
+    /// Returns true if pages of this origin belong to an active public client.
+    #[must_use]
+    pub fn has_cors_origin(&self, origin: &str) -> bool {
+        self.services
+            .values()
+            .filter(|service| service.registration.active)
+            .any(|service| service.cors_origins.iter().any(|registered| registered == origin))
+    }
+
+    /// Like [`Self::service_provider`], for a client_id of a request.
+    #[must_use]
+    pub fn client_named(&self, client_id: &str) -> Option<&Arc<ServiceProvider>> {
+        self.services.get(client_id).or_else(|| self.registered.get(client_id))
+    }
+
+    /// Returns an active service provider by its client_id.
+    #[must_use]
+    pub fn active_service_provider(&self, client_id: &ClientId) -> Option<&Arc<ServiceProvider>> {
+        self.service_provider(client_id).filter(|service| service.registration.active)
+    }
+}
+
+impl ClientDirectory for Federation {
+    fn registration(&self, client_id: &str) -> Option<&Registration> {
+        self.client_named(client_id).map(|service| &service.registration)
+    }
+
+    fn is_known_scope(&self, scope: &str, rules: ProtocolRules) -> bool {
+        scope == "openid" || self.scope_table(rules).contains(&Scope::from(scope))
+    }
+}
