@@ -24,6 +24,7 @@ pub mod kinds;
 pub mod ldap;
 pub mod level_rules;
 mod mapped;
+pub mod mapping;
 pub mod oauth2;
 pub mod oidc;
 pub mod one_time_code;
@@ -64,8 +65,3 @@ pub fn build(
     let connector = configured.kind.build(configured, context)?;
     Ok(mapped::with_mapping(configured.id.clone(), connector, mapping, metrics))
 }
-
-/// Compiles the examples of the contributor's guide as doc tests.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/adding-a-kind.md")]
-pub struct AddingAKind;

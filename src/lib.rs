@@ -86,3 +86,8 @@ pub use passerelle_register as register;
 pub use passerelle_settings as settings;
 pub use passerelle_store as store;
 pub use passerelle_telemetry as telemetry;
+
+/// Compiles the examples of the contributor's guide as doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/adding-a-kind.md")]
+pub struct AddingAKind;

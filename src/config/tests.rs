@@ -8,6 +8,7 @@ mod generated_files;
 mod http_register;
 mod insecure_settings;
 pub(crate) mod kinds;
+mod mapping;
 mod memory_store;
 mod operators;
 mod pkcs11;

@@ -19,7 +19,6 @@ pub(super) mod email_domains;
 pub(super) mod insecure_settings;
 pub(super) mod languages;
 pub(super) mod level_names;
-pub mod mapping;
 pub mod pkcs11;
 pub mod private_keys;
 pub(super) mod public_clients;

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use super::code_store::{InMemoryWalletRequests, code_store};
-use crate::app::KINDS;
-use crate::config::check_context::CheckContext;
-use crate::connector::{ConfiguredConnector, ConnectorContext, SandboxMode};
+use crate::connector::kind_settings::{KindCheck, SupportedKinds, connector_schema};
+use crate::connector::mapping::check_mapping;
+use crate::connector::{ConfiguredConnector, ConnectorContext, KINDS, SandboxMode};
 use crate::egress::http_client_pool::HttpClientPool;
 use crate::env::Env;
-use crate::ids::Secret;
-use crate::settings::Environment;
+use crate::identity::declared::DeclaredClaims;
+use crate::ids::{ConnectorId, Secret};
+use crate::settings::{
+    Environment, SecretContext, SecretOwner, SecretOwnerKind, SecretRules, SourceFile,
+};
 use crate::token::UpstreamKeys;
 
 /// A connector of the kind with the fewest keys, for tests that don't call it.
@@ -25,15 +28,43 @@ pub fn any_connector(id: &str, name: &str) -> ConfiguredConnector {
 /// The connector of a file with this text, valid or not; its secret is replaced.
 pub fn configured(id: &str, text: &str, secret: Option<&str>) -> ConfiguredConnector {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join(format!("{id}.toml"));
-    std::fs::write(&file, text).unwrap();
+    let path = folder.path().join(format!("{id}.toml"));
+    std::fs::write(&path, text).unwrap();
+    let source = SourceFile::read(&path).unwrap();
     let environment: Environment = [("", ""); 0].into_iter().collect();
-    let draft =
-        CheckContext::without_hub(folder.path(), KINDS).check_connector(&file, &environment);
-    let connector = draft.connector.unwrap_or_else(|| panic!("{:#?}", draft.problems));
+    let context = SecretContext {
+        folder: folder.path(),
+        environment: &environment,
+        secrets: &SecretRules::default(),
+        owner: SecretOwner::Settings,
+    };
+    let context = context.for_file(SecretOwnerKind::Connector, &path);
+    let kinds = SupportedKinds { formats: KINDS, sandbox: SandboxMode::On };
+    let mut problems = Vec::new();
+    let file = source.deserialize_at(&[], || connector_schema(kinds.formats), &mut problems);
+    let kind = kinds.parse(&source, folder.path(), &mut problems);
+    let Some((file, kind)) = file.zip(kind) else { panic!("{problems:#?}") };
+    let claims = kind.protocol_claims();
+    let mapping = check_mapping(&source, &file, claims, &DeclaredClaims::default(), &mut problems);
+    let mut check = KindCheck {
+        source: &source,
+        name: kind.name,
+        file: &file,
+        context: &context,
+        problems: &mut problems,
+        client_identity: None,
+    };
+    kinds.check(&kind, &mut check);
+    let client_identity = check.client_identity;
     ConfiguredConnector {
+        id: ConnectorId::from(id),
         client_secret: secret.map(|secret| Secret::new(secret.to_owned())),
-        ..connector
+        client_identity,
+        file,
+        kind,
+        logo: None,
+        blocks: Vec::new(),
+        mapping,
     }
 }
 

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::declarations::Declarations;
 use super::email_domains::check_email_domains;
-use super::{connector_diagnostics, level_names, mapping};
+use super::{connector_diagnostics, level_names};
 use crate::connector::kind_settings::{KindCheck, SupportedKinds, connector_schema};
 use crate::connector::level_rules::{check_methods, check_passed_methods};
+use crate::connector::mapping::check_mapping;
 use crate::connector::{ConfiguredConnector, ConnectorFile, ConnectorLimits};
 use crate::federation::logo::Logo;
 use crate::federation::{blocks, localized_text};
@@ -101,7 +102,7 @@ fn draft_from_source(
     let kind = kinds.parse(source, context.folder, &mut problems);
     let connector = file.zip(kind).map(|(file, kind)| {
         check_file(source, &file, &mut problems);
-        let mapping = mapping::check_mapping(
+        let mapping = check_mapping(
             source,
             &file,
             kind.protocol_claims(),

@@ -27,7 +27,7 @@ const MAX_SEPARATOR_CHARS: usize = 16;
 ///
 /// # Errors
 /// Returns every invalid rule; never an empty list.
-pub fn parse_mapping(
+fn parse_mapping(
     file: &ConnectorFile,
     protocol_claims: &[&str],
     declared: &DeclaredClaims,
@@ -60,7 +60,7 @@ pub fn parse_mapping(
 
 /// Returns the mapping of a connector file. Returns `None` and reports the invalid rules if there
 /// are any.
-pub(in crate::config) fn check_mapping(
+pub fn check_mapping(
     source: &File,
     file: &ConnectorFile,
     protocol_claims: &[&str],
@@ -338,6 +338,3 @@ impl RuleParser<'_> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
