@@ -65,12 +65,9 @@
     )
 )]
 
-pub mod actor;
 pub mod app;
 pub mod config;
-pub mod connector;
 pub mod demo;
-pub mod grant;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod web;
@@ -91,3 +88,6 @@ pub use passerelle_telemetry as telemetry;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/adding-a-kind.md")]
 pub struct AddingAKind;
+pub use passerelle_connector as connector;
+pub use passerelle_grants as grant;
+pub use passerelle_hub as actor;

@@ -5,21 +5,16 @@
 
 #![allow(clippy::pedantic, reason = "tests are tables, and panic where they fail")]
 
-#[cfg(test)]
-pub mod code_store;
-#[cfg(test)]
-pub mod connectors;
-#[cfg(feature = "ldap")]
-pub mod fake_directory;
-#[cfg(test)]
-pub mod fake_idp;
 pub mod fuzz_targets;
 pub mod harness;
 #[cfg(test)]
 pub mod page_gallery;
-#[cfg(feature = "openid4vp")]
-pub mod wallet_credentials;
 
+#[cfg(feature = "ldap")]
+pub use passerelle_connector::testing::fake_directory;
+#[cfg(feature = "openid4vp")]
+pub use passerelle_connector::testing::wallet_credentials;
+pub use passerelle_connector::testing::{code_store, connectors, fake_idp};
 pub use passerelle_egress::testing::fake_server;
 pub use passerelle_federation::testing::samples;
 #[cfg(feature = "pkcs11")]

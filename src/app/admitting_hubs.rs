@@ -116,7 +116,7 @@ fn record_key() -> RecordKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actor::blocks::tests::store_sync::FakeSharedStore;
+    use crate::store::testing::fake_shared_store::FakeSharedStore;
     use crate::testing::env::{ManualClock, SeededEntropy};
     use crate::testing::samples::OPENED;
 

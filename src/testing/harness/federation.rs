@@ -114,7 +114,11 @@ pub fn write_high(folder: &Path, services: &[(&str, String)]) {
         .replace("\"standard\"", "\"high\"")
         .replace("register.file.path = \"register.csv\"\n", "");
     put(folder, "passerelle.toml", settings.as_bytes());
-    put(folder, "persons.toml", include_bytes!("../../connector/persona/persons.toml"));
+    put(
+        folder,
+        "persons.toml",
+        include_bytes!("../../../crates/connector/src/persona/persons.toml"),
+    );
     for (name, bytes) in KEYS.iter() {
         put(folder, &format!("keys/{name}"), bytes);
     }
@@ -134,7 +138,10 @@ pub fn write_high(folder: &Path, services: &[(&str, String)]) {
 pub fn write(folder: &Path, more: &str) {
     put(folder, "passerelle.toml", format!("{SETTINGS}{more}\n").as_bytes());
     put(folder, "register.csv", include_bytes!("../../demo/register.csv"));
-    let persons = format!("{}{MORE_PERSONS}", include_str!("../../connector/persona/persons.toml"));
+    let persons = format!(
+        "{}{MORE_PERSONS}",
+        include_str!("../../../crates/connector/src/persona/persons.toml")
+    );
     put(folder, "persons.toml", persons.as_bytes());
     for (name, bytes) in KEYS.iter() {
         put(folder, &format!("keys/{name}"), bytes);

@@ -164,9 +164,42 @@ impl OverviewTemplate<'_> {
     fn platform(&self) -> &'static str {
         platform_name(self.status.platform)
     }
-}
 
-impl OverviewTemplate<'_> {
+    fn english_name(&self, row: &ConnectorRow) -> String {
+        super::english_name(&row.name)
+    }
+
+    /// Returns failures and latency of the calls in the last minute.
+    fn recent_calls(&self, row: &ConnectorRow) -> String {
+        let Some(health) = &row.health else { return String::new() };
+        let within = health
+            .p99_seconds
+            .map(|seconds| format!(", 99 % within {seconds:.3} s"))
+            .unwrap_or_default();
+        format!("{:.0} % failed{within}", health.failure_ratio * 100.0)
+    }
+
+    /// Returns what is wrong with the file, why calls failed in the last minute, and the clock skew.
+    fn findings(&self, row: &ConnectorRow) -> String {
+        let invalid = row.invalid_file.iter();
+        let mut findings: Vec<String> = invalid
+            .map(|problem| format!("the last valid version of its file is in use: {problem}"))
+            .collect();
+        let Some(health) = &row.health else { return findings.concat() };
+        findings.extend(health.reasons.iter().map(|(code, count)| format!("{code} ×{count}")));
+        findings.extend(health.unreachable.as_ref().map(|unreachable| {
+            let reason = unreachable.reason.trim_end_matches('.');
+            format!("{reason} ({} since {})", unreachable.code, unreachable.since)
+        }));
+        findings.extend(
+            health
+                .skew_seconds
+                .filter(|skew| skew.abs() > 2)
+                .map(|skew| format!("clock skew {skew:+} s")),
+        );
+        if findings.is_empty() { "none".to_owned() } else { findings.join(", ") }
+    }
+
     fn state_class(&self, row: &ConnectorRow) -> &'static str {
         match row.condition() {
             ConnectorCondition::Healthy => "",
@@ -248,43 +281,6 @@ impl TrendChart {
             unsuccessful: sum(|minute| minute.unsuccessful),
             highest,
         }
-    }
-}
-
-impl ConnectorRow {
-    fn english_name(&self) -> &str {
-        crate::federation::localized_text::text_in_language(&self.name, "en")
-    }
-
-    /// Returns failures and latency of the calls in the last minute.
-    fn recent_calls(&self) -> String {
-        let Some(health) = &self.health else { return String::new() };
-        let within = health
-            .p99_seconds
-            .map(|seconds| format!(", 99 % within {seconds:.3} s"))
-            .unwrap_or_default();
-        format!("{:.0} % failed{within}", health.failure_ratio * 100.0)
-    }
-
-    /// Returns what is wrong with the file, why calls failed in the last minute, and the clock skew.
-    fn findings(&self) -> String {
-        let invalid = self.invalid_file.iter();
-        let mut findings: Vec<String> = invalid
-            .map(|problem| format!("the last valid version of its file is in use: {problem}"))
-            .collect();
-        let Some(health) = &self.health else { return findings.concat() };
-        findings.extend(health.reasons.iter().map(|(code, count)| format!("{code} ×{count}")));
-        findings.extend(health.unreachable.as_ref().map(|unreachable| {
-            let reason = unreachable.reason.trim_end_matches('.');
-            format!("{reason} ({} since {})", unreachable.code, unreachable.since)
-        }));
-        findings.extend(
-            health
-                .skew_seconds
-                .filter(|skew| skew.abs() > 2)
-                .map(|skew| format!("clock skew {skew:+} s")),
-        );
-        if findings.is_empty() { "none".to_owned() } else { findings.join(", ") }
     }
 }
 

@@ -176,7 +176,7 @@ async fn hub_that_names_files() -> TestHub {
     let mut files: Vec<(String, String)> = vec![
         ("connectors/named.toml".into(), "name = { en = \"Named\" }\nlogo = \"named.svg\"\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\n[kind.persona]\npersons = \"named-persons.toml\"".into()),
         ("connectors/named.svg".into(), "<svg xmlns=\"http://www.w3.org/2000/svg\"/>".into()),
-        ("named-persons.toml".into(), include_str!("../../../src/connector/persona/persons.toml").into()),
+        ("named-persons.toml".into(), include_str!("../../../crates/connector/src/persona/persons.toml").into()),
         ("connectors/oidc.toml".into(), format!("{CONNECTOR}{OIDC}")),
         ("secrets/connectors/oidc/tls.pem".into(), certificate),
         ("secrets/connectors/oidc/tls.key".into(), key),

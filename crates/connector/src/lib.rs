@@ -1,0 +1,78 @@
+//! Adapters to identity providers: one trait, [`Connector`], and one folder per kind
+//! ([`ConnectorKind`], [`kinds`]).
+//!
+//! Responsible for the upstream protocols and every check on the responses of identity providers
+//! (docs/design/upstream-verification.md). Does not depend on actors, stores, service providers or
+//! pages. `docs/adding-a-kind.md` shows how to add a kind.
+
+#![cfg_attr(
+    test,
+    allow(
+        clippy::pedantic,
+        clippy::too_many_arguments,
+        reason = "tests are tables, and panic where they fail; product code is checked without them"
+    )
+)]
+
+mod acr_table;
+pub mod claim_rule;
+mod clock_skew;
+pub mod code_flow;
+mod configured_connector;
+mod connection_check;
+mod connector_file;
+pub mod diagnostic;
+mod dpop;
+pub mod dropped_claims;
+pub mod error;
+mod http_clients;
+pub mod hub_page;
+pub mod kind_settings;
+pub mod kinds;
+#[cfg(feature = "ldap")]
+pub mod ldap;
+pub mod level_rules;
+mod mapped;
+pub mod mapping;
+pub mod oauth2;
+pub mod oidc;
+pub mod one_time_code;
+mod online_check;
+#[cfg(feature = "openid4vp")]
+pub mod openid4vp;
+pub mod persona;
+mod port;
+pub mod sandbox_form;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod userinfo_request;
+pub mod wallet_page;
+pub mod wallet_request_store;
+
+use std::sync::Arc;
+
+pub use acr_table::AcrTable;
+pub use claim_rule::ClaimRule;
+pub use clock_skew::MeasuredSkew;
+pub use configured_connector::{ConfiguredConnector, SandboxMode};
+pub use connector_file::{ConnectorFile, ConnectorLimits, IdentityProof, UnparsedKind};
+pub use error::{ConnectorConfigError, ConnectorError};
+pub use kind_settings::{ConnectorKind, acr_policy_from_file, connector_kind};
+pub use kinds::KINDS;
+pub use port::{Connector, ConnectorContext};
+
+/// Builds a configured connector.
+///
+/// # Errors
+/// Returns the key whose value can't be used.
+pub fn build(
+    configured: &ConfiguredConnector,
+    context: ConnectorContext,
+) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
+    let mapping = configured.mapping.clone().ok_or_else(|| {
+        ConnectorConfigError::new("mapping", "it has an invalid rule; correct that first")
+    })?;
+    let metrics = context.metrics.clone();
+    let connector = configured.kind.build(configured, context)?;
+    Ok(mapped::with_mapping(configured.id.clone(), connector, mapping, metrics))
+}

@@ -1,0 +1,124 @@
+//! Defines the persons of a persons file, and the failures that a user can pick.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::ConnectorConfigError;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PersonsFile {
+    person: Vec<Persona>,
+}
+
+const BUILT_IN_PERSONAS: &str = include_str!("persons.toml");
+
+/// Failure that the page can simulate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SimulatedFailure {
+    /// The user cancels: `access_denied`.
+    Cancel,
+    /// The identity provider fails: `server_error`.
+    Error,
+    /// The identity has no birthdate.
+    MissingClaim,
+    /// The identity is valid, but not in the register.
+    UnknownPerson,
+    /// The achieved level is lower than the requested one.
+    LevelTooLow,
+}
+
+impl SimulatedFailure {
+    /// All failures, in display order.
+    pub const ALL: &'static [Self] =
+        &[Self::Cancel, Self::Error, Self::MissingClaim, Self::UnknownPerson, Self::LevelTooLow];
+
+    /// Returns the value of the form field, which is also the last part of the text key.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cancel => "cancel",
+            Self::Error => "error",
+            Self::MissingClaim => "missing-claim",
+            Self::UnknownPerson => "unknown-person",
+            Self::LevelTooLow => "level-too-low",
+        }
+    }
+}
+
+/// Fictional person of the persons file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Persona {
+    /// The `sub` of the person.
+    pub id: String,
+    /// Name shown on the page.
+    pub label: String,
+    /// Remark shown on the page, by language (`fr`, `en`).
+    #[serde(default)]
+    pub hint: BTreeMap<String, String>,
+    pub given_name: Option<String>,
+    pub family_name: Option<String>,
+    pub birthdate: Option<String>,
+    pub gender: Option<String>,
+    pub birthplace: Option<String>,
+    pub birthcountry: Option<String>,
+    pub email: Option<String>,
+    pub preferred_username: Option<String>,
+    /// Further claims, for example those that `[claims]` of the settings declares.
+    #[serde(default)]
+    pub claims: Map<String, Value>,
+}
+
+impl Persona {
+    /// Returns the built-in persons.
+    #[must_use]
+    pub fn built_in() -> Vec<Self> {
+        read_persons(None).unwrap_or_default()
+    }
+}
+
+/// Returns a message with the line only. The parser's message may contain values, and the file may
+/// not be a persons file at all.
+fn parse_error_message(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let line = 1 + before.matches('\n').count();
+    format!(
+        "line {line} is invalid TOML or not part of a person: write [[person]] tables with the keys of docs/configuration.md"
+    )
+}
+
+/// Reads a persons file; the built-in one without a path.
+///
+/// # Errors
+/// Returns an error if the file can't be read, or is invalid.
+pub fn read_persons(path: Option<&Path>) -> Result<Vec<Persona>, ConnectorConfigError> {
+    let invalid = |message: String| ConnectorConfigError::new("kind.persona.persons", message);
+    let text = match path {
+        None => BUILT_IN_PERSONAS.to_owned(),
+        Some(path) => std::fs::read_to_string(path)
+            .map_err(|error| invalid(format!("{} can't be read: {error}", path.display())))?,
+    };
+    let PersonsFile { person: persons } =
+        toml::from_str(&text).map_err(|error| invalid(parse_error_message(&text, &error)))?;
+    let mut ids = HashSet::new();
+    if let Some(duplicate) =
+        persons.iter().find(|person| person.id.is_empty() || !ids.insert(person.id.as_str()))
+    {
+        return Err(invalid(format!(
+            "the id {:?} is empty or repeated; give each person a unique id",
+            duplicate.id
+        )));
+    }
+    if persons.is_empty() {
+        return Err(invalid(
+            "it contains no [[person]]; add one, or remove the key to use the built-in persons"
+                .into(),
+        ));
+    }
+    Ok(persons)
+}

@@ -1,0 +1,82 @@
+//! Connectors for tests, from the text of their files.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use super::code_store::{InMemoryWalletRequests, code_store};
+use crate::kind_settings::{KindCheck, SupportedKinds, connector_schema};
+use crate::mapping::check_mapping;
+use crate::{ConfiguredConnector, ConnectorContext, KINDS, SandboxMode};
+use passerelle_egress::http_client_pool::HttpClientPool;
+use passerelle_federation::identity::declared::DeclaredClaims;
+use passerelle_jose::UpstreamKeys;
+use passerelle_protocol::env::Env;
+use passerelle_protocol::ids::{ConnectorId, Secret};
+use passerelle_settings::{
+    Environment, SecretContext, SecretOwner, SecretOwnerKind, SecretRules, SourceFile,
+};
+
+/// A connector of the kind with the fewest keys, for tests that don't call it.
+pub fn any_connector(id: &str, name: &str) -> ConfiguredConnector {
+    let text = format!(
+        "name = {{ en = \"{name}\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\n[kind.persona]\n"
+    );
+    configured(id, &text, None)
+}
+
+/// The connector of a file with this text, valid or not; its secret is replaced.
+pub fn configured(id: &str, text: &str, secret: Option<&str>) -> ConfiguredConnector {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(format!("{id}.toml"));
+    std::fs::write(&path, text).unwrap();
+    let source = SourceFile::read(&path).unwrap();
+    let environment: Environment = [("", ""); 0].into_iter().collect();
+    let context = SecretContext {
+        folder: folder.path(),
+        environment: &environment,
+        secrets: &SecretRules::default(),
+        owner: SecretOwner::Settings,
+    };
+    let context = context.for_file(SecretOwnerKind::Connector, &path);
+    let kinds = SupportedKinds { formats: KINDS, sandbox: SandboxMode::On };
+    let mut problems = Vec::new();
+    let file = source.deserialize_at(&[], || connector_schema(kinds.formats), &mut problems);
+    let kind = kinds.parse(&source, folder.path(), &mut problems);
+    let Some((file, kind)) = file.zip(kind) else { panic!("{problems:#?}") };
+    let claims = kind.protocol_claims();
+    let mapping = check_mapping(&source, &file, claims, &DeclaredClaims::default(), &mut problems);
+    let mut check = KindCheck {
+        source: &source,
+        name: kind.name,
+        file: &file,
+        context: &context,
+        problems: &mut problems,
+        client_identity: None,
+    };
+    kinds.check(&kind, &mut check);
+    let client_identity = check.client_identity;
+    ConfiguredConnector {
+        id: ConnectorId::from(id),
+        client_secret: secret.map(|secret| Secret::new(secret.to_owned())),
+        client_identity,
+        file,
+        kind,
+        logo: None,
+        blocks: Vec::new(),
+        mapping,
+    }
+}
+
+/// A context without keys and sandboxes.
+pub fn context(env: Env) -> ConnectorContext {
+    ConnectorContext {
+        env,
+        upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
+        sandbox: SandboxMode::Off,
+        http_clients: HttpClientPool::default(),
+        metrics: None,
+        code_store: code_store(),
+        wallet_requests: Arc::new(InMemoryWalletRequests::default()),
+    }
+}

@@ -1,0 +1,91 @@
+//! Dependencies that all parts of a hub share.
+
+use std::sync::Arc;
+
+use super::client_registration::ClientRegistrations;
+use passerelle_audit::Audit;
+use passerelle_federation::CurrentFederation;
+use passerelle_federation::assurance::Platform;
+use passerelle_federation::session::SessionLimits;
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::env::Env;
+use passerelle_protocol::ids::ClientId;
+use passerelle_quota::RateLimits;
+use passerelle_telemetry::Metrics;
+
+/// Facts and services that every part of a hub uses; one value per hub.
+pub struct HubCore {
+    pub env: Env,
+    pub platform: Platform,
+    /// `{base_url}/api/v2`.
+    pub issuer: String,
+    pub federation: CurrentFederation,
+    /// `None` if clients can't register themselves.
+    pub registrations: Option<Arc<ClientRegistrations>>,
+    pub metrics: Arc<Metrics>,
+    pub audit: Audit,
+    pub rate_limits: Arc<RateLimits>,
+    /// How long a session may be reused.
+    pub session_limits: SessionLimits,
+}
+
+impl HubCore {
+    /// Returns the callback URL of every connector, up to the connector's id.
+    #[must_use]
+    pub fn callback_base(&self) -> String {
+        format!("{}/callback/", self.issuer)
+    }
+
+    /// Reads the registrations if this hub doesn't know the client and another one may have
+    /// registered it. Costs no store call for a client of the configuration.
+    ///
+    /// # Errors
+    /// `StoreUnavailable` if the client may be registered, but the registrations can't be read.
+    pub async fn ensure_client_known(&self, client_id: &str) -> Result<(), ErrorCode> {
+        match &self.registrations {
+            Some(registrations) => registrations.ensure_known(client_id).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers that a client signed a user in, so that its registration doesn't expire.
+    pub fn record_client_use(&self, client_id: &ClientId) {
+        if let Some(registrations) = &self.registrations {
+            registrations.record_use(client_id);
+        }
+    }
+}
+
+impl std::fmt::Debug for HubCore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HubCore").field("issuer", &self.issuer).finish_non_exhaustive()
+    }
+}
+
+#[cfg(any(test, feature = "testing"))]
+impl HubCore {
+    /// Creates the core of a hub without rate limits and without an audit log.
+    #[must_use]
+    pub fn for_tests(env: Env, federation: CurrentFederation) -> Self {
+        use passerelle_quota::{NetworkRate, PrefixLengths, RateLimitSettings};
+        let rates = RateLimitSettings {
+            logins_per_service_provider: None,
+            requests_per_network: NetworkRate::Unlimited,
+            redirects_per_connector: None,
+            failed_authentications_per_network: NetworkRate::Unlimited,
+            prefixes: PrefixLengths { v4: 32, v6: 56 },
+        };
+        let metrics = Arc::new(Metrics::new().unwrap());
+        Self {
+            platform: Platform::Standard,
+            issuer: passerelle_federation::testing::samples::ISSUER.into(),
+            federation,
+            registrations: None,
+            rate_limits: Arc::new(RateLimits::new(rates, &env, &metrics)),
+            session_limits: SessionLimits::for_platform(Platform::Standard),
+            audit: Audit::off(),
+            metrics,
+            env,
+        }
+    }
+}

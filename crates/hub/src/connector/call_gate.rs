@@ -1,0 +1,252 @@
+//! Admits, makes and evaluates the calls to one identity provider.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::call_labels::{call_label, span_name};
+use crate::health::{
+    Attribution, CallKind, CircuitTransition, Health, ProbeOutcome, attribute_outcome,
+    pause_after_failed_probe,
+};
+use crate::hub_clock::HubClock;
+use passerelle_connector::{Connector, ConnectorError};
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::client_network::ClientNetwork;
+use passerelle_protocol::env::Env;
+use passerelle_protocol::ids::ConnectorId;
+use passerelle_telemetry::trace::{self, TracePeer};
+use passerelle_telemetry::{CallOutcome, Metrics};
+
+/// Longest time of one call: token, keys and userinfo, six seconds each.
+pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(18);
+
+/// Time limit of one probe.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(6);
+
+/// Limits on the concurrent calls to one identity provider.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ConnectorCallLimits {
+    pub calls: usize,
+    /// Calls that wait for another to end.
+    pub queue: usize,
+    /// Longest wait of a queued call.
+    pub wait: Duration,
+}
+
+/// Result of a probe, as far as the schedule needs it. The connector's [`Health`] has the outcome.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct ProbeReport {
+    /// How long the identity provider asks the hub to wait.
+    pub retry_after: Option<Duration>,
+}
+
+/// Dependencies of all connector actors.
+#[derive(Clone)]
+pub struct ConnectorActorDeps {
+    pub env: Env,
+    pub metrics: Arc<Metrics>,
+    pub clock: HubClock,
+}
+
+/// Admits, makes and evaluates the calls to one identity provider.
+pub(super) struct CallGate {
+    pub id: ConnectorId,
+    pub connector: Arc<dyn Connector>,
+    pub limits: ConnectorCallLimits,
+    calls: Arc<Semaphore>,
+    /// Slots for running and queued calls.
+    slots: Arc<Semaphore>,
+    pub health: Arc<Health>,
+    pub deps: ConnectorActorDeps,
+}
+
+impl CallGate {
+    /// Creates the gate.
+    pub fn new(
+        id: ConnectorId,
+        connector: Arc<dyn Connector>,
+        limits: ConnectorCallLimits,
+        health: Arc<Health>,
+        deps: ConnectorActorDeps,
+    ) -> Self {
+        deps.clock.add(&connector);
+        let calls = Arc::new(Semaphore::new(limits.calls));
+        let slots = Arc::new(Semaphore::new(limits.calls.saturating_add(limits.queue)));
+        Self { id, connector, limits, calls, slots, health, deps }
+    }
+
+    /// Makes a call, within the limits, in a span of its own.
+    ///
+    /// # Errors
+    /// `IdpCircuitOpen` while the circuit is open, `IdpBusy` at the limit of concurrent calls,
+    /// `IdpTimeout` at the limit of time; otherwise the error of `work`.
+    pub async fn call_in_span<T>(
+        &self,
+        call: CallKind,
+        network: Option<ClientNetwork>,
+        work: impl Future<Output = Result<T, ConnectorError>>,
+    ) -> Result<T, ConnectorError> {
+        let mut span = trace::start_span(span_name(call)).with_peer(TracePeer::IdentityProvider);
+        span.set_connector(&self.id);
+        let outcome = span.run(self.call(call, network, work)).await;
+        if let Err(error) = &outcome {
+            span.fail_with_code(error.code);
+        }
+        outcome
+    }
+
+    async fn call<T>(
+        &self,
+        call: CallKind,
+        network: Option<ClientNetwork>,
+        work: impl Future<Output = Result<T, ConnectorError>>,
+    ) -> Result<T, ConnectorError> {
+        let env = &self.deps.env;
+        if matches!(call, CallKind::BeginLogin | CallKind::CompleteLogin | CallKind::SignIn) {
+            // Counted even if it is refused: users want this identity provider.
+            self.health.mark_used(env.now());
+        }
+        // Checked before any wait.
+        if self.health.would_refuse(call, env.now()) {
+            return Err(self.reject_call(
+                call,
+                ErrorCode::IdpCircuitOpen,
+                "its circuit is open after several failures",
+            ));
+        }
+        // Calls that no user waits for take no slot from those that a user waits for.
+        let _permits = match call {
+            CallKind::Preload | CallKind::Probe => None,
+            CallKind::BeginLogin
+            | CallKind::CompleteLogin
+            | CallKind::SignIn
+            | CallKind::EndSession => Some(
+                self.acquire_permits()
+                    .await
+                    .map_err(|why| self.reject_call(call, ErrorCode::IdpBusy, why))?,
+            ),
+        };
+        let Some(permit) = self.health.admit(call, env.now()) else {
+            return Err(self.reject_call(
+                call,
+                ErrorCode::IdpCircuitOpen,
+                "its circuit opened while this call waited",
+            ));
+        };
+        let started = Instant::now();
+        let outcome = tokio::time::timeout(CALL_TIMEOUT, work).await.unwrap_or_else(|_| {
+            Err(ConnectorError::new(ErrorCode::IdpTimeout, "the call took too long"))
+        });
+        self.publish_clock_skew();
+        let outcome = outcome.map_err(|error| self.deps.clock.attribute_error(error));
+        let (result, took) =
+            (outcome.as_ref().map(|_| ()).map_err(|error| error.code), started.elapsed());
+        self.deps.metrics.record_connector_call(&self.id, call_label(call), result, took);
+        self.record_call_outcome(call, result);
+        log_transition(&self.id, permit.record(result, network, took, env.now()));
+        outcome
+    }
+
+    /// Acquires permits for a call: at once, or after a short wait in a short queue.
+    async fn acquire_permits(
+        &self,
+    ) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), &'static str> {
+        let slot = Arc::clone(&self.slots)
+            .try_acquire_owned()
+            .map_err(|_| "too many calls are running and queued")?;
+        let call = match Arc::clone(&self.calls).try_acquire_owned() {
+            Ok(call) => Ok(call),
+            Err(_) => match tokio::time::timeout(
+                self.limits.wait,
+                Arc::clone(&self.calls).acquire_owned(),
+            )
+            .await
+            {
+                Ok(Ok(call)) => Ok(call),
+                Ok(Err(_)) | Err(_) => Err("no running call ended while this one waited"),
+            },
+        }?;
+        Ok((call, slot))
+    }
+
+    /// Makes a probe. No limit applies to it, so that it works while all other calls hang.
+    pub async fn probe(&self) -> ProbeReport {
+        const CALL: CallKind = CallKind::Probe;
+        let env = &self.deps.env;
+        let started = Instant::now();
+        let late = || Err(ConnectorError::new(ErrorCode::IdpTimeout, "the probe took too long"));
+        let outcome = tokio::time::timeout(PROBE_TIMEOUT, self.connector.probe()).await;
+        let outcome = outcome.unwrap_or_else(|_| late());
+        self.publish_clock_skew();
+        let outcome = outcome.map_err(|error| self.deps.clock.attribute_error(error));
+        let took = started.elapsed();
+        let result = outcome.as_ref().copied().map_err(|error| error.code);
+        self.deps.metrics.record_connector_call(&self.id, call_label(CALL), result, took);
+        let retry_after = outcome.as_ref().err().and_then(|error| error.retry_after);
+        let probe_outcome = match attribute_outcome(CALL, result) {
+            Attribution::Success => ProbeOutcome::Succeeded,
+            Attribution::Failure(code) => ProbeOutcome::Failed(code),
+            Attribution::Ignored => ProbeOutcome::Inconclusive,
+        };
+        let is_declared = retry_after.is_some();
+        let transition =
+            self.health.record_document_probe(probe_outcome, is_declared, took, env.now());
+        log_transition(&self.id, transition);
+        let own_wait = result.err().and_then(pause_after_failed_probe);
+        ProbeReport { retry_after: retry_after.or(own_wait) }
+    }
+
+    /// Sets the metric of the clock skew, whether the call succeeded or not.
+    fn publish_clock_skew(&self) {
+        if let Some(seconds) = self.deps.clock.credible_skew(self.connector.as_ref()) {
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a skew of 2^52 seconds is beyond every clock"
+            )]
+            self.deps.metrics.set_connector_clock_skew(&self.id, seconds as f64);
+        }
+    }
+
+    fn record_call_outcome(&self, call: CallKind, outcome: Result<(), ErrorCode>) {
+        let outcome = match (call, attribute_outcome(call, outcome)) {
+            // No user waited.
+            (CallKind::Preload | CallKind::Probe, _) | (_, Attribution::Ignored) => return,
+            (_, Attribution::Success) => CallOutcome::Success,
+            (_, Attribution::Failure(_)) => CallOutcome::Failure,
+        };
+        self.deps.metrics.record_call_outcome(&self.id, outcome);
+    }
+
+    /// Counts a call that the gate refuses, and returns its error.
+    fn reject_call(&self, call: CallKind, code: ErrorCode, why: &str) -> ConnectorError {
+        self.deps.metrics.record_skipped_connector_call(&self.id, call_label(call), code);
+        if !matches!(call, CallKind::Preload | CallKind::Probe) {
+            self.deps.metrics.record_call_outcome(&self.id, CallOutcome::Failure);
+        }
+        ConnectorError::new(code, why)
+    }
+}
+
+/// Logs a change of the circuit.
+pub(crate) fn log_transition(connector: &ConnectorId, transition: Option<CircuitTransition>) {
+    let Some(CircuitTransition { to, cause, tally, reasons }) = transition else { return };
+    match cause {
+        Some(cause) => {
+            let reasons: Vec<_> = reasons
+                .iter()
+                .map(|(code, times)| format!("{} {times}", code.entry().code))
+                .collect();
+            tracing::error!(
+                %connector, cause = cause.label(), failures = tally.failures, successes = tally.successes, reasons = reasons.join(", "),
+                "circuit opened: the identity provider is not offered until a probe succeeds"
+            );
+        }
+        None => {
+            tracing::info!(%connector, circuit = to.label(), "circuit closed or half-open: the identity provider is offered again");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Counts failed logins by network, so that no browser and no network alone opens a circuit.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::circuit::is_within;
+use passerelle_protocol::client_network::ClientNetwork;
+use passerelle_protocol::env::Timestamp;
+
+/// Distinct networks whose logins must fail to open a closed circuit.
+pub const FAILURE_QUORUM: usize = 5;
+/// Distinct networks whose logins must fail to open a half-open circuit again.
+pub const HALF_OPEN_FAILURE_QUORUM: usize = 3;
+/// Time in which failures are compared with successes.
+pub const FAILURE_WINDOW: Duration = Duration::from_secs(60);
+/// Time in which failures count under little traffic, if no login has succeeded since.
+pub const LOW_TRAFFIC_WINDOW: Duration = Duration::from_secs(900);
+/// Maximum number of stored networks; further ones do not count.
+const MAX_NETWORKS: usize = 4096;
+/// Number of networks from which expired ones are removed at each insertion.
+const PRUNE_FROM: usize = 64;
+
+/// The last failed login of each network.
+#[derive(Default)]
+pub struct LoginFailures {
+    /// The last failure of each network.
+    networks: BTreeMap<ClientNetwork, Timestamp>,
+    succeeded_at: Option<Timestamp>,
+}
+
+impl LoginFailures {
+    /// Records a failure. Returns false if this network has already failed within
+    /// [`FAILURE_WINDOW`].
+    pub fn record_failure(&mut self, network: ClientNetwork, now: Timestamp) -> bool {
+        if self.networks.len() >= PRUNE_FROM {
+            self.networks.retain(|_, at| is_within(*at, LOW_TRAFFIC_WINDOW, now));
+        }
+        if self.networks.len() >= MAX_NETWORKS && !self.networks.contains_key(&network) {
+            return false;
+        }
+        self.networks
+            .insert(network, now)
+            .is_none_or(|before| !is_within(before, FAILURE_WINDOW, now))
+    }
+
+    /// Records a successful login.
+    pub fn record_success(&mut self, now: Timestamp) {
+        self.succeeded_at = Some(now);
+    }
+
+    /// Returns since when a quorum of networks fails; `None` without one. `successes`: those within
+    /// [`FAILURE_WINDOW`].
+    pub fn quorum_since(
+        &self,
+        networks: usize,
+        successes: u32,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        if self.networks.len() < networks {
+            return None;
+        }
+        let successes = usize::try_from(successes).unwrap_or(usize::MAX);
+        let recent: Vec<Timestamp> = self
+            .networks
+            .values()
+            .copied()
+            .filter(|at| is_within(*at, FAILURE_WINDOW, now))
+            .collect();
+        let unanswered = |at: &Timestamp| {
+            is_within(*at, LOW_TRAFFIC_WINDOW, now)
+                && self.succeeded_at.is_none_or(|succeeded_at| *at > succeeded_at)
+        };
+        let consecutive: Vec<Timestamp> =
+            self.networks.values().copied().filter(unanswered).collect();
+        if recent.len() >= networks.max(successes) {
+            recent.into_iter().min()
+        } else if consecutive.len() >= networks {
+            consecutive.into_iter().min()
+        } else {
+            None
+        }
+    }
+
+    /// Returns when a login last succeeded.
+    pub const fn succeeded_at(&self) -> Option<Timestamp> {
+        self.succeeded_at
+    }
+
+    /// Forgets the failures.
+    pub fn clear(&mut self) {
+        self.networks.clear();
+    }
+}

@@ -1,0 +1,63 @@
+//! Runs logins and connectors as actors: one actor per login, one per identity provider, and the
+//! registry of the latter (docs/design/actors-and-shutdown.md).
+//!
+//! Responsible for what runs when: admission, passivation, time limits. Does not depend on HTTP,
+//! pages, or which store, register or connector kind is in use. [`passerelle_federation::login`] decides, the
+//! actors execute, and the store's record is authoritative.
+//!
+//! ```text
+//! web ─▶ Logins (handle: admits, finds, activates) ─▶ LoginActor (queue, cache) ─▶ run_browser_step
+//!                                                                                    │ effects
+//!                                        Connectors (handle, snapshot) ◀─────────────┤
+//!                                             └▶ ConnectorActor (one per IdP)        └▶ register, grant
+//! ```
+
+#![cfg_attr(
+    test,
+    allow(
+        clippy::pedantic,
+        clippy::too_many_arguments,
+        reason = "tests are tables, and panic where they fail; product code is checked without them"
+    )
+)]
+
+pub mod blocks;
+mod choices;
+pub mod connector;
+pub mod health;
+pub mod hub_clock;
+mod identify;
+mod live_actor;
+pub mod live_login_counter;
+mod login_actor;
+mod login_services;
+mod login_summary;
+pub mod logins;
+mod logouts;
+mod prober;
+pub mod registry;
+mod sandbox;
+mod session_reuse;
+mod sign_in;
+mod step_admission;
+mod step_audit;
+mod steps;
+mod unauthenticated_logins;
+mod upstream_logouts;
+mod wallet;
+
+pub use choices::{ChoiceEntry, UnavailableReason};
+pub use health::Availability;
+pub use login_services::LoginServices;
+pub use login_summary::{LoginSummary, Reply, StepError, StoredLogin};
+pub use logins::{LoginAdmissionError, Logins};
+pub use logouts::{LogoutOutcome, Logouts, redirect_state};
+pub use passerelle_connector::sandbox_form::{SandboxOffer, SandboxUser};
+pub use prober::OutboundNetwork;
+pub use registry::Connectors;
+pub use sandbox::SandboxError;
+pub use sign_in::{PasswordCredentials, PasswordNotice, PasswordOutcome};
+pub use unauthenticated_logins::{UNREAD_LOGIN_LIFETIME, UnauthenticatedLogins};
+pub use wallet::{
+    ConfirmationCode, RequestedClaim, WalletConfirmation, WalletLink, WalletOffer, WalletResponse,
+};

@@ -1,0 +1,37 @@
+//! Services that all login actors share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::live_login_counter::LiveLoginCounter;
+use super::registry::Connectors;
+use super::unauthenticated_logins::UnauthenticatedLogins;
+use passerelle_federation::identity::IdentitySource;
+use passerelle_federation::identity::rules::IdentityRules;
+use passerelle_grants::{HubCore, TokenService};
+use passerelle_register::Register;
+use passerelle_store::Store;
+
+/// Services that login actors use; one per program.
+pub struct LoginServices {
+    pub core: Arc<HubCore>,
+    pub store: Arc<dyn Store>,
+    pub connectors: Connectors,
+    /// Present if identities come from the register.
+    pub register: Option<Arc<dyn Register>>,
+    pub token_service: Arc<TokenService>,
+    /// Counter of logins without an outcome.
+    pub live_logins: Arc<LiveLoginCounter>,
+    /// Logins in which no user has authenticated yet.
+    pub unauthenticated: UnauthenticatedLogins,
+    pub identity_source: IdentitySource,
+    pub identity_rules: IdentityRules,
+    /// Time from the authorization request to the expiry of a login.
+    pub login_lifetime: Duration,
+}
+
+impl std::fmt::Debug for LoginServices {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LoginServices").field("core", &self.core).finish_non_exhaustive()
+    }
+}

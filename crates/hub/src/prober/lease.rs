@@ -1,0 +1,298 @@
+//! Chooses one prober for hubs that share a store: a record there names it and holds its findings.
+//!
+//! Responsible for who probes, and for the record. The prober writes it on changes and every few
+//! seconds. A hub that sees it unchanged for [`TAKE_OVER_AFTER`], by its own clock, takes over.
+//! While the store does not answer, or the record is unreadable, each hub probes for itself. The record holds ids of connectors,
+//! times and error codes, and nothing of any login.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::connector::log_transition;
+use crate::health::{Health, IN_USE_PERIOD, ProbeFailures};
+use passerelle_protocol::env::{Env, Timestamp};
+use passerelle_protocol::ids::ConnectorId;
+use passerelle_store::{
+    NewRecord, Record, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
+};
+
+/// Time after which a prober whose record does not change counts as dead.
+pub const TAKE_OVER_AFTER: Duration = Duration::from_secs(12);
+/// Longest time between two writes of the record.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(4);
+/// Time after which a use of a connector is reported again.
+const USE_REPORT_INTERVAL: Duration = Duration::from_secs(120);
+/// Lifetime of the record after its last write.
+const RECORD_LIFETIME: Duration = Duration::from_secs(60);
+
+/// Whether this hub probes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProberRole {
+    /// This hub probes: it holds the lease, or can't read the record.
+    Prober,
+    Follower,
+}
+
+/// The record in the store.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct SharedProbeRecord {
+    prober: String,
+    /// Increases with each write of the prober.
+    beat: u64,
+    /// When any identity provider last worked.
+    alive_at: Option<Timestamp>,
+    failing: BTreeMap<ConnectorId, ProbeFailures>,
+    /// When a login of any hub last used a connector.
+    used: BTreeMap<ConnectorId, Timestamp>,
+}
+
+/// The lease of the prober among hubs that share a store.
+pub struct ProberLease {
+    store: Arc<dyn Store>,
+    hub: String,
+    state: Mutex<State>,
+}
+
+struct State {
+    role: ProberRole,
+    /// The prober and heartbeat last seen in the record, and since when, by this hub's clock.
+    seen: Option<(String, u64, Timestamp)>,
+    written: SharedProbeRecord,
+    written_at: Timestamp,
+    alive_at: Option<Timestamp>,
+    is_store_unavailable: bool,
+}
+
+type ProbedHealth = [(ConnectorId, Arc<Health>)];
+
+impl ProberLease {
+    /// Creates a lease that the hub does not hold yet.
+    pub fn new(store: Arc<dyn Store>, env: &Env) -> Self {
+        let hub = env.entropy().token().chars().take(16).collect();
+        let state = State {
+            role: ProberRole::Follower,
+            seen: None,
+            written: SharedProbeRecord::default(),
+            written_at: Timestamp::default(),
+            alive_at: None,
+            is_store_unavailable: false,
+        };
+        Self { store, hub, state: Mutex::new(state) }
+    }
+
+    /// Returns the hub's role after the last exchange.
+    pub fn role(&self) -> ProberRole {
+        self.state().role
+    }
+
+    /// Returns when the prober last saw any identity provider work.
+    pub fn alive_at(&self) -> Option<Timestamp> {
+        self.state().alive_at
+    }
+
+    /// Exchanges once: at most one read and one write.
+    pub async fn sync(&self, probed: &ProbedHealth, now: Timestamp) {
+        let outcome = self.exchange_record(probed, now).await;
+        let mut state = self.state();
+        match (&outcome, state.is_store_unavailable) {
+            (Err(error), false) => {
+                tracing::warn!(%error, "the store is unavailable to choose the prober; this hub probes for itself");
+            }
+            (Ok(_), true) => tracing::info!("the store is available again to choose the prober"),
+            _ => {}
+        }
+        state.is_store_unavailable = outcome.is_err();
+        state.role = outcome.unwrap_or(ProberRole::Prober);
+    }
+
+    async fn exchange_record(
+        &self,
+        probed: &ProbedHealth,
+        now: Timestamp,
+    ) -> Result<ProberRole, StoreError> {
+        let Some(record) = self.store.load(&lease_key(), now).await? else {
+            let report = self.build_record(&SharedProbeRecord::default(), probed, now);
+            let draft = NewRecord::new(encode_record(&report), now + RECORD_LIFETIME);
+            return match self.store.insert(lease_key(), draft, now).await {
+                Ok(_) => {
+                    self.note_written(report, now);
+                    Ok(ProberRole::Prober)
+                }
+                Err(StoreError::Exists) => Ok(ProberRole::Follower),
+                Err(error) => Err(error),
+            };
+        };
+        // A record of another release may be unreadable. It stays while its prober writes it, and
+        // expires without.
+        let Ok(shared) = serde_json::from_slice::<SharedProbeRecord>(&record.value) else {
+            return Ok(ProberRole::Prober);
+        };
+        if shared.prober == self.hub {
+            self.write_as_prober(&shared, &record, probed, now).await
+        } else {
+            self.follow_prober(shared, &record, probed, now).await
+        }
+    }
+
+    async fn write_as_prober(
+        &self,
+        shared: &SharedProbeRecord,
+        record: &Record,
+        probed: &ProbedHealth,
+        now: Timestamp,
+    ) -> Result<ProberRole, StoreError> {
+        for (id, health) in probed {
+            if let Some(used_at) = shared.used.get(id) {
+                health.mark_used((*used_at).min(now));
+            }
+        }
+        let is_due = {
+            let state = self.state();
+            let is_changed = probed.iter().any(|(id, health)| {
+                state.written.failing.get(id).copied() != health.documents_failing()
+            });
+            is_changed
+                || now.since(state.written_at) >= HEARTBEAT_INTERVAL
+                || state.written_at > now
+        };
+        if !is_due {
+            return Ok(ProberRole::Prober);
+        }
+        // If another hub was faster, it only reported a use: the next exchange writes.
+        self.write(shared, record.version, probed, now).await.map(|_| ProberRole::Prober)
+    }
+
+    async fn follow_prober(
+        &self,
+        shared: SharedProbeRecord,
+        record: &Record,
+        probed: &ProbedHealth,
+        now: Timestamp,
+    ) -> Result<ProberRole, StoreError> {
+        let is_silent = {
+            let mut state = self.state();
+            let said = (shared.prober.clone(), shared.beat);
+            let since = match &state.seen {
+                Some((prober, beat, since))
+                    if (prober, *beat) == (&said.0, said.1) && *since <= now =>
+                {
+                    *since
+                }
+                _ => now,
+            };
+            state.seen = Some((said.0, said.1, since));
+            now.since(since) >= TAKE_OVER_AFTER
+        };
+        if is_silent {
+            let is_won = self.write(&shared, record.version, probed, now).await?;
+            if is_won {
+                tracing::info!("this hub takes over as the prober: the former one is silent");
+            }
+            return Ok(if is_won { ProberRole::Prober } else { ProberRole::Follower });
+        }
+        for (id, health) in probed {
+            log_transition(
+                id,
+                health.adopt_document_probes(shared.failing.get(id).copied(), shared.alive_at, now),
+            );
+        }
+        self.state().alive_at = shared.alive_at;
+        self.report_use(shared, record.version, probed, now).await?;
+        Ok(ProberRole::Follower)
+    }
+
+    /// Reports to the prober which connectors this hub's logins use.
+    async fn report_use(
+        &self,
+        shared: SharedProbeRecord,
+        version: RecordVersion,
+        probed: &ProbedHealth,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let news = probed.iter().filter_map(|(id, health)| {
+            let used_at = health.last_used_at(now)?;
+            let is_old = shared
+                .used
+                .get(id)
+                .is_none_or(|known| used_at.since(*known) >= USE_REPORT_INTERVAL);
+            is_old.then(|| (id.clone(), used_at))
+        });
+        let news: Vec<_> = news.collect();
+        if news.is_empty() {
+            return Ok(());
+        }
+        let mut updated = shared;
+        updated.used.extend(news);
+        // If another write was faster, the next exchange reports it.
+        self.store
+            .replace(&lease_key(), version, encode_record(&updated), now + RECORD_LIFETIME, now)
+            .await
+            .map(|_| ())
+    }
+
+    async fn write(
+        &self,
+        before: &SharedProbeRecord,
+        version: RecordVersion,
+        probed: &ProbedHealth,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let report = self.build_record(before, probed, now);
+        let replaced = self
+            .store
+            .replace(&lease_key(), version, encode_record(&report), now + RECORD_LIFETIME, now)
+            .await?;
+        let is_done = matches!(replaced, ReplaceOutcome::Replaced(_));
+        if is_done {
+            self.note_written(report, now);
+        }
+        Ok(is_done)
+    }
+
+    /// Returns the record that this hub writes as the prober.
+    fn build_record(
+        &self,
+        before: &SharedProbeRecord,
+        probed: &ProbedHealth,
+        now: Timestamp,
+    ) -> SharedProbeRecord {
+        let mut used = before.used.clone();
+        used.extend(
+            probed.iter().filter_map(|(id, health)| Some((id.clone(), health.last_used_at(now)?))),
+        );
+        used.retain(|_, at| now.since(*at) < IN_USE_PERIOD);
+        SharedProbeRecord {
+            prober: self.hub.clone(),
+            beat: before.beat.wrapping_add(1),
+            alive_at: probed.iter().filter_map(|(_, health)| health.evidence(now).alive_at).max(),
+            failing: probed
+                .iter()
+                .filter_map(|(id, health)| Some((id.clone(), health.documents_failing()?)))
+                .collect(),
+            used,
+        }
+    }
+
+    /// Remembers what was written, so that only changes are written before the next heartbeat.
+    fn note_written(&self, report: SharedProbeRecord, now: Timestamp) {
+        let mut state = self.state();
+        (state.written, state.written_at) = (report, now);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(super) fn lease_key() -> RecordKey {
+    RecordKey { kind: RecordKind::Probes, name: Arc::from("probes") }
+}
+
+/// Encodes the record. Strings, numbers and maps of them always serialize to JSON.
+fn encode_record(shared: &SharedProbeRecord) -> Vec<u8> {
+    serde_json::to_vec(shared).unwrap_or_default()
+}

@@ -1,0 +1,220 @@
+//! Schedules the probes: spread evenly over the interval by rank, so that hundreds make no burst.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::health::ProbeFailures;
+use passerelle_protocol::env::Timestamp;
+use passerelle_protocol::ids::ConnectorId;
+
+/// Interval between two probes of an identity provider that logins use.
+pub const IN_USE_INTERVAL: Duration = Duration::from_secs(10);
+/// Interval between two probes of any other.
+pub const IDLE_INTERVAL: Duration = Duration::from_secs(60);
+/// Time from a failed probe to the one that confirms it.
+const CONFIRM_AFTER: Duration = Duration::from_secs(1);
+/// Longest `Retry-After` that is honoured: an identity provider must not hide its recovery.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
+/// Fewest probes allowed in one round, where few connectors would allow fewer.
+const MIN_PROBES_PER_ROUND: usize = 8;
+
+/// The next probe of each identity provider.
+#[derive(Default)]
+pub struct Schedule {
+    entries: BTreeMap<ConnectorId, Entry>,
+}
+
+struct Entry {
+    /// Position among all, by id.
+    rank: usize,
+    begun_at: Timestamp,
+    is_running: bool,
+    /// Pause after the next failed probe of the first ones; `None` after a success, or when the
+    /// pauses have reached the interval.
+    startup_pause: Option<Duration>,
+    /// Time of a probe ahead of the interval.
+    early_at: Option<Timestamp>,
+    not_before: Timestamp,
+}
+
+impl Schedule {
+    /// Adds and removes entries so that there is one for each of `ids`, which are sorted.
+    pub fn sync_entries(&mut self, ids: &[ConnectorId], now: Timestamp) {
+        if self.entries.len() != ids.len() || !self.entries.keys().eq(ids.iter()) {
+            self.entries.retain(|id, _| ids.contains(id));
+            for (rank, id) in ids.iter().enumerate() {
+                let entry = self.entries.entry(id.clone()).or_insert(Entry {
+                    rank,
+                    begun_at: now,
+                    is_running: false,
+                    startup_pause: Some(CONFIRM_AFTER),
+                    early_at: None,
+                    not_before: Timestamp::default(),
+                });
+                entry.rank = rank;
+            }
+        }
+        for entry in self.entries.values_mut() {
+            // The clock was set back.
+            if entry.begun_at > now {
+                (entry.begun_at, entry.not_before) = (now, Timestamp::default());
+            }
+        }
+    }
+
+    /// Returns the most probes of one round, so that a pause of the process is not followed by a
+    /// burst.
+    pub fn max_probes_per_round(&self) -> usize {
+        let per_round =
+            self.entries.len().div_ceil(usize::try_from(IN_USE_INTERVAL.as_secs()).unwrap_or(1));
+        (2 * per_round).max(MIN_PROBES_PER_ROUND)
+    }
+
+    /// Restarts the intervals, because another hub probes.
+    pub fn postpone_all(&mut self, now: Timestamp) {
+        for entry in self.entries.values_mut() {
+            (entry.begun_at, entry.early_at) = (now, None);
+        }
+    }
+
+    /// Schedules a probe for the next round, or for a later one if the last began just now.
+    pub fn probe_soon(&mut self, id: &ConnectorId, now: Timestamp) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.early_at = Some(now.max(entry.begun_at + CONFIRM_AFTER));
+        }
+    }
+
+    /// Schedules a probe for the next round, even if the identity provider asked the hub to wait.
+    pub fn probe_now(&mut self, id: &ConnectorId, now: Timestamp) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            (entry.early_at, entry.not_before) = (Some(now), now);
+        }
+    }
+
+    /// Returns whether a probe was started since, or is due early.
+    pub fn was_probed_since(&self, id: &ConnectorId, since: Timestamp) -> bool {
+        self.entries
+            .get(id)
+            .is_some_and(|entry| entry.begun_at >= since || entry.early_at.is_some())
+    }
+
+    /// Returns whether the documents are to be probed now; if so, the caller probes them.
+    pub fn begin_documents(&mut self, id: &ConnectorId, is_in_use: bool, now: Timestamp) -> bool {
+        let count = self.entries.len();
+        let Some(entry) = self.entries.get_mut(id) else { return false };
+        let interval = if is_in_use { IN_USE_INTERVAL } else { IDLE_INTERVAL };
+        let is_due = now >= next_slot(entry.begun_at, interval, entry.rank, count)
+            || entry.early_at.is_some_and(|at| now >= at);
+        if !is_due || entry.is_running || now < entry.not_before {
+            return false;
+        }
+        (entry.begun_at, entry.is_running, entry.early_at) = (now, true, None);
+        true
+    }
+
+    /// Records that a probe of the documents has finished; `failing` has its failures so far.
+    /// Confirms a failure soon. An identity provider that has not worked since the start, as when
+    /// all machines start together, is probed after 1, 2, 4 … seconds.
+    pub fn finish_documents(
+        &mut self,
+        id: &ConnectorId,
+        failing: Option<&ProbeFailures>,
+        now: Timestamp,
+    ) {
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        entry.is_running = false;
+        entry.startup_pause = entry.startup_pause.filter(|_| failing.is_some());
+        entry.early_at = match (failing, entry.startup_pause) {
+            (None, _) => None,
+            (Some(_), Some(pause)) => {
+                entry.startup_pause = Some(pause * 2).filter(|next| *next < IDLE_INTERVAL);
+                Some(now + pause)
+            }
+            (Some(failing), None) => (!failing.reaches_threshold()).then(|| now + CONFIRM_AFTER),
+        };
+    }
+
+    /// Delays the next probes as the identity provider asks.
+    pub fn delay(&mut self, id: &ConnectorId, retry_after: Option<Duration>, now: Timestamp) {
+        if let (Some(entry), Some(wait)) = (self.entries.get_mut(id), retry_after) {
+            entry.not_before = entry.not_before.max(now + wait.min(MAX_RETRY_AFTER));
+        }
+    }
+}
+
+/// Returns the first time after `begun_at` that belongs to this rank: `rank / count` into an
+/// interval.
+fn next_slot(begun_at: Timestamp, interval: Duration, rank: usize, count: usize) -> Timestamp {
+    let interval = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX).max(1);
+    let (rank, count) =
+        (u64::try_from(rank).unwrap_or_default(), u64::try_from(count).unwrap_or(1).max(1));
+    let phase = interval.saturating_mul(rank) / count;
+    let begun = begun_at.millis();
+    let passed = begun.saturating_sub(phase) / interval;
+    let slot = passed.saturating_mul(interval).saturating_add(phase);
+    Timestamp::from_millis(if slot > begun { slot } else { slot.saturating_add(interval) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use passerelle_protocol::catalogue::ErrorCode;
+
+    const START: u64 = 1_700_000_000;
+
+    fn one_entry() -> (Schedule, ConnectorId, Timestamp) {
+        let (mut schedule, id) = (Schedule::default(), ConnectorId::from("idp"));
+        let now = Timestamp::from_seconds(START);
+        schedule.sync_entries(std::slice::from_ref(&id), now);
+        (schedule, id, now)
+    }
+
+    #[test]
+    fn a_failure_right_after_the_start_is_probed_within_a_second() {
+        let (mut schedule, id, start) = one_entry();
+        schedule.probe_soon(&id, start);
+        assert!(!schedule.begin_documents(&id, false, start));
+        assert!(schedule.begin_documents(&id, false, start + CONFIRM_AFTER));
+    }
+
+    #[test]
+    fn an_identity_provider_that_starts_after_the_hub_is_probed_ever_less_often_until_it_works() {
+        let (mut schedule, id, start) = one_entry();
+        let failing = ProbeFailures { since: start, points: 6, code: ErrorCode::IdpUnreachable };
+        schedule.probe_soon(&id, start);
+        let mut probed_after = Vec::new();
+        for second in 1..=140 {
+            let now = start + Duration::from_secs(second);
+            if schedule.begin_documents(&id, false, now) {
+                probed_after.push(second);
+                schedule.finish_documents(&id, Some(&failing), now);
+            }
+        }
+        assert_eq!(probed_after[..6], [1, 2, 4, 8, 16, 32]);
+        assert!(probed_after.len() <= 9, "{probed_after:?}");
+
+        let (mut schedule, id, start) = one_entry();
+        let mut probes = 0;
+        for second in 1..=61 {
+            let now = start + Duration::from_secs(second);
+            if schedule.begin_documents(&id, false, now) {
+                probes += 1;
+                schedule.finish_documents(&id, None, now);
+            }
+        }
+        assert!(probes <= 3, "one that works is probed at its interval: {probes}");
+    }
+
+    #[test]
+    fn no_retry_after_delays_a_probe_by_more_than_five_minutes() {
+        let (mut schedule, id, mut now) = one_entry();
+        now = now + IDLE_INTERVAL;
+        assert!(schedule.begin_documents(&id, false, now));
+        schedule.finish_documents(&id, None, now);
+        schedule.delay(&id, Some(Duration::from_secs(86_400)), now);
+        now = now + Duration::from_secs(299);
+        assert!(!schedule.begin_documents(&id, false, now));
+        now = now + Duration::from_secs(1);
+        assert!(schedule.begin_documents(&id, false, now));
+    }
+}

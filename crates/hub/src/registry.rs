@@ -1,0 +1,417 @@
+//! Keeps the registry of connectors: starts an actor for each, replaces one that has died, and
+//! publishes an immutable map of handles. The federation's snapshot describes the connectors; an
+//! actor only makes their calls.
+
+mod block_commands;
+mod block_lookup;
+mod connector_overview;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use arc_swap::ArcSwap;
+
+use super::blocks::Blocks;
+use super::connector::{ConnectorActor, ConnectorActorDeps, ConnectorCallLimits, ConnectorHandle};
+use super::health::{Availability, Health};
+use super::hub_clock::{CommonSkew, HubClock};
+use super::prober::{OutboundNetwork, Prober};
+use passerelle_connector::{Connector, ConnectorLimits};
+use passerelle_federation::assurance::AcrCheck;
+use passerelle_federation::session::gate::{self, UnavailableReason};
+use passerelle_federation::{ConnectorMetadata, CurrentFederation, Federation, ServiceProvider};
+use passerelle_grants::{Gate, HubCore};
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::ids::{ClientId, ConnectorId, Secret};
+use passerelle_settings::FieldDigests;
+use passerelle_store::Store;
+use passerelle_telemetry::CheckFinding;
+
+pub use block_commands::{BlockError, BlockOrigin, BlockRow, NewBlock};
+pub use connector_overview::{
+    ConnectorCondition, ConnectorRow, ConnectorState, HealthRow, UnreachableRow,
+};
+
+/// Interval between two searches for dead connector actors.
+const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A connector as configured and built, without an actor.
+#[derive(Clone)]
+pub struct ConnectorSpec {
+    pub id: ConnectorId,
+    pub connector: Arc<dyn Connector>,
+    pub limits: ConnectorLimits,
+    /// Digest of the configuration that it was built from: an equal one changes nothing.
+    pub fields: Arc<FieldDigests>,
+}
+
+/// Message that replaces connectors and the federation together.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct ApplyConfig {
+    /// New and changed connectors. One that isn't in the federation is removed; all others keep
+    /// their actors.
+    pub specs: Vec<ConnectorSpec>,
+    pub federation: Federation,
+}
+
+/// Handle to the registry, for configuration reloads.
+#[derive(Clone)]
+pub struct RegistryHandle(Addr<Registry>);
+
+/// Error returned when the registry's arbiter has stopped.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+#[error("the registry of connectors has stopped")]
+pub struct RegistryStoppedError;
+
+impl RegistryHandle {
+    /// Applies new connectors and a new federation.
+    ///
+    /// # Errors
+    /// [`RegistryStoppedError`]; nothing has changed.
+    pub async fn apply(&self, config: ApplyConfig) -> Result<(), RegistryStoppedError> {
+        self.0.send(config).await.map_err(|_| RegistryStoppedError)
+    }
+}
+
+struct RunningConnector {
+    handle: ConnectorHandle,
+    spec: ConnectorSpec,
+}
+
+type Actors = BTreeMap<ConnectorId, Arc<RunningConnector>>;
+
+/// Shared view of all connectors. Lookups read it without the registry's mailbox.
+#[derive(Clone)]
+pub struct Connectors {
+    actors: Arc<ArcSwap<Actors>>,
+    pub(super) federation: CurrentFederation,
+    /// The operators' blocks.
+    blocks: Blocks,
+    /// Whether all identity providers fail at once.
+    pub(super) outbound: OutboundNetwork,
+    /// What is wrong with the newest version of a connector's file, which is not in use.
+    invalid_files: Arc<ArcSwap<BTreeMap<ConnectorId, String>>>,
+    pub(super) clock: HubClock,
+}
+
+impl Connectors {
+    /// Sets which connectors have an invalid file, and what is wrong with it.
+    pub fn set_invalid_files(&self, invalid: BTreeMap<ConnectorId, String>) {
+        self.invalid_files.store(Arc::new(invalid));
+    }
+
+    /// Returns the skew that shows that this hub's own clock is wrong.
+    #[must_use]
+    pub fn common_clock_skew(&self) -> Option<CommonSkew> {
+        self.clock.common_skew()
+    }
+
+    /// Returns the display name, by language.
+    #[must_use]
+    pub fn display_name(&self, id: &ConnectorId) -> Option<Arc<BTreeMap<String, String>>> {
+        self.federation.load().connector(id).map(|connector| Arc::clone(&connector.name))
+    }
+
+    /// Returns the handle of a connector's actor.
+    ///
+    /// # Errors
+    /// `IdpUnknown`.
+    pub(super) fn handle(&self, id: &ConnectorId) -> Result<ConnectorHandle, ErrorCode> {
+        self.actors.load().get(id).map(|entry| entry.handle.clone()).ok_or(ErrorCode::IdpUnknown)
+    }
+
+    /// Returns whether its identity provider is available.
+    pub(super) fn availability(&self, id: &ConnectorId) -> Availability {
+        self.actors
+            .load()
+            .get(id)
+            .map_or(Availability::Available, |entry| entry.handle.availability())
+    }
+
+    /// Returns the handle of a connector, unless its file disables it or it is blocked for all
+    /// service providers.
+    pub(super) fn enabled_handle(&self, id: &ConnectorId) -> Option<ConnectorHandle> {
+        let is_on = self.federation.load().connector(id).is_some_and(|connector| connector.enabled)
+            && !self.is_blocked(id);
+        self.actors.load().get(id).filter(|_| is_on).map(|entry| entry.handle.clone())
+    }
+
+    /// Makes the prober probe those that fail in its next round: an operator has corrected
+    /// something.
+    pub fn probe_failing_now(&self) {
+        for (_, handle, _) in self.remote_connectors() {
+            handle.health().request_probe_if_failing();
+        }
+    }
+
+    /// Makes the prober probe this one in its next round if it fails.
+    pub fn probe_now_if_failing(&self, id: &ConnectorId) {
+        if let Some(entry) = self.actors.load().get(id) {
+            entry.handle.health().request_probe_if_failing();
+        }
+    }
+
+    /// Returns what keeps the hub from all its identity providers, with the fix.
+    #[must_use]
+    pub fn outbound_warning(&self) -> Option<CheckFinding> {
+        self.outbound.warning()
+    }
+
+    /// Returns the connectors that are enabled and call another machine, by id, and whether the hub
+    /// probes each.
+    pub(super) fn remote_connectors(&self) -> Vec<(ConnectorId, ConnectorHandle, bool)> {
+        let (federation, actors) = (self.federation.load(), self.actors.load());
+        let remote = |(id, entry): (&ConnectorId, &Arc<RunningConnector>)| {
+            let metadata = federation.connector(id).filter(|connector| connector.enabled)?;
+            let is_remote = entry.spec.connector.is_remote();
+            is_remote.then(|| (id.clone(), entry.handle.clone(), metadata.is_probed))
+        };
+        actors.iter().filter_map(remote).collect()
+    }
+
+    /// Returns the unverified `state` of an encrypted authorization response; `None` if the
+    /// connector can't decrypt it.
+    #[must_use]
+    pub async fn unverified_state(
+        &self,
+        id: &ConnectorId,
+        response: &Secret<String>,
+    ) -> Option<String> {
+        self.connector(id)?.unverified_state(response).await
+    }
+
+    /// Returns a connector.
+    pub(super) fn connector(&self, id: &ConnectorId) -> Option<Arc<dyn Connector>> {
+        self.actors.load().get(id).map(|entry| Arc::clone(&entry.spec.connector))
+    }
+}
+
+/// Returns the gate's input from the configuration, for a connector that exists or not. The
+/// operators' blocks are not in it.
+#[must_use]
+pub fn gate_input(
+    federation: &Federation,
+    client_id: &ClientId,
+    id: &ConnectorId,
+) -> gate::GateInput {
+    gate_input_from_metadata(
+        federation.active_service_provider(client_id),
+        (id, federation.connector(id)),
+    )
+}
+
+/// Returns the same as [`gate_input`], for a service provider and a connector that the caller has
+/// looked up.
+fn gate_input_from_metadata(
+    service: Option<&Arc<ServiceProvider>>,
+    (id, connector): (&ConnectorId, Option<&Arc<ConnectorMetadata>>),
+) -> gate::GateInput {
+    gate::GateInput {
+        service_provider: match service {
+            Some(_) => gate::ServiceProviderStatus::Active,
+            None => gate::ServiceProviderStatus::Inactive,
+        },
+        connector: connector
+            .map_or(gate::ConnectorStatus::Unknown, |connector| connector_status(connector)),
+        access: match service {
+            Some(service) if !service.allowed_connectors.allows(id) => {
+                gate::ConnectorAccess::ExcludedByServiceProvider
+            }
+            Some(_) | None => gate::ConnectorAccess::Allowed,
+        },
+    }
+}
+
+const fn connector_status(connector: &ConnectorMetadata) -> gate::ConnectorStatus {
+    if connector.enabled {
+        let ConnectorMetadata { levels, reauthenticates, .. } = connector;
+        gate::ConnectorStatus::On {
+            lowest: levels.lowest,
+            highest: levels.highest,
+            reauthenticates: *reauthenticates,
+        }
+    } else {
+        gate::ConnectorStatus::Off
+    }
+}
+
+impl Gate for Connectors {
+    fn check_access(
+        &self,
+        client_id: &ClientId,
+        connector: &ConnectorId,
+        at: AcrCheck,
+    ) -> Result<(), ErrorCode> {
+        gate::check_gate(&self.gate_input(client_id, connector), at).map_err(|error| match error {
+            UnavailableReason::ConnectorUnknown => ErrorCode::IdpUnknown,
+            UnavailableReason::ConnectorOff => ErrorCode::IdpOff,
+            UnavailableReason::ConnectorBlocked => ErrorCode::IdpBlocked,
+            UnavailableReason::BlockedForServiceProvider => ErrorCode::IdpBlockedForService,
+            UnavailableReason::ServiceProviderInactive
+            | UnavailableReason::ExcludedByServiceProvider => ErrorCode::GateClosed,
+            UnavailableReason::LevelTooHigh | UnavailableReason::LevelTooLow => {
+                ErrorCode::AcrTooLow
+            }
+            UnavailableReason::ReauthenticationUnproven => ErrorCode::IdpReauthenticationUnproven,
+        })
+    }
+}
+
+impl std::fmt::Debug for Connectors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.actors.load().keys()).finish()
+    }
+}
+
+/// Starts and restarts connector actors. Logins never wait for its mailbox.
+pub struct Registry {
+    connectors: Connectors,
+    default_max_calls: usize,
+    actor_deps: ConnectorActorDeps,
+    arbiters: Vec<ArbiterHandle>,
+}
+
+/// Dependencies of [`Registry`].
+pub struct RegistryDeps {
+    pub core: Arc<HubCore>,
+    pub blocks: Blocks,
+    /// Default number of concurrent calls to one identity provider.
+    pub default_max_calls: usize,
+    /// Store in which the hubs that share it elect the one that probes.
+    pub store: Arc<dyn Store>,
+    /// Arbiters of the connector actors. They also serve the connections of the public listener
+    /// (`docs/design/adr/0021-connections-on-the-arbiters-of-the-actors.md`).
+    pub arbiters: Vec<ArbiterHandle>,
+}
+
+impl Registry {
+    /// Starts the registry on the first arbiter and the connectors on all of them. Returns the
+    /// shared view with all connectors in it.
+    #[must_use]
+    pub fn start(
+        specs: Vec<ConnectorSpec>,
+        registry_deps: RegistryDeps,
+    ) -> (Connectors, RegistryHandle) {
+        let RegistryDeps { core, blocks, default_max_calls, store, arbiters } = registry_deps;
+        let connectors = Connectors {
+            actors: Arc::default(),
+            invalid_files: Arc::default(),
+            federation: core.federation.clone(),
+            blocks,
+            outbound: OutboundNetwork::default(),
+            clock: HubClock::default(),
+        };
+        let (env, metrics) = (core.env.clone(), Arc::clone(&core.metrics));
+        let prober = Arc::new(Prober::new(connectors.clone(), store, core));
+        let seen = Arc::downgrade(&connectors.actors);
+        metrics.sample_with(move |metrics| {
+            metrics.clear_connector_gauges();
+            let Some(actors) = seen.upgrade() else { return };
+            for (id, entry) in actors.load().iter() {
+                entry.handle.publish_metrics(id, metrics);
+                if let Some(at) = entry.spec.connector.keys_fetched_at() {
+                    metrics.set_connector_keys_fetched(id, at);
+                }
+                for (certificate, at) in entry.spec.connector.certificate_expiries() {
+                    metrics.set_connector_certificate_expiry(id, certificate, at);
+                }
+            }
+        });
+        let actor_deps = ConnectorActorDeps { env, metrics, clock: connectors.clock.clone() };
+        let registry =
+            Self { connectors: connectors.clone(), default_max_calls, actor_deps, arbiters };
+        let fresh = |spec: ConnectorSpec| {
+            (spec.id.clone(), Arc::new(registry.start_actor(spec, Arc::default())))
+        };
+        connectors.actors.store(Arc::new(specs.into_iter().map(fresh).collect()));
+        let address = if let Some(arbiter) = registry.arbiters.first().cloned() {
+            arbiter.spawn(prober.run());
+            Self::start_in_arbiter(&arbiter, |_| registry)
+        } else {
+            actix::spawn(prober.run());
+            Actor::start(registry)
+        };
+        (connectors, RegistryHandle(address))
+    }
+
+    /// Adds new actors before the new federation is published, and removes old ones after it; the
+    /// federation changes at once. Running logins find their connector by its id, and the gate uses
+    /// the current snapshot.
+    fn apply(&self, ApplyConfig { specs, federation }: ApplyConfig) {
+        let mut actors = Actors::clone(&self.connectors.actors.load());
+        for spec in specs {
+            // A changed file may mean another identity provider: its health starts from nothing.
+            actors.insert(spec.id.clone(), Arc::new(self.start_actor(spec, Arc::default())));
+        }
+        let mut stay = actors.clone();
+        stay.retain(|id, _| federation.connector(id).is_some());
+        self.connectors.actors.store(Arc::new(actors));
+        self.connectors.federation.replace(federation);
+        self.connectors.actors.store(Arc::new(stay));
+    }
+
+    fn start_actor(&self, spec: ConnectorSpec, health: Arc<Health>) -> RunningConnector {
+        let configured = spec.limits;
+        let limits = ConnectorCallLimits {
+            calls: configured.calls.unwrap_or(self.default_max_calls),
+            queue: configured.queue,
+            wait: Duration::from_millis(configured.queue_ms),
+        };
+        let actor = ConnectorActor::new(
+            spec.id.clone(),
+            Arc::clone(&spec.connector),
+            limits,
+            health,
+            self.actor_deps.clone(),
+        );
+        // By its id, so that a replaced actor runs where its predecessor did.
+        let arbiter_index =
+            spec.id.as_str().bytes().map(usize::from).sum::<usize>() % self.arbiters.len().max(1);
+        let handle = actor.start_with(|actor| match self.arbiters.get(arbiter_index) {
+            Some(arbiter) => ConnectorActor::start_in_arbiter(arbiter, |_| actor),
+            None => actor.start(),
+        });
+        RunningConnector { handle, spec }
+    }
+
+    /// Replaces dead actors. actix's `Supervisor` does not restart an actor after a panic.
+    fn replace_dead_actors(&self) {
+        let actors = self.connectors.actors.load();
+        if actors.values().all(|entry| entry.handle.is_alive()) {
+            return;
+        }
+        let revived = |(id, entry): (&ConnectorId, &Arc<RunningConnector>)| {
+            if entry.handle.is_alive() {
+                return (id.clone(), Arc::clone(entry));
+            }
+            tracing::error!(connector = %id, "connector actor died and is replaced");
+            // The health of the identity provider is carried over.
+            (
+                id.clone(),
+                Arc::new(self.start_actor(entry.spec.clone(), Arc::clone(entry.handle.health()))),
+            )
+        };
+        self.connectors.actors.store(Arc::new(actors.iter().map(revived).collect()));
+    }
+}
+
+impl Actor for Registry {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.run_interval(LIVENESS_CHECK_INTERVAL, |registry, _| registry.replace_dead_actors());
+    }
+}
+
+impl Handler<ApplyConfig> for Registry {
+    type Result = ();
+    fn handle(&mut self, config: ApplyConfig, _: &mut Self::Context) {
+        self.apply(config);
+    }
+}
+
+#[cfg(test)]
+mod tests;

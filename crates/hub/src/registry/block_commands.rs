@@ -1,0 +1,176 @@
+//! Sets, lifts and lists blocks of connectors for an operator.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Connectors;
+use super::block_lookup::connector_blocks;
+use crate::blocks::{BlockUpdateError, OperatorBlock, Persistence};
+use passerelle_federation::ConnectorMetadata;
+use passerelle_federation::blocks::{Block, BlockInput, BlockTarget};
+use passerelle_federation::validity::format_rfc3339;
+use passerelle_protocol::env::Timestamp;
+use passerelle_protocol::ids::{ClientId, ConnectorId};
+use passerelle_settings::FieldDiagnostic;
+use passerelle_telemetry::Metrics;
+
+/// A block to set on the running hub.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewBlock {
+    pub connector: ConnectorId,
+    /// Absent for all service providers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_provider: Option<ClientId>,
+    /// For operators.
+    pub reason: String,
+    /// For users, by language.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub message: BTreeMap<String, String>,
+    /// RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
+/// Error returned when a block was not set, or the setting is not confirmed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum BlockError {
+    UnknownConnector { known: Vec<ConnectorId> },
+    UnknownServiceProvider,
+    Invalid(Vec<FieldDiagnostic>),
+    NotUpdated(BlockUpdateError),
+}
+
+/// Where a block was set, and so where it can be lifted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BlockOrigin {
+    /// The connector's file.
+    File,
+    Command,
+}
+
+/// A block as an operator sees it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct BlockRow {
+    #[serde(rename = "by")]
+    pub origin: BlockOrigin,
+    /// Id to lift it by; `None` for a block from a file.
+    pub id: Option<String>,
+    pub connector: ConnectorId,
+    /// `None` for all service providers.
+    pub service_providers: Option<BTreeSet<ClientId>>,
+    pub reason: String,
+    pub message: BTreeMap<String, String>,
+    /// RFC 3339, like `until`.
+    pub from: Option<String>,
+    pub until: Option<String>,
+    pub in_force: bool,
+}
+
+impl Connectors {
+    /// Sets a block, which is in force when this returns. Waits for the disk or the shared store.
+    ///
+    /// # Errors
+    /// [`BlockError`].
+    pub async fn block(&self, new: &NewBlock) -> Result<(BlockRow, Persistence), BlockError> {
+        let federation = self.federation.load();
+        if federation.connector(&new.connector).is_none() {
+            return Err(BlockError::UnknownConnector {
+                known: federation.connectors().keys().cloned().collect(),
+            });
+        }
+        if new
+            .service_provider
+            .as_ref()
+            .is_some_and(|client_id| federation.service_provider(client_id).is_none())
+        {
+            return Err(BlockError::UnknownServiceProvider);
+        }
+        let target = new
+            .service_provider
+            .clone()
+            .map_or(BlockTarget::Everyone, |one| BlockTarget::Only([one].into()));
+        let (from, until) = (new.from.as_deref(), new.until.as_deref());
+        let input = BlockInput { reason: &new.reason, message: &new.message, from, until };
+        let block =
+            Block::new(new.connector.clone(), target, input).map_err(BlockError::Invalid)?;
+        if block.has_ended(self.blocks.now()) {
+            let diagnostic =
+                FieldDiagnostic::new("until", "is in the past", "set a time in the future");
+            return Err(BlockError::Invalid(vec![diagnostic]));
+        }
+        let (added, persistence) = self.blocks.add(block).await.map_err(BlockError::NotUpdated)?;
+        Ok((BlockRow::from_operator_block(&added, self.blocks.now()), persistence))
+    }
+
+    /// Lifts a block that an operator has set; `None` if none has this id. Waits as [`Self::block`]
+    /// does.
+    ///
+    /// # Errors
+    /// [`BlockUpdateError`].
+    pub async fn unblock(
+        &self,
+        id: &str,
+    ) -> Result<Option<(BlockRow, Persistence)>, BlockUpdateError> {
+        let lifted = self.blocks.remove(id).await?;
+        Ok(lifted.map(|(added, persistence)| {
+            (BlockRow::from_operator_block(&added, self.blocks.now()), persistence)
+        }))
+    }
+
+    /// Returns the operators' blocks of connectors that do not exist. They apply again when the
+    /// file is back.
+    #[must_use]
+    pub fn orphaned_blocks(&self) -> Vec<BlockRow> {
+        let (federation, operator_blocks, now) =
+            (self.federation.load(), self.blocks.all(), self.blocks.now());
+        let orphaned = operator_blocks.iter().filter(|one| {
+            federation.connector(&one.block.connector).is_none() && !one.block.has_ended(now)
+        });
+        orphaned.map(|one| BlockRow::from_operator_block(one, now)).collect()
+    }
+
+    /// Sets the gauge of blocks in force, by connector.
+    pub fn publish_block_metrics(&self, metrics: &Metrics) {
+        let (federation, operator_blocks, now) =
+            (self.federation.load(), self.blocks.all(), self.blocks.now());
+        let count = |(id, connector): (_, &Arc<ConnectorMetadata>)| {
+            (
+                id,
+                connector_blocks(connector, &operator_blocks, id)
+                    .filter(|(_, block)| block.is_in_force(now))
+                    .count(),
+            )
+        };
+        metrics.set_connector_blocks(federation.connectors().iter().map(count));
+    }
+}
+
+impl BlockRow {
+    fn from_operator_block(set: &OperatorBlock, now: Timestamp) -> Self {
+        Self::new(Some(&set.id), &set.block, now)
+    }
+
+    /// Creates the row of a block. `id` is `None` for a block of a connector's file.
+    pub(super) fn new(id: Option<&str>, block: &Block, now: Timestamp) -> Self {
+        Self {
+            origin: if id.is_some() { BlockOrigin::Command } else { BlockOrigin::File },
+            id: id.map(str::to_owned),
+            connector: block.connector.clone(),
+            service_providers: match &block.target {
+                BlockTarget::Everyone => None,
+                BlockTarget::Only(some) => Some(some.clone()),
+            },
+            reason: block.reason.clone(),
+            message: BTreeMap::clone(&block.message),
+            from: block.validity.not_before.map(format_rfc3339),
+            until: block.validity.not_after.map(format_rfc3339),
+            in_force: block.is_in_force(now),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Adds the blocks to the gate's input: those of the connectors' files and those of operators.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Connectors, gate_input_from_metadata};
+use crate::blocks::OperatorBlock;
+use passerelle_federation::blocks::{self, Block, BlockTarget};
+use passerelle_federation::session::gate;
+use passerelle_federation::{ConnectorMetadata, ServiceProvider};
+use passerelle_protocol::env::Timestamp;
+use passerelle_protocol::ids::{ClientId, ConnectorId};
+
+impl Connectors {
+    /// Returns the current input of the gate.
+    #[must_use]
+    pub fn gate_input(&self, client_id: &ClientId, id: &ConnectorId) -> gate::GateInput {
+        let federation = self.federation.load();
+        let service = federation.active_service_provider(client_id);
+        self.gate_snapshot().gate_input(client_id, service, (id, federation.connector(id)))
+    }
+
+    /// Reads the operators' blocks and the time once, for a check of many connectors.
+    pub(crate) fn gate_snapshot(&self) -> GateSnapshot {
+        GateSnapshot { operator_blocks: self.blocks.all(), now: self.blocks.now() }
+    }
+}
+
+/// The operators' blocks at one moment.
+pub(crate) struct GateSnapshot {
+    operator_blocks: Arc<Vec<OperatorBlock>>,
+    now: Timestamp,
+}
+
+impl GateSnapshot {
+    /// Returns the gate's input for a service provider and a connector of one federation.
+    pub fn gate_input(
+        &self,
+        client_id: &ClientId,
+        service: Option<&Arc<ServiceProvider>>,
+        (id, connector): (&ConnectorId, Option<&Arc<ConnectorMetadata>>),
+    ) -> gate::GateInput {
+        let input = gate_input_from_metadata(service, (id, connector));
+        let block = connector.and_then(|connector| {
+            block_in_force(connector, &self.operator_blocks, client_id, id, self.now)
+        });
+        match block.map(|block| &block.target) {
+            None => input,
+            // A disabled connector stays disabled, and an unknown one can't be blocked.
+            Some(BlockTarget::Everyone)
+                if matches!(input.connector, gate::ConnectorStatus::On { .. }) =>
+            {
+                gate::GateInput { connector: gate::ConnectorStatus::Blocked, ..input }
+            }
+            Some(BlockTarget::Only(_)) if input.access == gate::ConnectorAccess::Allowed => {
+                gate::GateInput { access: gate::ConnectorAccess::BlockedByOperator, ..input }
+            }
+            Some(BlockTarget::Everyone | BlockTarget::Only(_)) => input,
+        }
+    }
+}
+
+impl Connectors {
+    /// Returns the operator's message for a user who meets a block, by language; empty without one.
+    #[must_use]
+    pub fn operator_message(
+        &self,
+        client_id: &ClientId,
+        id: &ConnectorId,
+    ) -> Arc<BTreeMap<String, String>> {
+        let (federation, operator_blocks) = (self.federation.load(), self.blocks.all());
+        let connector = federation.connector(id);
+        let block = connector.and_then(|connector| {
+            block_in_force(connector, &operator_blocks, client_id, id, self.blocks.now())
+        });
+        block.map(|block| Arc::clone(&block.message)).unwrap_or_default()
+    }
+
+    /// Returns whether a block for all service providers is in force.
+    pub(crate) fn is_blocked(&self, id: &ConnectorId) -> bool {
+        let (federation, operator_blocks, now) =
+            (self.federation.load(), self.blocks.all(), self.blocks.now());
+        let blocks_all =
+            |block: &Block| block.target == BlockTarget::Everyone && block.is_in_force(now);
+        federation.connector(id).is_some_and(|connector| {
+            connector_blocks(connector, &operator_blocks, id).any(|(_, block)| blocks_all(block))
+        })
+    }
+}
+
+/// Returns a connector's blocks: the operators' first, because they are newer.
+pub(super) fn connector_blocks<'a>(
+    connector: &'a ConnectorMetadata,
+    operator_blocks: &'a [OperatorBlock],
+    id: &'a ConnectorId,
+) -> impl Iterator<Item = (Option<&'a str>, &'a Block)> {
+    let operator_blocks = operator_blocks.iter().filter(move |one| one.block.connector == *id);
+    let operator_blocks = operator_blocks.map(|one| (Some(one.id.as_str()), &one.block));
+    operator_blocks.chain(connector.blocks.iter().map(|block| (None, block)))
+}
+
+fn block_in_force<'a>(
+    connector: &'a ConnectorMetadata,
+    operator_blocks: &'a [OperatorBlock],
+    client_id: &ClientId,
+    id: &'a ConnectorId,
+    now: Timestamp,
+) -> Option<&'a Block> {
+    blocks::find_block_in_force(
+        connector_blocks(connector, operator_blocks, id).map(|(_, block)| block),
+        id,
+        client_id,
+        now,
+    )
+}
