@@ -66,11 +66,9 @@
 )]
 
 pub mod app;
-pub mod config;
 pub mod demo;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-pub mod web;
 
 pub use passerelle_audit as audit;
 pub use passerelle_egress as egress;
@@ -88,6 +86,8 @@ pub use passerelle_telemetry as telemetry;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/adding-a-kind.md")]
 pub struct AddingAKind;
+pub use passerelle_config as config;
 pub use passerelle_connector as connector;
 pub use passerelle_grants as grant;
 pub use passerelle_hub as actor;
+pub use passerelle_web as web;

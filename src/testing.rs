@@ -7,8 +7,6 @@
 
 pub mod fuzz_targets;
 pub mod harness;
-#[cfg(test)]
-pub mod page_gallery;
 
 #[cfg(feature = "ldap")]
 pub use passerelle_connector::testing::fake_directory;

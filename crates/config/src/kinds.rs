@@ -1,0 +1,98 @@
+//! Defines what a kind of store or register contributes to the configuration: the shape of its
+//! table, its rules and its secrets. The program hands in its [`Kinds`]; for those of connectors
+//! see [`ConnectorKindFormat`].
+//!
+//! The settings file names the kind by the key of its table: `[store.<name>]`,
+//! `[register.<name>]`.
+
+use serde_json::Value;
+
+use super::model::{RegisterConfig, Settings, StoreConfig};
+use passerelle_connector::kind_settings::ConnectorKindFormat;
+use passerelle_settings::{
+    ConfiguredTable, Diagnostic, KindTable, SecretContext, SourceFile, TableKind,
+};
+
+/// The kinds of stores, registers and connectors that a program knows.
+#[derive(Clone, Copy, Default)]
+pub struct Kinds {
+    /// Kinds of `[store.<name>]`.
+    pub stores: &'static [TableKind],
+    /// Kinds of `[register.<name>]`.
+    pub registers: &'static [TableKind],
+    /// Kinds of `[kind.<name>]` of a connector's file.
+    pub connectors: &'static [ConnectorKindFormat],
+}
+
+/// The tables of the settings file whose kind the program chooses.
+#[derive(Clone, Default, Debug)]
+pub(super) struct KindTables {
+    pub store: Option<ConfiguredTable>,
+    pub register: Option<ConfiguredTable>,
+}
+
+impl KindTables {
+    /// Writes the tables into the settings, as they are shown to operators.
+    pub(super) fn copy_into(&self, settings: &mut Settings) {
+        let to_table = |kind: &ConfiguredTable| kind.to_table();
+        settings.store = self.store.as_ref().map(to_table).map(StoreConfig);
+        settings.register = self.register.as_ref().map(to_table).map(RegisterConfig);
+    }
+
+    /// Reads the tables. `schema` is that of the settings file.
+    pub(super) fn load(
+        source: &SourceFile,
+        kinds: Kinds,
+        schema: &Value,
+        context: &SecretContext<'_>,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Self {
+        let mut load = |table, kinds: &[TableKind]| {
+            let kind = chosen_kind(source, table, kinds, problems)?;
+            (kind.load)(&mut KindTable::new(source, [table, kind.name], schema, *context, problems))
+        };
+        Self { store: load("store", kinds.stores), register: load("register", kinds.registers) }
+    }
+}
+
+/// Returns the kind whose table is in the file. Reports unknown kinds, and a second one.
+fn chosen_kind(
+    source: &SourceFile,
+    table: &str,
+    kinds: &[TableKind],
+    problems: &mut Vec<Diagnostic>,
+) -> Option<TableKind> {
+    let keys = source.keys_of_table(table)?;
+    let mut chosen = Vec::new();
+    for key in &keys {
+        if let Some(kind) = kinds.iter().find(|kind| kind.name == key) {
+            chosen.push(*kind);
+        } else {
+            let known: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
+            problems.push(source.diagnostic(
+                &format!("{table}.{key}"),
+                "is not one of the allowed words",
+                format!("write one of: {}", known.join(", ")),
+            ));
+        }
+    }
+    if keys.len() > 1 {
+        let message = format!("contains two {table}s");
+        problems.push(source.diagnostic(
+            table,
+            message,
+            format!("keep one: {}", list_tables(table, kinds)),
+        ));
+    }
+    if keys.is_empty() {
+        let fix = format!("add {}", list_tables(table, kinds));
+        problems.push(source.diagnostic(table, "is empty", fix));
+    }
+    chosen.first().copied()
+}
+
+/// Returns the names of the tables: `[store.memory] or [store.redis]`.
+pub(super) fn list_tables(table: &str, kinds: &[TableKind]) -> String {
+    let tables: Vec<_> = kinds.iter().map(|kind| format!("[{table}.{}]", kind.name)).collect();
+    tables.join(" or ")
+}

@@ -1,0 +1,240 @@
+//! Reads the public keys of service providers and data providers from their files, and checks that
+//! they fit the response encryption.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::model::{JwksSource, ServiceProviderFile};
+use passerelle_egress::safe_http_client::{self, AllowedSchemes};
+use passerelle_federation::client_keys::{JwksUri, KeySource, ResponseEncryptionAlgs};
+use passerelle_jose::ClientKeys;
+use passerelle_protocol::acr::Platform;
+use passerelle_protocol::alg::EncryptionAlg;
+use passerelle_settings::address::{self, PlainHttp};
+use passerelle_settings::{Diagnostic, SecretContext, SourceFile, safe_read};
+
+/// The fields of a client's file that concern its keys.
+#[derive(Clone, Copy)]
+pub struct KeyDeclaration<'a> {
+    /// Inline key set.
+    pub jwks: Option<&'a JwksSource>,
+    /// URL of the key set.
+    pub jwks_uri: Option<&'a str>,
+    /// Hosts of `jwks_uri` that may have internal addresses.
+    pub internal_hosts: &'a [String],
+    /// Allows http for `jwks_uri`.
+    pub insecure_http: bool,
+}
+
+impl<'a> From<&'a ServiceProviderFile> for KeyDeclaration<'a> {
+    fn from(file: &'a ServiceProviderFile) -> Self {
+        Self {
+            jwks: file.jwks.as_ref(),
+            jwks_uri: file.jwks_uri.as_deref(),
+            // Without a jwks_uri, they are those of the back-channel logout endpoint.
+            internal_hosts: match (&file.jwks_uri, &file.backchannel_logout_uri) {
+                (None, Some(_)) => &[],
+                _ => &file.internal_hosts,
+            },
+            insecure_http: file.insecure_http,
+        }
+    }
+}
+
+/// Reads the keys. Returns [`KeySource::None`] and reports a problem if they are invalid.
+pub fn read_key_source(
+    source: &SourceFile,
+    given: &KeyDeclaration<'_>,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
+) -> KeySource {
+    if given.jwks_uri.is_none() && !given.internal_hosts.is_empty() {
+        let message = "names hosts, but the file has no address that the hub calls";
+        problems.push(source.diagnostic("internal_hosts", message, "remove it, or add jwks_uri"));
+    }
+    problems.extend(source.check_hosts("internal_hosts", given.internal_hosts));
+    let found = match (given.jwks, given.jwks_uri) {
+        (None, None) => Ok(KeySource::None),
+        (Some(jwks), None) => parse_inline_keys(source, jwks, context.folder)
+            .map(|keys| KeySource::Inline(Arc::new(keys))),
+        (None, Some(uri)) => parse_jwks_uri(source, given, uri).map(KeySource::Uri),
+        (Some(_), Some(_)) => Err(source.diagnostic(
+            "jwks_uri",
+            "can't be combined with jwks",
+            "remove one of the two",
+        )),
+    };
+    found.unwrap_or_else(|problem| {
+        problems.push(problem);
+        KeySource::None
+    })
+}
+
+/// Returns the encryption of a service provider's responses, which is required on the high platform
+/// and rejected on the standard one. The algorithm is explicit rather than derived from the keys,
+/// so that adding a key doesn't change it.
+pub fn response_encryption(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
+    keys: &KeySource,
+    platform: Platform,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<ResponseEncryptionAlgs> {
+    match platform {
+        Platform::Standard => {
+            reject_on_standard(source, file, problems);
+            None
+        }
+        Platform::High => require_on_high(source, file, keys, problems),
+    }
+}
+
+fn reject_on_standard(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
+    problems: &mut Vec<Diagnostic>,
+) {
+    let encryption_keys = [
+        ("id_token_encrypted_response_alg", file.id_token_encrypted_response_alg.is_some()),
+        ("id_token_encrypted_response_enc", file.id_token_encrypted_response_enc.is_some()),
+        ("userinfo_encrypted_response_alg", file.userinfo_encrypted_response_alg.is_some()),
+        ("userinfo_encrypted_response_enc", file.userinfo_encrypted_response_enc.is_some()),
+    ];
+    for (key, _) in encryption_keys.into_iter().filter(|(_, is_set)| *is_set) {
+        let message = "requires encryption, but on the standard platform responses are only signed";
+        problems.push(source.diagnostic(
+            key,
+            message,
+            "remove it, or register this service provider on the high platform",
+        ));
+    }
+}
+
+fn require_on_high(
+    source: &SourceFile,
+    file: &ServiceProviderFile,
+    keys: &KeySource,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<ResponseEncryptionAlgs> {
+    if file.jwks.is_none() && file.jwks_uri.is_none() {
+        let message = "is missing, but on the high platform tokens are encrypted to a key of the service provider";
+        let fix = "add jwks = { file = \"…\" }, or jwks_uri, with a public key for encryption (use = \"enc\") and its kid";
+        problems.push(source.diagnostic("jwks", message, fix));
+    }
+    let Some(id_token) = file.id_token_encrypted_response_alg else {
+        let message = "is missing, but on the high platform tokens are encrypted";
+        let known = EncryptionAlg::ALL.map(EncryptionAlg::as_str).join(", ");
+        let fix = format!(
+            "write the algorithm that the service provider uses, one of: {known}{}",
+            usable_algorithms(keys)
+        );
+        problems.push(source.diagnostic("id_token_encrypted_response_alg", message, fix));
+        return None;
+    };
+    let encryption = ResponseEncryptionAlgs {
+        id_token,
+        userinfo: file.userinfo_encrypted_response_alg.unwrap_or(id_token),
+    };
+    let mut algs = vec![encryption.id_token, encryption.userinfo];
+    algs.dedup();
+    check_encryption_keys(source, keys, &algs, problems);
+    Some(encryption)
+}
+
+/// Checks that an inline key set has a key for each algorithm. Keys at a `jwks_uri` may change and
+/// are not checked.
+pub fn check_encryption_keys(
+    source: &SourceFile,
+    keys: &KeySource,
+    algs: &[EncryptionAlg],
+    problems: &mut Vec<Diagnostic>,
+) {
+    let KeySource::Inline(keys) = keys else { return };
+    for alg in algs.iter().filter(|alg| keys.encryption.select(**alg).is_none()) {
+        let why = keys
+            .encryption
+            .rejected()
+            .iter()
+            .map(|(index, reason)| format!("; key {} {reason}", index + 1));
+        let message = format!(
+            "contains no key that {} can encrypt to{}",
+            alg.as_str(),
+            why.collect::<String>()
+        );
+        let fitting = if *alg == EncryptionAlg::EcdhEs {
+            "an EC key on P-256"
+        } else {
+            "an RSA key of 2048 to 4096 bits"
+        };
+        let fix = format!(
+            "add {fitting} with a kid and use = \"enc\", or choose another …_encrypted_response_alg"
+        );
+        problems.push(source.diagnostic("jwks", message, fix));
+    }
+}
+
+/// Lists the algorithms that an inline key set supports.
+fn usable_algorithms(keys: &KeySource) -> String {
+    let KeySource::Inline(keys) = keys else { return String::new() };
+    let offered: Vec<_> = EncryptionAlg::ALL
+        .into_iter()
+        .filter(|alg| keys.encryption.select(*alg).is_some())
+        .collect();
+    if offered.is_empty() {
+        return String::new();
+    }
+    format!(
+        " (its keys allow {})",
+        offered.iter().map(|alg| alg.as_str()).collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn parse_inline_keys(
+    source: &SourceFile,
+    jwks: &JwksSource,
+    folder: &Path,
+) -> Result<ClientKeys, Diagnostic> {
+    let fix = "write { file = \"…\" }, or [[jwks.keys]] tables; public keys only, EC on P-256 or RSA of 2048 to 4096 bits, each with \
+                a kid";
+    let (key, bytes) = match (&jwks.file, jwks.keys.as_slice()) {
+        (Some(path), []) => {
+            let bytes = safe_read::read_regular_file(&folder.join(path)).map_err(|_| {
+                let fix =
+                    "create the JWK Set file; the path is relative to the configuration folder";
+                source.diagnostic("jwks.file", "names a file that is missing or can't be read", fix)
+            })?;
+            ("jwks.file", bytes)
+        }
+        (None, [_, ..]) => ("jwks.keys", json!({ "keys": jwks.keys }).to_string().into_bytes()),
+        (None, []) => return Err(source.diagnostic("jwks", "contains no key", fix)),
+        (Some(_), [_, ..]) => {
+            return Err(source.diagnostic("jwks", "contains both a file and keys", fix));
+        }
+    };
+    ClientKeys::from_jwks(&bytes).map_err(|error| source.diagnostic(key, error.to_string(), fix))
+}
+
+/// Parses `jwks_uri`. Allows http only with `insecure_http`, also on loopback.
+fn parse_jwks_uri(
+    source: &SourceFile,
+    given: &KeyDeclaration<'_>,
+    uri: &str,
+) -> Result<JwksUri, Diagnostic> {
+    let (schemes, http) = if given.insecure_http {
+        (AllowedSchemes::HttpAndHttps, PlainHttp::Anywhere)
+    } else {
+        (AllowedSchemes::HttpsOnly, PlainHttp::Nowhere)
+    };
+    let uri = address::parse_absolute_url(uri, http)
+        .map_err(|(message, fix)| source.diagnostic("jwks_uri", message, fix))?;
+    safe_http_client::check_url(schemes, given.internal_hosts, &uri).map_err(|error| {
+        let fix = "publish the keys at a public address, or add the host to internal_hosts";
+        source.diagnostic("jwks_uri", format!("can't be called: {error}"), fix)
+    })?;
+    Ok(JwksUri { uri, schemes, internal_hosts: given.internal_hosts.to_vec() })
+}
+
+#[cfg(test)]
+mod tests;

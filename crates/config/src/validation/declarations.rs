@@ -1,0 +1,74 @@
+//! What `passerelle.toml` declares for other files: claims and level names beyond the
+//! specification's, whether requests are pushed, and what every service provider must do.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::client_certificates::CertificateSource;
+use crate::model::{LevelNameDeclaration, Settings};
+use passerelle_federation::identity::declared::DeclaredClaims;
+use passerelle_protocol::acr::LevelName;
+use passerelle_protocol::registration::{ProtocolRules, PushedRequests};
+use passerelle_protocol::security_profile::SecurityProfile;
+
+/// The declared claims and level names.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Declarations {
+    /// The claims.
+    pub claims: Arc<DeclaredClaims>,
+    /// The level names.
+    pub level_names: BTreeMap<String, LevelNameDeclaration>,
+    /// Whether service providers may push their requests.
+    pub pushed_requests: PushedRequests,
+    /// The least security profile of every service provider.
+    pub profile: Option<SecurityProfile>,
+    /// Lifetimes of authorization codes under the federation's rules and under `rules = "openid"`.
+    pub code_lifetimes: [Duration; 2],
+    /// Whether ID tokens under `rules = "openid"` lack the claims of the granted scopes.
+    pub omits_id_token_claims: bool,
+    /// The client certificates that the hub gets.
+    pub client_certificates: CertificateSource,
+}
+
+impl Declarations {
+    /// Returns the declarations of the settings.
+    #[must_use]
+    pub fn from_settings(settings: &Settings) -> Self {
+        let claims = Arc::new(DeclaredClaims::new(&settings.claims));
+        Self {
+            claims,
+            level_names: settings.level_names.clone(),
+            pushed_requests: settings.pushed_authorization_requests,
+            profile: settings.profile,
+            code_lifetimes: [ProtocolRules::Federation, ProtocolRules::Openid]
+                .map(|rules| settings.lifetimes.tokens(rules).code),
+            omits_id_token_claims: !settings.id_token_claims,
+            client_certificates: CertificateSource::from_listener(&settings.public),
+        }
+    }
+
+    /// Returns the lifetime of authorization codes under these rules.
+    #[must_use]
+    pub const fn code_lifetime(&self, rules: ProtocolRules) -> Duration {
+        let [federation, openid] = self.code_lifetimes;
+        match rules {
+            ProtocolRules::Federation => federation,
+            ProtocolRules::Openid => openid,
+        }
+    }
+
+    /// Returns a declared level name.
+    #[must_use]
+    pub fn level_name(&self, name: &str) -> Option<LevelName> {
+        let LevelNameDeclaration { level, multi_factor } = *self.level_names.get(name)?;
+        Some(LevelName { name: name.into(), level, multi_factor })
+    }
+
+    /// Returns the declared level names for a message.
+    #[must_use]
+    pub fn known_level_names(&self) -> String {
+        let names: Vec<&str> = self.level_names.keys().map(String::as_str).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    }
+}

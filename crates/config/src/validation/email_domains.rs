@@ -1,0 +1,71 @@
+//! Checks the e-mail domains of connector files.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use passerelle_protocol::email_domain::EmailDomain;
+use passerelle_settings::{Diagnostic, MessageAndFix, SourceFile};
+
+use passerelle_connector::ConfiguredConnector;
+
+/// Checks the domains that one file lists.
+pub fn check_email_domains(
+    source: &SourceFile,
+    patterns: &[String],
+    problems: &mut Vec<Diagnostic>,
+) {
+    let mut known = BTreeSet::new();
+    for (index, pattern) in patterns.iter().enumerate() {
+        let checked = match check_pattern(pattern) {
+            Ok(()) if !known.insert(pattern) => Err(("is listed twice", "remove one of the two")),
+            checked => checked,
+        };
+        if let Err((message, fix)) = checked {
+            problems.push(source.diagnostic(&format!("email_domains[{index}]"), message, fix));
+        }
+    }
+}
+
+fn check_pattern(pattern: &str) -> Result<(), MessageAndFix> {
+    let domain = pattern.strip_prefix("*.").unwrap_or(pattern);
+    if domain.contains('*') {
+        return Err((
+            "has a * that does not stand for all subdomains",
+            "write example.org, or *.example.org for its subdomains",
+        ));
+    }
+    if domain.contains('@') {
+        return Err(("is an address and not a domain", "write only what follows the @"));
+    }
+    match EmailDomain::parse(domain) {
+        Some(parsed) if parsed.as_str() == domain => Ok(()),
+        Some(_) => Err((
+            "is not written as it is compared, so it would never match",
+            "write it in lower case, and an international name in ASCII (xn--…)",
+        )),
+        None => Err((
+            "is not a domain name of two labels or more",
+            "write example.org, or *.example.org for its subdomains",
+        )),
+    }
+}
+
+/// Returns a warning for each domain that two files list: its users choose between the two.
+pub fn shared_domain_warnings(connectors: &[(SourceFile, ConfiguredConnector)]) -> Vec<Diagnostic> {
+    let mut first_owners = BTreeMap::new();
+    let mut warnings = Vec::new();
+    for (source, connector) in connectors {
+        for (index, pattern) in connector.file.email_domains.iter().enumerate() {
+            let owner = *first_owners.entry(pattern).or_insert(&connector.id);
+            if *owner == connector.id {
+                continue;
+            }
+            let key = format!("email_domains[{index}]");
+            let message = format!(
+                "is also listed by the connector {owner}: users of this domain choose between the two"
+            );
+            let fix = "remove it from one of the files, unless both serve the domain";
+            warnings.push(source.diagnostic(&key, message, fix));
+        }
+    }
+    warnings
+}

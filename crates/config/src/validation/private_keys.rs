@@ -1,0 +1,75 @@
+//! Checks what opens the hub's private keys: `key_passphrase`, `[pkcs11]` and `[vault_transit]`.
+
+use super::pkcs11::{Pkcs11Access, check_pkcs11};
+use super::vault_transit::{VaultTransitAccess, check_vault_transit};
+use crate::model::{DeviceKeyPurpose, PlainKeyFiles, Settings, TransitKeyPurpose};
+use passerelle_protocol::ids::Secret;
+use passerelle_settings::{Diagnostic, SecretContext, SourceFile, secrets};
+
+/// Shortest passphrase, in characters.
+const MIN_PASSPHRASE_CHARS: usize = 20;
+
+/// Passphrase and devices that give access to the hub's private keys. Empty if all keys are in
+/// unencrypted files.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PrivateKeyAccess {
+    pub passphrase: Option<Secret<String>>,
+    pub pkcs11: Option<Pkcs11Access>,
+    pub vault_transit: Option<VaultTransitAccess>,
+    pub plain_key_files: PlainKeyFiles,
+}
+
+/// Checks the settings and resolves their secrets.
+pub(super) fn check_private_keys(
+    source: &SourceFile,
+    settings: &Settings,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
+) -> PrivateKeyAccess {
+    let pkcs11 = check_pkcs11(source, settings, context, problems);
+    let vault_transit = check_vault_transit(source, settings, context, problems);
+    if let (Some(token), Some(engine)) = (&pkcs11, &vault_transit) {
+        let both = engine.new_keys.iter().any(|purpose| match purpose {
+            TransitKeyPurpose::Tokens => token.new_keys.contains(&DeviceKeyPurpose::Tokens),
+            TransitKeyPurpose::Assertion => token.new_keys.contains(&DeviceKeyPurpose::Assertion),
+            TransitKeyPurpose::RsaEncryption | TransitKeyPurpose::Encryption => {
+                token.new_keys.contains(&DeviceKeyPurpose::Encryption)
+            }
+        });
+        if both {
+            let message = "names keys that pkcs11.new_keys names too";
+            let fix = "let each key be generated in one device; for a device that you leave, write new_keys = []";
+            problems.push(source.diagnostic("vault_transit.new_keys", message, fix));
+        }
+    }
+    let passphrase = read_passphrase(source, settings, context);
+    let passphrase = passphrase.map_err(|problem| problems.push(problem)).ok().flatten();
+    let is_protected = settings.key_passphrase.is_some()
+        || settings.pkcs11.is_some()
+        || settings.vault_transit.is_some();
+    let plain_key_files = settings.plain_key_files;
+    if plain_key_files == PlainKeyFiles::Refused && !is_protected {
+        let message = "is \"refused\", and the hub has neither encrypted keys nor a device";
+        let fix = "set key_passphrase, add [pkcs11] or [vault_transit], or remove plain_key_files";
+        problems.push(source.diagnostic("plain_key_files", message, fix));
+    }
+    PrivateKeyAccess { passphrase, pkcs11, vault_transit, plain_key_files }
+}
+
+/// Reads the passphrase of key files.
+///
+/// # Errors
+/// Returns a diagnostic if it is missing or too short.
+pub(super) fn read_passphrase(
+    source: &SourceFile,
+    settings: &Settings,
+    context: &SecretContext<'_>,
+) -> Result<Option<Secret<String>>, Diagnostic> {
+    let Some(reference) = &settings.key_passphrase else { return Ok(None) };
+    let passphrase = secrets::resolve_secret(source, "key_passphrase", reference, context)?;
+    if passphrase.reveal().chars().count() < MIN_PASSPHRASE_CHARS {
+        let fix = "use at least 20 characters, for example from `openssl rand -base64 32`";
+        return Err(source.diagnostic("key_passphrase", "references a short passphrase", fix));
+    }
+    Ok(Some(passphrase))
+}

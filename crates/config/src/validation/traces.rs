@@ -1,0 +1,84 @@
+//! Checks `[traces]` of `passerelle.toml`: where spans are sent, how many logins are
+//! sampled, and where trace context is propagated (docs/logs-and-traces.md).
+
+use std::collections::BTreeMap;
+
+use crate::model::TracesConfig;
+use passerelle_protocol::ids::Secret;
+use passerelle_settings::address::{self, PlainHttp};
+use passerelle_settings::value_checks::check_range;
+use passerelle_settings::{Diagnostic, SecretContext, SourceFile, secrets};
+
+/// Headers of each request to the collector, with resolved secrets.
+pub type TraceHeaders = BTreeMap<String, Secret<String>>;
+
+const FEATURE_MISSING: (&str, &str) = (
+    "needs the Cargo feature `otlp`, which this build leaves out",
+    "build the hub with `--features otlp`, or remove the key",
+);
+
+/// Checks the table and reads the headers.
+pub fn check_traces(
+    source: &SourceFile,
+    traces: &TracesConfig,
+    context: &SecretContext<'_>,
+    problems: &mut Vec<Diagnostic>,
+) -> TraceHeaders {
+    let http = PlainHttp::anywhere_if(traces.insecure_http);
+    if let Some(endpoint) = &traces.endpoint
+        && let Err((message, fix)) = address::parse_url_without_query(endpoint, http)
+            .and(if cfg!(feature = "otlp") { Ok(()) } else { Err(FEATURE_MISSING) })
+    {
+        problems.push(source.diagnostic("traces.endpoint", message, fix));
+    }
+    problems.extend(source.check_hosts("traces.internal_hosts", &traces.internal_hosts));
+    if !(0.0..=1.0).contains(&traces.sample_ratio) {
+        problems.push(source.diagnostic(
+            "traces.sample_ratio",
+            "is not a ratio",
+            "write a number from 0 to 1, for example 0.1",
+        ));
+    }
+    check_range(
+        source,
+        "traces.queue_spans",
+        u64::try_from(traces.queue_spans).unwrap_or(u64::MAX),
+        (128, 1_000_000),
+        problems,
+    );
+    if traces.service_name.is_empty() {
+        problems.push(source.diagnostic(
+            "traces.service_name",
+            "is empty",
+            "name this hub, or remove the key",
+        ));
+    }
+    if traces.resource.contains_key("service.name") {
+        let fix = "use traces.service_name instead";
+        problems.push(source.diagnostic("traces.resource", "contains service.name", fix));
+    }
+    let mut headers = TraceHeaders::new();
+    for (name, reference) in &traces.headers {
+        let key = format!("traces.headers.{name}");
+        if name.is_empty() || !name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-') {
+            problems.push(source.diagnostic(
+                &key,
+                "is not a header name",
+                "use letters, digits and hyphens, for example Authorization",
+            ));
+            continue;
+        }
+        match secrets::resolve_secret(source, &key, reference, context) {
+            Ok(value) if value.reveal().bytes().all(|c| c == b' ' || c.is_ascii_graphic()) => {
+                headers.insert(name.clone(), value);
+            }
+            Ok(_) => problems.push(source.diagnostic(
+                &key,
+                "references a text that is not a valid header value",
+                "use visible ASCII",
+            )),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    headers
+}

@@ -1,0 +1,132 @@
+//! Follows the tables of place names. They are not TOML, and one that is invalid stops nothing: the
+//! pages show codes instead of names.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use passerelle_federation::place_names::{MAX_PLACES_BYTES, PlaceNames};
+use passerelle_protocol::digest;
+use passerelle_settings::{Diagnostic, FieldDigests, FileStamp, file_diagnostic, safe_read};
+
+/// The tables of place names, in the order of the settings.
+#[derive(Clone, Debug, Default)]
+pub struct PlaceNameTables(Vec<PlaceNameTable>);
+
+#[derive(Clone, Debug)]
+struct PlaceNameTable {
+    path: PathBuf,
+    stamp: FileStamp,
+    /// SHA-256 of the active version.
+    hash: [u8; 32],
+    active: Option<Arc<PlaceNames>>,
+    problem: Option<Diagnostic>,
+}
+
+impl PlaceNameTables {
+    /// Reads the files.
+    #[must_use]
+    pub fn read(paths: &[PathBuf]) -> Self {
+        let unread = |path: &PathBuf| PlaceNameTable {
+            path: path.clone(),
+            stamp: FileStamp::default(),
+            hash: [0; 32],
+            active: None,
+            problem: None,
+        };
+        let mut tables = Self(paths.iter().map(unread).collect());
+        tables.rescan();
+        tables
+    }
+
+    /// Reads the files whose stamp has changed. An invalid one keeps its last valid version.
+    pub fn rescan(&mut self) {
+        for table in &mut self.0 {
+            let stamp = FileStamp::from_path(&table.path);
+            if stamp == table.stamp && table.problem.is_none() && table.active.is_some() {
+                continue;
+            }
+            match read_table(&table.path) {
+                Ok((hash, names)) => {
+                    table.hash = hash;
+                    table.active = Some(Arc::new(names));
+                    table.problem = None;
+                }
+                Err(problem) => table.problem = Some(problem),
+            }
+            table.stamp = stamp;
+        }
+    }
+
+    /// Returns the active tables.
+    #[must_use]
+    pub fn active(&self) -> Vec<Arc<PlaceNames>> {
+        self.0.iter().filter_map(|table| table.active.clone()).collect()
+    }
+
+    /// Returns the problems of invalid files.
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.0.iter().filter_map(|table| table.problem.as_ref())
+    }
+
+    /// Returns the fingerprints of the active versions, by file name.
+    #[must_use]
+    pub fn digests(&self) -> Arc<FieldDigests> {
+        let digest = |table: &PlaceNameTable| {
+            let name = table.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            (name, table.hash)
+        };
+        Arc::new(FieldDigests::from_hashes(
+            self.0.iter().filter(|table| table.active.is_some()).map(digest),
+        ))
+    }
+
+    /// Returns the folders of the files.
+    pub fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        let folders: BTreeSet<&Path> =
+            self.0.iter().filter_map(|table| table.path.parent()).collect();
+        folders.into_iter().map(Path::to_owned)
+    }
+}
+
+fn read_table(path: &Path) -> Result<([u8; 32], PlaceNames), Diagnostic> {
+    let refuse = |(message, fix): (&str, &str)| file_diagnostic(path, message, fix);
+    let file: File = safe_read::open_regular_file(path).map_err(refuse)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_PLACES_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|_| refuse(("the file can't be read", "allow this user to read it")))?;
+    Ok((digest::sha256(&bytes), PlaceNames::parse(path, &bytes)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_table_keeps_its_last_good_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("places.csv");
+        let write = |text: &str| std::fs::write(&path, text).unwrap();
+        let name = |tables: &PlaceNameTables| {
+            let active = tables.active();
+            active.first().and_then(|table| table.name("75107", "fr")).map(str::to_owned)
+        };
+        let mut tables = PlaceNameTables::read(std::slice::from_ref(&path));
+        assert_eq!((name(&tables), tables.diagnostics().count()), (None, 1), "missing");
+        write("code,name\n75107,Paris\n");
+        tables.rescan();
+        let before = tables.digests();
+        assert_eq!((name(&tables).as_deref(), tables.diagnostics().count()), (Some("Paris"), 0));
+        write("nothing of use\n");
+        tables.rescan();
+        assert_eq!((name(&tables).as_deref(), tables.diagnostics().count()), (Some("Paris"), 1));
+        assert_eq!(tables.digests(), before, "the last good version is in use");
+        write("code,name\n75107,Paris 7e\n");
+        tables.rescan();
+        assert_eq!((name(&tables).as_deref(), tables.diagnostics().count()), (Some("Paris 7e"), 0));
+        assert_ne!(tables.digests(), before);
+    }
+}

@@ -1,0 +1,366 @@
+//! The admin API, `/admin/…` on the private listener: blocks, logins, sessions, refresh grants,
+//! registered clients, and operations on this hub (reload, key rotation, drain).
+//!
+//! Responsible for authentication (bearer tokens, RFC 6750; `access` for browsers), the operators'
+//! roles, the limit on wrong tokens, and the JSON bodies. Does not depend on what a block does,
+//! where it is stored, or what the admin console shows.
+
+mod access;
+mod actions;
+mod blocks;
+mod clients;
+mod logins;
+mod operations;
+pub mod operator_accounts;
+pub(super) mod operators;
+mod refresh_grants;
+pub(super) mod responses;
+mod sessions;
+pub mod settings;
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::body::BoxBody;
+use actix_web::dev::{HttpServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::http::header::{ALLOW, AUTHORIZATION, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::middleware::{Next, from_fn};
+use actix_web::web::{self, Data};
+use actix_web::{Error, HttpMessage as _, HttpResponse, Route};
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use access::AccessDecision;
+pub use blocks::{BlockChange, BlockList};
+pub use clients::{ExportedClient, RegistrationApproval, RegistrationChange, RegistrationRemoval};
+pub use logins::LoginSearch;
+pub use operations::{DrainState, HubOperations, NewKey, ReloadOutcome, RotationOutcome};
+pub use operators::AdminCredentials;
+use operators::{AdminRequester, Operator, required_role};
+pub use refresh_grants::{RefreshGrantList, RefreshGrantRevocation, RevokedGrants};
+pub use responses::AdminErrorBody;
+use responses::{AdminError, error_response, ok_response};
+pub use sessions::EndedSessions;
+
+use super::admin::settings::OperatorRole;
+use super::admin_console::session::AdminSessions;
+use super::admin_console::{self, AdminConsole};
+use super::hub::Hub;
+use super::readiness::Readiness;
+use passerelle_audit::{Audit, Event, EventKind};
+use passerelle_grants::TokenService;
+use passerelle_grants::auth_failures::{AuthFailureLimiter, FailureLimits};
+use passerelle_hub::registry::{BlockRow, ConnectorRow};
+use passerelle_hub::{Connectors, Logouts};
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::env::Env;
+
+/// Bytes of a request body.
+const MAX_BODY_BYTES: usize = 16 * 1024;
+/// Time for the whole request body to arrive.
+const BODY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Wrong tokens per minute before the response is 429. The right token is always accepted, so that
+/// an attacker can't lock the operator out.
+const MAX_WRONG_TOKENS_PER_MINUTE: NonZeroU32 = match NonZeroU32::new(10) {
+    Some(guesses) => guesses,
+    None => NonZeroU32::MIN,
+};
+
+/// Reloads the folder of the hub's keys.
+#[async_trait]
+pub trait KeyReloader: Send + Sync {
+    /// Reloads the keys and returns the `kid`s of all keys in use.
+    ///
+    /// # Errors
+    /// Returns why the folder can't be read. The previous keys stay in use.
+    async fn reload(&self) -> Result<Vec<String>, String>;
+}
+
+/// Response body of `POST /admin/keys/reload`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct KeysInUse {
+    pub kids: Vec<String>,
+}
+
+/// State of the admin API.
+pub struct AdminApi {
+    connectors: Connectors,
+    /// Without an operator, the admin API is disabled.
+    tokens: AdminCredentials,
+    auth_failures: AuthFailureLimiter,
+    audit: Audit,
+    env: Env,
+    keys: Option<Arc<dyn KeyReloader>>,
+    token_service: Option<Arc<TokenService>>,
+    logouts: Option<Logouts>,
+    operations: Option<Arc<dyn HubOperations>>,
+    readiness: Option<Arc<Readiness>>,
+    /// `None` without a token.
+    sessions: Option<AdminSessions>,
+    console: Data<Option<AdminConsole>>,
+}
+
+/// Response body of `GET /admin/connectors`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ConnectorList {
+    pub connectors: Vec<ConnectorRow>,
+    /// Blocks by command of connectors that no longer exist.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub orphaned_blocks: Vec<BlockRow>,
+}
+
+impl AdminApi {
+    /// Creates the admin API. Without a token, every request is rejected.
+    #[must_use]
+    pub fn new(connectors: Connectors, tokens: AdminCredentials, env: &Env) -> Self {
+        let allowed = FailureLimits {
+            failed_authentications: MAX_WRONG_TOKENS_PER_MINUTE,
+            inactive_introspections: MAX_WRONG_TOKENS_PER_MINUTE,
+        };
+        let sessions = (!tokens.is_empty()).then(|| AdminSessions::new(env));
+        let (auth_failures, audit, env) =
+            (AuthFailureLimiter::new(allowed, env), Audit::off(), env.clone());
+        Self {
+            connectors,
+            tokens,
+            auth_failures,
+            audit,
+            env,
+            keys: None,
+            token_service: None,
+            logouts: None,
+            operations: None,
+            readiness: None,
+            sessions,
+            console: Data::new(None),
+        }
+    }
+
+    /// Adds the admin console.
+    #[must_use]
+    pub fn with_console(mut self, console: AdminConsole) -> Self {
+        self.console = Data::new(Some(console));
+        self
+    }
+
+    /// Adds the reload of keys.
+    #[must_use]
+    pub fn with_key_reloader(mut self, keys: Arc<dyn KeyReloader>) -> Self {
+        self.keys = Some(keys);
+        self
+    }
+
+    /// Adds the list of refresh tokens.
+    #[must_use]
+    pub fn with_token_service(mut self, token_service: &Arc<TokenService>) -> Self {
+        self.token_service = Some(Arc::clone(token_service));
+        self
+    }
+
+    /// Adds the end of sessions.
+    #[must_use]
+    pub fn with_logouts(mut self, logouts: &Logouts) -> Self {
+        self.logouts = Some(logouts.clone());
+        self
+    }
+
+    /// Adds the operations on the hub.
+    #[must_use]
+    pub fn with_operations(
+        mut self,
+        operations: Arc<dyn HubOperations>,
+        readiness: &Arc<Readiness>,
+    ) -> Self {
+        (self.operations, self.readiness) = (Some(operations), Some(Arc::clone(readiness)));
+        self
+    }
+
+    /// Records changes and rejections in this audit log.
+    #[must_use]
+    pub fn with_audit(mut self, audit: &Audit) -> Self {
+        self.audit = audit.clone();
+        self
+    }
+
+    fn check_bearer_token(&self, headers: &HeaderMap) -> Result<AdminRequester, ErrorCode> {
+        if self.tokens.is_empty() {
+            return Err(ErrorCode::AdminOff);
+        }
+        let operator = self.verify_token(bearer_token(headers))?;
+        Ok(AdminRequester { operator, form_key: None })
+    }
+
+    fn verify_token(&self, sent: Option<&str>) -> Result<Operator, ErrorCode> {
+        sent.and_then(|sent| self.tokens.find(sent))
+            .ok_or_else(|| self.count_failure(ErrorCode::AdminToken))
+    }
+
+    /// Checks the token of another hub, which is valid for its own paths only.
+    fn check_peer_token(&self, headers: &HeaderMap) -> Result<AdminRequester, ErrorCode> {
+        if !self.tokens.admits_peers() {
+            return Err(ErrorCode::AdminOff);
+        }
+        if !bearer_token(headers).is_some_and(|sent| self.tokens.is_peer(sent)) {
+            return Err(self.count_failure(ErrorCode::PeerToken));
+        }
+        let operator = Operator { name: "another hub".to_owned(), role: OperatorRole::Viewer };
+        Ok(AdminRequester { operator, form_key: None })
+    }
+
+    fn count_failure(&self, code: ErrorCode) -> ErrorCode {
+        self.auth_failures.count_failed_authentication(None, code).0
+    }
+
+    fn record_rejection(&self, code: ErrorCode, operator: Option<&Operator>) {
+        passerelle_telemetry::log_rejection(None, None, code, "admin request rejected");
+        self.audit.record(|| {
+            let event = Event::new(EventKind::AdminRefused).code(code);
+            operator.into_iter().fold(event, |event, operator| event.operator(&operator.name))
+        });
+    }
+
+    fn rejection_response(&self, code: ErrorCode, headers: &HeaderMap) -> HttpResponse {
+        let header = match code {
+            ErrorCode::TooManyFailures => {
+                Some((RETRY_AFTER, self.auth_failures.retry_after().to_string()))
+            }
+            ErrorCode::AdminToken | ErrorCode::PeerToken => {
+                // RFC 6750 §3.1: a request without a token gets no error code in the challenge.
+                let has_token = bearer_token(headers).is_some_and(|token| !token.is_empty());
+                let challenge = if has_token { "Bearer error=\"invalid_token\"" } else { "Bearer" };
+                Some((WWW_AUTHENTICATE, challenge.to_owned()))
+            }
+            _ => None,
+        };
+        error_response(code, Vec::new(), header)
+    }
+}
+
+impl std::fmt::Debug for AdminApi {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AdminApi").field("connectors", &self.connectors).finish_non_exhaustive()
+    }
+}
+
+/// Returns the token of the `Authorization` header. RFC 9110 §11.1: the scheme is case-insensitive.
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
+}
+
+async fn authenticate(
+    admin: Arc<AdminApi>,
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let requester = match admin.decide_access(&request) {
+        AccessDecision::Allow => return next.call(request).await,
+        AccessDecision::SignInForm(form) => return Ok(request.into_response(form)),
+        AccessDecision::RefuseRepeatedCookie => {
+            let response = admin.refuse_repeated_cookie(request.headers());
+            return Ok(request.into_response(response));
+        }
+        AccessDecision::Session(requester) => Ok(requester),
+        AccessDecision::RequirePeerToken => admin.check_peer_token(request.headers()),
+        AccessDecision::RequireBearerToken => admin.check_bearer_token(request.headers()),
+    };
+    let rejected = match requester {
+        Ok(requester)
+            if requester.operator.role >= required_role(request.method(), request.path()) =>
+        {
+            request.extensions_mut().insert(requester);
+            return next.call(request).await;
+        }
+        Ok(requester) => (ErrorCode::AdminRole, Some(requester.operator)),
+        Err(code) => (code, None),
+    };
+    let (code, operator) = rejected;
+    admin.record_rejection(code, operator.as_ref());
+    let response = admin.rejection_response(code, request.headers());
+    Ok(request.into_response(response))
+}
+
+/// Returns the routes under `/admin`. Access is decided before any handler runs.
+pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
+    let api = Arc::clone(&admin);
+    let authenticated = from_fn(move |request, next| authenticate(Arc::clone(&api), request, next));
+    web::scope("/admin")
+        .app_data(admin.console.clone())
+        .app_data(Data::from(admin))
+        .wrap(authenticated)
+        .service(
+            web::resource("/connectors")
+                .get(list_connectors)
+                .default_service(method_not_allowed("GET")),
+        )
+        .service(
+            web::resource("/blocks")
+                .get(blocks::list_blocks)
+                .post(blocks::set_block)
+                .default_service(method_not_allowed("GET, POST")),
+        )
+        .service(
+            web::resource("/blocks/{id}")
+                .delete(blocks::lift_block)
+                .default_service(method_not_allowed("DELETE")),
+        )
+        .service(
+            web::resource("/keys/reload")
+                .post(reload_keys)
+                .default_service(method_not_allowed("POST")),
+        )
+        .configure(operations::configure_routes)
+        .configure(logins::configure_routes)
+        .configure(refresh_grants::configure_routes)
+        .configure(sessions::configure_routes)
+        .configure(clients::configure_routes)
+        .configure(actions::configure_actions)
+        .service(
+            web::resource("/sign-in")
+                .post(access::sign_in)
+                .default_service(method_not_allowed("POST")),
+        )
+        .service(
+            web::resource("/sign-out")
+                .post(access::sign_out)
+                .default_service(method_not_allowed("POST")),
+        )
+        .configure(admin_console::configure_routes)
+        .default_service(web::to(|| async {
+            error_response(ErrorCode::NotFound, Vec::new(), None)
+        }))
+}
+
+/// Returns the route for methods that a path does not have.
+fn method_not_allowed(allow: &'static str) -> Route {
+    web::to(move || async move {
+        error_response(ErrorCode::MethodNotAllowed, Vec::new(), Some((ALLOW, allow.to_owned())))
+    })
+}
+
+async fn list_connectors(admin: Data<AdminApi>) -> HttpResponse {
+    ok_response(&ConnectorList {
+        connectors: admin.connectors.overview(),
+        orphaned_blocks: admin.connectors.orphaned_blocks(),
+    })
+}
+
+async fn reload_keys(admin: Data<AdminApi>) -> Result<HttpResponse, AdminError> {
+    let keys = admin.keys.as_ref().ok_or(ErrorCode::NotFound)?;
+    let kids = keys
+        .reload()
+        .await
+        .map_err(|reason| AdminError::new(ErrorCode::KeysUnreadable, &reason))?;
+    Ok(ok_response(&KeysInUse { kids }))
+}
+
+/// Samples the number of blocks in force at each scrape.
+pub fn report_blocks(hub: &Data<Hub>) {
+    let weak_hub = Arc::downgrade(&Arc::clone(hub));
+    hub.core.metrics.sample_with(move |metrics| {
+        if let Some(hub) = weak_hub.upgrade() {
+            hub.connectors.publish_block_metrics(metrics);
+        }
+    });
+}

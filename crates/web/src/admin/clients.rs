@@ -1,0 +1,163 @@
+//! Lists, approves, removes and exports dynamically registered clients, and creates and revokes
+//! initial access tokens (`docs/client-registration.md`).
+
+use std::sync::Arc;
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::web::{self, Data, ReqData};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::blocks::read_body;
+use super::operators::{AdminRequester, validate_reason};
+use super::responses::{AdminError, json_response, ok_response};
+use super::{AdminApi, method_not_allowed};
+use passerelle_grants::client_registration::{ClientRegistrations, NewInitialToken};
+use passerelle_grants::error::GrantError;
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::json::parse_object;
+
+/// Request body of `POST /admin/clients/{id}/approve`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegistrationApproval {
+    /// The fingerprint of the registration as the operator saw it.
+    pub fingerprint: String,
+    /// Why, in 5 to 200 characters; the audit log records it.
+    pub reason: String,
+}
+
+/// Request body of `POST /admin/clients/{id}/remove`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegistrationRemoval {
+    /// Why, in 5 to 200 characters; the audit log records it.
+    pub reason: String,
+}
+
+/// Response body of `GET /admin/clients/{id}`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ExportedClient {
+    /// The registration as the file of a service provider.
+    pub file: String,
+}
+
+/// Response body of a change without another result.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RegistrationChange {
+    pub changed: bool,
+}
+
+impl AdminApi {
+    fn registrations(&self) -> Result<&Arc<ClientRegistrations>, AdminError> {
+        let token_service = self.token_service.as_ref();
+        let found = token_service.and_then(|service| service.core.registrations.as_ref());
+        let fix = "client registration is off; add the table client_registration to passerelle.toml and restart the hub";
+        found.ok_or_else(|| AdminError::new(ErrorCode::NotFound, fix))
+    }
+}
+
+impl From<GrantError> for AdminError {
+    fn from(error: GrantError) -> Self {
+        Self { code: error.code, details: error.reason.into_iter().collect() }
+    }
+}
+
+/// Adds the routes.
+pub(super) fn configure_routes(config: &mut web::ServiceConfig) {
+    config
+        .service(
+            web::resource("/clients")
+                .get(list_registrations)
+                .default_service(method_not_allowed("GET")),
+        )
+        .service(
+            web::resource("/clients/{id}")
+                .get(export_registration)
+                .default_service(method_not_allowed("GET")),
+        )
+        .service(
+            web::resource("/clients/{id}/approve")
+                .post(approve_registration)
+                .default_service(method_not_allowed("POST")),
+        )
+        .service(
+            web::resource("/clients/{id}/remove")
+                .post(remove_registration)
+                .default_service(method_not_allowed("POST")),
+        )
+        .service(
+            web::resource("/initial-access-tokens")
+                .post(create_initial_token)
+                .default_service(method_not_allowed("POST")),
+        )
+        .service(
+            web::resource("/initial-access-tokens/{id}")
+                .delete(revoke_initial_token)
+                .default_service(method_not_allowed("DELETE")),
+        );
+}
+
+async fn list_registrations(admin: Data<AdminApi>) -> Result<HttpResponse, AdminError> {
+    Ok(ok_response(&admin.registrations()?.list().await?))
+}
+
+async fn export_registration(
+    admin: Data<AdminApi>,
+    client_id: web::Path<String>,
+) -> Result<HttpResponse, AdminError> {
+    let file = admin.registrations()?.export(&client_id).await?;
+    Ok(ok_response(&ExportedClient { file }))
+}
+
+async fn approve_registration(
+    admin: Data<AdminApi>,
+    (by, client_id): (ReqData<AdminRequester>, web::Path<String>),
+    payload: web::Payload,
+) -> Result<HttpResponse, AdminError> {
+    let approval: RegistrationApproval = parse_body(payload).await?;
+    let reason = validate_reason(&approval.reason).ok_or(ErrorCode::ReasonMissing)?;
+    let approved = (client_id.as_str(), approval.fingerprint.as_str());
+    admin.registrations()?.approve(approved, (&by.operator.name, reason)).await?;
+    Ok(ok_response(&RegistrationChange { changed: true }))
+}
+
+async fn remove_registration(
+    admin: Data<AdminApi>,
+    (by, client_id): (ReqData<AdminRequester>, web::Path<String>),
+    payload: web::Payload,
+) -> Result<HttpResponse, AdminError> {
+    let removal: RegistrationRemoval = parse_body(payload).await?;
+    let reason = validate_reason(&removal.reason).ok_or(ErrorCode::ReasonMissing)?;
+    admin.registrations()?.remove(&client_id, (&by.operator.name, reason)).await?;
+    Ok(ok_response(&RegistrationChange { changed: true }))
+}
+
+async fn create_initial_token(
+    admin: Data<AdminApi>,
+    by: ReqData<AdminRequester>,
+    payload: web::Payload,
+) -> Result<HttpResponse, AdminError> {
+    let new: NewInitialToken = parse_body(payload).await?;
+    let purpose = validate_reason(&new.purpose).ok_or(ErrorCode::ReasonMissing)?.to_owned();
+    let new = NewInitialToken { purpose, ..new };
+    let created = admin.registrations()?.create_token(new, &by.operator.name).await?;
+    Ok(json_response(StatusCode::CREATED, &created))
+}
+
+async fn revoke_initial_token(
+    admin: Data<AdminApi>,
+    (by, id): (ReqData<AdminRequester>, web::Path<String>),
+) -> Result<HttpResponse, AdminError> {
+    admin.registrations()?.revoke_token(&id, &by.operator.name).await?;
+    Ok(ok_response(&RegistrationChange { changed: true }))
+}
+
+async fn parse_body<T: DeserializeOwned>(payload: web::Payload) -> Result<T, AdminError> {
+    let malformed = |detail: &str| AdminError::new(ErrorCode::RegistrationRequestMalformed, detail);
+    let object = parse_object(&read_body(payload).await?)
+        .map_err(|_| malformed("it must be one JSON object in which no member is named twice"))?;
+    serde_json::from_value(Value::Object(object)).map_err(|error| malformed(&error.to_string()))
+}

@@ -1,0 +1,150 @@
+//! Operations on a running hub: reload, rotation of keys, drain. Each is one line of the audit log.
+
+use actix_web::HttpResponse;
+use actix_web::web::{self, Data, ReqData, ServiceConfig};
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::operators::AdminRequester;
+use super::responses::{AdminError, ok_response};
+use super::{AdminApi, method_not_allowed};
+use passerelle_audit::{Event, EventKind};
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_telemetry::CheckFinding;
+
+/// What an operator can make a running hub do.
+#[async_trait]
+pub trait HubOperations: Send + Sync {
+    /// Reads the configuration files, the register's file and the keys, and returns their problems.
+    async fn reload(&self) -> Vec<CheckFinding>;
+
+    /// Creates the next keys in the key folder, and loads them.
+    ///
+    /// # Errors
+    /// The reason why no key was created.
+    async fn rotate_keys(&self) -> Result<Vec<NewKey>, String>;
+}
+
+/// A key that a rotation created.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct NewKey {
+    pub kid: String,
+    /// `tokens`, `assertion` or `encryption`.
+    pub purpose: String,
+    /// When it begins to sign, or is published for encryption, in RFC 3339.
+    pub from: String,
+}
+
+/// Response body of `POST /admin/reload`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReloadOutcome {
+    /// Problems of the files and the keys; empty if all are in use, and `passerelle.toml` does not
+    /// prevent the next start.
+    pub findings: Vec<CheckFinding>,
+}
+
+/// Response body of `POST /admin/keys/rotate`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RotationOutcome {
+    pub keys: Vec<NewKey>,
+}
+
+/// Response body of `POST` and `DELETE /admin/drain`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct DrainState {
+    pub draining: bool,
+}
+
+impl AdminApi {
+    /// Reads files and keys at once.
+    ///
+    /// # Errors
+    /// `NotFound` where the hub has no operations.
+    pub(super) async fn reload(&self, by: &AdminRequester) -> Result<ReloadOutcome, AdminError> {
+        let operations = self.operations.as_ref().ok_or(ErrorCode::NotFound)?;
+        self.record_operation(EventKind::ReloadRequested, by);
+        Ok(ReloadOutcome { findings: operations.reload().await })
+    }
+
+    /// Creates and loads new keys.
+    ///
+    /// # Errors
+    /// `KeysNotRotated` with the reason; `NotFound` where the hub has no operations.
+    pub(super) async fn rotate(&self, by: &AdminRequester) -> Result<RotationOutcome, AdminError> {
+        let operations = self.operations.as_ref().ok_or(ErrorCode::NotFound)?;
+        self.record_operation(EventKind::KeyRotationRequested, by);
+        let rotated = operations.rotate_keys().await;
+        let keys = rotated.map_err(|reason| AdminError::new(ErrorCode::KeysNotRotated, &reason))?;
+        Ok(RotationOutcome { keys })
+    }
+
+    /// Makes the hub not ready, or ready again.
+    ///
+    /// # Errors
+    /// `NotFound` where the hub has no operations.
+    pub(super) fn set_drained(
+        &self,
+        draining: bool,
+        by: &AdminRequester,
+    ) -> Result<DrainState, AdminError> {
+        let readiness = self.readiness.as_ref().ok_or(ErrorCode::NotFound)?;
+        let kind = if draining { EventKind::HubDrained } else { EventKind::HubResumed };
+        self.record_operation(kind, by);
+        readiness.set_drained(draining);
+        Ok(DrainState { draining })
+    }
+
+    fn record_operation(&self, kind: EventKind, by: &AdminRequester) {
+        tracing::warn!(
+            operator = by.operator.name,
+            operation = kind.as_str(),
+            "operator's request"
+        );
+        self.audit.record(|| Event::new(kind).operator(&by.operator.name));
+    }
+}
+
+/// Adds the routes of the operations.
+pub(super) fn configure_routes(config: &mut ServiceConfig) {
+    config
+        .service(web::resource("/reload").post(reload).default_service(method_not_allowed("POST")))
+        .service(
+            web::resource("/keys/rotate")
+                .post(rotate_keys)
+                .default_service(method_not_allowed("POST")),
+        )
+        .service(
+            web::resource("/drain")
+                .post(drain)
+                .delete(resume)
+                .default_service(method_not_allowed("POST, DELETE")),
+        );
+}
+
+async fn reload(
+    admin: Data<AdminApi>,
+    by: ReqData<AdminRequester>,
+) -> Result<HttpResponse, AdminError> {
+    Ok(ok_response(&admin.reload(&by).await?))
+}
+
+async fn rotate_keys(
+    admin: Data<AdminApi>,
+    by: ReqData<AdminRequester>,
+) -> Result<HttpResponse, AdminError> {
+    Ok(ok_response(&admin.rotate(&by).await?))
+}
+
+async fn drain(
+    admin: Data<AdminApi>,
+    by: ReqData<AdminRequester>,
+) -> Result<HttpResponse, AdminError> {
+    Ok(ok_response(&admin.set_drained(true, &by)?))
+}
+
+async fn resume(
+    admin: Data<AdminApi>,
+    by: ReqData<AdminRequester>,
+) -> Result<HttpResponse, AdminError> {
+    Ok(ok_response(&admin.set_drained(false, &by)?))
+}

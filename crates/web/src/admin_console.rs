@@ -1,0 +1,291 @@
+//! The admin console: one login by its support id, and the state of the hub (docs/operating.md).
+//!
+//! Responsible for `/admin/`, `/admin/status`, `/admin/config` and `/admin/logins/{support id}`, as
+//! JSON and as pages without script. Does not decide access, and changes nothing (`admin` does). It
+//! shows no personal data and lists no logins: the operator must have the support id, or a person's
+//! `sub` and a reason.
+
+mod advice;
+mod descriptions;
+mod login;
+mod lookup;
+pub(super) mod pages;
+mod peers;
+pub mod session;
+mod trend;
+mod views;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::http::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use actix_web::web::{self, Data, ReqData, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use serde_json::Value;
+
+use self::pages::PageContext;
+pub use self::peers::{LoginReport, PeerAnswer, PeerHubs, PeerLoginSearch, ReportSource};
+pub use self::trend::{LoginMinute, LoginTrend};
+pub use self::views::{
+    ConfigurationView, DataProviderRow, EventView, HubStatus, LiveLogins, LoginView, NamedParty,
+    NodeAnswer, NoticeRow, PendingRegistrationRow, PersonLogin, PersonLogins, RefusalView,
+    ServiceProviderRow, StoreUsage,
+};
+use super::admin::operators::AdminRequester;
+use super::admin::responses::{AdminError, ok_response};
+use super::readiness::Readiness;
+use super::responses;
+use passerelle_audit::RecentEvents;
+use passerelle_federation::Federation;
+use passerelle_federation::blocks::Block;
+use passerelle_federation::validity::format_rfc3339;
+use passerelle_grants::HubCore;
+use passerelle_hub::Connectors;
+use passerelle_hub::registry::{ConnectorCondition, ConnectorRow};
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::ids::SupportId;
+
+/// Reports how full the store is now.
+pub type StoreUsageSource = Box<dyn Fn() -> Vec<StoreUsage> + Send + Sync>;
+
+/// Reports the states of the live logins now.
+pub type LiveLoginsSource = Box<dyn Fn() -> LiveLogins + Send + Sync>;
+
+/// The admin console of the private listener, if it is enabled.
+type ConsoleData = Data<Option<AdminConsole>>;
+
+/// Data sources of the admin console.
+pub struct AdminConsole {
+    pub core: Arc<HubCore>,
+    /// Recent audit events; `None` if they are not kept.
+    pub recent: Option<Arc<RecentEvents>>,
+    /// Lifetime of a login: an older one that did not end is shown as expired.
+    pub login_lifetime: Duration,
+    pub connectors: Connectors,
+    pub readiness: Arc<Readiness>,
+    pub store_usage: StoreUsageSource,
+    pub live_logins: LiveLoginsSource,
+    /// Name of this hub.
+    pub node: String,
+    /// Random name of this process.
+    pub instance: String,
+    /// The current file of the audit log; `None` if it is not in files.
+    pub audit_log: Option<PathBuf>,
+    /// Held while the files of the audit log are searched.
+    pub audit_searches: Arc<tokio::sync::Mutex<()>>,
+    /// The other hubs; `None` without any.
+    pub peers: Option<Arc<dyn PeerHubs>>,
+    pub trend: Arc<LoginTrend>,
+    /// `passerelle.toml` as loaded, defaults included. It names where secrets are, and holds none.
+    pub settings: Value,
+}
+
+impl AdminConsole {
+    fn current_status(&self) -> HubStatus {
+        HubStatus {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            node: self.node.clone(),
+            drained: self.readiness.is_drained(),
+            last_hour: self.trend.minutes(),
+            platform: self.core.platform,
+            issuer: self.core.issuer.clone(),
+            at: format_rfc3339(self.core.env.now()),
+            ready: self.readiness.not_ready_reasons().is_empty(),
+            checks: self.readiness.check_results(),
+            live: (self.live_logins)(),
+            ended_logins: self.core.metrics.ended_logins(),
+            store: (self.store_usage)(),
+            connectors: worst_first(self.connectors.overview()),
+            orphaned_blocks: self.connectors.orphaned_blocks(),
+            pending_registrations: pending_registrations(&self.core.federation.load()),
+        }
+    }
+
+    fn current_configuration(&self) -> ConfigurationView {
+        let federation = self.core.federation.load();
+        let now = self.core.env.now();
+        ConfigurationView {
+            settings: self.settings.clone(),
+            connectors: federation.connectors().keys().cloned().collect(),
+            service_providers: service_provider_rows(&federation),
+            data_providers: federation
+                .active_data_providers()
+                .map(|provider| DataProviderRow {
+                    client_id: provider.client_id.clone(),
+                    active: provider.active,
+                    scopes: provider.scopes.iter().map(ToString::to_string).collect(),
+                })
+                .collect(),
+            notices: federation
+                .notices
+                .iter()
+                .map(|notice| NoticeRow {
+                    text: english_name(&notice.text),
+                    severity: notice.severity,
+                    from: notice.validity.not_before.map(format_rfc3339),
+                    until: notice.validity.not_after.map(format_rfc3339),
+                    in_force: notice.is_in_force(now),
+                })
+                .collect(),
+            blocks: federation
+                .connectors()
+                .values()
+                .flat_map(|metadata| metadata.blocks.iter())
+                .filter(|block: &&Block| !block.has_ended(now))
+                .count(),
+        }
+    }
+}
+
+impl std::fmt::Debug for AdminConsole {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AdminConsole").field("core", &self.core).finish_non_exhaustive()
+    }
+}
+
+/// Returns the registered service providers that wait for approval, as this hub read them last.
+fn pending_registrations(federation: &Federation) -> Vec<PendingRegistrationRow> {
+    let pending = federation.pending_registrations();
+    let rows = pending.map(|client| PendingRegistrationRow {
+        client_id: client.registration.client_id.clone(),
+        names: client.name.clone(),
+        redirect_uris: client.registration.redirect_uris.clone(),
+    });
+    rows.collect()
+}
+
+/// Sorts the identity providers that need attention before those that are healthy, each by id.
+fn worst_first(mut rows: Vec<ConnectorRow>) -> Vec<ConnectorRow> {
+    rows.sort_by_key(|row| match row.condition() {
+        ConnectorCondition::Down => 0,
+        ConnectorCondition::Failing => 1,
+        ConnectorCondition::Recovering => 2,
+        ConnectorCondition::Blocked => 3,
+        ConnectorCondition::FileInvalid => 4,
+        ConnectorCondition::Healthy => 5,
+        ConnectorCondition::Off => 6,
+    });
+    rows
+}
+
+fn service_provider_rows(federation: &Federation) -> Vec<ServiceProviderRow> {
+    let row = |service: &Arc<passerelle_federation::ServiceProvider>| {
+        let registration = &service.registration;
+        let admitted =
+            federation.connectors().keys().filter(|id| service.allowed_connectors.allows(id));
+        ServiceProviderRow {
+            client_id: registration.client_id.clone(),
+            name: english_name(&service.name),
+            active: registration.active,
+            rules: registration.rules,
+            redirect_uris: registration.redirect_uris.clone(),
+            scopes: registration.granted_scopes.iter().map(ToString::to_string).collect(),
+            connectors: admitted.cloned().collect(),
+        }
+    };
+    federation.service_providers().map(row).collect()
+}
+
+/// Returns the English name, for operators.
+fn english_name(names: &std::collections::BTreeMap<String, String>) -> String {
+    passerelle_federation::localized_text::text_in_language(names, "en").to_owned()
+}
+
+/// Adds the console's routes below `/admin`.
+pub(super) fn configure_routes(config: &mut ServiceConfig) {
+    config
+        .service(web::resource(["", "/"]).get(show_status))
+        .service(web::resource("/status").get(show_status))
+        .service(web::resource("/config").get(show_configuration))
+        .service(web::resource("/logins").get(find_login))
+        .service(web::resource("/logins/{support_id}").get(show_login));
+}
+
+/// Returns whether a browser sends the request. A program sends its token with each request.
+pub(super) fn is_browser_request(headers: &HeaderMap) -> bool {
+    let accepts = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    !headers.contains_key(AUTHORIZATION)
+        && accepts.is_some_and(|accepts| accepts.contains("text/html"))
+}
+
+async fn show_status(
+    console: ConsoleData,
+    by: ReqData<AdminRequester>,
+    request: HttpRequest,
+) -> Result<HttpResponse, AdminError> {
+    let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
+    let status = console.current_status();
+    if !is_browser_request(request.headers()) {
+        return Ok(ok_response(&status));
+    }
+    let refresh = pages::RefreshMode::from_query(request.query_string());
+    let mut page =
+        console_page(console, Some(&by), 200, |page| pages::overview_page(&status, refresh, page));
+    if refresh == pages::RefreshMode::On {
+        let interval = HeaderValue::from(pages::REFRESH_SECONDS);
+        page.headers_mut().insert(HeaderName::from_static("refresh"), interval);
+    }
+    Ok(page)
+}
+
+async fn show_configuration(
+    console: ConsoleData,
+    by: ReqData<AdminRequester>,
+    request: HttpRequest,
+) -> Result<HttpResponse, AdminError> {
+    let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
+    let view = console.current_configuration();
+    Ok(if is_browser_request(request.headers()) {
+        console_page(console, Some(&by), 200, |page| pages::configuration_page(&view, page))
+    } else {
+        ok_response(&view)
+    })
+}
+
+/// Redirects the search form to the login's own URL, which an operator can keep in a ticket.
+async fn find_login(request: HttpRequest) -> HttpResponse {
+    let mut pairs = url::form_urlencoded::parse(request.query_string().as_bytes());
+    let entered =
+        pairs.find(|(name, _)| name == "support_id").map(|(_, value)| value).unwrap_or_default();
+    match SupportId::parse(&entered) {
+        Some(id) => responses::see_other(&format!("/admin/logins/{id}")),
+        None => responses::see_other("/admin/logins/not-a-support-id"),
+    }
+}
+
+async fn show_login(
+    console: ConsoleData,
+    by: ReqData<AdminRequester>,
+    request: HttpRequest,
+    entered: web::Path<String>,
+) -> Result<HttpResponse, AdminError> {
+    let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
+    let found = match SupportId::parse(&entered) {
+        Some(id) => console.find_login_view(&id).await,
+        None => Err(ErrorCode::SupportIdMalformed.into()),
+    };
+    match (found, is_browser_request(request.headers())) {
+        (Ok(view), true) => {
+            Ok(console_page(console, Some(&by), 200, |page| pages::login_page(&view, page)))
+        }
+        (Ok(view), false) => Ok(ok_response(&view)),
+        (Err(error), true) => {
+            let status = error.code.entry().status;
+            Ok(console_page(console, Some(&by), status, |page| pages::not_found_page(&error, page)))
+        }
+        (Err(error), false) => Err(error),
+    }
+}
+
+/// Builds a page for an operator.
+pub(super) fn console_page(
+    console: &AdminConsole,
+    by: Option<&AdminRequester>,
+    status: u16,
+    render: impl FnOnce(&PageContext) -> String,
+) -> HttpResponse {
+    let nonce = console.core.env.entropy().token();
+    let page = PageContext::new(&nonce, &console.node, by);
+    responses::admin_page_response(status, &nonce, render(&page))
+}

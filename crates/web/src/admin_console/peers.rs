@@ -1,0 +1,64 @@
+//! The port to the other hubs: what they are asked, and what they answer.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use passerelle_audit::search::LoginLine;
+use passerelle_protocol::ids::SupportId;
+
+/// Request body of `POST /admin/peer/logins/search`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PeerLoginSearch {
+    pub sub: String,
+    pub reason: String,
+    /// Who asked at the other hub.
+    pub operator: String,
+    /// Random name of the process that asks, which ignores its own questions: the list of peers may
+    /// name it too.
+    pub instance: String,
+}
+
+/// The other hubs.
+#[async_trait]
+pub trait PeerHubs: Send + Sync {
+    /// Requests a login from each hub. Takes a few seconds at most.
+    async fn find_login(&self, id: &SupportId) -> Vec<PeerAnswer>;
+
+    /// Requests the logins of a person from each hub. Takes a few seconds at most.
+    async fn find_person(&self, search: &PeerLoginSearch) -> Vec<PeerAnswer>;
+}
+
+/// What another hub answered, or why it did not.
+#[derive(Clone, Debug)]
+pub struct PeerAnswer {
+    /// Name of the hub in `private.peers`.
+    pub peer: String,
+    pub answer: Result<LoginReport, String>,
+}
+
+/// Data of one hub about a login or a person.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LoginReport {
+    /// Random name of the process, so that a hub that asks itself ignores the answer.
+    pub instance: String,
+    pub source: ReportSource,
+    /// Oldest first.
+    pub lines: Vec<LoginLine>,
+    /// Number of events in the middle that are not kept.
+    #[serde(default)]
+    pub omitted: u32,
+}
+
+/// Where a hub has looked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportSource {
+    /// The recent events in memory.
+    Memory,
+    /// The files of its audit log, completely.
+    AuditLog,
+    /// The files of its audit log, as far as the time allowed.
+    PartOfAuditLog,
+    /// Its memory only: it has no files of an audit log, or can't read them.
+    NoAuditLog,
+}

@@ -1,0 +1,260 @@
+//! The authorization endpoint, `GET|POST /api/v2/authorize`: checks the request, starts a login and
+//! redirects the browser to it.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use url::form_urlencoded::Serializer;
+
+use super::cookies::HeldLogin;
+use super::form;
+use super::hub::Hub;
+use super::login::{self, ResponseOrigin};
+use super::rejection::{AuthorizationRejection, Rejection};
+use super::request_context::RequestContext;
+use super::responses::{add_cookie, interaction_path, see_other};
+use passerelle_federation::login::LoginRequest;
+use passerelle_grants::authorization_request::{ParameterSourceError, SingleUse};
+use passerelle_hub::{LoginAdmissionError, UNREAD_LOGIN_LIFETIME};
+use passerelle_protocol::authorize::parameter_source::{
+    reject_unresolved_request, requested_ui_locales,
+};
+use passerelle_protocol::authorize::{
+    self, AuthorizationError, AuthorizationRequest, RequestMethod,
+};
+use passerelle_protocol::catalogue::{ErrorCode, Param};
+use passerelle_protocol::client_network::{self, ClientNetwork};
+use passerelle_protocol::discovery::path;
+use passerelle_protocol::ids::ClientId;
+use passerelle_protocol::params::{Params, check_post};
+use passerelle_quota::RateLimitError;
+
+/// Handles `GET /api/v2/authorize`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
+    let params = context.query().map_err(|error| Rejection::malformed(error.code()))?;
+    handle_request(&context, &params, RequestMethod::Get).await
+}
+
+/// Handles `POST /api/v2/authorize`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn post(context: RequestContext, body: web::Payload) -> Result<HttpResponse, Rejection> {
+    check_post(
+        context.content_type(),
+        context.request.query_string(),
+        ErrorCode::AuthorizeNotForm,
+        ErrorCode::AuthorizePostWithQuery,
+    )
+    .map_err(Rejection::malformed)?;
+    let params = form::parse_body(&context.request, body).await?;
+    handle_request(&context, &params, RequestMethod::Post).await.map_err(|rejection| {
+        match rejection {
+            // The page of a `form_post` answer can be shown again by the same request as a GET.
+            Rejection::Authorization(rejection) => {
+                let query = Serializer::new(String::new()).extend_pairs(params.pairs()).finish();
+                let path = format!("{}?{query}", path::AUTHORIZE);
+                let locale = rejection.locale.clone().with_default_return_path(path);
+                Rejection::Authorization(Box::new(AuthorizationRejection { locale, ..*rejection }))
+            }
+            rejection => rejection,
+        }
+    })
+}
+
+/// Redirects `GET /api/v1/authorize` to the current path (R121).
+pub async fn redirect_v1(request: HttpRequest) -> HttpResponse {
+    match request.query_string() {
+        "" => see_other("/api/v2/authorize"),
+        query => see_other(&format!("/api/v2/authorize?{query}")),
+    }
+}
+
+async fn handle_request(
+    context: &RequestContext,
+    params: &Params,
+    form: RequestMethod,
+) -> Result<HttpResponse, Rejection> {
+    let hub = &context.hub;
+    params.check_readable(Param::AUTHORIZATION).map_err(Rejection::malformed)?;
+    let client = hub.proxies.client_address(&context.request);
+    hub.core.rate_limits.check_request(client).map_err(|over| Rejection::RateLimited {
+        code: ErrorCode::NetworkLimited,
+        over,
+        client_id: params.get("client_id").map(Into::into),
+    })?;
+    let resolved = match hub.token_service.resolve_request(params).await {
+        Ok(resolved) => resolved,
+        Err(error) => {
+            let reject = |code| unresolved_rejection(context, params, form, code);
+            return answer_used_request(context, error, reject);
+        }
+    };
+    let authorization = authorize::validate_request(
+        &resolved.params,
+        form,
+        hub.core.platform,
+        &hub.core.issuer,
+        hub.core.federation.load().as_ref(),
+    )
+    .map_err(|error| request_rejection(context, &resolved.params, error))?;
+    // Behind an unlisted proxy, all clients come from the proxy's network, so it is not limited.
+    let network = (!client_network::is_private(client)).then(|| ClientNetwork::containing(client));
+    start_login(context, (authorization, resolved.single_use), (form, network)).await
+}
+
+/// Returns the rejection of a request that failed a check.
+fn request_rejection(
+    context: &RequestContext,
+    params: &Params,
+    error: AuthorizationError,
+) -> Rejection {
+    let client_id = registered_client(&context.hub, params);
+    match error {
+        AuthorizationError::Page(code) => {
+            let federation = context.hub.core.federation.load();
+            let is_pending = client_id.as_ref().is_some_and(|id| federation.is_pending(id));
+            let code = match code {
+                ErrorCode::ClientIdInactive if is_pending => ErrorCode::ClientIdPending,
+                code => code,
+            };
+            Rejection::Malformed { code, client_id }
+        }
+        AuthorizationError::Redirect(redirect, code) => {
+            let locale = context.locale(&requested_ui_locales(params));
+            let name = client_id.as_ref().and_then(|id| context.hub.service_name(id, &locale));
+            Rejection::Authorization(Box::new(AuthorizationRejection {
+                code,
+                redirect,
+                client_id,
+                locale,
+                service: name.unwrap_or_default(),
+                message: "authorization request rejected",
+            }))
+        }
+    }
+}
+
+/// Returns the rejection of a request whose parameters could not be found.
+fn unresolved_rejection(
+    context: &RequestContext,
+    params: &Params,
+    form: RequestMethod,
+    code: ErrorCode,
+) -> Rejection {
+    let (federation, issuer) = (context.hub.core.federation.load(), &context.hub.core.issuer);
+    let error = reject_unresolved_request(params, form, issuer, federation.as_ref(), code);
+    match (code.entry().status, registered_client(&context.hub, params), error) {
+        // The hub's own trouble is not a malformed request.
+        (500.., client_id, AuthorizationError::Page(_)) => Rejection::NotAdmitted(code, client_id),
+        (_, _, error) => request_rejection(context, params, error),
+    }
+}
+
+/// Redirects the browser that used the request before to the login that it started: it reloaded
+/// the address, or went back to it. Rejects any other.
+fn answer_used_request(
+    context: &RequestContext,
+    error: ParameterSourceError,
+    reject: impl FnOnce(ErrorCode) -> Rejection,
+) -> Result<HttpResponse, Rejection> {
+    match error {
+        ParameterSourceError::Used(login, _)
+            if context.hub.cookies.login_proof(&context.request, &login).is_some() =>
+        {
+            Ok(see_other(&interaction_path(&login)))
+        }
+        ParameterSourceError::Used(_, code) | ParameterSourceError::Rejected(code) => {
+            Err(reject(code))
+        }
+    }
+}
+
+/// Returns the client that a rejected request names, if it is registered. Other values are
+/// arbitrary text.
+fn registered_client(hub: &Hub, params: &Params) -> Option<ClientId> {
+    let named = params.get("client_id").map(ClientId::from)?;
+    hub.core
+        .federation
+        .load()
+        .service_provider(&named)
+        .map(|service| service.registration.client_id.clone())
+}
+
+async fn start_login(
+    context: &RequestContext,
+    (authorization, single_use): (AuthorizationRequest, Option<SingleUse>),
+    (form, network): (RequestMethod, Option<ClientNetwork>),
+) -> Result<HttpResponse, Rejection> {
+    let hub = &context.hub;
+    let client_id = authorization.client_id.clone();
+    let reject = rejection_to_service(context, &authorization);
+    let subjects = hub.token_service.requested_subjects(&authorization).map_err(&reject)?;
+    // Without a usable key for the response, no login starts (docs/design/tokens.md).
+    hub.token_service.check_request_keys(&authorization).map_err(&reject)?;
+    let is_silent = authorization.prompt.none && form == RequestMethod::Get;
+    let own_rate =
+        hub.core.federation.load().service_provider(&client_id).and_then(|sp| sp.logins_per_minute);
+    let rate_limited =
+        |code, over| Rejection::RateLimited { code, over, client_id: Some(client_id.clone()) };
+    hub.core.rate_limits.check_login(&client_id, own_rate).map_err(|over| {
+        match ErrorCode::ServiceLimited {
+            code if is_silent => reject(code),
+            code => rate_limited(code, over),
+        }
+    })?;
+    let admitted = hub.logins.admit(authorization, subjects, network).await;
+    let opened = admitted.map_err(|LoginAdmissionError(code)| match code {
+        code if is_silent => reject(code),
+        // The hub shows a page: a service provider that received the error would send the user
+        // again.
+        ErrorCode::NetworkLoginsExceeded => {
+            rate_limited(code, RateLimitError { retry_after: UNREAD_LOGIN_LIFETIME })
+        }
+        code => Rejection::NotAdmitted(code, Some(client_id.clone())),
+    })?;
+    let login = HeldLogin { hash: opened.hash, secret: opened.cookie };
+    if let Some(single_use) = single_use
+        && let Err(error) = hub.token_service.mark_request_used(&single_use, &login.hash).await
+    {
+        return answer_used_request(context, error, reject);
+    }
+    if is_silent {
+        // `prompt=none` allows no page: the response depends on the session alone.
+        let session = hub.cookies.session(&context.request);
+        let open = LoginRequest::OpenPage { reuse: Ok(None) };
+        let reply = hub.logins.run_step(&login.hash, open, session).await;
+        let reply = reply.map_err(|_| reject(ErrorCode::Unavailable))?;
+        return login::step_response(context, &login, reply, ResponseOrigin::Authorize).await;
+    }
+    let mut response = see_other(&interaction_path(&login.hash));
+    let until = opened.expires_at + login::ENDED_LOGIN_COOKIE_LIFETIME;
+    let cookie = hub.cookies.login_cookie(&login.hash, &login.secret, hub.core.env.now(), until);
+    add_cookie(&mut response, &cookie);
+    for name in hub.cookies.surplus_logins(&context.request) {
+        add_cookie(&mut response, &hub.cookies.expired_cookie(&name));
+    }
+    Ok(response)
+}
+
+/// Returns the function that rejects a valid request with a response to its service provider.
+fn rejection_to_service(
+    context: &RequestContext,
+    authorization: &AuthorizationRequest,
+) -> impl Fn(ErrorCode) -> Rejection + use<> {
+    let locale = context.locale(&authorization.ui_locales);
+    let client_id = authorization.client_id.clone();
+    let service = context.hub.service_name(&client_id, &locale).unwrap_or_default();
+    let redirect = authorization.redirect.clone();
+    move |code| {
+        Rejection::Authorization(Box::new(AuthorizationRejection {
+            code,
+            redirect: redirect.clone(),
+            client_id: Some(client_id.clone()),
+            locale: locale.clone(),
+            service: service.clone(),
+            message: "authorization request failed",
+        }))
+    }
+}

@@ -1,0 +1,87 @@
+//! The state that the endpoints share: one value per process, used by all arbiters.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+
+use super::client_address::TrustedProxies;
+use super::cookies::Cookies;
+use super::pages::{Locale, PageAction, PageTheme};
+use super::token_diagnostics::TokenDiagnostics;
+use passerelle_federation::logo::Logo;
+use passerelle_grants::{HubCore, TokenService};
+use passerelle_hub::{Connectors, Logins, Logouts};
+use passerelle_jose::UpstreamKeys;
+use passerelle_jose::keyring::Keyring;
+use passerelle_protocol::ids::{ClientId, ConnectorId};
+use passerelle_protocol::registration::PushedRequests;
+use passerelle_quota::counter_sync::CounterSync;
+
+/// Shared state of the endpoints.
+pub struct Hub {
+    pub core: Arc<HubCore>,
+    pub logins: Logins,
+    pub logouts: Logouts,
+    pub connectors: Connectors,
+    pub token_service: Arc<TokenService>,
+    /// Rate limit counters exchanged between hubs that share a store.
+    pub counter_sync: Option<Arc<CounterSync>>,
+    /// Proxies whose forwarded client address is trusted.
+    pub proxies: TrustedProxies,
+    pub cookies: Cookies,
+    pub theme: PageTheme,
+    /// Served at `/assets/logo`.
+    pub logo: Option<Logo>,
+    /// Served at `/assets/favicon` and `/favicon.ico`.
+    pub favicon: Option<Logo>,
+    /// The operator's documentation for service providers.
+    pub service_documentation: Option<String>,
+    /// Whether the pushed authorization request endpoint exists.
+    pub pushed_requests: PushedRequests,
+    /// Whether `/sandbox/…` and `/api/v2/diagnostics` are served.
+    pub sandbox: SandboxRoutes,
+    /// Why token requests failed; empty without the sandbox.
+    pub token_diagnostics: TokenDiagnostics,
+    pub keyring: Arc<ArcSwap<Keyring>>,
+    /// The hub's keys as a client of identity providers.
+    pub upstream_keys: Arc<ArcSwap<UpstreamKeys>>,
+    /// How long a retired key is still published: as long as anything it signed may be valid.
+    pub key_grace: Duration,
+}
+
+impl Hub {
+    /// Returns the name of a service provider; `None` if it is not registered.
+    #[must_use]
+    pub fn service_name(&self, client_id: &ClientId, locale: &Locale) -> Option<String> {
+        let federation = self.core.federation.load();
+        Some(locale.localize(&federation.service_provider(client_id)?.name).to_owned())
+    }
+
+    /// Returns the link to a service provider's home page; `None` if it is not registered.
+    #[must_use]
+    pub fn service_home(&self, client_id: &ClientId) -> Option<PageAction> {
+        let federation = self.core.federation.load();
+        let service = federation.service_provider(client_id)?;
+        Some(PageAction::ServiceHome { href: service.registration.home_page.clone() })
+    }
+
+    /// Returns the name of an identity provider; `None` if there is no such connector.
+    #[must_use]
+    pub fn provider_name(&self, connector: &ConnectorId, locale: &Locale) -> Option<String> {
+        Some(locale.localize(&*self.connectors.display_name(connector)?).to_owned())
+    }
+}
+
+/// Whether the routes of the sandbox identity provider, and of diagnostics, exist.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SandboxRoutes {
+    Off,
+    On,
+}
+
+impl std::fmt::Debug for Hub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hub").field("core", &self.core).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,101 @@
+//! The HTTP layer, built on actix-web.
+//!
+//! Responsible for endpoints, cookies, forms, pages and the outer middleware. Does not access a
+//! store, a connector or the login state machine; it calls the typed handles of `actor`,
+//! `grant` and `quota`.
+//!
+//! | file | endpoints |
+//! |---|---|
+//! | [`metadata`] | discovery, keys |
+//! | [`authorize`] | authorize, by GET and POST, and its v1 path |
+//! | [`login`] | interaction, provider, cancel, callback, consent |
+//! | [`wrong_user`] | interaction/{hash}/not-me |
+//! | [`email_discovery`] | finds the identity provider by an e-mail address |
+//! | [`last_choice`] | forgets the remembered identity provider |
+//! | `language_choice` | stores the language that a user chooses |
+//! | [`landing`] | `/`, the page that says what this site is |
+//! | [`assets`] | logos, the favicon |
+//! | [`logout`] | session/end, its confirmation, the return from an identity provider |
+//! | `backchannel_logout` | logout tokens of identity providers |
+//! | [`token`] | token, userinfo |
+//! | [`pushed_request`] | par |
+//! | `client_registration` | register, and below it the configuration of each registered client |
+//! | [`introspection`] | checktoken, token/revocation |
+//! | [`sign_in`] | the password form of a connector |
+//! | [`sandbox`] | the sandbox identity provider's page |
+//! | [`wallet`] | a connector's pages for wallets, and the endpoints that wallets call |
+//! | [`oauth_errors`] | errors/{error}, the pages that `error_uri` names |
+//! | [`diagnostics`] | diagnostics, on a sandbox hub (causes: [`token_diagnostics`]) |
+//! | [`admin`] | the admin API, admin/…, on the private listener |
+//! | [`admin_console`] | admin/, admin/status, admin/config, admin/logins, on the private listener |
+//! | [`private_listener`] | livez, readyz, metrics, on the private listener |
+//! | [`mod@connection`] | none: limits on the TCP connections |
+
+#![cfg_attr(
+    test,
+    allow(
+        clippy::pedantic,
+        clippy::too_many_arguments,
+        reason = "tests are tables, and panic where they fail; product code is checked without them"
+    )
+)]
+
+pub mod admin;
+pub mod admin_console;
+pub mod assets;
+pub mod authorize;
+mod backchannel_logout;
+pub mod client_address;
+mod client_registration;
+pub mod connection;
+pub mod cookies;
+mod cors;
+pub mod csrf;
+pub mod diagnostics;
+pub mod email_discovery;
+mod email_lookup;
+mod error_address;
+pub mod error_pages;
+mod error_responses;
+pub mod form;
+mod held_logins;
+pub mod host;
+pub mod hub;
+pub mod introspection;
+pub mod landing;
+mod language_choice;
+pub mod last_choice;
+pub mod login;
+mod login_verification;
+pub mod logout;
+pub mod metadata;
+pub mod oauth_errors;
+pub mod outer_middleware;
+mod page_attempt;
+mod page_language;
+mod page_models;
+pub mod pages;
+pub mod pasted_request;
+mod posted_callback;
+pub mod private_listener;
+pub mod proxies;
+pub mod public_listener;
+pub mod pushed_request;
+pub mod readiness;
+mod rejection;
+mod request_context;
+pub mod responses;
+pub mod routes;
+pub mod sandbox;
+mod sender;
+pub mod sign_in;
+mod spans;
+#[cfg(test)]
+mod testing;
+pub mod theme;
+pub mod token;
+pub mod token_diagnostics;
+pub mod wallet;
+pub mod wrong_user;
+
+pub use hub::{Hub, SandboxRoutes};

@@ -1,0 +1,361 @@
+//! Tests of every page in every language.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use self::languages::keys;
+use super::provider_list::{GroupTitle, ProviderGroup, ProviderListPage};
+use super::*;
+use crate::testing::page_gallery::{self as gallery, ProviderFixture};
+use passerelle_connector::persona::SimulatedFailure;
+use passerelle_federation::identity::Claim;
+use passerelle_federation::notices::NoticeSeverity;
+use passerelle_localization::Languages;
+use passerelle_protocol::acr::Level;
+use passerelle_protocol::catalogue::ErrorCode;
+
+mod demo;
+mod languages;
+mod provider_list;
+
+const NONCE: &str = "bm9uY2U";
+const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/pages");
+
+/// Returns (language, page, HTML) of the whole gallery.
+fn every_page() -> Vec<(Locale, String, String)> {
+    let theme = gallery::theme();
+    let draw = |locale: &Locale| {
+        let chrome = chrome(locale, &theme);
+        let locale = locale.clone();
+        gallery::all_pages(&chrome)
+            .into_iter()
+            .map(move |(name, html)| (locale.clone(), name, html))
+    };
+    Languages::built_in().locales().flat_map(draw).collect()
+}
+
+fn in_french<T>(render: impl FnOnce(&PageChrome<'_>) -> T) -> T {
+    render(&chrome(Languages::built_in().default_locale(), &gallery::theme()))
+}
+
+fn chrome<'a>(locale: &'a Locale, theme: &'a PageTheme) -> PageChrome<'a> {
+    PageChrome {
+        locale,
+        nonce: NONCE,
+        theme,
+        base_path: "/api/v2",
+        notices: &[],
+        languages: Languages::built_in(),
+        return_path: Some("/api/v2/interaction/abc?a=b&c=d"),
+    }
+}
+
+/// Returns the values of an attribute, in document order.
+fn values<'a>(html: &'a str, attribute: &str) -> Vec<&'a str> {
+    let opening = format!(" {attribute}=\"");
+    html.split(opening.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
+#[test]
+fn no_page_shows_a_key_or_an_unfilled_value() {
+    let keys: Vec<String> = keys("fr").into_iter().filter(|key| key.contains('-')).collect();
+    for (locale, name, html) in every_page() {
+        let body = html.split("</style>").nth(1).unwrap();
+        for key in &keys {
+            assert!(!body.contains(&format!(">{key}<")), "{locale} {name}: {key}");
+        }
+        assert!(!body.contains("{$") && !body.contains("{ $"), "{locale} {name}");
+    }
+}
+
+#[test]
+fn every_page_is_complete_and_has_an_accessible_structure() {
+    for (locale, name, html) in every_page() {
+        let count = |what: &str| html.matches(what).count();
+        let direction = if locale.tag() == "ar" { "rtl" } else { "ltr" };
+        let opening = format!("<!doctype html>\n<html lang=\"{locale}\" dir=\"{direction}\">");
+        assert!(html.starts_with(&opening), "{locale} {name}");
+        for once in ["<h1>", "<main ", "<header ", "<title>", "</html>", "name=\"viewport\""] {
+            assert_eq!(count(once), 1, "{locale} {name}: {once}");
+        }
+        assert_eq!(count("<button"), count("</button>"), "{name}");
+        assert_eq!(count("<form"), count("</form>"), "{name}");
+        let ids = values(&html, "id");
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{name}: an id twice");
+        assert!(html.contains("Passerelle"), "{name} does not name the hub");
+    }
+}
+
+#[test]
+fn nothing_on_a_page_needs_more_than_the_content_security_policy_allows() {
+    for (_, name, html) in every_page() {
+        assert!(!html.contains(" style=\"") && !html.contains("javascript:"), "{name}");
+        for handler in ["paste", "keydown", "beforeinput"] {
+            let scripts = html.split("<script").skip(1);
+            let mut scripts = scripts.filter_map(|script| script.split("</script>").next());
+            assert!(!scripts.any(|script| script.contains(handler)), "{name}: {handler}");
+        }
+        let tags = html.split('<').filter_map(|tag| tag.split('>').next());
+        for tag in tags.filter(|tag| tag.starts_with(|c: char| c.is_ascii_alphabetic())) {
+            assert!(!tag.contains(" on"), "{name}: an inline handler in <{tag}>");
+        }
+        assert_eq!(
+            html.matches("<style nonce=\"bm9uY2U\">").count(),
+            html.matches("<style").count(),
+            "{name}"
+        );
+        assert_eq!(
+            html.matches("<script nonce=\"bm9uY2U\">").count(),
+            html.matches("<script").count(),
+            "{name}"
+        );
+        assert!(
+            !html.contains("url(") && !html.contains("@import") && !html.contains("<link"),
+            "{name}"
+        );
+        assert!(values(&html, "src").iter().all(|src| src.starts_with('/')), "{name}");
+        for href in ["href", "action"].iter().flat_map(|attribute| values(&html, attribute)) {
+            assert!(
+                href.starts_with('/')
+                    || [
+                        "https://sp.example/",
+                        "https://hub.example/",
+                        // Links that open a wallet; the policy does not concern links.
+                        "https://wallet.example/",
+                        "openid4vp://?",
+                    ]
+                    .iter()
+                    .any(|host| href.starts_with(host)),
+                "{name}: {href}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_page_stays_under_30_kilobytes() {
+    for (locale, name, html) in every_page() {
+        assert!(html.len() < 30_000, "{locale} {name}: {} bytes", html.len());
+    }
+}
+
+#[test]
+fn script_in_names_and_values_stays_inert() {
+    const EVIL: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>";
+    let evil = || EVIL.to_owned();
+    let pages = in_french(|chrome| {
+        let provider = ProviderOption {
+            id: evil(),
+            name: evil(),
+            logo: Some(evil()),
+            warning: Some(ProviderWarning::RecentFailure),
+        };
+        let unavailable =
+            UnavailableProvider { name: evil(), label: UnavailableLabel::Message(evil()) };
+        let group = ProviderGroup {
+            title: GroupTitle::Category(evil()),
+            providers: vec![provider.clone(); 9],
+            more: Some((evil(), 99)),
+        };
+        let page = Some(ProviderListPage { page: 2, pages: 3, first: 25, last: 48 });
+        let list = ProviderList {
+            last_used: Some(provider),
+            groups: vec![group],
+            unavailable: vec![unavailable],
+            total: 9,
+            list_page: page,
+            has_search: true,
+            query: Some(evil()),
+            category: Some(evil()),
+            ..ProviderList::default()
+        };
+        let banner = Some(FailureBanner {
+            provider: evil(),
+            code: ErrorCode::IdpTimeout,
+            message: Some(evil()),
+            support_id: evil(),
+        });
+        let claims = Claim::all()
+            .filter(|claim| consent::has_label(*claim))
+            .map(|name| ConsentClaim {
+                name: name.into(),
+                value: Some(evil()),
+                place: Some(evil()),
+            })
+            .chain([ConsentClaim {
+                name: ClaimLabel::Declared(evil()),
+                value: Some(evil()),
+                place: None,
+            }])
+            .collect();
+        let action = PageAction::BackToService(ServiceReturn::Post(PostForm {
+            action: evil(),
+            fields: vec![HiddenField::new(EVIL, EVIL)],
+        }));
+        let link = PageAction::ServiceHome { href: evil() };
+        let notices = [DisplayedNotice {
+            text: evil(),
+            severity: NoticeSeverity::Warning,
+            link: Some(evil()),
+        }];
+        let chrome = &PageChrome { notices: &notices, ..*chrome };
+        vec![
+            ChoicePage {
+                interaction: evil(),
+                choose_csrf: evil(),
+                cancel_csrf: evil(),
+                service: evil(),
+                service_logo: Some(evil()),
+                forget_csrf: Some(evil()),
+                list,
+                banner,
+                email: Some(EmailSearch::Unknown { domain: evil() }),
+                no_account: Some(NoAccountAdvice { text: evil(), link: Some(evil()) }),
+                ..gallery::choice_page(0)
+            }
+            .render(chrome),
+            ChoicePage {
+                interaction: evil(),
+                email: Some(EmailSearch::Question { csrf: evil(), is_malformed: true }),
+                ..gallery::choice_page(0)
+            }
+            .render(chrome),
+            ChoicePage {
+                email: Some(EmailSearch::Found { domain: evil() }),
+                ..gallery::choice_page(2)
+            }
+            .render(chrome),
+            ChoicePage {
+                list: ProviderFixture::with_available(9).list(None, &gallery::search_query(EVIL)),
+                ..gallery::choice_page(9)
+            }
+            .render(chrome),
+            ConsentPage {
+                service: evil(),
+                provider: evil(),
+                csrf: evil(),
+                not_me_csrf: evil(),
+                person: Some(evil()),
+                claims,
+                ..gallery::consent_page(ConsentMode::Consent)
+            }
+            .render(chrome),
+            ErrorPage {
+                detail: Some(ErrorDetail { code: evil(), description: evil() }),
+                service: Some(evil()),
+                provider: Some(evil()),
+                message: Some(evil()),
+                support_id: evil(),
+                actions: vec![action.clone(), link],
+                ..gallery::error_page(ErrorCode::BadRequest)
+            }
+            .render(chrome),
+            FormPostPage {
+                action: evil(),
+                fields: vec![HiddenField::new(EVIL, EVIL)],
+                service: evil(),
+            }
+            .render(chrome),
+            LoggedOutPage {
+                service: Some(evil()),
+                action: Some(action),
+                ended_provider: Some(evil()),
+                unreached_provider: Some(evil()),
+                services: vec![(evil(), "https://sp.example/".into())],
+            }
+            .render(chrome),
+            DemoSignedIn {
+                introspection: Some(evil()),
+                sign_in: DemoSignIn::at_level(Level::Eidas2),
+                methods: vec![evil()],
+                claims: vec![NamedValue { name: evil(), value: evil() }],
+                id_token: TokenParts { jwe_header: Some(evil()), header: evil(), payload: evil() },
+                userinfo: TokenParts { jwe_header: None, header: evil(), payload: evil() },
+                token_response: evil(),
+            }
+            .render(chrome),
+            DemoError::Returned { error: evil(), description: Some(evil()) }.render(chrome),
+            DemoError::Refused { reason: evil() }.render(chrome),
+        ]
+    });
+    for html in pages {
+        assert!(
+            html.contains("&#60;script&#62;") || html.contains("&lt;script&gt;"),
+            "the value is missing"
+        );
+        assert!(
+            !html.contains("<script>") && !html.contains("<img src=x") && !html.contains("\"'>"),
+            "{html}"
+        );
+    }
+}
+
+#[test]
+fn the_consent_form_s_first_button_says_yes() {
+    for question in [ConsentMode::Information, ConsentMode::Consent] {
+        let html = in_french(|chrome| gallery::consent_page(question).render(chrome));
+        let form = html.split("<form").nth(1).unwrap();
+        assert!(form.contains("/consent\"") && form.contains("name=\"csrf\""), "{form}");
+        let answers: Vec<&str> = form
+            .split("name=\"answer\" value=\"")
+            .skip(1)
+            .map(|rest| rest.split('"').next().unwrap())
+            .collect();
+        assert_eq!(answers, ["yes", "no"]);
+    }
+}
+
+#[test]
+fn headings_go_down_by_one_at_most() {
+    for (locale, name, html) in every_page() {
+        let levels: Vec<u8> = html
+            .split("<h")
+            .skip(1)
+            .filter_map(|rest| {
+                rest.bytes().next().filter(u8::is_ascii_digit).map(|digit| digit - b'0')
+            })
+            .collect();
+        assert!(
+            levels.first() == Some(&1) && levels.windows(2).all(|two| two[1] <= two[0] + 1),
+            "{locale} {name}: {levels:?}"
+        );
+    }
+}
+
+#[test]
+fn deceased_and_refused_look_like_any_other_rejection() {
+    let page = |code| in_french(|chrome| gallery::error_page(code).render(chrome));
+    assert_eq!(page(ErrorCode::RegisterDeceased), page(ErrorCode::RegisterAnswer));
+    assert_eq!(page(ErrorCode::RegisterRefused), page(ErrorCode::RegisterAnswer));
+}
+
+#[test]
+fn names_by_language_reach_the_page() {
+    let names = |fr: &str, en: &str| {
+        BTreeMap::from([("fr".to_owned(), fr.to_owned()), ("en".to_owned(), en.to_owned())])
+    };
+    let theme = PageTheme {
+        name: names("Mon Guichet", "My Desk"),
+        logo: Some(LOGO_PATH),
+        ..PageTheme::default()
+    };
+    let locale = &Languages::built_in().negotiate(None, &["en".to_owned()], None);
+    let html = gallery::choice_page(1).render(&chrome(locale, &theme));
+    assert!(
+        html.contains("<title>Sign in to “Mairie de Saint-Étienne” – My Desk</title>")
+            && html.contains("src=\"/assets/logo\"")
+    );
+}
+
+/// Writes `target/pages/{language}/{page}.html`, for visual inspection.
+#[test]
+fn the_gallery_is_written() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/pages");
+    for (locale, name, html) in every_page() {
+        let folder = folder.join(locale.to_string());
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(format!("{name}.html")), html).unwrap();
+    }
+    assert!(folder.join("fr/choice-3.html").exists());
+}

@@ -1,0 +1,120 @@
+//! The token endpoint, `POST /api/v2/token`, and the userinfo endpoint, `GET|POST /api/v2/userinfo`
+//! (docs/design/tokens.md). Responses are JSON or a JWT.
+
+use actix_web::http::Method;
+use actix_web::http::header::AUTHORIZATION;
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::form::{self, FormError};
+use super::rejection::Rejection;
+use super::request_context::RequestContext;
+use super::responses::{json_response, jwt_response};
+use super::sender;
+use passerelle_grants::UserinfoResponse;
+use passerelle_grants::error::GrantError;
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::params::{Params, is_form_urlencoded};
+use passerelle_protocol::{refresh, token, userinfo};
+
+/// Handles `POST /api/v2/token`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn post_token(
+    context: RequestContext,
+    body: web::Payload,
+) -> Result<HttpResponse, Rejection> {
+    redeem_code(&context, body).await.map(json_response).map_err(Rejection::Client)
+}
+
+async fn redeem_code(context: &RequestContext, body: web::Payload) -> Result<Vec<u8>, GrantError> {
+    let request = &context.request;
+    let params = parse_client_form(request, body).await?;
+    if params.get("grant_type") == Some(refresh::GRANT_TYPE)
+        && context.hub.core.federation.load().issues_refresh_tokens()
+    {
+        return refresh_token(context, &params).await;
+    }
+    let token_request =
+        token::parse_request(context.content_type(), &authorization_headers(request), &params)?
+            .with_proof_of_possession(sender::read_proof_of_possession(context)?);
+    let answer = context.hub.token_service.redeem_code(&token_request).await?;
+    serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
+}
+
+async fn refresh_token(context: &RequestContext, params: &Params) -> Result<Vec<u8>, GrantError> {
+    let authorization = authorization_headers(&context.request);
+    let request = refresh::parse_request(context.content_type(), &authorization, params)?
+        .with_proof_of_possession(sender::read_proof_of_possession(context)?);
+    let answer = context.hub.token_service.refresh(&request).await?;
+    serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
+}
+
+/// Parses the form of a client that authenticates.
+///
+/// # Errors
+/// `TokenNotForm` for another content type, otherwise the code of the [`FormError`].
+pub(super) async fn parse_client_form(
+    request: &HttpRequest,
+    body: web::Payload,
+) -> Result<Params, ErrorCode> {
+    form::parse_body(request, body).await.map_err(|error| match error {
+        FormError::NotForm => ErrorCode::TokenNotForm,
+        error => error.code(),
+    })
+}
+
+/// Handles `GET` and `POST /api/v2/userinfo`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn get_userinfo(
+    context: RequestContext,
+    body: web::Payload,
+) -> Result<HttpResponse, Rejection> {
+    match read_userinfo(&context, body).await.map_err(Rejection::Bearer)? {
+        UserinfoResponse::Jwt(token) => Ok(jwt_response(token)),
+        UserinfoResponse::Json(claims) => Ok(json_response(claims)),
+    }
+}
+
+async fn read_userinfo(
+    context: &RequestContext,
+    body: web::Payload,
+) -> Result<UserinfoResponse, GrantError> {
+    // A malformed query is an error, not an empty query: it may hold an access token.
+    let query = context.query().map_err(|_| ErrorCode::BearerQueryMalformed)?;
+    let form = userinfo_form(context, body).await?;
+    let authorization = authorization_headers(&context.request);
+    let presented = userinfo::parse_access_token(&authorization, &query, form.as_ref())?
+        .with_proof_of_possession(sender::read_proof_of_possession(context)?);
+    context.hub.token_service.userinfo(&presented).await
+}
+
+/// Returns the form of a POST, if the hub serves clients that may send the token in it (RFC 6750
+/// §2.2; never by GET).
+async fn userinfo_form(
+    context: &RequestContext,
+    body: web::Payload,
+) -> Result<Option<Params>, ErrorCode> {
+    let request = &context.request;
+    if request.method() != Method::POST
+        || !is_form_urlencoded(context.content_type())
+        || !context.hub.core.federation.load().serves_openid()
+    {
+        return Ok(None);
+    }
+    form::parse_body(request, body).await.map(Some).map_err(|error| match error {
+        FormError::TooLarge => ErrorCode::PayloadTooLarge,
+        _ => ErrorCode::BearerMalformed,
+    })
+}
+
+/// Returns every `Authorization` header, so that a repeated one is detected.
+pub(super) fn authorization_headers(request: &HttpRequest) -> Vec<&[u8]> {
+    request
+        .headers()
+        .get_all(AUTHORIZATION)
+        .map(actix_http::header::HeaderValue::as_bytes)
+        .collect()
+}

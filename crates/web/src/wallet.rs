@@ -1,0 +1,303 @@
+//! The pages for wallets below `/connectors/{connector}/wallet`, and the endpoints that wallets
+//! call, `/api/v2/wallet/{connector}/{request}`.
+//!
+//! The pages belong to one login: only the browser that started it sees them. A wallet's response
+//! returns to the hub's callback through the browser, like any identity provider's response, and is
+//! of no use in another browser.
+
+use actix_web::http::header::CONTENT_TYPE;
+use actix_web::{HttpResponse, web};
+use qrcodegen::{QrCode, QrCodeEcc};
+use serde_json::json;
+
+use super::csrf::FormPurpose;
+use super::form::{self, FormError};
+use super::page_attempt::PageAttempt;
+use super::page_models::LoginPageContext;
+use super::pages::{
+    ConfirmationCodePage, DigitalCredentialsForm, HiddenField, OpenWalletPage, OtherDevicePage,
+    QrImage, WalletCodeError, connector_logo_path,
+};
+use super::rejection::Rejection;
+use super::request_context::RequestContext;
+use super::responses::{BASE_PATH, interaction_path, json_response, page_response, see_other};
+use passerelle_grants::error::GrantError;
+use passerelle_hub::{Connectors, WalletConfirmation, WalletResponse};
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::ids::{ConnectorId, Secret};
+use passerelle_protocol::params::Params;
+
+/// Media type of a request object (RFC 9101 §10.2).
+const REQUEST_OBJECT: &str = "application/oauth-authz-req+jwt";
+
+/// Handles `GET /connectors/{connector}/wallet`: says what the wallet will be asked for, and links
+/// to it.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn show_page(
+    context: RequestContext,
+    path: web::Path<String>,
+) -> Result<HttpResponse, Rejection> {
+    let query = context.query().unwrap_or_default();
+    let attempt = verify_attempt(&context, path.into_inner(), query.get("state")).await?;
+    let PageAttempt { connector, state, login, summary } = &attempt;
+    let offer = context.hub.connectors.wallet_offer(connector, state).await;
+    let offer = offer.map_err(|code| wallet_rejection(&attempt, code))?;
+    let login = LoginPageContext::new(&context, login, summary);
+    let logo = login.hub.connectors.logo(connector);
+    let page = OpenWalletPage {
+        provider: login.hub.provider_name(connector, &login.locale).unwrap_or_default(),
+        logo: logo.map(|logo| connector_logo_path(connector.as_str(), &logo)),
+        service: login.service_name(),
+        claims: offer.claims,
+        digital_credentials: offer.digital_credentials_request.map(|request| {
+            let purpose = FormPurpose::PresentCredential;
+            DigitalCredentialsForm {
+                request,
+                action: format!("/connectors/{connector}/wallet/digital-credential"),
+                hidden: vec![
+                    HiddenField::new("state", state.as_str()),
+                    HiddenField::new("csrf", login.form_token(purpose, state)),
+                ],
+            }
+        }),
+        links: offer.links,
+        other_device_url: offer
+            .allows_other_device
+            .then(|| format!("/connectors/{connector}/wallet/other-device?state={state}")),
+        back_url: interaction_path(login.hash()),
+    };
+    Ok(page_response(login.hub, 200, &login.locale, |chrome| page.render(chrome)))
+}
+
+/// Handles `GET /connectors/{connector}/wallet/other-device`: shows the QR code.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn show_other_device(
+    context: RequestContext,
+    path: web::Path<String>,
+) -> Result<HttpResponse, Rejection> {
+    let query = context.query().unwrap_or_default();
+    let attempt = verify_attempt(&context, path.into_inner(), query.get("state")).await?;
+    other_device_response(&context, &attempt, None).await
+}
+
+/// Handles the code that the user typed.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn submit_code(
+    context: RequestContext,
+    path: web::Path<String>,
+    body: web::Payload,
+) -> Result<HttpResponse, Rejection> {
+    let params = form::parse_body(&context.request, body).await?;
+    let attempt = verify_attempt(&context, path.into_inner(), params.get("state")).await?;
+    let attempt =
+        attempt.verify_form(&context.request, FormPurpose::ConfirmWallet, params.get("csrf"))?;
+    let (connector, state) = (&attempt.connector, attempt.state.as_str());
+    let typed = params.get("code").unwrap_or_default();
+    let confirmed = context.hub.connectors.confirm_wallet(connector, state, typed).await;
+    let error = match confirmed.map_err(|code| wallet_rejection(&attempt, code))? {
+        WalletConfirmation::Accepted(query) => {
+            return Ok(see_other(&format!("{BASE_PATH}/callback/{connector}?{}", query.reveal())));
+        }
+        WalletConfirmation::Waiting => WalletCodeError::Waiting,
+        WalletConfirmation::Wrong => WalletCodeError::Wrong,
+        WalletConfirmation::Exhausted => WalletCodeError::Exhausted,
+    };
+    other_device_response(&context, &attempt, Some(error)).await
+}
+
+/// Handles what the Digital Credentials API returned to the script of the page.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn submit_digital_credential(
+    context: RequestContext,
+    path: web::Path<String>,
+    body: web::Payload,
+) -> Result<HttpResponse, Rejection> {
+    let params = form::parse_body(&context.request, body).await?;
+    let attempt = verify_attempt(&context, path.into_inner(), params.get("state")).await?;
+    let purpose = FormPurpose::PresentCredential;
+    let attempt = attempt.verify_form(&context.request, purpose, params.get("csrf"))?;
+    let (connector, state) = (&attempt.connector, attempt.state.as_str());
+    let response = wallet_response(&params).map_err(|code| wallet_rejection(&attempt, code))?;
+    let connectors = &context.hub.connectors;
+    let query = connectors.receive_digital_credential(connector, state, response).await;
+    let query = query.map_err(|code| wallet_rejection(&attempt, code))?;
+    Ok(see_other(&format!("{BASE_PATH}/callback/{connector}?{}", query.reveal())))
+}
+
+async fn other_device_response(
+    context: &RequestContext,
+    attempt: &PageAttempt,
+    error: Option<WalletCodeError>,
+) -> Result<HttpResponse, Rejection> {
+    let PageAttempt { connector, state, login, summary } = attempt;
+    let service = &summary.client_id;
+    let link = context.hub.connectors.wallet_link_for_other_device(connector, state, service).await;
+    let link = link.map_err(|code| wallet_rejection(attempt, code))?;
+    let login = LoginPageContext::new(context, login, summary);
+    let page = OtherDevicePage {
+        service: login.service_name(),
+        qr: qr_image(&link).ok_or(Rejection::OutsideLogin(ErrorCode::Internal))?,
+        action: format!("/connectors/{connector}/wallet/other-device"),
+        hidden: vec![
+            HiddenField::new("state", state.as_str()),
+            HiddenField::new("csrf", login.form_token(FormPurpose::ConfirmWallet, state)),
+        ],
+        error,
+        back_url: interaction_path(login.hash()),
+    };
+    let status = if error.is_some() { 403 } else { 200 };
+    Ok(page_response(login.hub, status, &login.locale, |chrome| page.render(chrome)))
+}
+
+/// Handles `GET /connectors/{connector}/wallet/code`: the device with the wallet shows the code to
+/// type into the browser that began.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn show_code(
+    context: RequestContext,
+    path: web::Path<String>,
+) -> Result<HttpResponse, Rejection> {
+    let (hub, connector) = (&context.hub, ConnectorId::new(path.into_inner()));
+    let query = context.query().unwrap_or_default();
+    let (Some(request), Some(secret)) = (query.get("request"), query.get("secret")) else {
+        return Err(Rejection::malformed(ErrorCode::BadRequest));
+    };
+    let code = hub.connectors.wallet_confirmation_code(&connector, request, secret).await;
+    let code = code.map_err(Rejection::OutsideLogin)?;
+    let locale = context.locale(&[]);
+    let page = ConfirmationCodePage {
+        service: hub.service_name(&code.service, &locale).unwrap_or_default(),
+        code: code.code,
+    };
+    Ok(page_response(hub, 200, &locale, |chrome| page.render(chrome)))
+}
+
+/// Handles `GET /api/v2/wallet/{connector}/{request}`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn get_request(
+    context: RequestContext,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, Rejection> {
+    let (connector, request) = path.into_inner();
+    request_response(&context, &connector.as_str().into(), &request, None).await
+}
+
+/// Handles `POST /api/v2/wallet/{connector}/{request}` (`request_uri_method=post`).
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn post_request(
+    context: RequestContext,
+    path: web::Path<(String, String)>,
+    body: web::Payload,
+) -> Result<HttpResponse, Rejection> {
+    let (connector, request) = path.into_inner();
+    let params = form::parse_body(&context.request, body).await;
+    let params = params.map_err(|error| rejection_of_caller(&context, error.code()))?;
+    let nonce = params
+        .single("wallet_nonce")
+        .map_err(|_| rejection_of_caller(&context, ErrorCode::BadRequest))?;
+    request_response(&context, &connector.as_str().into(), &request, nonce).await
+}
+
+async fn request_response(
+    context: &RequestContext,
+    connector: &ConnectorId,
+    request: &str,
+    wallet_nonce: Option<&str>,
+) -> Result<HttpResponse, Rejection> {
+    let signed = context.hub.connectors.wallet_request(connector, request, wallet_nonce).await;
+    let signed = signed.map_err(|code| rejection_of_caller(context, code))?;
+    Ok(HttpResponse::Ok().insert_header((CONTENT_TYPE, REQUEST_OBJECT)).body(signed))
+}
+
+/// Handles `POST /api/v2/wallet/{connector}/{request}/response` (OpenID4VP 1.0 §8.2).
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn post_response(
+    context: RequestContext,
+    path: web::Path<(String, String)>,
+    body: web::Payload,
+) -> Result<HttpResponse, Rejection> {
+    let (connector, request) = path.into_inner();
+    let response =
+        read_response(&context, body).await.map_err(|code| rejection_of_caller(&context, code))?;
+    let connector = ConnectorId::new(connector);
+    let connectors = &context.hub.connectors;
+    match connectors.receive_wallet_response(&connector, &request, response).await {
+        Ok(Some(redirect_uri)) => {
+            Ok(json_response(json!({ "redirect_uri": redirect_uri }).to_string()))
+        }
+        Ok(None) => Ok(json_response("{}")),
+        Err(code) => Err(rejection_of_caller(&context, code)),
+    }
+}
+
+async fn read_response(
+    context: &RequestContext,
+    body: web::Payload,
+) -> Result<WalletResponse, ErrorCode> {
+    let params = form::parse_body(&context.request, body).await.map_err(FormError::code)?;
+    wallet_response(&params)
+}
+
+fn wallet_response(params: &Params) -> Result<WalletResponse, ErrorCode> {
+    let single = |name| params.single(name).map_err(|_| ErrorCode::WalletResponseMalformed);
+    match (single("response")?, single("error")?) {
+        (Some(response), None) => Ok(WalletResponse::Encrypted(Secret::new(response.to_owned()))),
+        (None, Some(error)) => Ok(WalletResponse::Error(error.to_owned())),
+        // A plain `vp_token` was not asked for: anyone on the way could read it.
+        _ => Err(ErrorCode::WalletResponseMalformed),
+    }
+}
+
+/// Counts a rejected call against the caller's network, as a failed client authentication: anyone
+/// can call.
+fn rejection_of_caller(context: &RequestContext, code: ErrorCode) -> Rejection {
+    if code.entry().status >= 500 {
+        return Rejection::Client(code.into());
+    }
+    let hub = &context.hub;
+    let address = || hub.proxies.client_address(&context.request);
+    Rejection::Client(match hub.core.rate_limits.check_failed_authentication(address) {
+        Ok(()) => code.into(),
+        Err(over) => GrantError::from(over),
+    })
+}
+
+async fn verify_attempt(
+    context: &RequestContext,
+    connector: String,
+    state: Option<&str>,
+) -> Result<PageAttempt, Rejection> {
+    PageAttempt::verify(context, connector, state, Connectors::has_wallet_page).await
+}
+
+/// Returns the rejection for a request that can't be shown. One that has expired or was answered
+/// leads back to the choice page, where the user starts again.
+fn wallet_rejection(attempt: &PageAttempt, code: ErrorCode) -> Rejection {
+    match code {
+        ErrorCode::WalletRequestUnknown => Rejection::OutdatedForm(attempt.login.hash.clone()),
+        code => Rejection::OutsideLogin(code),
+    }
+}
+
+/// Returns the QR code of a link.
+fn qr_image(link: &str) -> Option<QrImage> {
+    let code = QrCode::encode_text(link, QrCodeEcc::Low).ok()?;
+    let dark = |(x, y): (i32, i32)| code.get_module(x, y).then(|| format!("M{x} {y}h1v1h-1z"));
+    let modules = (0..code.size()).flat_map(|y| (0..code.size()).map(move |x| (x, y)));
+    Some(QrImage { size: code.size(), path: modules.filter_map(dark).collect() })
+}
