@@ -65,8 +65,6 @@
     )
 )]
 
-pub mod app;
-pub mod demo;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
@@ -88,6 +86,8 @@ pub use passerelle_telemetry as telemetry;
 pub struct AddingAKind;
 pub use passerelle_config as config;
 pub use passerelle_connector as connector;
+pub use passerelle_demo as demo;
 pub use passerelle_grants as grant;
 pub use passerelle_hub as actor;
+pub use passerelle_server as app;
 pub use passerelle_web as web;

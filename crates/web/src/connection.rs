@@ -16,9 +16,9 @@
 //! | `timeouts` | the timeouts |
 
 pub mod admission;
-pub(crate) mod chunked;
+pub mod chunked;
 mod exchange;
-pub(crate) mod head;
+pub mod head;
 mod rejections;
 mod server;
 mod stream;

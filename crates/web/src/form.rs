@@ -89,7 +89,7 @@ where
 
 /// Parses `application/x-www-form-urlencoded`. A pair whose name can't be decoded is no known
 /// parameter, and is left out.
-pub(crate) fn parse_pairs(text: &[u8]) -> Result<Params, FormError> {
+pub fn parse_pairs(text: &[u8]) -> Result<Params, FormError> {
     if text.len() > MAX_PARAMS_BYTES {
         return Err(FormError::TooLarge);
     }

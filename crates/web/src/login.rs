@@ -149,7 +149,7 @@ async fn run_callback(
 /// Returns the `state` and the other parameters of an identity provider's response; `None` if
 /// `state` is missing or empty, or one of these is malformed or repeated (RFC 6749 §3.1). Others are
 /// ignored (RFC 6749 §4.1.2). `decrypted_state` finds it in an encrypted response.
-pub(crate) async fn callback_params(
+pub async fn callback_params(
     request: &HttpRequest,
     decrypted_state: impl AsyncFnOnce(&Secret<String>) -> Option<String>,
 ) -> Option<(String, CallbackParams)> {

@@ -137,7 +137,7 @@ pub fn write_high(folder: &Path, services: &[(&str, String)]) {
 /// Writes the configuration into `folder`. `more` are lines of `passerelle.toml`.
 pub fn write(folder: &Path, more: &str) {
     put(folder, "passerelle.toml", format!("{SETTINGS}{more}\n").as_bytes());
-    put(folder, "register.csv", include_bytes!("../../demo/register.csv"));
+    put(folder, "register.csv", include_bytes!("../../../crates/demo/src/register.csv"));
     let persons = format!(
         "{}{MORE_PERSONS}",
         include_str!("../../../crates/connector/src/persona/persons.toml")

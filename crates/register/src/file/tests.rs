@@ -5,7 +5,7 @@ const HEADER: &str = "given_names,family_name,birthdate,gender,birthplace,birthc
 fn demo() -> FileRegister {
     FileRegister::from_reader(
         "register.csv",
-        include_bytes!("../../../../src/demo/register.csv").as_slice(),
+        include_bytes!("../../../demo/src/register.csv").as_slice(),
         "99100",
     )
     .unwrap()

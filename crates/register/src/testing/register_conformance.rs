@@ -118,7 +118,7 @@ async fn every_register_answers_alike_and_every_failure_has_its_code() {
     let demo = || {
         FileRegister::from_reader(
             "register.csv",
-            include_bytes!("../../../../src/demo/register.csv").as_slice(),
+            include_bytes!("../../../demo/src/register.csv").as_slice(),
             "99100",
         )
         .unwrap()

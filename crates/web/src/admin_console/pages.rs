@@ -21,7 +21,7 @@ use passerelle_protocol::catalogue::{CatalogueEntry, ErrorCode};
 pub(super) const REFRESH_SECONDS: u16 = 10;
 
 /// Data that every page for an operator has.
-pub(crate) struct PageContext {
+pub struct PageContext {
     nonce: String,
     /// Name of this hub.
     node: String,
@@ -95,7 +95,7 @@ pub(super) fn login_page(login: &LoginView, page: &PageContext) -> String {
 }
 
 /// Renders the recent logins of a person.
-pub(crate) fn person_logins_page(found: &PersonLogins, page: &PageContext) -> String {
+pub fn person_logins_page(found: &PersonLogins, page: &PageContext) -> String {
     render_template(&PersonLoginsTemplate { page, found })
 }
 
@@ -110,22 +110,22 @@ pub(super) fn not_found_page(error: &AdminError, page: &PageContext) -> String {
 }
 
 /// Renders the page after a change.
-pub(crate) fn done_page(message: &str, page: &PageContext) -> String {
+pub fn done_page(message: &str, page: &PageContext) -> String {
     render_template(&OutcomeTemplate { page, message, error: None })
 }
 
 /// Renders the page after a change that was refused.
-pub(crate) fn not_done_page(error: &AdminError, page: &PageContext) -> String {
+pub fn not_done_page(error: &AdminError, page: &PageContext) -> String {
     render_template(&OutcomeTemplate { page, message: "", error: Some(error) })
 }
 
 /// Renders the page of a request that was refused before its operator was known.
-pub(crate) fn refused_page(error: &AdminError, nonce: &str) -> String {
+pub fn refused_page(error: &AdminError, nonce: &str) -> String {
     not_done_page(error, &PageContext::new(nonce, "", None))
 }
 
 /// Renders the sign-in form. `refused` is the error of a token that was sent.
-pub(crate) fn sign_in_page(next: &str, refused: Option<ErrorCode>, nonce: &str) -> String {
+pub fn sign_in_page(next: &str, refused: Option<ErrorCode>, nonce: &str) -> String {
     let page = &PageContext::new(nonce, "", None);
     render_template(&SignInTemplate { page, next, refused: refused.map(ErrorCode::entry) })
 }

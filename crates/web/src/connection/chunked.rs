@@ -2,7 +2,7 @@
 
 /// Position in a chunked body. actix-http rejects a malformed body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum ChunkScanner {
+pub enum ChunkScanner {
     #[default]
     Start,
     Size(u64),

@@ -15,7 +15,7 @@ const MAX_HEAD_BYTES: usize = 128 * 1024;
 
 /// Result of scanning bytes of a request head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum HeadScan {
+pub enum HeadScan {
     Incomplete,
     /// The head ends after this many of the given bytes.
     Complete(usize),
@@ -26,7 +26,7 @@ pub(crate) enum HeadScan {
 
 /// Position in a request head. It detects lines and field names; actix-http interprets them.
 #[derive(Default, Debug)]
-pub(crate) struct HeadScanner {
+pub struct HeadScanner {
     /// Bytes of the head in earlier calls.
     taken: usize,
     /// Bytes of the current line, without its end.

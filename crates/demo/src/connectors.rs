@@ -1,0 +1,233 @@
+//! Writes the connector files of the demo's hubs, and the look of its identity providers.
+
+/// Person of the sandbox, who also has a document in the demo wallet.
+pub use passerelle_connector::persona::Persona as DemoPerson;
+use passerelle_jose::decrypt::JweAlgorithms;
+use passerelle_protocol::acr::Platform;
+use passerelle_protocol::alg::{ContentEncryption, EncryptionAlg};
+
+/// Identity provider of the demo: connector id, names and look.
+pub struct IdentityProvider {
+    pub id: &'static str,
+    french: &'static str,
+    english: &'static str,
+    look: Option<Look>,
+}
+
+/// Look of an identity provider's pages, and its logo on the choice page.
+struct Look {
+    logo: &'static str,
+    /// Accent colours of the light and the dark scheme, each with the colour of text on it.
+    light: (&'static str, &'static str),
+    dark: (&'static str, &'static str),
+}
+
+/// Sandbox identity providers of each platform.
+pub const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
+    IdentityProvider {
+        id: "amandier",
+        french: "Compte Amandier",
+        english: "Amandier account",
+        look: Some(Look {
+            logo: include_str!("logos/amandier.svg"),
+            light: ("#7a4a1c", "#ffffff"),
+            dark: ("#e2b77d", "#2b1a05"),
+        }),
+    },
+    IdentityProvider {
+        id: "belvedere",
+        french: "Identité Belvédère",
+        english: "Belvedere identity",
+        look: Some(Look {
+            logo: include_str!("logos/belvedere.svg"),
+            light: ("#155e63", "#ffffff"),
+            dark: ("#7fd0d4", "#04282a"),
+        }),
+    },
+];
+
+/// Example of an identity provider that can't be reached, at the standard hub.
+pub const UNREACHABLE: IdentityProvider = IdentityProvider {
+    id: "donjon",
+    french: "Identité Donjon",
+    english: "Donjon identity",
+    look: None,
+};
+
+/// Address of [`UNREACHABLE`]: connections to port 1 are refused at once.
+const UNREACHABLE_ADDRESS: &str = "http://localhost:1";
+
+/// Example of a blocked identity provider, at the standard hub. It is a sandbox of the hub itself.
+const BLOCKED: &str = r#"
+# An example of a block: without the table [[block]], this account can be chosen within a second (docs/blocking.md).
+name = { fr = "Compte Cassis", en = "Cassis account" }
+identity = "verified"
+levels = { lowest = "eidas1", highest = "eidas1" }
+
+[[block]]
+reason = "example of the demo"
+message = { fr = "Fermé pour travaux jusqu’à nouvel ordre.", en = "Closed for maintenance until further notice." }
+
+[kind.persona]
+"#;
+
+/// Comment in the file of [`UNREACHABLE`].
+const UNREACHABLE_COMMENT: &str = "# Nothing listens at this address, to show how the hub treats that (docs/identity-provider-health.md).";
+
+/// Scopes of the demo's service provider and of the hub at its identity providers.
+pub const SCOPES: &str = "openid given_name family_name birthdate gender birthplace birthcountry email preferred_username";
+
+/// Encryption of tokens on the high platform.
+pub const RESPONSE_ENCRYPTION: JweAlgorithms =
+    JweAlgorithms { alg: EncryptionAlg::EcdhEs, enc: ContentEncryption::A256GCM };
+
+/// File of a configuration folder: path and text.
+pub type NamedFile = (String, String);
+
+/// Returns the files of the examples at the standard hub: one blocked, one that can't be reached.
+pub fn example_connector_files() -> Vec<NamedFile> {
+    let mut files = UNREACHABLE.connector_files(Platform::Standard, UNREACHABLE_ADDRESS);
+    for (_, text) in &mut files {
+        text.insert_str(0, UNREACHABLE_COMMENT);
+    }
+    files.push(("connectors/cassis.toml".to_owned(), BLOCKED.to_owned()));
+    files
+}
+
+impl IdentityProvider {
+    /// Returns the environment variable with the hub's secret at this identity provider.
+    pub fn secret_variable(&self) -> String {
+        format!("CONNECTOR_{}__CLIENT_SECRET", self.id.to_ascii_uppercase())
+    }
+
+    /// Returns the `name` line of a file.
+    pub fn name_line(&self) -> String {
+        format!("name = {{ fr = \"{}\", en = \"{}\" }}\n", self.french, self.english)
+    }
+
+    /// Returns the files that connect a hub to this identity provider at `address`.
+    pub fn connector_files(&self, platform: Platform, address: &str) -> Vec<NamedFile> {
+        let id = self.id;
+        let (levels, encryption) = match platform {
+            Platform::Standard => (levels_by_name(&["eidas1"]), String::new()),
+            Platform::High => (levels_by_name(&["eidas2", "eidas3"]), encryption_lines()),
+        };
+        let logo = self.look.as_ref().map(|look| (format!("{id}.svg"), look.logo.to_owned()));
+        let logo_line =
+            logo.as_ref().map(|(name, _)| format!("logo = \"{name}\"\n")).unwrap_or_default();
+        let file = format!(
+            r#"
+{name}{logo_line}identity = "verified"
+{levels}
+[kind.oidc]
+issuer = "{address}/api/v2"
+client_id = "demo-hub"
+client_secret = {{ env = "{secret}" }}
+scopes = [{scopes}]
+userinfo_signed_response_alg = "ES256"
+request_amr = true
+authorize_params = {{ idp_hint = "persona" }}
+insecure_http = true
+internal_hosts = ["localhost"]
+{encryption}
+"#,
+            name = self.name_line(),
+            secret = self.secret_variable(),
+            scopes = quoted(SCOPES)
+        );
+        [(format!("{id}.toml"), file)]
+            .into_iter()
+            .chain(logo)
+            .map(|(name, text)| (format!("connectors/{name}"), text))
+            .collect()
+    }
+
+    /// Returns the theme of its own pages, with the logo.
+    pub fn theme_files(&self) -> Vec<NamedFile> {
+        let Some(look) = &self.look else { return Vec::new() };
+        let accent = |scheme: &str, (background, text): (&str, &str)| {
+            format!("[accent.{scheme}]\nbackground = \"{background}\"\ntext = \"{text}\"\n")
+        };
+        let theme = self.name_line()
+            + "logo = \"logo.svg\"\n"
+            + &accent("light", look.light)
+            + &accent("dark", look.dark);
+        vec![(THEME.to_owned(), theme), ("logo.svg".to_owned(), look.logo.to_owned())]
+    }
+}
+
+/// Theme file in the folder of an identity provider.
+pub const THEME: &str = "theme.toml";
+
+/// Returns true if this program has the kind of [`wallet_file`], which is a Cargo feature.
+pub const fn has_wallets() -> bool {
+    cfg!(feature = "openid4vp")
+}
+
+/// Returns the file that connects a hub to the demo wallet at `address`. Its certificates stand in
+/// the folder `wallet`.
+pub fn wallet_file(platform: Platform, address: &str) -> String {
+    let lowest = match platform {
+        Platform::Standard => "eidas1",
+        Platform::High => "eidas2",
+    };
+    WALLET.replace("{levels}", &levels(&[lowest, "eidas3"])).replace("{address}", address)
+}
+
+const WALLET: &str = r#"
+# A wallet with make-believe identity documents (docs/wallet.md). It is a page of the demo.
+name = { fr = "Portefeuille de démonstration", en = "Demo wallet" }
+identity = "verified"
+{levels}
+unmapped_claims = "drop"
+
+[mapping]
+given_name = { from = "given_name" }
+family_name = { from = "birth_family_name" }
+preferred_username = { from = "family_name" }
+birthdate = { from = "birthdate" }
+gender = { from = "sex", map = { "1" = "male", "2" = "female" }, otherwise = "unspecified" }
+birthplace = { from = "/place_of_birth/locality", map = { Paris = "75107", Ajaccio = "2A004", Bordeaux = "33063", Lyon = "69123" } }
+birthcountry = { from = "/place_of_birth/country", map = { FR = "99100", ES = "99134", SN = "99341" } }
+
+[kind.openid4vp]
+certificate = "wallet/access.pem"
+private_key = { file = "secrets/connectors/portefeuille/access.key" }
+trust_anchors = "wallet/issuers.pem"
+subject_claims = ["personal_administrative_number", "issuing_country"]
+wallets = [{ url = "{address}/authorize" }]
+insecure_http = true
+
+[[kind.openid4vp.credentials]]
+id = "pid"
+format = "dc+sd-jwt"
+types = ["urn:eudi:pid:1"]
+claims = ["given_name", "family_name", "birth_family_name", "birthdate", "sex", "/place_of_birth/country", "personal_administrative_number", "issuing_country"]
+optional_claims = ["/place_of_birth/locality"]
+"#;
+
+/// Returns the `levels` line of a connector, for levels in ascending order.
+pub fn levels(names: &[&str]) -> String {
+    let (lowest, highest) = (names.first().unwrap_or(&""), names.last().unwrap_or(&""));
+    format!("levels = {{ lowest = \"{lowest}\", highest = \"{highest}\" }}")
+}
+
+/// Returns the lines of a connector whose identity provider uses the same level names.
+fn levels_by_name(names: &[&str]) -> String {
+    let table: Vec<_> = names.iter().map(|name| format!("{name} = [\"{name}\"]")).collect();
+    format!("{}\nacr = {{ {} }}", levels(names), table.join(", "))
+}
+
+/// Returns the lines that register [`RESPONSE_ENCRYPTION`].
+pub fn encryption_lines() -> String {
+    let JweAlgorithms { alg, enc } = RESPONSE_ENCRYPTION;
+    let line = |token, what, value| format!("{token}_encrypted_response_{what} = \"{value}\"\n");
+    ["id_token", "userinfo"]
+        .map(|token| line(token, "alg", alg.as_str()) + &line(token, "enc", enc.as_str()))
+        .concat()
+}
+
+/// Returns space-separated scopes as the items of a TOML list.
+pub fn quoted(scopes: &str) -> String {
+    scopes.split(' ').map(|scope| format!("\"{scope}\"")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,372 @@
+//! Connects the parts of a hub: those that most others share, and the services built on them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Arbiter, ArbiterHandle};
+use actix_web::web;
+
+use super::admitting_hubs::AdmittingHubs;
+use super::build_error::BuildError;
+use super::from_settings::{
+    auth_failure_limits, grant_lifetimes, identity_rules, identity_source, login_capacity,
+    login_limits, longest_signature, rate_limit_settings,
+};
+use super::keys::SharedKeys;
+use super::operations::LocalHubOperations;
+use super::peers::PeerHubClient;
+use super::prepare::{DiscoveryPublisher, read_certificate_authorities};
+use super::readiness::{self, ReadinessSources, StoreCapacities};
+use super::reload::{Reload, ReloadConfig};
+use super::store::capacities;
+use super::{audit_log, metrics_sampler};
+use passerelle_audit::Audit;
+use passerelle_audit::recent::RecentEvents;
+use passerelle_audit::settings::AuditSink;
+use passerelle_config::LoadedConfig;
+use passerelle_config::model::Settings;
+use passerelle_connector::ConnectorContext;
+use passerelle_federation::CurrentFederation;
+use passerelle_federation::identity::sub::SubjectKeys;
+use passerelle_federation::session::SessionLimits;
+use passerelle_grants::auth_failures::AuthFailureLimiter;
+use passerelle_grants::backchannel_logout::LogoutNotifier;
+use passerelle_grants::client_keys::KeyDirectory;
+use passerelle_grants::client_registration::ClientRegistrations;
+use passerelle_grants::subjects::SubjectDeriver;
+use passerelle_grants::{
+    DpopNonces, Gate, HubCore, PushedRequestQuota, SingleUseQuota, TokenService,
+};
+use passerelle_hub::blocks::Blocks;
+use passerelle_hub::live_login_counter::LiveLoginCounter;
+use passerelle_hub::registry::{ConnectorSpec, Registry, RegistryDeps, RegistryHandle};
+use passerelle_hub::{Connectors, LoginServices, Logins, Logouts, UnauthenticatedLogins};
+use passerelle_jose::client_certificate::CertificateAuthorities;
+use passerelle_jose::keyring::JWKS_MAX_AGE;
+use passerelle_protocol::env::Env;
+use passerelle_quota::RateLimits;
+use passerelle_quota::counter_sync::CounterSync;
+use passerelle_register::Register;
+use passerelle_store::counters::Counters;
+use passerelle_store::kind::StoreCheck;
+use passerelle_store::{RecordKind, Store};
+use passerelle_telemetry::{CheckFinding, Metrics};
+use passerelle_web::admin::{AdminApi, AdminCredentials};
+use passerelle_web::admin_console::AdminConsole;
+use passerelle_web::client_address::TrustedProxies;
+use passerelle_web::cookies::Cookies;
+use passerelle_web::pages::PageTheme;
+use passerelle_web::readiness::Readiness;
+use passerelle_web::token_diagnostics::TokenDiagnostics;
+use passerelle_web::{Hub, SandboxRoutes};
+
+/// Parts that the services of a hub share.
+pub(super) struct HubParts<'a> {
+    pub loaded: &'a LoadedConfig,
+    pub core: Arc<HubCore>,
+    pub client_keys: Arc<KeyDirectory>,
+    pub store: Arc<dyn Store>,
+    /// Recent audit events, for the admin console.
+    pub recent: Option<Arc<RecentEvents>>,
+    pub keys: SharedKeys,
+    pub register: Option<Arc<dyn Register>>,
+    pub blocks: Blocks,
+    pub live_logins: Arc<LiveLoginCounter>,
+    /// Arbiters of the actors.
+    pub arbiters: Vec<Arbiter>,
+}
+
+/// Builds what every part of a hub uses.
+pub(super) fn hub_core(
+    loaded: &LoadedConfig,
+    env: Env,
+    federation: CurrentFederation,
+    registrations: Option<Arc<ClientRegistrations>>,
+    (metrics, audit): (Arc<Metrics>, Audit),
+) -> Arc<HubCore> {
+    let settings = &loaded.settings;
+    let rates = rate_limit_settings(&settings.quotas);
+    Arc::new(HubCore {
+        platform: settings.platform,
+        issuer: loaded.issuer.clone(),
+        federation,
+        registrations,
+        rate_limits: Arc::new(RateLimits::new(rates, &env, &metrics)),
+        session_limits: SessionLimits {
+            idle: settings.lifetimes.session_idle(settings.platform),
+            lifetime: settings.lifetimes.session(settings.platform),
+            ..SessionLimits::for_platform(settings.platform)
+        },
+        metrics,
+        audit,
+        env,
+    })
+}
+
+impl HubParts<'_> {
+    const fn settings(&self) -> &Settings {
+        &self.loaded.settings
+    }
+
+    fn arbiter_handles(&self) -> Vec<ArbiterHandle> {
+        self.arbiters.iter().map(Arbiter::handle).collect()
+    }
+
+    /// Starts the connectors.
+    pub fn start_registry(&self, specs: Vec<ConnectorSpec>) -> (Connectors, RegistryHandle) {
+        let deps = RegistryDeps {
+            core: Arc::clone(&self.core),
+            blocks: self.blocks.clone(),
+            default_max_calls: self.settings().limits.calls_per_connector,
+            store: Arc::clone(&self.store),
+            arbiters: self.arbiter_handles(),
+        };
+        Registry::start(specs, deps)
+    }
+
+    /// Starts the sampling of metrics.
+    pub fn start_sampling(&self) {
+        let sources = metrics_sampler::MetricSources {
+            core: Arc::clone(&self.core),
+            client_keys: Arc::clone(&self.client_keys),
+            keys: self.keys.clone(),
+            live_logins: Arc::clone(&self.live_logins),
+        };
+        metrics_sampler::start_sampling(self.loaded, sources);
+    }
+
+    /// Starts the loop that reloads the configuration files.
+    pub fn start_reload(
+        &self,
+        registry: RegistryHandle,
+        published_connectors: Connectors,
+        connectors: ConnectorContext,
+        discovery_publisher: DiscoveryPublisher,
+    ) -> Reload {
+        ReloadConfig {
+            label_policy: metrics_sampler::LabelPolicy::from_settings(self.loaded),
+            files: self.loaded.files.clone(),
+            startup_diagnostics: self.loaded.startup_diagnostics.clone(),
+            connectors,
+            discovery_publisher,
+            registry,
+            published_connectors,
+            client_keys: Arc::clone(&self.client_keys),
+            hub_keys: self.keys.clone(),
+            core: Arc::clone(&self.core),
+            interval: Duration::from_secs(self.settings().limits.reload_seconds),
+        }
+        .start()
+    }
+
+    fn token_service(
+        &self,
+        connectors: &Connectors,
+        subject_keys: SubjectKeys,
+    ) -> Arc<TokenService> {
+        let (settings, core) = (self.settings(), &self.core);
+        let failure_limits = auth_failure_limits(&settings.limits);
+        Arc::new(TokenService {
+            core: Arc::clone(core),
+            store: Arc::clone(&self.store),
+            signer: Arc::clone(&self.keys.ring) as Arc<_>,
+            gate: Arc::new(connectors.clone()) as Arc<dyn Gate>,
+            client_keys: Arc::clone(&self.client_keys),
+            single_use_quota: SingleUseQuota::with_store_capacity(settings.limits.grants),
+            pushed_request_quota: PushedRequestQuota::with_store_capacity(
+                capacities(settings).for_kind(RecordKind::PushedRequest),
+            ),
+            dpop_nonces: self.dpop_nonces(),
+            certificate_authorities: self.certificate_authorities(),
+            certificate_base_url: settings
+                .public
+                .client_certificates
+                .as_ref()
+                .and_then(|certificates| certificates.base_url.clone()),
+            indexes_sessions: settings.index_sessions_by_sub,
+            subjects: SubjectDeriver { source: settings.subject, keys: subject_keys },
+            auth_failures: AuthFailureLimiter::with_metrics(
+                failure_limits,
+                &core.env,
+                &core.metrics,
+            ),
+            amr_marker: settings.amr_marker.clone(),
+            own_keys: Arc::clone(&self.keys.own),
+            lifetimes: grant_lifetimes(&settings.lifetimes),
+        })
+    }
+
+    /// Derives the nonces from the oldest subject key, which every hub of the federation has.
+    fn dpop_nonces(&self) -> DpopNonces {
+        let oldest = self.loaded.subject_keys.values().next();
+        DpopNonces::from_secret(oldest.map_or(&[], |key| key.reveal()))
+    }
+
+    /// Reads the authorities again, which could be read when the parts were prepared.
+    fn certificate_authorities(&self) -> Option<CertificateAuthorities> {
+        read_certificate_authorities(self.loaded).unwrap_or_else(|error| {
+            tracing::error!(%error, "no client can authenticate by tls_client_auth");
+            None
+        })
+    }
+
+    fn login_services(
+        &self,
+        connectors: &Connectors,
+        token_service: &Arc<TokenService>,
+    ) -> Arc<LoginServices> {
+        let settings = self.settings();
+        let capacity = login_capacity(&settings.limits);
+        Arc::new(LoginServices {
+            core: Arc::clone(&self.core),
+            store: Arc::clone(&self.store),
+            connectors: connectors.clone(),
+            register: self.register.clone(),
+            token_service: Arc::clone(token_service),
+            live_logins: Arc::clone(&self.live_logins),
+            unauthenticated: UnauthenticatedLogins::new(capacity, &self.core.metrics),
+            identity_source: identity_source(self.loaded),
+            identity_rules: identity_rules(settings.subject, &settings.home_country),
+            login_lifetime: settings.lifetimes.login(settings.platform),
+        })
+    }
+
+    /// Builds the state that the endpoints share.
+    pub fn hub(
+        &self,
+        connectors: Connectors,
+        subject_keys: SubjectKeys,
+        counters: Option<Arc<dyn Counters>>,
+    ) -> web::Data<Hub> {
+        let (settings, loaded) = (self.settings(), self.loaded);
+        let token_service = self.token_service(&connectors, subject_keys);
+        let counter_sync = start_counter_sync(counters, &token_service);
+        let services = self.login_services(&connectors, &token_service);
+        let limits = login_limits(&settings.limits);
+        let notifier = Arc::new(LogoutNotifier::new(
+            Arc::clone(&token_service),
+            settings.limits.logout_tokens,
+        ));
+        actix::spawn(Arc::clone(&notifier).run());
+        web::Data::new(Hub {
+            core: Arc::clone(&self.core),
+            logouts: Logouts::new(Arc::clone(&services), notifier),
+            logins: Logins::new(services, limits),
+            connectors,
+            token_service,
+            counter_sync,
+            proxies: TrustedProxies::from_config(&settings.public),
+            cookies: Cookies::new(&settings.cookie_prefix, loaded.base_url.scheme() == "https"),
+            theme: PageTheme::from(&loaded.theme),
+            logo: loaded.theme.logo.clone(),
+            favicon: loaded.theme.favicon.clone(),
+            token_diagnostics: TokenDiagnostics::default(),
+            service_documentation: settings.service_documentation.clone(),
+            pushed_requests: settings.pushed_authorization_requests,
+            sandbox: if settings.sandbox { SandboxRoutes::On } else { SandboxRoutes::Off },
+            keyring: Arc::clone(&self.keys.ring),
+            upstream_keys: Arc::clone(&self.keys.upstream),
+            key_grace: longest_signature(&settings.lifetimes) + JWKS_MAX_AGE,
+        })
+    }
+
+    /// Builds the readiness checks.
+    pub fn readiness(
+        &self,
+        hub: &Hub,
+        reload: Reload,
+        store_check: StoreCheck,
+        process_findings: Vec<CheckFinding>,
+    ) -> Arc<Readiness> {
+        let admitting_hubs = Arc::new(AdmittingHubs::new(&self.store, &self.core.env));
+        let readiness = Arc::new(readiness::build_readiness(ReadinessSources {
+            process_findings,
+            core: Arc::clone(&self.core),
+            store: Arc::clone(&self.store),
+            store_check,
+            capacities: StoreCapacities::from_settings(self.loaded),
+            keys: self.keys.clone(),
+            connectors: hub.connectors.clone(),
+            blocks: self.blocks.clone(),
+            register: self.register.clone(),
+            reload,
+            counter_sync: hub.counter_sync.clone(),
+            admitting_hubs: Arc::clone(&admitting_hubs),
+            has_client_registration: self.settings().client_registration.is_some(),
+        }));
+        metrics_sampler::sample_admission(&self.core.metrics, &readiness);
+        actix::spawn(admitting_hubs.run(Arc::clone(&readiness)));
+        readiness
+    }
+
+    /// Builds the administration, with the admin console.
+    ///
+    /// # Errors
+    /// Returns an error if the settings can't be shown.
+    pub fn admin(
+        &self,
+        hub: &Hub,
+        readiness: &Arc<Readiness>,
+        reload: Reload,
+    ) -> Result<Arc<AdminApi>, BuildError> {
+        let (settings, access) = (self.settings(), &self.loaded.private_access);
+        let operations = LocalHubOperations {
+            reload,
+            connectors: hub.connectors.clone(),
+            register: self.register.clone(),
+            keys: self.keys.clone(),
+            key_folder: settings.keys.clone(),
+            signing_key_lead: settings.lifetimes.signing_key_lead(),
+            env: self.core.env.clone(),
+        };
+        let tokens = AdminCredentials::new(self.loaded.admin_token.as_ref(), access);
+        let admin = AdminApi::new(hub.connectors.clone(), tokens, &self.core.env)
+            .with_audit(&self.core.audit)
+            .with_token_service(&hub.token_service)
+            .with_logouts(&hub.logouts)
+            .with_key_reloader(Arc::new(self.keys.clone()))
+            .with_operations(Arc::new(operations), readiness)
+            .with_console(self.console(hub, readiness)?);
+        Ok(Arc::new(admin))
+    }
+
+    fn console(&self, hub: &Hub, readiness: &Arc<Readiness>) -> Result<AdminConsole, BuildError> {
+        let settings = self.settings();
+        let capacities = StoreCapacities::from_settings(self.loaded);
+        let (live_logins, store) = (Arc::clone(&self.live_logins), Arc::clone(&self.store));
+        let peers = PeerHubClient::new(self.loaded.private_access.peers.as_ref())
+            .map_err(|error| BuildError::Peers(error.to_string()))?;
+        let audit = &settings.audit;
+        Ok(AdminConsole {
+            core: Arc::clone(&self.core),
+            recent: self.recent.clone(),
+            login_lifetime: settings.lifetimes.login(settings.platform),
+            connectors: hub.connectors.clone(),
+            readiness: Arc::clone(readiness),
+            store_usage: Box::new(move || capacities.usage_rows(store.as_ref())),
+            live_logins: metrics_sampler::live_login_reader(live_logins, Arc::clone(&self.core)),
+            node: audit.node.clone().unwrap_or_else(audit_log::host_name),
+            instance: self.core.env.entropy().token(),
+            audit_log: (audit.sink == AuditSink::File).then(|| audit.path.clone()),
+            audit_searches: Arc::default(),
+            peers: peers.map(|peers| Arc::new(peers) as Arc<_>),
+            trend: metrics_sampler::start_login_trend(&self.core),
+            settings: serde_json::to_value(settings)?,
+        })
+    }
+}
+
+/// Starts synchronizing rate limit counters between hubs that share a store; returns `None`
+/// without one.
+fn start_counter_sync(
+    counters: Option<Arc<dyn Counters>>,
+    token_service: &TokenService,
+) -> Option<Arc<CounterSync>> {
+    let own = token_service.core.rate_limits.limiters().into_iter();
+    let registrations =
+        token_service.core.registrations.iter().map(|registered| registered.limiter());
+    let limits = own.chain(token_service.auth_failures.limits()).chain(registrations).collect();
+    let counter_sync = Arc::new(CounterSync::new(limits, counters?, &token_service.core.env));
+    actix::spawn(Arc::clone(&counter_sync).run());
+    Some(counter_sync)
+}

@@ -1,0 +1,266 @@
+//! Builds a hub from its configuration: the composition root, which hands the kinds of stores,
+//! registers and connectors to the rest.
+//!
+//! A [`HubServer`] holds no globals, so that a test or the demo can run several in one process.
+
+#![cfg_attr(
+    test,
+    allow(
+        clippy::pedantic,
+        clippy::too_many_arguments,
+        reason = "tests are tables, and panic where they fail; product code is checked without them"
+    )
+)]
+
+pub mod admin_client;
+mod admitting_hubs;
+mod audit_checkpoints;
+mod audit_log;
+mod build_error;
+pub mod check;
+mod client_registrations;
+mod code_store;
+pub mod confinement;
+mod connection_limits;
+pub mod explain;
+mod from_settings;
+pub mod health;
+mod hub_parts;
+pub mod init;
+pub mod key_device;
+mod keys;
+mod local_hub;
+pub mod memory_limit;
+mod metrics_sampler;
+mod operations;
+mod peers;
+pub mod plan;
+mod prepare;
+mod private_listener;
+mod readiness;
+mod register;
+mod reload;
+mod running_hub;
+pub mod service_manager;
+pub mod socket_activation;
+mod startup;
+mod store;
+mod traces;
+pub mod unbuildable_connectors;
+mod watchdog;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::Arbiter;
+use actix_web::web;
+
+pub use self::build_error::BuildError;
+pub use self::check::{ProbeResults, find_startup_errors, probe_client_keys, probe_providers};
+use self::client_registrations::build_core;
+use self::from_settings::worker_count;
+use self::hub_parts::HubParts;
+use self::key_device::HubKeyDevices;
+pub use self::keys::HubKeys;
+use self::prepare::prepare_hub;
+pub use self::register::{query_register, register_settings};
+pub use self::reload::Reload;
+pub use self::running_hub::{RunningHub, SocketOwner};
+pub use self::store::probe_store;
+use passerelle_audit::Audit;
+use passerelle_config::kinds::Kinds;
+use passerelle_config::model::LimitsConfig;
+use passerelle_config::{self, LoadedConfig};
+use passerelle_protocol::env::Env;
+use passerelle_protocol::ids::Secret;
+use passerelle_settings::{Diagnostic, Environment};
+use passerelle_store::kind::StoreSnapshot;
+use passerelle_telemetry::CheckFinding;
+use passerelle_telemetry::trace::Tracer;
+use passerelle_web::Hub;
+use passerelle_web::admin::{self, AdminApi};
+use passerelle_web::connection::admission::ConnectionLimiter;
+use passerelle_web::host::PrivateHosts;
+use passerelle_web::outer_middleware::OuterMiddleware;
+use passerelle_web::readiness::Readiness;
+
+/// The kinds of stores and registers of this program.
+pub const KINDS: Kinds = Kinds {
+    stores: passerelle_store::KINDS,
+    registers: passerelle_register::KINDS,
+    connectors: passerelle_connector::KINDS,
+};
+
+/// Dependencies of a hub besides its configuration.
+pub struct ProgramDeps {
+    pub env: Env,
+    pub keys: HubKeys,
+    /// Protections that this process lacks; `/readyz` reports them.
+    pub process_findings: Vec<CheckFinding>,
+}
+
+impl ProgramDeps {
+    /// Returns the system clock, OpenSSL's randomness and the keys in the configured folder.
+    #[must_use]
+    pub fn system() -> Self {
+        Self { env: Env::system(), keys: HubKeys::FromFolder, process_findings: Vec::new() }
+    }
+}
+
+/// A hub that is built and does not listen yet.
+pub struct HubServer {
+    hub: web::Data<Hub>,
+    outer_middleware: Arc<OuterMiddleware>,
+    readiness: Arc<Readiness>,
+    admin: Arc<AdminApi>,
+    tracer: Tracer,
+    reload: Reload,
+    arbiters: Vec<Arbiter>,
+    admission: Arc<ConnectionLimiter>,
+    private_hosts: Arc<PrivateHosts>,
+    limits: LimitsConfig,
+    snapshot: Option<Box<dyn StoreSnapshot>>,
+    key_devices: HubKeyDevices,
+}
+
+impl HubServer {
+    /// Builds a hub without waiting for any identity provider. Must be called inside an actix
+    /// system.
+    ///
+    /// # Errors
+    /// Returns every part that can't be built, with its fix.
+    pub fn build(loaded: &LoadedConfig, deps: ProgramDeps) -> Result<Self, BuildError> {
+        let ProgramDeps { env, keys, process_findings } = deps;
+        let settings = &loaded.settings;
+        let prepared = prepare_hub(loaded, &env, keys).map_err(BuildError::Several)?;
+        let opened = store::open_store(loaded, &env, &prepared.metrics)?;
+        prepared.code_store.set_store(&opened.store);
+        store::share_blocks(&prepared.blocks, &opened.store);
+        let tracer = prepared.traces.start_export();
+        let audit = audit_log::start_audit(
+            loaded,
+            &env,
+            Arc::clone(&prepared.keys.shared.ring) as Arc<_>,
+            &prepared.metrics,
+            &opened.store,
+        )?;
+        let recent = audit_log::recent_logins(loaded, &env);
+        let audit = recent.iter().fold(audit, Audit::with_recent);
+        let key_devices = prepared.keys.shared.devices.clone();
+        let keys = keys::start_key_reload(prepared.keys, &settings.keys, &audit);
+        let reload_interval = Duration::from_secs(settings.limits.reload_seconds);
+        let workers = worker_count(settings.limits.workers);
+        register::start_refresh(prepared.register.as_ref(), reload_interval);
+        let stored = (&opened.store, &prepared.client_keys);
+        let core = build_core(loaded, env, prepared.federation, stored, (prepared.metrics, audit));
+        let parts = HubParts {
+            loaded,
+            core,
+            client_keys: prepared.client_keys,
+            store: opened.store,
+            keys,
+            recent,
+            register: prepared.register,
+            blocks: prepared.blocks,
+            live_logins: Arc::default(),
+            arbiters: (0..workers).map(|_| Arbiter::new()).collect(),
+        };
+        actix::spawn(Arc::clone(&parts.client_keys).run(parts.core.env.clone()));
+        let (connectors, registry) = parts.start_registry(prepared.connector_specs);
+        parts.start_sampling();
+        let publisher = prepared.discovery_publisher;
+        let reload =
+            parts.start_reload(registry, connectors.clone(), prepared.connector_context, publisher);
+        let hub = parts.hub(connectors, prepared.subject_keys, opened.counters);
+        admin::report_blocks(&hub);
+        let readiness = parts.readiness(&hub, reload.clone(), opened.check, process_findings);
+        let admin = parts.admin(&hub, &readiness, reload.clone())?;
+        // Last: restoring consumes the snapshot, which a later start error would lose.
+        store::restore_snapshot(opened.snapshot.as_deref(), &hub.token_service)?;
+        Ok(Self {
+            hub,
+            outer_middleware: prepared.outer_middleware,
+            admin,
+            readiness,
+            tracer,
+            reload,
+            arbiters: parts.arbiters,
+            admission: connection_limits::public_admission(settings, workers),
+            private_hosts: Arc::new(PrivateHosts::new(settings.private.hosts.clone())),
+            limits: settings.limits.clone(),
+            snapshot: opened.snapshot,
+            key_devices,
+        })
+    }
+
+    /// Returns the state from which an in-process test serves requests.
+    #[must_use]
+    pub fn hub(&self) -> web::Data<Hub> {
+        self.hub.clone()
+    }
+
+    /// Returns the administration, for in-process tests.
+    #[must_use]
+    pub fn admin(&self) -> Arc<AdminApi> {
+        Arc::clone(&self.admin)
+    }
+
+    /// Returns the readiness checks, for in-process tests.
+    #[must_use]
+    pub fn readiness(&self) -> Arc<Readiness> {
+        Arc::clone(&self.readiness)
+    }
+
+    /// Returns the tracer, for in-process tests.
+    #[must_use]
+    pub fn tracer(&self) -> Tracer {
+        self.tracer.clone()
+    }
+
+    /// Returns the outer middleware, for in-process tests.
+    #[must_use]
+    pub fn outer_middleware(&self) -> Arc<OuterMiddleware> {
+        Arc::clone(&self.outer_middleware)
+    }
+
+    /// Returns the handle of the configuration reload.
+    #[must_use]
+    pub fn reload(&self) -> Reload {
+        self.reload.clone()
+    }
+}
+
+/// Reads and checks the configuration in `folder`, with the kinds that the program has.
+///
+/// # Errors
+/// Returns every problem found.
+pub fn load_config(
+    folder: &Path,
+    environment: &Environment,
+) -> Result<LoadedConfig, Vec<Diagnostic>> {
+    let mut loaded = passerelle_config::load_config(folder, environment, KINDS)?;
+    loaded.warnings.extend(register::empty_register_warning(&loaded));
+    Ok(loaded)
+}
+
+/// Reads the configuration in `folder` for a start. The hub starts without invalid files of
+/// connectors, service providers and other entries of a folder.
+///
+/// # Errors
+/// Returns every problem found if one of them prevents the start.
+pub fn load_usable_config(
+    folder: &Path,
+    environment: &Environment,
+) -> Result<LoadedConfig, Vec<Diagnostic>> {
+    let mut loaded = passerelle_config::load_usable_config(folder, environment, KINDS)?;
+    loaded.warnings.extend(register::empty_register_warning(&loaded));
+    unbuildable_connectors::deactivate_unbuildable(&mut loaded, &Env::system());
+    Ok(loaded)
+}
+
+/// Returns a random secret, for the demo and for new folders.
+#[must_use]
+pub fn generate_secret(env: &Env) -> Secret<String> {
+    Secret::new(env.entropy().token())
+}

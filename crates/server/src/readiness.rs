@@ -1,0 +1,418 @@
+//! Defines the checks behind `/readyz` (docs/operating.md).
+//!
+//! A hub is not ready without a signing key, the store, the blocks, a valid connector or a valid
+//! service provider, and during shutdown. Any other problem makes it "degraded": logins continue,
+//! and the hub's own error page says more than a load balancer's.
+
+use std::sync::Arc;
+
+use super::admitting_hubs::AdmittingHubs;
+use super::keys::SharedKeys;
+use super::reload::Reload;
+use passerelle_config::LoadedConfig;
+use passerelle_egress::circuit_breaker::CircuitState;
+use passerelle_grants::HubCore;
+use passerelle_hub::Connectors;
+use passerelle_hub::blocks::Blocks;
+use passerelle_hub::hub_clock::{CommonSkew, MAX_CLOCK_SKEW_SECONDS};
+use passerelle_hub::registry::{ConnectorRow, ConnectorState};
+use passerelle_jose::Keyring;
+use passerelle_protocol::alg::SigningAlg;
+use passerelle_protocol::env::Timestamp;
+use passerelle_quota::counter_sync::CounterSync;
+use passerelle_register::Register;
+use passerelle_store::kind::StoreCheck;
+use passerelle_store::{RecordKind, Store};
+use passerelle_telemetry::CheckFinding;
+use passerelle_web::admin_console::StoreUsage;
+use passerelle_web::readiness::Readiness;
+
+/// Share of the capacity, in percent, from which the store counts as nearly full.
+const NEARLY_FULL_PERCENT: usize = 90;
+/// Age from which a signing key should be replaced.
+const MAX_SIGNING_KEY_AGE_DAYS: u64 = 365;
+/// Maximum number of names in one finding.
+const MAX_NAMES_LISTED: usize = 10;
+
+/// Sources of the checks. Each answers from memory.
+pub(super) struct ReadinessSources {
+    pub core: Arc<HubCore>,
+    pub store: Arc<dyn Store>,
+    pub store_check: StoreCheck,
+    pub capacities: StoreCapacities,
+    pub keys: SharedKeys,
+    pub connectors: Connectors,
+    pub blocks: Blocks,
+    pub register: Option<Arc<dyn Register>>,
+    pub reload: Reload,
+    pub counter_sync: Option<Arc<CounterSync>>,
+    pub admitting_hubs: Arc<AdmittingHubs>,
+    /// Whether service providers can register without a file.
+    pub has_client_registration: bool,
+    /// Found at the start; they stay until the next one.
+    pub process_findings: Vec<CheckFinding>,
+}
+
+/// Capacities of the store, by kind of record.
+#[derive(Clone, Copy)]
+pub(super) struct StoreCapacities {
+    logins: usize,
+    login_bytes: usize,
+    sessions: usize,
+    codes_and_tokens: usize,
+}
+
+impl StoreCapacities {
+    /// Reads the capacities from the settings.
+    pub fn from_settings(loaded: &LoadedConfig) -> Self {
+        let limits = &loaded.settings.limits;
+        Self {
+            logins: limits.logins,
+            login_bytes: limits.login_bytes(),
+            sessions: limits.sessions,
+            codes_and_tokens: limits.grants,
+        }
+    }
+
+    /// Returns the usage of each pool.
+    pub fn usage_rows(self, store: &dyn Store) -> Vec<StoreUsage> {
+        let row = |records: &str, kinds: &[RecordKind], capacity| {
+            let used = kinds.iter().map(|kind| store.count(*kind)).sum();
+            StoreUsage { records: records.to_owned(), used, capacity }
+        };
+        vec![
+            row("logins", &[RecordKind::Login], self.logins),
+            StoreUsage {
+                records: "bytes of logins".to_owned(),
+                used: store.usage(RecordKind::Login).bytes,
+                capacity: self.login_bytes,
+            },
+            row("sessions", &[RecordKind::Session], self.sessions),
+            row("codes and tokens", &[RecordKind::Code, RecordKind::Token], self.codes_and_tokens),
+        ]
+    }
+}
+
+/// Builds the checks behind `/readyz`.
+#[expect(clippy::too_many_lines, reason = "a list: one entry for each check")]
+pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
+    let ReadinessSources {
+        core,
+        store,
+        store_check,
+        capacities,
+        keys,
+        connectors,
+        blocks,
+        register,
+        reload,
+        counter_sync,
+        admitting_hubs,
+        has_client_registration,
+        process_findings,
+    } = sources;
+    let federation = core.federation.clone();
+    let (refusing, logins) = (Arc::clone(&core), Arc::clone(&core));
+    let (others, filled) = (Arc::clone(&admitting_hubs), Arc::clone(&store));
+    let devices = keys.devices.clone();
+    let (ring, env, key_env) = (Arc::clone(&keys.ring), core.env.clone(), core.env.clone());
+    let (block_warnings, outbound, clock, config) =
+        (blocks.clone(), connectors.clone(), connectors.clone(), reload.clone());
+    Readiness::default()
+        .with_check("keys", move || {
+            let (ring, now) = (ring.load(), env.now());
+            devices.not_ready_reason(&ring, now).or_else(|| check_signing_keys(&ring, now))
+        })
+        .with_check("store", move || store_check().err().map(CheckFinding::without_fix))
+        .with_check("blocks", move || blocks.not_ready_reason())
+        .with_degradation_check("blocks", move || block_warnings.warning().into_iter().collect())
+        .with_degradation_check("store", move || {
+            capacities.usage_rows(store.as_ref()).iter().filter_map(find_nearly_full).collect()
+        })
+        .with_degradation_check("keys", move || {
+            let (ring, now) = (keys.ring.load(), key_env.now());
+            let old_keys = find_old_keys(&ring, now);
+            let devices = keys.devices.warnings(&ring, now);
+            keys.finding().into_iter().chain(devices).chain(old_keys).collect()
+        })
+        .with_check("config", move || config.not_ready_reason())
+        .with_degradation_check("config", move || {
+            let is_empty = federation.load().service_providers().next().is_none();
+            let missing = (is_empty && !has_client_registration).then(no_service_provider);
+            reload.findings().into_iter().chain(missing).collect()
+        })
+        .with_degradation_check("connectors", move || {
+            find_unavailable_connectors(&connectors.overview())
+        })
+        .with_degradation_check("egress", move || outbound.outbound_warning().into_iter().collect())
+        .with_degradation_check("register", move || {
+            register.as_ref().and_then(|register| register.warning()).into_iter().collect()
+        })
+        .with_degradation_check("audit", move || core.audit.warnings())
+        .with_check("logins", move || {
+            refusing.audit.admission_problem().filter(|_| others.has_other())
+        })
+        .with_degradation_check("logins", move || {
+            let audit = logins.audit.admission_problem().filter(|_| !admitting_hubs.has_other());
+            let rows = capacities.usage_rows(filled.as_ref());
+            audit.into_iter().chain(rows.iter().filter_map(find_full)).collect()
+        })
+        .with_degradation_check("limits", move || {
+            counter_sync.as_ref().and_then(|sync| sync.warning()).into_iter().collect()
+        })
+        .with_degradation_check("process", move || process_findings.clone())
+        .with_degradation_check("clock", move || {
+            find_clock_skew(&clock.overview(), clock.common_clock_skew())
+        })
+}
+
+/// Signing algorithms for which a key must exist.
+const SIGNING_ALGS: [SigningAlg; 2] = [SigningAlg::ES256, SigningAlg::RS256];
+
+fn check_signing_keys(ring: &Keyring, now: Timestamp) -> Option<CheckFinding> {
+    let missing: Vec<&str> = SIGNING_ALGS
+        .into_iter()
+        .filter(|alg| ring.current(*alg, now).is_none())
+        .map(SigningAlg::as_str)
+        .collect();
+    (!missing.is_empty()).then(|| {
+        CheckFinding::new(
+            format!("no {} key can sign now", missing.join(" and ")),
+            "see `passerelle keys list`, and check this machine's clock",
+        )
+    })
+}
+
+fn no_service_provider() -> CheckFinding {
+    CheckFinding::no_login_admitted(
+        "there is no service provider",
+        "add a file to service-providers/; no restart is needed",
+    )
+}
+
+fn find_old_keys(ring: &Keyring, now: Timestamp) -> Vec<CheckFinding> {
+    let old =
+        ring.current_keys(now).filter(|key| ring.successor(key).is_none()).filter_map(|key| {
+            let days = now.since(key.signs_from).as_secs() / 86_400;
+            (days >= MAX_SIGNING_KEY_AGE_DAYS).then(|| {
+                let alg = key.alg.as_str();
+                CheckFinding::new(
+                    format!("the {alg} key has signed for {days} days and has no successor"),
+                    "run `passerelle keys rotate`, which needs no restart",
+                )
+            })
+        });
+    old.collect()
+}
+
+fn find_nearly_full(row: &StoreUsage) -> Option<CheckFinding> {
+    let is_nearly_full = row.percent_used() >= NEARLY_FULL_PERCENT && row.used < row.capacity;
+    is_nearly_full.then(|| {
+        let StoreUsage { records, used, capacity } = row;
+        CheckFinding::new(
+            format!(
+                "{used} of at most {capacity} {records} are stored; beyond that, new ones are rejected"
+            ),
+            capacity_fix(row),
+        )
+    })
+}
+
+/// Reports a pool without which no login can begin or end.
+fn find_full(row: &StoreUsage) -> Option<CheckFinding> {
+    (row.used >= row.capacity).then(|| {
+        let StoreUsage { records, capacity, .. } = row;
+        let reason = format!("the store is full, with {capacity} {records}");
+        CheckFinding::no_login_admitted(reason, capacity_fix(row))
+    })
+}
+
+fn capacity_fix(row: &StoreUsage) -> String {
+    let key = match row.records.as_str() {
+        "logins" => "limits.logins",
+        "bytes of logins" => "limits.login_bytes",
+        "sessions" => "limits.sessions",
+        _ => "limits.grants",
+    };
+    format!("raise {key} if memory allows, or find the source of the load")
+}
+
+fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<CheckFinding> {
+    let on: Vec<&ConnectorRow> =
+        rows.iter().filter(|row| row.state == ConnectorState::On).collect();
+    let is_unavailable = |row: &&&ConnectorRow| {
+        row.health.as_ref().is_some_and(|health| health.circuit != CircuitState::Closed)
+    };
+    let unavailable: Vec<&str> =
+        on.iter().filter(is_unavailable).map(|row| row.id.as_str()).collect();
+    let mut findings = Vec::new();
+    if on.is_empty() {
+        findings.push(CheckFinding::no_login_admitted(
+            "no connector is on",
+            "see `passerelle idp list`",
+        ));
+    }
+    if !unavailable.is_empty() {
+        let named =
+            unavailable.iter().take(MAX_NAMES_LISTED).copied().collect::<Vec<_>>().join(", ");
+        let more = unavailable.len().saturating_sub(MAX_NAMES_LISTED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        findings.push(CheckFinding::new(
+            format!(
+                "{} of {} identity providers are down: {named}{more}",
+                unavailable.len(),
+                on.len()
+            ),
+            "inform their operators; the hub retries by itself, and at once after `passerelle node reload` (docs/identity-provider-health.md)",
+        ));
+    }
+    findings.extend(on.iter().filter_map(|row| find_unreachable(row)).take(MAX_NAMES_LISTED));
+    findings
+}
+
+/// Reports an identity provider that the hub's probes can't reach, with the reason.
+fn find_unreachable(row: &ConnectorRow) -> Option<CheckFinding> {
+    let unreachable = row.health.as_ref()?.unreachable.as_ref()?;
+    let (since, code, reason) = (&unreachable.since, &unreachable.code, &unreachable.reason);
+    let message = format!("{} has failed the hub's probes since {since}: {code} {reason}", row.id);
+    let fix = "see the program's log for the cause (docs/identity-provider-health.md)";
+    Some(CheckFinding::new(message, fix))
+}
+
+/// Reports clock skew. With a `common` one this machine's clock is wrong; otherwise those of the
+/// identity providers are.
+fn find_clock_skew(rows: &[ConnectorRow], common: Option<CommonSkew>) -> Vec<CheckFinding> {
+    let known: Vec<(&str, i64)> = rows
+        .iter()
+        .filter_map(|row| Some((row.id.as_str(), row.health.as_ref()?.skew_seconds?)))
+        .collect();
+    let apart: Vec<_> =
+        known.iter().filter(|(_, skew)| skew.unsigned_abs() > MAX_CLOCK_SKEW_SECONDS).collect();
+    if let Some(CommonSkew { providers, seconds }) = common {
+        let what = format!(
+            "this hub's clock is wrong, and logins fail: the clocks of {providers} of {} identity providers differ from it by about {seconds:+} s or more",
+            known.len()
+        );
+        return vec![CheckFinding::new(what, "set this machine's clock (NTP)")];
+    }
+    let describe = |(id, skew): &&(&str, i64)| {
+        CheckFinding::new(
+            format!("the clock of {id} differs from this machine's by {skew:+} s"),
+            "inform its operators, or set this machine's clock",
+        )
+    };
+    apart.iter().take(MAX_NAMES_LISTED).map(describe).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use passerelle_connector::MeasuredSkew;
+    use passerelle_federation::assurance::Level;
+    use passerelle_hub::registry::{HealthRow, UnreachableRow};
+
+    fn row(id: &str, circuit: CircuitState, skew_seconds: Option<i64>) -> ConnectorRow {
+        let health = HealthRow {
+            circuit,
+            failure_ratio: 0.0,
+            p99_seconds: None,
+            reasons: Vec::new(),
+            unreachable: None,
+            skew_seconds,
+        };
+        ConnectorRow {
+            id: id.into(),
+            name: BTreeMap::new(),
+            state: ConnectorState::On,
+            lowest: Level::Eidas1,
+            highest: Level::Eidas2,
+            blocks: Vec::new(),
+            dropped_claims: Vec::new(),
+            health: Some(health),
+            invalid_file: None,
+        }
+    }
+
+    #[test]
+    fn unavailable_connectors_are_counted_and_named() {
+        let rows = [
+            row("a", CircuitState::Closed, None),
+            row("b", CircuitState::Open, None),
+            row("c", CircuitState::HalfOpen, None),
+        ];
+        let findings = find_unavailable_connectors(&rows);
+        assert!(
+            findings.len() == 1
+                && findings[0].message == "2 of 3 identity providers are down: b, c",
+            "{findings:?}"
+        );
+        assert_eq!(find_unavailable_connectors(&rows[..1]), []);
+        let off = ConnectorRow { state: ConnectorState::Off, ..row("a", CircuitState::Open, None) };
+        assert!(find_unavailable_connectors(&[off])[0].message.contains("no connector is on"));
+    }
+
+    #[test]
+    fn an_identity_provider_that_was_never_reached_is_reported_with_the_reason() {
+        let mut rows = [row("a", CircuitState::Closed, None), row("b", CircuitState::Closed, None)];
+        let health = rows[1].health.as_mut().unwrap();
+        health.unreachable = Some(UnreachableRow {
+            since: "2026-11-23T03:00:00Z".to_owned(),
+            code: "Y020003".to_owned(),
+            reason: "The identity provider can't be reached.".to_owned(),
+        });
+        let findings = find_unavailable_connectors(&rows);
+        let [finding] = findings.as_slice() else { panic!("{findings:?}") };
+        assert!(
+            finding.message.starts_with("b has failed") && finding.message.contains("Y020003"),
+            "{finding:?}"
+        );
+    }
+
+    #[test]
+    fn one_skewed_clock_is_its_owners_and_a_majority_means_our_own() {
+        let findings = |skews: &[i64]| -> Vec<CheckFinding> {
+            let ids = ["a", "b", "c", "d"];
+            let rows: Vec<_> = ids
+                .iter()
+                .zip(skews)
+                .map(|(id, skew)| row(id, CircuitState::Closed, Some(*skew)))
+                .collect();
+            let stated =
+                |seconds: &i64| MeasuredSkew { seconds: *seconds, certificate_limit: None };
+            let stated: Vec<_> = skews.iter().map(stated).collect();
+            find_clock_skew(&rows, CommonSkew::from_skews(&stated))
+        };
+        assert_eq!(findings(&[0, 30, -30]), []);
+        assert!(
+            findings(&[0, 31, 0])[0]
+                .message
+                .starts_with("the clock of b differs from this machine's by +31 s")
+        );
+        assert!(
+            findings(&[-300])[0]
+                .message
+                .starts_with("the clock of a differs from this machine's by -300 s")
+        );
+        let own = &findings(&[3600, 3601, 0])[0].message;
+        assert!(
+            own.starts_with("this hub's clock is wrong")
+                && own.contains("2 of 3")
+                && own.contains("+3601 s"),
+            "{own}"
+        );
+        assert_eq!(findings(&[90, -90, 0, 0]).len(), 2);
+    }
+
+    #[test]
+    fn a_store_is_reported_before_it_is_full() {
+        let row = |held| StoreUsage { records: "sessions".into(), used: held, capacity: 1000 };
+        assert_eq!(find_nearly_full(&row(899)), None);
+        assert!(
+            find_nearly_full(&row(900))
+                .is_some_and(|finding| finding.message.contains("900 of at most 1000")
+                    && finding.fix.is_some_and(|fix| fix.contains("limits.sessions")))
+        );
+    }
+}

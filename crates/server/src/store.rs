@@ -1,0 +1,161 @@
+//! Opens the store of a hub, whatever its kind.
+
+use std::sync::Arc;
+
+use super::build_error::BuildError;
+use passerelle_config::LoadedConfig;
+use passerelle_config::model::Settings;
+use passerelle_grants::TokenService;
+use passerelle_hub::blocks::Blocks;
+use passerelle_protocol::env::Env;
+use passerelle_store::kind::{
+    OpenStoreError, OpenedStore, StoreContext, StoreOrigin, StoreSettings, StoreSnapshot,
+};
+use passerelle_store::metered::{self, MeteredStore};
+use passerelle_store::{self, Capacities, Store, StoreScope};
+use passerelle_telemetry::Metrics;
+
+/// Logouts that wait for the browser to return from an identity provider; far fewer than sessions.
+const MAX_LOGOUT_REDIRECTS: usize = 50_000;
+/// Logout requests by POST that wait for one redirect. Anyone with an ID token can send them, so
+/// they have a capacity of their own; beyond it a request continues without its parameters.
+const MAX_PENDING_LOGOUTS: usize = 10_000;
+/// Codes of the hub's own login pages, which wait for one redirect, a minute at most.
+const MAX_LOGIN_PAGE_CODES: usize = 50_000;
+/// Total bytes of what is behind these codes: more than 2,000 presentations of the largest size
+/// wait for their browsers at once.
+const MAX_LOGIN_PAGE_CODE_BYTES: usize = 128 << 20;
+/// Requests that wallets have, two at most for each login, for some minutes.
+const MAX_WALLET_REQUESTS: usize = 50_000;
+/// Total bytes of these requests, which take a kilobyte or two.
+const MAX_WALLET_REQUEST_BYTES: usize = 128 << 20;
+/// Records of kind `Blocks`: the operators' blocks and the audit checkpoints. The margin is for
+/// records that are written again after a failover.
+const MAX_BLOCK_RECORDS: usize = 100;
+/// Records of the elected prober. The margin is the same.
+const MAX_PROBE_RECORDS: usize = 100;
+/// Records of a registration: the one in use, and those that a change or a crash has left.
+const RECORDS_PER_REGISTRATION: usize = 4;
+/// Records of the queue of logout tokens, a few of many tokens each.
+const MAX_LOGOUT_NOTICE_RECORDS: usize = 1000;
+/// Records of the upstream index for each session: its `sub`, its `sid`, and a used `jti`.
+const UPSTREAM_RECORDS_PER_SESSION: usize = 3;
+
+/// Opens the configured store with its metrics. If shared servers do not answer, the hub starts and
+/// becomes ready when they do.
+///
+/// # Errors
+/// Returns an error if the servers are configured unsafely, or the snapshot can't be written.
+pub(super) fn open_store(
+    loaded: &LoadedConfig,
+    env: &Env,
+    metrics: &Arc<Metrics>,
+) -> Result<OpenedStore, BuildError> {
+    let context = store_context(loaded, env, metrics);
+    let opened = store_settings(loaded)?.open(&context)?;
+    let capacities = context.capacities;
+    let store: Arc<dyn Store> = Arc::new(MeteredStore::new(opened.store, metrics));
+    let metered_store = Arc::downgrade(&store);
+    metrics.sample_with(move |metrics| {
+        if let Some(store) = metered_store.upgrade() {
+            metered::report_records(store.as_ref(), &capacities, metrics);
+        }
+    });
+    Ok(OpenedStore { store, ..opened })
+}
+
+/// Shares the blocks through a shared store, and reads them before requests are served if the store
+/// answers in time.
+pub(super) fn share_blocks(blocks: &Blocks, store: &Arc<dyn Store>) {
+    if store.scope() == StoreScope::Process {
+        return;
+    }
+    blocks.share_through(Arc::clone(store));
+    // The caller can't await, and the reading needs a timer.
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build()
+            {
+                runtime.block_on(blocks.refresh());
+            }
+        });
+    });
+    actix::spawn(blocks.clone().run_refresh());
+}
+
+/// Checks the shared store for `check --online`; returns `None` for the embedded store.
+///
+/// # Errors
+/// Returns an error if the configuration can't be used.
+pub async fn probe_store(
+    loaded: &LoadedConfig,
+    env: &Env,
+) -> Result<Option<Result<String, String>>, BuildError> {
+    let metrics = Arc::new(Metrics::new()?);
+    Ok(store_settings(loaded)?.probe(&store_context(loaded, env, &metrics)).await?)
+}
+
+/// Restores the snapshot, if there is one. A store that begins empty knows no used client
+/// assertion, so assertions issued before now are refused.
+///
+/// # Errors
+/// Returns an error if the snapshot might be restored again by a later start.
+pub(super) fn restore_snapshot(
+    snapshot: Option<&dyn StoreSnapshot>,
+    token_service: &TokenService,
+) -> Result<(), BuildError> {
+    let origin = snapshot.map_or(Ok(StoreOrigin::Empty), StoreSnapshot::restore)?;
+    if token_service.store.scope() == StoreScope::Process && origin == StoreOrigin::Empty {
+        token_service.single_use_quota.set_known_since(token_service.core.env.now());
+    }
+    Ok(())
+}
+
+/// Returns the settings of the store.
+///
+/// # Errors
+/// Returns an error if the kind is not that of a store.
+pub(super) fn store_settings(loaded: &LoadedConfig) -> Result<&dyn StoreSettings, OpenStoreError> {
+    let Some(configured) = &loaded.store else { return Ok(passerelle_store::DEFAULT) };
+    let settings = configured.settings::<Box<dyn StoreSettings>>().map(Box::as_ref);
+    settings.ok_or_else(|| OpenStoreError(format!("{configured:?} opens no store")))
+}
+
+fn store_context(loaded: &LoadedConfig, env: &Env, metrics: &Arc<Metrics>) -> StoreContext {
+    StoreContext {
+        capacities: capacities(&loaded.settings),
+        issuer: loaded.issuer.clone(),
+        env: env.clone(),
+        metrics: Arc::clone(metrics),
+    }
+}
+
+/// Returns the capacities of the store.
+pub(super) fn capacities(settings: &Settings) -> Capacities {
+    let limits = &settings.limits;
+    let registered = settings.client_registration.as_ref();
+    let registrations = registered.map_or(0, |config| config.max_registrations as usize);
+    Capacities {
+        logins: limits.logins,
+        login_bytes: limits.login_bytes(),
+        sessions: limits.sessions,
+        codes_and_tokens: limits.grants,
+        logout_redirects: MAX_LOGOUT_REDIRECTS,
+        pending_logouts: MAX_PENDING_LOGOUTS,
+        // About one used `jti` for each code; both are remembered for minutes.
+        used_jtis: limits.grants,
+        login_page_codes: MAX_LOGIN_PAGE_CODES,
+        login_page_code_bytes: MAX_LOGIN_PAGE_CODE_BYTES,
+        // At most one for each code; each is remembered for minutes.
+        pushed_requests: limits.grants,
+        blocks: MAX_BLOCK_RECORDS,
+        probes: MAX_PROBE_RECORDS,
+        refresh_grants: limits.refresh_grants,
+        logout_notices: MAX_LOGOUT_NOTICE_RECORDS,
+        upstream_sessions: limits.sessions.saturating_mul(UPSTREAM_RECORDS_PER_SESSION),
+        // One more for their index.
+        registrations: registrations * RECORDS_PER_REGISTRATION + 1,
+        wallet_requests: MAX_WALLET_REQUESTS,
+        wallet_request_bytes: MAX_WALLET_REQUEST_BYTES,
+    }
+}
