@@ -56,38 +56,28 @@
 //! 5. [`grant`]: codes and tokens, and why a code can't be used twice.
 //! 6. [`protocol::catalogue`]: every error of the hub.
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
-
-#[cfg(any(test, feature = "testing"))]
-pub mod testing;
-
 pub use passerelle_audit as audit;
+pub use passerelle_config as config;
+pub use passerelle_connector as connector;
+pub use passerelle_demo as demo;
 pub use passerelle_egress as egress;
 pub use passerelle_federation::{self as federation, assurance, identity, login, session};
+pub use passerelle_grants as grant;
+pub use passerelle_hub as actor;
 pub use passerelle_jose as token;
 pub use passerelle_localization as localization;
 pub use passerelle_protocol::{self as protocol, atomic_file, client_network, digest, env, ids};
 pub use passerelle_quota as quota;
 pub use passerelle_register as register;
+pub use passerelle_server as app;
 pub use passerelle_settings as settings;
 pub use passerelle_store as store;
 pub use passerelle_telemetry as telemetry;
+#[cfg(feature = "testing")]
+pub use passerelle_testkit as testing;
+pub use passerelle_web as web;
 
 /// Compiles the examples of the contributor's guide as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/adding-a-kind.md")]
 pub struct AddingAKind;
-pub use passerelle_config as config;
-pub use passerelle_connector as connector;
-pub use passerelle_demo as demo;
-pub use passerelle_grants as grant;
-pub use passerelle_hub as actor;
-pub use passerelle_server as app;
-pub use passerelle_web as web;

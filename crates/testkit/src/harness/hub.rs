@@ -9,22 +9,22 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::app::{self, HubServer, ProgramDeps, Reload};
-use crate::config::LoadedConfig;
-use crate::env::{Clock as _, Env, Timestamp};
-use crate::federation::Federation;
-use crate::settings::Environment;
-use crate::telemetry::Metrics;
-use crate::telemetry::trace::Tracer;
-use crate::testing::env::{ManualClock, SeededEntropy};
-use crate::web::readiness::{CheckFinding, Readiness};
-use crate::web::{Hub, admin, routes};
 use actix_web::body::to_bytes;
 use actix_web::http::header::HeaderMap;
 use actix_web::middleware::from_fn;
 use actix_web::test::{TestRequest, init_service, try_call_service};
 use actix_web::web::Data;
 use actix_web::{App, HttpResponse};
+use passerelle_config::LoadedConfig;
+use passerelle_federation::Federation;
+use passerelle_protocol::env::{Clock as _, Env, Timestamp};
+use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
+use passerelle_server::{self, HubServer, ProgramDeps, Reload};
+use passerelle_settings::Environment;
+use passerelle_telemetry::Metrics;
+use passerelle_telemetry::trace::Tracer;
+use passerelle_web::readiness::{CheckFinding, Readiness};
+use passerelle_web::{Hub, admin, routes};
 use tempfile::TempDir;
 use url::form_urlencoded::Serializer;
 
@@ -205,7 +205,7 @@ impl TestHub {
         ]
         .into_iter()
         .collect();
-        let loaded = app::load_usable_config(folder.path(), &environment).unwrap();
+        let loaded = passerelle_server::load_usable_config(folder.path(), &environment).unwrap();
 
         // The keys were created at the system clock's time; a day later all of them sign.
         let clock = Arc::new(ManualClock::at(Env::system().now() + Duration::from_secs(24 * 3600)));

@@ -8,51 +8,62 @@ use url::Url;
 
 use super::sample_keys::{NOW, SampleSigner, public_jwks};
 use super::{FuzzFunction, FuzzTarget, split_line, target};
-use crate::federation::client_assertions::{AcceptedAudiences, AssertionRules, HubAddresses};
-use crate::grant::{assertion, request_object};
-use crate::ids::{ClientId, Scope, Subject};
-use crate::protocol::acr::{AcrRegistration, Level, LevelName, Platform};
-use crate::protocol::alg::VerificationAlg;
-use crate::protocol::authorize::explanation::{
+use passerelle_federation::client_assertions::{AcceptedAudiences, AssertionRules, HubAddresses};
+use passerelle_federation::testing::samples;
+use passerelle_grants::{assertion, request_object};
+use passerelle_jose::verify::{VerificationKeys, verify_jws};
+use passerelle_protocol::acr::{AcrRegistration, Level, LevelName, Platform};
+use passerelle_protocol::alg::VerificationAlg;
+use passerelle_protocol::authorize::explanation::{
     ExplanationContext, RequestOutcome, explain_request,
 };
-use crate::protocol::authorize::parameter_source::{ParameterSource, reject_unresolved_request};
-use crate::protocol::authorize::request_object::parameters_of_object;
-use crate::protocol::authorize::{
+use passerelle_protocol::authorize::parameter_source::{
+    ParameterSource, reject_unresolved_request,
+};
+use passerelle_protocol::authorize::request_object::parameters_of_object;
+use passerelle_protocol::authorize::{
     AuthorizationError, AuthorizationRequest, RequestMethod, evaluate_requested_acr,
     validate_request,
 };
-use crate::protocol::catalogue::Param;
-use crate::protocol::client_auth::read_credentials;
-use crate::protocol::client_registration::ClientMetadata;
-use crate::protocol::introspection::IntrospectionRequest;
-use crate::protocol::logout::{self, LogoutHint, LogoutRequest};
-use crate::protocol::params::Params;
-use crate::protocol::registration::{ClientDirectory, ProtocolRules, Registration};
-use crate::protocol::userinfo::{TokenScheme, parse_access_token};
-use crate::protocol::{pushed_request, refresh, revocation, token};
-use crate::testing::samples;
-use crate::token::verify::{VerificationKeys, verify_jws};
-use crate::web::form;
-use crate::web::pasted_request::PastedRequest;
+use passerelle_protocol::catalogue::Param;
+use passerelle_protocol::client_auth::read_credentials;
+use passerelle_protocol::client_registration::ClientMetadata;
+use passerelle_protocol::ids::{ClientId, Scope, Subject};
+use passerelle_protocol::introspection::IntrospectionRequest;
+use passerelle_protocol::logout::{self, LogoutHint, LogoutRequest};
+use passerelle_protocol::params::Params;
+use passerelle_protocol::registration::{ClientDirectory, ProtocolRules, Registration};
+use passerelle_protocol::userinfo::{TokenScheme, parse_access_token};
+use passerelle_protocol::{pushed_request, refresh, revocation, token};
+use passerelle_web::form;
+use passerelle_web::pasted_request::PastedRequest;
 
 pub(super) const TARGETS: &[FuzzTarget] = &[
     target(
         "authorization_query",
-        &["protocol/authorize.rs", "protocol/authorize/", "protocol/params.rs", "web/form.rs"],
+        &[
+            "crates/protocol/src/authorize.rs",
+            "protocol/authorize/",
+            "crates/protocol/src/params.rs",
+            "crates/web/src/form.rs",
+        ],
         || authorization(RequestMethod::Get),
     ),
     target(
         "authorization_body",
-        &["protocol/authorize/", "protocol/pushed_request.rs", "web/form.rs"],
+        &["protocol/authorize/", "crates/protocol/src/pushed_request.rs", "crates/web/src/form.rs"],
         || authorization(RequestMethod::Post),
     ),
-    target("claims_parameter", &["protocol/authorize/claims.rs", "protocol/json.rs"], claims),
+    target(
+        "claims_parameter",
+        &["crates/protocol/src/authorize/claims.rs", "crates/protocol/src/json.rs"],
+        claims,
+    ),
     target(
         "pasted_request",
         &[
-            "web/pasted_request.rs",
-            "protocol/authorize/explanation.rs",
+            "crates/web/src/pasted_request.rs",
+            "crates/protocol/src/authorize/explanation.rs",
             "protocol/authorize/explanation/",
         ],
         pasted_request,
@@ -60,23 +71,27 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
     target(
         "token_request",
         &[
-            "protocol/token.rs",
-            "protocol/refresh.rs",
-            "protocol/revocation.rs",
-            "protocol/introspection.rs",
-            "protocol/client_auth.rs",
+            "crates/protocol/src/token.rs",
+            "crates/protocol/src/refresh.rs",
+            "crates/protocol/src/revocation.rs",
+            "crates/protocol/src/introspection.rs",
+            "crates/protocol/src/client_auth.rs",
         ],
         token_request,
     ),
-    target("userinfo_headers", &["protocol/userinfo.rs"], userinfo_headers),
-    target("client_assertion", &["grant/assertion.rs", "token/verify.rs"], client_assertion),
+    target("userinfo_headers", &["crates/protocol/src/userinfo.rs"], userinfo_headers),
+    target(
+        "client_assertion",
+        &["crates/grants/src/assertion.rs", "crates/jose/src/verify.rs"],
+        client_assertion,
+    ),
     target(
         "request_object",
-        &["grant/request_object.rs", "protocol/authorize/request_object.rs"],
+        &["crates/grants/src/request_object.rs", "crates/protocol/src/authorize/request_object.rs"],
         request_object,
     ),
-    target("logout_request", &["protocol/logout.rs"], logout_request),
-    target("client_metadata", &["protocol/client_registration.rs"], client_metadata),
+    target("logout_request", &["crates/protocol/src/logout.rs"], logout_request),
+    target("client_metadata", &["crates/protocol/src/client_registration.rs"], client_metadata),
 ];
 
 /// A service provider under each set of rules.

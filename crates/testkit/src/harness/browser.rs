@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::env::Timestamp;
-use crate::ids::InteractionHash;
 use actix_web::cookie::Cookie;
 use actix_web::test::TestRequest;
+use passerelle_protocol::env::Timestamp;
+use passerelle_protocol::ids::InteractionHash;
 use url::form_urlencoded::{Serializer, parse};
 
 use super::federation::BASE;

@@ -6,17 +6,17 @@ use std::str;
 use serde_json::{Value, json};
 
 use super::{WalletBench, document_signer, iso_response};
-use crate::connector::openid4vp::credential::CredentialFormat;
-use crate::connector::openid4vp::presentation_request::single_presentation;
-use crate::connector::openid4vp::trust::{CertificatePurpose, TrustAnchors};
-use crate::connector::openid4vp::verification::PresentationSample;
-use crate::digest;
-use crate::env::Timestamp;
-use crate::testing::fuzz_targets::FuzzFunction;
-use crate::testing::wallet_credentials::mdoc::{MdocPresentation, PID_DOC_TYPE};
-use crate::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
-use crate::testing::wallet_credentials::{CLIENT_ID, NONCE, RESPONSE_URI};
-use crate::token::response_key::{ResponseKey, encrypt_response};
+use crate::fuzz_targets::FuzzFunction;
+use passerelle_connector::openid4vp::credential::CredentialFormat;
+use passerelle_connector::openid4vp::presentation_request::single_presentation;
+use passerelle_connector::openid4vp::trust::{CertificatePurpose, TrustAnchors};
+use passerelle_connector::openid4vp::verification::PresentationSample;
+use passerelle_connector::testing::wallet_credentials::mdoc::{MdocPresentation, PID_DOC_TYPE};
+use passerelle_connector::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
+use passerelle_connector::testing::wallet_credentials::{CLIENT_ID, NONCE, RESPONSE_URI};
+use passerelle_jose::response_key::{ResponseKey, encrypt_response};
+use passerelle_protocol::digest;
+use passerelle_protocol::env::Timestamp;
 
 /// The content of a response, which is encrypted first; also a whole JWE, and the header of one.
 pub fn wallet_response() -> FuzzFunction {

@@ -1,9 +1,9 @@
 //! Logouts of a test hub, and their records in its store.
 
-use crate::grant::logout::LogoutDestination;
-use crate::ids::Secret;
-use crate::protocol::logout::{self, LogoutRequest};
-use crate::protocol::params::Params;
+use passerelle_grants::logout::LogoutDestination;
+use passerelle_protocol::ids::Secret;
+use passerelle_protocol::logout::{self, LogoutRequest};
+use passerelle_protocol::params::Params;
 
 use super::hub::TestHub;
 

@@ -1,7 +1,8 @@
-//! Test doubles, sample data and the suites that every store and register passes.
+//! For tests and benchmarks that need a whole hub: hubs and browsers in one process, the fuzz
+//! targets, and the test doubles of all crates.
 //!
-//! Only tests and benchmarks compile this module: the crate's own unit tests, and what enables the
-//! feature `testing`. Submodules for unit tests only may use development dependencies.
+//! A test double of one crate's trait is in the module `testing` of that crate. No release build
+//! compiles this crate.
 
 #![allow(clippy::pedantic, reason = "tests are tables, and panic where they fail")]
 

@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use crate::env::Env;
-use crate::token::keyfiles;
+use passerelle_jose::keyfiles;
+use passerelle_protocol::env::Env;
 use tempfile::TempDir;
 
 pub const BASE: &str = "https://hub.example";
@@ -117,7 +117,7 @@ pub fn write_high(folder: &Path, services: &[(&str, String)]) {
     put(
         folder,
         "persons.toml",
-        include_bytes!("../../../crates/connector/src/persona/persons.toml"),
+        include_bytes!("../../../../crates/connector/src/persona/persons.toml"),
     );
     for (name, bytes) in KEYS.iter() {
         put(folder, &format!("keys/{name}"), bytes);
@@ -137,10 +137,10 @@ pub fn write_high(folder: &Path, services: &[(&str, String)]) {
 /// Writes the configuration into `folder`. `more` are lines of `passerelle.toml`.
 pub fn write(folder: &Path, more: &str) {
     put(folder, "passerelle.toml", format!("{SETTINGS}{more}\n").as_bytes());
-    put(folder, "register.csv", include_bytes!("../../../crates/demo/src/register.csv"));
+    put(folder, "register.csv", include_bytes!("../../../../crates/demo/src/register.csv"));
     let persons = format!(
         "{}{MORE_PERSONS}",
-        include_str!("../../../crates/connector/src/persona/persons.toml")
+        include_str!("../../../../crates/connector/src/persona/persons.toml")
     );
     put(folder, "persons.toml", persons.as_bytes());
     for (name, bytes) in KEYS.iter() {

@@ -8,58 +8,65 @@ use serde_json::{Map, Value, json};
 
 use super::sample_keys::NOW;
 use super::{FuzzFunction, FuzzTarget, target};
-use crate::connector::openid4vp::cbor::{encode_cbor, parse_cbor};
-use crate::connector::openid4vp::claims_path::{ClaimsPathPointer, select_claims};
-use crate::connector::openid4vp::credential::{
+use passerelle_connector::openid4vp::cbor::{encode_cbor, parse_cbor};
+use passerelle_connector::openid4vp::claims_path::{ClaimsPathPointer, select_claims};
+use passerelle_connector::openid4vp::credential::{
     CredentialFormat, ExpectedCredential, PresentationExpectations, RequestChannel,
     VerificationPolicy, VerifiedCredential,
 };
-use crate::connector::openid4vp::presentation::verify_presentation;
-use crate::connector::openid4vp::status_list::token::StatusList;
-use crate::connector::openid4vp::trust::TrustAnchors;
-use crate::connector::openid4vp::trust_list::TrustListSource;
-use crate::connector::openid4vp::trust_list::document::TrustList;
-use crate::digest;
-use crate::env::Timestamp;
-use crate::testing::wallet_credentials::lists::{STATUS_LIST_URI, UnsignedList};
-use crate::testing::wallet_credentials::mdoc::{
+use passerelle_connector::openid4vp::presentation::verify_presentation;
+use passerelle_connector::openid4vp::status_list::token::StatusList;
+use passerelle_connector::openid4vp::trust::TrustAnchors;
+use passerelle_connector::openid4vp::trust_list::TrustListSource;
+use passerelle_connector::openid4vp::trust_list::document::TrustList;
+use passerelle_connector::testing::wallet_credentials::lists::{STATUS_LIST_URI, UnsignedList};
+use passerelle_connector::testing::wallet_credentials::mdoc::{
     IssuedElement, MdocPresentation, PID_DOC_TYPE, security_object,
 };
-use crate::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
-use crate::testing::wallet_credentials::{
+use passerelle_connector::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
+use passerelle_connector::testing::wallet_credentials::{
     CLIENT_ID, CertificateSpec, NONCE, RESPONSE_URI, TestAuthority, TestSigner,
 };
+use passerelle_protocol::digest;
+use passerelle_protocol::env::Timestamp;
 
 pub(super) const TARGETS: &[FuzzTarget] = &[
     target(
         "sd_jwt_vc",
         &[
-            "connector/openid4vp/sd_jwt.rs",
+            "crates/connector/src/openid4vp/sd_jwt.rs",
             "connector/openid4vp/sd_jwt/",
-            "connector/openid4vp/signature.rs",
+            "crates/connector/src/openid4vp/signature.rs",
         ],
         sd_jwt_vc,
     ),
-    target("mdoc", &["connector/openid4vp/mdoc.rs", "connector/openid4vp/mdoc/"], mdoc),
-    target("cbor", &["connector/openid4vp/cbor.rs"], cbor),
-    target("claims_path", &["connector/openid4vp/claims_path.rs"], claims_path),
-    target("status_list", &["connector/openid4vp/status_list/token.rs"], status_list),
-    target("trust_list", &["connector/openid4vp/trust_list/document.rs"], trust_list),
+    target("mdoc", &["crates/connector/src/openid4vp/mdoc.rs", "connector/openid4vp/mdoc/"], mdoc),
+    target("cbor", &["crates/connector/src/openid4vp/cbor.rs"], cbor),
+    target("claims_path", &["crates/connector/src/openid4vp/claims_path.rs"], claims_path),
+    target("status_list", &["crates/connector/src/openid4vp/status_list/token.rs"], status_list),
+    target("trust_list", &["crates/connector/src/openid4vp/trust_list/document.rs"], trust_list),
 ];
 
 /// What arrives around a presentation.
 pub(super) const RESPONSE_TARGETS: &[FuzzTarget] = &[
     target(
         "wallet_response",
-        &["token/response_key.rs", "connector/openid4vp/presentation_request.rs"],
+        &[
+            "crates/jose/src/response_key.rs",
+            "crates/connector/src/openid4vp/presentation_request.rs",
+        ],
         responses::wallet_response,
     ),
     target(
         "presentation_sample",
-        &["connector/openid4vp/verification/sample.rs"],
+        &["crates/connector/src/openid4vp/verification/sample.rs"],
         responses::presentation_sample,
     ),
-    target("certificate_chain", &["connector/openid4vp/trust.rs"], responses::certificate_chain),
+    target(
+        "certificate_chain",
+        &["crates/connector/src/openid4vp/trust.rs"],
+        responses::certificate_chain,
+    ),
 ];
 
 /// An issuer that is trusted, and what the hub expects of a presentation.
@@ -183,7 +190,7 @@ fn mdoc() -> FuzzFunction {
 
 /// Returns the response of ISO/IEC 18013-5 annex D.4.1.2.
 fn iso_response() -> Vec<u8> {
-    let text = include_str!("../../../tests/fixtures/openid4vp/iso-18013-5-annex-d-4-1-2.hex");
+    let text = include_str!("../../../../tests/fixtures/openid4vp/iso-18013-5-annex-d-4-1-2.hex");
     let digits: Vec<_> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
     digits.chunks(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]).unwrap()).collect()
 }

@@ -5,17 +5,17 @@ use josekit::jwk::Jwk;
 use josekit::jws::{ES256, JwsSigner};
 use serde_json::{Map, Value, json};
 
-use crate::digest;
-use crate::env::Timestamp;
-use crate::ids::Secret;
-use crate::token::decryption_key::DecryptionKey;
-use crate::token::{Keyring, PrivateJwk, SigningKey, UpstreamKeys};
+use passerelle_jose::decryption_key::DecryptionKey;
+use passerelle_jose::{Keyring, PrivateJwk, SigningKey, UpstreamKeys};
+use passerelle_protocol::digest;
+use passerelle_protocol::env::Timestamp;
+use passerelle_protocol::ids::Secret;
 
 /// The time at which the seeds are read.
 pub(super) const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
-const EC_KEY: &str = include_str!("../../../fuzz/keys/ec.json");
-const RSA_KEY: &str = include_str!("../../../fuzz/keys/rsa.json");
+const EC_KEY: &str = include_str!("../../../../fuzz/keys/ec.json");
+const RSA_KEY: &str = include_str!("../../../../fuzz/keys/rsa.json");
 
 fn members(text: &str) -> Map<String, Value> {
     serde_json::from_str(text).unwrap()

@@ -8,33 +8,49 @@ use serde_json::Value;
 
 use super::sample_keys::{NOW, SampleEncrypter, SampleSigner, public_jwks, upstream_keys};
 use super::{FuzzFunction, FuzzTarget, target};
-use crate::connector::oidc::id_token::{IdTokenExpectations, check_claims, verify_signature};
-use crate::connector::oidc::logout_token::{LogoutTokenExpectations, verify_logout_token};
-use crate::connector::oidc::userinfo::{UserinfoExpectations, verify_signed};
-use crate::digest;
-use crate::ids::Secret;
-use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg, VerificationAlg};
-use crate::testing::samples::IDP_ISSUER;
-use crate::token::ClientKeys;
-use crate::token::decrypt::{JweAlgorithms, decrypt_jwe};
-use crate::token::dpop_proof::DpopProof;
-use crate::token::verify::{
+use passerelle_connector::oidc::id_token::{IdTokenExpectations, check_claims, verify_signature};
+use passerelle_connector::oidc::logout_token::{LogoutTokenExpectations, verify_logout_token};
+use passerelle_connector::oidc::userinfo::{UserinfoExpectations, verify_signed};
+use passerelle_federation::testing::samples::IDP_ISSUER;
+use passerelle_jose::ClientKeys;
+use passerelle_jose::decrypt::{JweAlgorithms, decrypt_jwe};
+use passerelle_jose::dpop_proof::DpopProof;
+use passerelle_jose::verify::{
     MAX_JWT_BYTES, MAX_USABLE_KEYS_PER_SET, VerificationKeys, alg_of_similar_cost, names_audience,
     unverified_claims, verify_jws,
 };
+use passerelle_protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg, VerificationAlg};
+use passerelle_protocol::digest;
+use passerelle_protocol::ids::Secret;
 
 pub(super) const TARGETS: &[FuzzTarget] = &[
-    target("jws", &["token/verify.rs", "protocol/json.rs", "digest.rs"], jws),
-    target("jwe", &["token/decrypt.rs", "token/jwe.rs"], jwe),
+    target(
+        "jws",
+        &[
+            "crates/jose/src/verify.rs",
+            "crates/protocol/src/json.rs",
+            "crates/protocol/src/digest.rs",
+        ],
+        jws,
+    ),
+    target("jwe", &["crates/jose/src/decrypt.rs", "crates/jose/src/jwe.rs"], jwe),
     target(
         "jwk_set",
-        &["token/verify/keys.rs", "token/client_keys.rs", "token/encrypt.rs"],
+        &[
+            "crates/jose/src/verify/keys.rs",
+            "crates/jose/src/client_keys.rs",
+            "crates/jose/src/encrypt.rs",
+        ],
         jwk_set,
     ),
-    target("id_token", &["connector/oidc/id_token.rs", "connector/oidc/keys.rs"], id_token),
-    target("logout_token", &["connector/oidc/logout_token.rs"], logout_token),
-    target("signed_userinfo", &["connector/oidc/userinfo.rs"], signed_userinfo),
-    target("dpop_proof", &["token/dpop_proof.rs"], dpop_proof),
+    target(
+        "id_token",
+        &["crates/connector/src/oidc/id_token.rs", "crates/connector/src/oidc/keys.rs"],
+        id_token,
+    ),
+    target("logout_token", &["crates/connector/src/oidc/logout_token.rs"], logout_token),
+    target("signed_userinfo", &["crates/connector/src/oidc/userinfo.rs"], signed_userinfo),
+    target("dpop_proof", &["crates/jose/src/dpop_proof.rs"], dpop_proof),
 ];
 
 fn keys() -> VerificationKeys {

@@ -2,35 +2,47 @@
 
 use super::sample_keys::NOW;
 use super::{FuzzFunction, FuzzTarget, target};
-use crate::ids::Secret;
-use crate::login::Login;
-use crate::store::encryption::StoreEncryptionKeys;
-use crate::store::memory::MemoryStore;
-use crate::store::memory::snapshot::{self, SnapshotEntry, read_entries};
-use crate::store::{RecordKind, Store as _};
-use crate::testing::store_conformance::AMPLE_CAPACITIES;
+use passerelle_federation::login::Login;
+use passerelle_protocol::ids::Secret;
+use passerelle_store::encryption::StoreEncryptionKeys;
+use passerelle_store::memory::MemoryStore;
+use passerelle_store::memory::snapshot::{self, SnapshotEntry, read_entries};
+use passerelle_store::testing::store_conformance::AMPLE_CAPACITIES;
+use passerelle_store::{RecordKind, Store as _};
 
 pub(super) const TARGETS: &[FuzzTarget] = &[
     #[cfg(feature = "redis")]
     target(
         "redis_record",
-        &["store/redis/record.rs", "store/compression.rs", "store/redis/family_members.rs"],
+        &[
+            "crates/store/src/redis/record.rs",
+            "crates/store/src/compression.rs",
+            "crates/store/src/redis/family_members.rs",
+        ],
         redis_record,
     ),
-    target("stored_login", &["login.rs", "login/context.rs"], stored_login),
-    target("snapshot", &["store/memory/snapshot.rs", "store/encryption.rs"], snapshot_file),
+    target(
+        "stored_login",
+        &["crates/federation/src/login.rs", "crates/federation/src/login/context.rs"],
+        stored_login,
+    ),
+    target(
+        "snapshot",
+        &["crates/store/src/memory/snapshot.rs", "crates/store/src/encryption.rs"],
+        snapshot_file,
+    ),
     target(
         "snapshot_entries",
-        &["store/memory/snapshot.rs", "store/memory/restore.rs"],
+        &["crates/store/src/memory/snapshot.rs", "crates/store/src/memory/restore.rs"],
         snapshot_entries,
     ),
 ];
 
 #[cfg(feature = "redis")]
 fn redis_record() -> FuzzFunction {
-    use crate::store::compression::{compress, decompress};
-    use crate::store::redis::family_members::FamilyMember;
-    use crate::store::redis::record::{RecordHeader, encrypted_value};
+    use passerelle_store::compression::{compress, decompress};
+    use passerelle_store::redis::family_members::FamilyMember;
+    use passerelle_store::redis::record::{RecordHeader, encrypted_value};
 
     let keys = StoreEncryptionKeys::new(&[Secret::new("of the seeds".to_owned())]);
     Box::new(move |data| {

@@ -8,26 +8,34 @@ use actix_web::test::TestRequest;
 use futures_util::FutureExt as _;
 
 use super::{FuzzFunction, FuzzTarget, split_line, target};
-use crate::ids::InteractionHash;
-use crate::localization::accept_language::tags_by_weight;
-use crate::protocol::sender_constraint::ForwardedCertificate;
-use crate::protocol::trace_context::TraceContext;
-use crate::web::client_address::TrustedProxies;
-use crate::web::connection::chunked::ChunkScanner;
-use crate::web::connection::head::{HeadScan, HeadScanner};
-use crate::web::cookies::{Cookies, MAX_LOGIN_COOKIES};
-use crate::web::login::callback_params;
-use crate::web::public_listener::PublicListener;
+use passerelle_localization::accept_language::tags_by_weight;
+use passerelle_protocol::ids::InteractionHash;
+use passerelle_protocol::sender_constraint::ForwardedCertificate;
+use passerelle_protocol::trace_context::TraceContext;
+use passerelle_web::client_address::TrustedProxies;
+use passerelle_web::connection::chunked::ChunkScanner;
+use passerelle_web::connection::head::{HeadScan, HeadScanner};
+use passerelle_web::cookies::{Cookies, MAX_LOGIN_COOKIES};
+use passerelle_web::login::callback_params;
+use passerelle_web::public_listener::PublicListener;
 
 pub(super) const TARGETS: &[FuzzTarget] = &[
-    target("cookies", &["web/cookies.rs"], cookies),
-    target("callback", &["web/form.rs", "login/upstream.rs"], callback),
-    target("traceparent", &["protocol/trace_context.rs"], traceparent),
-    target("forwarded", &["web/client_address.rs", "protocol/sender_constraint.rs"], forwarded),
-    target("accept_language", &["localization/accept_language.rs"], accept_language),
+    target("cookies", &["crates/web/src/cookies.rs"], cookies),
+    target(
+        "callback",
+        &["crates/web/src/form.rs", "crates/federation/src/login/upstream.rs"],
+        callback,
+    ),
+    target("traceparent", &["crates/protocol/src/trace_context.rs"], traceparent),
+    target(
+        "forwarded",
+        &["crates/web/src/client_address.rs", "crates/protocol/src/sender_constraint.rs"],
+        forwarded,
+    ),
+    target("accept_language", &["crates/localization/src/accept_language.rs"], accept_language),
     target(
         "message_framing",
-        &["web/connection/head.rs", "web/connection/chunked.rs"],
+        &["crates/web/src/connection/head.rs", "crates/web/src/connection/chunked.rs"],
         message_framing,
     ),
 ];

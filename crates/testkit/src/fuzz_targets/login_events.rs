@@ -11,34 +11,39 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 
 use super::{FuzzTarget, target};
-use crate::assurance::{AcrCheck, Level};
-use crate::client_network::ClientNetwork;
-use crate::env::Timestamp;
-use crate::ids::{ConnectorId, InteractionHash, Secret};
-use crate::login::upstream::{CallbackParams, UpstreamAuthorizationRequest};
-use crate::login::{
+use passerelle_federation::assurance::{AcrCheck, Level};
+use passerelle_federation::login::upstream::{CallbackParams, UpstreamAuthorizationRequest};
+use passerelle_federation::login::{
     Callback, CodeGrant, ConsentAnswer, ConsentSubmission, Effect, EffectOutcome, HubCount,
     IdentifiedUser, Login, LoginAnswer, LoginRequest, LoginState, Save, SessionUse, Step,
     StepInputs, StepOutput, on_effect_outcome, on_request,
 };
-use crate::protocol::authorize::AuthorizationResponse;
-use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::registration::ClientType;
-use crate::protocol::registration::ConsentRequirement;
-use crate::store::memory::MemoryStore;
-use crate::store::{
-    NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError, TakeOutcome,
-};
-use crate::testing::env::SeededEntropy;
-use crate::testing::samples::{
+use passerelle_federation::testing::samples::{
     self, IDP_ISSUER, authentication, authorization_redirect, identified_user,
     user_of_reused_session,
 };
-use crate::testing::store_conformance::AMPLE_CAPACITIES;
+use passerelle_protocol::authorize::AuthorizationResponse;
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::client_network::ClientNetwork;
+use passerelle_protocol::env::Timestamp;
+use passerelle_protocol::ids::{ConnectorId, InteractionHash, Secret};
+use passerelle_protocol::registration::ClientType;
+use passerelle_protocol::registration::ConsentRequirement;
+use passerelle_protocol::testing::env::SeededEntropy;
+use passerelle_store::memory::MemoryStore;
+use passerelle_store::testing::store_conformance::AMPLE_CAPACITIES;
+use passerelle_store::{
+    NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError, TakeOutcome,
+};
 
 pub(super) const TARGETS: &[FuzzTarget] = &[target(
     "login_events",
-    &["login.rs", "login/", "store/memory.rs", "store/memory/kind_cache.rs"],
+    &[
+        "crates/federation/src/login.rs",
+        "login/",
+        "crates/store/src/memory.rs",
+        "crates/store/src/memory/kind_cache.rs",
+    ],
     || Box::new(run_events),
 )];
 

@@ -8,28 +8,36 @@ use tempfile::TempDir;
 
 use super::sample_keys::{NOW, public_jwks};
 use super::{FuzzFunction, FuzzTarget, split_line, target};
-use crate::app;
-use crate::audit::proof::Prover;
-use crate::audit::statistics::LoginStatistics;
-use crate::audit::verify::{Chains, LineHeader, TrustedCheckpoints, Verifier};
-use crate::ids::SupportId;
-use crate::localization::MessageFile;
-use crate::register::file::FileRegister;
-use crate::settings::Environment;
-use crate::testing::samples;
-use crate::token::verify::VerificationKeys;
+use passerelle_audit::proof::Prover;
+use passerelle_audit::statistics::LoginStatistics;
+use passerelle_audit::verify::{Chains, LineHeader, TrustedCheckpoints, Verifier};
+use passerelle_federation::testing::samples;
+use passerelle_jose::verify::VerificationKeys;
+use passerelle_localization::MessageFile;
+use passerelle_protocol::ids::SupportId;
+use passerelle_register::file::FileRegister;
+use passerelle_settings::Environment;
 
 pub(super) const TARGETS: &[FuzzTarget] = &[
     target(
         "configuration_file",
-        &["settings/", "config/loaded.rs", "config/loaded/", "config/validation/"],
+        &["settings/", "crates/config/src/loaded.rs", "config/loaded/", "config/validation/"],
         configuration_file,
     ),
-    target("message_file", &["localization/message_file.rs"], message_file),
-    target("register_csv", &["register/file.rs", "identity/pivot.rs"], register_csv),
+    target("message_file", &["crates/localization/src/message_file.rs"], message_file),
+    target(
+        "register_csv",
+        &["crates/register/src/file.rs", "crates/federation/src/identity/pivot.rs"],
+        register_csv,
+    ),
     target(
         "audit_lines",
-        &["audit/verify.rs", "audit/proof.rs", "audit/statistics.rs", "audit/signed_checkpoint.rs"],
+        &[
+            "crates/audit/src/verify.rs",
+            "crates/audit/src/proof.rs",
+            "crates/audit/src/statistics.rs",
+            "crates/audit/src/signed_checkpoint.rs",
+        ],
         audit_lines,
     ),
 ];
@@ -94,7 +102,7 @@ fn configuration_file() -> FuzzFunction {
         let Some((name, original)) = file else { return false };
         let path = folder.path().join(name);
         fs::write(&path, text).unwrap();
-        let loaded = app::load_config(folder.path(), &environment);
+        let loaded = passerelle_server::load_config(folder.path(), &environment);
         if let Err(problems) = &loaded {
             assert!(!problems.is_empty(), "rejected without a reason");
             for problem in problems {

@@ -7,52 +7,64 @@ use ldap3::{ResultEntry, asn1::parse_tag};
 use openidconnect::http::{HeaderMap, HeaderValue, header};
 
 use super::{FuzzFunction, FuzzTarget, split_line, target};
-use crate::connector::code_flow::split_token_response;
+use passerelle_connector::code_flow::split_token_response;
 #[cfg(feature = "ldap")]
-use crate::connector::ldap::directory::entry::SearchResultEntry;
+use passerelle_connector::ldap::directory::entry::SearchResultEntry;
 #[cfg(feature = "ldap")]
-use crate::connector::ldap::directory::filter_for;
+use passerelle_connector::ldap::directory::filter_for;
 #[cfg(feature = "ldap")]
-use crate::connector::ldap::directory::message::complete_message;
+use passerelle_connector::ldap::directory::message::complete_message;
 #[cfg(feature = "ldap")]
-use crate::connector::ldap::directory::password_policy::PolicyResponse;
-use crate::connector::oauth2;
-use crate::connector::oidc::metadata::parse_provider;
-use crate::connector::oidc::settings::OidcKind;
-use crate::connector::oidc::userinfo::parse_plain;
-use crate::egress::safe_http_client::{AllowedSchemes, CallLimits, SafeHttpClient};
-use crate::identity::Identity;
-use crate::identity::mapping::ClaimPath;
-use crate::identity::rules::{IdentityRules, RequiredClaims};
-use crate::register::http::contract::decode_response;
-use crate::telemetry::printable_ascii;
-use crate::testing::samples::{self, IDP_ISSUER};
+use passerelle_connector::ldap::directory::password_policy::PolicyResponse;
+use passerelle_connector::oauth2;
+use passerelle_connector::oidc::metadata::parse_provider;
+use passerelle_connector::oidc::settings::OidcKind;
+use passerelle_connector::oidc::userinfo::parse_plain;
+use passerelle_egress::safe_http_client::{AllowedSchemes, CallLimits, SafeHttpClient};
+use passerelle_federation::identity::Identity;
+use passerelle_federation::identity::mapping::ClaimPath;
+use passerelle_federation::identity::rules::{IdentityRules, RequiredClaims};
+use passerelle_federation::testing::samples::{self, IDP_ISSUER};
+use passerelle_register::http::contract::decode_response;
+use passerelle_telemetry::printable_ascii;
 
 pub(super) const TARGETS: &[FuzzTarget] = &[
     target(
         "discovery_document",
-        &["connector/oidc/metadata.rs", "connector/oidc/fapi2.rs", "egress/address_rules.rs"],
+        &[
+            "crates/connector/src/oidc/metadata.rs",
+            "crates/connector/src/oidc/fapi2.rs",
+            "crates/egress/src/address_rules.rs",
+        ],
         discovery_document,
     ),
-    target("token_answer", &["connector/code_flow.rs"], token_answer),
+    target("token_answer", &["crates/connector/src/code_flow.rs"], token_answer),
     target(
         "userinfo_answer",
-        &["connector/oidc/userinfo.rs", "identity/rules.rs", "identity/mapping/path.rs"],
+        &[
+            "crates/connector/src/oidc/userinfo.rs",
+            "crates/federation/src/identity/rules.rs",
+            "crates/federation/src/identity/mapping/path.rs",
+        ],
         userinfo_answer,
     ),
     #[cfg(feature = "ldap")]
     target(
         "ldap_entry",
         &[
-            "connector/ldap/directory.rs",
-            "connector/ldap/directory/entry.rs",
-            "connector/ldap/directory/password_policy.rs",
+            "crates/connector/src/ldap/directory.rs",
+            "crates/connector/src/ldap/directory/entry.rs",
+            "crates/connector/src/ldap/directory/password_policy.rs",
         ],
         ldap_entry,
     ),
     target(
         "register_answer",
-        &["register/http/contract.rs", "identity/rules.rs", "identity/pivot.rs"],
+        &[
+            "crates/register/src/http/contract.rs",
+            "crates/federation/src/identity/rules.rs",
+            "crates/federation/src/identity/pivot.rs",
+        ],
         register_answer,
     ),
 ];

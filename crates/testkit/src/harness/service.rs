@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::protocol::alg::SigningAlg;
-use crate::token::verify::{VerificationKeys, verify_jws};
 use actix_web::test::TestRequest;
+use passerelle_jose::verify::{VerificationKeys, verify_jws};
+use passerelle_protocol::alg::SigningAlg;
 use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
