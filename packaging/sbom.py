@@ -17,6 +17,11 @@ metadata = json.loads(
         ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", host], check=True, capture_output=True
     ).stdout
 )
+# What `cargo metadata` resolves has the features that tests turn on; what `cargo tree` prints is what the program is built from.
+tree = subprocess.run(
+    ["cargo", "tree", "--locked", "--edges", "no-dev", "--prefix", "none", "--format", "{p}"], check=True, capture_output=True, text=True
+).stdout
+built = {tuple(line.split(" ")[:2]) for line in tree.splitlines() if line}
 packages = {package["id"]: package for package in metadata["packages"]}
 nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
 root = metadata["resolve"]["root"]
@@ -28,7 +33,8 @@ checksums = {(b["name"].strip('"'), b["version"].strip('"')): b["checksum"].stri
 
 def dependencies(identifier):
     """Returns the crates that a crate depends on, without those of its tests."""
-    return [d["pkg"] for d in nodes[identifier]["deps"] if any(kind["kind"] != "dev" for kind in d["dep_kinds"])]
+    names = [d["pkg"] for d in nodes[identifier]["deps"] if any(kind["kind"] != "dev" for kind in d["dep_kinds"])]
+    return [name for name in names if (packages[name]["name"], f"v{packages[name]['version']}") in built]
 
 
 def reference(identifier):

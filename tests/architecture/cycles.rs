@@ -1,16 +1,16 @@
-//! Import cycles between the files of one module.
+//! Import cycles between the files of one crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::assert_none;
 use crate::source::{Source, import_graph, sources};
 
-/// The largest import cycle that a module may hold: a file and one part of it.
+/// The largest import cycle that a crate may hold: a file and one part of it.
 const MAX_FILES_IN_CYCLE: usize = 2;
 
 type Graph = BTreeMap<Vec<String>, BTreeSet<Vec<String>>>;
 
-/// Returns the cycles of more than [`MAX_FILES_IN_CYCLE`] files that lie inside one top module.
+/// Returns the cycles of more than [`MAX_FILES_IN_CYCLE`] files of one crate.
 fn long_cycles(sources: &[Source]) -> Vec<String> {
     let graph = import_graph(sources);
     let reachable: BTreeMap<_, _> = graph.keys().map(|f| (f, reachable(&graph, f))).collect();
@@ -28,7 +28,7 @@ fn long_cycles(sources: &[Source]) -> Vec<String> {
     cycles.iter().map(describe).collect()
 }
 
-/// Returns the files that `from` imports, directly or through others of the same top module.
+/// Returns the files that `from` imports, directly or through others of the same crate.
 fn reachable(graph: &Graph, from: &Vec<String>) -> BTreeSet<Vec<String>> {
     let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
     while let Some(file) = next.pop() {
@@ -42,24 +42,27 @@ fn reachable(graph: &Graph, from: &Vec<String>) -> BTreeSet<Vec<String>> {
 }
 
 #[test]
-fn no_module_has_an_import_cycle_of_more_than_two_files() {
+fn no_crate_has_an_import_cycle_of_more_than_two_files() {
     assert_none(&long_cycles(sources()));
 }
 
 #[test]
 fn forged_cycles_are_found() {
     let three = [
-        Source::new("config/a.rs", "use super::b::B;"),
-        Source::new("config/b.rs", "use crate::config::{c::C, d};"),
-        Source::new("config/c.rs", "fn f() { super::a::go() }"),
-        Source::new("config/d.rs", ""),
+        Source::new("crates/config/src/a.rs", "use super::b::B;"),
+        Source::new("crates/config/src/b.rs", "use crate::{c::C, d};"),
+        Source::new("crates/config/src/c.rs", "fn f() { super::a::go() }"),
+        Source::new("crates/config/src/d.rs", ""),
     ];
     assert_eq!(long_cycles(&three), ["3 files import each other: config/a config/b config/c"]);
     assert_none(&long_cycles(&three[..2]));
     let through_tests = [
-        Source::new("config/a.rs", "use super::b::B;"),
-        Source::new("config/b.rs", "use super::c::C;"),
-        Source::new("config/c.rs", "#[cfg(test)]\nmod tests {\n    use super::super::a::A;\n}\n"),
+        Source::new("crates/config/src/a.rs", "use super::b::B;"),
+        Source::new("crates/config/src/b.rs", "use super::c::C;"),
+        Source::new(
+            "crates/config/src/c.rs",
+            "#[cfg(test)]\nmod tests {\n    use super::super::a::A;\n}\n",
+        ),
     ];
     assert_none(&long_cycles(&through_tests));
 }

@@ -8,14 +8,14 @@ const MAX_LINES: usize = 500;
 
 /// Files that read better whole, each with its reason.
 const LONG_FILES: &[(&str, &str)] = &[(
-    "config/watching/reloadable_files/file_set.rs",
+    "crates/config/src/watching/reloadable_files/file_set.rs",
     "one scan: the files of a folder, those that they name, and a folder that can't be read",
 )];
 
 #[test]
 fn files_begin_with_what_they_are_responsible_for() {
     let silent = |s: &&Source| !s.is_test() && !s.text.starts_with("//!");
-    let describe = |s: &Source| format!("src/{}: begins without `//!`", s.path);
+    let describe = |s: &Source| format!("{}: begins without `//!`", s.path);
     assert_none(&sources().iter().filter(silent).map(describe).collect::<Vec<_>>());
 }
 
@@ -26,11 +26,10 @@ fn long_files_have_a_reason() {
         let lines = source.text.lines().count();
         let has_reason = LONG_FILES.iter().any(|(path, _)| *path == source.path);
         if lines > MAX_LINES && !has_reason {
-            findings
-                .push(format!("src/{}: {lines} lines; split it, or give a reason", source.path));
+            findings.push(format!("{}: {lines} lines; split it, or give a reason", source.path));
         }
         if lines <= MAX_LINES && has_reason {
-            findings.push(format!("src/{}: {lines} lines need no reason", source.path));
+            findings.push(format!("{}: {lines} lines need no reason", source.path));
         }
     }
     assert_none(&findings);

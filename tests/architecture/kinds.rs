@@ -4,20 +4,23 @@ use crate::assert_none;
 use crate::source::{Source, sources};
 
 /// The file that lists the kinds, one line for each.
-const REGISTRATION: &str = "connector/kinds.rs";
+const REGISTRATION: &str = "crates/connector/src/kinds.rs";
 
 /// Files that know kinds by name, each with its reason.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    ("connector.rs", "declares the modules"),
+    ("crates/connector/src/lib.rs", "declares the modules"),
     (REGISTRATION, "registers the kinds"),
-    ("protocol/catalogue/table.rs", "has an error code for each failed check, of whatever kind"),
-    ("actor/health/attribution.rs", "says of each error code whose failure it is"),
-    ("actor/health/probe_record.rs", "says of each error code how far a call came"),
-    ("demo/connectors.rs", "writes the connector files of the demo"),
-    ("demo/federation.rs", "writes the files of the demo's sandbox identity providers"),
+    (
+        "crates/protocol/src/catalogue/table.rs",
+        "has an error code for each failed check, of whatever kind",
+    ),
+    ("crates/hub/src/health/attribution.rs", "says of each error code whose failure it is"),
+    ("crates/hub/src/health/probe_record.rs", "says of each error code how far a call came"),
+    ("crates/demo/src/connectors.rs", "writes the connector files of the demo"),
+    ("crates/demo/src/federation.rs", "writes the files of the demo's sandbox identity providers"),
 ];
 
-/// Returns the names of the kinds that `connector/kinds.rs` lists.
+/// Returns the names of the kinds that [`REGISTRATION`] lists.
 fn registered(sources: &[Source]) -> Vec<&str> {
     let source = sources.iter().find(|source| source.path == REGISTRATION).unwrap();
     let lines = source.text.lines().map(str::trim_ascii);
@@ -25,7 +28,7 @@ fn registered(sources: &[Source]) -> Vec<&str> {
 }
 
 fn is_in_folder(path: &str, kind: &str) -> bool {
-    path.strip_prefix("connector/")
+    path.strip_prefix("crates/connector/src/")
         .and_then(|path| path.strip_prefix(kind))
         .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }
@@ -63,7 +66,7 @@ fn named_elsewhere(sources: &[Source], kinds: &[&str]) -> Vec<String> {
             let foreign = kinds.iter().filter(|kind| !is_in_folder(&source.path, kind));
             let named = |word: &str| foreign.clone().any(|kind| names_kind(word, kind));
             if let Some(word) = words.find(|word| named(word)) {
-                findings.push(format!("src/{}:{line}: `{word}`", source.path));
+                findings.push(format!("{}:{line}: `{word}`", source.path));
             }
         }
     }
@@ -97,22 +100,28 @@ fn every_exception_is_needed() {
 fn forged_names_of_kinds_are_found() {
     let kinds = ["oidc", "ldap", "persona"];
     for (path, text) in [
-        ("config/kinds.rs", "const KIND: &str = \"oidc\";"),
-        ("config/kinds.rs", "const KEY: &str = \"kind.ldap.url\";"),
-        ("app/check.rs", "use crate::connector::persona;"),
-        ("app/check.rs", "fn f(kind: OidcConnector) {}"),
-        ("connector/ldap.rs", "use super::oidc;"),
-        ("connector/oidc_like.rs", "const KIND: &str = \"oidc\";"),
-        ("app/check.rs", "#[cfg(test)]\nmod tests;\nconst KIND: &str = \"oidc\";"),
+        ("crates/config/src/kinds.rs", "const KIND: &str = \"oidc\";"),
+        ("crates/config/src/kinds.rs", "const KEY: &str = \"kind.ldap.url\";"),
+        ("crates/server/src/check.rs", "use passerelle_connector::persona;"),
+        ("crates/server/src/check.rs", "fn f(kind: OidcConnector) {}"),
+        ("crates/connector/src/ldap.rs", "use super::oidc;"),
+        ("crates/connector/src/oidc_like.rs", "const KIND: &str = \"oidc\";"),
+        ("crates/server/src/check.rs", "#[cfg(test)]\nmod tests;\nconst KIND: &str = \"oidc\";"),
     ] {
         assert_eq!(named_elsewhere(&[Source::new(path, text)], &kinds).len(), 1, "{path}: {text}");
     }
     for (path, text) in [
-        ("connector/oidc.rs", "const KIND: &str = \"oidc\";"),
-        ("connector/oidc/settings.rs", "pub struct OidcKind;"),
-        ("app/check.rs", "// as oidc does\nconst TEXT: &str = \"personal ldap3\"; // oidc"),
-        ("app/check.rs", "#[cfg(test)]\nmod tests {\n    const KIND: &str = \"oidc\";\n}"),
-        ("config/tests.rs", "const KIND: &str = \"oidc\";"),
+        ("crates/connector/src/oidc.rs", "const KIND: &str = \"oidc\";"),
+        ("crates/connector/src/oidc/settings.rs", "pub struct OidcKind;"),
+        (
+            "crates/server/src/check.rs",
+            "// as oidc does\nconst TEXT: &str = \"personal ldap3\"; // oidc",
+        ),
+        (
+            "crates/server/src/check.rs",
+            "#[cfg(test)]\nmod tests {\n    const KIND: &str = \"oidc\";\n}",
+        ),
+        ("crates/config/src/tests.rs", "const KIND: &str = \"oidc\";"),
     ] {
         assert_none(&named_elsewhere(&[Source::new(path, text)], &kinds));
     }

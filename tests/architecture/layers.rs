@@ -1,19 +1,18 @@
-//! Checks that modules use only those that the table in `src/lib.rs` allows.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! What a crate may not use, though its dependencies have it.
 
 use crate::assert_none;
 use crate::source::{Source, sources};
 
-const L0: &[&str] =
-    &["protocol", "ids", "env", "digest", "localization", "client_network", "atomic_file"];
-const L1: &[&str] =
-    &["identity", "assurance", "token", "settings", "federation", "telemetry", "egress", "audit"];
-const STATE_MACHINES: &[&str] = &["login", "session"];
-const L2: &[&str] = &["store", "connector", "register"];
-const TOP: &[&str] = &["app", "demo", "testing", "bin", "lib"];
+/// What a crate may not use of another one.
+struct Rule {
+    /// Module that the rule is about.
+    user: &'static [&'static str],
+    /// Modules that it may not use.
+    unused: &'static [&'static [&'static str]],
+    reason: &'static str,
+}
 
-/// Modules that `actor` and `grant` know by their traits only.
+/// Stores, kinds of connectors and registers, which others know by their traits only.
 const ADAPTERS: &[&[&str]] = &[
     &["store", "memory"],
     &["store", "redis"],
@@ -27,137 +26,81 @@ const ADAPTERS: &[&[&str]] = &[
     &["register", "http"],
 ];
 
-/// Modules inside the state machine, which `web` may not use.
-const STATE_MACHINE_INTERNALS: &[&[&str]] = &[&["login", "step"]];
+const CLOCKS: &[&[&str]] = &[&["protocol", "env", "Env"], &["protocol", "env", "Clock"]];
 
-/// Returns the modules that `module` may use, or `None` for a module without a row.
-fn allowed(module: &str) -> Option<BTreeSet<&'static str>> {
-    let union = |groups: &[&[&'static str]]| Some(groups.concat().into_iter().collect());
-    match module {
-        "protocol" | "ids" | "env" | "digest" | "localization" | "client_network"
-        | "atomic_file" => union(&[L0]),
-        "identity" | "assurance" | "token" | "settings" | "federation" | "telemetry" | "egress"
-        | "audit" => union(&[L0, L1]),
-        "login" | "session" => union(&[L0, &["identity", "assurance"]]),
-        "store" | "connector" | "register" => union(&[L0, L1, STATE_MACHINES]),
-        "quota" => union(&[L0, L1, &["store"]]),
-        "grant" => union(&[L0, L1, STATE_MACHINES, L2, &["quota"]]),
-        "actor" => union(&[L0, L1, STATE_MACHINES, L2, &["grant", "quota"]]),
-        "web" => union(&[L0, L1, STATE_MACHINES, &["actor", "grant", "quota"]]),
-        // The parts define their settings; `config` reads the files for all of them.
-        "config" => union(&[L0, L1, STATE_MACHINES, L2, &["actor", "grant", "quota", "web"]]),
-        _ => None,
-    }
-}
+const RULES: &[Rule] = &[
+    Rule { user: &["hub"], unused: ADAPTERS, reason: "an adapter is known by its trait" },
+    Rule { user: &["grants"], unused: ADAPTERS, reason: "an adapter is known by its trait" },
+    Rule {
+        user: &["web"],
+        unused: &[&["federation", "login", "step"]],
+        reason: "the state machine's steps are its own",
+    },
+    Rule { user: &["federation", "login"], unused: CLOCKS, reason: "a state machine is pure" },
+    Rule { user: &["federation", "session"], unused: CLOCKS, reason: "a state machine is pure" },
+];
 
-fn is_module(name: &str) -> bool {
-    allowed(name).is_some() || TOP.contains(&name)
-}
+/// Modules without async code, tracing and runtime.
+const PURE: &[&[&str]] = &[&["federation", "login"], &["federation", "session"]];
 
-fn starts_with_any(path: &[String], prefixes: &[&[&str]]) -> bool {
-    prefixes.iter().any(|p| path.len() >= p.len() && path.iter().zip(*p).all(|(a, b)| a == b))
+fn starts_with(path: &[String], prefix: &[&str]) -> bool {
+    path.len() >= prefix.len() && path.iter().zip(prefix).all(|(a, b)| a == b)
 }
 
 fn forbidden_imports(sources: &[Source]) -> Vec<String> {
     let mut findings = Vec::new();
-    for source in sources.iter().filter(|s| !s.is_test() && !TOP.contains(&s.top_module())) {
-        let from = source.top_module();
-        let Some(allowed) = allowed(from) else {
-            findings.push(format!("src/{}: the layer table has no row for `{from}`", source.path));
-            continue;
-        };
-        for path in &source.imports {
-            let Some(to) = path.first().filter(|to| is_module(to)) else { continue };
-            let upward = to != from && !allowed.contains(to.as_str());
-            let adapter = ["actor", "grant"].contains(&from) && starts_with_any(path, ADAPTERS);
-            let internal = from == "web" && starts_with_any(path, STATE_MACHINE_INTERNALS);
-            if upward || adapter || internal {
-                let path = path.join("::");
-                findings.push(format!("src/{}: `{from}` may not use `{path}`", source.path));
-            }
+    for source in sources.iter().filter(|source| !source.is_test()) {
+        for rule in RULES.iter().filter(|rule| starts_with(&source.module(), rule.user)) {
+            let is_forbidden =
+                |path: &&Vec<String>| rule.unused.iter().any(|unused| starts_with(path, unused));
+            findings.extend(source.imports.iter().filter(is_forbidden).map(|path| {
+                format!("{}: may not use `{}`: {}", source.path, path.join("::"), rule.reason)
+            }));
         }
     }
-    findings.dedup();
     findings
 }
 
-/// Returns what uses `testing` outside tests, and what uses `demo` but for the binary.
-fn uses_of_demo_and_testing(sources: &[Source]) -> Vec<String> {
+/// Returns what uses test doubles outside tests.
+fn uses_of_test_doubles(sources: &[Source]) -> Vec<String> {
     let mut findings = Vec::new();
-    for source in sources.iter().filter(|s| !s.is_test()) {
-        let may_use_demo = ["bin", "demo"].contains(&source.top_module());
-        for path in &source.imports {
-            let is_forbidden = match path.first().map(String::as_str) {
-                Some("testing") => true,
-                Some("demo") => !may_use_demo,
-                _ => false,
-            };
-            if is_forbidden {
-                findings.push(format!("src/{}: may not use `{}`", source.path, path.join("::")));
-            }
-        }
+    for source in sources.iter().filter(|source| !source.is_test()) {
+        let is_double = |path: &&Vec<String>| path.get(1).is_some_and(|part| part == "testing");
+        findings.extend(
+            source
+                .imports
+                .iter()
+                .filter(is_double)
+                .map(|path| format!("{}: may not use `{}`", source.path, path.join("::"))),
+        );
     }
     findings
-}
-
-/// Returns the modules of layer 1 that use each other, directly or through others.
-fn cycles_in_layer_1(sources: &[Source]) -> Vec<String> {
-    let mut uses: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    for source in sources.iter().filter(|s| !s.is_test() && L1.contains(&s.top_module())) {
-        let targets = source.imports.iter().filter_map(|path| path.first().cloned());
-        let targets = targets.filter(|to| L1.contains(&to.as_str()) && to != source.top_module());
-        uses.entry(source.top_module()).or_default().extend(targets);
-    }
-    let reaches = |from: &str| {
-        let (mut seen, mut next) = (BTreeSet::new(), vec![from.to_owned()]);
-        while let Some(at) = next.pop() {
-            for to in uses.get(at.as_str()).into_iter().flatten() {
-                if seen.insert(to.clone()) {
-                    next.push(to.clone());
-                }
-            }
-        }
-        seen
-    };
-    L1.iter()
-        .filter(|module| reaches(module).contains(**module))
-        .map(|module| format!("`{module}` is part of an import cycle in layer 1"))
-        .collect()
 }
 
 fn impure_state_machines(sources: &[Source]) -> Vec<String> {
-    const IMPURE: &[&[&str]] = &[&["env", "Env"], &["env", "Clock"]];
     let mut findings = Vec::new();
-    for source in sources.iter().filter(|s| STATE_MACHINES.contains(&s.top_module())) {
-        if source.is_test() {
-            continue;
-        }
-        for path in source.imports.iter().filter(|path| starts_with_any(path, IMPURE)) {
-            findings.push(format!("src/{}: not pure: uses `{}`", source.path, path.join("::")));
-        }
+    let is_pure = |source: &&Source| {
+        !source.is_test() && PURE.iter().any(|module| starts_with(&source.module(), module))
+    };
+    for source in sources.iter().filter(is_pure) {
         for name in ["tracing", "tokio", "actix"].iter().filter(|n| source.crates.contains(**n)) {
-            findings.push(format!("src/{}: not pure: uses `{name}`", source.path));
+            findings.push(format!("{}: not pure: uses `{name}`", source.path));
         }
         if source.is_async {
-            findings.push(format!("src/{}: not pure: has async code", source.path));
+            findings.push(format!("{}: not pure: has async code", source.path));
         }
     }
     findings
 }
 
 #[test]
-fn modules_use_only_what_the_layer_table_allows() {
+fn crates_use_of_each_other_only_what_the_rules_allow() {
     assert_none(&forbidden_imports(sources()));
 }
 
 #[test]
-fn product_code_uses_neither_the_demo_nor_test_doubles() {
-    assert_none(&uses_of_demo_and_testing(sources()));
-}
-
-#[test]
-fn modules_of_layer_1_do_not_use_each_other_in_a_cycle() {
-    assert_none(&cycles_in_layer_1(sources()));
+fn product_code_does_not_use_test_doubles() {
+    assert_none(&uses_of_test_doubles(sources()));
 }
 
 #[test]
@@ -168,58 +111,43 @@ fn state_machines_are_pure() {
 #[test]
 fn forged_imports_are_found() {
     let forged = [
-        ("store/memory.rs", "use crate::connector::Connector;"),
-        ("protocol/json.rs", "use crate::{ids::Scope, token};"),
-        ("login.rs", "fn f() { crate::store::load() }"),
-        ("web/choice.rs", "use crate::{\n    actor::Logins,\n    store::{Store, Version},\n};"),
-        ("web/choice.rs", "use crate::login::step;"),
-        ("grant/redeem.rs", "use crate::store::memory::Memory;"),
-        ("grant/redeem.rs", "use crate::actor::Logins;"),
-        ("ids.rs", "use super::store::Store;"),
-        ("web/choice.rs", "use crate::testing::samples;"),
-        ("attic.rs", ""),
-        ("token.rs", "#[cfg(test)]\nmod tests;\nuse crate::web::Page;"),
+        ("crates/web/src/choice.rs", "use passerelle_federation::login::step;"),
+        ("crates/grants/src/redeem.rs", "use passerelle_store::memory::Memory;"),
+        ("crates/hub/src/redeem.rs", "fn f() { passerelle_store::redis::open() }"),
+        ("crates/federation/src/login/step.rs", "use passerelle_protocol::env::{Env, Timestamp};"),
+        ("crates/grants/src/a.rs", "#[cfg(test)]\nmod tests;\nuse passerelle_register::http::A;"),
     ];
     for (path, text) in forged {
-        assert!(!forbidden_imports(&[Source::new(path, text)]).is_empty(), "{path}: {text}");
+        assert_eq!(forbidden_imports(&[Source::new(path, text)]).len(), 1, "{path}: {text}");
     }
     let allowed = [
-        ("web/choice.rs", "use crate::actor::Logins;\nuse crate::login::upstream::Departure;"),
-        ("store/memory.rs", "use super::Store; // crate::connector"),
-        ("store/memory.rs", "#[cfg(test)]\nmod tests {\n    use crate::connector::Connector;\n}\n"),
-        ("app.rs", "use crate::store::memory::Memory;"),
-        ("grant/tests.rs", "use crate::store::memory::Memory;"),
+        ("crates/web/src/choice.rs", "use passerelle_federation::login::upstream::Departure;"),
+        ("crates/server/src/store.rs", "use passerelle_store::memory::Memory;"),
+        ("crates/grants/src/tests.rs", "use passerelle_store::memory::Memory;"),
+        ("crates/federation/src/validity.rs", "use passerelle_protocol::env::Env;"),
     ];
     for (path, text) in allowed {
         assert_none(&forbidden_imports(&[Source::new(path, text)]));
     }
     let forged = [
-        ("app.rs", "use crate::demo::Demo;"),
-        ("app/store.rs", "fn f() { crate::testing::code_store::code_store() }"),
-        ("demo.rs", "use crate::testing::env::ManualClock;"),
-        ("bin/passerelle/main.rs", "use passerelle::{demo::Demo, testing::env::ManualClock};"),
-        ("ids.rs", "#[cfg(feature = \"testing\")]\nuse super::testing::samples;"),
+        ("crates/server/src/store.rs", "fn f() { passerelle_store::testing::code_store() }"),
+        (
+            "crates/protocol/src/ids.rs",
+            "#[cfg(feature = \"testing\")]\nuse super::testing::samples;",
+        ),
     ];
     for (path, text) in forged {
-        let findings = uses_of_demo_and_testing(&[Source::new(path, text)]);
+        let findings = uses_of_test_doubles(&[Source::new(path, text)]);
         assert_eq!(findings.len(), 1, "{path}: {text}");
     }
     let allowed = [
-        ("bin/passerelle/main.rs", "use passerelle::demo::Demo;"),
-        ("demo.rs", "use crate::demo::federation;"),
-        ("web/pages.rs", "mod demo;\npub use demo::DemoError;"),
-        ("ids.rs", "#[cfg(test)]\nmod tests {\n    use crate::testing::env::SeededEntropy;\n}\n"),
-        ("grant/tests.rs", "use crate::testing::samples;"),
-        ("testing/harness.rs", "use crate::demo::Demo;"),
+        ("crates/grants/src/tests.rs", "use passerelle_federation::testing::samples;"),
+        ("crates/testkit/src/harness.rs", "use passerelle_federation::testing::samples;"),
+        ("crates/a/src/b.rs", "#[cfg(test)]\nmod tests {\n    use crate::testing::env::A;\n}\n"),
     ];
     for (path, text) in allowed {
-        assert_none(&uses_of_demo_and_testing(&[Source::new(path, text)]));
+        assert_none(&uses_of_test_doubles(&[Source::new(path, text)]));
     }
-    let cycle = [
-        Source::new("token.rs", "use crate::settings::SecretRef;"),
-        Source::new("settings.rs", "use crate::token::Keyring;"),
-    ];
-    assert_eq!(cycles_in_layer_1(&cycle).len(), 2);
-    let impure = Source::new("session/reuse.rs", "async fn f() {}");
+    let impure = Source::new("crates/federation/src/session/reuse.rs", "async fn f() {}");
     assert_eq!(impure_state_machines(&[impure]).len(), 1);
 }

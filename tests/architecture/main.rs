@@ -1,6 +1,6 @@
-//! Rules about the crate's own source: layers, import cycles, names, words and references.
+//! Rules about the project's own source: crates, layers, import cycles, names, words, references.
 //!
-//! Each rule reads `src/` with `syn` and names the file that breaks it. Each rule also has a test
+//! Each rule reads `crates/` and `src/` with `syn` and names the file that breaks it. Each rule also has a test
 //! that a forged source file breaks.
 
 #![expect(
@@ -11,6 +11,7 @@
     reason = "a test that can't read the sources fails"
 )]
 
+mod crates;
 mod cycles;
 mod files;
 mod kinds;

@@ -6,14 +6,14 @@ use crate::source::{Source, sources};
 
 /// Types of the files that a running hub reads again.
 const FILES: &[&str] = &[
-    "connector/connector_file.rs",
-    "config/model/service_provider.rs",
-    "config/model/data_provider.rs",
+    "crates/connector/src/connector_file.rs",
+    "crates/config/src/model/service_provider.rs",
+    "crates/config/src/model/data_provider.rs",
 ];
 
 fn untyped_paths(sources: &[Source]) -> Vec<String> {
     let is_reloaded = |path: &str| {
-        let is_kind = path.starts_with("connector/") && path.ends_with("/settings.rs");
+        let is_kind = path.starts_with("crates/connector/src/") && path.ends_with("/settings.rs");
         is_kind || FILES.contains(&path)
     };
     let lines = sources.iter().filter(|source| is_reloaded(&source.path)).flat_map(|source| {
@@ -23,7 +23,7 @@ fn untyped_paths(sources: &[Source]) -> Vec<String> {
     });
     let message = |(path, line)| {
         format!(
-            "src/{path}: `{line}` is read at the start only: use a type of settings/file_path.rs"
+            "{path}: `{line}` is read at the start only: use a type of crates/settings/src/file_path.rs"
         )
     };
     lines.map(message).collect()
@@ -38,10 +38,13 @@ fn every_path_in_a_reloaded_file_has_a_type_that_is_watched() {
 fn a_forged_path_is_found() {
     let forged = [
         Source::new(
-            "connector/new/settings.rs",
+            "crates/connector/src/new/settings.rs",
             "pub struct New {\n    pub ca: Option<PathBuf>,\n}",
         ),
-        Source::new("store/redis/settings.rs", "pub struct Old {\n    pub ca: Option<PathBuf>,\n}"),
+        Source::new(
+            "crates/store/src/redis/settings.rs",
+            "pub struct Old {\n    pub ca: Option<PathBuf>,\n}",
+        ),
     ];
     assert_eq!(untyped_paths(&forged).len(), 1);
 }

@@ -29,11 +29,7 @@ fn repeated_types(sources: &[Source]) -> Vec<String> {
 
 fn functions_named_of(sources: &[Source]) -> Vec<String> {
     let named_of = |s: &&Source| s.functions.iter().any(|name| name == "of");
-    sources
-        .iter()
-        .filter(named_of)
-        .map(|s| format!("src/{}: has a function `of`", s.path))
-        .collect()
+    sources.iter().filter(named_of).map(|s| format!("{}: has a function `of`", s.path)).collect()
 }
 
 #[test]
@@ -49,11 +45,14 @@ fn no_function_is_named_of() {
 #[test]
 fn forged_names_are_found() {
     let twice = [
-        Source::new("store.rs", "pub struct Kept; struct Private;"),
-        Source::new("egress/kept.rs", "pub(crate) enum Kept {} struct Private;"),
-        Source::new("egress/tests.rs", "pub struct Kept;"),
+        Source::new("crates/store/src/lib.rs", "pub struct Kept; struct Private;"),
+        Source::new("crates/egress/src/kept.rs", "pub(crate) enum Kept {} struct Private;"),
+        Source::new("crates/egress/src/tests.rs", "pub struct Kept;"),
     ];
-    assert_eq!(repeated_types(&twice), ["`Kept` names 2 types: store.rs, egress/kept.rs"]);
-    let of = [Source::new("store.rs", "impl Kept { fn of() {} }")];
+    assert_eq!(
+        repeated_types(&twice),
+        ["`Kept` names 2 types: crates/store/src/lib.rs, crates/egress/src/kept.rs"]
+    );
+    let of = [Source::new("crates/store/src/lib.rs", "impl Kept { fn of() {} }")];
     assert_eq!(functions_named_of(&of).len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Reads the crate's source files and the paths that they import.
+//! Reads the source files of all crates and the paths that they import.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,15 +7,15 @@ use std::sync::OnceLock;
 
 use syn::visit::{self, Visit};
 
-/// A path in code, made absolute: the segments after `crate`.
+/// A path in code, made absolute: the crate, and the segments after it.
 pub type CratePath = Vec<String>;
 
-/// One source file of the crate, and what its code outside test modules names.
+/// One source file, and what its code outside test modules names.
 pub struct Source {
-    /// Path under `src/`, with forward slashes.
+    /// Path in the repository, with forward slashes.
     pub path: String,
     pub text: String,
-    /// Every path that starts with `crate`, `passerelle`, `self` or `super`.
+    /// Every path that starts with a crate of the workspace, `crate`, `self` or `super`.
     pub imports: BTreeSet<CratePath>,
     /// Names of the types and traits that other files can see.
     pub public_types: Vec<String>,
@@ -28,7 +28,7 @@ pub struct Source {
 
 impl Source {
     pub fn new(path: &str, text: &str) -> Source {
-        let file = syn::parse_file(text).unwrap_or_else(|e| panic!("src/{path}: {e}"));
+        let file = syn::parse_file(text).unwrap_or_else(|e| panic!("{path}: {e}"));
         let mut imports = Imports { module: module_path(path), ..Imports::default() };
         imports.visit_file(&file);
         let mut public_types = PublicTypes(Vec::new());
@@ -46,38 +46,46 @@ impl Source {
         }
     }
 
-    /// Module path of the file: `["actor", "health"]` for `actor/health.rs`.
+    /// Module path of the file: `["hub", "health"]` for `crates/hub/src/health.rs`.
     pub fn module(&self) -> Vec<String> {
         module_path(&self.path)
     }
 
-    /// The first segment of the module path: the module that the layer table names.
-    pub fn top_module(&self) -> &str {
-        self.path.split('/').next().unwrap_or_default().trim_end_matches(".rs")
+    /// The folder of its crate; `passerelle` for the root package.
+    pub fn crate_name(&self) -> String {
+        self.module().swap_remove(0)
     }
 
     /// True for files that only test builds compile.
     pub fn is_test(&self) -> bool {
-        self.module().iter().any(|segment| segment == "tests" || segment == "testing")
+        let module = self.module();
+        module[0] == "testkit" || module.iter().any(|part| part == "tests" || part == "testing")
     }
 }
 
-/// Returns every source file under `src/`, parsed once.
+/// Returns every source file of the workspace, parsed once.
 pub fn sources() -> &'static [Source] {
     static SOURCES: OnceLock<Vec<Source>> = OnceLock::new();
     SOURCES.get_or_init(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        let read = |path: &PathBuf| {
-            Source::new(&relative(path, &root), &fs::read_to_string(path).unwrap())
-        };
-        let sources: Vec<_> = files_under(&root, &["rs"]).iter().map(read).collect();
-        assert!(sources.len() > 10, "src/ was not found");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let files = ["crates", "src"].map(|folder| files_under(&root.join(folder), &["rs"]));
+        let read =
+            |path: &PathBuf| Source::new(&relative(path, root), &fs::read_to_string(path).unwrap());
+        let sources: Vec<_> = files.as_flattened().iter().map(read).collect();
+        assert!(sources.len() > 100, "the crates were not found");
         sources
     })
 }
 
+/// `crates/hub/src/health.rs` is `["hub", "health"]`; `lib.rs` is the crate itself.
 fn module_path(path: &str) -> Vec<String> {
-    path.trim_end_matches(".rs").split('/').map(str::to_owned).collect()
+    let (name, file) = match path.strip_prefix("crates/").and_then(|path| path.split_once("/src/"))
+    {
+        Some(found) => found,
+        None => ("passerelle", path.strip_prefix("src/").unwrap_or(path)),
+    };
+    let modules = file.trim_end_matches(".rs").split('/').filter(|part| *part != "lib");
+    std::iter::once(name).chain(modules).map(str::to_owned).collect()
 }
 
 /// Returns the files under `folder` whose extension is one of `extensions`, sorted.
@@ -104,8 +112,8 @@ pub fn relative(path: &Path, root: &Path) -> String {
 
 /// Returns, for each file, the files that it imports from, by module path.
 ///
-/// A path belongs to the deepest file that it names: `crate::store::memory::Memory` to
-/// `store/memory.rs`.
+/// A path belongs to the deepest file that it names: `passerelle_store::memory::MemoryStore` to
+/// `crates/store/src/memory.rs`.
 pub fn import_graph(sources: &[Source]) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
     let product: Vec<_> = sources.iter().filter(|s| !s.is_test()).collect();
     let modules: BTreeSet<_> = product.iter().map(|s| s.module()).collect();
@@ -130,8 +138,11 @@ struct Imports {
 impl Imports {
     fn add(&mut self, segments: &[String]) {
         let mut base = match segments.first().map(String::as_str) {
-            Some("crate" | "passerelle") => Vec::new(),
+            Some("crate") => self.module[..1].to_vec(),
             Some("self" | "super") => self.module.clone(),
+            Some(name) if name.starts_with("passerelle_") => {
+                vec![name.trim_start_matches("passerelle_").to_owned()]
+            }
             first => {
                 self.crates.extend(first.map(str::to_owned));
                 return;

@@ -4,15 +4,16 @@ use crate::assert_none;
 use crate::source::{Source, sources};
 
 /// The files that list the kinds, one line for each, with the modules that hold their folders.
-const REGISTRATIONS: &[(&str, &str)] = &[("store.rs", "store"), ("register.rs", "register")];
+const REGISTRATIONS: &[(&str, &str)] =
+    &[("crates/store/src/lib.rs", "store"), ("crates/register/src/lib.rs", "register")];
 
 /// Files that name a kind, each with its reason.
 const EXCEPTIONS: &[(&str, &str)] = &[
     (
-        "bin/passerelle/register_command.rs",
+        "src/bin/passerelle/register_command.rs",
         "`register import` writes the format of the kind `file`, also without a configuration",
     ),
-    ("demo/federation.rs", "writes the settings file of the demo"),
+    ("crates/demo/src/federation.rs", "writes the settings file of the demo"),
 ];
 
 /// A kind: the module of its folder, its name, and the public types in its folder that bear the
@@ -42,8 +43,8 @@ fn registered(sources: &[Source]) -> Vec<Kind> {
 }
 
 fn is_in_folder(path: &str, module: &str, kind: &str) -> bool {
-    path.strip_prefix(module)
-        .and_then(|path| path.strip_prefix('/')?.strip_prefix(kind))
+    path.strip_prefix("crates/")
+        .and_then(|path| path.strip_prefix(module)?.strip_prefix("/src/")?.strip_prefix(kind))
         .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }
 
@@ -81,7 +82,7 @@ fn named_elsewhere(sources: &[Source], kinds: &[Kind]) -> Vec<String> {
                     [&path, &table].into_iter().chain(types).any(|text| names(line, text))
                 });
             if named {
-                findings.push(format!("src/{}: names the kind `{name}`", source.path));
+                findings.push(format!("{}: names the kind `{name}`", source.path));
             }
         }
     }
@@ -106,22 +107,28 @@ fn forged_names_of_kinds_are_found() {
     };
     let kinds = [kind("store", "redis", "RedisStore"), kind("register", "file", "FileRegister")];
     for (path, text) in [
-        ("app/store.rs", "use crate::store::redis::verbs;"),
-        ("app/store.rs", "use crate::store::{Store, redis};"),
-        ("store/metered.rs", "use super::redis;"),
-        ("store/metered.rs", "fn f(store: RedisStore) {}"),
-        ("config/model/store.rs", "const KEY: &str = \"store.redis.nodes\";"),
-        ("bin/top.rs", "use passerelle::register::file;"),
-        ("store/redis_like.rs", "fn f(store: RedisStore) {}"),
+        ("crates/server/src/store.rs", "use passerelle_store::redis::verbs;"),
+        ("crates/server/src/store.rs", "use passerelle_store::{Store, redis};"),
+        ("crates/store/src/metered.rs", "use super::redis;"),
+        ("crates/store/src/metered.rs", "fn f(store: RedisStore) {}"),
+        ("crates/config/src/model/store.rs", "const KEY: &str = \"store.redis.nodes\";"),
+        ("src/bin/top.rs", "use passerelle_register::file;"),
+        ("crates/store/src/redis_like.rs", "fn f(store: RedisStore) {}"),
     ] {
         assert_eq!(named_elsewhere(&[Source::new(path, text)], &kinds).len(), 1, "{path}: {text}");
     }
     for (path, text) in [
-        ("store/redis/verbs.rs", "use super::RedisStore;"),
-        ("store/redis.rs", "pub struct RedisStore;"),
-        ("app/store.rs", "// like store::redis\nfn f(metrics: &M) { metrics.store.redis_errors }"),
-        ("app/store.rs", "#[cfg(test)]\nmod tests {\n    use crate::store::redis::RedisStore;\n}"),
-        ("actor/blocks/tests.rs", "use crate::store::redis::RedisStore;"),
+        ("crates/store/src/redis/verbs.rs", "use super::RedisStore;"),
+        ("crates/store/src/redis.rs", "pub struct RedisStore;"),
+        (
+            "crates/server/src/store.rs",
+            "// like store::redis\nfn f(metrics: &M) { metrics.store.redis_errors }",
+        ),
+        (
+            "crates/server/src/store.rs",
+            "#[cfg(test)]\nmod tests {\n    use passerelle_store::redis::RedisStore;\n}",
+        ),
+        ("crates/hub/src/blocks/tests.rs", "use passerelle_store::redis::RedisStore;"),
     ] {
         assert_none(&named_elsewhere(&[Source::new(path, text)], &kinds));
     }

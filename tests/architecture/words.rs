@@ -19,6 +19,7 @@ const TEXTS: &[&str] = &[
 /// Folders that are read.
 const FOLDERS: &[&str] = &[
     "src",
+    "crates",
     "docs",
     "config",
     "benches",

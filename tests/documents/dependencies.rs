@@ -1,4 +1,4 @@
-//! `docs/security/dependencies.md` against Cargo.toml: each direct dependency has a row with its reason.
+//! `docs/security/dependencies.md` against the dependencies of the workspace in Cargo.toml: each has a row with its reason.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,12 +29,14 @@ fn listed(page: &str, heading: &str) -> (BTreeSet<String>, Vec<String>) {
 fn faults(page: &str, manifest: &str) -> Vec<String> {
     let manifest: toml::Table = manifest.parse().unwrap();
     let mut faults = Vec::new();
-    for (table, heading) in [
-        ("dependencies", "## Direct dependencies"),
-        ("dev-dependencies", "## Dependencies of the tests"),
-    ] {
-        let wanted: BTreeSet<String> =
-            manifest[table].as_table().unwrap().keys().cloned().collect();
+    let all = manifest["workspace"]["dependencies"].as_table().unwrap().keys().cloned();
+    let all: BTreeSet<String> = all.filter(|name| !name.starts_with("passerelle-")).collect();
+    let (tests, _) = listed(page, "## Dependencies of the tests");
+    let product = all.difference(&tests).cloned().collect();
+    let tests = all.intersection(&tests).cloned().collect();
+    for (wanted, heading) in
+        [(product, "## Direct dependencies"), (tests, "## Dependencies of the tests")]
+    {
         let (names, mut table_faults) = listed(page, heading);
         faults.append(&mut table_faults);
         faults.extend(wanted.difference(&names).map(|name| format!("{name} has no row")));
