@@ -7,14 +7,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use passerelle::audit::file::{FileRotation, FileSink};
-use passerelle::audit::recent::RetentionLimits;
-use passerelle::audit::{Audit, Event, EventKind, RecentEvents, WhenFull, WriterConfig, writer};
-use passerelle::env::Env;
-use passerelle::ids::{InteractionHash, SupportId};
-use passerelle::protocol::acr::Level;
-use passerelle::telemetry::Metrics;
-use passerelle::token::Keyring;
+use passerelle_audit::file::{FileRotation, FileSink};
+use passerelle_audit::recent::RetentionLimits;
+use passerelle_audit::{Audit, Event, EventKind, RecentEvents, WhenFull, WriterConfig, writer};
+use passerelle_jose::Keyring;
+use passerelle_protocol::acr::Level;
+use passerelle_protocol::env::Env;
+use passerelle_protocol::ids::{InteractionHash, SupportId};
+use passerelle_telemetry::Metrics;
 use tempfile::TempDir;
 use tokio::time::Instant;
 

@@ -15,15 +15,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt as _};
-use passerelle::env::{Env, Timestamp};
-use passerelle::ids::Secret;
-use passerelle::protocol::alg::SigningAlg;
-use passerelle::testing::softhsm::{PIN, SoftHsm};
-use passerelle::token::device_credential::DeviceCredential;
-use passerelle::token::key_device::KeyDevice;
-use passerelle::token::keyfiles::{self, KeyFolder, KeyPurpose, NewDeviceKeys};
-use passerelle::token::pkcs11::{DeviceOptions, Pkcs11Device, Pkcs11Token};
-use passerelle::token::{Keyring, Signer as _};
+use passerelle_jose::device_credential::DeviceCredential;
+use passerelle_jose::key_device::KeyDevice;
+use passerelle_jose::keyfiles::{self, KeyFolder, KeyPurpose, NewDeviceKeys};
+use passerelle_jose::pkcs11::{DeviceOptions, Pkcs11Device, Pkcs11Token};
+use passerelle_jose::{Keyring, Signer as _};
+use passerelle_protocol::alg::SigningAlg;
+use passerelle_protocol::env::{Env, Timestamp};
+use passerelle_protocol::ids::Secret;
+use passerelle_testkit::softhsm::{PIN, SoftHsm};
 use tokio::time::Instant;
 
 /// Calls that wait at the same time.

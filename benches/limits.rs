@@ -7,11 +7,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use passerelle::env::Env;
-use passerelle::quota::{
+use passerelle_protocol::env::Env;
+use passerelle_quota::{
     KeyedRateLimiter, LimitKey, NetworkRate, PrefixLengths, RateLimitSettings, RateLimits,
 };
-use passerelle::telemetry::Metrics;
+use passerelle_telemetry::Metrics;
 use tokio::time::Instant;
 
 const NETWORKS: u32 = 50_000;

@@ -9,9 +9,9 @@
 use std::fs;
 use std::time::Duration;
 
-use passerelle::testing::harness::browser::Browser;
-use passerelle::testing::harness::hub::TestHub;
-use passerelle::testing::harness::service::Authorize;
+use passerelle_testkit::harness::browser::Browser;
+use passerelle_testkit::harness::hub::TestHub;
+use passerelle_testkit::harness::service::Authorize;
 
 /// The allocator of the program.
 #[global_allocator]

@@ -13,10 +13,10 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::path::Path;
 
-use passerelle::identity::Identity;
-use passerelle::register::RegisterAnswer;
-use passerelle::register::file::FileRegister;
-use passerelle::register::file::import::{ImportMode, import};
+use passerelle_federation::identity::Identity;
+use passerelle_register::RegisterAnswer;
+use passerelle_register::file::FileRegister;
+use passerelle_register::file::import::{ImportMode, import};
 use tokio::time::Instant;
 
 const GIVEN: [&str; 16] = [

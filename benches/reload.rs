@@ -14,13 +14,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use passerelle::connector::one_time_code::NoCodeStore;
-use passerelle::connector::{ConfiguredConnector, SandboxMode};
-use passerelle::egress::http_client_pool::HttpClientPool;
-use passerelle::env::Env;
-use passerelle::settings::{Environment, FieldDiagnostic};
-use passerelle::token::UpstreamKeys;
-use passerelle::{app, config, connector};
+use passerelle_connector::one_time_code::NoCodeStore;
+use passerelle_connector::{ConfiguredConnector, SandboxMode};
+use passerelle_egress::http_client_pool::HttpClientPool;
+use passerelle_jose::UpstreamKeys;
+use passerelle_protocol::env::Env;
+use passerelle_settings::{Environment, FieldDiagnostic};
 use tokio::time::Instant;
 
 const SETTINGS: &str = r#"
@@ -95,9 +94,15 @@ fn main() {
     let environment: Environment = names.map(|name| (name, secret.to_owned())).collect();
 
     let began = Instant::now();
-    let loaded = app::load_config(folder.path(), &environment);
+    let loaded = passerelle_server::load_config(folder.path(), &environment);
     let Ok(loaded) = loaded else {
-        eprint!("{}", config::render_check_output(&loaded, passerelle::env::Timestamp::default()));
+        eprint!(
+            "{}",
+            passerelle_config::render_check_output(
+                &loaded,
+                passerelle_protocol::env::Timestamp::default()
+            )
+        );
         std::process::exit(1);
     };
     println!(
@@ -105,7 +110,7 @@ fn main() {
         began.elapsed()
     );
 
-    let context = connector::ConnectorContext {
+    let context = passerelle_connector::ConnectorContext {
         env: Env::system(),
         metrics: None,
         upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
@@ -115,7 +120,7 @@ fn main() {
         wallet_requests: Arc::new(NoCodeStore),
     };
     let build = |configured: &ConfiguredConnector| {
-        connector::build(configured, context.clone())
+        passerelle_connector::build(configured, context.clone())
             .map(drop)
             .map_err(|fault| FieldDiagnostic::new(fault.key, "can't be built", fault.message))
     };

@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use passerelle::env::{Env, Timestamp};
-use passerelle::ids::Secret;
-use passerelle::store::memory::MemoryStore;
-use passerelle::store::redis::{RedisConfig, RedisCredentials, RedisStore};
-use passerelle::store::{
+use passerelle_protocol::env::{Env, Timestamp};
+use passerelle_protocol::ids::Secret;
+use passerelle_store::memory::MemoryStore;
+use passerelle_store::redis::{RedisConfig, RedisCredentials, RedisStore};
+use passerelle_store::{
     Capacities, Family, NewRecord, RecordKey, RecordKind, RecordVersion, Store,
 };
-use passerelle::telemetry::Metrics;
-use passerelle::testing::redis_server::{PASSWORD, Server};
+use passerelle_telemetry::Metrics;
+use passerelle_testkit::redis_server::{PASSWORD, Server};
 use tokio::time::Instant;
 
 const OPERATIONS: u32 = 20_000;
@@ -26,7 +26,8 @@ const CAPACITY: usize = 1_000_000;
 /// Returns a value as long as a waiting login, and as hard to compress.
 fn value(n: u32) -> Vec<u8> {
     let random = |at: u32| {
-        Secret::new(passerelle::digest::sha256_base64url(&format!("{n} {at}"))).into_inner()
+        Secret::new(passerelle_protocol::digest::sha256_base64url(&format!("{n} {at}")))
+            .into_inner()
     };
     let fields: Vec<String> =
         (0..6).map(|at| format!(r#""a_field_of_the_request_{at}":"{}""#, random(at))).collect();

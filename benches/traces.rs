@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use passerelle::env::Env;
-use passerelle::ids::{ClientId, ConnectorId, SupportId};
-use passerelle::protocol::trace_context::TraceContext;
-use passerelle::telemetry::Metrics;
-use passerelle::telemetry::export::{ExportError, SpanTransport, span_queue};
-use passerelle::telemetry::trace::{self, Propagation, Sampling, Tracer};
+use passerelle_protocol::env::Env;
+use passerelle_protocol::ids::{ClientId, ConnectorId, SupportId};
+use passerelle_protocol::trace_context::TraceContext;
+use passerelle_telemetry::Metrics;
+use passerelle_telemetry::export::{ExportError, SpanTransport, span_queue};
+use passerelle_telemetry::trace::{self, Propagation, Sampling, Tracer};
 use tokio::time::Instant;
 
 const LOGINS: u32 = 2_000;

@@ -11,26 +11,26 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use passerelle::connector::openid4vp::claims_path::ClaimsPathPointer;
-use passerelle::connector::openid4vp::credential::{
+use passerelle_connector::openid4vp::claims_path::ClaimsPathPointer;
+use passerelle_connector::openid4vp::credential::{
     CredentialFormat, ExpectedCredential, PresentationExpectations, RequestChannel,
     StatusReference, VerificationPolicy,
 };
-use passerelle::connector::openid4vp::presentation::verify_presentation;
-use passerelle::connector::openid4vp::status_list::{StatusLists, UnreachableStatusPolicy};
-use passerelle::env::Env;
-use passerelle::testing::env::{ManualClock, SeededEntropy};
-use passerelle::testing::wallet_credentials::lists::{
+use passerelle_connector::openid4vp::presentation::verify_presentation;
+use passerelle_connector::openid4vp::status_list::{StatusLists, UnreachableStatusPolicy};
+use passerelle_jose::response_key::{ResponseKey, encrypt_response};
+use passerelle_protocol::env::Env;
+use passerelle_testkit::env::{ManualClock, SeededEntropy};
+use passerelle_testkit::wallet_credentials::lists::{
     DocumentServer, STATUS_LIST_URI, UnsignedList,
 };
-use passerelle::testing::wallet_credentials::mdoc::{
+use passerelle_testkit::wallet_credentials::mdoc::{
     IssuedElement, MdocPresentation, PID_DOC_TYPE, date, map, security_object,
 };
-use passerelle::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
-use passerelle::testing::wallet_credentials::{
+use passerelle_testkit::wallet_credentials::sd_jwt::SdJwtPresentation;
+use passerelle_testkit::wallet_credentials::{
     CLIENT_ID, CertificateSpec, NONCE, PRESENTED_AT, RESPONSE_URI, TestAuthority, TestSigner,
 };
-use passerelle::token::response_key::{ResponseKey, encrypt_response};
 use serde_json::json;
 use tokio::time::Instant;
 

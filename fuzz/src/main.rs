@@ -1,11 +1,11 @@
-//! libFuzzer over one of the targets of `passerelle::testing::fuzz_targets`: the one that
+//! libFuzzer over one of the targets of `passerelle_testkit::fuzz_targets`: the one that
 //! `FUZZ_TARGET` names. All targets are one program, so that it is linked once.
 #![no_main]
 
 use std::cell::RefCell;
 
 use libfuzzer_sys::fuzz_target;
-use passerelle::testing::fuzz_targets::{FuzzFunction, fuzz_targets};
+use passerelle_testkit::fuzz_targets::{FuzzFunction, fuzz_targets};
 
 thread_local! {
     static TARGET: RefCell<FuzzFunction> = RefCell::new(build_target());

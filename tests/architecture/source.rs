@@ -51,11 +51,6 @@ impl Source {
         module_path(&self.path)
     }
 
-    /// The folder of its crate; `passerelle` for the root package.
-    pub fn crate_name(&self) -> String {
-        self.module().swap_remove(0)
-    }
-
     /// True for files that only test builds compile.
     pub fn is_test(&self) -> bool {
         let module = self.module();
@@ -71,7 +66,7 @@ pub fn sources() -> &'static [Source] {
         let files = ["crates", "src"].map(|folder| files_under(&root.join(folder), &["rs"]));
         let read =
             |path: &PathBuf| Source::new(&relative(path, root), &fs::read_to_string(path).unwrap());
-        let sources: Vec<_> = files.as_flattened().iter().map(read).collect();
+        let sources: Vec<_> = files.concat().iter().map(read).collect();
         assert!(sources.len() > 100, "the crates were not found");
         sources
     })

@@ -10,7 +10,7 @@ const REGISTRATIONS: &[(&str, &str)] =
 /// Files that name a kind, each with its reason.
 const EXCEPTIONS: &[(&str, &str)] = &[
     (
-        "src/bin/passerelle/register_command.rs",
+        "src/register_command.rs",
         "`register import` writes the format of the kind `file`, also without a configuration",
     ),
     ("crates/demo/src/federation.rs", "writes the settings file of the demo"),
@@ -112,7 +112,7 @@ fn forged_names_of_kinds_are_found() {
         ("crates/store/src/metered.rs", "use super::redis;"),
         ("crates/store/src/metered.rs", "fn f(store: RedisStore) {}"),
         ("crates/config/src/model/store.rs", "const KEY: &str = \"store.redis.nodes\";"),
-        ("src/bin/top.rs", "use passerelle_register::file;"),
+        ("src/top.rs", "use passerelle_register::file;"),
         ("crates/store/src/redis_like.rs", "fn f(store: RedisStore) {}"),
     ] {
         assert_eq!(named_elsewhere(&[Source::new(path, text)], &kinds).len(), 1, "{path}: {text}");

@@ -15,11 +15,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
-use passerelle::app::{self, explain};
-use passerelle::env::Env;
-use passerelle::settings::Environment;
-use passerelle::web::outer_middleware::OuterMiddleware;
-use passerelle::{config, telemetry};
+use passerelle_protocol::env::Env;
+use passerelle_server::explain;
+use passerelle_settings::Environment;
+use passerelle_web::outer_middleware::OuterMiddleware;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
 use super::federation::{ADMIN_TOKEN, SECRET, post_logout_redirect_uri};
@@ -144,7 +143,10 @@ async fn run_commands(hub: &TestHub, outputs: &Outputs, canaries: &mut Canaries)
     );
     outputs.record(
         "check",
-        app::find_startup_errors(loaded, &env).iter().map(ToString::to_string).collect::<String>(),
+        passerelle_server::find_startup_errors(loaded, &env)
+            .iter()
+            .map(ToString::to_string)
+            .collect::<String>(),
     );
     let admin = ("authorization", format!("Bearer {ADMIN_TOKEN}"));
     outputs.record(
@@ -169,9 +171,9 @@ async fn run_commands(hub: &TestHub, outputs: &Outputs, canaries: &mut Canaries)
         [("SUBJECT_KEY", SUBJECT_KEY), ("CLIENT_SECRET", SECRET), ("ADMIN_TOKEN", ADMIN_TOKEN)]
             .into_iter()
             .collect();
-    let again = app::load_config(hub.folder(), &environment);
+    let again = passerelle_server::load_config(hub.folder(), &environment);
     assert!(again.is_err());
-    outputs.record("check of bad files", config::render_check_output(&again, env.now()));
+    outputs.record("check of bad files", passerelle_config::render_check_output(&again, env.now()));
     canaries.add("a secret written into a file", INLINE);
 }
 
@@ -234,8 +236,12 @@ async fn collect_outputs(hub: &TestHub, outputs: &Outputs) {
 async fn no_output_contains_a_secret_or_an_identity() {
     let outputs = Outputs::default();
     let log = Log(outputs.clone());
-    let lines =
-        telemetry::log_dispatch(move || log.clone(), telemetry::LineFormat::Json, FILTER).unwrap();
+    let lines = passerelle_telemetry::log_dispatch(
+        move || log.clone(),
+        passerelle_telemetry::LineFormat::Json,
+        FILTER,
+    )
+    .unwrap();
     tracing::dispatcher::set_global_default(lines).unwrap();
     let mut canaries = Canaries::default();
     for (name, value) in IDENTITIES.into_iter().chain([

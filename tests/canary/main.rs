@@ -16,4 +16,4 @@
 
 mod channels;
 
-use passerelle::testing::harness::{federation, hub, service};
+use passerelle_testkit::harness::{federation, hub, service};

@@ -7,14 +7,14 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::time::Duration;
 
-use passerelle::audit::file::{FileRotation, FileSink, rotated_files};
-use passerelle::audit::last_checkpoint::CheckpointFile;
-use passerelle::audit::{Audit, Event, EventKind, WhenFull, WriterConfig, writer};
-use passerelle::env::Env;
-use passerelle::protocol::acr::Level;
-use passerelle::telemetry::Metrics;
-use passerelle::testing::env::{ManualClock, SeededEntropy};
-use passerelle::token::keyfiles;
+use passerelle_audit::file::{FileRotation, FileSink, rotated_files};
+use passerelle_audit::last_checkpoint::CheckpointFile;
+use passerelle_audit::{Audit, Event, EventKind, WhenFull, WriterConfig, writer};
+use passerelle_jose::keyfiles;
+use passerelle_protocol::acr::Level;
+use passerelle_protocol::env::Env;
+use passerelle_telemetry::Metrics;
+use passerelle_testkit::env::{ManualClock, SeededEntropy};
 use tempfile::TempDir;
 
 use crate::folder::valid_config_folder;
@@ -162,7 +162,7 @@ fn a_log_that_was_rewritten_after_a_stop_is_found_by_the_copy_of_its_last_checkp
             let last: serde_json::Value = serde_json::from_str(lines.last().unwrap()).unwrap();
             let line = serde_json::json!({
                 "v": 1, "seq": last["seq"].as_u64().unwrap() + 1,
-                "prev": passerelle::audit::chain::line_hash(lines.last().unwrap().as_bytes()),
+                "prev": passerelle_audit::chain::line_hash(lines.last().unwrap().as_bytes()),
                 "time": last["time"], "event": "logout_requested", "node": "hub-1",
             });
             lines.push(format!("{line}\n"));

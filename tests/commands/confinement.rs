@@ -11,10 +11,10 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use passerelle::app::confinement::{ProcessNeeds, apply_protections, forbid_executable_mappings};
-use passerelle::config::model::ProcessConfig;
+use passerelle_config::model::ProcessConfig;
+use passerelle_server::confinement::{ProcessNeeds, apply_protections, forbid_executable_mappings};
 #[cfg(feature = "pkcs11")]
-use passerelle::testing::softhsm::{installed_module, skip_without_softhsm};
+use passerelle_testkit::softhsm::{installed_module, skip_without_softhsm};
 use rustix::io::Errno;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use tempfile::TempDir;
@@ -243,8 +243,8 @@ fn what_a_hub_does_works_while_it_is_confined() {
 /// Replaces, appends, rotates and removes, as the audit log and the state do.
 fn passerelle_writes(state: &Path) {
     let (log, rotated) = (state.join("a/audit.jsonl"), state.join("a/audit-1.jsonl"));
-    passerelle::atomic_file::replace_file(&log, b"one").unwrap();
-    passerelle::atomic_file::replace_file(&log, b"two").unwrap();
+    passerelle_protocol::atomic_file::replace_file(&log, b"one").unwrap();
+    passerelle_protocol::atomic_file::replace_file(&log, b"two").unwrap();
     fs::rename(&log, &rotated).unwrap();
     fs::OpenOptions::new().append(true).create(true).open(&log).unwrap();
     fs::rename(&log, state.join("moved")).unwrap();

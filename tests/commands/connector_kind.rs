@@ -6,31 +6,31 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
-use passerelle::app::check::connector::check_connector;
-use passerelle::app::{self, HubServer, ProgramDeps};
-use passerelle::assurance::acr::AcrPolicy;
-use passerelle::assurance::amr::UpstreamAmr;
-use passerelle::config::check_context::CheckContext;
-use passerelle::config::kinds::Kinds;
-use passerelle::config::{self, LoadedConfig};
-use passerelle::connector::diagnostic::{DiagnosticStatus, HubEndpoints, RegistrationParameter};
-use passerelle::connector::kind_settings::{ConnectorKindFormat, KindCheck, KindSettings};
-use passerelle::connector::one_time_code::NoCodeStore;
-use passerelle::connector::{
+use passerelle_config::LoadedConfig;
+use passerelle_config::check_context::CheckContext;
+use passerelle_config::kinds::Kinds;
+use passerelle_connector::diagnostic::{DiagnosticStatus, HubEndpoints, RegistrationParameter};
+use passerelle_connector::kind_settings::{ConnectorKindFormat, KindCheck, KindSettings};
+use passerelle_connector::one_time_code::NoCodeStore;
+use passerelle_connector::{
     self, ConfiguredConnector, Connector, ConnectorConfigError, ConnectorContext, ConnectorError,
     ConnectorKind, SandboxMode,
 };
-use passerelle::egress::http_client_pool::HttpClientPool;
-use passerelle::env::Env;
-use passerelle::ids::{ConnectorId, Secret};
-use passerelle::login::upstream::{
+use passerelle_egress::http_client_pool::HttpClientPool;
+use passerelle_federation::assurance::acr::AcrPolicy;
+use passerelle_federation::assurance::amr::UpstreamAmr;
+use passerelle_federation::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
-use passerelle::protocol::acr::Level;
-use passerelle::protocol::catalogue::ErrorCode;
-use passerelle::settings::{Diagnostic, SecretRef};
-use passerelle::token::UpstreamKeys;
+use passerelle_jose::UpstreamKeys;
+use passerelle_protocol::acr::Level;
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::env::Env;
+use passerelle_protocol::ids::{ConnectorId, Secret};
+use passerelle_server::check::connector::check_connector;
+use passerelle_server::{HubServer, ProgramDeps};
+use passerelle_settings::{Diagnostic, SecretRef};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tempfile::TempDir;
@@ -136,11 +136,12 @@ impl Connector for KioskConnector {
     }
 }
 
-const KIOSK: ConnectorKindFormat = connector::connector_kind::<KioskKind>("kiosk", "A kiosk.");
+const KIOSK: ConnectorKindFormat =
+    passerelle_connector::connector_kind::<KioskKind>("kiosk", "A kiosk.");
 
 /// The program's kinds, and the kiosk.
 fn kinds() -> Kinds {
-    let connectors = [app::KINDS.connectors, &[KIOSK]].concat();
+    let connectors = [passerelle_server::KINDS.connectors, &[KIOSK]].concat();
     Kinds { connectors: Box::leak(connectors.into_boxed_slice()), ..app::KINDS }
 }
 
@@ -163,7 +164,7 @@ fn folder_with(lobby: &str) -> TempDir {
 }
 
 fn load(folder: &TempDir) -> Result<LoadedConfig, Vec<Diagnostic>> {
-    config::load_config(folder.path(), &[VARIABLE].into_iter().collect(), kinds())
+    passerelle_config::load_config(folder.path(), &[VARIABLE].into_iter().collect(), kinds())
 }
 
 fn build(configured: &ConfiguredConnector) -> Arc<dyn Connector> {
@@ -176,7 +177,8 @@ fn build(configured: &ConfiguredConnector) -> Arc<dyn Connector> {
         code_store: Arc::new(NoCodeStore),
         wallet_requests: Arc::new(NoCodeStore),
     };
-    connector::build(configured, context).unwrap_or_else(|fault| panic!("{}", fault.message))
+    passerelle_connector::build(configured, context)
+        .unwrap_or_else(|fault| panic!("{}", fault.message))
 }
 
 #[actix_web::test]
@@ -234,8 +236,11 @@ fn bad_files_of_the_kind_are_reported_like_those_of_any_kind() {
         assert!(named || problem.starts_with("assumed_level"), "{line}: {lines:#?}");
     }
     let folder = folder_with(LOBBY);
-    let built_in =
-        config::load_config(folder.path(), &[VARIABLE].into_iter().collect(), app::KINDS);
+    let built_in = passerelle_config::load_config(
+        folder.path(),
+        &[VARIABLE].into_iter().collect(),
+        passerelle_server::KINDS,
+    );
     let problems = built_in.unwrap_err();
     assert_eq!(problems.len(), 1, "{problems:#?}");
     assert!(problems.iter().all(|problem| !problem.fix.contains("kiosk")), "{problems:#?}");
@@ -243,12 +248,13 @@ fn bad_files_of_the_kind_are_reported_like_those_of_any_kind() {
 
 #[test]
 fn the_schema_and_the_reference_page_describe_the_kind() {
-    let schemas = config::schemas(kinds());
+    let schemas = passerelle_config::schemas(kinds());
     let (_, schema) = schemas.iter().find(|(name, _)| *name == "connector.schema.json").unwrap();
     let text = schema.to_string();
     assert!(text.contains("`[kind.kiosk]`") && text.contains("#/$defs/KioskKind"), "{text}");
     assert!(
-        config::reference_markdown(kinds()).contains("| `kind.kiosk.room` | text | required |")
+        passerelle_config::reference_markdown(kinds())
+            .contains("| `kind.kiosk.room` | text | required |")
     );
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use passerelle::testing::softhsm::{PIN, SoftHsm};
+use passerelle_testkit::softhsm::{PIN, SoftHsm};
 use serde_json::Value;
 
 use crate::folder::{SETTINGS, count_keys, run, valid_config_folder, write_private};

@@ -4,11 +4,11 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use passerelle::env::Env;
-use passerelle::ids::Secret;
-use passerelle::store::memory::MemoryStore;
-use passerelle::store::memory::snapshot_file::{SnapshotFile, SnapshotLoad};
-use passerelle::store::{Capacities, NewRecord, RecordKey, RecordKind, Store as _};
+use passerelle_protocol::env::Env;
+use passerelle_protocol::ids::Secret;
+use passerelle_store::memory::MemoryStore;
+use passerelle_store::memory::snapshot_file::{SnapshotFile, SnapshotLoad};
+use passerelle_store::{Capacities, NewRecord, RecordKey, RecordKind, Store as _};
 
 use crate::folder::{SETTINGS, VARIABLE, valid_config_folder};
 

@@ -5,23 +5,23 @@ use std::sync::{Arc, OnceLock};
 
 use actix_web::{App, test as web_test};
 use async_trait::async_trait;
-use passerelle::app::{self, HubServer, ProgramDeps};
-use passerelle::config::kinds::Kinds;
-use passerelle::config::{self, LoadedConfig};
-use passerelle::env::Env;
-use passerelle::identity::{DeclaredValues, Identity, StandardClaims};
-use passerelle::ids::SupportId;
-use passerelle::register::kind::{
+use passerelle_config::LoadedConfig;
+use passerelle_config::kinds::Kinds;
+use passerelle_federation::identity::{DeclaredValues, Identity, StandardClaims};
+use passerelle_protocol::env::Env;
+use passerelle_protocol::ids::SupportId;
+use passerelle_register::kind::{
     OpenRegisterError, RegisterContext, RegisterSettings, register_settings,
 };
-use passerelle::register::{Register, RegisterAnswer, RegisterError};
-use passerelle::settings::{ConfiguredTable, Diagnostic, KindTable, TableKind};
-use passerelle::store::kind::{
+use passerelle_register::{Register, RegisterAnswer, RegisterError};
+use passerelle_server::{HubServer, ProgramDeps};
+use passerelle_settings::{ConfiguredTable, Diagnostic, KindTable, TableKind};
+use passerelle_store::kind::{
     OpenStoreError, OpenedStore, StoreContext, StoreSettings, store_settings,
 };
-use passerelle::store::memory::MemoryStore;
-use passerelle::store::{Capacities, RecordKind, Store};
-use passerelle::web::routes;
+use passerelle_store::memory::MemoryStore;
+use passerelle_store::{Capacities, RecordKind, Store};
+use passerelle_web::routes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -94,7 +94,7 @@ fn load(store: &str, kinds: Kinds) -> Result<LoadedConfig, Vec<Diagnostic>> {
     let text = format!("{settings}[register.empty]\n{store}\n");
     fs::write(folder.path().join("passerelle.toml"), text).unwrap();
     fs::write(folder.path().join("service-providers/sp.toml"), SERVICE).unwrap();
-    config::load_config(folder.path(), &[VARIABLE, SECRET].into_iter().collect(), kinds)
+    passerelle_config::load_config(folder.path(), &[VARIABLE, SECRET].into_iter().collect(), kinds)
         .inspect(|_| std::mem::forget(folder))
 }
 
@@ -141,7 +141,7 @@ async fn a_register_of_a_foreign_kind_answers() {
         standard: StandardClaims::new(),
         declared: DeclaredValues::new(),
     };
-    let answer = app::query_register(&loaded, &Env::system(), &pivot).await.unwrap();
+    let answer = passerelle_server::query_register(&loaded, &Env::system(), &pivot).await.unwrap();
     assert_eq!(answer, Ok(RegisterAnswer::Deceased));
 }
 
@@ -155,8 +155,8 @@ fn the_tables_of_foreign_kinds_are_checked_at_their_lines() {
     assert!(text.contains("store.small.logins: is out of range"), "{text}");
     let text = problems("[store.small]\nlogin = 1", KINDS);
     assert!(text.contains("did you mean `logins`?"), "{text}");
-    let text = problems("[store.small]\nlogins = 1", app::KINDS);
+    let text = problems("[store.small]\nlogins = 1", passerelle_server::KINDS);
     assert!(text.contains("store.small: is not one of the allowed words"), "{text}");
-    let schemas = config::schemas(KINDS);
+    let schemas = passerelle_config::schemas(KINDS);
     assert!(schemas.iter().any(|(_, schema)| schema.to_string().contains("SmallStore")));
 }

@@ -4,8 +4,8 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use passerelle::env::Env;
-use passerelle::testing::fake_vault::{FakeVault, TOKEN, VaultFault};
+use passerelle_protocol::env::Env;
+use passerelle_testkit::fake_vault::{FakeVault, TOKEN, VaultFault};
 
 use crate::folder::{SETTINGS, count_keys, run, valid_config_folder, write_private};
 

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use openssl::x509::X509;
-use passerelle::app::KINDS;
-use passerelle::app::check::connector::{ConnectorReport, check_connector};
-use passerelle::config::check_context::CheckContext;
-use passerelle::connector::diagnostic::DiagnosticStatus;
-use passerelle::digest;
-use passerelle::env::Env;
-use passerelle::testing::env::{ManualClock, SeededEntropy};
-use passerelle::testing::wallet_credentials::mdoc::{
+use passerelle_config::check_context::CheckContext;
+use passerelle_connector::diagnostic::DiagnosticStatus;
+use passerelle_protocol::digest;
+use passerelle_protocol::env::Env;
+use passerelle_server::KINDS;
+use passerelle_server::check::connector::{ConnectorReport, check_connector};
+use passerelle_testkit::env::{ManualClock, SeededEntropy};
+use passerelle_testkit::wallet_credentials::mdoc::{
     IssuedElement, MdocPresentation, PID_DOC_TYPE, security_object,
 };
-use passerelle::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
-use passerelle::testing::wallet_credentials::{
+use passerelle_testkit::wallet_credentials::sd_jwt::SdJwtPresentation;
+use passerelle_testkit::wallet_credentials::{
     CLIENT_ID, CertificateSpec, NONCE, PRESENTED_AT, RESPONSE_URI, TestAuthority, TestSigner,
 };
 use serde_json::json;

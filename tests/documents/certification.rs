@@ -10,8 +10,7 @@ use std::fs;
 use crate::test_tables::{exists, reader, remarks, tests};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
-use passerelle::settings::Environment;
-use passerelle::{app, config};
+use passerelle_settings::Environment;
 use serde_json::json;
 
 const LOGOUT: &str = "RP-Initiated Logout OP";
@@ -305,11 +304,14 @@ fn the_set_up_for_a_run_loads_as_it_is_written() {
         .chain(CLIENT_SECRETS)
         .map(|name| (name, secret))
         .collect();
-    let loaded = app::load_config(folder.path(), &environment);
+    let loaded = passerelle_server::load_config(folder.path(), &environment);
     assert!(
         loaded.is_ok(),
         "{}",
-        config::render_check_output(&loaded, passerelle::env::Timestamp::default())
+        passerelle_config::render_check_output(
+            &loaded,
+            passerelle_protocol::env::Timestamp::default()
+        )
     );
     // What a run needs, and an incomplete set-up lacked.
     for needed in [

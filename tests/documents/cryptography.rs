@@ -77,8 +77,8 @@ fn each_use_of_cryptography_is_in_the_inventory_and_forged_pages_are_detected() 
         ("`crates/store/src/encryption.rs`", "-", "crates/store/src/encryption.rs is in no row"),
         (
             "`crates/protocol/src/env.rs`",
-            "`crates/protocol/src/env.rs`, `src/lib.rs`",
-            "src/lib.rs calls no cryptography",
+            "`crates/protocol/src/env.rs`, `src/main.rs`",
+            "src/main.rs calls no cryptography",
         ),
         (
             "`crates/protocol/src/env.rs`",

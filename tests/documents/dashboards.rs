@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use passerelle::protocol::catalogue::ErrorCode;
-use passerelle::telemetry::{MetricType, Metrics, markdown_page};
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_telemetry::{MetricType, Metrics, markdown_page};
 use serde::Deserialize;
 
 mod faults;

@@ -32,8 +32,8 @@ fn faults(page: &str, manifest: &str) -> Vec<String> {
     let all = manifest["workspace"]["dependencies"].as_table().unwrap().keys().cloned();
     let all: BTreeSet<String> = all.filter(|name| !name.starts_with("passerelle-")).collect();
     let (tests, _) = listed(page, "## Dependencies of the tests");
-    let product = all.difference(&tests).cloned().collect();
-    let tests = all.intersection(&tests).cloned().collect();
+    let product: BTreeSet<String> = all.difference(&tests).cloned().collect();
+    let tests: BTreeSet<String> = all.intersection(&tests).cloned().collect();
     for (wanted, heading) in
         [(product, "## Direct dependencies"), (tests, "## Dependencies of the tests")]
     {

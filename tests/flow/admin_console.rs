@@ -7,10 +7,10 @@ mod start;
 use std::time::Duration;
 
 use actix_web::test::TestRequest;
-use passerelle::actor::registry::ConnectorCondition;
-use passerelle::testing::wait::wait_until;
-use passerelle::web::admin_console::{HubStatus, LoginView};
-use passerelle::web::readiness::CheckState;
+use passerelle_hub::registry::ConnectorCondition;
+use passerelle_testkit::wait::wait_until;
+use passerelle_web::admin_console::{HubStatus, LoginView};
+use passerelle_web::readiness::CheckState;
 use serde_json::Value;
 
 use super::federation::{ADMIN_TOKEN, SECRET};
@@ -279,7 +279,7 @@ async fn a_hub_that_admits_no_login_says_so_first_with_the_fix() {
 async fn a_notice_is_shown_between_its_dates_in_the_users_language() {
     let hub = TestHub::start().await;
     let moment = |after: u64| {
-        passerelle::federation::validity::format_rfc3339(hub.now() + Duration::from_secs(after))
+        passerelle_federation::validity::format_rfc3339(hub.now() + Duration::from_secs(after))
     };
     let notice = format!(
         "[[notice]]\ntext = {{ fr = \"Travaux <b>ce soir</b>\", en = \"Works <b>tonight</b>\" }}\nfrom = \"{}\"\nuntil = \"{}\"\n\

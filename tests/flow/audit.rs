@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use actix_web::test::TestRequest;
-use passerelle::audit::EventKind;
-use passerelle::audit::report::VerificationResult;
-use passerelle::audit::verify::{Chains, TrustedCheckpoints, Verifier};
-use passerelle::token::keyfiles;
-use passerelle::token::verify::VerificationKeys;
-use passerelle::web::{SandboxRoutes, routes};
+use passerelle_audit::EventKind;
+use passerelle_audit::report::VerificationResult;
+use passerelle_audit::verify::{Chains, TrustedCheckpoints, Verifier};
+use passerelle_jose::keyfiles;
+use passerelle_jose::verify::VerificationKeys;
+use passerelle_web::{SandboxRoutes, routes};
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 

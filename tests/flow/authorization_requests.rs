@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use josekit::jws::{ES256, JwsSigner};
-use passerelle::digest::base64url;
+use passerelle_protocol::digest::base64url;
 use serde_json::{Value, json};
 
 use super::browser::Page;

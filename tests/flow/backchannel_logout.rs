@@ -17,7 +17,7 @@ use super::federation::{ADMIN_TOKEN, post_logout_redirect_uri};
 use super::hub::TestHub;
 use super::redis_server::Server;
 use super::service::{Authorize, STATE, Tokens};
-use passerelle::testing::wait::wait_until;
+use passerelle_testkit::wait::wait_until;
 
 const HOUR: Duration = Duration::from_secs(3600);
 

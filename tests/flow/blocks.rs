@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use actix_web::test::TestRequest;
-use passerelle::env::Timestamp;
+use passerelle_protocol::env::Timestamp;
 use serde_json::{Value, json};
 
 use super::federation::{self, ADMIN_TOKEN};
@@ -137,8 +137,8 @@ async fn a_block_for_one_service_provider_does_not_affect_the_others() {
 
 #[actix_web::test]
 async fn a_block_in_a_file_begins_and_ends_at_its_times() {
-    let rfc3339 = |at: Timestamp| passerelle::federation::validity::format_rfc3339(at);
-    let now = passerelle::env::Env::system().now() + Duration::from_secs(24 * 3600);
+    let rfc3339 = |at: Timestamp| passerelle_federation::validity::format_rfc3339(at);
+    let now = passerelle_protocol::env::Env::system().now() + Duration::from_secs(24 * 3600);
     let (from, until) =
         (rfc3339(now + Duration::from_secs(3600)), rfc3339(now + Duration::from_secs(7200)));
     let table = format!(

@@ -6,7 +6,7 @@ use std::fs;
 use actix_web::test::TestRequest;
 use openssl::nid::Nid;
 use openssl::x509::X509;
-use passerelle::testing::certificates::{Authority, LeafCertificate, forwarded};
+use passerelle_testkit::certificates::{Authority, LeafCertificate, forwarded};
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 

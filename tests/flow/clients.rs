@@ -14,7 +14,7 @@ use chrono::DateTime;
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use josekit::jws::{ES256, JwsSigner};
-use passerelle::env::{Env, Timestamp};
+use passerelle_protocol::env::{Env, Timestamp};
 use serde_json::{Value, json};
 use url::form_urlencoded::{Serializer, byte_serialize};
 

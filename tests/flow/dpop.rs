@@ -1,8 +1,8 @@
 //! DPoP over HTTP: headers, challenges, nonces, and tokens that are bound to a key (RFC 9449).
 
 use actix_web::test::TestRequest;
-use passerelle::env::Env;
-use passerelle::testing::dpop_client::DpopClient;
+use passerelle_protocol::env::Env;
+use passerelle_testkit::dpop_client::DpopClient;
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
@@ -60,7 +60,7 @@ async fn bound_token(hub: &TestHub, client: &DpopClient) -> String {
 }
 
 fn ath(token: &str) -> Value {
-    json!({ "ath": passerelle::digest::sha256_base64url(token) })
+    json!({ "ath": passerelle_protocol::digest::sha256_base64url(token) })
 }
 
 #[actix_web::test]

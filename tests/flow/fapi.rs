@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use josekit::jwk::Jwk;
 use josekit::jws::RS256;
-use passerelle::testing::dpop_client::sign;
+use passerelle_testkit::dpop_client::sign;
 use serde_json::{Value, json};
 
 use self::client::{FapiClient, ISSUER, refusal, userinfo};
@@ -265,7 +265,7 @@ async fn a_proof_ten_seconds_off_is_accepted_and_one_a_minute_off_is_refused() {
     for (iat, status) in [(now - 10, 200), (now + 10, 200), (now - 61, 401), (now + 62, 401)] {
         let proof = client.dpop.proof(&json!({
             "htm": "GET", "htu": format!("{ISSUER}/userinfo"), "iat": iat, "jti": iat.to_string(),
-            "ath": passerelle::digest::sha256_base64url(token), "nbf": iat, "exp": iat + 60,
+            "ath": passerelle_protocol::digest::sha256_base64url(token), "nbf": iat, "exp": iat + 60,
         }));
         // The scheme is compared ignoring case (RFC 9110 §11.1).
         let answer = userinfo(&hub, &format!("dpop {token}"), Some(&proof)).await;

@@ -15,8 +15,7 @@ use actix_web::{App, HttpResponse, HttpServer, web};
 use josekit::jwe::{ECDH_ES, JweDecrypter, RSA_OAEP, RSA_OAEP_256};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
-use passerelle::app;
-use passerelle::env::Env;
+use passerelle_protocol::env::Env;
 use serde_json::{Map, Value, json};
 
 use super::browser::Browser;
@@ -292,7 +291,7 @@ async fn an_unused_register_is_not_called_by_check_online() {
     };
     let hub = TestHub::high_with(&[("vault", inline_jwks_lines("ECDH-ES", &EC))], left_over).await;
     assert!(hub.loaded.register.is_some());
-    let found = app::probe_providers(&hub.loaded, &Env::system()).await.unwrap();
+    let found = passerelle_server::probe_providers(&hub.loaded, &Env::system()).await.unwrap();
     assert!(
         !found.is_empty()
             && found.iter().all(|(who, outcome)| who != "register" && outcome.is_ok()),

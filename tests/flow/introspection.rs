@@ -9,8 +9,8 @@ use actix_web::test::TestRequest;
 use josekit::jwe::ECDH_ES;
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
-use passerelle::protocol::alg::SigningAlg;
-use passerelle::token::verify::{VerificationKeys, verify_jws};
+use passerelle_jose::verify::{VerificationKeys, verify_jws};
+use passerelle_protocol::alg::SigningAlg;
 use serde_json::{Map, Value, json};
 use url::form_urlencoded::Serializer;
 

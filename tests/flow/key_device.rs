@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use passerelle::ids::Secret;
-use passerelle::testing::softhsm::{PIN, SoftHsm};
-use passerelle::testing::wait::wait_until;
-use passerelle::token::device_credential::DeviceCredential;
-use passerelle::token::pkcs11::{DeviceOptions, Pkcs11Device, Pkcs11Token};
+use passerelle_jose::device_credential::DeviceCredential;
+use passerelle_jose::pkcs11::{DeviceOptions, Pkcs11Device, Pkcs11Token};
+use passerelle_protocol::ids::Secret;
+use passerelle_testkit::softhsm::{PIN, SoftHsm};
+use passerelle_testkit::wait::wait_until;
 
 use super::federation;
 use super::hub::TestHub;

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use passerelle::env::Env;
-use passerelle::testing::wait::{wait_for, wait_until};
-use passerelle::token::key_device::{DeviceKeyGenerator, KeyDevice};
-use passerelle::token::keyfiles::{self, KeyFolder, KeyPurpose, NewDeviceKeys};
+use passerelle_jose::key_device::{DeviceKeyGenerator, KeyDevice};
+use passerelle_jose::keyfiles::{self, KeyFolder, KeyPurpose, NewDeviceKeys};
+use passerelle_protocol::env::Env;
+use passerelle_testkit::wait::{wait_for, wait_until};
 
 use super::hub::TestHub;
 use super::service::Authorize;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use passerelle::app::explain::explain_levels;
+use passerelle_server::explain::explain_levels;
 use serde_json::{Value, json};
 
 use super::high::{EC, acr_at, inline_jwks_lines};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use passerelle::app::explain::{LevelDecision, ReturnedAcr, SentLevel, explain_levels};
+use passerelle_server::explain::{LevelDecision, ReturnedAcr, SentLevel, explain_levels};
 
 use serde_json::Value;
 

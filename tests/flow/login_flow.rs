@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use passerelle::testing::wait::wait_until;
+use passerelle_testkit::wait::wait_until;
 
 use super::browser::Browser;
 use super::federation::{BASE, redirect_uri};

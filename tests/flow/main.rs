@@ -64,5 +64,5 @@ mod vault_transit;
 mod wallet;
 mod withdrawn_registration;
 
-use passerelle::testing::harness::{browser, federation, hub, markup, service};
-use passerelle::testing::{fake_server, redis_server};
+use passerelle_testkit::harness::{browser, federation, hub, markup, service};
+use passerelle_testkit::{fake_server, redis_server};

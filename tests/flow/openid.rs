@@ -10,8 +10,8 @@ use std::time::Duration;
 use actix_web::test::TestRequest;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use passerelle::protocol::alg::SigningAlg;
-use passerelle::token::verify::{VerificationKeys, verify_jws};
+use passerelle_jose::verify::{VerificationKeys, verify_jws};
+use passerelle_protocol::alg::SigningAlg;
 use serde_json::{Map, Value, json};
 use url::form_urlencoded::{Serializer, byte_serialize};
 
@@ -83,7 +83,8 @@ async fn redeemed(hub: &TestHub, service: &str, received: &Received) -> Redeemed
     let body: Value = serde_json::from_str(&answer.body).unwrap();
     let raw_id_token = body["id_token"].as_str().unwrap().to_owned();
     let header =
-        passerelle::digest::from_base64url(raw_id_token.split('.').next().unwrap()).unwrap();
+        passerelle_protocol::digest::from_base64url(raw_id_token.split('.').next().unwrap())
+            .unwrap();
     let header: Value = serde_json::from_slice(&header).unwrap();
     let alg = if header["alg"] == "RS256" { SigningAlg::RS256 } else { SigningAlg::ES256 };
     let keys = hub.send(TestRequest::get().uri("/api/v2/jwks")).await;

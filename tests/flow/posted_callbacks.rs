@@ -1,7 +1,7 @@
 //! Authorization responses of identity providers that the browser posts (OAuth 2.0 Form Post Response
 //! Mode): without the cookies of the login, which are `SameSite=Lax`.
 
-use passerelle::protocol::catalogue::ErrorCode;
+use passerelle_protocol::catalogue::ErrorCode;
 use url::Url;
 
 use super::browser::{Browser, Page};

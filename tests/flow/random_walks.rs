@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use passerelle::env::Entropy as _;
-use passerelle::testing::env::SeededEntropy;
+use passerelle_protocol::env::Entropy as _;
+use passerelle_testkit::env::SeededEntropy;
 
 use super::browser::{Browser, Page};
 use super::hub::TestHub;

@@ -8,8 +8,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use actix_web::test::TestRequest;
-use passerelle::ids::ConnectorId;
-use passerelle::testing::wait::wait_until;
+use passerelle_protocol::ids::ConnectorId;
+use passerelle_testkit::wait::wait_until;
 
 use super::federation::{ADMIN_TOKEN, SECRET};
 use super::hub::TestHub;

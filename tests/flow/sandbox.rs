@@ -1,7 +1,7 @@
 //! What goes wrong at an identity provider or at the register, as the person and the service
 //! provider see it.
 
-use passerelle::protocol::catalogue::ErrorCode;
+use passerelle_protocol::catalogue::ErrorCode;
 
 use super::browser::Browser;
 use super::hub::TestHub;

@@ -7,7 +7,7 @@ use url::form_urlencoded::Serializer;
 
 use super::attacks::callback_url_for;
 use super::federation::{ADMIN_TOKEN, SECRET};
-use passerelle::testing::wait::{wait_for, wait_until};
+use passerelle_testkit::wait::{wait_for, wait_until};
 
 use super::hub::{Answer, TestHub};
 use super::redis_server::Server;

@@ -4,7 +4,7 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use passerelle::testing::fake_directory::{DirectoryScript, FakeDirectory, LdapRequest};
+use passerelle_testkit::fake_directory::{DirectoryScript, FakeDirectory, LdapRequest};
 
 use super::hub::TestHub;
 use super::service::Authorize;

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use passerelle::ids::Secret;
-use passerelle::testing::fake_vault::{FakeVault, TOKEN, VaultFault};
-use passerelle::testing::wait::wait_until;
-use passerelle::token::device_credential::DeviceCredential;
-use passerelle::token::keyfiles::KeyPurpose;
-use passerelle::token::vault_transit::{TransitKeyGenerator, TransitOptions, VaultTransitDevice};
+use passerelle_jose::device_credential::DeviceCredential;
+use passerelle_jose::keyfiles::KeyPurpose;
+use passerelle_jose::vault_transit::{TransitKeyGenerator, TransitOptions, VaultTransitDevice};
+use passerelle_protocol::ids::Secret;
+use passerelle_testkit::fake_vault::{FakeVault, TOKEN, VaultFault};
+use passerelle_testkit::wait::wait_until;
 
 use super::federation;
 use super::hub::TestHub;

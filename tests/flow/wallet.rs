@@ -15,7 +15,7 @@ mod stored_records;
 
 use actix_web::test::TestRequest;
 use openssl::x509::X509;
-use passerelle::digest;
+use passerelle_protocol::digest;
 use serde_json::json;
 
 use super::hub::TestHub;

@@ -119,7 +119,7 @@ test('one login is one tree, its parties are named as the settings say, and noth
     const [supportId] = supportIds;
     const lines = federation.hub.log().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
     const granted = lines.find((line) => line.message === 'login completed');
-    assert.deepEqual([granted.support_id, granted.trace_id, granted.level, granted.target], [supportId, root.traceId, 'INFO', 'passerelle::actor::steps::outcomes']);
+    assert.deepEqual([granted.support_id, granted.trace_id, granted.level, granted.target], [supportId, root.traceId, 'INFO', 'passerelle_hub::steps::outcomes']);
 
     const metrics = await (await fetch(`${federation.hub.privateBase}/metrics`)).text();
     const digest = await (await fetch(`${federation.hub.privateBase}/config/digest`)).text();

@@ -24,17 +24,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use passerelle::env::{Env, Timestamp};
-use passerelle::ids::Secret;
-use passerelle::store::counters::{CounterBatch, CounterKey, Counters};
-use passerelle::store::redis::{RedisConfig, RedisCredentials, RedisMode, RedisStore};
-use passerelle::store::{
+use passerelle_protocol::env::{Env, Timestamp};
+use passerelle_protocol::ids::Secret;
+use passerelle_store::counters::{CounterBatch, CounterKey, Counters};
+use passerelle_store::redis::{RedisConfig, RedisCredentials, RedisMode, RedisStore};
+use passerelle_store::{
     Capacities, Family, NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store,
     StoreError, TakeOutcome,
 };
-use passerelle::telemetry::Metrics;
-use passerelle::testing::redis_server::{PASSWORD, Server, certificates, cli, free_port, until};
-use passerelle::testing::wait::wait_for;
+use passerelle_telemetry::Metrics;
+use passerelle_testkit::redis_server::{PASSWORD, Server, certificates, cli, free_port, until};
+use passerelle_testkit::wait::wait_for;
 
 const ROOMY: Capacities = Capacities {
     logins: 10_000,

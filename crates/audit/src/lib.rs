@@ -11,6 +11,8 @@
 //!                                             each minute: signed checkpoint ──▶
 //! ```
 //!
+//! Does not know requests, pages, or who records. Begin with [`event`], then [`chain`].
+//!
 //! No request waits for a disk: [`Audit::record`] queues the event. Switched off, it costs one
 //! comparison, because the event is not even built.
 

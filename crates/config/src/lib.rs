@@ -7,7 +7,8 @@
 //! of them except `passerelle.toml` and the theme ([`ReloadableFiles::rescan`]).
 //!
 //! Stands above the parts of the hub, which define and check their own tables
-//! (docs/design/adr/0035). Only `app` and the binary use it.
+//! (docs/design/adr/0035). Only `server` and the commands use it. Does not know how a hub is built.
+//! Begin with [`LoadedConfig`] and [`check_context`].
 
 #![cfg_attr(
     test,

@@ -3,7 +3,8 @@
 //!
 //! Responsible for the upstream protocols and every check on the responses of identity providers
 //! (docs/design/upstream-verification.md). Does not depend on actors, stores, service providers or
-//! pages. `docs/adding-a-kind.md` shows how to add a kind.
+//! pages. `docs/adding-a-kind.md` shows how to add a kind. Begin with [`Connector`], then
+//! [`oidc`]: other kinds have the same shape.
 
 #![cfg_attr(
     test,

@@ -2,7 +2,7 @@
 //!
 //! Responsible for the addresses that may be called, the limits of a call in time and size, the
 //! caching of fetched documents, and circuit breakers. Does not depend on what is requested, or on
-//! the recipient.
+//! the recipient. Begin with [`safe_http_client`].
 
 #![cfg_attr(
     test,

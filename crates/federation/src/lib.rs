@@ -1,5 +1,9 @@
-//! Holds the federation that the rest of the hub uses: service providers, data providers,
-//! connectors and scopes, validated and immutable.
+//! The domain: service providers, identity providers and data providers, validated and immutable;
+//! the user's identity, level of assurance and session; and the state machine of a login.
+//!
+//! Does not know actors, stores, HTTP or pages. The state machines have no clock and no randomness
+//! of their own. Begin with [`login`]: `(state, request, inputs) → (state, effect or answer)`, one
+//! file for each state.
 
 #![cfg_attr(
     test,

@@ -1,7 +1,7 @@
 //! Signs, verifies, encrypts and decrypts tokens.
 //!
 //! Responsible for key material and its rotation, and for the form of ID tokens and signed
-//! userinfo. Does not know who asks for a token and why, stores, or HTTP.
+//! userinfo. Does not know who asks for a token and why, stores, or HTTP. Begin with [`keyring`].
 
 #![cfg_attr(
     test,

@@ -2,7 +2,7 @@
 //!
 //! A language is built in (`locales/`), or an operator's files add it or replace some of
 //! its messages. Responsible for negotiation, and for the message that a language lacks. Does not
-//! read files.
+//! read files or know pages. Begin with [`Languages`].
 
 #![cfg_attr(
     test,

@@ -2,7 +2,7 @@
 //! (docs/limits.md).
 //!
 //! Responsible for counting, and for who is over a limit until when. Does not depend on requests or
-//! pages. No request waits for the store: [`counter_sync`] exchanges the counts in the background.
+//! pages. Begin with [`RateLimits`]. No request waits for the store: [`counter_sync`] exchanges the counts in the background.
 
 #![cfg_attr(
     test,

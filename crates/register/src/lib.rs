@@ -1,6 +1,7 @@
 //! Queries the national register of natural persons with a pivot identity.
 //!
-//! Responsible for how a register is queried and what its answers mean.
+//! Responsible for how a register is queried and what its answers mean. Does not know logins or
+//! service providers. Begin with [`Register`].
 
 #![cfg_attr(
     test,

@@ -1,7 +1,8 @@
 //! Builds a hub from its configuration: the composition root, which hands the kinds of stores,
 //! registers and connectors to the rest.
 //!
-//! A [`HubServer`] holds no globals, so that a test or the demo can run several in one process.
+//! A [`HubServer`] holds no globals, so that a test or the demo can run several in one process. Does
+//! not know the command line or the demo. Begin with [`HubServer`].
 
 #![cfg_attr(
     test,
@@ -69,9 +70,9 @@ pub use self::reload::Reload;
 pub use self::running_hub::{RunningHub, SocketOwner};
 pub use self::store::probe_store;
 use passerelle_audit::Audit;
+use passerelle_config::LoadedConfig;
 use passerelle_config::kinds::Kinds;
 use passerelle_config::model::LimitsConfig;
-use passerelle_config::{self, LoadedConfig};
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::{Diagnostic, Environment};

@@ -34,7 +34,7 @@ use passerelle_protocol::registration::{ProtocolRules, PushedRequests};
 use passerelle_protocol::security_profile::SecurityProfile;
 use passerelle_register::Register;
 use passerelle_settings::FieldDigests;
-use passerelle_telemetry::{self, Metrics};
+use passerelle_telemetry::Metrics;
 use passerelle_web::outer_middleware::OuterMiddleware;
 use passerelle_web::public_listener::ClientCertificatesConfig;
 use passerelle_web::{error_pages, pages};

@@ -12,7 +12,7 @@ use passerelle_store::kind::{
     OpenStoreError, OpenedStore, StoreContext, StoreOrigin, StoreSettings, StoreSnapshot,
 };
 use passerelle_store::metered::{self, MeteredStore};
-use passerelle_store::{self, Capacities, Store, StoreScope};
+use passerelle_store::{Capacities, Store, StoreScope};
 use passerelle_telemetry::Metrics;
 
 /// Logouts that wait for the browser to return from an identity provider; far fewer than sessions.

@@ -2,7 +2,8 @@
 //! value, [`Diagnostic`]s that say what is wrong and how to fix it, references to files and
 //! secrets, the tables of the kinds that a program is built with, and the schema of a key.
 //!
-//! Knows no file of the hub and no rule about its content: the parts bring their own.
+//! Knows no file of the hub and no rule about its content: the parts bring their own. Begin with
+//! [`source_file`].
 
 #![cfg_attr(
     test,

@@ -2,7 +2,8 @@
 //!
 //! Responsible for atomicity, expiry, capacity and revocation. Values are opaque bytes.
 //! Every operation takes `now`. A record is expired when `expires_at <= now`, whatever the clock of
-//! the adapter says. All adapters pass the same conformance suite.
+//! the adapter says. All adapters pass the same conformance suite. Does not know what a record
+//! means. Begin with [`Store`].
 
 #![cfg_attr(
     test,

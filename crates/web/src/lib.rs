@@ -1,8 +1,8 @@
 //! The HTTP layer, built on actix-web.
 //!
 //! Responsible for endpoints, cookies, forms, pages and the outer middleware. Does not access a
-//! store, a connector or the login state machine; it calls the typed handles of `actor`,
-//! `grant` and `quota`.
+//! store, a connector or the login state machine; it calls the typed handles of `hub`,
+//! `grants` and `quota`. Begin with [`authorize`].
 //!
 //! | file | endpoints |
 //! |---|---|

@@ -1,6 +1,6 @@
 //! Who has no access to the console.
 
-use passerelle::protocol::catalogue::ErrorCode;
+use passerelle_protocol::catalogue::ErrorCode;
 
 use super::*;
 

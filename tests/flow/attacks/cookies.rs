@@ -1,7 +1,7 @@
 //! Cookies that another host of the domain, or an answer over plain http, sets in the browser.
 
 use actix_web::test::TestRequest;
-use passerelle::protocol::catalogue::ErrorCode;
+use passerelle_protocol::catalogue::ErrorCode;
 
 use super::*;
 

@@ -51,7 +51,7 @@ async fn a_signed_request_is_a_whole_login_in_the_address_and_pushed() {
 async fn an_object_that_the_client_did_not_sign_is_refused() {
     let hub = hub().await;
     let claims = object_claims(&hub, "notary");
-    let part = |value: &Value| passerelle::digest::base64url(value.to_string().as_bytes());
+    let part = |value: &Value| passerelle_protocol::digest::base64url(value.to_string().as_bytes());
     let unsigned = format!("{}.{}.", part(&json!({ "alg": "none" })), part(&claims));
     let header = json!({ "alg": "ES256" });
     let good = signed(&claims);
@@ -206,7 +206,7 @@ async fn under_openid_rules_the_error_of_an_unsigned_object_is_posted_as_it_asks
     let mut claims = request_object_claims(&hub, "kiosk", &request);
     claims["response_mode"] = "form_post".into();
     claims["state"] = STATE.into();
-    let part = |value: &Value| passerelle::digest::base64url(value.to_string().as_bytes());
+    let part = |value: &Value| passerelle_protocol::digest::base64url(value.to_string().as_bytes());
     let unsigned = format!("{}.{}.", part(&json!({ "alg": "none" })), part(&claims));
     let browser = hub.browser();
     let page = browser.authorize(&request.with("request", &unsigned)).await;

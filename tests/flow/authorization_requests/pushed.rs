@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use actix_web::test::TestRequest;
-use passerelle::digest;
+use passerelle_protocol::digest;
 use serde_json::Value;
 
 use super::{

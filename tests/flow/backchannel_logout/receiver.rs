@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 
 use crate::fake_server::{FakeResponse, FakeServer};
-use passerelle::testing::wait::{wait_for, wait_until};
+use passerelle_testkit::wait::{wait_for, wait_until};
 
 pub struct Receiver {
     server: FakeServer,

@@ -9,7 +9,7 @@ use josekit::jwe::{JweHeader, RSA_OAEP_256};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use josekit::jws::{ES256, JwsHeader};
-use passerelle::protocol::catalogue::ErrorCode;
+use passerelle_protocol::catalogue::ErrorCode;
 use serde_json::{Value, json};
 use url::Url;
 use url::form_urlencoded::Serializer;

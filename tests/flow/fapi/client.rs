@@ -6,8 +6,8 @@ use actix_web::test::TestRequest;
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use josekit::jws::ES256;
-use passerelle::digest;
-use passerelle::testing::dpop_client::{DpopClient, sign};
+use passerelle_protocol::digest;
+use passerelle_testkit::dpop_client::{DpopClient, sign};
 use serde_json::{Map, Value, json};
 use url::form_urlencoded::Serializer;
 

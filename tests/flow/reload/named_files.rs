@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use openssl::x509::X509;
-use passerelle::ids::{ClientId, ConnectorId};
-use passerelle::testing::wallet_credentials::TestAuthority;
+use passerelle_protocol::ids::{ClientId, ConnectorId};
+use passerelle_testkit::wallet_credentials::TestAuthority;
 use serde_json::{Value, json};
 
 use crate::federation::SECRET;

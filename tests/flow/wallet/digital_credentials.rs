@@ -1,7 +1,7 @@
 //! The Digital Credentials API in the browser that began (OpenID4VP 1.0 appendix A): the script of
 //! the page posts what the API returned.
 
-use passerelle::testing::wallet_credentials::mdoc::digital_credentials_transcript;
+use passerelle_testkit::wallet_credentials::mdoc::digital_credentials_transcript;
 use serde_json::{Value, json};
 
 use super::scripted_wallet::{MDOC_CREDENTIAL, Wallet, WalletRequest, wallet_page};

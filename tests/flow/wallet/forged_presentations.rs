@@ -7,8 +7,8 @@ mod issuers;
 mod key_binding;
 mod statuses;
 
-use passerelle::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
-use passerelle::testing::wallet_credentials::{TestAuthority, TestSigner};
+use passerelle_testkit::wallet_credentials::sd_jwt::SdJwtPresentation;
+use passerelle_testkit::wallet_credentials::{TestAuthority, TestSigner};
 use serde_json::Value;
 use tracing::Level;
 

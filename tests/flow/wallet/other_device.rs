@@ -20,8 +20,9 @@ pub async fn qr_page<'h>(browser: &'h Browser<'h>) -> Page<'h> {
 fn scanned(page: &Page<'_>) -> String {
     assert!(page.answer.body.contains("<svg class=\"qr\""), "{}", page.answer.body);
     let state = page.form(ACTION).field("state").to_owned();
-    let id =
-        passerelle::digest::sha256_base64url(&format!("wallet request\nwallet\nother\n{state}"));
+    let id = passerelle_protocol::digest::sha256_base64url(&format!(
+        "wallet request\nwallet\nother\n{state}"
+    ));
     format!("/api/v2/wallet/wallet/{id}")
 }
 

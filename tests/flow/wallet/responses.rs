@@ -2,7 +2,7 @@
 
 use josekit::jwe::{ECDH_ES, ECDH_ES_A128KW, JweContext, JweHeader};
 use josekit::jwk::Jwk;
-use passerelle::digest;
+use passerelle_protocol::digest;
 use serde_json::{Value, json};
 
 use super::forged_presentations::assert_documented;

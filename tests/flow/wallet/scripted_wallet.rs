@@ -3,14 +3,14 @@
 use actix_web::test::TestRequest;
 use ciborium::Value as Cbor;
 use openssl::x509::X509;
-use passerelle::digest;
-use passerelle::testing::wallet_credentials::mdoc::{
+use passerelle_jose::response_key::encrypt_response;
+use passerelle_protocol::digest;
+use passerelle_testkit::wallet_credentials::mdoc::{
     IssuedElement, MdocPresentation, cbor_member_mut, date, date_time, map, redirect_transcript,
     security_object,
 };
-use passerelle::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
-use passerelle::testing::wallet_credentials::{CertificateSpec, TestAuthority, TestSigner};
-use passerelle::token::response_key::encrypt_response;
+use passerelle_testkit::wallet_credentials::sd_jwt::SdJwtPresentation;
+use passerelle_testkit::wallet_credentials::{CertificateSpec, TestAuthority, TestSigner};
 use serde_json::{Value, json};
 
 use crate::browser::{Browser, Page};

@@ -1,6 +1,6 @@
 //! Settings of the connector that users and wallets notice.
 
-use passerelle::digest;
+use passerelle_protocol::digest;
 use qrcodegen::{QrCode, QrCodeEcc};
 use url::form_urlencoded::Serializer;
 

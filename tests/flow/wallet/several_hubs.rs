@@ -1,6 +1,6 @@
 //! Logins with a wallet at several hubs with one Redis server: each request reaches another hub.
 
-use passerelle::testing::harness::federation;
+use passerelle_testkit::harness::federation;
 
 use super::scripted_wallet::{MDOC_CREDENTIAL, Wallet, WalletRequest, wallet_page};
 use crate::hub::TestHub;

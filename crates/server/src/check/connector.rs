@@ -18,7 +18,7 @@ use passerelle_connector::diagnostic::{
 };
 use passerelle_connector::dropped_claims::DroppedClaimRow;
 use passerelle_connector::one_time_code::NoCodeStore;
-use passerelle_connector::{self, ConfiguredConnector, Connector, ConnectorContext};
+use passerelle_connector::{ConfiguredConnector, Connector, ConnectorContext};
 use passerelle_egress::http_client_pool::HttpClientPool;
 use passerelle_federation::identity::mapping::{ClaimPath, MappingSource, UnmappedClaims};
 use passerelle_federation::identity::rules::RequiredClaims;

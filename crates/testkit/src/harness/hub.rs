@@ -19,7 +19,7 @@ use passerelle_config::LoadedConfig;
 use passerelle_federation::Federation;
 use passerelle_protocol::env::{Clock as _, Env, Timestamp};
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
-use passerelle_server::{self, HubServer, ProgramDeps, Reload};
+use passerelle_server::{HubServer, ProgramDeps, Reload};
 use passerelle_settings::Environment;
 use passerelle_telemetry::Metrics;
 use passerelle_telemetry::trace::Tracer;

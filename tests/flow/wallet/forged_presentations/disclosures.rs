@@ -1,7 +1,7 @@
 //! Disclosures of an SD-JWT that the issuer has not signed, or that were not requested.
 
-use passerelle::digest;
-use passerelle::testing::wallet_credentials::sd_jwt::{SdJwtPresentation, disclosure};
+use passerelle_protocol::digest;
+use passerelle_testkit::wallet_credentials::sd_jwt::{SdJwtPresentation, disclosure};
 use serde_json::{Value, json};
 
 use super::{MaliciousWallet, SdJwtForgery, remove};

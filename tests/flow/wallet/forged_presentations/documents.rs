@@ -2,13 +2,13 @@
 
 use ciborium::Value as Cbor;
 use openssl::nid::Nid;
-use passerelle::connector::openid4vp::cbor::encode_cbor;
-use passerelle::digest;
-use passerelle::testing::wallet_credentials::mdoc::{
+use passerelle_connector::openid4vp::cbor::encode_cbor;
+use passerelle_protocol::digest;
+use passerelle_testkit::wallet_credentials::mdoc::{
     IssuedElement, MdocPresentation, PID_DOC_TYPE, cbor_member_mut, cose_key, date_time, map,
     redirect_transcript, security_object, sign1, transcript,
 };
-use passerelle::testing::wallet_credentials::{
+use passerelle_testkit::wallet_credentials::{
     CertificateSpec, TestAuthority, TestSigner, new_key, new_key_on,
 };
 

@@ -1,8 +1,8 @@
 //! SD-JWTs of an issuer that the hub does not trust, of another type, or out of their time.
 
-use passerelle::digest;
-use passerelle::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
-use passerelle::testing::wallet_credentials::{
+use passerelle_protocol::digest;
+use passerelle_testkit::wallet_credentials::sd_jwt::SdJwtPresentation;
+use passerelle_testkit::wallet_credentials::{
     CertificateSpec, TestAuthority, TestSigner, new_key, new_key_with_explicit_curve, public_jwk,
 };
 use serde_json::json;

@@ -1,9 +1,9 @@
 //! Key bindings of an SD-JWT that are not the holder's, not for this request, or not of now.
 
 use openssl::nid::Nid;
-use passerelle::digest;
-use passerelle::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
-use passerelle::testing::wallet_credentials::{new_key, new_key_on, public_jwk, sign_jws};
+use passerelle_protocol::digest;
+use passerelle_testkit::wallet_credentials::sd_jwt::SdJwtPresentation;
+use passerelle_testkit::wallet_credentials::{new_key, new_key_on, public_jwk, sign_jws};
 use serde_json::{Value, json};
 
 use super::{MaliciousWallet, SdJwtForgery, remove};

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use passerelle::testing::fake_server::{FakeResponse, FakeServer};
-use passerelle::testing::wallet_credentials::lists::{UnsignedList, compressed};
-use passerelle::testing::wallet_credentials::{TestAuthority, new_key, sign_jws};
+use passerelle_testkit::fake_server::{FakeResponse, FakeServer};
+use passerelle_testkit::wallet_credentials::lists::{UnsignedList, compressed};
+use passerelle_testkit::wallet_credentials::{TestAuthority, new_key, sign_jws};
 use serde_json::json;
 
 use super::super::scripted_wallet::certificate_spec;

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use passerelle::app::admin_client::AdminClient;
-use passerelle::app::key_device::HubKeyDevices;
-use passerelle::audit::chain::to_rfc3339;
-use passerelle::config::admin_access::{AdminAccess, KeySettings};
-use passerelle::env::{Env, Timestamp};
-use passerelle::settings::{Diagnostic, Environment};
-use passerelle::token::key_passphrase::KeyPassphrase;
-use passerelle::token::keyfiles::{
+use passerelle_audit::chain::to_rfc3339;
+use passerelle_config::admin_access::{AdminAccess, KeySettings};
+use passerelle_jose::key_passphrase::KeyPassphrase;
+use passerelle_jose::keyfiles::{
     self, CreatedKey, KeyFolder, KeyPurpose, KeyRotation, KeyRow, RemovedKey,
 };
-use passerelle::token::keyring::{DEFAULT_ROTATION_LEAD, JWKS_MAX_AGE, KeyState};
+use passerelle_jose::keyring::{DEFAULT_ROTATION_LEAD, JWKS_MAX_AGE, KeyState};
+use passerelle_protocol::env::{Env, Timestamp};
+use passerelle_server::admin_client::AdminClient;
+use passerelle_server::key_device::HubKeyDevices;
+use passerelle_settings::{Diagnostic, Environment};
 use serde::Serialize;
 
 use super::output::{outln, print_error};

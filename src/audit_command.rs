@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use passerelle::audit::last_checkpoint::CheckpointCheck;
-use passerelle::audit::report::{
+use passerelle_audit::last_checkpoint::CheckpointCheck;
+use passerelle_audit::report::{
     FindingKind, LineLocation, NoteKind, VerificationReport, VerificationResult,
 };
-use passerelle::audit::verify::{Chains, LineHeader, TrustedCheckpoints, Verifier};
-use passerelle::env::Env;
-use passerelle::token::keyfiles;
-use passerelle::token::verify::VerificationKeys;
+use passerelle_audit::verify::{Chains, LineHeader, TrustedCheckpoints, Verifier};
+use passerelle_jose::keyfiles;
+use passerelle_jose::verify::VerificationKeys;
+use passerelle_protocol::env::Env;
 use serde_json::{Value, json};
 
 use super::audit_proof_command::{ProveArguments, VerifyProofArguments};

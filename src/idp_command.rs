@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Subcommand;
-use passerelle::actor::registry::{
+use passerelle_egress::circuit_breaker::CircuitState;
+use passerelle_federation::localized_text::text_in_language;
+use passerelle_federation::validity::format_rfc3339;
+use passerelle_hub::registry::{
     BlockOrigin, BlockRow, ConnectorRow, ConnectorState, HealthRow, NewBlock,
 };
-use passerelle::app::admin_client::AdminClient;
-use passerelle::egress::circuit_breaker::CircuitState;
-use passerelle::env::Env;
-use passerelle::federation::localized_text::text_in_language;
-use passerelle::federation::validity::format_rfc3339;
-use passerelle::ids::{ClientId, ConnectorId};
-use passerelle::web::admin::BlockChange;
+use passerelle_protocol::env::Env;
+use passerelle_protocol::ids::{ClientId, ConnectorId};
+use passerelle_server::admin_client::AdminClient;
+use passerelle_web::admin::BlockChange;
 
 use super::hub_options::HubOptions;
 use super::output::{out, print_error};

@@ -4,8 +4,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use passerelle::protocol::catalogue;
-use passerelle::telemetry;
+use passerelle_protocol::catalogue;
 
 use super::output::{out, outln};
 use super::{CommandResult, print_json};
@@ -65,11 +64,11 @@ impl MetricsCommand {
     /// # Errors
     /// Returns an error if the metrics can't be declared.
     pub fn run(self) -> CommandResult {
-        let metrics = telemetry::Metrics::new()?;
+        let metrics = passerelle_telemetry::Metrics::new()?;
         if self.json {
             print_json(&metrics.declared())?;
         } else if self.markdown {
-            out!("{}", telemetry::markdown_page(metrics.declared()));
+            out!("{}", passerelle_telemetry::markdown_page(metrics.declared()));
         } else {
             for metric in metrics.declared() {
                 outln!("{}", metric.name);

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use passerelle::audit::EventKind;
-use passerelle::audit::proof::{LoginProof, ProofError, Prover};
-use passerelle::env::Timestamp;
-use passerelle::ids::SupportId;
+use passerelle_audit::EventKind;
+use passerelle_audit::proof::{LoginProof, ProofError, Prover};
+use passerelle_protocol::env::Timestamp;
+use passerelle_protocol::ids::SupportId;
 use serde_json::Value;
 
 use super::audit_command::{EXIT_UNVERIFIED, KeyArguments, read_error, sort_by_first_line};
@@ -112,7 +112,7 @@ impl VerifyProofArguments {
                         parse_seq(line),
                         printable(&claims.node),
                         printable(&claims.iss),
-                        passerelle::audit::chain::to_rfc3339(signed_at)
+                        passerelle_audit::chain::to_rfc3339(signed_at)
                     );
                 }
                 Err(error) => {

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use passerelle::app;
-use passerelle::env::Env;
+use passerelle_protocol::env::Env;
 
 use super::output::out;
 use super::{CommandResult, block_on, environment, load_config_with, print_json};
@@ -37,14 +36,17 @@ impl PlanCommand {
     pub fn run(self) -> CommandResult {
         let (environment, env) = (environment(self.without_secrets), Env::system());
         let next = load_config_with(&self.config, &environment)?;
-        let problems = app::unbuildable_connectors::find_unbuildable_connectors(&next, &env);
+        let problems =
+            passerelle_server::unbuildable_connectors::find_unbuildable_connectors(&next, &env);
         if !problems.is_empty() {
             let problems: String = problems.iter().map(|problem| format!("\n{problem}")).collect();
             return Err(format!("a reload would reject these files{problems}").into());
         }
         let before = match self.against {
             Some(other) => load_config_with(&other, &environment)?.files.digest(),
-            None => block_on(app::plan::fetch_active_digest(next.settings.private.listen))?,
+            None => block_on(passerelle_server::plan::fetch_active_digest(
+                next.settings.private.listen,
+            ))?,
         };
         let changes = before.changes_to(&next.files.digest());
         if self.json {

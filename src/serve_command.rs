@@ -4,14 +4,13 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
-use passerelle::app::memory_limit::check_memory_limit;
-use passerelle::app::service_manager::{NotifySocket, ServiceManager};
-use passerelle::app::socket_activation::InheritedSockets;
-use passerelle::app::{HubServer, ProgramDeps, RunningHub, SocketOwner, confinement};
-use passerelle::config::LoadedConfig;
-use passerelle::env::Env;
-use passerelle::settings::Environment;
-use passerelle::telemetry;
+use passerelle_config::LoadedConfig;
+use passerelle_protocol::env::Env;
+use passerelle_server::memory_limit::check_memory_limit;
+use passerelle_server::service_manager::{NotifySocket, ServiceManager};
+use passerelle_server::socket_activation::InheritedSockets;
+use passerelle_server::{HubServer, ProgramDeps, RunningHub, SocketOwner, confinement};
+use passerelle_settings::Environment;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{CommandResult, block_on, init_logging, load_usable_config};
@@ -24,7 +23,7 @@ pub fn run_hub(folder: &Path) -> CommandResult<()> {
     check_memory_limit()?;
     let loaded = load_usable_config(folder)?;
     init_logging(&loaded.settings.log)?;
-    telemetry::log_panic_locations();
+    passerelle_telemetry::log_panic_locations();
     for warning in loaded.warnings_at(Env::system().now()) {
         tracing::warn!(warning = warning.to_single_line(), "configuration warning");
     }

@@ -1,9 +1,9 @@
 //! `passerelle demo`: runs the embedded demo until Ctrl+C.
 
-use passerelle::app::memory_limit::check_memory_limit;
-use passerelle::config::model::{LogConfig, LogFormat};
-use passerelle::demo::Demo;
-use passerelle::env::Env;
+use passerelle_config::model::{LogConfig, LogFormat};
+use passerelle_demo::Demo;
+use passerelle_protocol::env::Env;
+use passerelle_server::memory_limit::check_memory_limit;
 
 use super::output::outln;
 use super::serve_command::Signals;

@@ -1,4 +1,7 @@
 //! The `passerelle` program: parses arguments, loads the configuration and runs the command.
+//!
+//! The hub is in `crates/`: docs/design/architecture.md says what each crate is responsible for, and
+//! where a change goes.
 
 // These macros panic on a closed pipe; use `output` instead.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -11,13 +14,12 @@ use std::process::ExitCode;
 use std::sync::LazyLock;
 
 use clap::{Parser, Subcommand};
-use passerelle::app::health::{self, HealthProbe};
-use passerelle::config::model::{LogConfig, LogFormat};
-use passerelle::config::{self, LoadedConfig};
-use passerelle::env::Env;
-use passerelle::settings::Environment;
-use passerelle::telemetry::{self, LineFormat};
-use passerelle::{app, audit};
+use passerelle_config::LoadedConfig;
+use passerelle_config::model::{LogConfig, LogFormat};
+use passerelle_protocol::env::Env;
+use passerelle_server::health::{self, HealthProbe};
+use passerelle_settings::Environment;
+use passerelle_telemetry::LineFormat;
 use serde::Serialize;
 
 /// Faster than the system's allocator, and gives memory back (docs/design/adr/0019-allocator.md).
@@ -306,24 +308,24 @@ impl AcrCommand {
         let Self::Explain { config, sp, idp, acr, claims, without_secrets } = self;
         let loaded = load_config_with(&config, &environment(without_secrets))?;
         let claims = claims.as_deref();
-        out!("{}", app::explain::explain_levels(&loaded, &sp, &idp, &acr, claims)?);
+        out!("{}", passerelle_server::explain::explain_levels(&loaded, &sp, &idp, &acr, claims)?);
         Ok(())
     }
 }
 
 fn write_schemas(write: Option<&Path>, reference: Option<&Path>) -> CommandResult<()> {
     if let Some(folder) = write {
-        let written =
-            config::write_schemas(folder, app::KINDS).and_then(|()| audit::write_schema(folder));
+        let written = passerelle_config::write_schemas(folder, passerelle_server::KINDS)
+            .and_then(|()| passerelle_audit::write_schema(folder));
         written.map_err(|error| format!("{} can not be written: {error}", folder.display()))?;
     }
     if let Some(file) = reference {
-        let text = config::reference_markdown(app::KINDS);
+        let text = passerelle_config::reference_markdown(passerelle_server::KINDS);
         std::fs::write(file, text)
             .map_err(|error| format!("{} can not be written: {error}", file.display()))?;
     }
     if write.is_none() && reference.is_none() {
-        for (name, schema) in config::schemas(app::KINDS) {
+        for (name, schema) in passerelle_config::schemas(passerelle_server::KINDS) {
             outln!("{name}: {schema:#}");
         }
     }
@@ -341,19 +343,19 @@ fn load_config(folder: &Path) -> CommandResult<LoadedConfig> {
 }
 
 fn load_config_with(folder: &Path, environment: &Environment) -> CommandResult<LoadedConfig> {
-    or_report(app::load_config(folder, environment))
+    or_report(passerelle_server::load_config(folder, environment))
 }
 
 /// Loads the configuration for a start, which a bad file of a connector or a service provider does
 /// not prevent.
 fn load_usable_config(folder: &Path) -> CommandResult<LoadedConfig> {
-    or_report(app::load_usable_config(folder, &environment(false)))
+    or_report(passerelle_server::load_usable_config(folder, &environment(false)))
 }
 
 fn or_report(
-    loaded: Result<LoadedConfig, Vec<passerelle::settings::Diagnostic>>,
+    loaded: Result<LoadedConfig, Vec<passerelle_settings::Diagnostic>>,
 ) -> CommandResult<LoadedConfig> {
-    let report = config::render_check_output(&loaded, Env::system().now());
+    let report = passerelle_config::render_check_output(&loaded, Env::system().now());
     loaded.map_err(|_| format!("the configuration is invalid\n{report}").into())
 }
 
@@ -362,7 +364,7 @@ fn init_logging(log: &LogConfig) -> CommandResult<()> {
         LogFormat::Human => LineFormat::Human,
         LogFormat::Json => LineFormat::Json,
     };
-    Ok(telemetry::init_logging(format, &log.filter)?)
+    Ok(passerelle_telemetry::init_logging(format, &log.filter)?)
 }
 
 /// Prints `value` as indented JSON.

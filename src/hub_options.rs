@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use passerelle::app::admin_client::{AdminClient, AdminClientError};
-use passerelle::config::admin_access::AdminAccess;
-use passerelle::settings::{Diagnostic, Environment};
+use passerelle_config::admin_access::AdminAccess;
+use passerelle_server::admin_client::{AdminClient, AdminClientError};
+use passerelle_settings::{Diagnostic, Environment};
 
 use super::{CommandResult, EXIT_FAILURE};
 

@@ -4,14 +4,14 @@ use std::io::{self, BufRead, IsTerminal as _};
 use std::path::PathBuf;
 
 use clap::Args;
-use passerelle::app::init::{
+use passerelle_protocol::acr::Platform;
+use passerelle_protocol::env::Env;
+use passerelle_protocol::ids::ClientId;
+use passerelle_server::init::{
     ApplicationRegistration, InitError, InitOptions, InitReport, PageLinks, initialize_hub,
 };
-use passerelle::env::Env;
-use passerelle::ids::ClientId;
-use passerelle::protocol::acr::Platform;
-use passerelle::settings::Diagnostic;
-use passerelle::settings::address::is_loopback;
+use passerelle_settings::Diagnostic;
+use passerelle_settings::address::is_loopback;
 use url::Url;
 
 use super::CommandResult;

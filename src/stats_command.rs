@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use passerelle::audit::statistics::{LoginStatistics, Month};
+use passerelle_audit::statistics::{LoginStatistics, Month};
 
 use super::audit_command::read_error;
 use super::output::{out, print_error};

@@ -1,10 +1,10 @@
 //! `passerelle person`: ends the sessions of a person, and lists and ends their refresh tokens.
 
 use clap::{Args, Subcommand};
-use passerelle::env::Timestamp;
-use passerelle::federation::validity::format_rfc3339;
-use passerelle::grant::RefreshGrantSummary;
-use passerelle::web::admin::{LoginSearch, RefreshGrantRevocation};
+use passerelle_federation::validity::format_rfc3339;
+use passerelle_grants::RefreshGrantSummary;
+use passerelle_protocol::env::Timestamp;
+use passerelle_web::admin::{LoginSearch, RefreshGrantRevocation};
 
 use super::hub_options::HubOptions;
 use super::output::outln;
@@ -95,7 +95,8 @@ impl PersonCommand {
 
 fn print_grant(grant: &RefreshGrantSummary) {
     let time = |seconds| format_rfc3339(Timestamp::from_seconds(seconds));
-    let scopes: Vec<&str> = grant.scopes.iter().map(passerelle::ids::Scope::as_str).collect();
+    let scopes: Vec<&str> =
+        grant.scopes.iter().map(passerelle_protocol::ids::Scope::as_str).collect();
     outln!(
         "{}  {}  login {}  granted {}, ends {}  {}",
         grant.id,

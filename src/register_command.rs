@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use passerelle::app;
-use passerelle::env::Env;
-use passerelle::identity::rules::{IdentityRules, RequiredClaims};
-use passerelle::identity::{Claim, Identity};
-use passerelle::protocol::acr::Platform;
-use passerelle::protocol::json::parse_object;
-use passerelle::register::RegisterAnswer;
-use passerelle::register::file::import::{ImportMode, import};
+use passerelle_federation::identity::rules::{IdentityRules, RequiredClaims};
+use passerelle_federation::identity::{Claim, Identity};
+use passerelle_protocol::acr::Platform;
+use passerelle_protocol::env::Env;
+use passerelle_protocol::json::parse_object;
+use passerelle_register::RegisterAnswer;
+use passerelle_register::file::import::{ImportMode, import};
 use serde_json::{Map, Value};
 
 use super::output::outln;
@@ -75,8 +74,8 @@ impl RegisterCommand {
         match self {
             Self::Import { source, to, replace, config } => {
                 let loaded = load_config(&config)?;
-                let register =
-                    app::register_settings(&loaded).map_err(|error| error.to_string())?;
+                let register = passerelle_server::register_settings(&loaded)
+                    .map_err(|error| error.to_string())?;
                 let configured = register.and_then(|settings| settings.import_target());
                 let fix =
                     "the configuration has no [register.file]: give the file to write with --to";
@@ -105,7 +104,7 @@ fn look_up_person(config: &std::path::Path, person: PersonOptions) -> CommandRes
     };
     let pivot = Identity::from_claims(&claims, &rules)
         .map_err(|error| format!("invalid person: {}", describe_error(&error)))?;
-    let answer = block_on(app::query_register(&loaded, &Env::system(), &pivot))?;
+    let answer = block_on(passerelle_server::query_register(&loaded, &Env::system(), &pivot))?;
     let (text, code) = match answer {
         Ok(RegisterAnswer::Found(_)) => {
             outln!("found");
@@ -163,7 +162,7 @@ impl PersonOptions {
 }
 
 /// Describes an error with the names of this command.
-fn describe_error(error: &passerelle::identity::IdentityError) -> String {
+fn describe_error(error: &passerelle_federation::identity::IdentityError) -> String {
     match error.claim {
         Claim::GivenName | Claim::GivenNameArray => format!("given_names: {}", error.rule),
         _ => error.to_string(),

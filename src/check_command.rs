@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use passerelle::app;
-use passerelle::app::check::{connector, service_provider};
-use passerelle::config::check_context::CheckContext;
-use passerelle::config::{self, LoadedConfig};
-use passerelle::connector::diagnostic::DiagnosticStatus;
-use passerelle::env::Env;
-use passerelle::settings::{Diagnostic, Environment};
+use passerelle_config::LoadedConfig;
+use passerelle_config::check_context::CheckContext;
+use passerelle_connector::diagnostic::DiagnosticStatus;
+use passerelle_protocol::env::Env;
+use passerelle_server::check::{connector, service_provider};
+use passerelle_settings::{Diagnostic, Environment};
 
 use super::hub_options::HubOptions;
 use super::output::{TextColour, outln, paint, print_report, printable};
@@ -93,20 +92,22 @@ pub struct CheckOptions {
 pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
     let CheckOptions { online, without_secrets, json } = options;
     let env = Env::system();
-    let mut loaded = app::load_config(folder, &environment(without_secrets));
+    let mut loaded = passerelle_server::load_config(folder, &environment(without_secrets));
     if let Ok(loaded) = &mut loaded {
-        loaded.warnings.extend(app::check::page_link_warnings(loaded));
+        loaded.warnings.extend(passerelle_server::check::page_link_warnings(loaded));
         if !without_secrets {
-            loaded.warnings.extend(app::check::plaintext_keys_warning(loaded));
+            loaded.warnings.extend(passerelle_server::check::plaintext_keys_warning(loaded));
         }
     }
     let start_errors: Vec<String> = match &loaded {
-        Ok(loaded) if !without_secrets => to_texts(&app::find_startup_errors(loaded, &env)),
+        Ok(loaded) if !without_secrets => {
+            to_texts(&passerelle_server::find_startup_errors(loaded, &env))
+        }
         Ok(_) | Err(_) => Vec::new(),
     };
     let loaded = loaded.and_then(|loaded| reject_unbuildable(loaded, &env));
     if json {
-        let report = config::ConfigReport::new(&loaded, env.now());
+        let report = passerelle_config::ConfigReport::new(&loaded, env.now());
         let is_valid = report.valid && start_errors.is_empty();
         let mut value = serde_json::to_value(&report)?;
         if let serde_json::Value::Object(members) = &mut value {
@@ -116,7 +117,7 @@ pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
         print_json(&value)?;
         return Ok(exit_code(is_valid));
     }
-    let report = config::render_check_output(&loaded, env.now());
+    let report = passerelle_config::render_check_output(&loaded, env.now());
     if !start_errors.is_empty() {
         let title = match &loaded {
             Ok(_) => "The files are well formed, but the hub would not start:",
@@ -147,7 +148,8 @@ pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
 
 /// Rejects a configuration with a connector that can't be built, as a reload rejects its file.
 fn reject_unbuildable(loaded: LoadedConfig, env: &Env) -> Result<LoadedConfig, Vec<Diagnostic>> {
-    let mut problems = app::unbuildable_connectors::find_unbuildable_connectors(&loaded, env);
+    let mut problems =
+        passerelle_server::unbuildable_connectors::find_unbuildable_connectors(&loaded, env);
     if problems.is_empty() {
         return Ok(loaded);
     }
@@ -169,9 +171,9 @@ fn probe_config(loaded: &LoadedConfig, env: &Env, is_valid: bool) -> CommandResu
     };
     let (store, providers, client_keys) = block_on(async {
         CommandResult::Ok((
-            app::probe_store(loaded, env).await?,
-            app::probe_providers(loaded, env).await?,
-            app::probe_client_keys(loaded).await?,
+            passerelle_server::probe_store(loaded, env).await?,
+            passerelle_server::probe_providers(loaded, env).await?,
+            passerelle_server::probe_client_keys(loaded).await?,
         ))
     })?;
     if let Some(outcome) = store {
@@ -267,9 +269,12 @@ fn check_context(
     environment: &Environment,
 ) -> Result<CheckContext, String> {
     match config {
-        Some(folder) => CheckContext::from_folder(folder, environment, app::KINDS)
+        Some(folder) => CheckContext::from_folder(folder, environment, passerelle_server::KINDS)
             .map_err(|problems| describe_problems(&problems)),
-        None => Ok(CheckContext::without_hub(file.parent().unwrap_or(Path::new(".")), app::KINDS)),
+        None => Ok(CheckContext::without_hub(
+            file.parent().unwrap_or(Path::new(".")),
+            passerelle_server::KINDS,
+        )),
     }
 }
 
