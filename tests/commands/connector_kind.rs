@@ -142,7 +142,7 @@ const KIOSK: ConnectorKindFormat =
 /// The program's kinds, and the kiosk.
 fn kinds() -> Kinds {
     let connectors = [passerelle_server::KINDS.connectors, &[KIOSK]].concat();
-    Kinds { connectors: Box::leak(connectors.into_boxed_slice()), ..app::KINDS }
+    Kinds { connectors: Box::leak(connectors.into_boxed_slice()), ..passerelle_server::KINDS }
 }
 
 const LOBBY: &str = r#"

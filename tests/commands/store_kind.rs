@@ -86,7 +86,7 @@ const EMPTY: TableKind = TableKind {
     },
 };
 
-const KINDS: Kinds = Kinds { stores: &[SMALL], registers: &[EMPTY], ..app::KINDS };
+const KINDS: Kinds = Kinds { stores: &[SMALL], registers: &[EMPTY], ..passerelle_server::KINDS };
 
 fn load(store: &str, kinds: Kinds) -> Result<LoadedConfig, Vec<Diagnostic>> {
     let folder = valid_config_folder();

@@ -289,6 +289,10 @@ impl Connector for Oauth2Connector {
     }
 }
 
+/// Parses the user's claims.
+///
+/// # Errors
+/// Returns [`ErrorCode::UserinfoMalformed`] if it is too large, or no JSON object.
 pub fn parse_userinfo(body: &[u8]) -> Result<Map<String, Value>, ConnectorError> {
     if body.len() > MAX_USERINFO_BYTES {
         return Err(ConnectorError::new(
@@ -305,6 +309,9 @@ pub fn parse_userinfo(body: &[u8]) -> Result<Map<String, Value>, ConnectorError>
 }
 
 /// Returns the subject. Users without one would all share an identity, so it is required.
+///
+/// # Errors
+/// Returns an error that names the claim if it is missing, empty, too long, or no text or integer.
 pub fn extract_subject(
     claims: &Map<String, Value>,
     claim: &ClaimPath,

@@ -1,6 +1,13 @@
 //! Test doubles and sample data: identity providers, directories and wallets, and connectors to them.
 
-#![allow(clippy::pedantic, reason = "tests are tables, and panic where they fail")]
+#![allow(
+    clippy::pedantic,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test double fails its test by panicking"
+)]
 
 pub mod code_store;
 pub mod connectors;

@@ -258,6 +258,10 @@ pub struct AcceptedAssertion<'a> {
     issued_at: Timestamp,
 }
 
+/// Checks the claims of a verified client assertion (RFC 7523 §3).
+///
+/// # Errors
+/// Returns the claim that is wrong.
 pub fn validate_assertion<'a>(
     jws: &'a VerifiedJws,
     client_id: &ClientId,

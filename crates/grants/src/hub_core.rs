@@ -65,7 +65,11 @@ impl std::fmt::Debug for HubCore {
 #[cfg(any(test, feature = "testing"))]
 impl HubCore {
     /// Creates the core of a hub without rate limits and without an audit log.
+    ///
+    /// # Panics
+    /// If a metric is declared twice.
     #[must_use]
+    #[expect(clippy::unwrap_used, reason = "only tests call it")]
     pub fn for_tests(env: Env, federation: CurrentFederation) -> Self {
         use passerelle_quota::{NetworkRate, PrefixLengths, RateLimitSettings};
         let rates = RateLimitSettings {

@@ -93,6 +93,9 @@ impl TokenService {
 }
 
 /// Checks the claims of the JWT itself, and returns its `exp`.
+///
+/// # Errors
+/// Returns the code of the claim that is wrong.
 pub fn check_claims(
     VerifiedJws { header, claims }: &VerifiedJws,
     client: &Registration,

@@ -1,6 +1,13 @@
 //! Test doubles and sample data: the suites that every store passes, and real Redis servers.
 
-#![allow(clippy::pedantic, reason = "tests are tables, and panic where they fail")]
+#![allow(
+    clippy::pedantic,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test double fails its test by panicking"
+)]
 
 pub mod counter_conformance;
 pub mod fake_shared_store;

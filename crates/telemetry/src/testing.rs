@@ -1,5 +1,12 @@
 //! Test doubles and sample data: the log lines of a test.
 
-#![allow(clippy::pedantic, reason = "tests are tables, and panic where they fail")]
+#![allow(
+    clippy::pedantic,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test double fails its test by panicking"
+)]
 
 pub mod captured_log;

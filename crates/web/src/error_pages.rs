@@ -282,7 +282,7 @@ pub(super) fn login_error(login: &LoginPageContext<'_>, problem: LoginErrorPage)
         service: hub.service_name(&summary.client_id, locale),
         provider,
         claim: problem.claim.and_then(|claim| {
-            ClaimLabel::new(&claim, &hub.core.federation.load().declared_claims, &locale)
+            ClaimLabel::new(&claim, &hub.core.federation.load().declared_claims, locale)
         }),
         actions,
         ..defaults

@@ -89,6 +89,9 @@ where
 
 /// Parses `application/x-www-form-urlencoded`. A pair whose name can't be decoded is no known
 /// parameter, and is left out.
+///
+/// # Errors
+/// Returns what is wrong with the form.
 pub fn parse_pairs(text: &[u8]) -> Result<Params, FormError> {
     if text.len() > MAX_PARAMS_BYTES {
         return Err(FormError::TooLarge);

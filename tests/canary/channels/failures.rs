@@ -126,7 +126,7 @@ pub(super) async fn cause_panic(hub: &TestHub, outputs: &Outputs, canaries: &mut
         .uri("/api/v2/userinfo")
         .insert_header(("host", "hub.example"))
         .to_request();
-    telemetry::log_panic_locations();
+    passerelle_telemetry::log_panic_locations();
     let error = try_call_service(&app, request).await.map(|_| ()).unwrap_err();
     let body = actix_web::body::to_bytes(error.error_response().into_body()).await.unwrap();
     outputs.record("an answer after a panic", String::from_utf8(body.to_vec()).unwrap());

@@ -113,6 +113,9 @@ struct EncodedCertificate {
 
 impl TrustList {
     /// Verifies a signed list.
+    ///
+    /// # Errors
+    /// Returns the check that it fails.
     pub fn verify(
         body: &[u8],
         source: &TrustListSource,

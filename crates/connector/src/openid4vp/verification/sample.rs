@@ -54,6 +54,7 @@ impl PresentationSample {
     ///
     /// # Errors
     /// The finding, if the object has other members.
+    #[must_use]
     pub fn parse(sample: &[u8]) -> Option<Result<Self, CheckDiagnostic>> {
         let text = std::str::from_utf8(sample).ok()?.trim_ascii();
         if !text.starts_with('{') {
@@ -93,6 +94,9 @@ impl PresentationSample {
     }
 
     /// Verifies the presentation for one query, as far as the sample names the request.
+    ///
+    /// # Errors
+    /// Returns the check that it fails.
     pub fn verify(
         &self,
         credential: &ExpectedCredential,
