@@ -38,7 +38,7 @@ mod tests {
     use crate::EventKind;
 
     fn read(path: &str) -> String {
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path))
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path))
             .unwrap_or_default()
     }
 

@@ -11,21 +11,21 @@ const MAX_KEY_JSON_BYTES: usize = 16 * 1024;
 /// A value that must not reach a log, a page or an error. `Debug` prints `***`:
 ///
 /// ```
-/// use passerelle::ids::Secret;
+/// use passerelle_protocol::ids::Secret;
 /// println!("{:?}", Secret::new("hunter2".to_owned()));
 /// ```
 ///
 /// There is no `Display`:
 ///
 /// ```compile_fail
-/// use passerelle::ids::Secret;
+/// use passerelle_protocol::ids::Secret;
 /// println!("{}", Secret::new("hunter2".to_owned()));
 /// ```
 ///
 /// It serializes only where a field says so, with [`stored_secret`] or [`issued_secret`]:
 ///
 /// ```
-/// use passerelle::ids::{Secret, stored_secret};
+/// use passerelle_protocol::ids::{Secret, stored_secret};
 /// #[derive(serde::Serialize, serde::Deserialize)]
 /// struct Stored {
 ///     #[serde(with = "stored_secret")]
@@ -34,7 +34,7 @@ const MAX_KEY_JSON_BYTES: usize = 16 * 1024;
 /// ```
 ///
 /// ```compile_fail
-/// use passerelle::ids::Secret;
+/// use passerelle_protocol::ids::Secret;
 /// #[derive(serde::Serialize)]
 /// struct Stored {
 ///     password: Secret<String>,
@@ -42,7 +42,7 @@ const MAX_KEY_JSON_BYTES: usize = 16 * 1024;
 /// ```
 ///
 /// ```compile_fail
-/// use passerelle::ids::Secret;
+/// use passerelle_protocol::ids::Secret;
 /// #[derive(serde::Deserialize)]
 /// struct Stored {
 ///     password: Secret<String>,
@@ -50,7 +50,7 @@ const MAX_KEY_JSON_BYTES: usize = 16 * 1024;
 /// ```
 ///
 /// ```compile_fail
-/// use passerelle::ids::Secret;
+/// use passerelle_protocol::ids::Secret;
 /// serde_json::to_string(&Secret::new("hunter2".to_owned())).unwrap();
 /// ```
 ///

@@ -47,7 +47,7 @@ async fn each_json_line_has_the_documented_names_and_its_logins() {
         (&none["level"], &none["message"], &none["count"]),
         (&"INFO".into(), &"outside of a login".into(), &3.into())
     );
-    assert_eq!(none["target"], "passerelle::telemetry::log_format::tests");
+    assert_eq!(none["target"], "passerelle_telemetry::log_format::tests");
     assert!(none["timestamp"].as_str().unwrap().ends_with('Z'));
     assert!(none.get("support_id").is_none() && none.get("trace_id").is_none());
     assert_eq!(

@@ -21,7 +21,12 @@ use passerelle_settings::Environment;
 pub(super) const TARGETS: &[FuzzTarget] = &[
     target(
         "configuration_file",
-        &["settings/", "crates/config/src/loaded.rs", "config/loaded/", "config/validation/"],
+        &[
+            "crates/settings/src/",
+            "crates/config/src/loaded.rs",
+            "crates/config/src/loaded/",
+            "crates/config/src/validation/",
+        ],
         configuration_file,
     ),
     target("message_file", &["crates/localization/src/message_file.rs"], message_file),

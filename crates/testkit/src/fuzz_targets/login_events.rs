@@ -40,7 +40,7 @@ pub(super) const TARGETS: &[FuzzTarget] = &[target(
     "login_events",
     &[
         "crates/federation/src/login.rs",
-        "login/",
+        "crates/federation/src/login/",
         "crates/store/src/memory.rs",
         "crates/store/src/memory/kind_cache.rs",
     ],

@@ -43,7 +43,7 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
         "authorization_query",
         &[
             "crates/protocol/src/authorize.rs",
-            "protocol/authorize/",
+            "crates/protocol/src/authorize/",
             "crates/protocol/src/params.rs",
             "crates/web/src/form.rs",
         ],
@@ -51,7 +51,11 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
     ),
     target(
         "authorization_body",
-        &["protocol/authorize/", "crates/protocol/src/pushed_request.rs", "crates/web/src/form.rs"],
+        &[
+            "crates/protocol/src/authorize/",
+            "crates/protocol/src/pushed_request.rs",
+            "crates/web/src/form.rs",
+        ],
         || authorization(RequestMethod::Post),
     ),
     target(
@@ -64,7 +68,7 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
         &[
             "crates/web/src/pasted_request.rs",
             "crates/protocol/src/authorize/explanation.rs",
-            "protocol/authorize/explanation/",
+            "crates/protocol/src/authorize/explanation/",
         ],
         pasted_request,
     ),

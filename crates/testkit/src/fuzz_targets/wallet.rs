@@ -35,12 +35,16 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
         "sd_jwt_vc",
         &[
             "crates/connector/src/openid4vp/sd_jwt.rs",
-            "connector/openid4vp/sd_jwt/",
+            "crates/connector/src/openid4vp/sd_jwt/",
             "crates/connector/src/openid4vp/signature.rs",
         ],
         sd_jwt_vc,
     ),
-    target("mdoc", &["crates/connector/src/openid4vp/mdoc.rs", "connector/openid4vp/mdoc/"], mdoc),
+    target(
+        "mdoc",
+        &["crates/connector/src/openid4vp/mdoc.rs", "crates/connector/src/openid4vp/mdoc/"],
+        mdoc,
+    ),
     target("cbor", &["crates/connector/src/openid4vp/cbor.rs"], cbor),
     target("claims_path", &["crates/connector/src/openid4vp/claims_path.rs"], claims_path),
     target("status_list", &["crates/connector/src/openid4vp/status_list/token.rs"], status_list),

@@ -5,7 +5,7 @@ use passerelle_federation::assurance::amr::METHODS;
 
 /// Returns the keys of one language's file.
 pub(super) fn keys(language: &str) -> BTreeSet<String> {
-    let folder = fs::read_dir(format!("{HERE}/locales/{language}")).unwrap();
+    let folder = fs::read_dir(format!("{HERE}/../../../localization/locales/{language}")).unwrap();
     let text: String =
         folder.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
     let key = |line: &str| {
@@ -24,12 +24,14 @@ fn sources() -> String {
         }
     }
     let mut found = vec![];
-    walk(Path::new(HERE), &mut found);
+    walk(Path::new(HERE).parent().unwrap(), &mut found);
     let is_source = |path: &&PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap();
         (name.ends_with(".rs") || name.ends_with(".html"))
             && name != "tests.rs"
-            && !path.parent().unwrap().ends_with("tests")
+            && !path
+                .components()
+                .any(|part| ["tests", "testing"].contains(&part.as_os_str().to_str().unwrap()))
     };
     let read = |path: &PathBuf| {
         fs::read_to_string(path).unwrap().split("#[cfg(test)]").next().unwrap().to_owned()
