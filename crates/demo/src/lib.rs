@@ -3,7 +3,7 @@
 //!
 //! The identity providers are hubs with the `persona` connector, so a demo login crosses two hubs;
 //! on the high platform each step is encrypted. Nothing outlives the process. Nothing but the
-//! command depends on it. Begin with [`federation`], the files of each hub.
+//! command depends on it. Begin with `federation.rs`, the files of each hub.
 
 #![cfg_attr(
     test,
