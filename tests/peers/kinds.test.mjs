@@ -143,7 +143,9 @@ test('what the check says of a real directory, and of a provider without OpenID 
   const statuses = ({ diagnostics }) => Object.fromEntries(diagnostics.map(({ name, status }) => [name, status]));
   const well = { file: 'ok', reachable: 'ok', certificate: 'warning', account: 'ok', 'base-dn': 'ok', filter: 'ok', subject: 'ok', lockout: 'warning', 'received-claims': 'ok' };
   for (const connector of ['town', 'begun']) assert.deepEqual(statuses(await check(connector)), well, 'its certificate is for a day, and it has no policy');
-  for (const connector of ['forged', 'dead']) assert.deepEqual(statuses(await check(connector)), { file: 'ok', reachable: 'error', 'received-claims': 'ok' });
+  for (const [connector, finding] of [['forged', 'certificate'], ['dead', 'reachable']]) {
+    assert.deepEqual(statuses(await check(connector)), { file: 'ok', [finding]: 'error', 'received-claims': 'ok' });
+  }
   const provider = { file: 'ok', reachable: 'ok', certificate: 'warning', userinfo: 'ok', 'client-authentication': 'ok', 'received-claims': 'ok' };
   assert.deepEqual(statuses(await check('hosting')), provider, 'there is no TLS');
 });
