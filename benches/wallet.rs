@@ -11,14 +11,14 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use passerelle_connector::openid4vp::claims_path::ClaimsPathPointer;
-use passerelle_connector::openid4vp::credential::{
+use passerelle_jose::response_key::{ResponseKey, encrypt_response};
+use passerelle_openid4vp::claims_path::ClaimsPathPointer;
+use passerelle_openid4vp::credential::{
     CredentialFormat, ExpectedCredential, PresentationExpectations, RequestChannel,
     StatusReference, VerificationPolicy,
 };
-use passerelle_connector::openid4vp::presentation::verify_presentation;
-use passerelle_connector::openid4vp::status_list::{StatusLists, UnreachableStatusPolicy};
-use passerelle_jose::response_key::{ResponseKey, encrypt_response};
+use passerelle_openid4vp::presentation::verify_presentation;
+use passerelle_openid4vp::status_list::{StatusLists, UnreachableStatusPolicy};
 use passerelle_protocol::env::Env;
 use passerelle_testkit::env::{ManualClock, SeededEntropy};
 use passerelle_testkit::wallet_credentials::lists::{

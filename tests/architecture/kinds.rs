@@ -1,10 +1,10 @@
-//! A connector kind is one folder: no other file knows a kind by name.
+//! A connector kind is one folder or one crate: no other file knows a kind by name.
 
 use crate::assert_none;
 use crate::source::{Source, sources};
 
 /// The file that lists the kinds, one line for each.
-const REGISTRATION: &str = "crates/connector/src/kinds.rs";
+const REGISTRATION: &str = "crates/server/src/kinds.rs";
 
 /// Files that know kinds by name, each with its reason.
 const EXCEPTIONS: &[(&str, &str)] = &[
@@ -27,10 +27,13 @@ fn registered(sources: &[Source]) -> Vec<&str> {
     lines.filter_map(|line| line.strip_suffix("::KIND,")).collect()
 }
 
+/// A kind is a folder of the crate of connectors, or a crate of its own.
 fn is_in_folder(path: &str, kind: &str) -> bool {
-    path.strip_prefix("crates/connector/src/")
-        .and_then(|path| path.strip_prefix(kind))
-        .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+    let rest = path
+        .strip_prefix("crates/connector/src/")
+        .or_else(|| path.strip_prefix("crates/"))
+        .and_then(|path| path.strip_prefix(kind));
+    rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }
 
 /// Returns the code of a file: its lines without comments, up to its tests.
@@ -104,7 +107,7 @@ fn forged_names_of_kinds_are_found() {
         ("crates/config/src/kinds.rs", "const KEY: &str = \"kind.ldap.url\";"),
         ("crates/server/src/check.rs", "use passerelle_connector::persona;"),
         ("crates/server/src/check.rs", "fn f(kind: OidcConnector) {}"),
-        ("crates/connector/src/ldap.rs", "use super::oidc;"),
+        ("crates/ldap/src/lib.rs", "use super::oidc;"),
         ("crates/connector/src/oidc_like.rs", "const KIND: &str = \"oidc\";"),
         ("crates/server/src/check.rs", "#[cfg(test)]\nmod tests;\nconst KIND: &str = \"oidc\";"),
     ] {

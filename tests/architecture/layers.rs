@@ -16,11 +16,10 @@ struct Rule {
 const ADAPTERS: &[&[&str]] = &[
     &["store", "memory"],
     &["store", "redis"],
-    &["connector", "kinds"],
     &["connector", "oidc"],
     &["connector", "oauth2"],
-    &["connector", "ldap"],
-    &["connector", "openid4vp"],
+    &["ldap"],
+    &["openid4vp"],
     &["connector", "persona"],
     &["register", "file"],
     &["register", "http"],

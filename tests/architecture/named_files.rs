@@ -11,10 +11,14 @@ const FILES: &[&str] = &[
     "crates/config/src/model/data_provider.rs",
 ];
 
+/// Folders of the kinds of connectors.
+const KINDS: &[&str] =
+    &["crates/connector/src/", "crates/ldap/src/", "crates/openid4vp/src/"];
+
 fn untyped_paths(sources: &[Source]) -> Vec<String> {
     let is_reloaded = |path: &str| {
-        let is_kind = path.starts_with("crates/connector/src/") && path.ends_with("/settings.rs");
-        is_kind || FILES.contains(&path)
+        let is_kind = KINDS.iter().any(|folder| path.starts_with(folder));
+        is_kind && path.ends_with("/settings.rs") || FILES.contains(&path)
     };
     let lines = sources.iter().filter(|source| is_reloaded(&source.path)).flat_map(|source| {
         let is_field =

@@ -41,7 +41,13 @@ use passerelle_settings::{Diagnostic, Environment};
 pub(crate) const KINDS: Kinds = Kinds {
     stores: passerelle_store::KINDS,
     registers: passerelle_register::KINDS,
-    connectors: passerelle_connector::KINDS,
+    connectors: &[
+        passerelle_connector::oidc::KIND,
+        passerelle_connector::oauth2::KIND,
+        passerelle_ldap::KIND,
+        passerelle_openid4vp::KIND,
+        passerelle_connector::persona::KIND,
+    ],
 };
 
 pub(crate) const SUBJECT_KEY: &str = "0123456789abcdef0123456789abcdef";

@@ -1,5 +1,5 @@
 //! Adapters to identity providers: one trait, [`Connector`], and one folder per kind
-//! ([`ConnectorKind`], [`kinds`]).
+//! ([`ConnectorKind`]).
 //!
 //! Responsible for the upstream protocols and every check on the responses of identity providers
 //! (docs/design/upstream-verification.md). Does not depend on actors, stores, service providers or
@@ -20,29 +20,24 @@ pub mod claim_rule;
 mod clock_skew;
 pub mod code_flow;
 mod configured_connector;
-mod connection_check;
+pub mod connection_check;
 mod connector_file;
 pub mod diagnostic;
 mod dpop;
 pub mod dropped_claims;
 pub mod error;
-mod http_clients;
+pub mod http_clients;
 pub mod hub_page;
 pub mod kind_settings;
-pub mod kinds;
-#[cfg(feature = "ldap")]
-pub mod ldap;
 pub mod level_rules;
 mod mapped;
 pub mod mapping;
 pub mod oauth2;
 pub mod oidc;
 pub mod one_time_code;
-mod online_check;
-#[cfg(feature = "openid4vp")]
-pub mod openid4vp;
+pub mod online_check;
 pub mod persona;
-mod port;
+pub mod port;
 pub mod sandbox_form;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -59,7 +54,6 @@ pub use configured_connector::{ConfiguredConnector, SandboxMode};
 pub use connector_file::{ConnectorFile, ConnectorLimits, IdentityProof, UnparsedKind};
 pub use error::{ConnectorConfigError, ConnectorError};
 pub use kind_settings::{ConnectorKind, acr_policy_from_file, connector_kind};
-pub use kinds::KINDS;
 pub use port::{Connector, ConnectorContext};
 
 /// Builds a configured connector.

@@ -11,8 +11,4 @@
 
 pub mod code_store;
 pub mod connectors;
-#[cfg(feature = "ldap")]
-pub mod fake_directory;
 pub mod fake_idp;
-#[cfg(feature = "openid4vp")]
-pub mod wallet_credentials;

@@ -30,6 +30,7 @@ mod hub_parts;
 pub mod init;
 pub mod key_device;
 mod keys;
+mod kinds;
 mod local_hub;
 pub mod memory_limit;
 mod metrics_sampler;
@@ -90,7 +91,7 @@ use passerelle_web::readiness::Readiness;
 pub const KINDS: Kinds = Kinds {
     stores: passerelle_store::KINDS,
     registers: passerelle_register::KINDS,
-    connectors: passerelle_connector::KINDS,
+    connectors: kinds::CONNECTORS,
 };
 
 /// Dependencies of a hub besides its configuration.

@@ -9,10 +9,6 @@
 pub mod fuzz_targets;
 pub mod harness;
 
-#[cfg(feature = "ldap")]
-pub use passerelle_connector::testing::fake_directory;
-#[cfg(feature = "openid4vp")]
-pub use passerelle_connector::testing::wallet_credentials;
 pub use passerelle_connector::testing::{code_store, connectors, fake_idp};
 pub use passerelle_egress::testing::fake_server;
 pub use passerelle_federation::testing::samples;
@@ -21,6 +17,10 @@ pub use passerelle_jose::testing::softhsm;
 pub use passerelle_jose::testing::{
     certificates, dpop_client, fake_vault, sample_keys, vault_server,
 };
+#[cfg(feature = "ldap")]
+pub use passerelle_ldap::testing::fake_directory;
+#[cfg(feature = "openid4vp")]
+pub use passerelle_openid4vp::testing::wallet_credentials;
 pub use passerelle_protocol::testing::{env, skipped, wait};
 #[cfg(feature = "redis")]
 pub use passerelle_store::testing::redis_server;

@@ -1,10 +1,8 @@
 //! Checks invalid files of each kind of connector.
 
-#[cfg(feature = "ldap")]
 mod ldap;
 mod oauth2;
 mod oidc;
-#[cfg(feature = "openid4vp")]
 mod openid4vp;
 mod persona;
 

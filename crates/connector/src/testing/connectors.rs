@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use super::code_store::{InMemoryWalletRequests, code_store};
-use crate::kind_settings::{KindCheck, SupportedKinds, connector_schema};
+use crate::kind_settings::{ConnectorKindFormat, KindCheck, SupportedKinds, connector_schema};
 use crate::mapping::check_mapping;
-use crate::{ConfiguredConnector, ConnectorContext, KINDS, SandboxMode};
+use crate::{ConfiguredConnector, ConnectorContext, SandboxMode, oauth2, oidc, persona};
 use passerelle_egress::http_client_pool::HttpClientPool;
 use passerelle_federation::identity::declared::DeclaredClaims;
 use passerelle_jose::UpstreamKeys;
@@ -25,8 +25,19 @@ pub fn any_connector(id: &str, name: &str) -> ConfiguredConnector {
     configured(id, &text, None)
 }
 
-/// The connector of a file with this text, valid or not; its secret is replaced.
+/// The connector of a file of this crate's kinds with this text, valid or not; its secret is
+/// replaced.
 pub fn configured(id: &str, text: &str, secret: Option<&str>) -> ConfiguredConnector {
+    configured_of(&[oidc::KIND, oauth2::KIND, persona::KIND], id, text, secret)
+}
+
+/// The same for a file of one of these kinds.
+pub fn configured_of(
+    formats: &'static [ConnectorKindFormat],
+    id: &str,
+    text: &str,
+    secret: Option<&str>,
+) -> ConfiguredConnector {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(format!("{id}.toml"));
     std::fs::write(&path, text).unwrap();
@@ -39,7 +50,7 @@ pub fn configured(id: &str, text: &str, secret: Option<&str>) -> ConfiguredConne
         owner: SecretOwner::Settings,
     };
     let context = context.for_file(SecretOwnerKind::Connector, &path);
-    let kinds = SupportedKinds { formats: KINDS, sandbox: SandboxMode::On };
+    let kinds = SupportedKinds { formats, sandbox: SandboxMode::On };
     let mut problems = Vec::new();
     let file = source.deserialize_at(&[], || connector_schema(kinds.formats), &mut problems);
     let kind = kinds.parse(&source, folder.path(), &mut problems);

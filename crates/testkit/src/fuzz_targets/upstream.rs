@@ -8,14 +8,6 @@ use openidconnect::http::{HeaderMap, HeaderValue, header};
 
 use super::{FuzzFunction, FuzzTarget, split_line, target};
 use passerelle_connector::code_flow::split_token_response;
-#[cfg(feature = "ldap")]
-use passerelle_connector::ldap::directory::entry::SearchResultEntry;
-#[cfg(feature = "ldap")]
-use passerelle_connector::ldap::directory::filter_for;
-#[cfg(feature = "ldap")]
-use passerelle_connector::ldap::directory::message::complete_message;
-#[cfg(feature = "ldap")]
-use passerelle_connector::ldap::directory::password_policy::PolicyResponse;
 use passerelle_connector::oauth2;
 use passerelle_connector::oidc::metadata::parse_provider;
 use passerelle_connector::oidc::settings::OidcKind;
@@ -25,6 +17,14 @@ use passerelle_federation::identity::Identity;
 use passerelle_federation::identity::mapping::ClaimPath;
 use passerelle_federation::identity::rules::{IdentityRules, RequiredClaims};
 use passerelle_federation::testing::samples::{self, IDP_ISSUER};
+#[cfg(feature = "ldap")]
+use passerelle_ldap::directory::entry::SearchResultEntry;
+#[cfg(feature = "ldap")]
+use passerelle_ldap::directory::filter_for;
+#[cfg(feature = "ldap")]
+use passerelle_ldap::directory::message::complete_message;
+#[cfg(feature = "ldap")]
+use passerelle_ldap::directory::password_policy::PolicyResponse;
 use passerelle_register::http::contract::decode_response;
 use passerelle_telemetry::printable_ascii;
 
@@ -52,9 +52,9 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
     target(
         "ldap_entry",
         &[
-            "crates/connector/src/ldap/directory.rs",
-            "crates/connector/src/ldap/directory/entry.rs",
-            "crates/connector/src/ldap/directory/password_policy.rs",
+            "crates/ldap/src/directory.rs",
+            "crates/ldap/src/directory/entry.rs",
+            "crates/ldap/src/directory/password_policy.rs",
         ],
         ldap_entry,
     ),

@@ -8,25 +8,25 @@ use serde_json::{Map, Value, json};
 
 use super::sample_keys::NOW;
 use super::{FuzzFunction, FuzzTarget, target};
-use passerelle_connector::openid4vp::cbor::{encode_cbor, parse_cbor};
-use passerelle_connector::openid4vp::claims_path::{ClaimsPathPointer, select_claims};
-use passerelle_connector::openid4vp::credential::{
+use passerelle_openid4vp::cbor::{encode_cbor, parse_cbor};
+use passerelle_openid4vp::claims_path::{ClaimsPathPointer, select_claims};
+use passerelle_openid4vp::credential::{
     CredentialFormat, ExpectedCredential, PresentationExpectations, RequestChannel,
     VerificationPolicy, VerifiedCredential,
 };
-use passerelle_connector::openid4vp::presentation::verify_presentation;
-use passerelle_connector::openid4vp::status_list::token::StatusList;
-use passerelle_connector::openid4vp::trust::TrustAnchors;
-use passerelle_connector::openid4vp::trust_list::TrustListSource;
-use passerelle_connector::openid4vp::trust_list::document::TrustList;
-use passerelle_connector::testing::wallet_credentials::lists::{STATUS_LIST_URI, UnsignedList};
-use passerelle_connector::testing::wallet_credentials::mdoc::{
+use passerelle_openid4vp::presentation::verify_presentation;
+use passerelle_openid4vp::status_list::token::StatusList;
+use passerelle_openid4vp::testing::wallet_credentials::lists::{STATUS_LIST_URI, UnsignedList};
+use passerelle_openid4vp::testing::wallet_credentials::mdoc::{
     IssuedElement, MdocPresentation, PID_DOC_TYPE, security_object,
 };
-use passerelle_connector::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
-use passerelle_connector::testing::wallet_credentials::{
+use passerelle_openid4vp::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
+use passerelle_openid4vp::testing::wallet_credentials::{
     CLIENT_ID, CertificateSpec, NONCE, RESPONSE_URI, TestAuthority, TestSigner,
 };
+use passerelle_openid4vp::trust::TrustAnchors;
+use passerelle_openid4vp::trust_list::TrustListSource;
+use passerelle_openid4vp::trust_list::document::TrustList;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
 
@@ -34,21 +34,21 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
     target(
         "sd_jwt_vc",
         &[
-            "crates/connector/src/openid4vp/sd_jwt.rs",
-            "crates/connector/src/openid4vp/sd_jwt/",
-            "crates/connector/src/openid4vp/signature.rs",
+            "crates/openid4vp/src/sd_jwt.rs",
+            "crates/openid4vp/src/sd_jwt/",
+            "crates/openid4vp/src/signature.rs",
         ],
         sd_jwt_vc,
     ),
     target(
         "mdoc",
-        &["crates/connector/src/openid4vp/mdoc.rs", "crates/connector/src/openid4vp/mdoc/"],
+        &["crates/openid4vp/src/mdoc.rs", "crates/openid4vp/src/mdoc/"],
         mdoc,
     ),
-    target("cbor", &["crates/connector/src/openid4vp/cbor.rs"], cbor),
-    target("claims_path", &["crates/connector/src/openid4vp/claims_path.rs"], claims_path),
-    target("status_list", &["crates/connector/src/openid4vp/status_list/token.rs"], status_list),
-    target("trust_list", &["crates/connector/src/openid4vp/trust_list/document.rs"], trust_list),
+    target("cbor", &["crates/openid4vp/src/cbor.rs"], cbor),
+    target("claims_path", &["crates/openid4vp/src/claims_path.rs"], claims_path),
+    target("status_list", &["crates/openid4vp/src/status_list/token.rs"], status_list),
+    target("trust_list", &["crates/openid4vp/src/trust_list/document.rs"], trust_list),
 ];
 
 /// What arrives around a presentation.
@@ -57,18 +57,18 @@ pub(super) const RESPONSE_TARGETS: &[FuzzTarget] = &[
         "wallet_response",
         &[
             "crates/jose/src/response_key.rs",
-            "crates/connector/src/openid4vp/presentation_request.rs",
+            "crates/openid4vp/src/presentation_request.rs",
         ],
         responses::wallet_response,
     ),
     target(
         "presentation_sample",
-        &["crates/connector/src/openid4vp/verification/sample.rs"],
+        &["crates/openid4vp/src/verification/sample.rs"],
         responses::presentation_sample,
     ),
     target(
         "certificate_chain",
-        &["crates/connector/src/openid4vp/trust.rs"],
+        &["crates/openid4vp/src/trust.rs"],
         responses::certificate_chain,
     ),
 ];

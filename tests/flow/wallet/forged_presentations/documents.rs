@@ -2,7 +2,7 @@
 
 use ciborium::Value as Cbor;
 use openssl::nid::Nid;
-use passerelle_connector::openid4vp::cbor::encode_cbor;
+use passerelle_openid4vp::cbor::encode_cbor;
 use passerelle_protocol::digest;
 use passerelle_testkit::wallet_credentials::mdoc::{
     IssuedElement, MdocPresentation, PID_DOC_TYPE, cbor_member_mut, cose_key, date_time, map,

@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use super::{WalletBench, document_signer, iso_response};
 use crate::fuzz_targets::FuzzFunction;
-use passerelle_connector::openid4vp::credential::CredentialFormat;
-use passerelle_connector::openid4vp::presentation_request::single_presentation;
-use passerelle_connector::openid4vp::trust::{CertificatePurpose, TrustAnchors};
-use passerelle_connector::openid4vp::verification::PresentationSample;
-use passerelle_connector::testing::wallet_credentials::mdoc::{MdocPresentation, PID_DOC_TYPE};
-use passerelle_connector::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
-use passerelle_connector::testing::wallet_credentials::{CLIENT_ID, NONCE, RESPONSE_URI};
 use passerelle_jose::response_key::{ResponseKey, encrypt_response};
+use passerelle_openid4vp::credential::CredentialFormat;
+use passerelle_openid4vp::presentation_request::single_presentation;
+use passerelle_openid4vp::testing::wallet_credentials::mdoc::{MdocPresentation, PID_DOC_TYPE};
+use passerelle_openid4vp::testing::wallet_credentials::sd_jwt::SdJwtPresentation;
+use passerelle_openid4vp::testing::wallet_credentials::{CLIENT_ID, NONCE, RESPONSE_URI};
+use passerelle_openid4vp::trust::{CertificatePurpose, TrustAnchors};
+use passerelle_openid4vp::verification::PresentationSample;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
 

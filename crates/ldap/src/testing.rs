@@ -1,0 +1,12 @@
+//! Test doubles: a directory that records its requests.
+
+#![allow(
+    clippy::pedantic,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test double fails its test by panicking"
+)]
+
+pub mod fake_directory;
