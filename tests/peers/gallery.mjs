@@ -1,4 +1,4 @@
-// Draws the gallery of docs/gallery.md: the pages of target/pages (written by `cargo test --lib gallery`) in Chromium,
+// Draws the gallery of docs/gallery.md: the pages of target/pages (written by `cargo test --package passerelle-web gallery`) in Chromium,
 // wide, phone-sized, dark and right-to-left, each checked by axe-core. Usage: node gallery.mjs [all]; `all` draws and
 // checks every page of every language into tests/artifacts/gallery instead.
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';

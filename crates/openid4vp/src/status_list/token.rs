@@ -206,12 +206,10 @@ mod tests {
     /// Token Status List appendix C.1 and C.2: every entry that is not named is 0.
     #[test]
     fn the_lists_of_the_standards_appendix_are_right() {
-        const C_1: &str = include_str!(
-            "../../../../tests/fixtures/openid4vp/token-status-list-appendix-c-1.txt"
-        );
-        const C_2: &str = include_str!(
-            "../../../../tests/fixtures/openid4vp/token-status-list-appendix-c-2.txt"
-        );
+        const C_1: &str =
+            include_str!("../../../../tests/fixtures/openid4vp/token-status-list-appendix-c-1.txt");
+        const C_2: &str =
+            include_str!("../../../../tests/fixtures/openid4vp/token-status-list-appendix-c-2.txt");
         let entries = [
             (0, 1),
             (1993, 2),

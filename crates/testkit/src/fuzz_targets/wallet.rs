@@ -40,11 +40,7 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
         ],
         sd_jwt_vc,
     ),
-    target(
-        "mdoc",
-        &["crates/openid4vp/src/mdoc.rs", "crates/openid4vp/src/mdoc/"],
-        mdoc,
-    ),
+    target("mdoc", &["crates/openid4vp/src/mdoc.rs", "crates/openid4vp/src/mdoc/"], mdoc),
     target("cbor", &["crates/openid4vp/src/cbor.rs"], cbor),
     target("claims_path", &["crates/openid4vp/src/claims_path.rs"], claims_path),
     target("status_list", &["crates/openid4vp/src/status_list/token.rs"], status_list),
@@ -55,10 +51,7 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
 pub(super) const RESPONSE_TARGETS: &[FuzzTarget] = &[
     target(
         "wallet_response",
-        &[
-            "crates/jose/src/response_key.rs",
-            "crates/openid4vp/src/presentation_request.rs",
-        ],
+        &["crates/jose/src/response_key.rs", "crates/openid4vp/src/presentation_request.rs"],
         responses::wallet_response,
     ),
     target(
@@ -66,11 +59,7 @@ pub(super) const RESPONSE_TARGETS: &[FuzzTarget] = &[
         &["crates/openid4vp/src/verification/sample.rs"],
         responses::presentation_sample,
     ),
-    target(
-        "certificate_chain",
-        &["crates/openid4vp/src/trust.rs"],
-        responses::certificate_chain,
-    ),
+    target("certificate_chain", &["crates/openid4vp/src/trust.rs"], responses::certificate_chain),
 ];
 
 /// An issuer that is trusted, and what the hub expects of a presentation.
