@@ -1,11 +1,11 @@
 //! `passerelle clients`: the dynamically registered service providers of the running hub.
 
 use clap::{Args, Subcommand};
+use passerelle_admin::{RegistrationApproval, RegistrationRemoval};
 use passerelle_grants::client_registration::{
     NewInitialToken, RegistrationList, RegistrationStatus, RegistrationSummary,
 };
 use passerelle_protocol::ids::Scope;
-use passerelle_web::admin::{RegistrationApproval, RegistrationRemoval};
 
 use super::hub_options::HubOptions;
 use super::output::{out, outln, printable};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Subcommand;
+use passerelle_admin::BlockChange;
 use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_federation::localized_text::text_in_language;
 use passerelle_federation::validity::format_rfc3339;
@@ -13,7 +14,6 @@ use passerelle_hub::registry::{
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_server::admin_client::AdminClient;
-use passerelle_web::admin::BlockChange;
 
 use super::hub_options::HubOptions;
 use super::output::{out, print_error};

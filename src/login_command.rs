@@ -1,7 +1,7 @@
 //! `passerelle login`: finds a login on all hubs.
 
 use clap::Subcommand;
-use passerelle_web::admin_console::{LoginView, NamedParty, NodeAnswer, PersonLogins};
+use passerelle_admin::console::{LoginView, NamedParty, NodeAnswer, PersonLogins};
 
 use super::hub_options::HubOptions;
 use super::output::{out, outln, printable};

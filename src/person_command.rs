@@ -1,10 +1,10 @@
 //! `passerelle person`: ends the sessions of a person, and lists and ends their refresh tokens.
 
 use clap::{Args, Subcommand};
+use passerelle_admin::{LoginSearch, RefreshGrantRevocation};
 use passerelle_federation::validity::format_rfc3339;
 use passerelle_grants::RefreshGrantSummary;
 use passerelle_protocol::env::Timestamp;
-use passerelle_web::admin::{LoginSearch, RefreshGrantRevocation};
 
 use super::hub_options::HubOptions;
 use super::output::outln;

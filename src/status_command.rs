@@ -5,9 +5,9 @@ mod text;
 use std::time::Duration;
 
 use clap::Args;
+use passerelle_admin::console::HubStatus;
 use passerelle_server::admin_client::{AdminClient, AdminClientError};
 use passerelle_telemetry::EndedLogins;
-use passerelle_web::admin_console::HubStatus;
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -97,8 +97,8 @@ impl StatusCommand {
 
 #[cfg(test)]
 mod tests {
+    use passerelle_admin::console::LiveLogins;
     use passerelle_protocol::acr::Platform;
-    use passerelle_web::admin_console::LiveLogins;
 
     use super::*;
 

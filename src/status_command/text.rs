@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use passerelle_admin::readiness::CheckState;
 use passerelle_hub::registry::{ConnectorCondition, ConnectorRow};
-use passerelle_web::readiness::CheckState;
 
 use super::StatusView;
 
@@ -114,7 +114,7 @@ fn format_seconds(within: Option<f64>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use passerelle_web::readiness::{CheckFinding, CheckResult};
+    use passerelle_admin::readiness::{CheckFinding, CheckResult};
 
     use super::super::tests;
     use super::*;

@@ -7,10 +7,10 @@ mod start;
 use std::time::Duration;
 
 use actix_web::test::TestRequest;
+use passerelle_admin::console::{HubStatus, LoginView};
+use passerelle_admin::readiness::CheckState;
 use passerelle_hub::registry::ConnectorCondition;
 use passerelle_testkit::wait::wait_until;
-use passerelle_web::admin_console::{HubStatus, LoginView};
-use passerelle_web::readiness::CheckState;
 use serde_json::Value;
 
 use super::federation::{ADMIN_TOKEN, SECRET};

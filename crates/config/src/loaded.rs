@@ -27,6 +27,7 @@ use super::validation::{
     settings,
 };
 use super::watching::reloadable_files::{self, ReloadableFiles};
+use passerelle_admin::operator_accounts::PrivateListenerAccess;
 use passerelle_connector::kind_settings::SupportedKinds;
 use passerelle_connector::{ConfiguredConnector, SandboxMode};
 use passerelle_federation::Federation;
@@ -39,7 +40,6 @@ use passerelle_settings::{
     ConfiguredTable, Diagnostic, Environment, SecretContext, SecretLocations, SecretOwner,
     SecretRules, SourceFile, file_diagnostic, secret_rules,
 };
-use passerelle_web::admin::operator_accounts::PrivateListenerAccess;
 use passerelle_web::theme::{self, Theme};
 
 /// A complete, checked configuration with its secrets resolved.

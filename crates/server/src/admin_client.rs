@@ -10,6 +10,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use url::Url;
 
+use passerelle_admin::console::{HubStatus, LoginView, PersonLogins};
+use passerelle_admin::{
+    AdminErrorBody, BlockChange, ConnectorList, DrainState, EndedSessions, ExportedClient,
+    KeysInUse, LoginSearch, RefreshGrantList, RefreshGrantRevocation, RegistrationApproval,
+    RegistrationChange, RegistrationRemoval, ReloadOutcome, RevokedGrants,
+};
 use passerelle_config::admin_access::AdminAccess;
 use passerelle_egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient,
@@ -20,12 +26,6 @@ use passerelle_grants::client_registration::{
 use passerelle_hub::registry::NewBlock;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::Secret;
-use passerelle_web::admin::{
-    AdminErrorBody, BlockChange, ConnectorList, DrainState, EndedSessions, ExportedClient,
-    KeysInUse, LoginSearch, RefreshGrantList, RefreshGrantRevocation, RegistrationApproval,
-    RegistrationChange, RegistrationRemoval, ReloadOutcome, RevokedGrants,
-};
-use passerelle_web::admin_console::{HubStatus, LoginView, PersonLogins};
 
 /// The hub writes to disk before it answers; the list of a large federation is about a megabyte.
 const LIMITS: CallLimits = CallLimits {

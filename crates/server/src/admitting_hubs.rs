@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
+use passerelle_admin::readiness::Readiness;
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_store::{
     NewRecord, RecordKey, RecordKind, RecordVersion, Store, StoreError, StoreScope,
 };
-use passerelle_web::readiness::Readiness;
 
 /// Interval between two exchanges.
 const SYNC_INTERVAL: Duration = Duration::from_secs(3);

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::audit_log::{self, KeyStates};
 use super::build_error::BuildError;
 use super::key_device::HubKeyDevices;
+use passerelle_admin::KeyReloader;
 use passerelle_audit::Audit;
 use passerelle_jose::keyfiles::{self, KeyRow};
 use passerelle_jose::keyring::KeyState;
@@ -18,7 +19,6 @@ use passerelle_jose::verify::VerificationKeys;
 use passerelle_jose::{Keyring, UpstreamKeys};
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_telemetry::CheckFinding;
-use passerelle_web::admin::KeyReloader;
 
 /// How often the key folder is read, so that a rotation needs no restart.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(30);

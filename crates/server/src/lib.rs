@@ -70,6 +70,8 @@ pub use self::register::{query_register, register_settings};
 pub use self::reload::Reload;
 pub use self::running_hub::{RunningHub, SocketOwner};
 pub use self::store::probe_store;
+use passerelle_admin::AdminApi;
+use passerelle_admin::readiness::Readiness;
 use passerelle_audit::Audit;
 use passerelle_config::LoadedConfig;
 use passerelle_config::kinds::Kinds;
@@ -81,11 +83,9 @@ use passerelle_store::kind::StoreSnapshot;
 use passerelle_telemetry::CheckFinding;
 use passerelle_telemetry::trace::Tracer;
 use passerelle_web::Hub;
-use passerelle_web::admin::{self, AdminApi};
 use passerelle_web::connection::admission::ConnectionLimiter;
 use passerelle_web::host::PrivateHosts;
 use passerelle_web::outer_middleware::OuterMiddleware;
-use passerelle_web::readiness::Readiness;
 
 /// The kinds of stores and registers of this program.
 pub const KINDS: Kinds = Kinds {
@@ -175,7 +175,7 @@ impl HubServer {
         let reload =
             parts.start_reload(registry, connectors.clone(), prepared.connector_context, publisher);
         let hub = parts.hub(connectors, prepared.subject_keys, opened.counters);
-        admin::report_blocks(&hub);
+        passerelle_admin::report_blocks(&hub);
         let readiness = parts.readiness(&hub, reload.clone(), opened.check, process_findings);
         let admin = parts.admin(&hub, &readiness, reload.clone())?;
         // Last: restoring consumes the snapshot, which a later start error would lose.

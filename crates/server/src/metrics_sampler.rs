@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use super::keys::SharedKeys;
 use super::register::register_settings;
+use passerelle_admin::console::{LiveLogins, LiveLoginsSource, LoginTrend};
+use passerelle_admin::readiness::Readiness;
 use passerelle_config::LoadedConfig;
 use passerelle_config::model::ServiceProviderLabels;
 use passerelle_egress::certificates;
@@ -21,8 +23,6 @@ use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_protocol::registration::ProtocolRules;
 use passerelle_telemetry::Metrics;
-use passerelle_web::admin_console::{LiveLogins, LiveLoginsSource, LoginTrend};
-use passerelle_web::readiness::Readiness;
 
 /// Length of a bar in the trend of the admin console.
 const TREND_INTERVAL: Duration = Duration::from_secs(60);

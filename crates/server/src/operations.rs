@@ -8,13 +8,13 @@ use async_trait::async_trait;
 
 use super::keys::SharedKeys;
 use super::reload::Reload;
+use passerelle_admin::{HubOperations, KeyReloader as _, NewKey};
 use passerelle_federation::validity::format_rfc3339;
 use passerelle_hub::Connectors;
 use passerelle_jose::keyfiles::{self, CreatedKey};
 use passerelle_protocol::env::Env;
 use passerelle_register::Register;
 use passerelle_telemetry::CheckFinding;
-use passerelle_web::admin::{HubOperations, KeyReloader as _, NewKey};
 
 /// Operations on this hub.
 pub(super) struct LocalHubOperations {

@@ -12,12 +12,12 @@ use http::header::{AUTHORIZATION, HeaderValue};
 use http::{Method, Request};
 use url::Url;
 
+use passerelle_admin::console::{LoginReport, PeerAnswer, PeerHubs, PeerLoginSearch};
+use passerelle_admin::operator_accounts::PeerAccess;
 use passerelle_egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient,
 };
 use passerelle_protocol::ids::{Secret, SupportId};
-use passerelle_web::admin::operator_accounts::PeerAccess;
-use passerelle_web::admin_console::{LoginReport, PeerAnswer, PeerHubs, PeerLoginSearch};
 
 /// A hub searches its audit log for at most four seconds. A person waits for the page meanwhile.
 const LIMITS: CallLimits = CallLimits {

@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 
 use super::local_hub::get_from_hub;
+use passerelle_admin::private_listener::CONFIG_DIGEST_PATH;
 use passerelle_config::admin_access::local_address;
 use passerelle_config::config_digest::ConfigDigest;
 use passerelle_egress::safe_http_client::{CallLimits, EgressError};
-use passerelle_web::private_listener::CONFIG_DIGEST_PATH;
 
 /// Large enough for tens of thousands of service providers.
 const LIMITS: CallLimits = CallLimits { max_body_bytes: 64 * 1024 * 1024, ..CallLimits::DEFAULT };

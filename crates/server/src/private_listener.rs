@@ -11,10 +11,9 @@ use actix_web::dev::Server;
 use actix_web::middleware::from_fn;
 
 use super::{HubServer, connection_limits};
+use passerelle_admin::private_listener;
 use passerelle_telemetry::Listener;
-use passerelle_web::admin;
 use passerelle_web::connection::{self, ConnectionTimeouts, ServerConfig};
-use passerelle_web::private_listener;
 
 /// Limit for a whole request, body included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -52,7 +51,7 @@ pub(super) fn build_private_server(
                     config,
                     readiness,
                     metrics,
-                    admin::admin_routes(admin),
+                    passerelle_admin::admin_routes(admin),
                 );
             })
             .wrap(from_fn(move |request, next| {

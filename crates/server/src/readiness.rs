@@ -9,6 +9,8 @@ use std::sync::Arc;
 use super::admitting_hubs::AdmittingHubs;
 use super::keys::SharedKeys;
 use super::reload::Reload;
+use passerelle_admin::console::StoreUsage;
+use passerelle_admin::readiness::Readiness;
 use passerelle_config::LoadedConfig;
 use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_grants::HubCore;
@@ -24,8 +26,6 @@ use passerelle_register::Register;
 use passerelle_store::kind::StoreCheck;
 use passerelle_store::{RecordKind, Store};
 use passerelle_telemetry::CheckFinding;
-use passerelle_web::admin_console::StoreUsage;
-use passerelle_web::readiness::Readiness;
 
 /// Share of the capacity, in percent, from which the store counts as nearly full.
 const NEARLY_FULL_PERCENT: usize = 90;

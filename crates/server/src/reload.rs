@@ -18,6 +18,7 @@ use super::build_error::BuildError;
 use super::keys::SharedKeys;
 use super::metrics_sampler::LabelPolicy;
 use super::prepare::{DiscoveryPublisher, connector_spec};
+use passerelle_admin::KeyReloader as _;
 use passerelle_config::ReloadableFiles;
 use passerelle_config::config_digest::ConfigDigest;
 use passerelle_config::reloadable_files::{FileKind, ScanOutcome};
@@ -31,7 +32,6 @@ use passerelle_hub::registry::{ApplyConfig, ConnectorSpec, RegistryHandle};
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_settings::{Diagnostic, FieldDiagnostic, FieldDigests};
 use passerelle_telemetry::CheckFinding;
-use passerelle_web::admin::KeyReloader as _;
 
 /// Inputs of the reload loop.
 pub(super) struct ReloadConfig {

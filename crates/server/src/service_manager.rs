@@ -15,8 +15,8 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use super::reload::Reload;
 use super::running_hub::RunningHub;
 use super::watchdog::Heartbeat;
+use passerelle_admin::readiness::Readiness;
 use passerelle_settings::Environment;
-use passerelle_web::readiness::Readiness;
 
 /// Connection to the service manager. A confined process opens no Unix socket, so that it must be
 /// opened before.

@@ -14,9 +14,9 @@ use actix_web::middleware::from_fn;
 use super::private_listener;
 use super::watchdog::Heartbeat;
 use super::{HubServer, RunningHub, SocketOwner};
+use passerelle_admin::readiness::Readiness;
 use passerelle_telemetry::Listener;
 use passerelle_web::connection::{self, ConnectionTimeouts, ServerConfig};
-use passerelle_web::readiness::Readiness;
 use passerelle_web::routes;
 
 impl HubServer {

@@ -26,8 +26,3 @@ pub use passerelle_protocol::testing::{env, skipped, wait};
 pub use passerelle_store::testing::redis_server;
 pub use passerelle_store::testing::{counter_conformance, store_conformance};
 pub use passerelle_telemetry::testing::captured_log;
-
-/// Compiles the examples of the contributor's guide as doc tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/adding-a-kind.md")]
-pub struct AddingAKind;

@@ -327,10 +327,7 @@ impl HeldLogin {
 ///
 /// # Errors
 /// `RepeatedCookie` if the request carries it twice: the hub can't know which one it has set.
-pub(super) fn sole_cookie<'a>(
-    headers: &'a HeaderMap,
-    name: &str,
-) -> Result<Option<&'a str>, ErrorCode> {
+pub fn sole_cookie<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, ErrorCode> {
     let mut values = sent_cookies(headers).filter(|(sent, _)| *sent == name);
     let value = values.next().map(|(_, value)| value);
     if values.next().is_some() { Err(ErrorCode::RepeatedCookie) } else { Ok(value) }

@@ -26,9 +26,6 @@
 //! | [`wallet`] | a connector's pages for wallets, and the endpoints that wallets call |
 //! | [`oauth_errors`] | errors/{error}, the pages that `error_uri` names |
 //! | [`diagnostics`] | diagnostics, on a sandbox hub (causes: [`token_diagnostics`]) |
-//! | [`admin`] | the admin API, admin/…, on the private listener |
-//! | [`admin_console`] | admin/, admin/status, admin/config, admin/logins, on the private listener |
-//! | [`private_listener`] | livez, readyz, metrics, on the private listener |
 //! | [`mod@connection`] | none: limits on the TCP connections |
 
 #![cfg_attr(
@@ -40,8 +37,6 @@
     )
 )]
 
-pub mod admin;
-pub mod admin_console;
 pub mod assets;
 pub mod authorize;
 mod backchannel_logout;
@@ -77,11 +72,9 @@ mod page_models;
 pub mod pages;
 pub mod pasted_request;
 mod posted_callback;
-pub mod private_listener;
 pub mod proxies;
 pub mod public_listener;
 pub mod pushed_request;
-pub mod readiness;
 mod rejection;
 mod request_context;
 pub mod responses;

@@ -134,7 +134,7 @@ impl HiddenField {
 const PAGE_BYTES: usize = 16 * 1024;
 
 /// Renders a template. Should a formatter fail, the page is a line that the user can report.
-pub(super) fn render_template(template: &impl askama::Template) -> String {
+pub fn render_template(template: &impl askama::Template) -> String {
     let mut page = String::with_capacity(PAGE_BYTES);
     match template.render_into(&mut page) {
         Ok(()) => page,

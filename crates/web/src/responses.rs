@@ -224,6 +224,7 @@ pub fn make_cacheable(mut response: HttpResponse) -> HttpResponse {
 }
 
 /// Returns the HTTP status of a catalogue entry.
-pub(super) fn status_code(status: u16) -> StatusCode {
+#[must_use]
+pub fn status_code(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }

@@ -1,7 +1,7 @@
 //! What each operator may do, from a page and by a program, and what the audit log records of it.
 
 use actix_web::test::TestRequest;
-use passerelle_web::admin_console::ReportSource;
+use passerelle_admin::console::ReportSource;
 use url::form_urlencoded::Serializer;
 
 use super::*;

@@ -1,7 +1,7 @@
 //! A restart with invalid files: what the console shows, and what still works.
 
 use super::*;
-use passerelle_web::readiness::CheckResult;
+use passerelle_admin::readiness::CheckResult;
 
 async fn config_check(hub: &TestHub) -> (bool, CheckResult) {
     let status: HubStatus = hub.get_json("/admin/status").await;

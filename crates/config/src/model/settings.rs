@@ -18,6 +18,7 @@ use super::store::StoreConfig;
 use super::subject_key::{SubjectKeyRef, VersionedKey};
 use super::traces::TracesConfig;
 use super::vault_transit::VaultTransitConfig;
+use passerelle_admin::settings::PrivateListener;
 use passerelle_audit::settings::AuditConfig;
 use passerelle_federation::identity::declared::ClaimDeclaration;
 use passerelle_federation::identity::{IdentitySource, SubjectSource};
@@ -29,7 +30,6 @@ use passerelle_protocol::ids::ConnectorId;
 use passerelle_protocol::registration::PushedRequests;
 use passerelle_protocol::security_profile::SecurityProfile;
 use passerelle_settings::{SecretLocations, SecretRef, SecretRules, SourceFile};
-use passerelle_web::admin::settings::PrivateListener;
 use passerelle_web::public_listener::PublicListener;
 
 /// The settings file: `config/passerelle.toml`.

@@ -1,7 +1,7 @@
 //! Operators with tokens of their own, and the other hubs.
 
 use super::*;
-use passerelle_web::admin::settings::OperatorRole;
+use passerelle_admin::settings::OperatorRole;
 
 const LISTEN: &str = "private.listen = \"127.0.0.1:9090\"";
 const ALICE: &str = "alice-has-a-token-of-more-than-32-characters";

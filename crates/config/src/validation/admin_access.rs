@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use super::private_keys::{self, PrivateKeyAccess, check_private_keys};
 use crate::model::Settings;
+use passerelle_admin::operator_accounts::resolve_token;
+use passerelle_admin::settings::PrivateListener;
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::settings_overlay::apply_environment;
 use passerelle_settings::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, schema_node,
 };
-use passerelle_web::admin::operator_accounts::resolve_token;
-use passerelle_web::admin::settings::PrivateListener;
 
 /// Settings that a command needs to create keys.
 #[derive(Clone, Debug)]

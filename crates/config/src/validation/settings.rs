@@ -14,6 +14,9 @@ use super::{
 use crate::kinds::{Kinds, list_tables};
 use crate::model::defaults::MAX_REMEMBER_DAYS;
 use crate::model::{ChoiceConfig, LimitsConfig, Settings};
+use passerelle_admin::operator_accounts;
+use passerelle_admin::operator_accounts::PrivateListenerAccess;
+use passerelle_admin::settings::PrivateListener;
 use passerelle_audit::settings::check_audit;
 use passerelle_federation::assurance::amr;
 use passerelle_federation::identity::{IdentitySource, SubjectSource};
@@ -25,9 +28,6 @@ use passerelle_protocol::registration::ProtocolRules;
 use passerelle_settings::address::{self, PlainHttp, is_exposed};
 use passerelle_settings::value_checks::{check_range, is_category_id};
 use passerelle_settings::{Diagnostic, MessageAndFix, SecretContext, SourceFile};
-use passerelle_web::admin::operator_accounts;
-use passerelle_web::admin::operator_accounts::PrivateListenerAccess;
-use passerelle_web::admin::settings::PrivateListener;
 use passerelle_web::proxies;
 
 /// Checked settings with their resolved secrets.

@@ -6,7 +6,7 @@ use url::form_urlencoded::Serializer;
 
 use super::federation::ADMIN_TOKEN;
 use super::hub::{Answer, TestHub};
-use passerelle_web::admin_console::LoginView;
+use passerelle_admin::console::LoginView;
 
 impl Answer {
     pub fn json(&self) -> Value {

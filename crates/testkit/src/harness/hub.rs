@@ -15,6 +15,7 @@ use actix_web::middleware::from_fn;
 use actix_web::test::{TestRequest, init_service, try_call_service};
 use actix_web::web::Data;
 use actix_web::{App, HttpResponse};
+use passerelle_admin::readiness::{CheckFinding, Readiness};
 use passerelle_config::LoadedConfig;
 use passerelle_federation::Federation;
 use passerelle_protocol::env::{Clock as _, Env, Timestamp};
@@ -23,8 +24,7 @@ use passerelle_server::{HubServer, ProgramDeps, Reload};
 use passerelle_settings::Environment;
 use passerelle_telemetry::Metrics;
 use passerelle_telemetry::trace::Tracer;
-use passerelle_web::readiness::{CheckFinding, Readiness};
-use passerelle_web::{Hub, admin, routes};
+use passerelle_web::{Hub, routes};
 use tempfile::TempDir;
 use url::form_urlencoded::Serializer;
 
@@ -171,7 +171,8 @@ impl TestHub {
                     .unwrap();
             let (hub, middleware) = (program.hub(), program.outer_middleware());
             metrics.push(Arc::clone(&hub.core.metrics));
-            let serve = serving!(App::new().service(admin::admin_routes(program.admin())));
+            let serve =
+                serving!(App::new().service(passerelle_admin::admin_routes(program.admin())));
             private_listeners.push(PrivateListener { serve, readiness: program.readiness() });
             others.push(hub.clone());
             let app = App::new()
@@ -220,8 +221,9 @@ impl TestHub {
             .configure(move |config| routes::configure_routes(config, served))
             .wrap(from_fn(move |request, next| Arc::clone(&middleware).handle(request, next)));
         let serve = serving!(app);
-        let serve_private = serving!(App::new().service(admin::admin_routes(program.admin())));
-        let own = serving!(App::new().service(admin::admin_routes(program.admin())));
+        let serve_private =
+            serving!(App::new().service(passerelle_admin::admin_routes(program.admin())));
+        let own = serving!(App::new().service(passerelle_admin::admin_routes(program.admin())));
         let private_listeners =
             vec![PrivateListener { serve: own, readiness: program.readiness() }];
         Self {

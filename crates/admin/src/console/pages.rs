@@ -7,15 +7,15 @@ use serde_json::Value;
 use super::descriptions;
 use super::trend::LoginMinute;
 use super::views::{ConfigurationView, EventView, HubStatus, LoginView, PersonLogins};
-use crate::admin::operators::AdminRequester;
-use crate::admin::responses::AdminError;
-use crate::admin::settings::OperatorRole;
-use crate::csrf::{self, FormPurpose};
-use crate::pages::render_template;
+use crate::operators::AdminRequester;
+use crate::responses::AdminError;
+use crate::settings::OperatorRole;
 use passerelle_audit::EventKind;
 use passerelle_hub::registry::{BlockRow, ConnectorCondition, ConnectorRow};
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::catalogue::{CatalogueEntry, ErrorCode};
+use passerelle_web::csrf::{self, FormPurpose};
+use passerelle_web::pages::render_template;
 
 /// Interval of the refreshed overview in seconds.
 pub(super) const REFRESH_SECONDS: u16 = 10;

@@ -12,13 +12,13 @@ use actix_web::{Error, HttpResponse, http::StatusCode};
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::admin::responses::error_response;
-use crate::form;
-use crate::host::PrivateHosts;
-use crate::outer_middleware::count_response;
 use crate::readiness::{CheckResult, Readiness};
+use crate::responses::error_response;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_telemetry::{Listener, Metrics};
+use passerelle_web::form;
+use passerelle_web::host::PrivateHosts;
+use passerelle_web::outer_middleware::count_response;
 
 /// Middleware of the private listener: responds with 421 to an unknown host name, and with 404 to a
 /// path that is not normalized.

@@ -12,12 +12,12 @@ use super::blocks::{BlockChange, read_body};
 use super::logins::{self, LoginSearch};
 use super::operators::{AdminRequester, validate_reason};
 use super::responses::AdminError;
-use crate::admin_console::{self, AdminConsole, pages};
-use crate::csrf::{self, FormPurpose};
-use crate::responses;
+use crate::console::{AdminConsole, pages};
 use passerelle_hub::registry::NewBlock;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
+use passerelle_web::csrf::{self, FormPurpose};
+use passerelle_web::responses;
 
 /// Path below which a signed-in browser may send forms.
 pub(super) const ACTIONS_PATH: &str = "/admin/actions/";
@@ -158,7 +158,7 @@ async fn search(
     };
     match (found.await, console.as_ref()) {
         (Ok(found), Some(console)) => {
-            admin_console::console_page(console, Some(&by), 200, |page| {
+            crate::console::console_page(console, Some(&by), 200, |page| {
                 pages::person_logins_page(&found, page)
             })
         }
@@ -175,12 +175,12 @@ fn respond(
 ) -> HttpResponse {
     let Some(console) = console.as_ref() else { return responses::see_other("/admin/") };
     match done {
-        Ok(message) => admin_console::console_page(console, Some(by), 200, |page| {
+        Ok(message) => crate::console::console_page(console, Some(by), 200, |page| {
             pages::done_page(&message, page)
         }),
         Err(error) => {
             let status = error.code.entry().status;
-            admin_console::console_page(console, Some(by), status, |page| {
+            crate::console::console_page(console, Some(by), status, |page| {
                 pages::not_done_page(&error, page)
             })
         }

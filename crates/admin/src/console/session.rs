@@ -16,13 +16,13 @@ use actix_web::cookie::time::Duration as CookieDuration;
 use actix_web::cookie::{Cookie, SameSite};
 use actix_web::http::header::HeaderMap;
 
-use crate::admin::operators::{AdminRequester, Operator};
-use crate::admin::settings::OperatorRole;
-use crate::cookies::sole_cookie;
+use crate::operators::{AdminRequester, Operator};
+use crate::settings::OperatorRole;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::Secret;
+use passerelle_web::cookies::sole_cookie;
 
 const COOKIE_NAME: &str = "passerelle-admin";
 const COOKIE_PATH: &str = "/admin";

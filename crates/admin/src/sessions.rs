@@ -9,7 +9,7 @@ use super::AdminApi;
 use super::logins::{LoginSearch, parse_search, record_search};
 use super::operators::AdminRequester;
 use super::responses::{AdminError, ok_response};
-use crate::admin_console::AdminConsole;
+use crate::console::AdminConsole;
 use passerelle_protocol::catalogue::ErrorCode;
 
 /// Response body of `POST /admin/sessions/end`.

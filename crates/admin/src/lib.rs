@@ -1,20 +1,32 @@
-//! The admin API, `/admin/…` on the private listener: blocks, logins, sessions, refresh grants,
-//! registered clients, and operations on this hub (reload, key rotation, drain).
+//! What operators use: the private listener, readiness, the admin API (`/admin/…`: blocks, logins,
+//! sessions, refresh grants, registered clients, operations on this hub) and the console.
 //!
 //! Responsible for authentication (bearer tokens, RFC 6750; `access` for browsers), the operators'
 //! roles, the limit on wrong tokens, and the JSON bodies. Does not depend on what a block does,
-//! where it is stored, or what the admin console shows.
+//! or where it is stored. Begin with [`private_listener`].
+
+#![cfg_attr(
+    test,
+    allow(
+        clippy::pedantic,
+        clippy::too_many_arguments,
+        reason = "tests are tables, and panic where they fail; product code is checked without them"
+    )
+)]
 
 mod access;
 mod actions;
 mod blocks;
 mod clients;
+pub mod console;
 mod logins;
 mod operations;
 pub mod operator_accounts;
-pub(super) mod operators;
+mod operators;
+pub mod private_listener;
+pub mod readiness;
 mod refresh_grants;
-pub(super) mod responses;
+mod responses;
 mod sessions;
 pub mod settings;
 
@@ -43,11 +55,10 @@ pub use responses::AdminErrorBody;
 use responses::{AdminError, error_response, ok_response};
 pub use sessions::EndedSessions;
 
-use super::admin::settings::OperatorRole;
-use super::admin_console::session::AdminSessions;
-use super::admin_console::{self, AdminConsole};
-use super::hub::Hub;
-use super::readiness::Readiness;
+use crate::console::AdminConsole;
+use crate::console::session::AdminSessions;
+use crate::readiness::Readiness;
+use crate::settings::OperatorRole;
 use passerelle_audit::{Audit, Event, EventKind};
 use passerelle_grants::TokenService;
 use passerelle_grants::auth_failures::{AuthFailureLimiter, FailureLimits};
@@ -55,6 +66,7 @@ use passerelle_hub::registry::{BlockRow, ConnectorRow};
 use passerelle_hub::{Connectors, Logouts};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Env;
+use passerelle_web::hub::Hub;
 
 /// Bytes of a request body.
 const MAX_BODY_BYTES: usize = 16 * 1024;
@@ -326,7 +338,7 @@ pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
                 .post(access::sign_out)
                 .default_service(method_not_allowed("POST")),
         )
-        .configure(admin_console::configure_routes)
+        .configure(crate::console::configure_routes)
         .default_service(web::to(|| async {
             error_response(ErrorCode::NotFound, Vec::new(), None)
         }))

@@ -5,8 +5,8 @@ use actix_web::http::header::{CACHE_CONTROL, HeaderName};
 use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError};
 use serde::{Deserialize, Serialize};
 
-use crate::responses::status_code;
 use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_web::responses::status_code;
 
 /// Response body of an error.
 #[derive(Debug, Serialize, Deserialize)]

@@ -15,10 +15,10 @@ use super::actions::ACTIONS_PATH;
 use super::operators::AdminRequester;
 use super::responses::{AdminError, error_response};
 use super::{AdminApi, BODY_TIMEOUT, MAX_BODY_BYTES};
-use crate::admin_console::{self, pages, session};
-use crate::{csrf, responses};
+use crate::console::{pages, session};
 use passerelle_audit::{Event, EventKind};
 use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_web::{csrf, responses};
 
 /// Path to which the sign-in form sends the token.
 const SIGN_IN_PATH: &str = "/admin/sign-in";
@@ -66,7 +66,7 @@ impl AdminApi {
         match sessions.find_session(headers) {
             Err(_) => AccessDecision::RefuseRepeatedCookie,
             Ok(Some(requester)) => AccessDecision::Session(requester),
-            Ok(None) if admin_console::is_browser_request(headers) => {
+            Ok(None) if crate::console::is_browser_request(headers) => {
                 let next = if is_read { request.path() } else { "/admin/" };
                 AccessDecision::SignInForm(self.sign_in_form(next, None))
             }
@@ -79,7 +79,7 @@ impl AdminApi {
         let code = ErrorCode::RepeatedCookie;
         self.record_rejection(code, None);
         let error = AdminError::new(code, REPEATED_COOKIE_FIX);
-        if !admin_console::is_browser_request(headers) {
+        if !crate::console::is_browser_request(headers) {
             return error_response(code, error.details, None);
         }
         let nonce = self.env.entropy().token();

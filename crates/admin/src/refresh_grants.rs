@@ -10,7 +10,7 @@ use super::AdminApi;
 use super::logins::{LoginSearch, parse_search, record_search};
 use super::operators::AdminRequester;
 use super::responses::{AdminError, ok_response};
-use crate::admin_console::AdminConsole;
+use crate::console::AdminConsole;
 use passerelle_audit::{Event, EventKind};
 use passerelle_grants::{RefreshGrantSummary, TokenService};
 use passerelle_protocol::catalogue::ErrorCode;

@@ -12,7 +12,7 @@ use super::AdminApi;
 use super::blocks::read_body;
 use super::operators::{AdminRequester, validate_reason};
 use super::responses::{AdminError, ok_response};
-use crate::admin_console::{AdminConsole, PeerLoginSearch, PersonLogins};
+use crate::console::{AdminConsole, PeerLoginSearch, PersonLogins};
 use passerelle_audit::{Event, EventKind};
 use passerelle_federation::identity::is_forbidden_char;
 use passerelle_protocol::catalogue::ErrorCode;

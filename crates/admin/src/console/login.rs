@@ -8,7 +8,7 @@ use super::views::{
     EventView, LoginView, NamedParty, NodeAnswer, PersonLogin, PersonLogins, RefusalView,
 };
 use super::{AdminConsole, advice, descriptions, english_name};
-use crate::admin::responses::AdminError;
+use crate::responses::AdminError;
 use passerelle_audit::EventKind;
 use passerelle_audit::recent::{LoginStage, Timeline};
 use passerelle_federation::assurance::Level;

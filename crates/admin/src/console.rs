@@ -32,10 +32,9 @@ pub use self::views::{
     NodeAnswer, NoticeRow, PendingRegistrationRow, PersonLogin, PersonLogins, RefusalView,
     ServiceProviderRow, StoreUsage,
 };
-use super::admin::operators::AdminRequester;
-use super::admin::responses::{AdminError, ok_response};
-use super::readiness::Readiness;
-use super::responses;
+use crate::operators::AdminRequester;
+use crate::readiness::Readiness;
+use crate::responses::{AdminError, ok_response};
 use passerelle_audit::RecentEvents;
 use passerelle_federation::Federation;
 use passerelle_federation::blocks::Block;
@@ -45,6 +44,7 @@ use passerelle_hub::Connectors;
 use passerelle_hub::registry::{ConnectorCondition, ConnectorRow};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::SupportId;
+use passerelle_web::responses;
 
 /// Reports how full the store is now.
 pub type StoreUsageSource = Box<dyn Fn() -> Vec<StoreUsage> + Send + Sync>;

@@ -113,7 +113,7 @@ pub fn validate_reason(reason: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::admin::operator_accounts::{OperatorAccount, PeerAccess};
+    use crate::operator_accounts::{OperatorAccount, PeerAccess};
 
     fn tokens() -> AdminCredentials {
         let secret = |text: &str| Secret::new(text.to_owned());
