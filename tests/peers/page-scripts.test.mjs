@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
 import { startServer } from './harness.mjs';
 
-const script = (name) => readFileSync(new URL(`../../src/web/pages/templates/${name}`, import.meta.url), 'utf8');
+const script = (name) => readFileSync(new URL(`../../crates/web/src/pages/templates/${name}`, import.meta.url), 'utf8');
 const WAIT = `<!doctype html><p id="retry" data-after="12" hidden><span>again</span> <button type="button">stop</button></p>
 <a class="button main" href="/wait?again">Try again</a><script>${script('retry.js')}</script>`;
 const PASSWORD = `<!doctype html><form method="post"><input type="password" id="password" name="password">
