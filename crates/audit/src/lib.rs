@@ -7,8 +7,8 @@
 //! docs/audit.md.
 //!
 //! ```text
-//! web, actor, grant, app ── Audit::record ──▶ bounded queue ──▶ writer: seq, prev, line ──▶ sink
-//!                                             each minute: signed checkpoint ──▶
+//! web, hub, grants, server ── Audit::record ──▶ bounded queue ──▶ writer: seq, prev, line ──▶ sink
+//!                                               each minute: signed checkpoint ──▶
 //! ```
 //!
 //! Does not know requests, pages, or who records. Begin with [`event`], then [`chain`].

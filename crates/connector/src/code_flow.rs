@@ -27,7 +27,7 @@ use passerelle_protocol::json;
 use passerelle_telemetry::{printable_ascii, trace};
 
 /// Client of the `openidconnect` crate with authorization and token endpoints. Its key set stays
-/// empty, as `token::verify` verifies ID tokens.
+/// empty, as `passerelle_jose::verify` verifies ID tokens.
 pub type OauthClient =
     CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 
@@ -188,7 +188,7 @@ fn check_token_type(token_type: &CoreTokenType, is_bound: bool) -> Result<(), Co
 }
 
 /// HTTP client that removes the ID token from the response before `openidconnect` parses it, so
-/// that its claims are read only after `token::verify` has verified the signature.
+/// that its claims are read only after `passerelle_jose::verify` has verified the signature.
 struct TokenHttpClient<'g> {
     http: &'g SafeHttpClient,
     id_token: Mutex<Option<Value>>,

@@ -3,8 +3,9 @@
 //!
 //! Responsible for one identity provider's client, metadata and keys, and all checks on its
 //! responses (docs/design/upstream-verification.md). `openidconnect` builds the authorization URL,
-//! exchanges the code and checks the ID token's claims. `token::verify` verifies signatures,
-//! `token::decrypt` decrypts JWEs, and calls go through [`passerelle_egress::safe_http_client`].
+//! exchanges the code and checks the ID token's claims. [`passerelle_jose::verify`] verifies
+//! signatures, [`passerelle_jose::decrypt`] decrypts JWEs, and calls go through
+//! [`passerelle_egress::safe_http_client`].
 
 mod authorization_request;
 mod claim_groups;

@@ -2,7 +2,7 @@
 //! 9700 §2.5).
 //!
 //! Responsible for secrets with their validity, for the registered method, and for failures that
-//! reveal nothing by content or timing. `grant::assertion` validates assertions.
+//! reveal nothing by content or timing. [`crate::assertion`] validates assertions.
 
 use std::sync::Arc;
 

@@ -2,14 +2,15 @@
 //! registry of the latter (docs/design/actors-and-shutdown.md).
 //!
 //! Responsible for what runs when: admission, passivation, time limits. Does not depend on HTTP,
-//! pages, or which store, register or connector kind is in use. [`passerelle_federation::login`] decides, the
-//! actors execute, and the store's record is authoritative. Begin with `login_actor.rs`.
+//! pages, or which store, register or connector kind is in use. [`passerelle_federation::login`]
+//! decides, the actors execute, and the store's record is authoritative. Begin with
+//! `login_actor.rs`.
 //!
 //! ```text
 //! web ─▶ Logins (handle: admits, finds, activates) ─▶ LoginActor (queue, cache) ─▶ run_browser_step
 //!                                                                                    │ effects
 //!                                        Connectors (handle, snapshot) ◀─────────────┤
-//!                                             └▶ ConnectorActor (one per IdP)        └▶ register, grant
+//!                                             └▶ ConnectorActor (one per IdP)        └▶ register, grants
 //! ```
 
 #![cfg_attr(

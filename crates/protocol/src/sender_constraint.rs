@@ -1,8 +1,8 @@
 //! Sender-constrained access tokens on the wire: what a request sends to prove possession of a
 //! key, and the key that a token is bound to (RFC 9449; RFC 8705; RFC 7800 §3.1).
 //!
-//! Does not verify anything: `token::dpop_proof` reads a proof, `token::client_certificate` a
-//! certificate, and `grant` decides on them.
+//! Does not verify anything: `passerelle_jose::dpop_proof` reads a proof, `client_certificate` a
+//! certificate, and `passerelle_grants` decides on them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -2,7 +2,7 @@
 //!
 //! A label is a constant, the id of a connector, registered service provider or data provider, or a
 //! route pattern. It is never a user, a session or free text, so that metrics stay few and hold no
-//! personal data. Does not know what a number means to whom. Begin with [`Metrics`].
+//! personal data. Does not depend on who reads the numbers. Begin with [`Metrics`].
 
 #![cfg_attr(
     test,

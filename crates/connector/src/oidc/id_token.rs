@@ -1,6 +1,6 @@
 //! Verifies ID tokens of identity providers (OpenID Connect Core 1.0 §3.1.3.7).
 //!
-//! `token::verify` verifies the signature first. Then `openidconnect` checks `iss`, `aud`, `exp`
+//! `passerelle_jose::verify` verifies the signature first. Then `openidconnect` checks `iss`, `aud`, `exp`
 //! and `nonce`, on a copy of the token that has no other claims. This module checks the rest:
 //! `nbf`, `iat`, `azp`, `at_hash`, the subject, `auth_time`.
 

@@ -1,7 +1,7 @@
 //! Two logins on two hubs that share a store, under any sequence of events.
 //!
 //! Each hub loads a login, decides, stores it by version and performs the effect, as
-//! `actor::steps` does. Between two events of a hub anything may happen at the other one. The
+//! `steps` of `passerelle_hub` does. Between two events of a hub anything may happen at the other one. The
 //! invariants are checked at every effect and every stored state.
 
 use std::collections::{BTreeMap, BTreeSet};
