@@ -3,7 +3,7 @@
 //!
 //! A request finds out only while it runs which login it belongs to. Its spans are buffered until
 //! it ends, then get the trace id of the login or are discarded. Does not export spans
-//! ([`super::export`]).
+//! (`export.rs`).
 //!
 //! Span attributes are constants, registered ids and numbers ([`Span`]'s methods), so that no
 //! identity, token or free text can reach a trace.

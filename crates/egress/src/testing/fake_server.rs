@@ -1,5 +1,4 @@
 //! Fake HTTP server for tests, on a free loopback port.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,5 @@
 //! Sample logins for tests: a request that passed the checks, and an identified user.
 
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::assurance::Level;
 use crate::assurance::amr::{AmrEvidence, UpstreamAmr};
 use crate::identity::Identity;

@@ -1,13 +1,5 @@
 //! Certificates of clients, and authorities that issue them.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by panicking"
-)]
-
 use openssl::asn1::Asn1Time;
 use openssl::base64::encode_block;
 use openssl::bn::BigNum;

@@ -1,10 +1,4 @@
 //! A Vault server with a Transit engine, as its documented interface says, that fails on demand.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, mpsc};

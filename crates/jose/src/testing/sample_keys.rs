@@ -1,7 +1,5 @@
 //! Keys for tests that don't depend on them, and what a peer encrypts to them.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
-
 use std::sync::{Arc, LazyLock};
 
 use josekit::jwe::{ECDH_ES, JweEncrypter, JweHeader, RSA_OAEP, RSA_OAEP_256};

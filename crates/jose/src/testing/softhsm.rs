@@ -3,8 +3,6 @@
 //! A process can initialize SoftHSM once, so its tests share one installation, and each has a token
 //! and a module of its own.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

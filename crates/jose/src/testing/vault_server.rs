@@ -1,11 +1,5 @@
 //! A real Vault server (OpenBao's `bao`, or `vault`) with a Transit engine, over TLS, for as long
 //! as a test runs.
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a server that doesn't start fails its test"
-)]
 
 use std::fs;
 use std::net::TcpListener;

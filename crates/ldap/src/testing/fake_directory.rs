@@ -1,14 +1,6 @@
 //! Fake LDAP directory for tests, on a free loopback port. Supports bind and search, and logs
 //! requests.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by panicking"
-)]
-
 use std::sync::{Arc, Mutex};
 
 use actix_web::web::BytesMut;

@@ -3,14 +3,6 @@
 //! A presentation is built in two steps: its parts are public, so that a test changes one before
 //! it is signed.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by panicking"
-)]
-
 pub mod lists;
 pub mod mdoc;
 pub mod sd_jwt;

@@ -1,7 +1,5 @@
 //! A sample service provider, and a request of it that passed the checks.
 
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::BTreeMap;
 
 use crate::acr::Platform;

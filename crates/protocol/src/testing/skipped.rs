@@ -18,7 +18,6 @@ pub fn skip_test(tool: &str, required_by: &str) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use std::process::Command;
 

@@ -1,5 +1,4 @@
 //! Waiting for what settles by itself, with a limit.
-#![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! A store that hubs share, and that a test makes unavailable.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

@@ -4,15 +4,6 @@
 //! The servers end with the test's process, even if it crashes: a shell reads its standard input,
 //! which ends with that process, and then kills the server.
 
-#![allow(
-    clippy::cast_possible_truncation,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a server that doesn't start fails its test"
-)]
-
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;

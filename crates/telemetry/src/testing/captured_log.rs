@@ -1,7 +1,5 @@
 //! Log lines that a test reads.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
