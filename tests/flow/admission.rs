@@ -87,7 +87,7 @@ async fn a_connector_denied_for_one_service_provider_is_refused_only_there() {
     let browser = hub.browser();
     let page = browser.authorize(&Authorize::by("cautious")).await;
     assert_eq!(page.offered(), ["amandier"]);
-    assert!(page.answer.body.contains("Can not be used for this service"));
+    assert!(page.answer.body.contains("Cannot be used for this service"));
     let by_hand = page.form("/provider").with("provider", "belvedere");
     let page = browser.submit(&by_hand).await;
     assert!(page.is_choice());

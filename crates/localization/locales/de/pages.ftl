@@ -79,7 +79,7 @@ choice-unavailable-more = { $total ->
 }
 choice-cancel = Abbrechen und zurück zu „{ $service }“
 why-too-low = Anmeldung für diesen Dienst nicht sicher genug
-why-no-reauthentication = Bietet keine erneute Anmeldung, wie dieser Dienst sie verlangt
+why-no-reauthentication = Bietet die erneute Anmeldung nicht, die dieser Dienst verlangt
 why-not-for-service = Für diesen Dienst nicht verwendbar
 why-in-trouble = Zurzeit gestört
 why-off = Zurzeit abgeschaltet
@@ -161,7 +161,7 @@ claim-birthdate = Geburtsdatum
 claim-gender = Geschlecht
 claim-birthplace = Geburtsort
 claim-birthcountry = Geburtsland
-claim-preferred-username = Geführter Name
+claim-preferred-username = Aktueller Name
 claim-email = E-Mail-Adresse
 claim-name = Vollständiger Name
 claim-middle-name = Zweiter Vorname

@@ -79,7 +79,7 @@ choice-unavailable-more = { $total ->
 }
 choice-cancel = Cancelar y volver a «{ $service }»
 why-too-low = No ofrece la seguridad que pide este servicio
-why-no-reauthentication = No puede pedirle que inicie sesión de nuevo, como exige este servicio
+why-no-reauthentication = No puede pedirle que inicie sesión de nuevo, aunque este servicio lo exige
 why-not-for-service = No se puede utilizar para este servicio
 why-in-trouble = Con problemas técnicos en este momento
 why-off = Desactivada en este momento
@@ -151,7 +151,7 @@ consent-pseudonym = «{ $service }» no recibirá su nombre ni ningún otro dato
 consent-source-register = Estos datos proceden del registro nacional y de su cuenta «{ $provider }».
 consent-source-provider = Estos datos proceden de su cuenta «{ $provider }».
 consent-account = Ha iniciado sesión con su cuenta «{ $provider }».
-consent-offline = «{ $service }» también podrá recibirlas de nuevo más adelante, sin que usted esté presente.
+consent-offline = «{ $service }» también podrá recibirlos de nuevo más adelante, sin que usted esté presente.
 value-none = no indicado
 value-code = código { $code }
 country-99100 = Francia

@@ -32,21 +32,21 @@ date-time = { $date } à { $time } (temps universel)
 ## Choix du compte
 
 choice-title = Choisissez un compte
-choice-title-service = Connexion à « { $service } »
+choice-title-service = Connexion à « { $service } »
 choice-lead = Choisissez le compte que vous voulez utiliser.
-site-line = « { $hub } » vous permet de vous connecter à des services avec un compte que vous avez déjà.
+site-line = « { $hub } » vous permet de vous connecter à des services avec un compte que vous avez déjà.
 choice-asks = « { $service } » vous demande de vous connecter.
 level-eidas1 = Votre compte habituel suffit.
 level-eidas2 = Ce service demande une connexion renforcée : deux preuves, par exemple un mot de passe et votre téléphone.
 level-eidas3 = Ce service demande la connexion la plus sûre, par exemple avec une carte d’identité électronique.
 choice-accounts = Comptes disponibles
 choice-banner = La connexion avec « { $provider } » n’a pas abouti.
-choice-stopped = La connexion avec « { $provider } » a été arrêtée.
+choice-stopped = La connexion avec « { $provider } » a été arrêtée.
 choice-stopped-next = Rien n’a été transmis au service. Choisissez à nouveau ce compte, ou un autre.
-choice-less-safe = La connexion avec « { $provider } » n’était pas assez sûre pour ce service.
+choice-less-safe = La connexion avec « { $provider } » n’était pas assez sûre pour ce service.
 choice-less-safe-next = Rien n’a été transmis au service. Choisissez un autre compte, ou à nouveau celui-ci avec une méthode de connexion plus sûre, s’il en propose une.
 choice-not-me = Vous avez indiqué que ce n’était pas vous. Rien n’a été transmis au service.
-choice-not-me-next = « { $provider } » peut encore se souvenir de l’autre personne : si son nom réapparaît, déconnectez-vous chez « { $provider } », puis revenez.
+choice-not-me-next = « { $provider } » peut encore se souvenir de l’autre personne : si son nom réapparaît, déconnectez-vous chez « { $provider } », puis revenez.
 choice-search = Chercher un compte par son nom
 choice-search-go = Chercher
 choice-found-none = Aucun compte disponible ne correspond à « { $query } ».
@@ -63,12 +63,12 @@ choice-email-go = Continuer
 choice-email-list = Choisir plutôt dans la liste
 choice-email-again = Saisir plutôt une adresse électronique
 choice-email-malformed = Saisissez une adresse électronique complète, par exemple nom@exemple.fr.
-choice-email-found = Comptes pour les adresses en « { $domain } » :
-choice-email-unknown = Aucun compte n’est prévu pour les adresses en « { $domain } ». Choisissez-en un dans la liste.
+choice-email-found = Comptes pour les adresses en « { $domain } » :
+choice-email-unknown = Aucun compte n’est prévu pour les adresses en « { $domain } ». Choisissez-en un dans la liste.
 choice-last-used = Votre dernier compte
 choice-forget = Ne pas retenir ce compte
 choice-others = Autres comptes
-choice-see-category = { $category } : voir les { $total } comptes
+choice-see-category = { $category } : voir les { $total } comptes
 choice-pages = Pages de la liste
 choice-previous = Comptes précédents
 choice-next = Comptes suivants
@@ -77,12 +77,12 @@ choice-no-account = Je n’ai aucun de ces comptes
 choice-unavailable = Indisponibles pour l’instant
 choice-recent-trouble = A eu un problème à l’instant
 choice-unavailable-more = { $total ->
-    [one] Et { $total } autre : cherchez son nom pour savoir pourquoi.
-   *[other] Et { $total } autres : cherchez un nom pour savoir pourquoi.
+    [one] Et { $total } autre : cherchez son nom pour savoir pourquoi.
+   *[other] Et { $total } autres : cherchez un nom pour savoir pourquoi.
 }
 choice-cancel = Annuler et revenir à « { $service } »
 why-too-low = Connexion pas assez sûre pour ce service
-why-no-reauthentication = Ne peut pas vous redemander de vous connecter, comme ce service l’exige
+why-no-reauthentication = Ne peut pas vous demander de vous connecter de nouveau, alors que ce service l’exige
 why-not-for-service = Ne peut pas servir pour ce service
 why-in-trouble = En panne en ce moment
 why-off = Fermé en ce moment
@@ -107,10 +107,10 @@ sign-in-wait = Il y a eu trop d’essais incorrects. Attendez { $minutes } minut
 sign-in-new-password = Choisir un nouveau mot de passe
 password-title = Votre mot de passe
 password-must-change = Votre mot de passe est accepté, mais vous devez le changer.
-password-sign-ins-left = Votre mot de passe a expiré. Changez-le maintenant. Nombre de connexions encore possibles : { $count }.
-password-expires = Votre mot de passe expire bientôt. Changez-le à temps. Jours restants : { $days }.
-password-where = Vous pouvez le changer auprès de « { $provider } ».
-wallet-asks = Votre portefeuille devra fournir :
+password-sign-ins-left = Votre mot de passe a expiré. Changez-le maintenant. Nombre de connexions encore possibles : { $count }.
+password-expires = Votre mot de passe expire bientôt. Changez-le à temps. Jours restants : { $days }.
+password-where = Vous pouvez le changer auprès de « { $provider } ».
+wallet-asks = Votre portefeuille devra fournir :
 wallet-optional = (facultatif)
 wallet-lead = Votre portefeuille affiche cette liste à son tour et n’envoie rien sans votre accord. Vous revenez ensuite ici.
 wallet-api = Choisir un document dans mon portefeuille
@@ -130,8 +130,8 @@ wallet-wrong-code = Ce code est incorrect. Saisissez celui que l’autre apparei
 wallet-exhausted = Il y a eu trop de codes incorrects. Rien n’a été transmis.
 wallet-start-again = Recommencer
 wallet-code-title = Une dernière étape
-wallet-code-lead = Vous vous connectez à « { $service } ». Saisissez ce code dans le navigateur où vous avez commencé :
-wallet-code-warning = Ne donnez ce code à personne. Si une autre personne vous a envoyé l’image que vous avez scannée, fermez cette page : elle cherche à se connecter à votre place.
+wallet-code-lead = Vous vous connectez à « { $service } ». Saisissez ce code dans le navigateur où vous avez commencé :
+wallet-code-warning = Ne donnez ce code à personne. Si une autre personne vous a envoyé l’image que vous avez scannée, fermez cette page : elle cherche à se connecter à votre place.
 wallet-family-name = Nom de famille
 wallet-birth-given-name = Prénoms de naissance
 wallet-nationalities = Nationalité
@@ -154,7 +154,7 @@ consent-pseudonym = « { $service } » ne recevra ni votre nom, ni aucune autr
 consent-source-register = Ces informations viennent du registre national et de votre compte « { $provider } ».
 consent-source-provider = Ces informations viennent de votre compte « { $provider } ».
 consent-account = Vous êtes connecté avec votre compte « { $provider } ».
-consent-offline = « { $service } » pourra aussi les recevoir à nouveau plus tard, en votre absence.
+consent-offline = « { $service } » pourra aussi les recevoir à nouveau plus tard, en votre absence.
 value-none = non renseigné
 value-code = code { $code }
 country-99100 = France
@@ -204,14 +204,14 @@ error-identity-incomplete = Il manque une information obligatoire dans votre com
 error-identity-malformed = Une information de votre compte n’est pas lisible.
 error-idp-unavailable = Ce compte ne peut pas être utilisé.
 error-idp-trouble = L’organisme de ce compte a un problème technique.
-error-hub-clock = L’horloge de ce site de connexion est déréglée : vous ne pouvez pas vous connecter pour le moment. Son exploitant doit la corriger.
+error-hub-clock = L’horloge de ce site de connexion est déréglée : vous ne pouvez pas vous connecter pour le moment. Son exploitant doit la corriger.
 error-idp-busy = Trop de personnes utilisent ce compte en ce moment.
 error-idp-denied = La connexion a été interrompue avant la fin.
 error-password-change = Votre mot de passe est correct, mais vous devez le changer avant de pouvoir vous connecter ici.
 error-account-disabled = Votre mot de passe est correct, mais ce compte est fermé ou a expiré. Adressez-vous à l’organisme de ce compte.
 error-account-hours = Votre mot de passe est correct, mais ce compte ne peut pas être utilisé à cette heure. Réessayez plus tard, ou adressez-vous à l’organisme de ce compte.
 error-account-not-permitted = Votre mot de passe est correct, mais ce compte n’est pas autorisé à se connecter ici. Adressez-vous à l’organisme de ce compte.
-error-account-refused = Votre mot de passe n’a pas été vérifié, car ce compte ne peut pas être utilisé : il est peut-être bloqué ou fermé. Adressez-vous à l’organisme de ce compte.
+error-account-refused = Votre mot de passe n’a pas été vérifié, car ce compte ne peut pas être utilisé : il est peut-être bloqué ou fermé. Adressez-vous à l’organisme de ce compte.
 error-wallet-request = Cette demande à votre portefeuille a expiré, ou a déjà reçu une réponse.
 error-wallet-presentation = Ce que votre portefeuille a envoyé ne peut pas être accepté.
 error-wallet-issuer = Le document de votre portefeuille vient d’un émetteur qui n’est pas accepté ici.
@@ -245,14 +245,14 @@ error-csrf = Par sécurité, ce formulaire n’a pas été accepté.
 responsible-user = Rien n’est perdu : vous pouvez recommencer.
 responsible-user-other = Vous pouvez vous connecter avec un autre compte, ou revenir au service.
 responsible-register = Les informations de votre compte diffèrent peut-être de celles du registre, par exemple vos noms ou votre date de naissance. Demandez à l’organisme de votre compte de les vérifier, ou utilisez un autre compte.
-register-correction = Si l’erreur est dans le registre, voici où la faire corriger :
+register-correction = Si l’erreur est dans le registre, voici où la faire corriger :
 responsible-identity = Demandez à l’organisme de votre compte de la compléter ou de la corriger, ou utilisez un autre compte.
 responsible-cookies = Autorisez les cookies pour ce site. Retournez ensuite sur le site du service et connectez-vous à nouveau, sans changer de navigateur.
 responsible-repeated-cookie = Ouvrez une fenêtre de navigation privée, allez sur le site du service et connectez-vous là. Pour utiliser de nouveau une fenêtre normale, supprimez les cookies de ce site dans les réglages de votre navigateur.
 responsible-newer-tab = Poursuivez dans l’onglet ou la fenêtre que vous avez ouvert en dernier. Vous pouvez fermer celui-ci.
 responsible-connection = Votre connexion à internet est peut-être lente. Vérifiez-la, puis réessayez.
-responsible-user-continue = Rien n’est perdu : vous pouvez continuer.
-responsible-other-tab = Ce que vous venez de faire ici appartient à une étape précédente. Rien n’est perdu : continuez ici, ou dans l’autre onglet.
+responsible-user-continue = Rien n’est perdu : vous pouvez continuer.
+responsible-other-tab = Ce que vous venez de faire ici appartient à une étape précédente. Rien n’est perdu : continuez ici, ou dans l’autre onglet.
 responsible-finished = Vous l’avez terminée ici ou dans un autre onglet. Vous pouvez fermer cette page. Pour vous connecter à nouveau, repartez du service.
 retry-later = Rien n’est perdu. Réessayez dans quelques minutes.
 retry-wait = { $seconds ->
@@ -264,8 +264,8 @@ retry-auto-later = Cette page réessaie aussi d’elle-même, plusieurs fois.
 retry-stop = Ne pas réessayer automatiquement
 responsible-service = Seul le service d’où vous venez peut corriger cela. Donnez-lui les références en bas de page.
 responsible-provider = C’est à l’organisme de votre compte d’y remédier. Donnez-lui les références en bas de page. Un autre compte peut fonctionner.
-responsible-answer = Le service n’y est pour rien : l’organisme du compte a envoyé une mauvaise réponse, ou une réponse à un essai précédent. Vous pouvez poursuivre votre connexion ; un autre compte peut fonctionner.
-responsible-answer-alone = Le service n’y est pour rien : l’organisme du compte a envoyé une mauvaise réponse, et aucune connexion n’est en cours dans ce navigateur. Vous pouvez fermer cette page, puis retourner sur le site du service.
+responsible-answer = Le service n’y est pour rien : l’organisme du compte a envoyé une mauvaise réponse, ou une réponse à un essai précédent. Vous pouvez poursuivre votre connexion ; un autre compte peut fonctionner.
+responsible-answer-alone = Le service n’y est pour rien : l’organisme du compte a envoyé une mauvaise réponse, et aucune connexion n’est en cours dans ce navigateur. Vous pouvez fermer cette page, puis retourner sur le site du service.
 responsible-operator = C’est à nous d’y remédier. Réessayez dans quelques minutes.
 error-no-way = Vous pouvez fermer cette page, puis retourner sur le site du service.
 support-link = Demander de l’aide
@@ -300,12 +300,12 @@ log-out-go = Me déconnecter
 log-out-stay = Rester connecté et revenir à « { $service } »
 log-out-close = Pour rester connecté, fermez simplement cette page.
 landing-title = Une connexion pour de nombreux services
-landing-go = On ne se connecte pas sur cette page. Allez sur le site du service que vous voulez utiliser, et demandez-y à vous connecter : il vous ramènera ici.
-landing-shared = Vous avez utilisé un appareil partagé ? Déconnectez-vous ici avant de le quitter.
+landing-go = On ne se connecte pas sur cette page. Allez sur le site du service que vous voulez utiliser, et demandez-y à vous connecter : il vous ramènera ici.
+landing-shared = Vous avez utilisé un appareil partagé ? Déconnectez-vous ici avant de le quitter.
 logged-out-title = Vous êtes déconnecté
 logged-out-lead = Votre connexion ici est terminée.
-logged-out-provider = Vous êtes aussi déconnecté de votre compte « { $provider } ».
-logged-out-services = Les services que vous avez utilisés peuvent encore vous garder connecté. Déconnectez-vous aussi de chacun d’eux :
+logged-out-provider = Vous êtes aussi déconnecté de votre compte « { $provider } ».
+logged-out-services = Les services que vous avez utilisés peuvent encore vous garder connecté. Déconnectez-vous aussi de chacun d’eux :
 logged-out-unreached = « { $provider } » n’a pas pu être prévenu. Pour plus de sûreté, déconnectez-vous aussi de ce compte, ou fermez votre navigateur.
 logged-out-start = Vers la page d’accueil
 
@@ -352,7 +352,7 @@ demo-sign-in-again = Se connecter à nouveau
 demo-error-title = La connexion a échoué
 demo-error-lead = Le service a reçu cette réponse à la place d’une connexion.
 demo-wallet-title = Portefeuille de démonstration
-demo-wallet-lead = Les documents de ce portefeuille sont fictifs. « { $hub } » demande :
+demo-wallet-lead = Les documents de ce portefeuille sont fictifs. « { $hub } » demande :
 demo-wallet-agree = Accepter et envoyer
 demo-wallet-decline = Refuser
 demo-error-code = Erreur
@@ -372,20 +372,20 @@ demo-sign-in-consent = Se connecter et donner son consentement (eidas1)
 demo-methods = Comment la personne s’est connectée
 demo-method-mark = Marque du hub
 demo-out-title = Vous êtes déconnecté
-demo-out-lead = Ce qui est terminé, autant qu’un service puisse le savoir :
-demo-out-service = Ce service : sa session est terminée.
-demo-out-hub = Le hub : sa session est terminée. Il a renvoyé votre navigateur avec le « state » de cette déconnexion.
-demo-out-hub-unknown = Le hub : on ne sait pas. Il n’a pas renvoyé votre navigateur.
-demo-out-provider = Le fournisseur du compte : le hub y envoie votre navigateur pour le déconnecter, là où c’est possible. Un service n’en reçoit pas de confirmation.
-demo-out-provider-unknown = Le fournisseur du compte : on ne sait pas.
-demo-next = À voir ensuite :
-demo-next-start = connectez-vous. Au choix du compte, l’un est bloqué et un autre injoignable : voyez ce qui est montré à la personne. Pour en savoir plus : { $page }
-demo-next-in = la console de l’opérateur compte cette connexion, sans montrer de nom. Pour vous connecter depuis votre propre application : { $page }
-demo-next-out = connectez-vous à nouveau : vous choisissez encore le compte et la personne, car il ne reste aucune session. Pour en savoir plus : { $page }
-demo-next-error = si une page a montré un numéro d’assistance, cherchez-le dans la console de l’opérateur. Tous les codes d’erreur : { $page }
+demo-out-lead = Ce qui est terminé, autant qu’un service puisse le savoir :
+demo-out-service = Ce service : sa session est terminée.
+demo-out-hub = Le hub : sa session est terminée. Il a renvoyé votre navigateur avec le « state » de cette déconnexion.
+demo-out-hub-unknown = Le hub : on ne sait pas. Il n’a pas renvoyé votre navigateur.
+demo-out-provider = Le fournisseur du compte : le hub y envoie votre navigateur pour le déconnecter, là où c’est possible. Un service n’en reçoit pas de confirmation.
+demo-out-provider-unknown = Le fournisseur du compte : on ne sait pas.
+demo-next = À voir ensuite :
+demo-next-start = connectez-vous. Au choix du compte, l’un est bloqué et un autre injoignable : voyez ce qui est montré à la personne. Pour en savoir plus : { $page }
+demo-next-in = la console de l’opérateur compte cette connexion, sans montrer de nom. Pour vous connecter depuis votre propre application : { $page }
+demo-next-out = connectez-vous à nouveau : vous choisissez encore le compte et la personne, car il ne reste aucune session. Pour en savoir plus : { $page }
+demo-next-error = si une page a montré un numéro d’assistance, cherchez-le dans la console de l’opérateur. Tous les codes d’erreur : { $page }
 demo-console-standard = Console de l’opérateur, standard
 demo-console-high = Console de l’opérateur, élevée
-sandbox-next = sous « Que doit-il arriver ? », choisissez un échec, et voyez ce que reçoivent la personne et le service. Pour en savoir plus : { $page }
+sandbox-next = sous « Que doit-il arriver ? », choisissez un échec, et voyez ce que reçoivent la personne et le service. Pour en savoir plus : { $page }
 method-pwd = Mot de passe
 method-pin = Code PIN
 method-kba = Questions personnelles
@@ -410,7 +410,7 @@ method-wia = Connexion Windows
 method-mfa = Plusieurs facteurs
 
 # What the operator has to say to everybody
-notice-warning = Important :
+notice-warning = Important :
 notice-more = En savoir plus
 
 ## Les pages sur une erreur OAuth, pour les développeurs
@@ -418,33 +418,33 @@ notice-more = En savoir plus
 oauth-error-title = L’erreur { $error }
 oauth-error-lead = Cette page s’adresse à ceux qui développent ou exploitent un service. Le hub a répondu par cette erreur à une requête du serveur du service. Si vous vouliez seulement vous connecter, revenez au service.
 oauth-error-causes = Causes possibles, et que faire
-oauth-error-precise = Cette page est la même pour chacune de ces causes, afin de ne révéler aucun service ; error_description en dit parfois plus. L’opérateur du hub peut trouver la cause exacte dans le journal, avec l’heure et votre client_id.
+oauth-error-precise = Cette page est la même pour chacune de ces causes, afin de ne révéler aucun service ; error_description en dit parfois plus. L’opérateur du hub peut trouver la cause exacte dans le journal, avec l’heure et votre client_id.
 oauth-error-documentation = Documentation pour les services
 oauth-error-invalid-request =
-    Un paramètre manque, est vide ou est envoyé deux fois : error_description le nomme. Envoyez-le une fois.
-    Le corps n’est pas un formulaire : envoyez-le en application/x-www-form-urlencoded.
-    Le client s’authentifie de deux façons, par exemple dans l’en-tête et dans le corps : n’utilisez que celle qui est enregistrée.
+    Un paramètre manque, est vide ou est envoyé deux fois : error_description le nomme. Envoyez-le une fois.
+    Le corps n’est pas un formulaire : envoyez-le en application/x-www-form-urlencoded.
+    Le client s’authentifie de deux façons, par exemple dans l’en-tête et dans le corps : n’utilisez que celle qui est enregistrée.
 oauth-error-invalid-client =
-    Le client s’authentifie par une autre méthode que celle enregistrée. Beaucoup de bibliothèques envoient le secret dans l’en-tête ; par défaut le hub attend client_secret_post, dans le corps.
+    Le client s’authentifie par une autre méthode que celle enregistrée. Beaucoup de bibliothèques envoient le secret dans l’en-tête ; par défaut le hub attend client_secret_post, dans le corps.
     Le secret est faux, expiré ou pas encore valable. Comparez-le, sans espaces autour, et demandez-en un nouveau à l’opérateur au besoin.
-    Le client_id est inconnu ici, ou désactivé : chaque plateforme et chaque environnement a le sien.
-    Une assertion signée n’est pas acceptée : vérifiez sa clé, son aud (l’émetteur), son exp, et que son jti est nouveau.
+    Le client_id est inconnu ici, ou désactivé : chaque plateforme et chaque environnement a le sien.
+    Une assertion signée n’est pas acceptée : vérifiez sa clé, son aud (l’émetteur), son exp, et que son jti est nouveau.
 oauth-error-invalid-grant =
-    Le code est trop ancien ou a déjà servi : échangez-le une seule fois, dès son arrivée.
+    Le code est trop ancien ou a déjà servi : échangez-le une seule fois, dès son arrivée.
     Le redirect_uri diffère de celui de la demande d’autorisation.
-    Le code_verifier est celui d’une autre connexion : gardez-le dans la session du navigateur qui a commencé la connexion.
+    Le code_verifier est celui d’une autre connexion : gardez-le dans la session du navigateur qui a commencé la connexion.
     Le code a été émis pour un autre client, ou l’utilisateur s’est déconnecté entre-temps.
 oauth-error-unsupported-grant-type =
-    Le grant_type doit être authorization_code, ou refresh_token si le fournisseur de services est enregistré pour les jetons de rafraîchissement. Sans eux, commencez une nouvelle connexion : avec prompt=none, elle ne montre aucune page tant que la session dure.
+    Le grant_type doit être authorization_code, ou refresh_token si le fournisseur de services est enregistré pour les jetons de rafraîchissement. Sans eux, commencez une nouvelle connexion : avec prompt=none, elle ne montre aucune page tant que la session dure.
 oauth-error-temporarily-unavailable =
-    Le hub est surchargé, ou ne peut pas lire les clés à votre jwks_uri : réessayez dans un instant, ou après le délai Retry-After si la réponse le contient.
-    Trop d’authentifications ont échoué avec votre client_id : corrigez les identifiants, puis attendez.
+    Le hub est surchargé, ou ne peut pas lire les clés à votre jwks_uri : réessayez dans un instant, ou après le délai Retry-After si la réponse le contient.
+    Trop d’authentifications ont échoué avec votre client_id : corrigez les identifiants, puis attendez.
 oauth-error-server-error =
-    Le hub a rencontré une erreur interne : donnez l’heure et votre client_id à son opérateur.
+    Le hub a rencontré une erreur interne : donnez l’heure et votre client_id à son opérateur.
 
 ## Diagnostics d’un hub bac à sable, pour les développeurs
 
-diagnostics-title = Que fait le hub de cette requête ?
+diagnostics-title = Que fait le hub de cette requête ?
 diagnostics-lead = Collez l’adresse vers laquelle votre service envoie le navigateur. Le hub explique chaque paramètre, et ne commence aucune connexion.
 diagnostics-result = Résultat
 diagnostics-parameters = Paramètre par paramètre
@@ -452,5 +452,5 @@ diagnostics-url = Adresse de la demande d’autorisation
 diagnostics-help = De https:// jusqu’au dernier paramètre. Elle n’est ni conservée, ni réaffichée.
 diagnostics-go = Expliquer
 token-diagnostic-title = Pourquoi la demande de jetons a échoué
-token-diagnostic-lead = Cette page s’ouvre pendant dix minutes. Seul un bac à sable donne la cause exacte ; en production, votre service ne voit que l’erreur.
+token-diagnostic-lead = Cette page s’ouvre pendant dix minutes. Seul un bac à sable donne la cause exacte ; en production, votre service ne voit que l’erreur.
 token-diagnostic-fix = Que faire

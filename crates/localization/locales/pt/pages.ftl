@@ -79,7 +79,7 @@ choice-unavailable-more = { $total ->
 }
 choice-cancel = Cancelar e voltar a «{ $service }»
 why-too-low = Autenticação pouco segura para este serviço
-why-no-reauthentication = Não consegue pedir-lhe uma nova autenticação, como este serviço exige
+why-no-reauthentication = Não consegue pedir-lhe uma nova autenticação, embora este serviço o exija
 why-not-for-service = Não pode ser usada neste serviço
 why-in-trouble = Não funciona neste momento
 why-off = Encerrada neste momento
@@ -161,7 +161,7 @@ claim-birthdate = Data de nascimento
 claim-gender = Sexo
 claim-birthplace = Local de nascimento
 claim-birthcountry = País de nascimento
-claim-preferred-username = Nome usado
+claim-preferred-username = Nome atual
 claim-email = Endereço de e-mail
 claim-name = Nome completo
 claim-middle-name = Nome do meio

@@ -85,7 +85,7 @@ choice-unavailable-more = { $total ->
 }
 choice-cancel = Anulați și reveniți la „{ $service }”
 why-too-low = Autentificare insuficient de sigură pentru acest serviciu
-why-no-reauthentication = Nu vă poate cere să vă autentificați din nou, așa cum impune acest serviciu
+why-no-reauthentication = Nu vă poate cere să vă autentificați din nou, deși acest serviciu o cere
 why-not-for-service = Nu poate fi folosit pentru acest serviciu
 why-in-trouble = Nu funcționează momentan
 why-off = Închis momentan
@@ -167,7 +167,7 @@ claim-birthdate = Data nașterii
 claim-gender = Sex
 claim-birthplace = Locul nașterii
 claim-birthcountry = Țara nașterii
-claim-preferred-username = Nume folosit
+claim-preferred-username = Nume actual
 claim-email = Adresă de e-mail
 claim-name = Nume complet
 claim-middle-name = Al doilea prenume
