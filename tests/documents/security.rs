@@ -237,7 +237,7 @@ fn every_requirement_of_asvs_has_a_state_and_forged_pages_are_detected() {
 
 #[test]
 fn every_connector_kind_is_among_the_documented_ways_to_sign_in() {
-    let page = page("design/assurance.md");
+    let page = page("levels.md");
     for kind in passerelle_server::KINDS.connectors {
         assert!(page.contains(&format!("| `[kind.{}]` |", kind.name)), "{}", kind.name);
     }

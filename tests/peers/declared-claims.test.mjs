@@ -1,5 +1,5 @@
 // Declared claims and level names between real peers: npm oidc-provider as the identity provider, npm openid-client as the service
-// provider (docs/declared-claims.md, docs/level-names.md).
+// provider (docs/declared-claims.md, docs/levels.md).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';

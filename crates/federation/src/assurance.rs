@@ -1,4 +1,4 @@
-//! Levels of assurance (`acr`) and authentication methods (`amr`) (`docs/design/assurance.md`).
+//! Levels of assurance (`acr`) and authentication methods (`amr`) (`docs/levels.md`).
 //!
 //! Responsible for the order of levels, for what each platform accepts, and for what evidence
 //! proves.

@@ -1,5 +1,5 @@
 //! The user's identity: the pivot identity, its rules, scopes and claims, and the pairwise `sub`
-//! (`docs/design/identity-and-sub.md`).
+//! (`docs/integrate/scopes-and-claims.md`).
 //!
 //! - [`declared`]: claims that the operator declares beyond the specification's.
 //! - [`mapping`]: renames and transforms an identity provider's claims.

@@ -1,5 +1,5 @@
 //! Answers introspection requests of data providers (R012, R180 to R185;
-//! `docs/design/introspection.md`) and revokes access tokens for service providers (RFC 7009).
+//! `docs/data-providers.md`) and revokes access tokens for service providers (RFC 7009).
 //!
 //! Responsible for authenticating data providers, for limiting a response to what they may learn,
 //! and for its format. [`TokenService::validate_access_token`] decides whether a token is live.

@@ -1,5 +1,5 @@
 //! Stores logout destinations and pending logout requests, and ends sessions
-//! (`docs/design/logout.md`).
+//! (`docs/logout.md`).
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! Identifies the user of a verified authentication: identity rules, register, `sub`, claims,
-//! methods (docs/design/identity-and-sub.md).
+//! methods (docs/integrate/scopes-and-claims.md).
 
 use std::time::Duration;
 

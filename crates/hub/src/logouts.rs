@@ -1,5 +1,5 @@
 //! Performs a logout: what the session, the store and the identity provider's connector do, in this
-//! order (docs/design/logout.md). Nothing waits for a mailbox before the session has ended.
+//! order (docs/logout.md). Nothing waits for a mailbox before the session has ended.
 
 use std::sync::Arc;
 

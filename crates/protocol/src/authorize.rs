@@ -1,5 +1,5 @@
 //! Validates authorization requests (OpenID Connect Core 1.0 §3.1.2.1; RFC 6749 §4.1.1;
-//! `docs/design/authorization-checks.md`).
+//! `docs/authorization-checks.md`).
 //!
 //! Responsible for which requests are served, and for how an error travels. Does not depend on HTTP
 //! libraries, where registrations come from, or what a login does with the request.

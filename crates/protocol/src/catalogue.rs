@@ -1,4 +1,4 @@
-//! Every error of the hub; codes are stable forever (`docs/design/errors.md`).
+//! Every error of the hub; codes are stable forever (`docs/integrate/errors.md`).
 //!
 //! `passerelle errors` prints the table, and `docs/errors.md` is generated from it. Codes are
 //! never reused or renumbered. `description` is sent as `error_description`: printable ASCII

@@ -1,5 +1,5 @@
 //! The introspection request and response (RFC 7662 §2; RFC 9701 §5;
-//! `docs/design/introspection.md`).
+//! `docs/data-providers.md`).
 //!
 //! Responsible for reading the credentials and the token of a request, for the error codes, and for
 //! the members of a response. Does not depend on who the data provider is, or which tokens are

@@ -1,5 +1,5 @@
 //! Validates logout requests (OpenID Connect RP-Initiated Logout 1.0 §2 and §3;
-//! `docs/design/logout.md`).
+//! `docs/logout.md`).
 //!
 //! The checks run from top to bottom; the first failure is the result, always a 400 page. Does not
 //! know HTTP libraries, how an ID token is verified, or sessions.

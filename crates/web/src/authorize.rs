@@ -191,7 +191,7 @@ async fn start_login(
     let client_id = authorization.client_id.clone();
     let reject = rejection_to_service(context, &authorization);
     let subjects = hub.token_service.requested_subjects(&authorization).map_err(&reject)?;
-    // Without a usable key for the response, no login starts (docs/design/tokens.md).
+    // Without a usable key for the response, no login starts (docs/integrate/endpoints.md).
     hub.token_service.check_request_keys(&authorization).map_err(&reject)?;
     let is_silent = authorization.prompt.none && form == RequestMethod::Get;
     let own_rate =

@@ -1,4 +1,4 @@
-//! Turns errors into pages (docs/design/errors.md).
+//! Turns errors into pages (docs/integrate/errors.md).
 //!
 //! Every error page says what happened, who can fix it and what to do next. No page carries
 //! internals.

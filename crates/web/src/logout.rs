@@ -1,4 +1,4 @@
-//! The logout endpoint (OpenID Connect RP-Initiated Logout 1.0, docs/design/logout.md): the
+//! The logout endpoint (OpenID Connect RP-Initiated Logout 1.0, docs/logout.md): the
 //! request, its confirmation, and the return from an identity provider.
 //!
 //! Whatever a request says, the browser is redirected only to a registered URI of a verified

@@ -1,5 +1,5 @@
 //! The token endpoint, `POST /api/v2/token`, and the userinfo endpoint, `GET|POST /api/v2/userinfo`
-//! (docs/design/tokens.md). Responses are JSON or a JWT.
+//! (docs/integrate/endpoints.md). Responses are JSON or a JWT.
 
 use actix_web::http::Method;
 use actix_web::http::header::AUTHORIZATION;

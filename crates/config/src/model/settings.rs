@@ -175,7 +175,7 @@ pub struct Settings {
     #[serde(default)]
     pub claims: BTreeMap<String, ClaimDeclaration>,
     /// `[level_names.NAME]`: values of `acr` besides the levels, for service providers whose file
-    /// lists them (docs/level-names.md).
+    /// lists them (docs/levels.md).
     #[serde(default)]
     pub level_names: BTreeMap<String, LevelNameDeclaration>,
 }

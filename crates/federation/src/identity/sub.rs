@@ -1,5 +1,5 @@
 //! Derives the pairwise subject identifier: stable for a user, different in each sector, and
-//! meaningless to others (`docs/design/identity-and-sub.md`).
+//! meaningless to others (`docs/integrate/scopes-and-claims.md`).
 //!
 //! ```text
 //! sub     = base64url(HMAC-SHA-256(key, message)) "v" key-version      46 characters with version 1 to 9: 43, v, digit

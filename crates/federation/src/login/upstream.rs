@@ -27,7 +27,7 @@ pub struct UpstreamAuthorizationRequest {
     /// `{base_url}/api/v2/callback/{connector}`.
     pub redirect_uri: String,
     /// The requested level. The connector requests its own lowest level if that is higher
-    /// (docs/design/assurance.md).
+    /// (docs/levels.md).
     pub level: Level,
     /// The identity provider must authenticate the user again (`prompt=login`).
     pub reauthenticate: bool,

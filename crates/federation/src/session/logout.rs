@@ -1,5 +1,5 @@
 //! Decides what a logout request may do to a session: end it, ask the user first, or nothing
-//! (docs/design/logout.md).
+//! (docs/logout.md).
 //!
 //! Does not depend on cookies, stores or pages. [`passerelle_protocol::logout`] has validated the
 //! request.

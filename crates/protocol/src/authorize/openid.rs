@@ -1,6 +1,6 @@
 //! Validates requests under `rules = "openid"`: plain OpenID Connect Core 1.0, for service
 //! providers whose software can't send what the federation's specification adds
-//! (`docs/design/authorization-checks.md`).
+//! (`docs/authorization-checks.md`).
 //!
 //! Responsible for what may be missing, and for redirecting every failure after the proof of
 //! `client_id` and `redirect_uri`, in the requested response mode.

@@ -1,4 +1,4 @@
-//! The error page: what happened, who can fix it, what to do next (docs/design/errors.md).
+//! The error page: what happened, who can fix it, what to do next (docs/integrate/errors.md).
 
 use askama::filters::Safe;
 

@@ -100,7 +100,7 @@ fn a_register_in_capitals_without_special_letters_names_the_same_person() {
     }
 }
 
-/// Merging two persons is worse than taking one for two (docs/design/identity-and-sub.md).
+/// Merging two persons is worse than taking one for two (docs/integrate/scopes-and-claims.md).
 #[test]
 fn spellings_that_may_be_two_names_remain_apart() {
     for (one, other) in [
