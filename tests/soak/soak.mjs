@@ -1,4 +1,4 @@
-// Sends honest and hostile traffic together for a given time: docs/soak.md.
+// Sends honest and hostile traffic together for a given time: docs/chaos.md.
 //
 //   node tests/soak/soak.mjs [--seconds 900] [--rate 5]     HUB_BIN names the program
 //

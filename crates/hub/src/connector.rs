@@ -1,5 +1,5 @@
 //! Runs one actor per identity provider. It owns the connector and limits its concurrent calls, so
-//! that a slow or broken identity provider harms no other (docs/design/actors-and-shutdown.md).
+//! that a slow or broken identity provider harms no other (docs/design/architecture.md).
 
 mod call_gate;
 mod call_labels;

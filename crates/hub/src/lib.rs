@@ -1,5 +1,5 @@
 //! Runs logins and connectors as actors: one actor per login, one per identity provider, and the
-//! registry of the latter (docs/design/actors-and-shutdown.md).
+//! registry of the latter (docs/design/architecture.md).
 //!
 //! Responsible for what runs when: admission, passivation, time limits. Does not depend on HTTP,
 //! pages, or which store, register or connector kind is in use. [`passerelle_federation::login`]

@@ -1,5 +1,5 @@
 //! Runs one actor per login: a queue, so that steps of one login never overlap, and a cache of its
-//! record. The store's record is authoritative (docs/design/actors-and-shutdown.md).
+//! record. The store's record is authoritative (docs/design/architecture.md).
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -138,8 +138,8 @@ impl MaliciousWallet {
 
 /// Asserts that the page of attacks has this row.
 pub fn assert_documented(row: &str) {
-    let page = include_str!("../../../docs/security/wallet-attacks.md");
-    assert!(page.lines().any(|line| line == row), "docs/security/wallet-attacks.md lacks {row}");
+    let page = include_str!("attacks.md");
+    assert!(page.lines().any(|line| line == row), "tests/flow/wallet/attacks.md lacks {row}");
 }
 
 /// Returns the error code that the page shows.
