@@ -48,30 +48,13 @@ fn main() {
         encryption_keys: vec![Secret::new("a key".to_owned())],
         ..RedisCredentials::default()
     };
-    let capacities = Capacities {
-        logins: CAPACITY,
-        login_bytes: usize::MAX,
-        sessions: CAPACITY,
-        codes_and_tokens: CAPACITY,
-        logout_redirects: CAPACITY,
-        pending_logouts: CAPACITY,
-        used_jtis: CAPACITY,
-        login_page_codes: CAPACITY,
-        login_page_code_bytes: usize::MAX,
-        pushed_requests: CAPACITY,
-        blocks: 1,
-        probes: 1,
-        refresh_grants: 1,
-        logout_notices: 0,
-        upstream_sessions: 0,
-        registrations: 0,
-        wallet_requests: 0,
-        wallet_request_bytes: 0,
-    };
+    let kinds = [RecordKind::LOGIN, RecordKind::SESSION, RecordKind::CODE, RecordKind::TOKEN];
+    let capacities =
+        kinds.into_iter().fold(Capacities::default(), |all, kind| all.with_records(kind, CAPACITY));
     let env = Env::system();
     let metrics = Arc::new(Metrics::new().unwrap());
     let redis: Arc<dyn Store> = Arc::new(
-        RedisStore::new(&config, &credentials, capacities, env.clone(), &metrics).unwrap(),
+        RedisStore::new(&config, &credentials, capacities.clone(), env.clone(), &metrics).unwrap(),
     );
     let memory: Arc<dyn Store> = Arc::new(MemoryStore::new(capacities));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -110,19 +93,19 @@ async fn measure(name: &str, store: &dyn Store, at_once: u32, now: Timestamp) {
         families: Arc::clone(families),
     };
     let none: &Arc<[Family]> = &Arc::default();
-    each!("insert ", |n| store.insert(key(RecordKind::Login, n), draft(n, none), now));
-    each!("load   ", |n| store.load(&key(RecordKind::Login, n), now));
+    each!("insert ", |n| store.insert(key(RecordKind::LOGIN, n), draft(n, none), now));
+    each!("load   ", |n| store.load(&key(RecordKind::LOGIN, n), now));
     each!("replace", |n| store.replace(
-        &key(RecordKind::Login, n),
+        &key(RecordKind::LOGIN, n),
         RecordVersion(1),
         value(n + 1),
         until,
         now
     ));
     each!("insert with two families", |n| store.insert(
-        key(RecordKind::Code, n),
+        key(RecordKind::CODE, n),
         draft(n, families),
         now
     ));
-    each!("take   ", |n| store.take(&key(RecordKind::Code, n), b"tombstone".to_vec(), until, now));
+    each!("take   ", |n| store.take(&key(RecordKind::CODE, n), b"tombstone".to_vec(), until, now));
 }

@@ -15,26 +15,6 @@ use crate::folder::{SETTINGS, VARIABLE, valid_config_folder};
 const STORE_KEY: &str = "0123456789abcdef0123456789abcdef-store";
 /// So many that restoring them takes longer than a signal.
 const SESSIONS: usize = 50_000;
-const CAPACITIES: Capacities = Capacities {
-    logins: 0,
-    login_bytes: 0,
-    sessions: SESSIONS,
-    codes_and_tokens: 0,
-    logout_redirects: 0,
-    pending_logouts: 0,
-    used_jtis: 0,
-    login_page_codes: 0,
-    login_page_code_bytes: 0,
-    pushed_requests: 0,
-    blocks: 0,
-    probes: 0,
-    refresh_grants: 0,
-    logout_notices: 0,
-    upstream_sessions: 0,
-    registrations: 0,
-    wallet_requests: 0,
-    wallet_request_bytes: 0,
-};
 
 /// The hub restarts twice, and no session is lost.
 #[test]
@@ -48,11 +28,11 @@ fn a_hub_stopped_during_its_start_keeps_the_snapshot_that_it_restored() {
         &[Secret::new(STORE_KEY.into())],
         "http://localhost:8080/api/v2",
     );
-    let store = MemoryStore::new(CAPACITIES);
+    let store = MemoryStore::new(Capacities::default().with_records(RecordKind::SESSION, SESSIONS));
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
         for number in 0..SESSIONS {
             let (key, expires_at) = (
-                RecordKey { kind: RecordKind::Session, name: number.to_string().into() },
+                RecordKey { kind: RecordKind::SESSION, name: number.to_string().into() },
                 env.now() + Duration::from_secs(3600),
             );
             let draft = NewRecord {
@@ -85,7 +65,7 @@ fn a_hub_stopped_during_its_start_keeps_the_snapshot_that_it_restored() {
         "the signal killed the hub, and the restored records with it"
     );
 
-    let next = MemoryStore::new(CAPACITIES);
+    let next = MemoryStore::new(Capacities::default().with_records(RecordKind::SESSION, SESSIONS));
     let SnapshotLoad::Restored { restored, .. } = snapshots.load(&next, env.now()).unwrap() else {
         panic!("there is no snapshot")
     };

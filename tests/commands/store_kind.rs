@@ -20,7 +20,7 @@ use passerelle_store::kind::{
     OpenStoreError, OpenedStore, StoreContext, StoreSettings, store_settings,
 };
 use passerelle_store::memory::MemoryStore;
-use passerelle_store::{Capacities, RecordKind, Store};
+use passerelle_store::{RecordKind, Store};
 use passerelle_web::routes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,8 @@ static OPENED: OnceLock<Arc<MemoryStore>> = OnceLock::new();
 impl StoreSettings for SmallStore {
     fn open(&self, context: &StoreContext) -> Result<OpenedStore, OpenStoreError> {
         let logins = usize::try_from(self.logins).map_err(|e| OpenStoreError(e.to_string()))?;
-        let store = MemoryStore::new(Capacities { logins, ..context.capacities });
+        let store =
+            MemoryStore::new(context.capacities.clone().with_records(RecordKind::LOGIN, logins));
         Ok(OpenedStore::new(Arc::clone(OPENED.get_or_init(|| Arc::new(store))) as Arc<_>))
     }
 }
@@ -122,7 +123,7 @@ async fn a_login_begins_in_a_store_of_a_foreign_kind() {
     for began in [1, 2, 2] {
         let request = web_test::TestRequest::get().uri(AUTHORIZE).to_request();
         let answer = web_test::call_service(&app, request).await;
-        assert_eq!(OPENED.get().unwrap().count(RecordKind::Login), began, "{}", answer.status());
+        assert_eq!(OPENED.get().unwrap().count(RecordKind::LOGIN), began, "{}", answer.status());
     }
 }
 

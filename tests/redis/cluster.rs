@@ -93,7 +93,7 @@ async fn a_tls_cluster_that_loses_a_primary_continues_and_spent_codes_stay_spent
         &RedisCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) },
     );
     let codes: Vec<RecordKey> =
-        (0..30).map(|n: u32| key(RecordKind::Code, &format!("code {n}"))).collect();
+        (0..30).map(|n: u32| key(RecordKind::CODE, &format!("code {n}"))).collect();
     for code in &codes {
         store.insert(code.clone(), new_record("claims", &["session"]), timestamp(0)).await.unwrap();
         assert!(matches!(
@@ -163,7 +163,7 @@ async fn many_redeem_one_code_on_a_cluster_and_one_wins() {
         .map(|_| store(&config(RedisMode::Cluster, &ports), &credentials(PASSWORD)).0)
         .collect();
     for round in 0..50 {
-        let code = key(RecordKind::Code, &round.to_string());
+        let code = key(RecordKind::CODE, &round.to_string());
         hubs[0]
             .insert(code.clone(), new_record("claims", &["session", "grant"]), timestamp(0))
             .await

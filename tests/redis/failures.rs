@@ -6,18 +6,18 @@ use super::*;
 async fn a_full_server_refuses_new_records_and_keeps_the_others() {
     let server = Server::start(&["--maxmemory-policy", "noeviction"]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
-    store.insert(key(RecordKind::Login, "a"), new_record("kept", &[]), timestamp(0)).await.unwrap();
+    store.insert(key(RecordKind::LOGIN, "a"), new_record("kept", &[]), timestamp(0)).await.unwrap();
     server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
     assert_eq!(
-        store.insert(key(RecordKind::Login, "b"), new_record("1", &[]), timestamp(0)).await,
+        store.insert(key(RecordKind::LOGIN, "b"), new_record("1", &[]), timestamp(0)).await,
         Err(StoreError::Full)
     );
     assert_eq!(
-        &*store.load(&key(RecordKind::Login, "a"), timestamp(1)).await.unwrap().unwrap().value,
+        &*store.load(&key(RecordKind::LOGIN, "a"), timestamp(1)).await.unwrap().unwrap().value,
         b"kept"
     );
     server.cli(&["CONFIG", "SET", "maxmemory", "0"]);
-    store.insert(key(RecordKind::Login, "b"), new_record("1", &[]), timestamp(0)).await.unwrap();
+    store.insert(key(RecordKind::LOGIN, "b"), new_record("1", &[]), timestamp(0)).await.unwrap();
 }
 
 /// When the server is full, running logins must continue, and users must be able to sign out.
@@ -26,10 +26,10 @@ async fn a_full_server_lets_running_logins_continue_and_users_sign_out() {
     let server = Server::start(&["--maxmemory-policy", "noeviction"]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
     let (login, code, token, session) = (
-        key(RecordKind::Login, "a"),
-        key(RecordKind::Code, "a"),
-        key(RecordKind::Token, "a"),
-        key(RecordKind::Session, "a"),
+        key(RecordKind::LOGIN, "a"),
+        key(RecordKind::CODE, "a"),
+        key(RecordKind::TOKEN, "a"),
+        key(RecordKind::SESSION, "a"),
     );
     store.insert(login.clone(), new_record("login", &[]), timestamp(0)).await.unwrap();
     store.insert(code.clone(), new_record("code", &["mine"]), timestamp(0)).await.unwrap();
@@ -52,7 +52,7 @@ async fn a_full_server_lets_running_logins_continue_and_users_sign_out() {
         "a token alive after logout"
     );
     assert_eq!(
-        store.insert(key(RecordKind::Token, "b"), new_record("1", &["other"]), timestamp(3)).await,
+        store.insert(key(RecordKind::TOKEN, "b"), new_record("1", &["other"]), timestamp(3)).await,
         Err(StoreError::Full)
     );
     assert_eq!(store.remove(&session).await, Ok(()));
@@ -72,7 +72,7 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
         (&["REPLICAOF", "127.0.0.1", "1"], &["REPLICAOF", "NO", "ONE"]),
     ] {
         assert_eq!(server.cli_text(alone), "OK");
-        let outcome = store.load(&key(RecordKind::Token, "ended elsewhere"), timestamp(1)).await;
+        let outcome = store.load(&key(RecordKind::TOKEN, "ended elsewhere"), timestamp(1)).await;
         assert!(
             matches!(outcome, Err(StoreError::Unavailable(_))),
             "its record may be outdated: {outcome:?}"
@@ -81,7 +81,7 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
         // expired.
         let outcome = store
             .replace(
-                &key(RecordKind::Login, "begun elsewhere"),
+                &key(RecordKind::LOGIN, "begun elsewhere"),
                 RecordVersion(1),
                 Vec::new(),
                 timestamp(9),
@@ -91,7 +91,7 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
         assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "a login lost: {outcome:?}");
         let outcome = store
             .take(
-                &key(RecordKind::Code, "issued elsewhere"),
+                &key(RecordKind::CODE, "issued elsewhere"),
                 Vec::new(),
                 timestamp(9),
                 timestamp(1),
@@ -115,7 +115,7 @@ async fn a_server_that_dies_is_reported_at_once_and_used_again_when_it_is_back()
     server.kill();
     let mut faults = 0;
     while faults < 6 {
-        let outcome = store.load(&key(RecordKind::Login, "a"), timestamp(1)).await;
+        let outcome = store.load(&key(RecordKind::LOGIN, "a"), timestamp(1)).await;
         assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "{outcome:?}");
         faults += 1;
     }
@@ -194,7 +194,7 @@ async fn a_call_without_a_response_can_be_repeated_safely() {
     let proxy = LossyProxy::in_front_of(server.port);
     let (store, metrics) = store(&config(RedisMode::Single, &[proxy.port]), &credentials(PASSWORD));
     call_every_operation(&store, "before").await;
-    let code = key(RecordKind::Code, "a");
+    let code = key(RecordKind::CODE, "a");
     proxy.drop_next_response();
     assert_eq!(
         store.insert(code.clone(), new_record("one", &[]), timestamp(0)).await,
@@ -222,7 +222,7 @@ async fn a_call_without_a_response_can_be_repeated_safely() {
     let taken = store.take(&code, b"theirs".to_vec(), timestamp(600), timestamp(1)).await.unwrap();
     assert!(matches!(&taken, TakeOutcome::AlreadyTaken(left) if **left == *b"mine"), "{taken:?}");
     assert_eq!(
-        store.count(RecordKind::Code),
+        store.count(RecordKind::CODE),
         2,
         "the repeated insertion must not be counted twice"
     );
@@ -251,11 +251,11 @@ async fn a_user_that_may_not_write_is_reported_although_the_server_answers() {
         ..config(RedisMode::Single, &[server.port])
     };
     let (store, _) = store(&config, &credentials("right"));
-    assert!(store.load(&key(RecordKind::Login, "a"), timestamp(0)).await.unwrap().is_none());
+    assert!(store.load(&key(RecordKind::LOGIN, "a"), timestamp(0)).await.unwrap().is_none());
     until("the store reports the error", || {
         store.last_error().filter(|why| why.contains("evalsha")).map(drop)
     });
-    assert!(store.load(&key(RecordKind::Login, "a"), timestamp(0)).await.unwrap().is_none());
+    assert!(store.load(&key(RecordKind::LOGIN, "a"), timestamp(0)).await.unwrap().is_none());
     assert!(store.last_error().is_some(), "a successful read does not prove that writes succeed");
 }
 
@@ -280,11 +280,11 @@ async fn a_server_that_can_not_save_is_reported_and_used_again_when_it_can() {
     server.cli(&["CONFIG", "SET", "save", "3600 1000000"]);
     saved("err");
     let inserted =
-        store.insert(key(RecordKind::Login, "a"), new_record("1", &[]), timestamp(0)).await;
+        store.insert(key(RecordKind::LOGIN, "a"), new_record("1", &[]), timestamp(0)).await;
     assert!(matches!(inserted, Err(StoreError::Unavailable(_))), "{inserted:?}");
     until("the store reports the error", || store.last_error().map(drop));
     std::fs::remove_dir(&in_the_way).unwrap();
     saved("ok");
     until("the store is available again", || store.last_error().is_none().then_some(()));
-    store.insert(key(RecordKind::Login, "a"), new_record("1", &[]), timestamp(0)).await.unwrap();
+    store.insert(key(RecordKind::LOGIN, "a"), new_record("1", &[]), timestamp(0)).await.unwrap();
 }

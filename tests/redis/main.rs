@@ -28,40 +28,20 @@ use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::Secret;
 use passerelle_store::counters::{CounterBatch, CounterKey, Counters};
 use passerelle_store::redis::{RedisConfig, RedisCredentials, RedisMode, RedisStore};
+use passerelle_store::testing::store_conformance::ample_capacities;
 use passerelle_store::{
-    Capacities, Family, NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store,
-    StoreError, TakeOutcome,
+    Family, NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
+    TakeOutcome,
 };
 use passerelle_telemetry::Metrics;
 use passerelle_testkit::redis_server::{PASSWORD, Server, certificates, cli, free_port, until};
 use passerelle_testkit::wait::wait_for;
 
-const ROOMY: Capacities = Capacities {
-    logins: 10_000,
-    login_bytes: 10_000_000,
-    sessions: 10_000,
-    codes_and_tokens: 10_000,
-    logout_redirects: 10_000,
-    pending_logouts: 10_000,
-    used_jtis: 10_000,
-    login_page_codes: 10_000,
-    login_page_code_bytes: 10_000_000,
-    pushed_requests: 10_000,
-    blocks: 10,
-    probes: 10,
-    refresh_grants: 10,
-    logout_notices: 100,
-    upstream_sessions: 10_000,
-    registrations: 1000,
-    wallet_requests: 10_000,
-    wallet_request_bytes: 10_000_000,
-};
-
 fn timestamp(seconds: u64) -> Timestamp {
     Timestamp::from_seconds(1_800_000_000 + seconds)
 }
 
-fn key(kind: RecordKind, name: &str) -> RecordKey {
+fn key(kind: &'static RecordKind, name: &str) -> RecordKey {
     RecordKey { kind, name: name.into() }
 }
 
@@ -93,7 +73,10 @@ fn credentials(password: &str) -> RedisCredentials {
 fn store(config: &RedisConfig, credentials: &RedisCredentials) -> (Arc<RedisStore>, Arc<Metrics>) {
     let metrics = Arc::new(Metrics::new().unwrap());
     (
-        Arc::new(RedisStore::new(config, credentials, ROOMY, Env::system(), &metrics).unwrap()),
+        Arc::new(
+            RedisStore::new(config, credentials, ample_capacities(), Env::system(), &metrics)
+                .unwrap(),
+        ),
         metrics,
     )
 }
@@ -101,7 +84,7 @@ fn store(config: &RedisConfig, credentials: &RedisCredentials) -> (Arc<RedisStor
 /// Calls every operation once, with families on other servers than their members.
 async fn call_every_operation(store: &RedisStore, name: &str) {
     let (code, token, login) =
-        (key(RecordKind::Code, name), key(RecordKind::Token, name), key(RecordKind::Login, name));
+        (key(RecordKind::CODE, name), key(RecordKind::TOKEN, name), key(RecordKind::LOGIN, name));
     let families = [format!("session {name}"), format!("grant {name}")];
     let families: Vec<&str> = families.iter().map(String::as_str).collect();
     store.insert(login.clone(), new_record("login", &[]), timestamp(0)).await.unwrap();
@@ -128,8 +111,8 @@ async fn call_every_operation(store: &RedisStore, name: &str) {
     assert_eq!(&*left, b"spent");
     store.insert(token.clone(), new_record("token", &families), timestamp(3)).await.unwrap();
     assert_eq!(&*store.load(&token, timestamp(4)).await.unwrap().unwrap().value, b"token");
-    let (session, paired) = (key(RecordKind::Session, name), format!("{name}, of a session"));
-    let paired = key(RecordKind::Code, &paired);
+    let (session, paired) = (key(RecordKind::SESSION, name), format!("{name}, of a session"));
+    let paired = key(RecordKind::CODE, &paired);
     let (first, second) = (new_record("session", &[]), new_record("code", &families));
     let pair = ((session.clone(), first), (paired.clone(), second));
     store.insert_pair(pair.0, pair.1, timestamp(4)).await.unwrap();
@@ -141,7 +124,7 @@ async fn call_every_operation(store: &RedisStore, name: &str) {
     assert!(store.load(&session, timestamp(5)).await.unwrap().is_some(), "it belongs to no family");
     assert_eq!(
         store
-            .insert(key(RecordKind::Token, "late"), new_record("1", &families), timestamp(6))
+            .insert(key(RecordKind::TOKEN, "late"), new_record("1", &families), timestamp(6))
             .await,
         Err(StoreError::Revoked)
     );

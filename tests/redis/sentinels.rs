@@ -94,7 +94,7 @@ async fn outlives_its_primary(
     config.nodes = sentinels.iter().map(|(_, port)| format!("127.0.0.1:{port}")).collect();
     let (store, _) = store(&config, credentials);
     let (login, code, token) =
-        (key(RecordKind::Login, "a"), key(RecordKind::Code, "a"), key(RecordKind::Token, "a"));
+        (key(RecordKind::LOGIN, "a"), key(RecordKind::CODE, "a"), key(RecordKind::TOKEN, "a"));
     store.insert(login.clone(), new_record("login", &[]), timestamp(0)).await.unwrap();
     store.insert(code.clone(), new_record("claims", &["session"]), timestamp(0)).await.unwrap();
     assert!(matches!(

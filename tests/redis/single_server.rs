@@ -63,7 +63,7 @@ async fn a_tls_server_of_another_authority_is_refused() {
 
     let default_user = RedisCredentials { identity: None, ..trusting.clone() };
     let refused =
-        store(&config, &default_user).0.load(&key(RecordKind::Login, "a"), timestamp(1)).await;
+        store(&config, &default_user).0.load(&key(RecordKind::LOGIN, "a"), timestamp(1)).await;
     assert!(
         matches!(refused, Err(StoreError::Unavailable(_))),
         "the server asks for a certificate: {refused:?}"
@@ -73,7 +73,7 @@ async fn a_tls_server_of_another_authority_is_refused() {
     let ca = std::fs::read_to_string(other.path().join("ca.crt")).unwrap();
     let mistaken = RedisCredentials { ca: Some(ca), ..trusting };
     let refused =
-        store(&config, &mistaken).0.load(&key(RecordKind::Login, "a"), timestamp(1)).await;
+        store(&config, &mistaken).0.load(&key(RecordKind::LOGIN, "a"), timestamp(1)).await;
     assert!(
         matches!(refused, Err(StoreError::Unavailable(_))),
         "an impostor's certificate: {refused:?}"
@@ -91,14 +91,14 @@ async fn a_server_that_would_evict_is_rejected_with_the_fix() {
         "{refused}"
     );
     let outcome =
-        store.insert(key(RecordKind::Login, "a"), new_record("1", &[]), timestamp(0)).await;
+        store.insert(key(RecordKind::LOGIN, "a"), new_record("1", &[]), timestamp(0)).await;
     assert!(
         matches!(outcome, Err(StoreError::Unavailable(_))),
         "the server was unreachable at the start: {outcome:?}"
     );
     server.cli(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
     let served = async || {
-        store.insert(key(RecordKind::Login, "a"), new_record("1", &[]), timestamp(0)).await
+        store.insert(key(RecordKind::LOGIN, "a"), new_record("1", &[]), timestamp(0)).await
     };
     while served().await.is_err() {
         tokio::task::yield_now().await;
@@ -150,9 +150,14 @@ async fn two_platforms_under_one_prefix_are_rejected_before_they_read_each_other
     let config = config(RedisMode::Single, &[server.port]);
     let starts = |issuer: &str| {
         let metrics = Arc::new(Metrics::new().unwrap());
-        let store =
-            RedisStore::new(&config, &credentials(PASSWORD), ROOMY, Env::system(), &metrics)
-                .unwrap();
+        let store = RedisStore::new(
+            &config,
+            &credentials(PASSWORD),
+            ample_capacities(),
+            Env::system(),
+            &metrics,
+        )
+        .unwrap();
         Arc::new(store.for_issuer(issuer)).join_blocking()
     };
     assert!(starts("https://one.example").unwrap().is_ok());
@@ -168,7 +173,7 @@ async fn a_wrong_password_is_reported_and_nothing_is_stored() {
     let server = Server::start(&[]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials("wrong"));
     let Err(StoreError::Unavailable(why)) =
-        store.insert(key(RecordKind::Login, "a"), new_record("1", &[]), timestamp(0)).await
+        store.insert(key(RecordKind::LOGIN, "a"), new_record("1", &[]), timestamp(0)).await
     else {
         panic!("the server accepted a wrong password")
     };

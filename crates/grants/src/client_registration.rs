@@ -41,7 +41,7 @@ use passerelle_settings::Diagnostic;
 use passerelle_store::Store;
 use passerelle_telemetry::Metrics;
 
-pub use index::RegistrationStatus;
+pub use index::{REGISTRATION, RegistrationStatus};
 pub use operator::{
     CreatedInitialToken, InitialTokenSummary, NewInitialToken, RegistrationList,
     RegistrationSummary,

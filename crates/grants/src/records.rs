@@ -95,63 +95,63 @@ pub(super) fn released_claims(
 
 /// Returns the key of an authorization code.
 pub(super) fn code_key(code: &str) -> RecordKey {
-    hashed_key(RecordKind::Code, code)
+    hashed_key(RecordKind::CODE, code)
 }
 
 /// Returns the key of an access token.
 pub(super) fn token_key(token: &str) -> RecordKey {
-    hashed_key(RecordKind::Token, token)
+    hashed_key(RecordKind::TOKEN, token)
 }
 
 /// Returns the key of the grant that a refresh token names.
 pub(super) fn refresh_grant_key(name: &str) -> RecordKey {
-    hashed_key(RecordKind::RefreshGrant, name)
+    hashed_key(RecordKind::REFRESH_GRANT, name)
 }
 
 /// Returns the key of the list of a person's refresh grants. No grant's name has a line break.
 pub(super) fn subject_grants_key(subject: &Subject) -> RecordKey {
-    hashed_key(RecordKind::RefreshGrant, &format!("subject\n{}", subject.as_str()))
+    hashed_key(RecordKind::REFRESH_GRANT, &format!("subject\n{}", subject.as_str()))
 }
 
 /// Returns the key of a logout destination. It is bound to one connector, so that no other
 /// connector can consume it.
 pub(super) fn logout_destination_key(connector: &ConnectorId, state: &str) -> RecordKey {
-    hashed_key(RecordKind::LogoutRedirect, &format!("back\n{connector}\n{state}"))
+    hashed_key(RecordKind::LOGOUT_REDIRECT, &format!("back\n{connector}\n{state}"))
 }
 
 /// Returns the key of a logout's redirect, for a repeat of the same request in the same session.
 pub(super) fn logout_redirect_key(cookie: &str, destination: &[u8]) -> RecordKey {
     hashed_key(
-        RecordKind::LogoutRedirect,
+        RecordKind::LOGOUT_REDIRECT,
         &format!("departed\n{cookie}\n{}", digest::base64url(destination)),
     )
 }
 
 /// Returns the key of a POST logout request that waits for the GET with the browser's cookies.
 pub(super) fn pending_logout_key(ticket: &str) -> RecordKey {
-    hashed_key(RecordKind::PendingLogout, ticket)
+    hashed_key(RecordKind::PENDING_LOGOUT, ticket)
 }
 
 /// Returns the key of a posted authorization response of an identity provider that waits for the GET
 /// with the browser's cookies. No ticket has a line break.
 pub(super) fn pending_callback_key(connector: &ConnectorId, ticket: &str) -> RecordKey {
-    hashed_key(RecordKind::PendingLogout, &format!("callback\n{connector}\n{ticket}"))
+    hashed_key(RecordKind::PENDING_LOGOUT, &format!("callback\n{connector}\n{ticket}"))
 }
 
 /// Returns the key of a pushed authorization request. It is bound to the client, so that no other
 /// client can use it (RFC 9126 §2.2).
 pub(super) fn pushed_request_key(client_id: &ClientId, reference: &str) -> RecordKey {
-    hashed_key(RecordKind::PushedRequest, &format!("{client_id}\n{reference}"))
+    hashed_key(RecordKind::PUSHED_REQUEST, &format!("{client_id}\n{reference}"))
 }
 
 /// Returns the key of a used request object, beside the used assertions.
 pub(super) fn request_object_key(client_id: &ClientId, jti: &str) -> RecordKey {
-    hashed_key(RecordKind::UsedJti, &format!("request\n{client_id}\n{jti}"))
+    hashed_key(RecordKind::USED_JTI, &format!("request\n{client_id}\n{jti}"))
 }
 
 /// Returns the key of the session that the cookie identifies.
 pub(super) fn session_key(cookie: &str) -> RecordKey {
-    hashed_key(RecordKind::Session, cookie)
+    hashed_key(RecordKind::SESSION, cookie)
 }
 
 /// Returns the key of the sessions of an upstream `sub` or `sid`, or of a used `jti`. Connector ids
@@ -161,26 +161,26 @@ pub(super) fn upstream_session_key(
     member: &str,
     value: &str,
 ) -> RecordKey {
-    hashed_key(RecordKind::UpstreamSession, &format!("{member}\n{connector}\n{value}"))
+    hashed_key(RecordKind::UPSTREAM_SESSION, &format!("{member}\n{connector}\n{value}"))
 }
 
 /// Returns the key of the sessions of a `sub` of this hub. No `member` of the keys above is empty.
 pub(super) fn subject_sessions_key(subject: &Subject) -> RecordKey {
-    hashed_key(RecordKind::UpstreamSession, &format!("\n{subject}"))
+    hashed_key(RecordKind::UPSTREAM_SESSION, &format!("\n{subject}"))
 }
 
 /// Returns the key of a used assertion. Ids hold no line break, so two different pairs never share
 /// a key.
 pub(super) fn assertion_key(client_id: &ClientId, jti: &str) -> RecordKey {
-    hashed_key(RecordKind::UsedJti, &format!("{client_id}\n{jti}"))
+    hashed_key(RecordKind::USED_JTI, &format!("{client_id}\n{jti}"))
 }
 
 /// Returns the key of a used DPoP proof. No client_id is empty, so it is not an assertion's key.
 pub(super) fn dpop_proof_key(thumbprint: &str, jti: &str) -> RecordKey {
-    hashed_key(RecordKind::UsedJti, &format!("\ndpop\n{thumbprint}\n{jti}"))
+    hashed_key(RecordKind::USED_JTI, &format!("\ndpop\n{thumbprint}\n{jti}"))
 }
 
-fn hashed_key(kind: RecordKind, secret: &str) -> RecordKey {
+fn hashed_key(kind: &'static RecordKind, secret: &str) -> RecordKey {
     RecordKey { kind, name: Arc::from(digest::sha256_base64url(secret)) }
 }
 

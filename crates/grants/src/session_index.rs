@@ -129,7 +129,7 @@ impl TokenService {
         names: Vec<Arc<str>>,
     ) -> Result<Vec<(RecordKey, Session)>, ErrorCode> {
         let keys: Vec<RecordKey> =
-            names.into_iter().map(|name| RecordKey { kind: RecordKind::Session, name }).collect();
+            names.into_iter().map(|name| RecordKey { kind: RecordKind::SESSION, name }).collect();
         let records = self.store.load_many(&keys, self.core.env.now()).await?;
         let live = keys.into_iter().zip(records);
         live.filter_map(|(key, record)| Some((key, record?)))

@@ -55,7 +55,7 @@ use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
 use passerelle_protocol::token::TokenRequest;
 use passerelle_protocol::userinfo::{BearerLocation, PresentedToken, TokenScheme};
 use passerelle_store::memory::MemoryStore;
-use passerelle_store::testing::store_conformance::AMPLE_CAPACITIES;
+use passerelle_store::testing::store_conformance::ample_capacities;
 use passerelle_store::{Capacities, RecordKind};
 
 const CODE_LIFE: Duration = Duration::from_secs(30);
@@ -183,7 +183,7 @@ fn federation_with(services: impl IntoIterator<Item = ServiceProvider>) -> Curre
 
 impl Hub {
     fn new() -> Self {
-        Self::with(AMPLE_CAPACITIES)
+        Self::with(ample_capacities())
     }
 
     fn with(capacities: Capacities) -> Self {
@@ -193,15 +193,17 @@ impl Hub {
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
         let core = Arc::new(HubCore::for_tests(env, federation(true)));
         let token_service = TokenService {
-            store: Arc::new(MemoryStore::new(capacities)),
+            store: Arc::new(MemoryStore::new(capacities.clone())),
             signer: Arc::clone(&RING) as _,
             gate: Arc::clone(&gate) as _,
             client_keys: Arc::new(
                 KeyDirectory::new(&core.federation.load(), &core.metrics).unwrap(),
             ),
-            single_use_quota: super::SingleUseQuota::with_store_capacity(capacities.used_jtis),
+            single_use_quota: super::SingleUseQuota::with_store_capacity(
+                capacities.for_kind(RecordKind::USED_JTI).records,
+            ),
             pushed_request_quota: super::PushedRequestQuota::with_store_capacity(
-                capacities.for_kind(RecordKind::PushedRequest),
+                capacities.for_kind(RecordKind::PUSHED_REQUEST),
             ),
             dpop_nonces: super::DpopNonces::from_secret(b"shared by the hubs"),
             certificate_authorities: None,

@@ -110,7 +110,7 @@ impl SeenHub {
 }
 
 fn record_key() -> RecordKey {
-    RecordKey { kind: RecordKind::Probes, name: Arc::from("admitting") }
+    RecordKey { kind: RecordKind::PROBES, name: Arc::from("admitting") }
 }
 
 #[cfg(test)]

@@ -167,7 +167,7 @@ impl SharedCheckpoint {
         Self {
             store: Arc::clone(store),
             key: RecordKey {
-                kind: RecordKind::Blocks,
+                kind: RecordKind::BLOCKS,
                 name: digest::sha256_base64url("audit seals").into(),
             },
             entry: digest::sha256_base64url(&format!("{node}\n{log}")),
@@ -258,7 +258,7 @@ mod tests {
     use super::*;
     use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
     use passerelle_store::memory::MemoryStore;
-    use passerelle_store::testing::store_conformance::AMPLE_CAPACITIES;
+    use passerelle_store::testing::store_conformance::ample_capacities;
 
     #[test]
     fn an_unreadable_checkpoint_is_a_finding_and_one_that_was_never_saved_is_not() {
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn the_shared_copy_is_replaced_and_belongs_to_one_log_of_one_hub() {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(AMPLE_CAPACITIES));
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(ample_capacities()));
         let env = Env::system();
         let place = |node: &str, log: &str| SharedCheckpoint::new(&store, &env, node, log);
         let checkpoint = |seq: u64| LastCheckpoint {
@@ -316,12 +316,12 @@ mod tests {
         }
         assert_eq!(place("two", "a").load().unwrap(), None);
         assert_eq!(place("one", "b").load().unwrap(), None);
-        assert_eq!(store.count(RecordKind::Blocks), 1, "one record for all logs");
+        assert_eq!(store.count(RecordKind::BLOCKS), 1, "one record for all logs");
     }
 
     #[test]
     fn the_oldest_entries_are_removed_and_concurrent_saves_lose_nothing() {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(AMPLE_CAPACITIES));
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(ample_capacities()));
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
         let place = |node: &str| SharedCheckpoint::new(&store, &env, node, "a");

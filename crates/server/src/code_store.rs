@@ -17,6 +17,10 @@ use passerelle_store::{
 /// How long a used code is remembered, so that a repeated store call finds its own result.
 const SPENT_CODE_RETENTION: Duration = Duration::from_secs(10);
 
+/// A presentation request that was sent to a wallet, until its login continues.
+pub(super) const WALLET_REQUEST: &RecordKind =
+    &RecordKind::new("wallet_request", b'v', "wallet_requests", 2048);
+
 /// Code store on top of the hub's [`Store`].
 #[derive(Clone, Default)]
 pub(super) struct StoreBackedPageState(Arc<OnceLock<Arc<dyn Store>>>);
@@ -112,11 +116,11 @@ impl WalletRequestStore for StoreBackedPageState {
 }
 
 fn request_key(id: &str) -> RecordKey {
-    RecordKey { kind: RecordKind::WalletRequest, name: id.into() }
+    RecordKey { kind: WALLET_REQUEST, name: id.into() }
 }
 
 fn key(name: &str) -> RecordKey {
-    RecordKey { kind: RecordKind::LoginPageCode, name: name.into() }
+    RecordKey { kind: RecordKind::LOGIN_PAGE_CODE, name: name.into() }
 }
 
 fn code_error(error: StoreError) -> CodeStoreError {
@@ -134,14 +138,13 @@ mod tests {
 
     use super::*;
     use passerelle_store::memory::MemoryStore;
-    use passerelle_store::testing::store_conformance::{AMPLE_CAPACITIES, at};
+    use passerelle_store::testing::store_conformance::{ample_capacities, at};
 
     fn opened(own_codes: usize) -> StoreBackedPageState {
         let codes = StoreBackedPageState::default();
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(passerelle_store::Capacities {
-            login_page_codes: own_codes,
-            ..AMPLE_CAPACITIES
-        }));
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(
+            ample_capacities().with_records(RecordKind::LOGIN_PAGE_CODE, own_codes),
+        ));
         codes.set_store(&store);
         codes
     }

@@ -16,7 +16,7 @@ use super::keys::SharedKeys;
 use super::operations::LocalHubOperations;
 use super::peers::PeerHubClient;
 use super::prepare::{DiscoveryPublisher, read_certificate_authorities};
-use super::readiness::{self, ReadinessSources, StoreCapacities};
+use super::readiness::{self, ReadinessSources};
 use super::reload::{Reload, ReloadConfig};
 use super::store::capacities;
 use super::{audit_log, metrics_sampler};
@@ -174,7 +174,7 @@ impl HubParts<'_> {
             client_keys: Arc::clone(&self.client_keys),
             single_use_quota: SingleUseQuota::with_store_capacity(settings.limits.grants),
             pushed_request_quota: PushedRequestQuota::with_store_capacity(
-                capacities(settings).for_kind(RecordKind::PushedRequest),
+                capacities(settings).for_kind(RecordKind::PUSHED_REQUEST),
             ),
             dpop_nonces: self.dpop_nonces(),
             certificate_authorities: self.certificate_authorities(),
@@ -284,7 +284,7 @@ impl HubParts<'_> {
             core: Arc::clone(&self.core),
             store: Arc::clone(&self.store),
             store_check,
-            capacities: StoreCapacities::from_settings(self.loaded),
+            capacities: capacities(self.settings()),
             keys: self.keys.clone(),
             connectors: hub.connectors.clone(),
             blocks: self.blocks.clone(),
@@ -332,7 +332,7 @@ impl HubParts<'_> {
 
     fn console(&self, hub: &Hub, readiness: &Arc<Readiness>) -> Result<AdminConsole, BuildError> {
         let settings = self.settings();
-        let capacities = StoreCapacities::from_settings(self.loaded);
+        let capacities = capacities(settings);
         let (live_logins, store) = (Arc::clone(&self.live_logins), Arc::clone(&self.store));
         let peers = PeerHubClient::new(self.loaded.private_access.peers.as_ref())
             .map_err(|error| BuildError::Peers(error.to_string()))?;
@@ -343,7 +343,7 @@ impl HubParts<'_> {
             login_lifetime: settings.lifetimes.login(settings.platform),
             connectors: hub.connectors.clone(),
             readiness: Arc::clone(readiness),
-            store_usage: Box::new(move || capacities.usage_rows(store.as_ref())),
+            store_usage: Box::new(move || readiness::store_usage_rows(store.as_ref(), &capacities)),
             live_logins: metrics_sampler::live_login_reader(live_logins, Arc::clone(&self.core)),
             node: audit.node.clone().unwrap_or_else(audit_log::host_name),
             instance: self.core.env.entropy().token(),

@@ -11,7 +11,6 @@ use super::keys::SharedKeys;
 use super::reload::Reload;
 use passerelle_admin::console::StoreUsage;
 use passerelle_admin::readiness::Readiness;
-use passerelle_config::LoadedConfig;
 use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_grants::HubCore;
 use passerelle_hub::Connectors;
@@ -24,7 +23,7 @@ use passerelle_protocol::env::Timestamp;
 use passerelle_quota::counter_sync::CounterSync;
 use passerelle_register::Register;
 use passerelle_store::kind::StoreCheck;
-use passerelle_store::{RecordKind, Store};
+use passerelle_store::{Capacities, RecordKind, Store};
 use passerelle_telemetry::CheckFinding;
 
 /// Share of the capacity, in percent, from which the store counts as nearly full.
@@ -39,7 +38,7 @@ pub(super) struct ReadinessSources {
     pub core: Arc<HubCore>,
     pub store: Arc<dyn Store>,
     pub store_check: StoreCheck,
-    pub capacities: StoreCapacities,
+    pub capacities: Capacities,
     pub keys: SharedKeys,
     pub connectors: Connectors,
     pub blocks: Blocks,
@@ -53,44 +52,23 @@ pub(super) struct ReadinessSources {
     pub process_findings: Vec<CheckFinding>,
 }
 
-/// Capacities of the store, by kind of record.
-#[derive(Clone, Copy)]
-pub(super) struct StoreCapacities {
-    logins: usize,
-    login_bytes: usize,
-    sessions: usize,
-    codes_and_tokens: usize,
-}
-
-impl StoreCapacities {
-    /// Reads the capacities from the settings.
-    pub fn from_settings(loaded: &LoadedConfig) -> Self {
-        let limits = &loaded.settings.limits;
-        Self {
-            logins: limits.logins,
-            login_bytes: limits.login_bytes(),
-            sessions: limits.sessions,
-            codes_and_tokens: limits.grants,
-        }
-    }
-
-    /// Returns the usage of each pool.
-    pub fn usage_rows(self, store: &dyn Store) -> Vec<StoreUsage> {
-        let row = |records: &str, kinds: &[RecordKind], capacity| {
-            let used = kinds.iter().map(|kind| store.count(*kind)).sum();
-            StoreUsage { records: records.to_owned(), used, capacity }
-        };
-        vec![
-            row("logins", &[RecordKind::Login], self.logins),
-            StoreUsage {
-                records: "bytes of logins".to_owned(),
-                used: store.usage(RecordKind::Login).bytes,
-                capacity: self.login_bytes,
-            },
-            row("sessions", &[RecordKind::Session], self.sessions),
-            row("codes and tokens", &[RecordKind::Code, RecordKind::Token], self.codes_and_tokens),
-        ]
-    }
+/// Returns the use of what every login needs.
+pub(super) fn store_usage_rows(store: &dyn Store, capacities: &Capacities) -> Vec<StoreUsage> {
+    let row = |records: &str, kinds: &[&RecordKind]| {
+        let used = kinds.iter().map(|kind| store.count(kind)).sum();
+        let capacity = kinds.first().map_or(0, |kind| capacities.for_kind(kind).records);
+        StoreUsage { records: records.to_owned(), used, capacity }
+    };
+    vec![
+        row("logins", &[RecordKind::LOGIN]),
+        StoreUsage {
+            records: "bytes of logins".to_owned(),
+            used: store.usage(RecordKind::LOGIN).bytes,
+            capacity: capacities.for_kind(RecordKind::LOGIN).bytes,
+        },
+        row("sessions", &[RecordKind::SESSION]),
+        row("codes and tokens", &[RecordKind::CODE, RecordKind::TOKEN]),
+    ]
 }
 
 /// Builds the checks behind `/readyz`.
@@ -115,6 +93,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
     let (refusing, logins) = (Arc::clone(&core), Arc::clone(&core));
     let (others, filled) = (Arc::clone(&admitting_hubs), Arc::clone(&store));
     let devices = keys.devices.clone();
+    let admitted = capacities.clone();
     let (ring, env, key_env) = (Arc::clone(&keys.ring), core.env.clone(), core.env.clone());
     let (block_warnings, outbound, clock, config) =
         (blocks.clone(), connectors.clone(), connectors.clone(), reload.clone());
@@ -127,7 +106,10 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         .with_check("blocks", move || blocks.not_ready_reason())
         .with_degradation_check("blocks", move || block_warnings.warning().into_iter().collect())
         .with_degradation_check("store", move || {
-            capacities.usage_rows(store.as_ref()).iter().filter_map(find_nearly_full).collect()
+            store_usage_rows(store.as_ref(), &capacities)
+                .iter()
+                .filter_map(find_nearly_full)
+                .collect()
         })
         .with_degradation_check("keys", move || {
             let (ring, now) = (keys.ring.load(), key_env.now());
@@ -154,7 +136,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         })
         .with_degradation_check("logins", move || {
             let audit = logins.audit.admission_problem().filter(|_| !admitting_hubs.has_other());
-            let rows = capacities.usage_rows(filled.as_ref());
+            let rows = store_usage_rows(filled.as_ref(), &admitted);
             audit.into_iter().chain(rows.iter().filter_map(find_full)).collect()
         })
         .with_degradation_check("limits", move || {

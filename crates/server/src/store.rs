@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use super::build_error::BuildError;
+use super::code_store::WALLET_REQUEST;
 use passerelle_config::LoadedConfig;
 use passerelle_config::model::Settings;
 use passerelle_grants::TokenService;
+use passerelle_grants::client_registration::REGISTRATION;
 use passerelle_hub::blocks::Blocks;
 use passerelle_protocol::env::Env;
 use passerelle_store::kind::{
     OpenStoreError, OpenedStore, StoreContext, StoreOrigin, StoreSettings, StoreSnapshot,
 };
 use passerelle_store::metered::{self, MeteredStore};
-use passerelle_store::{Capacities, Store, StoreScope};
+use passerelle_store::{Capacities, RecordKind, Store, StoreScope, Usage};
 use passerelle_telemetry::Metrics;
 
 /// Logouts that wait for the browser to return from an identity provider; far fewer than sessions.
@@ -20,16 +22,13 @@ const MAX_LOGOUT_REDIRECTS: usize = 50_000;
 /// Logout requests by POST that wait for one redirect. Anyone with an ID token can send them, so
 /// they have a capacity of their own; beyond it a request continues without its parameters.
 const MAX_PENDING_LOGOUTS: usize = 10_000;
-/// Codes of the hub's own login pages, which wait for one redirect, a minute at most.
-const MAX_LOGIN_PAGE_CODES: usize = 50_000;
-/// Total bytes of what is behind these codes: more than 2,000 presentations of the largest size
-/// wait for their browsers at once.
-const MAX_LOGIN_PAGE_CODE_BYTES: usize = 128 << 20;
-/// Requests that wallets have, two at most for each login, for some minutes.
-const MAX_WALLET_REQUESTS: usize = 50_000;
-/// Total bytes of these requests, which take a kilobyte or two.
-const MAX_WALLET_REQUEST_BYTES: usize = 128 << 20;
-/// Records of kind `Blocks`: the operators' blocks and the audit checkpoints. The margin is for
+/// Codes of the hub's own login pages, which wait for one redirect, a minute at most. More than 2,000
+/// presentations of the largest size wait for their browsers at once.
+const LOGIN_PAGE_CODE_USAGE: Usage = Usage { records: 50_000, bytes: 128 << 20 };
+/// Requests that wallets have, two at most for each login, for some minutes. They take a kilobyte or
+/// two.
+const WALLET_REQUEST_USAGE: Usage = Usage { records: 50_000, bytes: 128 << 20 };
+/// Records of the kind `BLOCKS`: the operators' blocks and the audit checkpoints. The margin is for
 /// records that are written again after a failover.
 const MAX_BLOCK_RECORDS: usize = 100;
 /// Records of the elected prober. The margin is the same.
@@ -54,7 +53,7 @@ pub(super) fn open_store(
     let context = store_context(loaded, env, metrics);
     let opened = store_settings(loaded)?.open(&context)?;
     let capacities = context.capacities;
-    let store: Arc<dyn Store> = Arc::new(MeteredStore::new(opened.store, metrics));
+    let store: Arc<dyn Store> = Arc::new(MeteredStore::new(opened.store, &capacities, metrics));
     let metered_store = Arc::downgrade(&store);
     metrics.sample_with(move |metrics| {
         if let Some(store) = metered_store.upgrade() {
@@ -130,32 +129,31 @@ fn store_context(loaded: &LoadedConfig, env: &Env, metrics: &Arc<Metrics>) -> St
     }
 }
 
-/// Returns the capacities of the store.
+/// Returns the kinds of records that a hub stores, and the capacity of each.
 pub(super) fn capacities(settings: &Settings) -> Capacities {
     let limits = &settings.limits;
     let registered = settings.client_registration.as_ref();
     let registrations = registered.map_or(0, |config| config.max_registrations as usize);
-    Capacities {
-        logins: limits.logins,
-        login_bytes: limits.login_bytes(),
-        sessions: limits.sessions,
-        codes_and_tokens: limits.grants,
-        logout_redirects: MAX_LOGOUT_REDIRECTS,
-        pending_logouts: MAX_PENDING_LOGOUTS,
+    let login_usage = Usage { records: limits.logins, bytes: limits.login_bytes() };
+    let upstream_sessions = limits.sessions.saturating_mul(UPSTREAM_RECORDS_PER_SESSION);
+    Capacities::default()
+        .with_usage(RecordKind::LOGIN, login_usage)
+        .with_records(RecordKind::SESSION, limits.sessions)
+        .with_records(RecordKind::CODE, limits.grants)
+        .with_records(RecordKind::TOKEN, limits.grants)
+        .with_records(RecordKind::LOGOUT_REDIRECT, MAX_LOGOUT_REDIRECTS)
+        .with_records(RecordKind::PENDING_LOGOUT, MAX_PENDING_LOGOUTS)
         // About one used `jti` for each code; both are remembered for minutes.
-        used_jtis: limits.grants,
-        login_page_codes: MAX_LOGIN_PAGE_CODES,
-        login_page_code_bytes: MAX_LOGIN_PAGE_CODE_BYTES,
+        .with_records(RecordKind::USED_JTI, limits.grants)
+        .with_usage(RecordKind::LOGIN_PAGE_CODE, LOGIN_PAGE_CODE_USAGE)
         // At most one for each code; each is remembered for minutes.
-        pushed_requests: limits.grants,
-        blocks: MAX_BLOCK_RECORDS,
-        probes: MAX_PROBE_RECORDS,
-        refresh_grants: limits.refresh_grants,
-        logout_notices: MAX_LOGOUT_NOTICE_RECORDS,
-        upstream_sessions: limits.sessions.saturating_mul(UPSTREAM_RECORDS_PER_SESSION),
+        .with_records(RecordKind::PUSHED_REQUEST, limits.grants)
+        .with_records(RecordKind::BLOCKS, MAX_BLOCK_RECORDS)
+        .with_records(RecordKind::PROBES, MAX_PROBE_RECORDS)
+        .with_records(RecordKind::REFRESH_GRANT, limits.refresh_grants)
+        .with_records(RecordKind::LOGOUT_NOTICE, MAX_LOGOUT_NOTICE_RECORDS)
+        .with_records(RecordKind::UPSTREAM_SESSION, upstream_sessions)
         // One more for their index.
-        registrations: registrations * RECORDS_PER_REGISTRATION + 1,
-        wallet_requests: MAX_WALLET_REQUESTS,
-        wallet_request_bytes: MAX_WALLET_REQUEST_BYTES,
-    }
+        .with_records(REGISTRATION, registrations * RECORDS_PER_REGISTRATION + 1)
+        .with_usage(WALLET_REQUEST, WALLET_REQUEST_USAGE)
 }

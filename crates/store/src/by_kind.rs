@@ -1,74 +1,50 @@
 //! Holds one value for each kind of record.
 
-use super::{RECORD_KINDS, RecordKind};
+use std::collections::BTreeMap;
 
-/// One value for each kind of record.
+use super::{Capacities, RecordKind, Usage};
+
+/// Stands for every kind that a store doesn't hold.
+const UNLISTED: &RecordKind = &RecordKind::new("unlisted", b'?', "unlisted", 0);
+
+/// One value for each kind of record, and one for all kinds that the store doesn't hold.
 pub struct ByKind<T> {
-    login: T,
-    session: T,
-    code: T,
-    token: T,
-    logout_redirect: T,
-    pending_logout: T,
-    used_jti: T,
-    login_page_code: T,
-    pushed_request: T,
-    blocks: T,
-    probes: T,
-    refresh_grant: T,
-    logout_notice: T,
-    upstream_session: T,
-    registration: T,
-    wallet_request: T,
+    /// In the order of the capacities, which begin with what every login uses.
+    values: Vec<(&'static RecordKind, T)>,
+    unlisted: T,
 }
 
 impl<T> ByKind<T> {
     /// Makes the value of each kind.
-    pub fn new(make: impl Fn(RecordKind) -> T) -> Self {
-        Self {
-            login: make(RecordKind::Login),
-            session: make(RecordKind::Session),
-            code: make(RecordKind::Code),
-            token: make(RecordKind::Token),
-            logout_redirect: make(RecordKind::LogoutRedirect),
-            pending_logout: make(RecordKind::PendingLogout),
-            used_jti: make(RecordKind::UsedJti),
-            login_page_code: make(RecordKind::LoginPageCode),
-            pushed_request: make(RecordKind::PushedRequest),
-            blocks: make(RecordKind::Blocks),
-            probes: make(RecordKind::Probes),
-            refresh_grant: make(RecordKind::RefreshGrant),
-            logout_notice: make(RecordKind::LogoutNotice),
-            upstream_session: make(RecordKind::UpstreamSession),
-            registration: make(RecordKind::Registration),
-            wallet_request: make(RecordKind::WalletRequest),
-        }
+    pub fn new(capacities: &Capacities, mut make: impl FnMut(&'static RecordKind) -> T) -> Self {
+        let values = capacities.kinds().iter().map(|kind| (*kind, make(kind))).collect();
+        Self { values, unlisted: make(UNLISTED) }
+    }
+
+    /// Makes the value of each capacity, which the kinds that share it have in common.
+    pub fn for_pools(capacities: &Capacities, make: impl Fn(Usage) -> T) -> Self
+    where
+        T: Clone,
+    {
+        let mut pools = BTreeMap::new();
+        Self::new(capacities, |kind| {
+            pools.entry(kind.pool).or_insert_with(|| make(capacities.for_kind(kind))).clone()
+        })
     }
 
     /// Returns the value of a kind.
-    pub const fn get(&self, kind: RecordKind) -> &T {
-        match kind {
-            RecordKind::Login => &self.login,
-            RecordKind::Session => &self.session,
-            RecordKind::Code => &self.code,
-            RecordKind::Token => &self.token,
-            RecordKind::LogoutRedirect => &self.logout_redirect,
-            RecordKind::PendingLogout => &self.pending_logout,
-            RecordKind::UsedJti => &self.used_jti,
-            RecordKind::LoginPageCode => &self.login_page_code,
-            RecordKind::PushedRequest => &self.pushed_request,
-            RecordKind::Blocks => &self.blocks,
-            RecordKind::Probes => &self.probes,
-            RecordKind::RefreshGrant => &self.refresh_grant,
-            RecordKind::LogoutNotice => &self.logout_notice,
-            RecordKind::UpstreamSession => &self.upstream_session,
-            RecordKind::Registration => &self.registration,
-            RecordKind::WalletRequest => &self.wallet_request,
-        }
+    pub fn get(&self, kind: &RecordKind) -> &T {
+        let found = self.values.iter().find(|(listed, _)| *listed == kind);
+        found.map_or(&self.unlisted, |(_, value)| value)
+    }
+
+    /// Returns the kind that has this letter.
+    pub fn kind_of_letter(&self, letter: u8) -> Option<&'static RecordKind> {
+        self.values.iter().map(|(kind, _)| *kind).find(|kind| kind.letter == letter)
     }
 
     /// Iterates over the values of all kinds.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        RECORD_KINDS.iter().map(|kind| self.get(*kind))
+        self.values.iter().map(|(_, value)| value)
     }
 }

@@ -44,7 +44,7 @@ mod revocations;
 
 pub use capacities::Capacities;
 pub use error::{InsertPairError, StoreError};
-pub use record_kind::{RECORD_KINDS, RecordKind};
+pub use record_kind::{RecordKind, RecordRetention};
 
 /// The kinds of stores of this program.
 pub const KINDS: &[TableKind] = &[
@@ -61,7 +61,7 @@ pub const DEFAULT: &dyn kind::StoreSettings = &memory::VolatileMemory;
 /// Key of a record. `name` is a hash wherever the plain value is a secret.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RecordKey {
-    pub kind: RecordKind,
+    pub kind: &'static RecordKind,
     pub name: Arc<str>,
 }
 
@@ -320,10 +320,10 @@ pub trait Store: Send + Sync {
 
     /// Returns the number of records of a kind, tombstones included. Expired records count until
     /// their memory is freed.
-    fn count(&self, kind: RecordKind) -> usize;
+    fn count(&self, kind: &RecordKind) -> usize;
 
     /// Returns the used capacity of a kind. Each admission of a login calls it: it must be cheap.
-    fn usage(&self, kind: RecordKind) -> Usage {
+    fn usage(&self, kind: &RecordKind) -> Usage {
         Usage { records: self.count(kind), bytes: 0 }
     }
 }

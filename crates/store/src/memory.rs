@@ -63,7 +63,7 @@ impl MemoryStore {
     /// Creates an empty store, and the thread that frees its memory until the store is dropped.
     #[must_use]
     pub fn new(capacities: Capacities) -> Self {
-        let caches = Arc::new(kind_caches(capacities));
+        let caches = Arc::new(kind_caches(&capacities));
         let janitor = Janitor::start(Arc::clone(&caches));
         Self {
             write_state: RwLock::new(WriteState::Accepting),
@@ -348,11 +348,11 @@ impl Store for MemoryStore {
         StoreScope::Process
     }
 
-    fn count(&self, kind: RecordKind) -> usize {
+    fn count(&self, kind: &RecordKind) -> usize {
         self.caches.get(kind).used()
     }
 
-    fn usage(&self, kind: RecordKind) -> Usage {
+    fn usage(&self, kind: &RecordKind) -> Usage {
         let cache = self.caches.get(kind);
         Usage { records: cache.used(), bytes: cache.pool.used_bytes() }
     }

@@ -1,6 +1,6 @@
 //! Wraps a store: counts its operations, errors and records, and logs why it is unavailable.
 //!
-//! Responsible for the label values of kinds, operations and errors in the metrics.
+//! Responsible for the label values of operations and errors in the metrics.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -34,10 +34,10 @@ pub struct MeteredStore {
 impl MeteredStore {
     /// Wraps `inner` and registers its metrics.
     #[must_use]
-    pub fn new(inner: Arc<dyn Store>, metrics: &Metrics) -> Self {
+    pub fn new(inner: Arc<dyn Store>, capacities: &Capacities, metrics: &Metrics) -> Self {
         Self {
             inner,
-            by_kind: ByKind::new(|kind| KindMeters::new(metrics, kind)),
+            by_kind: ByKind::new(capacities, |kind| KindMeters::new(metrics, kind)),
             revoke: metrics.store_meter("family", "revoke"),
             logged: Mutex::default(),
         }
@@ -68,37 +68,20 @@ impl MeteredStore {
         }
     }
 
-    const fn meters(&self, kind: RecordKind) -> &KindMeters {
+    fn meters(&self, kind: &RecordKind) -> &KindMeters {
         self.by_kind.get(kind)
     }
 }
 
 /// Sets the gauges of records and capacity; for [`Metrics::sample_with`].
 pub fn report_records(store: &dyn Store, capacities: &Capacities, metrics: &Metrics) {
-    let count = |kind: RecordKind| {
-        let count = store.count(kind);
-        metrics.set_store_records(kind_label(kind), count);
-        count
-    };
-    let pools = [
-        ("logins", count(RecordKind::Login), capacities.logins),
-        ("sessions", count(RecordKind::Session), capacities.sessions),
-        (
-            "codes_and_tokens",
-            count(RecordKind::Code) + count(RecordKind::Token),
-            capacities.codes_and_tokens,
-        ),
-        ("logout_redirects", count(RecordKind::LogoutRedirect), capacities.logout_redirects),
-        ("pending_logouts", count(RecordKind::PendingLogout), capacities.pending_logouts),
-        ("used_jtis", count(RecordKind::UsedJti), capacities.used_jtis),
-        ("login_page_codes", count(RecordKind::LoginPageCode), capacities.login_page_codes),
-        ("pushed_requests", count(RecordKind::PushedRequest), capacities.pushed_requests),
-        ("refresh_grants", count(RecordKind::RefreshGrant), capacities.refresh_grants),
-        ("upstream_sessions", count(RecordKind::UpstreamSession), capacities.upstream_sessions),
-        ("wallet_requests", count(RecordKind::WalletRequest), capacities.wallet_requests),
-    ];
-    for (pool, records, capacity) in pools {
-        metrics.set_store_pool(pool, records, capacity);
+    for (pool, capacity, kinds) in capacities.pools() {
+        let records = kinds.map(|kind| {
+            let count = store.count(kind);
+            metrics.set_store_records(kind.name, count);
+            count
+        });
+        metrics.set_store_pool(pool, records.sum(), capacity.records);
     }
 }
 
@@ -221,11 +204,11 @@ impl Store for MeteredStore {
         self.inner.scope()
     }
 
-    fn count(&self, kind: RecordKind) -> usize {
+    fn count(&self, kind: &RecordKind) -> usize {
         self.inner.count(kind)
     }
 
-    fn usage(&self, kind: RecordKind) -> Usage {
+    fn usage(&self, kind: &RecordKind) -> Usage {
         self.inner.usage(kind)
     }
 }
@@ -258,8 +241,8 @@ struct KindMeters {
 }
 
 impl KindMeters {
-    fn new(metrics: &Metrics, kind: RecordKind) -> Self {
-        let meter = |operation| metrics.store_meter(kind_label(kind), operation);
+    fn new(metrics: &Metrics, kind: &RecordKind) -> Self {
+        let meter = |operation| metrics.store_meter(kind.name, operation);
         Self {
             insert: meter("insert"),
             load: meter("load"),
@@ -279,36 +262,16 @@ const fn error_label(error: &StoreError) -> &'static str {
     }
 }
 
-const fn kind_label(kind: RecordKind) -> &'static str {
-    match kind {
-        RecordKind::Login => "login",
-        RecordKind::Session => "session",
-        RecordKind::Code => "code",
-        RecordKind::Token => "token",
-        RecordKind::LogoutRedirect => "logout_redirect",
-        RecordKind::PendingLogout => "pending_logout",
-        RecordKind::UsedJti => "used_jti",
-        RecordKind::LoginPageCode => "login_page_code",
-        RecordKind::PushedRequest => "pushed_request",
-        RecordKind::Blocks => "blocks",
-        RecordKind::Probes => "probes",
-        RecordKind::RefreshGrant => "refresh_grant",
-        RecordKind::LogoutNotice => "logout_notice",
-        RecordKind::UpstreamSession => "upstream_session",
-        RecordKind::Registration => "registration",
-        RecordKind::WalletRequest => "wallet_request",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::memory::MemoryStore;
-    use crate::testing::store_conformance::{AMPLE_CAPACITIES, at, code, conformance, new_record};
+    use crate::testing::store_conformance::{ample_capacities, at, code, conformance, new_record};
 
     async fn metered(capacities: Capacities) -> Arc<dyn Store> {
         let metrics = Metrics::new().unwrap();
-        Arc::new(MeteredStore::new(Arc::new(MemoryStore::new(capacities)), &metrics))
+        let memory = MemoryStore::new(capacities.clone());
+        Arc::new(MeteredStore::new(Arc::new(memory), &capacities, &metrics))
     }
 
     conformance!(metered);
@@ -330,8 +293,9 @@ mod tests {
     #[tokio::test]
     async fn operations_errors_and_records_are_counted() {
         let metrics = Metrics::new().unwrap();
-        let capacities = Capacities { codes_and_tokens: 1, ..AMPLE_CAPACITIES };
-        let store = MeteredStore::new(Arc::new(MemoryStore::new(capacities)), &metrics);
+        let capacities = ample_capacities().with_records(RecordKind::CODE, 1);
+        let memory = MemoryStore::new(capacities.clone());
+        let store = MeteredStore::new(Arc::new(memory), &capacities, &metrics);
         store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
         store.insert(code("b"), new_record("1", at(10)), at(0)).await.unwrap_err();
         let (key, later) = (code("a"), at(9));

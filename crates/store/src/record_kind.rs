@@ -1,96 +1,122 @@
 //! Kinds of records.
 
-/// Kind of a record. Each kind has its own capacity.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum RecordKind {
-    Login,
-    Session,
-    Code,
-    Token,
-    /// Where the browser goes after a logout at its identity provider; and the redirect that a
-    /// repeated logout request gets again.
-    LogoutRedirect,
-    /// A cross-site POST, of a logout request or of an identity provider's authorization response,
-    /// until the browser continues it with its cookies.
-    PendingLogout,
-    /// A used `jti`: of a client assertion (RFC 7523 §3), a request object (RFC 9101) or a DPoP
-    /// proof (RFC 9449 §11.1).
-    UsedJti,
-    /// The user verified by a login page of the hub, until its callback.
-    LoginPageCode,
-    /// A pushed authorization request, until a login starts with it (RFC 9126 §4).
-    PushedRequest,
-    /// Operator blocks and the last checkpoint of each audit log, one record each.
-    Blocks,
-    /// The hub that probes the identity providers, and its results: one record.
-    Probes,
-    /// A grant whose access tokens a refresh token renews.
-    RefreshGrant,
-    /// Logout tokens that are still to be delivered, several in one record.
-    LogoutNotice,
-    /// The sessions of an upstream `sub` or `sid`, and the used `jti` of logout tokens.
-    UpstreamSession,
-    /// Dynamically registered clients, and the index of them and of initial access tokens.
-    Registration,
-    /// A presentation request that was sent to a wallet, until its login continues.
-    WalletRequest,
+use std::fmt;
+
+use super::Usage;
+
+/// Kind of a record, declared once, by the crate that stores such records. A store holds the kinds
+/// that its [`Capacities`](super::Capacities) list.
+pub struct RecordKind {
+    /// Label in metrics.
+    pub name: &'static str,
+    /// Letter in keys and snapshots. It never changes, and no other kind has it.
+    pub letter: u8,
+    /// Label of its capacity in metrics. Kinds with the same label share one capacity.
+    pub pool: &'static str,
+    /// Size of an average value: so many bytes for each record that the pool may hold.
+    pub average_bytes: usize,
+    pub retention: RecordRetention,
 }
 
-/// All kinds.
-pub const RECORD_KINDS: [RecordKind; 16] = [
-    RecordKind::Login,
-    RecordKind::Session,
-    RecordKind::Code,
-    RecordKind::Token,
-    RecordKind::LogoutRedirect,
-    RecordKind::PendingLogout,
-    RecordKind::UsedJti,
-    RecordKind::LoginPageCode,
-    RecordKind::PushedRequest,
-    RecordKind::Blocks,
-    RecordKind::Probes,
-    RecordKind::RefreshGrant,
-    RecordKind::LogoutNotice,
-    RecordKind::UpstreamSession,
-    RecordKind::Registration,
-    RecordKind::WalletRequest,
-];
+/// What a store must know about the records of a kind besides their size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecordRetention {
+    /// The records end with the login that made them, or soon after.
+    Short,
+    /// The records outlive their login by far. The memory store compresses them.
+    Long,
+    /// The records prevent a replay: a snapshot restores them even over capacity. They expire
+    /// within minutes.
+    ReplayProtection,
+    /// The records exchange state between hubs. Snapshots leave them out.
+    HubState,
+}
+
+/// Minimum of a capacity in bytes: a few records of the largest size always fit.
+const MIN_POOL_BYTES: usize = 1 << 20;
 
 impl RecordKind {
-    /// Returns the letter of the kind in keys and snapshots. It never changes.
-    pub(super) const fn letter(self) -> u8 {
-        match self {
-            Self::Login => b'l',
-            Self::Session => b's',
-            Self::Code => b'c',
-            Self::Token => b't',
-            Self::LogoutRedirect => b'o',
-            Self::PendingLogout => b'p',
-            Self::UsedJti => b'a',
-            Self::LoginPageCode => b'i',
-            Self::PushedRequest => b'r',
-            Self::Blocks => b'b',
-            Self::Probes => b'h',
-            Self::RefreshGrant => b'g',
-            Self::LogoutNotice => b'w',
-            Self::UpstreamSession => b'u',
-            Self::Registration => b'n',
-            Self::WalletRequest => b'v',
-        }
+    pub const LOGIN: &'static Self = &Self::new("login", b'l', "logins", 4096);
+    /// An upstream ID token takes most of a session.
+    pub const SESSION: &'static Self =
+        &Self::new("session", b's', "sessions", 4096).with_retention(RecordRetention::Long);
+    pub const CODE: &'static Self = &Self::new("code", b'c', "codes_and_tokens", 2048);
+    pub const TOKEN: &'static Self = &Self::new("token", b't', "codes_and_tokens", 2048);
+    /// Where the browser goes after a logout at its identity provider; and the redirect that a
+    /// repeated logout request gets again.
+    pub const LOGOUT_REDIRECT: &'static Self =
+        &Self::new("logout_redirect", b'o', "logout_redirects", 2048);
+    /// A cross-site POST, of a logout request or of an identity provider's authorization response,
+    /// until the browser continues it with its cookies.
+    pub const PENDING_LOGOUT: &'static Self =
+        &Self::new("pending_logout", b'p', "pending_logouts", 4096);
+    /// A used `jti`: of a client assertion (RFC 7523 §3), a request object (RFC 9101) or a DPoP
+    /// proof (RFC 9449 §11.1).
+    pub const USED_JTI: &'static Self = &Self::new("used_jti", b'a', "used_jtis", 64)
+        .with_retention(RecordRetention::ReplayProtection);
+    /// The user verified by a login page of the hub, until its callback.
+    pub const LOGIN_PAGE_CODE: &'static Self =
+        &Self::new("login_page_code", b'i', "login_page_codes", 2048);
+    /// A pushed authorization request, until a login starts with it (RFC 9126 §4). Requests of all
+    /// lengths up to 16 KiB share what as many short ones take.
+    pub const PUSHED_REQUEST: &'static Self =
+        &Self::new("pushed_request", b'r', "pushed_requests", 512);
+    /// Operator blocks and the last checkpoint of each audit log, one record each.
+    pub const BLOCKS: &'static Self =
+        &Self::new("blocks", b'b', "blocks", 1 << 20).with_retention(RecordRetention::HubState);
+    /// The hub that probes the identity providers, and its results: one record.
+    pub const PROBES: &'static Self =
+        &Self::new("probes", b'h', "probes", 64 << 10).with_retention(RecordRetention::HubState);
+    /// A grant whose access tokens a refresh token renews.
+    pub const REFRESH_GRANT: &'static Self =
+        &Self::new("refresh_grant", b'g', "refresh_grants", 2048)
+            .with_retention(RecordRetention::Long);
+    /// Logout tokens that are still to be delivered, several in one record.
+    pub const LOGOUT_NOTICE: &'static Self =
+        &Self::new("logout_notice", b'w', "logout_notices", 64 << 10);
+    /// The sessions of an upstream `sub` or `sid`, and the used `jti` of logout tokens.
+    pub const UPSTREAM_SESSION: &'static Self =
+        &Self::new("upstream_session", b'u', "upstream_sessions", 512);
+
+    /// Creates a kind of short-lived records.
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        letter: u8,
+        pool: &'static str,
+        average_bytes: usize,
+    ) -> Self {
+        Self { name, letter, pool, average_bytes, retention: RecordRetention::Short }
     }
 
-    /// Returns whether records of this kind only exchange state between hubs. Snapshots leave them
-    /// out.
-    pub(super) const fn is_hub_state(self) -> bool {
-        matches!(self, Self::Blocks | Self::Probes)
+    /// Sets the retention.
+    #[must_use]
+    pub const fn with_retention(self, retention: RecordRetention) -> Self {
+        Self { retention, ..self }
     }
 
-    /// Returns whether records of this kind outlive the login that made them by far.
-    pub(super) const fn is_long_lived(self) -> bool {
-        matches!(self, Self::Session | Self::RefreshGrant)
+    /// Returns the capacity for so many records of average size.
+    pub(super) fn usage_of(&self, records: usize) -> Usage {
+        Usage { records, bytes: records.saturating_mul(self.average_bytes).max(MIN_POOL_BYTES) }
     }
+}
 
-    pub(super) fn from_letter(letter: u8) -> Option<Self> {
-        RECORD_KINDS.into_iter().find(|kind| kind.letter() == letter)
+impl PartialEq for RecordKind {
+    fn eq(&self, other: &Self) -> bool {
+        self.letter == other.letter
+    }
+}
+
+impl Eq for RecordKind {}
+
+impl std::hash::Hash for RecordKind {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.letter.hash(state);
+    }
+}
+
+impl fmt::Debug for RecordKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
     }
 }

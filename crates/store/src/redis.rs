@@ -117,7 +117,7 @@ impl RedisStore {
             )?,
             scripts: Scripts::default(),
             encryption_keys: StoreEncryptionKeys::new(&credentials.encryption_keys),
-            capacity: CapacityTracker::new(capacities),
+            capacity: CapacityTracker::new(&capacities),
             prefix: config.prefix.clone(),
             instance_id: [a, b, c, d],
             issuer: String::new(),
@@ -194,20 +194,20 @@ impl fmt::Debug for RedisStore {
 
 /// Key of a record on the server: a hash of its kind and name, so the server never learns names.
 struct RecordLocation {
-    kind: RecordKind,
+    kind: &'static RecordKind,
     hash: [u8; 32],
     key: String,
 }
 
 impl RedisStore {
     fn locate(&self, key: &RecordKey) -> RecordLocation {
-        let hash = digest::sha256(&[&[key.kind.letter()], key.name.as_bytes()].concat());
+        let hash = digest::sha256(&[&[key.kind.letter], key.name.as_bytes()].concat());
         self.location_of_hash(key.kind, hash)
     }
 
-    fn location_of_hash(&self, kind: RecordKind, hash: [u8; 32]) -> RecordLocation {
+    fn location_of_hash(&self, kind: &'static RecordKind, hash: [u8; 32]) -> RecordLocation {
         let key =
-            format!("{}:{}:{}", self.prefix, char::from(kind.letter()), digest::base64url(&hash));
+            format!("{}:{}:{}", self.prefix, char::from(kind.letter), digest::base64url(&hash));
         RecordLocation { kind, hash, key }
     }
 
@@ -302,7 +302,7 @@ impl RedisStore {
     }
 
     /// Releases the capacity of a removed record that this store had inserted.
-    fn release_capacity(&self, kind: RecordKind, old: &Value) {
+    fn release_capacity(&self, kind: &RecordKind, old: &Value) {
         if let Value::BulkString(old) = old
             && let Some(head) = self.own_header(old)
         {
@@ -310,7 +310,7 @@ impl RedisStore {
         }
     }
 
-    fn update_capacity(&self, kind: RecordKind, old: &[u8], to: Timestamp, bytes: usize) {
+    fn update_capacity(&self, kind: &RecordKind, old: &[u8], to: Timestamp, bytes: usize) {
         if let Some(head) = self.own_header(old) {
             self.capacity.update(kind, head.expires_at, to, bytes);
         }

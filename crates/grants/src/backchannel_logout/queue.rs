@@ -208,7 +208,7 @@ impl LoadedBucket {
 }
 
 fn bucket_key(index: usize) -> RecordKey {
-    RecordKey { kind: RecordKind::LogoutNotice, name: Arc::from(format!("notices-{index}")) }
+    RecordKey { kind: RecordKind::LOGOUT_NOTICE, name: Arc::from(format!("notices-{index}")) }
 }
 
 /// Encodes the list. Strings and numbers always serialize to JSON.

@@ -1,7 +1,7 @@
 use super::*;
 use passerelle_protocol::env::Timestamp;
 use passerelle_store::memory::MemoryStore;
-use passerelle_store::testing::store_conformance::AMPLE_CAPACITIES;
+use passerelle_store::testing::store_conformance::ample_capacities;
 
 fn at(seconds: u64) -> Timestamp {
     Timestamp::from_seconds(seconds)
@@ -21,7 +21,7 @@ fn queued(client_id: &str, id: &str, now: Timestamp) -> QueuedNotice {
 }
 
 fn store() -> Arc<MemoryStore> {
-    Arc::new(MemoryStore::new(AMPLE_CAPACITIES))
+    Arc::new(MemoryStore::new(ample_capacities()))
 }
 
 #[test]

@@ -18,6 +18,9 @@ use passerelle_store::{
     MAX_UPDATE_ATTEMPTS, NewRecord, Record, RecordKey, RecordKind, RecordVersion,
 };
 
+/// A dynamically registered client, or the index of them and of initial access tokens.
+pub const REGISTRATION: &RecordKind =
+    &RecordKind::new("registration", b'n', "registrations", 32 << 10);
 /// Lifetime of a record: longer than a registration can be unused after its record was renewed.
 pub(super) const RECORD_LIFETIME: Duration = days(600);
 /// Age at which the record of a client in use is renewed.
@@ -203,12 +206,12 @@ pub(super) struct RegistrationRecord {
 
 /// Returns the key of the index.
 pub(super) fn index_key() -> RecordKey {
-    RecordKey { kind: RecordKind::Registration, name: "index".into() }
+    RecordKey { kind: REGISTRATION, name: "index".into() }
 }
 
 /// Returns the key of the record with the metadata of a registration.
 pub(super) fn registration_key(name: &str) -> RecordKey {
-    RecordKey { kind: RecordKind::Registration, name: digest::sha256_base64url(name).into() }
+    RecordKey { kind: REGISTRATION, name: digest::sha256_base64url(name).into() }
 }
 
 /// Returns the SHA-256 of a text in hex, as the files of service providers have that of a secret.

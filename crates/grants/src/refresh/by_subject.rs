@@ -135,6 +135,6 @@ impl TokenService {
 
 impl GrantEntry {
     fn key(&self) -> RecordKey {
-        RecordKey { kind: RecordKind::RefreshGrant, name: self.id.as_str().into() }
+        RecordKey { kind: RecordKind::REFRESH_GRANT, name: self.id.as_str().into() }
     }
 }

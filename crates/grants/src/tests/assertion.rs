@@ -9,7 +9,7 @@ use josekit::jwk::alg::ec::EcCurve;
 use josekit::jws::{ES256, JwsSigner, RS256};
 use serde_json::{Map, Value, json};
 
-use super::{AMPLE_CAPACITIES, Hub, federation_with, service_with};
+use super::{Hub, ample_capacities, federation_with, service_with};
 use crate::client_keys::KeyDirectory;
 use passerelle_egress::safe_http_client::AllowedSchemes;
 use passerelle_egress::testing::fake_server::{FakeResponse, FakeServer};
@@ -105,7 +105,7 @@ async fn each_client_signs_with_its_registered_algorithm() {
     let both = || inline_keys(&[ec, rsa]);
     let services =
         vec![signing("a", SigningAlg::ES256, both()), signing("b", SigningAlg::RS256, both())];
-    let hub = Hub::with_signers(AMPLE_CAPACITIES, services);
+    let hub = Hub::with_signers(ample_capacities(), services);
     assert_eq!(hub.assert_as("a", SigningAlg::ES256, ec, "1").await.as_deref(), Ok("a"));
     assert_eq!(
         hub.assert_as("b", SigningAlg::RS256, rsa, "1").await.as_deref(),
@@ -130,7 +130,7 @@ async fn each_client_signs_with_its_registered_algorithm() {
 async fn an_assertion_that_can_not_be_remembered_does_not_count() {
     let ec = (&*EC, "ec");
     let services = ["a", "b"].map(|id| signing(id, SigningAlg::ES256, inline_keys(&[ec]))).to_vec();
-    let hub = Hub::with_signers(Capacities { used_jtis: 1, ..AMPLE_CAPACITIES }, services);
+    let hub = Hub::with_signers(ample_capacities().with_records(RecordKind::USED_JTI, 1), services);
     hub.assert_as("b", SigningAlg::ES256, ec, "1").await.unwrap();
     assert_eq!(hub.assert_as("a", SigningAlg::ES256, ec, "1").await, Err(ErrorCode::StoreFull));
     hub.clock.advance(Duration::from_secs(120));
@@ -141,7 +141,7 @@ async fn an_assertion_that_can_not_be_remembered_does_not_count() {
 async fn one_client_that_floods_the_store_with_assertions_does_not_keep_the_others_out() {
     let ec = (&*EC, "ec");
     let services = ["a", "b"].map(|id| signing(id, SigningAlg::ES256, inline_keys(&[ec]))).to_vec();
-    let hub = Hub::with_signers(Capacities { used_jtis: 4, ..AMPLE_CAPACITIES }, services);
+    let hub = Hub::with_signers(ample_capacities().with_records(RecordKind::USED_JTI, 4), services);
     for jti in ["1", "2"] {
         hub.assert_as("a", SigningAlg::ES256, ec, jti).await.unwrap();
         // Replaying an intercepted assertion does not use up the client's quota.
@@ -159,14 +159,14 @@ async fn one_client_that_floods_the_store_with_assertions_does_not_keep_the_othe
 #[tokio::test]
 async fn an_assertion_with_a_forged_signature_is_not_stored() {
     let hub = Hub::with_signers(
-        AMPLE_CAPACITIES,
+        ample_capacities(),
         vec![signing("a", SigningAlg::ES256, inline_keys(&[(&EC, "ec")]))],
     );
     assert_eq!(
         hub.assert_as("a", SigningAlg::ES256, (&NEXT_EC, "ec"), "1").await,
         Err(ErrorCode::AssertionUnproven)
     );
-    assert_eq!(hub.token_service.store.count(RecordKind::UsedJti), 0);
+    assert_eq!(hub.token_service.store.count(RecordKind::USED_JTI), 0);
 }
 
 /// Key rotation needs no coordination or restart: an unknown `kid` causes a fetch, at most once a
@@ -182,7 +182,7 @@ async fn a_new_key_is_fetched_at_once_and_unknown_kids_cause_a_bounded_number_of
         internal_hosts: vec!["127.0.0.1".into()],
     };
     let hub = Hub::with_signers(
-        AMPLE_CAPACITIES,
+        ample_capacities(),
         vec![signing("a", SigningAlg::ES256, KeySource::Uri(address))],
     );
     let (one, two) = ((&*EC, "one"), (&*NEXT_EC, "two"));

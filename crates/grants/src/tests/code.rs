@@ -18,8 +18,8 @@ use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::Secret;
 use passerelle_protocol::token::TokenRequest;
-use passerelle_store::testing::store_conformance::AMPLE_CAPACITIES;
-use passerelle_store::{Capacities, RecordKey, RecordKind};
+use passerelle_store::testing::store_conformance::ample_capacities;
+use passerelle_store::{RecordKey, RecordKind};
 
 // RFC 7636, appendix B
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -281,13 +281,13 @@ fn one_of_concurrent_redemptions_succeeds_and_its_tokens_are_revoked() {
 
 #[tokio::test]
 async fn no_code_is_redeemable_if_a_record_could_not_be_stored() {
-    let no_sessions = Hub::with(Capacities { sessions: 0, ..AMPLE_CAPACITIES });
+    let no_sessions = Hub::with(ample_capacities().with_records(RecordKind::SESSION, 0));
     assert_eq!(
         no_sessions.token_service.issue_code(&no_sessions.grant("code", &[])).await,
         Err(ErrorCode::StoreFull)
     );
     assert_eq!(no_sessions.redeem("code").await, Err(ErrorCode::CodeUnknown));
-    let no_codes = Hub::with(Capacities { codes_and_tokens: 0, ..AMPLE_CAPACITIES });
+    let no_codes = Hub::with(ample_capacities().with_records(RecordKind::CODE, 0));
     assert_eq!(
         no_codes.token_service.issue_code(&no_codes.grant("code", &[])).await,
         Err(ErrorCode::StoreFull)
@@ -361,9 +361,9 @@ async fn reading_the_store_reveals_no_code_or_token() {
     let (token, _) = hub.tokens("code", &[]).await;
     hub.issue("live code", &[]).await;
     for (kind, secret) in [
-        (RecordKind::Code, "live code"),
-        (RecordKind::Token, token.as_str()),
-        (RecordKind::Session, "code's session"),
+        (RecordKind::CODE, "live code"),
+        (RecordKind::TOKEN, token.as_str()),
+        (RecordKind::SESSION, "code's session"),
     ] {
         let plain = RecordKey { kind, name: Arc::from(secret) };
         let hashed = RecordKey {

@@ -228,7 +228,7 @@ async fn a_proof_may_be_replayed_neither_while_it_is_fresh_nor_after() {
 #[tokio::test]
 async fn proofs_of_unauthenticated_clients_are_not_stored() {
     let (hub, stranger) = (Hub::new(), DpopClient::default());
-    let count = || hub.token_service.store.count(passerelle_store::RecordKind::UsedJti);
+    let count = || hub.token_service.store.count(passerelle_store::RecordKind::USED_JTI);
     for code in ["guess", "another guess"] {
         let proof = stranger.proof(&claims(&hub, json!({})));
         assert_eq!(redeem(&hub, &with_proof(code, proof)).await, Err(ErrorCode::CodeUnknown));
@@ -291,10 +291,8 @@ async fn a_flood_of_proofs_by_other_keys_with_a_stolen_token_costs_no_signature(
 
 #[tokio::test]
 async fn a_client_that_floods_the_hub_with_proofs_leaves_room_for_others() {
-    let capacities = passerelle_store::Capacities {
-        used_jtis: 6,
-        ..passerelle_store::testing::store_conformance::AMPLE_CAPACITIES
-    };
+    let capacities = passerelle_store::testing::store_conformance::ample_capacities()
+        .with_records(passerelle_store::RecordKind::USED_JTI, 6);
     let (hub, client) = (Hub::with(capacities), DpopClient::default());
     let token = bound_token(&hub, &client, "code").await;
     let mut answers = Vec::new();

@@ -7,8 +7,8 @@ use crate::logout::{LogoutDestination, LogoutRequestKey};
 use passerelle_federation::login::{CodeGrant, SessionUse};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ConnectorId, Secret};
-use passerelle_store::Capacities;
-use passerelle_store::testing::store_conformance::AMPLE_CAPACITIES;
+use passerelle_store::RecordKind;
+use passerelle_store::testing::store_conformance::ample_capacities;
 
 fn cookie(value: &str) -> Secret<String> {
     Secret::new(value.into())
@@ -111,7 +111,7 @@ async fn a_logout_record_is_taken_once_within_ten_minutes_and_by_its_own_connect
 
 #[tokio::test]
 async fn a_flood_of_pending_logout_requests_is_bounded_and_displaces_no_logout_record() {
-    let hub = Hub::with(Capacities { pending_logouts: 1, ..AMPLE_CAPACITIES });
+    let hub = Hub::with(ample_capacities().with_records(RecordKind::PENDING_LOGOUT, 1));
     let pairs = [("state".to_owned(), "s".to_owned())];
     let ticket = hub.token_service.save_logout_request(&pairs).await.unwrap();
     assert_eq!(

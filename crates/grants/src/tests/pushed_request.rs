@@ -14,8 +14,8 @@ use passerelle_protocol::ids::InteractionHash;
 use passerelle_protocol::params::Params;
 use passerelle_protocol::pushed_request;
 use passerelle_protocol::registration::ClientType;
-use passerelle_store::testing::store_conformance::AMPLE_CAPACITIES;
-use passerelle_store::{Capacities, RecordKind};
+use passerelle_store::RecordKind;
+use passerelle_store::testing::store_conformance::ample_capacities;
 
 impl Hub {
     /// Pushes the usual request, and returns its `request_uri`.
@@ -85,7 +85,7 @@ async fn one_of_two_concurrent_logins_gets_the_pushed_request() {
 
 #[tokio::test]
 async fn one_client_that_floods_the_store_with_requests_does_not_keep_the_others_out() {
-    let hub = Hub::with(Capacities { pushed_requests: 4, ..AMPLE_CAPACITIES });
+    let hub = Hub::with(ample_capacities().with_records(RecordKind::PUSHED_REQUEST, 4));
     for _ in 0..2 {
         hub.push("sp", "openid").await.unwrap();
     }
@@ -97,8 +97,8 @@ async fn one_client_that_floods_the_store_with_requests_does_not_keep_the_others
 
 #[tokio::test]
 async fn one_client_that_floods_the_store_with_long_requests_takes_half_of_its_bytes() {
-    let hub = Hub::with(Capacities { pushed_requests: 1000, ..AMPLE_CAPACITIES });
-    let bytes = || hub.token_service.store.usage(RecordKind::PushedRequest).bytes;
+    let hub = Hub::with(ample_capacities().with_records(RecordKind::PUSHED_REQUEST, 1000));
+    let bytes = || hub.token_service.store.usage(RecordKind::PUSHED_REQUEST).bytes;
     let refused = loop {
         if let Err(code) = hub.push_long("sp").await {
             break code;
@@ -114,7 +114,7 @@ async fn one_client_that_floods_the_store_with_long_requests_takes_half_of_its_b
 
 #[tokio::test]
 async fn strangers_in_one_network_do_not_use_up_what_a_public_client_may_push() {
-    let hub = Hub::with(Capacities { pushed_requests: 1000, ..AMPLE_CAPACITIES });
+    let hub = Hub::with(ample_capacities().with_records(RecordKind::PUSHED_REQUEST, 1000));
     let mut sp = service("sp", true, SigningAlg::ES256);
     sp.authentication = ClientAuthentication::Public;
     sp.registration.client_type = ClientType::Public;
@@ -143,5 +143,5 @@ async fn a_request_that_is_refused_takes_no_place_in_the_store() {
     let hub = Hub::new();
     assert_eq!(hub.push("off", "openid").await, Err(ErrorCode::ClientUnknown));
     assert_eq!(hub.push("sp", "email").await, Err(ErrorCode::ScopeWithoutOpenid));
-    assert_eq!(hub.token_service.store.count(RecordKind::PushedRequest), 0);
+    assert_eq!(hub.token_service.store.count(RecordKind::PUSHED_REQUEST), 0);
 }

@@ -13,7 +13,7 @@ use passerelle_federation::{ConnectorMetadata, CurrentFederation, Federation};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
 use passerelle_protocol::ids::{ConnectorId, Secret};
-use passerelle_store::testing::store_conformance::AMPLE_CAPACITIES;
+use passerelle_store::testing::store_conformance::ample_capacities;
 use passerelle_store::{Capacities, RecordKind};
 
 /// The connector `idp`, with logout tokens or without.
@@ -60,7 +60,7 @@ async fn found(hub: &Hub, connector: &str, logout: &UpstreamLogout) -> usize {
 
 #[tokio::test]
 async fn a_logout_finds_the_sessions_of_its_sid_or_sub_at_its_own_connector() {
-    let hub = hub(AMPLE_CAPACITIES, true);
+    let hub = hub(ample_capacities(), true);
     let subject = hub.grant("x", &[]).user.authentication.upstream_subject.reveal().clone();
     begin_session(&hub, "one", "sid-1").await.unwrap();
     begin_session(&hub, "two", "sid-2").await.unwrap();
@@ -73,17 +73,17 @@ async fn a_logout_finds_the_sessions_of_its_sid_or_sub_at_its_own_connector() {
 
 #[tokio::test]
 async fn a_user_with_many_sessions_takes_bounded_room() {
-    let hub = hub(AMPLE_CAPACITIES, true);
+    let hub = hub(ample_capacities(), true);
     for number in 0..40 {
         begin_session(&hub, &number.to_string(), "sid-1").await.unwrap();
     }
     assert_eq!(found(&hub, "idp", &logout(&hub, Some("sid-1"), None)).await, 32);
-    assert_eq!(hub.token_service.store.count(RecordKind::UpstreamSession), 2);
+    assert_eq!(hub.token_service.store.count(RecordKind::UPSTREAM_SESSION), 2);
 }
 
 #[tokio::test]
 async fn without_room_for_the_index_a_login_succeeds() {
-    let hub = hub(Capacities { upstream_sessions: 0, ..AMPLE_CAPACITIES }, true);
+    let hub = hub(ample_capacities().with_records(RecordKind::UPSTREAM_SESSION, 0), true);
     begin_session(&hub, "one", "sid-1").await.unwrap();
     // The logout itself passes, too; it finds nothing.
     let logout = logout(&hub, Some("sid-1"), None);
@@ -92,14 +92,14 @@ async fn without_room_for_the_index_a_login_succeeds() {
 
 #[tokio::test]
 async fn a_connector_without_logout_tokens_has_no_index() {
-    let hub = hub(AMPLE_CAPACITIES, false);
+    let hub = hub(ample_capacities(), false);
     begin_session(&hub, "one", "sid-1").await.unwrap();
-    assert_eq!(hub.token_service.store.count(RecordKind::UpstreamSession), 0);
+    assert_eq!(hub.token_service.store.count(RecordKind::UPSTREAM_SESSION), 0);
 }
 
 #[tokio::test]
 async fn an_id_token_from_before_the_logout_begins_no_session() {
-    let hub = hub(AMPLE_CAPACITIES, true);
+    let hub = hub(ample_capacities(), true);
     begin_session(&hub, "one", "sid-1").await.unwrap();
     hub.clock.advance(Duration::from_secs(5));
     let later = logout(&hub, Some("sid-1"), None);
@@ -117,7 +117,7 @@ async fn an_id_token_from_before_the_logout_begins_no_session() {
 
 #[tokio::test]
 async fn a_session_that_is_stored_after_the_logout_token_came_is_found_later() {
-    let hub = hub(AMPLE_CAPACITIES, true);
+    let hub = hub(ample_capacities(), true);
     let grant = grant_by(&hub, "code", "sid-1");
     let session = hub.token_service.begin_session(&grant, hub.now()).await.unwrap();
     let (connector, logout) = (ConnectorId::from("idp"), logout(&hub, Some("sid-1"), None));

@@ -254,7 +254,7 @@ impl Blocks {
 }
 
 fn blocks_key() -> RecordKey {
-    RecordKey { kind: RecordKind::Blocks, name: "all".into() }
+    RecordKey { kind: RecordKind::BLOCKS, name: "all".into() }
 }
 
 fn store_error(error: StoreError) -> BlockUpdateError {

@@ -289,7 +289,7 @@ impl ProberLease {
 }
 
 pub(super) fn lease_key() -> RecordKey {
-    RecordKey { kind: RecordKind::Probes, name: Arc::from("probes") }
+    RecordKey { kind: RecordKind::PROBES, name: Arc::from("probes") }
 }
 
 /// Encodes the record. Strings, numbers and maps of them always serialize to JSON.

@@ -23,7 +23,7 @@ use passerelle_protocol::client_network::ClientNetwork;
 use passerelle_protocol::env::{Clock as _, Env};
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
 use passerelle_store::memory::MemoryStore;
-use passerelle_store::testing::store_conformance::AMPLE_CAPACITIES;
+use passerelle_store::testing::store_conformance::ample_capacities;
 use passerelle_telemetry::Metrics;
 
 use super::*;
@@ -130,7 +130,7 @@ pub fn clock() -> Arc<ManualClock> {
 
 impl ProberHub {
     pub fn alone(count: usize) -> Self {
-        Self::start(count, Arc::new(MemoryStore::new(AMPLE_CAPACITIES)), clock(), 1)
+        Self::start(count, Arc::new(MemoryStore::new(ample_capacities())), clock(), 1)
     }
 
     pub fn start(count: usize, store: Arc<dyn Store>, clock: Arc<ManualClock>, seed: u64) -> Self {
@@ -383,7 +383,7 @@ async fn probes_do_not_lock_the_hubs_own_account_in_a_directory() {
 #[actix::test]
 async fn an_identity_provider_whose_probes_are_switched_off_is_never_called_without_a_login() {
     tokio::time::pause();
-    let store = Arc::new(MemoryStore::new(AMPLE_CAPACITIES));
+    let store = Arc::new(MemoryStore::new(ample_capacities()));
     let hub = ProberHub::start_with_unprobed(2, &[0], store, clock(), 1);
     hub.use_it(0);
     pass(&hub.clock, 300).await;

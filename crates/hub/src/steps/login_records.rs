@@ -35,7 +35,7 @@ pub(crate) struct CachedLogin {
 
 /// Returns the key of a login's record.
 pub(crate) fn login_key(hash: &InteractionHash) -> RecordKey {
-    RecordKey { kind: RecordKind::Login, name: Arc::from(hash.as_str()) }
+    RecordKey { kind: RecordKind::LOGIN, name: Arc::from(hash.as_str()) }
 }
 
 /// Error of one run of a step.

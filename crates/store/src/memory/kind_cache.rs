@@ -14,7 +14,10 @@ use crate::by_kind::ByKind;
 use crate::compact_name::CompactName;
 use crate::compression;
 use crate::revocations::Membership;
-use crate::{CLOCK_SKEW_GRACE, Capacities, Record, RecordKind, RecordVersion, StoreError, Usage};
+use crate::{
+    CLOCK_SKEW_GRACE, Capacities, Record, RecordKind, RecordRetention, RecordVersion, StoreError,
+    Usage,
+};
 use passerelle_protocol::env::Timestamp;
 
 /// Maximum time to live given to moka's timers.
@@ -118,7 +121,7 @@ impl CapacityPool {
 /// value takes room in the pool, and the eviction listener gives room back for each value that
 /// leaves, whatever the cause. moka reports `Replaced` even if the old value had already expired.
 pub struct KindCache {
-    pub kind: RecordKind,
+    pub kind: &'static RecordKind,
     pub records: Cache<CompactName, CachedRecord>,
     pub pool: Arc<CapacityPool>,
     used: Arc<AtomicUsize>,
@@ -126,7 +129,7 @@ pub struct KindCache {
 
 impl KindCache {
     /// Creates an empty cache that uses `pool`.
-    pub fn new(kind: RecordKind, pool: &Arc<CapacityPool>) -> Self {
+    pub fn new(kind: &'static RecordKind, pool: &Arc<CapacityPool>) -> Self {
         let used = Arc::new(AtomicUsize::new(0));
         let (evicted_pool, evicted_count) = (Arc::clone(pool), Arc::clone(&used));
         let records = Cache::builder()
@@ -142,7 +145,7 @@ impl KindCache {
 
     /// Returns a value as this cache keeps it: compressed if its records live long.
     pub fn pack(&self, value: impl AsRef<[u8]> + Into<Arc<[u8]>>) -> Arc<[u8]> {
-        if self.kind.is_long_lived() {
+        if self.kind.retention == RecordRetention::Long {
             compression::compress(value.as_ref()).into()
         } else {
             value.into()
@@ -154,7 +157,7 @@ impl KindCache {
     /// # Errors
     /// `Unavailable` if [`Self::pack`] did not make it.
     pub fn unpack(&self, packed: Arc<[u8]>) -> Result<Arc<[u8]>, StoreError> {
-        if !self.kind.is_long_lived() {
+        if self.kind.retention != RecordRetention::Long {
             return Ok(packed);
         }
         let value = compression::decompress(&packed);
@@ -213,10 +216,7 @@ impl KindCache {
 }
 
 /// Creates an empty cache for each kind, with these capacities.
-pub fn kind_caches(capacities: Capacities) -> ByKind<KindCache> {
-    let grants = CapacityPool::new(capacities.for_kind(RecordKind::Code));
-    ByKind::new(|kind| match kind {
-        RecordKind::Code | RecordKind::Token => KindCache::new(kind, &grants),
-        _ => KindCache::new(kind, &CapacityPool::new(capacities.for_kind(kind))),
-    })
+pub fn kind_caches(capacities: &Capacities) -> ByKind<KindCache> {
+    let pools = ByKind::for_pools(capacities, CapacityPool::new);
+    ByKind::new(capacities, |kind| KindCache::new(kind, pools.get(kind)))
 }

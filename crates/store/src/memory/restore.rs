@@ -5,7 +5,7 @@ use super::kind_cache::{CachedRecord, RecordState, seconds_to_live};
 use super::snapshot::SnapshotEntry;
 use crate::compact_name::CompactName;
 use crate::revocations::Membership;
-use crate::{Family, RecordKey, RecordKind};
+use crate::{Family, RecordKey, RecordKind, RecordRetention};
 use passerelle_protocol::env::Timestamp;
 
 /// Numbers of records that a restore kept and dropped.
@@ -25,7 +25,8 @@ impl MemoryStore {
         let revoked = self.revocations.closed_families(now).into_iter().map(|(family, until)| {
             SnapshotEntry::RevokedFamily { family: family_from(&family), until }
         });
-        let caches = self.caches.iter().filter(|cache| !cache.kind.is_hub_state());
+        let caches = self.caches.iter();
+        let caches = caches.filter(|cache| cache.kind.retention != RecordRetention::HubState);
         let records = caches.flat_map(move |cache| {
             // Recent writes may still be invisible to iteration.
             cache.records.run_pending_tasks();
@@ -35,7 +36,8 @@ impl MemoryStore {
                     |error| tracing::error!(kind = ?cache.kind, %error, "record is missing in the snapshot"),
                 );
                 Some(SnapshotEntry::Record {
-                    key: RecordKey { kind: cache.kind, name: name.to_text().into() },
+                    letter: cache.kind.letter,
+                    name: name.to_text().into(),
                     state: slot.state,
                     version: slot.version,
                     value: value.ok()?,
@@ -59,16 +61,26 @@ impl MemoryStore {
                 SnapshotEntry::Record { expires_at, .. } if expires_at <= now => {
                     restored.expired += 1;
                 }
-                SnapshotEntry::Record { key, state, version, value, expires_at, families } => {
+                SnapshotEntry::Record {
+                    letter,
+                    name,
+                    state,
+                    version,
+                    value,
+                    expires_at,
+                    families,
+                } => {
+                    // The kind belongs to a capability that this program or configuration lacks.
+                    let Some(kind) = self.caches.kind_of_letter(letter) else { continue };
                     let membership = match state {
                         // A revoked family admits nothing, whatever the snapshot says.
                         RecordState::Live => self.revocations.admit(&families, expires_at, now),
                         RecordState::Tombstone => Some(Membership::default()),
                     };
                     let Some(membership) = membership else { continue };
-                    let cache = self.caches.get(key.kind);
+                    let cache = self.caches.get(kind);
                     let value = cache.pack(value);
-                    if protects_from_replay(key.kind, state) {
+                    if protects_from_replay(kind, state) {
                         cache.reserve_for_update(value.len());
                     } else if !cache.try_reserve(value.len()) {
                         restored.over_capacity += 1;
@@ -83,7 +95,7 @@ impl MemoryStore {
                         membership,
                         state,
                     };
-                    cache.records.insert((&key).into(), slot);
+                    cache.records.insert((&RecordKey { kind, name }).into(), slot);
                     restored.records += 1;
                 }
             }
@@ -98,6 +110,6 @@ fn family_from(name: &CompactName) -> Family {
 
 /// Returns whether losing the record would allow a replay. Such records are restored even over
 /// capacity; they expire within minutes.
-fn protects_from_replay(kind: RecordKind, state: RecordState) -> bool {
-    state == RecordState::Tombstone || kind == RecordKind::UsedJti
+fn protects_from_replay(kind: &RecordKind, state: RecordState) -> bool {
+    state == RecordState::Tombstone || kind.retention == RecordRetention::ReplayProtection
 }

@@ -61,14 +61,14 @@ fn load(table: &mut KindTable<'_>) -> Option<ConfiguredTable> {
 
 impl StoreSettings for VolatileMemory {
     fn open(&self, context: &StoreContext) -> Result<OpenedStore, OpenStoreError> {
-        Ok(OpenedStore::new(Arc::new(MemoryStore::new(context.capacities))))
+        Ok(OpenedStore::new(Arc::new(MemoryStore::new(context.capacities.clone()))))
     }
 }
 
 impl StoreSettings for MemorySettings {
     fn open(&self, context: &StoreContext) -> Result<OpenedStore, OpenStoreError> {
         self.check()?;
-        let store = Arc::new(MemoryStore::new(context.capacities));
+        let store = Arc::new(MemoryStore::new(context.capacities.clone()));
         let file = SnapshotFile::new(&self.snapshot, &self.encryption_keys, &context.issuer);
         let snapshot = ShutdownSnapshot::new(file, &store, &context.env);
         Ok(OpenedStore { snapshot: Some(Box::new(snapshot)), ..OpenedStore::new(store) })

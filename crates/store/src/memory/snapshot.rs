@@ -19,7 +19,7 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use crate::encryption::{EncryptionError, StoreEncryptionKeys};
-use crate::{Family, RecordKey, RecordKind, RecordVersion};
+use crate::{Family, RecordVersion};
 use passerelle_protocol::env::{Entropy, Timestamp};
 
 use super::kind_cache::RecordState;
@@ -39,7 +39,9 @@ pub enum SnapshotEntry {
     /// The family admits no record before `until`.
     RevokedFamily { family: Family, until: Timestamp },
     Record {
-        key: RecordKey,
+        /// Letter of the kind.
+        letter: u8,
+        name: Arc<str>,
         state: RecordState,
         version: RecordVersion,
         value: Arc<[u8]>,
@@ -238,15 +240,15 @@ impl SnapshotEntry {
                 to.extend_from_slice(&until.millis().to_be_bytes());
                 text(to, family.0.as_bytes());
             }
-            Self::Record { key, state, version, value, expires_at, families } => {
+            Self::Record { letter, name, state, version, value, expires_at, families } => {
                 let state = match state {
                     RecordState::Live => b'L',
                     RecordState::Tombstone => b'T',
                 };
-                to.extend_from_slice(&[state, key.kind.letter()]);
+                to.extend_from_slice(&[state, *letter]);
                 to.extend_from_slice(&version.0.to_be_bytes());
                 to.extend_from_slice(&expires_at.millis().to_be_bytes());
-                text(to, key.name.as_bytes());
+                text(to, name.as_bytes());
                 to.extend_from_slice(
                     &u32::try_from(families.len()).unwrap_or(u32::MAX).to_be_bytes(),
                 );
@@ -287,11 +289,12 @@ impl<'a> Cursor<'a> {
         let [letter] = self.array()?;
         let version = RecordVersion(u64::from_be_bytes(self.array()?));
         let expires_at = self.timestamp()?;
-        let key = RecordKey { kind: RecordKind::from_letter(letter)?, name: self.text()? };
+        let name = self.text()?;
         let count = u32::from_be_bytes(self.array()?);
         let families = (0..count).map(|_| self.text().map(Family)).collect::<Option<_>>()?;
         Some(SnapshotEntry::Record {
-            key,
+            letter,
+            name,
             state,
             version,
             value: self.bytes()?.into(),

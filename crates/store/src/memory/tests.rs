@@ -14,8 +14,8 @@ conformance!(memory);
 
 #[tokio::test]
 async fn an_unread_record_expires_at_its_earlier_expiry() {
-    let store: Arc<dyn Store> = memory(store_conformance::AMPLE_CAPACITIES).await;
-    let (key, at) = (store_conformance::key(RecordKind::Login, "a"), store_conformance::at);
+    let store: Arc<dyn Store> = memory(store_conformance::ample_capacities()).await;
+    let (key, at) = (store_conformance::key(RecordKind::LOGIN, "a"), store_conformance::at);
     let draft = || NewRecord {
         expires_unread_at: Some(at(10)),
         ..store_conformance::new_record("1", at(100))
@@ -41,22 +41,22 @@ async fn an_unread_record_expires_at_its_earlier_expiry() {
 /// Otherwise a flood's logins would take room for a minute longer than its rate limit counts them.
 #[tokio::test]
 async fn an_unread_record_frees_its_room_at_its_earlier_expiry() {
-    let store = MemoryStore::new(store_conformance::AMPLE_CAPACITIES);
+    let store = MemoryStore::new(store_conformance::ample_capacities());
     let at = store_conformance::at;
     let expires_unread_at = Some(at(0) + Duration::from_millis(1));
     let draft = NewRecord { expires_unread_at, ..store_conformance::new_record("1", at(100)) };
-    store.insert(store_conformance::key(RecordKind::Login, "a"), draft, at(0)).await.unwrap();
+    store.insert(store_conformance::key(RecordKind::LOGIN, "a"), draft, at(0)).await.unwrap();
     let deadline = std::time::Instant::now() + Duration::from_secs(30);
-    while store.usage(RecordKind::Login) != Usage::default() {
+    while store.usage(RecordKind::LOGIN) != Usage::default() {
         assert!(std::time::Instant::now() < deadline, "the room is still taken");
-        store.caches.get(RecordKind::Login).records.run_pending_tasks();
+        store.caches.get(RecordKind::LOGIN).records.run_pending_tasks();
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
 #[test]
 fn the_janitor_ends_with_its_store() {
-    let mut store = MemoryStore::new(store_conformance::AMPLE_CAPACITIES);
+    let mut store = MemoryStore::new(store_conformance::ample_capacities());
     let thread = store.janitor.thread.take().unwrap();
     drop(store);
     thread.join().unwrap();
@@ -65,8 +65,9 @@ fn the_janitor_ends_with_its_store() {
 /// moka reports an expired value as `Replaced`; a counter that trusts this cause would drift.
 #[tokio::test]
 async fn capacity_is_freed_when_moka_expired_the_record_first() {
-    let store = MemoryStore::new(Capacities { logins: 2, ..store_conformance::AMPLE_CAPACITIES });
-    let cache = store.caches.get(RecordKind::Login);
+    let store =
+        MemoryStore::new(store_conformance::ample_capacities().with_records(RecordKind::LOGIN, 2));
+    let cache = store.caches.get(RecordKind::LOGIN);
     let short = CachedRecord {
         version: RecordVersion(1),
         state: RecordState::Live,
@@ -77,24 +78,24 @@ async fn capacity_is_freed_when_moka_expired_the_record_first() {
         membership: Membership::default(),
     };
     assert!(cache.try_reserve(0));
-    let key = RecordKey { kind: RecordKind::Login, name: "a".into() };
+    let key = RecordKey { kind: RecordKind::LOGIN, name: "a".into() };
     cache.records.insert((&key).into(), short);
     assert!(cache.records.get(&CompactName::from(&key)).is_none(), "expired for moka at once");
     let expires_at = Timestamp::from_seconds(9);
     let draft =
         NewRecord { value: vec![], expires_at, expires_unread_at: None, families: Arc::default() };
     store.insert(key, draft, Timestamp::from_seconds(1)).await.unwrap();
-    assert_eq!(store.count(RecordKind::Login), 1);
+    assert_eq!(store.count(RecordKind::LOGIN), 1);
 }
 
 #[tokio::test]
 async fn a_long_lived_record_is_compressed_in_memory_and_returned_unchanged() {
-    let store: Arc<dyn Store> = memory(store_conformance::AMPLE_CAPACITIES).await;
-    let (key, at) = (store_conformance::key(RecordKind::Session, "a"), store_conformance::at);
+    let store: Arc<dyn Store> = memory(store_conformance::ample_capacities()).await;
+    let (key, at) = (store_conformance::key(RecordKind::SESSION, "a"), store_conformance::at);
     let (first, second, tombstone) = ("1".repeat(1000), "2".repeat(1000), "3".repeat(1000));
     let draft = store_conformance::new_record(&first, at(100));
     let version = store.insert(key.clone(), draft, at(0)).await.unwrap();
-    assert!(store.usage(RecordKind::Session).bytes < 100);
+    assert!(store.usage(RecordKind::SESSION).bytes < 100);
     assert_eq!(*store.load(&key, at(1)).await.unwrap().unwrap().value, *first.as_bytes());
     store.replace(&key, version, second.clone().into(), at(100), at(2)).await.unwrap();
     let extended = store.load_and_extend(&key, at(3)).await.unwrap().unwrap();
@@ -104,5 +105,5 @@ async fn a_long_lived_record_is_compressed_in_memory_and_returned_unchanged() {
     assert_eq!(*taken.value, *second.as_bytes());
     let TakeOutcome::AlreadyTaken(value) = take().await.unwrap() else { panic!("taken twice") };
     assert_eq!(*value, *tombstone.as_bytes());
-    assert!(store.usage(RecordKind::Session).bytes < 100);
+    assert!(store.usage(RecordKind::SESSION).bytes < 100);
 }

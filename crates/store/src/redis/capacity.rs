@@ -6,105 +6,108 @@
 //! this one, its capacity is released when the record would have expired.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::by_kind::ByKind;
 use crate::{Capacities, RecordKind, Usage};
 use passerelle_protocol::env::Timestamp;
 
 /// Used capacity of the records that this hub has inserted.
-/// Tokens belong to the pool of codes.
-pub struct CapacityTracker(ByKind<Mutex<Pool>>);
+pub struct CapacityTracker(ByKind<Arc<Mutex<Pool>>>);
 
 struct Pool {
     capacity: Usage,
     used: Usage,
-    /// Usage by the second of expiry. Tokens are counted apart from codes, with which they share
-    /// the capacity.
-    by_expiry: BTreeMap<(u64, bool), Usage>,
+    /// Usage by the second of expiry and the letter of the kind: kinds that share the capacity are
+    /// counted apart.
+    by_expiry: BTreeMap<(u64, u8), Usage>,
 }
 
 impl CapacityTracker {
     /// Creates a tracker without records.
-    pub fn new(capacities: Capacities) -> Self {
-        Self(ByKind::new(|kind| {
-            let capacity = capacities.for_kind(kind);
-            Mutex::new(Pool { capacity, used: Usage::default(), by_expiry: BTreeMap::new() })
+    pub fn new(capacities: &Capacities) -> Self {
+        Self(ByKind::for_pools(capacities, |capacity| {
+            let (used, by_expiry) = (Usage::default(), BTreeMap::new());
+            Arc::new(Mutex::new(Pool { capacity, used, by_expiry }))
         }))
+    }
+
+    /// Returns the kind that has this letter.
+    pub fn kind_of_letter(&self, letter: u8) -> Option<&'static RecordKind> {
+        self.0.kind_of_letter(letter)
     }
 
     /// Reserves capacity for a record until its expiry. Returns whether there was room.
     pub fn try_reserve(
         &self,
-        kind: RecordKind,
+        kind: &RecordKind,
         bytes: usize,
         until: Timestamp,
         now: Timestamp,
     ) -> bool {
-        self.with(kind, |pool, is_token| {
+        self.with(kind, |pool, letter| {
             pool.release_expired(now);
             let (used, capacity) = (pool.used, pool.capacity);
             let has_room = used.records < capacity.records
                 && used.bytes.saturating_add(bytes) <= capacity.bytes;
             if has_room {
-                pool.add((expiry_second(until), is_token), bytes);
+                pool.add((expiry_second(until), letter), bytes);
             }
             has_room
         })
     }
 
     /// Changes the expiry and the size of a record.
-    pub fn update(&self, kind: RecordKind, from: Timestamp, to: Timestamp, bytes: usize) {
-        self.with(kind, |pool, is_token| {
-            if pool.subtract((expiry_second(from), is_token)).is_some() {
-                pool.add((expiry_second(to), is_token), bytes);
+    pub fn update(&self, kind: &RecordKind, from: Timestamp, to: Timestamp, bytes: usize) {
+        self.with(kind, |pool, letter| {
+            if pool.subtract((expiry_second(from), letter)).is_some() {
+                pool.add((expiry_second(to), letter), bytes);
             }
         });
     }
 
     /// Changes the expiry of a record whose old expiry is known to a second only.
-    pub fn extend_near(&self, kind: RecordKind, about: Timestamp, to: Timestamp) {
-        self.with(kind, |pool, is_token| {
-            if let Some(bytes) = pool.subtract_near(about, is_token) {
-                pool.add((expiry_second(to), is_token), bytes);
+    pub fn extend_near(&self, kind: &RecordKind, about: Timestamp, to: Timestamp) {
+        self.with(kind, |pool, letter| {
+            if let Some(bytes) = pool.subtract_near(about, letter) {
+                pool.add((expiry_second(to), letter), bytes);
             }
         });
     }
 
     /// Releases a record whose expiry is known to a second only.
-    pub fn release_near(&self, kind: RecordKind, about: Timestamp) {
-        self.with(kind, |pool, is_token| {
-            pool.subtract_near(about, is_token);
+    pub fn release_near(&self, kind: &RecordKind, about: Timestamp) {
+        self.with(kind, |pool, letter| {
+            pool.subtract_near(about, letter);
         });
     }
 
     /// Releases a record.
-    pub fn release(&self, kind: RecordKind, until: Timestamp) {
-        self.with(kind, |pool, is_token| {
-            pool.subtract((expiry_second(until), is_token));
+    pub fn release(&self, kind: &RecordKind, until: Timestamp) {
+        self.with(kind, |pool, letter| {
+            pool.subtract((expiry_second(until), letter));
         });
     }
 
     /// Returns the usage of the pool that the kind belongs to.
-    pub fn usage(&self, kind: RecordKind) -> Usage {
+    pub fn usage(&self, kind: &RecordKind) -> Usage {
         self.with(kind, |pool, _| pool.used)
     }
 
     /// Returns the number of records of the kind.
-    pub fn count(&self, kind: RecordKind) -> usize {
-        self.with(kind, |pool, is_token| {
+    pub fn count(&self, kind: &RecordKind) -> usize {
+        self.with(kind, |pool, letter| {
             pool.by_expiry
                 .iter()
-                .filter(|((_, holds_tokens), _)| *holds_tokens == is_token)
+                .filter(|((_, counted), _)| *counted == letter)
                 .map(|(_, usage)| usage.records)
                 .sum()
         })
     }
 
-    fn with<T>(&self, kind: RecordKind, act: impl FnOnce(&mut Pool, bool) -> T) -> T {
-        let is_token = kind == RecordKind::Token;
-        let pool = self.0.get(if is_token { RecordKind::Code } else { kind });
-        act(&mut pool.lock().unwrap_or_else(PoisonError::into_inner), is_token)
+    fn with<T>(&self, kind: &RecordKind, act: impl FnOnce(&mut Pool, u8) -> T) -> T {
+        let mut pool = self.0.get(kind).lock().unwrap_or_else(PoisonError::into_inner);
+        act(&mut pool, kind.letter)
     }
 }
 
@@ -123,7 +126,7 @@ impl Pool {
         }
     }
 
-    fn add(&mut self, at: (u64, bool), bytes: usize) {
+    fn add(&mut self, at: (u64, u8), bytes: usize) {
         for usage in [self.by_expiry.entry(at).or_default(), &mut self.used] {
             usage.records += 1;
             usage.bytes += bytes;
@@ -132,7 +135,7 @@ impl Pool {
 
     /// Removes one record that expires then, and returns its size: the average, because only the
     /// total of a second is known.
-    fn subtract(&mut self, at: (u64, bool)) -> Option<usize> {
+    fn subtract(&mut self, at: (u64, u8)) -> Option<usize> {
         let usage = self.by_expiry.get_mut(&at)?;
         let bytes = usage.bytes / usage.records.max(1);
         usage.records = usage.records.saturating_sub(1);
@@ -144,11 +147,11 @@ impl Pool {
         Some(bytes)
     }
 
-    fn subtract_near(&mut self, about: Timestamp, is_token: bool) -> Option<usize> {
+    fn subtract_near(&mut self, about: Timestamp, letter: u8) -> Option<usize> {
         let about = expiry_second(about);
         [about, about.saturating_sub(1), about + 1]
             .into_iter()
-            .find_map(|at| self.subtract((at, is_token)))
+            .find_map(|at| self.subtract((at, letter)))
     }
 
     fn subtract_usage(&mut self, usage: Usage) {

@@ -1,12 +1,13 @@
 //! Encodes families and their members as they are stored on the server.
 
 use super::record::{FAMILY_HASH_BYTES, InsertionId};
-use crate::{Family, RecordKind};
+use crate::Family;
 use passerelle_protocol::digest;
 
 /// Member of a family: the location of a record, and which insertion it is.
 pub struct FamilyMember {
-    pub kind: RecordKind,
+    /// Letter of the record's kind.
+    pub letter: u8,
     pub hash: [u8; 32],
     pub insertion_id: InsertionId,
 }
@@ -15,13 +16,9 @@ impl FamilyMember {
     /// Parses a member; `None` if it is malformed.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let (kind, rest) = bytes.split_first()?;
+        let (letter, rest) = bytes.split_first()?;
         let (hash, rest) = rest.split_first_chunk()?;
-        Some(Self {
-            kind: RecordKind::from_letter(*kind)?,
-            hash: *hash,
-            insertion_id: rest.try_into().ok()?,
-        })
+        Some(Self { letter: *letter, hash: *hash, insertion_id: rest.try_into().ok()? })
     }
 }
 

@@ -47,7 +47,7 @@ impl MembershipArguments {
         now: Timestamp,
     ) -> Self {
         Self([
-            [&[location.kind.letter()][..], &location.hash, insertion_id].concat(),
+            [&[location.kind.letter][..], &location.hash, insertion_id].concat(),
             millis_text(until).into_bytes(),
             server_ttl(until, now).into_bytes(),
             millis_text(now - CLOCK_SKEW_GRACE).into_bytes(),
@@ -267,14 +267,14 @@ mod tests {
     use super::*;
     use crate::testing::redis_store::{fresh_prefix, shared_server, store_at};
     use crate::testing::store_conformance::{
-        AMPLE_CAPACITIES, at, code, key, new_record, new_record_in_family,
+        ample_capacities, at, code, key, new_record, new_record_in_family,
     };
     use crate::{Family, RecordKind, Store as _};
 
     /// A store, with a session and a code that it is about to insert.
     fn store_and_pair() -> (RedisStore, [EncodedRecord; 2]) {
-        let store = store_at(shared_server(), &fresh_prefix(), &["key"], AMPLE_CAPACITIES);
-        let session = (key(RecordKind::Session, "a"), new_record("1", at(30)));
+        let store = store_at(shared_server(), &fresh_prefix(), &["key"], ample_capacities());
+        let session = (key(RecordKind::SESSION, "a"), new_record("1", at(30)));
         let code = (code("a"), new_record_in_family("1", at(30), "mine"));
         let pair = [session, code]
             .map(|(key, draft)| store.encode_new_record(store.locate(&key), &draft, at(0)));
@@ -313,11 +313,11 @@ mod tests {
     #[tokio::test]
     async fn a_server_without_memory_takes_neither_a_record_nor_its_membership() {
         let server = crate::testing::redis_server::Server::start(&[]);
-        let store: Arc<RedisStore> = store_at(&server, "hub", &["key"], AMPLE_CAPACITIES).into();
+        let store: Arc<RedisStore> = store_at(&server, "hub", &["key"], ample_capacities()).into();
         store.insert(code("a"), new_record("1", at(30)), at(0)).await.unwrap();
         server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
         let keys = server.keys();
-        let token = key(RecordKind::Token, "a");
+        let token = key(RecordKind::TOKEN, "a");
         assert_eq!(
             store.insert(token, new_record_in_family("1", at(30), "mine"), at(1)).await,
             Err(StoreError::Full)

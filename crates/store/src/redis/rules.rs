@@ -75,8 +75,13 @@ impl StoreSettings for RedisSettings {
 impl RedisSettings {
     fn build(&self, context: &StoreContext) -> Result<RedisStore, RedisStoreError> {
         let StoreContext { capacities, issuer, env, metrics } = context;
-        let store =
-            RedisStore::new(&self.config, &self.credentials, *capacities, env.clone(), metrics)?;
+        let store = RedisStore::new(
+            &self.config,
+            &self.credentials,
+            capacities.clone(),
+            env.clone(),
+            metrics,
+        )?;
         Ok(store.for_issuer(issuer))
     }
 }

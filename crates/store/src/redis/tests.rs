@@ -7,7 +7,7 @@ use super::*;
 use crate::testing::redis_server::Server;
 use crate::testing::redis_store::{config, credentials, fresh_prefix, shared_server, store_at};
 use crate::testing::store_conformance::{
-    AMPLE_CAPACITIES, at, code, conformance, key, new_record, new_record_in_family, take, value,
+    ample_capacities, at, code, conformance, key, new_record, new_record_in_family, take, value,
 };
 use crate::{Family, Store};
 
@@ -28,8 +28,8 @@ pub(super) fn only_key(server: &Server, prefix: &str, kind: char) -> String {
 #[tokio::test]
 async fn the_server_sees_neither_names_nor_values() {
     let (server, prefix) = (shared_server(), fresh_prefix());
-    let store = store_at(server, &prefix, &["key"], AMPLE_CAPACITIES);
-    let session = RecordKey { kind: RecordKind::Session, name: "the cookie's fingerprint".into() };
+    let store = store_at(server, &prefix, &["key"], ample_capacities());
+    let session = RecordKey { kind: RecordKind::SESSION, name: "the cookie's fingerprint".into() };
     let secret = "Angela Claire Louise Dubois ".repeat(20);
     store
         .insert(session, new_record_in_family(&secret, at(30), "the family"), at(0))
@@ -48,7 +48,7 @@ async fn the_server_sees_neither_names_nor_values() {
 #[tokio::test]
 async fn a_tampered_record_counts_as_absent() {
     let (server, prefix) = (shared_server(), fresh_prefix());
-    let store: Arc<dyn Store> = Arc::new(store_at(server, &prefix, &["key"], AMPLE_CAPACITIES));
+    let store: Arc<dyn Store> = Arc::new(store_at(server, &prefix, &["key"], ample_capacities()));
     store.insert(code("a"), new_record("claims", at(30)), at(0)).await.unwrap();
     let found = only_key(server, &prefix, 'c');
     let good = server.get(&found);
@@ -67,25 +67,25 @@ async fn a_tampered_record_counts_as_absent() {
 #[tokio::test]
 async fn a_record_moved_to_another_key_is_rejected() {
     let (server, prefix) = (shared_server(), fresh_prefix());
-    let store: Arc<dyn Store> = Arc::new(store_at(server, &prefix, &["key"], AMPLE_CAPACITIES));
+    let store: Arc<dyn Store> = Arc::new(store_at(server, &prefix, &["key"], ample_capacities()));
     store
-        .insert(key(RecordKind::Session, "mine"), new_record("mine", at(30)), at(0))
+        .insert(key(RecordKind::SESSION, "mine"), new_record("mine", at(30)), at(0))
         .await
         .unwrap();
     let mine = only_key(server, &prefix, 's');
-    let theirs = store_at(server, &format!("{prefix}x"), &["key"], AMPLE_CAPACITIES);
+    let theirs = store_at(server, &format!("{prefix}x"), &["key"], ample_capacities());
     theirs
-        .insert(key(RecordKind::Session, "theirs"), new_record("theirs", at(30)), at(0))
+        .insert(key(RecordKind::SESSION, "theirs"), new_record("theirs", at(30)), at(0))
         .await
         .unwrap();
     server.set(&mine, &server.get(&only_key(server, &format!("{prefix}x"), 's')));
-    assert_eq!(value(&store, &key(RecordKind::Session, "mine"), at(1)).await, None);
+    assert_eq!(value(&store, &key(RecordKind::SESSION, "mine"), at(1)).await, None);
 }
 
 #[tokio::test]
 async fn an_older_value_with_a_newer_header_is_rejected() {
     let (server, prefix) = (shared_server(), fresh_prefix());
-    let store: Arc<dyn Store> = Arc::new(store_at(server, &prefix, &["key"], AMPLE_CAPACITIES));
+    let store: Arc<dyn Store> = Arc::new(store_at(server, &prefix, &["key"], ample_capacities()));
     store.insert(code("a"), new_record("old", at(30)), at(0)).await.unwrap();
     let found = only_key(server, &prefix, 'c');
     let old = server.get(&found);
@@ -99,7 +99,7 @@ async fn an_older_value_with_a_newer_header_is_rejected() {
 async fn hubs_with_a_common_key_read_each_other_and_others_report_it() {
     let (server, prefix) = (shared_server(), fresh_prefix());
     let stores = |keys: &[&str]| -> Arc<dyn Store> {
-        Arc::new(store_at(server, &prefix, keys, AMPLE_CAPACITIES))
+        Arc::new(store_at(server, &prefix, keys, ample_capacities()))
     };
     let (before, during, after) = (stores(&["old"]), stores(&["new", "old"]), stores(&["new"]));
     before.insert(code("a"), new_record("by the old", at(30)), at(0)).await.unwrap();
@@ -115,7 +115,7 @@ async fn hubs_with_a_common_key_read_each_other_and_others_report_it() {
 #[tokio::test]
 async fn a_record_of_a_newer_release_is_not_misread() {
     let (server, prefix) = (shared_server(), fresh_prefix());
-    let store = store_at(server, &prefix, &["key"], AMPLE_CAPACITIES);
+    let store = store_at(server, &prefix, &["key"], ample_capacities());
     store.insert(code("a"), new_record("claims", at(30)), at(0)).await.unwrap();
     let found = only_key(server, &prefix, 'c');
     let mut newer = server.get(&found);
@@ -131,7 +131,7 @@ async fn a_record_of_a_newer_release_is_not_misread() {
 #[tokio::test]
 async fn a_repeated_call_gets_the_same_reply() {
     let (server, prefix) = (shared_server(), fresh_prefix());
-    let store = store_at(server, &prefix, &["key"], AMPLE_CAPACITIES);
+    let store = store_at(server, &prefix, &["key"], ample_capacities());
     let place = store.locate(&code("a"));
     let (now, later) = (millis_text(at(1)), server_ttl(at(30), at(1)));
 
@@ -182,7 +182,7 @@ async fn a_repeated_call_gets_the_same_reply() {
 #[tokio::test]
 async fn an_insertion_that_arrives_after_its_family_was_revoked_does_not_live() {
     let (server, prefix) = (shared_server(), fresh_prefix());
-    let store = store_at(server, &prefix, &["key"], AMPLE_CAPACITIES);
+    let store = store_at(server, &prefix, &["key"], ample_capacities());
     let place = store.locate(&code("late"));
     let ((birth, nonce), family) = (store.new_insertion_id_and_nonce(), Family("mine".into()));
     // The family knows the record, whose insertion is still in flight.
@@ -210,8 +210,8 @@ async fn an_insertion_that_arrives_after_its_family_was_revoked_does_not_live() 
 #[tokio::test]
 async fn revocation_applies_to_a_record_whose_life_was_extended() {
     let (server, prefix) = (shared_server(), fresh_prefix());
-    let store: Arc<dyn Store> = Arc::new(store_at(server, &prefix, &["key"], AMPLE_CAPACITIES));
-    let token = key(RecordKind::Token, "a");
+    let store: Arc<dyn Store> = Arc::new(store_at(server, &prefix, &["key"], ample_capacities()));
+    let token = key(RecordKind::TOKEN, "a");
     store.insert(token.clone(), new_record_in_family("1", at(10), "mine"), at(0)).await.unwrap();
     store.replace(&token, RecordVersion(1), "2".into(), at(500), at(9)).await.unwrap();
     store
@@ -226,8 +226,8 @@ async fn revocation_applies_to_a_record_whose_life_was_extended() {
 #[tokio::test]
 async fn a_token_revoked_by_a_hub_with_a_fast_clock_is_inactive_at_one_with_a_slow_clock() {
     let (server, prefix) = (shared_server(), fresh_prefix());
-    let store: Arc<dyn Store> = Arc::new(store_at(server, &prefix, &["key"], AMPLE_CAPACITIES));
-    let token = key(RecordKind::Token, "a");
+    let store: Arc<dyn Store> = Arc::new(store_at(server, &prefix, &["key"], ample_capacities()));
+    let token = key(RecordKind::TOKEN, "a");
     store.insert(token.clone(), new_record_in_family("1", at(60), "mine"), at(0)).await.unwrap();
     store.insert(code("ahead"), new_record_in_family("1", at(150), "mine"), at(115)).await.unwrap();
     store.revoke(&Family("mine".into()), at(200), at(115)).await.unwrap();
@@ -242,10 +242,10 @@ async fn a_family_of_thousands_is_revoked_whole() {
         server,
         &prefix,
         &["key"],
-        Capacities { codes_and_tokens: 10_000, ..AMPLE_CAPACITIES },
+        ample_capacities().with_records(RecordKind::CODE, 10_000),
     ));
     let tokens: Vec<_> =
-        (0..5000).map(|number| key(RecordKind::Token, &number.to_string())).collect();
+        (0..5000).map(|number| key(RecordKind::TOKEN, &number.to_string())).collect();
     for some in tokens.chunks(500) {
         let inserted = some.iter().map(|token| {
             store.insert(token.clone(), new_record_in_family("1", at(60), "mine"), at(0))
@@ -254,9 +254,14 @@ async fn a_family_of_thousands_is_revoked_whole() {
     }
     let config = RedisConfig { call_milliseconds: 500, ..config(server, &prefix) };
     let metrics = Arc::new(Metrics::new().unwrap());
-    let hasty =
-        RedisStore::new(&config, &credentials(&["key"]), AMPLE_CAPACITIES, Env::system(), &metrics)
-            .unwrap();
+    let hasty = RedisStore::new(
+        &config,
+        &credentials(&["key"]),
+        ample_capacities(),
+        Env::system(),
+        &metrics,
+    )
+    .unwrap();
     hasty.revoke(&Family("mine".into()), at(90), at(1)).await.unwrap();
     for some in tokens.chunks(500) {
         assert!(
@@ -271,7 +276,7 @@ async fn a_family_of_thousands_is_revoked_whole() {
 #[tokio::test]
 async fn the_server_frees_expired_records_by_itself() {
     let (server, prefix) = (shared_server(), fresh_prefix());
-    let store = store_at(server, &prefix, &["key"], AMPLE_CAPACITIES);
+    let store = store_at(server, &prefix, &["key"], ample_capacities());
     store.insert(code("a"), new_record_in_family("1", at(30), "mine"), at(0)).await.unwrap();
     for kind in ['c', 'f'] {
         let left: u64 =
@@ -282,7 +287,7 @@ async fn the_server_frees_expired_records_by_itself() {
 
 #[tokio::test]
 async fn counts_are_summed_over_hubs() {
-    let store = store_at(shared_server(), &fresh_prefix(), &["of the tests"], AMPLE_CAPACITIES);
+    let store = store_at(shared_server(), &fresh_prefix(), &["of the tests"], ample_capacities());
     crate::testing::counter_conformance::check_counters(Arc::new(store)).await;
 }
 
@@ -292,7 +297,7 @@ async fn counts_disclose_no_network_address() {
     use crate::testing::counter_conformance::batch;
     let prefix = fresh_prefix();
     let add = async |key: &str, window| {
-        store_at(shared_server(), &prefix, &[key], AMPLE_CAPACITIES)
+        store_at(shared_server(), &prefix, &[key], ample_capacities())
             .add(&batch(window, 0, 1, &[("address", b'1', 1)]))
             .await
             .unwrap();

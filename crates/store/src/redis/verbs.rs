@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{
     CLOCK_SKEW_GRACE, Family, InsertPairError, LoadedRecord, NewRecord, Record, RecordKey,
-    RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError, StoreScope, TakeOutcome, Usage,
+    RecordKind, RecordRetention, RecordVersion, ReplaceOutcome, Store, StoreError, StoreScope,
+    TakeOutcome, Usage,
 };
 use passerelle_protocol::env::Timestamp;
 
@@ -77,7 +78,7 @@ impl Store for RedisStore {
     async fn load(&self, key: &RecordKey, now: Timestamp) -> Result<Option<Record>, StoreError> {
         let location = self.locate(key);
         // Polled every second without traffic, so it has its own label.
-        let verb = if key.kind.is_hub_state() { "poll" } else { "load" };
+        let verb = if key.kind.retention == RecordRetention::HubState { "poll" } else { "load" };
         match self.connections.query(verb, redis::cmd(READ_COMMAND).arg(&location.key)).await? {
             Value::BulkString(bytes) => {
                 Ok(self.read_live(&location, &bytes)?.filter(|record| record.expires_at > now))
@@ -289,12 +290,9 @@ impl Store for RedisStore {
         let members: Vec<FamilyMember> =
             members.collect::<Option<_>>().ok_or_else(unexpected_reply)?;
         let revocations = members.iter().map(async |member| {
-            self.revoke_member(
-                &self.location_of_hash(member.kind, member.hash),
-                &member.insertion_id,
-                now,
-            )
-            .await
+            let kind = self.capacity.kind_of_letter(member.letter).ok_or_else(unexpected_reply)?;
+            let location = self.location_of_hash(kind, member.hash);
+            self.revoke_member(&location, &member.insertion_id, now).await
         });
         join_all(revocations).await.into_iter().collect()
     }
@@ -304,11 +302,11 @@ impl Store for RedisStore {
     }
 
     /// Counts the records that this hub has admitted.
-    fn count(&self, kind: RecordKind) -> usize {
+    fn count(&self, kind: &RecordKind) -> usize {
         self.capacity.count(kind)
     }
 
-    fn usage(&self, kind: RecordKind) -> Usage {
+    fn usage(&self, kind: &RecordKind) -> Usage {
         self.capacity.usage(kind)
     }
 }

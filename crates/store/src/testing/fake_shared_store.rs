@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use passerelle_protocol::env::Timestamp;
 
-use super::store_conformance::AMPLE_CAPACITIES;
+use super::store_conformance::ample_capacities;
 use crate::memory::MemoryStore;
 use crate::*;
 
@@ -23,7 +23,7 @@ impl FakeSharedStore {
         let (away, is_outrun, asked) =
             (AtomicBool::new(false), AtomicBool::new(false), AtomicUsize::new(0));
         Arc::new(Self {
-            inner: MemoryStore::new(AMPLE_CAPACITIES),
+            inner: MemoryStore::new(ample_capacities()),
             is_unavailable: away,
             is_outrun,
             calls: asked,
@@ -131,7 +131,7 @@ impl Store for FakeSharedStore {
     fn scope(&self) -> StoreScope {
         StoreScope::Shared
     }
-    fn count(&self, kind: RecordKind) -> usize {
+    fn count(&self, kind: &RecordKind) -> usize {
         self.inner.count(kind)
     }
 }

@@ -23,27 +23,31 @@ pub use races::*;
 pub use records::*;
 pub use revocation::*;
 
-/// Capacities that no test exceeds.
-pub const AMPLE_CAPACITIES: Capacities = Capacities {
-    logins: 1000,
-    login_bytes: 1_000_000,
-    sessions: 1000,
-    codes_and_tokens: 1000,
-    logout_redirects: 1000,
-    pending_logouts: 1000,
-    used_jtis: 1000,
-    login_page_codes: 1000,
-    login_page_code_bytes: 1_000_000,
-    pushed_requests: 1000,
-    blocks: 1000,
-    probes: 1000,
-    refresh_grants: 1000,
-    logout_notices: 1000,
-    upstream_sessions: 1000,
-    registrations: 1000,
-    wallet_requests: 1000,
-    wallet_request_bytes: 1_000_000,
-};
+/// A kind that the store's crate doesn't know, as another crate declares it.
+pub const FOREIGN_KIND: &RecordKind = &RecordKind::new("foreign", b'z', "foreign", 2048);
+
+/// Returns capacities that no test exceeds.
+#[must_use]
+pub fn ample_capacities() -> Capacities {
+    let kinds = [
+        RecordKind::LOGIN,
+        RecordKind::SESSION,
+        RecordKind::CODE,
+        RecordKind::TOKEN,
+        RecordKind::LOGOUT_REDIRECT,
+        RecordKind::PENDING_LOGOUT,
+        RecordKind::USED_JTI,
+        RecordKind::LOGIN_PAGE_CODE,
+        RecordKind::PUSHED_REQUEST,
+        RecordKind::BLOCKS,
+        RecordKind::PROBES,
+        RecordKind::REFRESH_GRANT,
+        RecordKind::LOGOUT_NOTICE,
+        RecordKind::UPSTREAM_SESSION,
+        FOREIGN_KIND,
+    ];
+    kinds.into_iter().fold(Capacities::default(), |all, kind| all.with_records(kind, 1000))
+}
 
 #[cfg(test)]
 macro_rules! conformance {
@@ -54,7 +58,7 @@ macro_rules! conformance {
             a_taken_code_names_its_tokens, insert_overwrites_expired_records_but_not_tombstones,
             a_full_store_rejects_new_records_and_keeps_the_others, capacity_is_released, many_records_load_at_once,
             an_extended_record_outlives_its_earlier_expiry, only_the_named_version_of_a_record_is_removed,
-            capacity_for_logins_is_limited_in_bytes, what_wallets_send_is_limited_in_bytes, every_kind_is_limited_in_bytes, codes_and_tokens_share_a_capacity,
+            capacity_for_logins_is_limited_in_bytes, every_capacity_can_be_limited_in_bytes, every_kind_is_limited_in_bytes, a_kind_without_a_capacity_has_no_room, codes_and_tokens_share_a_capacity,
             kinds_do_not_mix, remove_removes_tombstones_too, revocation_is_effective_at_once, either_family_revokes,
             a_reopened_family_does_not_contain_its_old_records, a_tombstone_survives_revocation,
             many_redeem_one_code_and_one_wins, many_use_one_assertion_and_one_is_first, used_assertions_have_a_capacity_of_their_own, many_replace_and_none_is_lost, many_insert_and_capacity_holds,
@@ -79,13 +83,13 @@ pub fn at(seconds: u64) -> Timestamp {
 }
 
 /// Returns a key.
-pub fn key(kind: RecordKind, name: &str) -> RecordKey {
+pub fn key(kind: &'static RecordKind, name: &str) -> RecordKey {
     RecordKey { kind, name: name.into() }
 }
 
 /// Returns the key of a code.
 pub fn code(name: &str) -> RecordKey {
-    key(RecordKind::Code, name)
+    key(RecordKind::CODE, name)
 }
 
 /// Returns a record without families.

@@ -31,7 +31,7 @@ use passerelle_protocol::registration::ClientType;
 use passerelle_protocol::registration::ConsentRequirement;
 use passerelle_protocol::testing::env::SeededEntropy;
 use passerelle_store::memory::MemoryStore;
-use passerelle_store::testing::store_conformance::AMPLE_CAPACITIES;
+use passerelle_store::testing::store_conformance::ample_capacities;
 use passerelle_store::{
     NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError, TakeOutcome,
 };
@@ -100,7 +100,7 @@ struct TwoLogins {
 
 impl TwoLogins {
     fn new(options: u8) -> Self {
-        let store = MemoryStore::new(AMPLE_CAPACITIES);
+        let store = MemoryStore::new(ample_capacities());
         let prompt = ["", "login", "none", "select_account"][usize::from(options >> 2 & 3)];
         for cookie in COOKIES {
             let level = if options & 1 == 0 { "eidas1" } else { "eidas2" };
@@ -396,11 +396,11 @@ impl ObservedEvents {
 
 fn login_key(cookie: &str) -> RecordKey {
     let hash = InteractionHash::from_cookie(cookie);
-    RecordKey { kind: RecordKind::Login, name: Arc::from(hash.as_str()) }
+    RecordKey { kind: RecordKind::LOGIN, name: Arc::from(hash.as_str()) }
 }
 
 fn code_key(code: &Secret<String>) -> RecordKey {
-    RecordKey { kind: RecordKind::Code, name: Arc::from(code.reveal().as_str()) }
+    RecordKey { kind: RecordKind::CODE, name: Arc::from(code.reveal().as_str()) }
 }
 
 /// The in-memory store never waits.

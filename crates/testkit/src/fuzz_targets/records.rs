@@ -7,7 +7,7 @@ use passerelle_protocol::ids::Secret;
 use passerelle_store::encryption::StoreEncryptionKeys;
 use passerelle_store::memory::MemoryStore;
 use passerelle_store::memory::snapshot::{self, SnapshotEntry, read_entries};
-use passerelle_store::testing::store_conformance::AMPLE_CAPACITIES;
+use passerelle_store::testing::store_conformance::ample_capacities;
 use passerelle_store::{RecordKind, Store as _};
 
 pub(super) const TARGETS: &[FuzzTarget] = &[
@@ -46,7 +46,7 @@ fn redis_record() -> FuzzFunction {
 
     let keys = StoreEncryptionKeys::new(&[Secret::new("of the seeds".to_owned())]);
     Box::new(move |data| {
-        let _ = FamilyMember::parse(data).map(|member| member.kind);
+        let _ = FamilyMember::parse(data).map(|member| member.letter);
         let decompressed = decompress(data);
         if let Ok(value) = &decompressed {
             assert!(value.len() <= 8 << 20, "a decompression bomb");
@@ -92,9 +92,9 @@ fn snapshot_entries() -> FuzzFunction {
         entries.iter().for_each(|entry| entry.encode(&mut encoded));
         assert_eq!(encoded, data, "an entry that is written again differs");
         let records = entries.iter().filter(|e| matches!(e, SnapshotEntry::Record { .. })).count();
-        let store = MemoryStore::new(AMPLE_CAPACITIES);
+        let store = MemoryStore::new(ample_capacities());
         store.restore(entries, NOW);
-        assert!(store.count(RecordKind::Login) <= records);
+        assert!(store.count(RecordKind::LOGIN) <= records);
         store.snapshot_entries(NOW).count() > 0
     })
 }

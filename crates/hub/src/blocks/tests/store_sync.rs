@@ -9,7 +9,7 @@ use passerelle_store::testing::fake_shared_store::FakeSharedStore;
 use passerelle_store::{Record, RecordKey, RecordKind};
 
 fn record_key() -> RecordKey {
-    RecordKey { kind: RecordKind::Blocks, name: "all".into() }
+    RecordKey { kind: RecordKind::BLOCKS, name: "all".into() }
 }
 
 fn now() -> Timestamp {

@@ -9,7 +9,7 @@ use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
 use passerelle_store::NewRecord;
 use passerelle_store::testing::fake_shared_store::FakeSharedStore;
 use passerelle_store::testing::redis_store::{fresh_prefix, shared_server, store_at};
-use passerelle_store::testing::store_conformance::AMPLE_CAPACITIES;
+use passerelle_store::testing::store_conformance::ample_capacities;
 
 fn hubs(count: u64, servers: &Arc<FakeSharedStore>) -> (Arc<ManualClock>, Vec<ProberHub>) {
     let clock = clock();
@@ -171,7 +171,7 @@ async fn on_a_real_redis_one_hub_probes_and_is_replaced_when_it_dies() {
     let hub = |seed| {
         let env = Env::new(Arc::new(ManualClock::at(start)), Arc::new(SeededEntropy::new(seed)));
         let health = Arc::new(Health::default());
-        let store = store_at(shared_server(), &prefix, &["key"], AMPLE_CAPACITIES);
+        let store = store_at(shared_server(), &prefix, &["key"], ample_capacities());
         (ProberLease::new(Arc::new(store), &env), [(ConnectorId::from("idp"), health)])
     };
     let hubs = [hub(1), hub(2), hub(3)];

@@ -1,5 +1,6 @@
 use super::*;
-use crate::testing::store_conformance::{at, code};
+use crate::RecordKind;
+use crate::testing::store_conformance::at;
 use passerelle_protocol::ids::Secret;
 use passerelle_protocol::testing::env::SeededEntropy;
 
@@ -12,7 +13,8 @@ fn ring(keys: &[&str]) -> StoreEncryptionKeys {
 /// A snapshot of a few records in one chunk, or of many in several.
 fn bytes(records: usize, keys: &[&str]) -> Vec<u8> {
     let entry = |n: usize| SnapshotEntry::Record {
-        key: code(&n.to_string()),
+        letter: RecordKind::CODE.letter,
+        name: n.to_string().into(),
         state: RecordState::Live,
         version: RecordVersion(1),
         value: "x".repeat(10_000).into_bytes().into(),

@@ -31,7 +31,7 @@ impl Restarting {
         );
         write(&mut bytes, current.snapshot_entries(now), (&keys, "hub"), (now, &entropy)).unwrap();
         let (entries, _) = read(&bytes[..], bytes.len() as u64, (&keys, "hub")).unwrap();
-        let next = Arc::new(MemoryStore::new(self.capacities));
+        let next = Arc::new(MemoryStore::new(self.capacities.clone()));
         next.restore(entries, now);
         *current = Arc::clone(&next);
         next
@@ -93,13 +93,13 @@ impl Store for Restarting {
     fn scope(&self) -> StoreScope {
         StoreScope::Process
     }
-    fn count(&self, kind: RecordKind) -> usize {
+    fn count(&self, kind: &RecordKind) -> usize {
         self.current.read().unwrap().count(kind)
     }
 }
 
 fn restarting_before(every: usize, capacities: Capacities) -> Arc<dyn Store> {
-    let current = RwLock::new(Arc::new(MemoryStore::new(capacities)));
+    let current = RwLock::new(Arc::new(MemoryStore::new(capacities.clone())));
     Arc::new(Restarting { every, operations: AtomicUsize::new(0), current, capacities })
 }
 

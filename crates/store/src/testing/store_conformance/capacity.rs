@@ -3,20 +3,24 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use super::{AMPLE_CAPACITIES, at, code, key, new_record, new_record_in_family, value};
+use super::{
+    FOREIGN_KIND, ample_capacities, at, code, key, new_record, new_record_in_family, value,
+};
 use crate::{
-    Capacities, Family, NewRecord, RECORD_KINDS, RecordKind, RecordVersion, ReplaceOutcome, Store,
-    StoreError,
+    Capacities, Family, NewRecord, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
+    Usage,
 };
 use passerelle_protocol::digest;
+
+const HUNDRED_BYTES: Usage = Usage { records: 1000, bytes: 100 };
 
 pub async fn a_full_store_rejects_new_records_and_keeps_the_others<
     F: Future<Output = Arc<dyn Store>>,
 >(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(Capacities { logins: 3, ..AMPLE_CAPACITIES }).await;
-    let login = |n: u64| key(RecordKind::Login, &n.to_string());
+    let store = make(ample_capacities().with_records(RecordKind::LOGIN, 3)).await;
+    let login = |n: u64| key(RecordKind::LOGIN, &n.to_string());
     for n in 0..3 {
         store.insert(login(n), new_record("1", at(10)), at(0)).await.unwrap();
     }
@@ -36,7 +40,7 @@ pub async fn a_full_store_rejects_new_records_and_keeps_the_others<
         );
     }
     assert_eq!(
-        store.insert(key(RecordKind::Session, "s"), new_record("1", at(10)), at(9)).await,
+        store.insert(key(RecordKind::SESSION, "s"), new_record("1", at(10)), at(9)).await,
         Ok(RecordVersion(1))
     );
 }
@@ -44,8 +48,8 @@ pub async fn a_full_store_rejects_new_records_and_keeps_the_others<
 pub async fn capacity_is_released<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(Capacities { logins: 2, ..AMPLE_CAPACITIES }).await;
-    let login = |name: &str| key(RecordKind::Login, name);
+    let store = make(ample_capacities().with_records(RecordKind::LOGIN, 2)).await;
+    let login = |name: &str| key(RecordKind::LOGIN, name);
     store.insert(login("a"), new_record("1", at(10)), at(0)).await.unwrap();
     store.insert(login("b"), new_record_in_family("1", at(100), "family"), at(0)).await.unwrap();
     store.remove(&login("a")).await.unwrap();
@@ -69,14 +73,14 @@ pub async fn capacity_is_released<F: Future<Output = Arc<dyn Store>>>(
         Ok(RecordVersion(1)),
         "after a revocation"
     );
-    assert_eq!(store.count(RecordKind::Login), 2);
+    assert_eq!(store.count(RecordKind::LOGIN), 2);
 }
 
 pub async fn capacity_for_logins_is_limited_in_bytes<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(Capacities { login_bytes: 100, ..AMPLE_CAPACITIES }).await;
-    let login = |name: &str| key(RecordKind::Login, name);
+    let store = make(ample_capacities().with_usage(RecordKind::LOGIN, HUNDRED_BYTES)).await;
+    let login = |name: &str| key(RecordKind::LOGIN, name);
     let (forty, sixty) = ("4".repeat(40), "6".repeat(60));
     store.insert(login("a"), new_record(&forty, at(20)), at(0)).await.unwrap();
     store.insert(login("b"), new_record(&forty, at(20)), at(0)).await.unwrap();
@@ -103,7 +107,7 @@ pub async fn capacity_for_logins_is_limited_in_bytes<F: Future<Output = Arc<dyn 
         "after a removal"
     );
     store
-        .insert(key(RecordKind::Session, "s"), new_record(&sixty.repeat(9), at(20)), at(1))
+        .insert(key(RecordKind::SESSION, "s"), new_record(&sixty.repeat(9), at(20)), at(1))
         .await
         .unwrap();
     assert_eq!(
@@ -113,13 +117,14 @@ pub async fn capacity_for_logins_is_limited_in_bytes<F: Future<Output = Arc<dyn 
     );
 }
 
-pub async fn what_wallets_send_is_limited_in_bytes<F: Future<Output = Arc<dyn Store>>>(
+pub async fn every_capacity_can_be_limited_in_bytes<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
+    let kinds = [RecordKind::LOGIN_PAGE_CODE, FOREIGN_KIND];
     let capacities =
-        Capacities { login_page_code_bytes: 100, wallet_request_bytes: 100, ..AMPLE_CAPACITIES };
+        kinds.into_iter().fold(ample_capacities(), |all, kind| all.with_usage(kind, HUNDRED_BYTES));
     let (store, sixty) = (make(capacities).await, "6".repeat(60));
-    for kind in [RecordKind::LoginPageCode, RecordKind::WalletRequest] {
+    for kind in kinds {
         store.insert(key(kind, "a"), new_record(&sixty, at(20)), at(0)).await.unwrap();
         assert_eq!(
             store.insert(key(kind, "b"), new_record(&sixty, at(20)), at(0)).await,
@@ -140,14 +145,14 @@ pub async fn every_kind_is_limited_in_bytes<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
     // Two records of operators' blocks have room for two mebibytes, other kinds for one.
-    let capacities = Capacities { blocks: 2, ..AMPLE_CAPACITIES };
-    let store = make(capacities).await;
+    let capacities = ample_capacities().with_records(RecordKind::BLOCKS, 2);
+    let store = make(capacities.clone()).await;
     // Hashes, because some kinds are compressed.
     let large = |bytes: usize| {
         let blocks = (0..=bytes / 32).map(|n| digest::sha256(&n.to_be_bytes()));
         blocks.flatten().collect::<Vec<u8>>()
     };
-    for kind in RECORD_KINDS {
+    for kind in capacities.kinds() {
         let value = large(capacities.for_kind(kind).bytes / 2);
         let insert = async |name: &str, value: &[u8]| {
             let draft = NewRecord::new(value.to_vec(), at(20));
@@ -167,18 +172,18 @@ pub async fn every_kind_is_limited_in_bytes<F: Future<Output = Arc<dyn Store>>>(
 pub async fn codes_and_tokens_share_a_capacity<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(Capacities { codes_and_tokens: 2, ..AMPLE_CAPACITIES }).await;
+    let store = make(ample_capacities().with_records(RecordKind::CODE, 2)).await;
     store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
-    store.insert(key(RecordKind::Token, "a"), new_record("1", at(20)), at(0)).await.unwrap();
-    for kind in [RecordKind::Code, RecordKind::Token] {
+    store.insert(key(RecordKind::TOKEN, "a"), new_record("1", at(20)), at(0)).await.unwrap();
+    for kind in [RecordKind::CODE, RecordKind::TOKEN] {
         assert_eq!(
             store.insert(key(kind, "b"), new_record("1", at(20)), at(1)).await,
             Err(StoreError::Full)
         );
     }
-    assert_eq!((store.count(RecordKind::Code), store.count(RecordKind::Token)), (1, 1));
+    assert_eq!((store.count(RecordKind::CODE), store.count(RecordKind::TOKEN)), (1, 1));
     assert_eq!(
-        store.insert(key(RecordKind::Token, "b"), new_record("1", at(20)), at(10)).await,
+        store.insert(key(RecordKind::TOKEN, "b"), new_record("1", at(20)), at(10)).await,
         Ok(RecordVersion(1)),
         "the code's capacity"
     );
@@ -187,8 +192,8 @@ pub async fn codes_and_tokens_share_a_capacity<F: Future<Output = Arc<dyn Store>
 pub async fn used_assertions_have_a_capacity_of_their_own<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(Capacities { used_jtis: 1, ..AMPLE_CAPACITIES }).await;
-    let used = |name: &str| key(RecordKind::UsedJti, name);
+    let store = make(ample_capacities().with_records(RecordKind::USED_JTI, 1)).await;
+    let used = |name: &str| key(RecordKind::USED_JTI, name);
     store.insert(used("a"), new_record("", at(10)), at(0)).await.unwrap();
     assert_eq!(
         store.insert(used("b"), new_record("", at(20)), at(9)).await,
@@ -206,4 +211,14 @@ pub async fn used_assertions_have_a_capacity_of_their_own<F: Future<Output = Arc
         Ok(RecordVersion(1)),
         "the expired one's capacity"
     );
+}
+
+pub async fn a_kind_without_a_capacity_has_no_room<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
+    let store = make(Capacities::default().with_records(RecordKind::LOGIN, 1)).await;
+    let foreign = key(FOREIGN_KIND, "a");
+    let inserted = store.insert(foreign.clone(), new_record("1", at(10)), at(0)).await;
+    assert_eq!(inserted, Err(StoreError::Full));
+    assert_eq!(value(&store, &foreign, at(1)).await, None);
 }

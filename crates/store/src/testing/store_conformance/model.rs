@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-use super::{AMPLE_CAPACITIES, at, code, new_record, new_record_in_family, take};
+use super::{ample_capacities, at, code, new_record, new_record_in_family, take};
 use crate::{Capacities, Family, RecordVersion, ReplaceOutcome, Store, StoreError};
 
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +182,7 @@ pub async fn agrees_with_a_simple_model<F: Future<Output = Arc<dyn Store>>>(
     for _ in 0..200 {
         let mut tree = steps().new_tree(&mut runner).unwrap();
         let Some(mut found) =
-            find_disagreement(&make(AMPLE_CAPACITIES).await, &tree.current()).await
+            find_disagreement(&make(ample_capacities()).await, &tree.current()).await
         else {
             continue;
         };
@@ -190,14 +190,14 @@ pub async fn agrees_with_a_simple_model<F: Future<Output = Arc<dyn Store>>>(
         let mut smallest = tree.current();
         let mut smaller = tree.simplify();
         while smaller {
-            smaller = match find_disagreement(&make(AMPLE_CAPACITIES).await, &tree.current()).await
-            {
-                Some(still) => {
-                    (found, smallest) = (still, tree.current());
-                    tree.simplify()
-                }
-                None => tree.complicate(),
-            };
+            smaller =
+                match find_disagreement(&make(ample_capacities()).await, &tree.current()).await {
+                    Some(still) => {
+                        (found, smallest) = (still, tree.current());
+                        tree.simplify()
+                    }
+                    None => tree.complicate(),
+                };
         }
         panic!("{found}\n{smallest:?}");
     }

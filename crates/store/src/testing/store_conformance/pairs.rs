@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use super::{AMPLE_CAPACITIES, at, code, key, new_record, new_record_in_family, value};
+use super::{ample_capacities, at, code, key, new_record, new_record_in_family, value};
 use crate::{Capacities, Family, InsertPairError, RecordKey, RecordKind, Store, StoreError};
 use passerelle_protocol::env::Timestamp;
 
@@ -21,8 +21,8 @@ async fn insert_pair(
 pub async fn a_pair_is_inserted_in_its_order<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
-    let session = |name: &str| key(RecordKind::Session, name);
+    let store = make(ample_capacities()).await;
+    let session = |name: &str| key(RecordKind::SESSION, name);
     assert_eq!(insert_pair(&store, &session("a"), &code("a"), at(0)).await, Ok(()));
     assert_eq!(value(&store, &session("a"), at(1)).await.unwrap(), "session");
     assert_eq!(value(&store, &code("a"), at(1)).await.unwrap(), "code");
@@ -36,8 +36,8 @@ pub async fn a_pair_is_inserted_in_its_order<F: Future<Output = Arc<dyn Store>>>
         Err(InsertPairError::Second(StoreError::Exists))
     );
     assert_eq!(value(&store, &session("b"), at(1)).await.unwrap(), "session");
-    assert_eq!(store.count(RecordKind::Session), 2);
-    assert_eq!(store.count(RecordKind::Code), 1);
+    assert_eq!(store.count(RecordKind::SESSION), 2);
+    assert_eq!(store.count(RecordKind::CODE), 1);
     store.revoke(&Family("mine".into()), at(90), at(2)).await.unwrap();
     assert_eq!(value(&store, &code("a"), at(2)).await, None, "joined its family");
     assert_eq!(value(&store, &session("a"), at(2)).await.unwrap(), "session");
@@ -52,8 +52,8 @@ pub async fn a_pair_is_inserted_in_its_order<F: Future<Output = Arc<dyn Store>>>
 pub async fn a_pair_needs_room_for_each_record<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let session = |name: &str| key(RecordKind::Session, name);
-    let store = make(Capacities { sessions: 1, ..AMPLE_CAPACITIES }).await;
+    let session = |name: &str| key(RecordKind::SESSION, name);
+    let store = make(ample_capacities().with_records(RecordKind::SESSION, 1)).await;
     assert_eq!(insert_pair(&store, &session("a"), &code("a"), at(0)).await, Ok(()));
     assert_eq!(
         insert_pair(&store, &session("b"), &code("b"), at(1)).await,
@@ -61,12 +61,12 @@ pub async fn a_pair_needs_room_for_each_record<F: Future<Output = Arc<dyn Store>
     );
     assert_eq!(value(&store, &code("b"), at(1)).await, None, "without its session");
 
-    let store = make(Capacities { codes_and_tokens: 1, ..AMPLE_CAPACITIES }).await;
+    let store = make(ample_capacities().with_records(RecordKind::CODE, 1)).await;
     assert_eq!(insert_pair(&store, &session("a"), &code("a"), at(0)).await, Ok(()));
     assert_eq!(
         insert_pair(&store, &session("b"), &code("b"), at(1)).await,
         Err(InsertPairError::Second(StoreError::Full))
     );
     assert_eq!(value(&store, &session("b"), at(1)).await.unwrap(), "session");
-    assert_eq!(store.count(RecordKind::Session), 2);
+    assert_eq!(store.count(RecordKind::SESSION), 2);
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::{Arc, Barrier};
 
-use super::{AMPLE_CAPACITIES, at, code, key, new_record, new_record_in_family, take, value};
+use super::{ample_capacities, at, code, key, new_record, new_record_in_family, take, value};
 use crate::{
     Capacities, Family, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
 };
@@ -36,7 +36,7 @@ where
 pub async fn many_redeem_one_code_and_one_wins<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     for round in 0..300 {
         let name = code(&round.to_string());
         store.insert(name.clone(), new_record("claims", at(30)), at(0)).await.unwrap();
@@ -60,9 +60,9 @@ pub async fn many_redeem_one_code_and_one_wins<F: Future<Output = Arc<dyn Store>
 pub async fn many_use_one_assertion_and_one_is_first<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     for round in 0..300 {
-        let name = key(RecordKind::UsedJti, &round.to_string());
+        let name = key(RecordKind::USED_JTI, &round.to_string());
         let using = Arc::clone(&store);
         let answers = race(move |_| {
             let (store, name) = (Arc::clone(&using), name.clone());
@@ -73,7 +73,7 @@ pub async fn many_use_one_assertion_and_one_is_first<F: Future<Output = Arc<dyn 
         let late = answers.iter().filter(|answer| **answer == Err(StoreError::Exists)).count();
         assert_eq!((first, late), (1, THREADS - 1), "round {round}: {answers:?}");
         // Make room for the ids of the next round.
-        store.remove(&key(RecordKind::UsedJti, &round.to_string())).await.unwrap();
+        store.remove(&key(RecordKind::USED_JTI, &round.to_string())).await.unwrap();
     }
 }
 
@@ -81,8 +81,8 @@ pub async fn many_replace_and_none_is_lost<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
     const EACH: u64 = 300;
-    let store = make(AMPLE_CAPACITIES).await;
-    let name = key(RecordKind::Login, "counter");
+    let store = make(ample_capacities()).await;
+    let name = key(RecordKind::LOGIN, "counter");
     store.insert(name.clone(), new_record("0", at(30)), at(0)).await.unwrap();
     let counting = (Arc::clone(&store), name.clone());
     race(move |_| {
@@ -100,7 +100,7 @@ pub async fn many_replace_and_none_is_lost<F: Future<Output = Arc<dyn Store>>>(
         (&*record.value, record.version),
         (total.to_string().as_bytes(), RecordVersion(total + 1))
     );
-    assert_eq!(store.count(RecordKind::Login), 1);
+    assert_eq!(store.count(RecordKind::LOGIN), 1);
 }
 
 async fn count_one_up(store: &Arc<dyn Store>, name: &RecordKey) -> bool {
@@ -116,14 +116,14 @@ async fn count_one_up(store: &Arc<dyn Store>, name: &RecordKey) -> bool {
 pub async fn many_insert_and_capacity_holds<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(Capacities { sessions: 50, ..AMPLE_CAPACITIES }).await;
+    let store = make(ample_capacities().with_records(RecordKind::SESSION, 50)).await;
     let inserting = Arc::clone(&store);
     let answers = race(move |n| {
         let store = Arc::clone(&inserting);
         async move {
             let mut admitted = Vec::new();
             for i in 0..40 {
-                let name = key(RecordKind::Session, &format!("{n}/{i}"));
+                let name = key(RecordKind::SESSION, &format!("{n}/{i}"));
                 match store.insert(name.clone(), new_record("1", at(30)), at(0)).await {
                     Ok(_) => admitted.push(name),
                     Err(error) => assert_eq!(error, StoreError::Full),
@@ -134,7 +134,7 @@ pub async fn many_insert_and_capacity_holds<F: Future<Output = Arc<dyn Store>>>(
     })
     .await;
     let admitted: Vec<_> = answers.into_iter().flatten().collect();
-    assert_eq!((admitted.len(), store.count(RecordKind::Session)), (50, 50));
+    assert_eq!((admitted.len(), store.count(RecordKind::SESSION)), (50, 50));
     for name in admitted {
         assert!(value(&store, &name, at(1)).await.is_some());
     }
@@ -143,7 +143,7 @@ pub async fn many_insert_and_capacity_holds<F: Future<Output = Arc<dyn Store>>>(
 pub async fn revocation_applies_to_concurrent_insertions<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     for round in 0..100 {
         let family = Family(round.to_string().into());
         let (racing, revoked) = (Arc::clone(&store), family.clone());

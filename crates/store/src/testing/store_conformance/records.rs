@@ -3,16 +3,13 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use super::{AMPLE_CAPACITIES, at, code, key, new_record, take, value};
-use crate::{
-    Capacities, NewRecord, RECORD_KINDS, RecordKind, RecordVersion, ReplaceOutcome, Store,
-    StoreError,
-};
+use super::{ample_capacities, at, code, key, new_record, take, value};
+use crate::{Capacities, NewRecord, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError};
 
 pub async fn versions_count_from_one<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     assert_eq!(store.insert(code("a"), new_record("1", at(10)), at(0)).await, Ok(RecordVersion(1)));
     assert_eq!(
         store.replace(&code("a"), RecordVersion(1), "2".into(), at(20), at(1)).await,
@@ -31,7 +28,7 @@ pub async fn compare_and_set_refuses_what_another_writer_changed<
 >(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     let key = code("a");
     let set = async |expected: Option<u64>, value: &str, now| {
         let expected = expected.map(RecordVersion);
@@ -49,7 +46,7 @@ pub async fn compare_and_set_refuses_what_another_writer_changed<
 pub async fn a_lost_replace_changes_nothing<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
     for wrong in [0, 2, u64::MAX] {
         assert_eq!(
@@ -68,20 +65,20 @@ pub async fn a_lost_replace_changes_nothing<F: Future<Output = Arc<dyn Store>>>(
 pub async fn insert_refuses_a_live_key<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
     assert_eq!(
         store.insert(code("a"), new_record("2", at(10)), at(9)).await,
         Err(StoreError::Exists)
     );
     assert_eq!(value(&store, &code("a"), at(9)).await.unwrap(), "1");
-    assert_eq!(store.count(RecordKind::Code), 1);
+    assert_eq!(store.count(RecordKind::CODE), 1);
 }
 
 pub async fn a_record_is_gone_at_its_expiry_and_not_before<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
     let just_before = passerelle_protocol::env::Timestamp::from_millis(at(10).millis() - 1);
     assert_eq!(value(&store, &code("a"), just_before).await.unwrap(), "1");
@@ -99,7 +96,7 @@ pub async fn a_record_is_gone_at_its_expiry_and_not_before<F: Future<Output = Ar
 pub async fn expired_code_can_not_be_taken<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
     assert_eq!(take(&store, &code("a"), "t", at(99), at(10)).await, "gone");
     assert_eq!(take(&store, &code("never"), "t", at(99), at(10)).await, "gone");
@@ -113,7 +110,7 @@ pub async fn expired_code_can_not_be_taken<F: Future<Output = Arc<dyn Store>>>(
 pub async fn a_taken_code_names_its_tokens<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
     assert_eq!(take(&store, &code("a"), "first", at(70), at(1)).await, "taken 1");
     assert_eq!(take(&store, &code("a"), "second", at(99), at(2)).await, "already taken first");
@@ -127,13 +124,13 @@ pub async fn a_taken_code_names_its_tokens<F: Future<Output = Arc<dyn Store>>>(
         store.replace(&code("a"), RecordVersion(1), "x".into(), at(99), at(2)).await,
         Ok(ReplaceOutcome::Gone)
     );
-    assert_eq!(store.count(RecordKind::Code), 1);
+    assert_eq!(store.count(RecordKind::CODE), 1);
 }
 
 pub async fn a_tombstone_expires<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
     take(&store, &code("a"), "t", at(70), at(1)).await;
     assert_eq!(take(&store, &code("a"), "t", at(99), at(70)).await, "gone");
@@ -144,7 +141,7 @@ pub async fn insert_overwrites_expired_records_but_not_tombstones<
 >(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
     assert_eq!(
         store.insert(code("a"), new_record("2", at(20)), at(10)).await,
@@ -160,14 +157,14 @@ pub async fn insert_overwrites_expired_records_but_not_tombstones<
         Ok(RecordVersion(1))
     );
     assert_eq!(value(&store, &code("a"), at(71)).await.unwrap(), "4");
-    assert_eq!(store.count(RecordKind::Code), 1);
+    assert_eq!(store.count(RecordKind::CODE), 1);
 }
 
 pub async fn many_records_load_at_once<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
-    let login = |n: u64| key(RecordKind::Login, &n.to_string());
+    let store = make(ample_capacities()).await;
+    let login = |n: u64| key(RecordKind::LOGIN, &n.to_string());
     for n in [1, 3, 4] {
         store.insert(login(n), new_record(&n.to_string(), at(n * 10)), at(0)).await.unwrap();
     }
@@ -187,8 +184,8 @@ pub async fn many_records_load_at_once<F: Future<Output = Arc<dyn Store>>>(
 pub async fn an_extended_record_outlives_its_earlier_expiry<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
-    let (login, unread_until) = (key(RecordKind::Login, "a"), Some(at(120)));
+    let store = make(ample_capacities()).await;
+    let (login, unread_until) = (key(RecordKind::LOGIN, "a"), Some(at(120)));
     store
         .insert(
             login.clone(),
@@ -205,28 +202,28 @@ pub async fn an_extended_record_outlives_its_earlier_expiry<F: Future<Output = A
     }
     assert_eq!(first, [true, false]);
     assert_eq!(value(&store, &login, at(1799)).await.unwrap(), "1");
-    assert_eq!(store.count(RecordKind::Login), 1);
-    store.insert(key(RecordKind::Login, "b"), new_record("1", at(1800)), at(0)).await.unwrap();
+    assert_eq!(store.count(RecordKind::LOGIN), 1);
+    store.insert(key(RecordKind::LOGIN, "b"), new_record("1", at(1800)), at(0)).await.unwrap();
     assert!(
         !store
-            .load_and_extend(&key(RecordKind::Login, "b"), at(0))
+            .load_and_extend(&key(RecordKind::LOGIN, "b"), at(0))
             .await
             .unwrap()
             .unwrap()
             .was_unread,
         "a record without an earlier expiry"
     );
-    assert!(store.load_and_extend(&key(RecordKind::Login, "c"), at(0)).await.unwrap().is_none());
+    assert!(store.load_and_extend(&key(RecordKind::LOGIN, "c"), at(0)).await.unwrap().is_none());
 }
 
 pub async fn only_the_named_version_of_a_record_is_removed<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     let unread_until = Some(at(120));
     for (name, is_kept, version) in [("unread", false, 1), ("kept", true, 1), ("changed", true, 2)]
     {
-        let login = key(RecordKind::Login, name);
+        let login = key(RecordKind::LOGIN, name);
         store
             .insert(
                 login.clone(),
@@ -248,14 +245,14 @@ pub async fn only_the_named_version_of_a_record_is_removed<F: Future<Output = Ar
                 "{name}: version {other}"
             );
         }
-        assert_eq!(store.count(RecordKind::Login), 1);
+        assert_eq!(store.count(RecordKind::LOGIN), 1);
         assert_eq!(
             store.remove_version(&login, RecordVersion(version), at(0)).await,
             Ok(true),
             "{name}"
         );
         assert_eq!(
-            (store.count(RecordKind::Login), value(&store, &login, at(7)).await),
+            (store.count(RecordKind::LOGIN), value(&store, &login, at(7)).await),
             (0, None),
             "{name}"
         );
@@ -268,28 +265,28 @@ pub async fn only_the_named_version_of_a_record_is_removed<F: Future<Output = Ar
 }
 
 pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
-    let store = make(AMPLE_CAPACITIES).await;
-    for kind in RECORD_KINDS {
+    let (capacities, store) = (ample_capacities(), make(ample_capacities()).await);
+    for kind in capacities.kinds() {
         store
             .insert(key(kind, "same"), new_record(&format!("{kind:?}"), at(10)), at(0))
             .await
             .unwrap();
     }
-    store.remove(&key(RecordKind::Login, "same")).await.unwrap();
-    for kind in RECORD_KINDS.into_iter().skip(1) {
+    store.remove(&key(RecordKind::LOGIN, "same")).await.unwrap();
+    for kind in capacities.kinds().iter().skip(1) {
         assert_eq!(value(&store, &key(kind, "same"), at(1)).await.unwrap(), format!("{kind:?}"));
     }
-    assert_eq!(value(&store, &key(RecordKind::Login, "same"), at(1)).await, None);
+    assert_eq!(value(&store, &key(RecordKind::LOGIN, "same"), at(1)).await, None);
 }
 
 pub async fn remove_removes_tombstones_too<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     store.insert(code("a"), new_record("1", at(10)), at(0)).await.unwrap();
     take(&store, &code("a"), "t", at(70), at(1)).await;
     store.remove(&code("a")).await.unwrap();
     store.remove(&code("a")).await.unwrap();
     assert_eq!(take(&store, &code("a"), "t", at(70), at(2)).await, "gone");
-    assert_eq!(store.count(RecordKind::Code), 0);
+    assert_eq!(store.count(RecordKind::CODE), 0);
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use super::{AMPLE_CAPACITIES, at, code, key, new_record, new_record_in_family, take, value};
+use super::{ample_capacities, at, code, key, new_record, new_record_in_family, take, value};
 use crate::{
     Capacities, Family, NewRecord, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError,
 };
@@ -11,8 +11,8 @@ use crate::{
 pub async fn revocation_is_effective_at_once<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
-    let token = |name: &str| key(RecordKind::Token, name);
+    let store = make(ample_capacities()).await;
+    let token = |name: &str| key(RecordKind::TOKEN, name);
     store.insert(token("a"), new_record_in_family("1", at(60), "mine"), at(0)).await.unwrap();
     store.insert(code("a"), new_record_in_family("1", at(60), "mine"), at(0)).await.unwrap();
     store.insert(token("b"), new_record_in_family("other", at(60), "other"), at(0)).await.unwrap();
@@ -34,7 +34,7 @@ pub async fn either_family_revokes<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
     for revoked in ["session", "grant"] {
-        let store = make(AMPLE_CAPACITIES).await;
+        let store = make(ample_capacities()).await;
         let in_families = |names: &[&str]| NewRecord {
             families: names.iter().map(|name| Family((*name).into())).collect(),
             ..new_record("1", at(60))
@@ -60,7 +60,7 @@ pub async fn a_reopened_family_does_not_contain_its_old_records<
 >(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     store.insert(code("old"), new_record_in_family("1", at(60), "mine"), at(0)).await.unwrap();
     store.revoke(&Family("mine".into()), at(20), at(10)).await.unwrap();
     store.revoke(&Family("mine".into()), at(15), at(11)).await.unwrap();
@@ -79,7 +79,7 @@ pub async fn a_reopened_family_does_not_contain_its_old_records<
 pub async fn a_tombstone_survives_revocation<F: Future<Output = Arc<dyn Store>>>(
     make: impl Fn(Capacities) -> F,
 ) {
-    let store = make(AMPLE_CAPACITIES).await;
+    let store = make(ample_capacities()).await;
     store.insert(code("a"), new_record_in_family("1", at(10), "mine"), at(0)).await.unwrap();
     take(&store, &code("a"), "issued", at(70), at(1)).await;
     store.revoke(&Family("mine".into()), at(70), at(2)).await.unwrap();
