@@ -44,10 +44,6 @@ pub mod path {
     pub const USERINFO: &str = "/api/v2/userinfo";
     /// Path of the revocation endpoint.
     pub const REVOCATION: &str = "/api/v2/token/revocation";
-    /// Prefix of the endpoints for logout tokens of identity providers; not in the document.
-    pub const BACKCHANNEL_LOGOUT: &str = "/api/v2/backchannel-logout/";
-    /// Prefix of the endpoints that wallets call; not in the document.
-    pub const WALLET: &str = "/api/v2/wallet/";
     /// Path of the introspection endpoint.
     pub const INTROSPECTION: &str = "/api/v2/checktoken";
     /// Path of the logout endpoint.

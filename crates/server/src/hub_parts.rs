@@ -15,7 +15,9 @@ use super::from_settings::{
 use super::keys::SharedKeys;
 use super::operations::LocalHubOperations;
 use super::peers::PeerHubClient;
-use super::prepare::{DiscoveryPublisher, read_certificate_authorities};
+use super::prepare::{
+    DiscoveryPublisher, read_certificate_authorities, route_table, sandbox_routes,
+};
 use super::readiness::{self, ReadinessSources};
 use super::reload::{Reload, ReloadConfig};
 use super::store::capacities;
@@ -54,11 +56,11 @@ use passerelle_store::counters::Counters;
 use passerelle_store::kind::StoreCheck;
 use passerelle_store::{RecordKind, Store};
 use passerelle_telemetry::{CheckFinding, Metrics};
+use passerelle_web::Hub;
 use passerelle_web::client_address::TrustedProxies;
 use passerelle_web::cookies::Cookies;
 use passerelle_web::pages::PageTheme;
 use passerelle_web::token_diagnostics::TokenDiagnostics;
-use passerelle_web::{Hub, SandboxRoutes};
 
 /// Parts that the services of a hub share.
 pub(super) struct HubParts<'a> {
@@ -263,7 +265,8 @@ impl HubParts<'_> {
             token_diagnostics: TokenDiagnostics::default(),
             service_documentation: settings.service_documentation.clone(),
             pushed_requests: settings.pushed_authorization_requests,
-            sandbox: if settings.sandbox { SandboxRoutes::On } else { SandboxRoutes::Off },
+            sandbox: sandbox_routes(settings),
+            routes: route_table(settings),
             keyring: Arc::clone(&self.keys.ring),
             upstream_keys: Arc::clone(&self.keys.upstream),
             key_grace: longest_signature(&settings.lifetimes) + JWKS_MAX_AGE,

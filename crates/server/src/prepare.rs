@@ -14,6 +14,7 @@ use super::keys::{self, HubKeys};
 use super::register;
 use super::traces::{self, TraceExport};
 use passerelle_config::LoadedConfig;
+use passerelle_config::model::Settings;
 use passerelle_connector::{ConfiguredConnector, SandboxMode};
 use passerelle_egress::http_client_pool::HttpClientPool;
 use passerelle_federation::Federation;
@@ -35,8 +36,11 @@ use passerelle_protocol::security_profile::SecurityProfile;
 use passerelle_register::Register;
 use passerelle_settings::FieldDigests;
 use passerelle_telemetry::Metrics;
+use passerelle_web::SandboxRoutes;
+use passerelle_web::endpoint::RouteTable;
 use passerelle_web::outer_middleware::OuterMiddleware;
 use passerelle_web::public_listener::ClientCertificatesConfig;
+use passerelle_web::routes::endpoints;
 use passerelle_web::{error_pages, pages};
 
 /// Parts of a hub, none of them running.
@@ -181,6 +185,16 @@ pub(super) fn connector_spec(
     })
 }
 
+/// Returns whether the hub has the routes of the sandbox.
+pub(super) const fn sandbox_routes(settings: &Settings) -> SandboxRoutes {
+    if settings.sandbox { SandboxRoutes::On } else { SandboxRoutes::Off }
+}
+
+/// Returns the routes of the hub.
+pub(super) fn route_table(settings: &Settings) -> Arc<RouteTable> {
+    Arc::new(RouteTable::new(endpoints(sandbox_routes(settings))))
+}
+
 fn build_outer_middleware(
     loaded: &LoadedConfig,
     env: &Env,
@@ -190,8 +204,14 @@ fn build_outer_middleware(
     let (env, theme) = (env.clone(), pages::PageTheme::from(&loaded.theme));
     let page = move |head: &_, code| error_pages::render_early_error(&env, &theme, head, code);
     let deadline = Duration::from_secs(loaded.settings.limits.request_seconds);
-    let outer_middleware =
-        OuterMiddleware::new(&loaded.settings.base_url, deadline, Arc::clone(metrics), page)?;
+    let routes = route_table(&loaded.settings);
+    let outer_middleware = OuterMiddleware::new(
+        &loaded.settings.base_url,
+        deadline,
+        Arc::clone(metrics),
+        routes,
+        page,
+    )?;
     let certificates = loaded.settings.public.client_certificates.as_ref();
     let certificate_host = certificates.and_then(|certificates| certificates.base_url.as_deref());
     let outer_middleware = outer_middleware

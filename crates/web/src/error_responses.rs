@@ -5,10 +5,9 @@ use actix_web::{FromRequest, Handler, HttpResponse};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 
-use super::outer_middleware::is_json_endpoint;
+use super::endpoint::{ErrorFormat, RouteRow};
 use super::rejection::{
-    AuthorizationRejection, Rejection, RejectionContext, RejectionEvent, audit_rejection,
-    record_rejection,
+    AuthorizationRejection, Rejection, RejectionContext, audit_rejection, record_rejection,
 };
 use super::request_context::RequestContext;
 use super::responses::{
@@ -57,8 +56,9 @@ where
 /// programs call don't depend on them.
 fn check_cookies(context: &RequestContext) -> Result<(), Rejection> {
     let RequestContext { hub, request } = context;
-    let depends_on_cookies = !is_json_endpoint(request.path())
-        && request.app_data::<RejectionEvent>().is_some_and(|event| event.0.is_some());
+    let depends_on_cookies = request
+        .app_data::<RouteRow>()
+        .is_some_and(|row| row.error_format == ErrorFormat::Page && row.rejection_event.is_some());
     if depends_on_cookies && hub.cookies.has_repeated_cookie(request) {
         return Err(Rejection::OutsideLogin(ErrorCode::RepeatedCookie));
     }

@@ -7,6 +7,7 @@ use arc_swap::ArcSwap;
 
 use super::client_address::TrustedProxies;
 use super::cookies::Cookies;
+use super::endpoint::RouteTable;
 use super::pages::{Locale, PageAction, PageTheme};
 use super::token_diagnostics::TokenDiagnostics;
 use passerelle_federation::logo::Logo;
@@ -41,6 +42,7 @@ pub struct Hub {
     pub pushed_requests: PushedRequests,
     /// Whether `/sandbox/…` and `/api/v2/diagnostics` are served.
     pub sandbox: SandboxRoutes,
+    pub routes: Arc<RouteTable>,
     /// Why token requests failed; empty without the sandbox.
     pub token_diagnostics: TokenDiagnostics,
     pub keyring: Arc<ArcSwap<Keyring>>,

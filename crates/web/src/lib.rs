@@ -49,6 +49,7 @@ pub mod csrf;
 pub mod diagnostics;
 pub mod email_discovery;
 mod email_lookup;
+pub mod endpoint;
 mod error_address;
 pub mod error_pages;
 mod error_responses;

@@ -1,8 +1,8 @@
 //! The outermost middleware of the public listener, around every handler.
 //!
 //! Responsible, in this order, for panics (500), the deadline (408), the Host header (421), request
-//! metrics and security headers, and for the bodies of these early error responses. Does not depend
-//! on any route except those whose errors are JSON.
+//! metrics and security headers, and for the bodies of these early error responses. Knows the routes
+//! by their table only.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -18,26 +18,16 @@ use actix_web::{Error, HttpResponse};
 use futures_util::FutureExt;
 use tokio::time::{Instant, timeout};
 
+use super::endpoint::RouteTable;
 use super::host::{PublicHost, Scheme};
 use super::hub::Hub;
 use super::responses::status_code;
 use super::spans;
 use passerelle_localization::Languages;
 use passerelle_protocol::catalogue::ErrorCode;
-use passerelle_protocol::discovery::path;
 use passerelle_protocol::error_response::ErrorResponse;
 use passerelle_telemetry::trace::Tracer;
 use passerelle_telemetry::{Listener, Metrics};
-
-/// Paths that are called by programs: their errors are JSON, all others are pages.
-const JSON_PATHS: [&str; 6] = [
-    path::TOKEN,
-    path::PUSHED_REQUEST,
-    path::USERINFO,
-    path::REVOCATION,
-    path::INTROSPECTION,
-    path::REGISTRATION,
-];
 
 /// Endpoint labels of a request that no route matched, and of one that ended without a response of
 /// its handler.
@@ -100,6 +90,7 @@ pub struct OuterMiddleware {
     metrics: Arc<Metrics>,
     tracer: Tracer,
     page: EarlyErrorRenderer,
+    routes: Arc<RouteTable>,
 }
 
 impl OuterMiddleware {
@@ -112,6 +103,7 @@ impl OuterMiddleware {
         base_url: &str,
         deadline: Duration,
         metrics: Arc<Metrics>,
+        routes: Arc<RouteTable>,
         page: impl Fn(&EarlyErrorContext, ErrorCode) -> String + Send + Sync + 'static,
     ) -> Result<Self, OuterMiddlewareError> {
         let host = PublicHost::from_base_url(base_url)
@@ -126,6 +118,7 @@ impl OuterMiddleware {
             metrics,
             tracer,
             page,
+            routes,
         })
     }
 
@@ -158,7 +151,7 @@ impl OuterMiddleware {
     ) -> Result<ServiceResponse<BoxBody>, Error> {
         let started = Instant::now();
         let head = EarlyErrorContext::from_request(&request);
-        let mut span = spans::start_request_span(&self.tracer, &request);
+        let mut span = spans::start_request_span(&self.tracer, &self.routes, &request);
         let answer = span
             .run(async {
                 if self.host.matches_request(request.request())
@@ -179,7 +172,7 @@ impl OuterMiddleware {
     fn is_certificate_host(&self, request: &ServiceRequest) -> bool {
         let host = self.certificate_host.as_ref();
         host.is_some_and(|host| {
-            is_json_endpoint(request.path()) && host.matches_request(request.request())
+            self.routes.has_json_errors(request.path()) && host.matches_request(request.request())
         })
     }
 
@@ -210,7 +203,7 @@ impl OuterMiddleware {
 
     fn error_response(&self, head: &EarlyErrorContext, code: ErrorCode) -> HttpResponse {
         let mut response = HttpResponse::build(status_code(code.entry().status));
-        if is_json_endpoint(&head.path) {
+        if self.routes.has_json_errors(&head.path) {
             let body = ErrorResponse::from(code).body;
             return response.content_type("application/json; charset=utf-8").body(body);
         }
@@ -276,17 +269,6 @@ pub fn count_response(
         status.as_u16(),
         started.elapsed(),
     );
-}
-
-/// Returns true for the endpoints whose responses are all JSON, including errors.
-#[must_use]
-pub fn is_json_endpoint(path: &str) -> bool {
-    let is_below =
-        |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('/'));
-    JSON_PATHS.contains(&path)
-        || path.starts_with(path::BACKCHANNEL_LOGOUT)
-        || is_below(path::REGISTRATION)
-        || path.starts_with(path::WALLET)
 }
 
 #[cfg(test)]

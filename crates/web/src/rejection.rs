@@ -3,6 +3,7 @@
 //! Responsible for the audit event of a rejection at a route. Does not build the response.
 
 use super::cookies::HeldLogin;
+use super::endpoint::RouteRow;
 use super::form::FormError;
 use super::page_language::PageLanguage;
 use super::request_context::RequestContext;
@@ -149,13 +150,7 @@ const fn is_auditable(code: ErrorCode) -> bool {
     !matches!(code, ErrorCode::NotFound | ErrorCode::MethodNotAllowed)
 }
 
-/// Audit event for rejections at a route.
-///
-/// It is registered with the route, so that no spelling of a path escapes it.
-#[derive(Clone, Copy, Debug)]
-pub struct RejectionEvent(pub Option<EventKind>);
-
 /// Returns `None` where the route has no audit event, and for unknown paths and methods.
 fn rejection_event(context: &RequestContext, code: ErrorCode) -> Option<EventKind> {
-    context.request.app_data::<RejectionEvent>().filter(|_| is_auditable(code))?.0
+    context.request.app_data::<RouteRow>().filter(|_| is_auditable(code))?.rejection_event
 }

@@ -1,7 +1,7 @@
 //! Starts the span of a request.
 //!
-//! Responsible for which paths are traced, and at which of them the caller's `traceparent` is read.
-//! Does not depend on whether or where spans are exported.
+//! The table of routes says which are traced, and at which of them the caller's `traceparent` is
+//! read. Does not depend on whether or where spans are exported.
 
 use std::future::Future;
 
@@ -11,22 +11,8 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::http::header::HeaderName;
 
-use passerelle_protocol::discovery::path;
+use super::endpoint::{RequestTracing, RouteTable};
 use passerelle_telemetry::trace::{Span, Tracer};
-
-/// Paths where a `traceparent` is read: service and data providers call them, or send a browser to
-/// them. Other paths are requested by browsers only, whose `traceparent` is ignored.
-const TRACEPARENT_PATHS: [&str; 4] =
-    [path::AUTHORIZE, path::TOKEN, path::USERINFO, path::INTROSPECTION];
-
-/// Prefixes of the other paths of a login.
-const LOGIN_PATH_PREFIXES: [&str; 5] = [
-    "/api/v2/interaction/",
-    "/api/v2/callback/",
-    "/connectors/",
-    path::REVOCATION,
-    path::END_SESSION,
-];
 
 static TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
@@ -38,11 +24,16 @@ pub struct RequestSpan {
 }
 
 /// Starts the span of a request, if its path is traced.
-pub fn start_request_span(tracer: &Tracer, request: &ServiceRequest) -> RequestSpan {
-    let path = request.path();
-    let reads = TRACEPARENT_PATHS.contains(&path);
-    let traced = reads || LOGIN_PATH_PREFIXES.iter().any(|address| path.starts_with(address));
-    let span = traced.then(|| tracer.start_request(traceparent(request).filter(|_| reads)));
+pub fn start_request_span(
+    tracer: &Tracer,
+    routes: &RouteTable,
+    request: &ServiceRequest,
+) -> RequestSpan {
+    let span = match routes.find(request.path()).map(|row| row.tracing) {
+        Some(RequestTracing::CallersTrace) => Some(tracer.start_request(traceparent(request))),
+        Some(RequestTracing::Span) => Some(tracer.start_request(None)),
+        Some(RequestTracing::Off) | None => None,
+    };
     RequestSpan { method: method_name(request.method()), span }
 }
 
@@ -90,6 +81,8 @@ fn method_name(method: &Method) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hub::SandboxRoutes;
+    use crate::routes::endpoints;
     use actix_web::test::TestRequest;
 
     const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa01a902b7-01";
@@ -107,6 +100,7 @@ mod tests {
 
     #[test]
     fn only_the_requests_of_logins_have_spans() {
+        let routes = RouteTable::new(endpoints(SandboxRoutes::On));
         for (path, traced) in [
             ("/api/v2/authorize", true),
             ("/api/v2/interaction/x/consent", true),
@@ -117,7 +111,7 @@ mod tests {
         ] {
             let request = TestRequest::default().uri(path).to_srv_request();
             assert_eq!(
-                start_request_span(&Tracer::disabled(), &request).span.is_some(),
+                start_request_span(&Tracer::disabled(), &routes, &request).span.is_some(),
                 traced,
                 "{path}"
             );

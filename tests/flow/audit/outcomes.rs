@@ -170,11 +170,12 @@ async fn the_refusal_of_every_route_is_recorded() {
     ];
     let mut refused = 0;
     for endpoint in routes::endpoints(SandboxRoutes::On) {
-        let Some(name) = endpoint.rejection_event else { continue };
-        let connector = if endpoint.path.contains("/wallet") { "wallet" } else { "amandier" };
+        let Some(name) = endpoint.row.rejection_event else { continue };
+        let connector = if endpoint.row.path.contains("/wallet") { "wallet" } else { "amandier" };
         let path =
-            endpoint.path.replace("{hash}", &"A".repeat(43)).replace("{connector}", connector);
-        for method in endpoint.methods().filter(|method| !shown.contains(&(method, endpoint.path)))
+            endpoint.row.path.replace("{hash}", &"A".repeat(43)).replace("{connector}", connector);
+        for method in
+            endpoint.methods().filter(|method| !shown.contains(&(method, endpoint.row.path)))
         {
             // No address takes a parameter that is repeated, or a body that is no form.
             let request = TestRequest::default().method(method.parse().unwrap());

@@ -1,5 +1,7 @@
 use super::*;
 use crate::form;
+use crate::hub::SandboxRoutes;
+use crate::routes::endpoints;
 use actix_web::dev::Payload;
 use actix_web::middleware::from_fn;
 use actix_web::test::TestRequest;
@@ -45,12 +47,22 @@ fn unfinished_body() -> Payload {
     Payload::Stream { payload: Box::pin(futures_util::StreamExt::chain(drops, stream::pending())) }
 }
 
+fn routes() -> Arc<RouteTable> {
+    Arc::new(RouteTable::new(endpoints(SandboxRoutes::On)))
+}
+
 async fn send(base_url: &str, request: TestRequest, body: Option<Payload>) -> Received {
     let metrics = Arc::new(Metrics::new().unwrap());
     let page = |_: &EarlyErrorContext, code: ErrorCode| format!("<p>{}</p>", code.entry().code);
     let outer = Arc::new(
-        OuterMiddleware::new(base_url, Duration::from_secs(10), Arc::clone(&metrics), page)
-            .unwrap(),
+        OuterMiddleware::new(
+            base_url,
+            Duration::from_secs(10),
+            Arc::clone(&metrics),
+            routes(),
+            page,
+        )
+        .unwrap(),
     );
     let app = App::new()
         .service(web::resource("/api/v2/token").post(form))
@@ -230,6 +242,7 @@ async fn the_rest_of_a_cut_body_is_no_request() {
             "http://localhost",
             Duration::from_millis(50),
             Arc::clone(&metrics),
+            routes(),
             |_, _| String::new(),
         )
         .unwrap();
@@ -265,12 +278,15 @@ async fn the_rest_of_a_cut_body_is_no_request() {
 fn a_base_url_without_a_host_is_reported() {
     let metrics = Arc::new(Metrics::new().unwrap());
     for wrong in ["login.example.org", "ftp://login.example.org", "data:x", ""] {
-        let error =
-            OuterMiddleware::new(wrong, Duration::from_secs(1), Arc::clone(&metrics), |_, _| {
-                String::new()
-            })
-            .err()
-            .unwrap();
+        let error = OuterMiddleware::new(
+            wrong,
+            Duration::from_secs(1),
+            Arc::clone(&metrics),
+            routes(),
+            |_, _| String::new(),
+        )
+        .err()
+        .unwrap();
         assert_eq!(error, OuterMiddlewareError::BaseUrl(wrong.into()));
     }
 }
