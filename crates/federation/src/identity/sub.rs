@@ -11,8 +11,8 @@
 //! is empty unless the user was born in the home country.
 //! Without a pivot identity (`subject = "provider"`) the message is `field(sector) field(connector
 //! id) field(upstream sub)`. No message of three fields equals one of seven, because lengths
-//! precede the fields. `docs/subject.md` specifies this independently of the language, with the
-//! test vectors that the tests of this file read.
+//! precede the fields. `docs/subject.md` specifies this independently of the language; the
+//! tests of this file read the test vectors.
 
 use std::collections::BTreeMap;
 
@@ -164,7 +164,7 @@ mod tests {
         Secret::new(bytes.into_iter().collect())
     }
 
-    /// The two key versions of `docs/subject.md`.
+    /// The two key versions of the test vectors.
     fn keys() -> SubjectKeys {
         let versions = [(1, key(0..32)), (2, key(32..64))];
         SubjectKeys::new(versions, "99100").unwrap()
@@ -183,10 +183,10 @@ mod tests {
         (!cell.is_empty()).then(|| cell.to_owned())
     }
 
-    /// Rows of the two tables of `docs/subject.md`: eight cells for the pivot, four for the
-    /// provider.
+    /// Rows of the tables of `tests/fixtures/subject-vectors.md`: eight cells for the pivot, four
+    /// for the provider.
     fn vectors(cells: usize) -> Vec<Vec<String>> {
-        let rows = include_str!("../../../../docs/subject.md")
+        let rows = include_str!("../../../../tests/fixtures/subject-vectors.md")
             .lines()
             .filter_map(|line| line.strip_prefix("| `")?.strip_suffix("` |"));
         rows.map(|row| {
