@@ -52,8 +52,8 @@ pub struct RegistrationChange {
 
 impl AdminApi {
     fn registrations(&self) -> Result<&Arc<ClientRegistrations>, AdminError> {
-        let token_service = self.token_service.as_ref();
-        let found = token_service.and_then(|service| service.core.registrations.as_ref());
+        let console = self.console.as_ref().as_ref();
+        let found = console.and_then(|console| console.core.registrations.as_ref());
         let fix = "client registration is off; add the table client_registration to passerelle.toml and restart the hub";
         found.ok_or_else(|| AdminError::new(ErrorCode::NotFound, fix))
     }

@@ -60,7 +60,7 @@ use crate::console::session::AdminSessions;
 use crate::readiness::Readiness;
 use crate::settings::OperatorRole;
 use passerelle_audit::{Audit, Event, EventKind};
-use passerelle_grants::TokenService;
+use passerelle_grants::RefreshTokens;
 use passerelle_grants::auth_failures::{AuthFailureLimiter, FailureLimits};
 use passerelle_hub::registry::{BlockRow, ConnectorRow};
 use passerelle_hub::{Connectors, Logouts};
@@ -104,7 +104,7 @@ pub struct AdminApi {
     audit: Audit,
     env: Env,
     keys: Option<Arc<dyn KeyReloader>>,
-    token_service: Option<Arc<TokenService>>,
+    refresh_tokens: Option<Arc<RefreshTokens>>,
     logouts: Option<Logouts>,
     operations: Option<Arc<dyn HubOperations>>,
     readiness: Option<Arc<Readiness>>,
@@ -140,7 +140,7 @@ impl AdminApi {
             audit,
             env,
             keys: None,
-            token_service: None,
+            refresh_tokens: None,
             logouts: None,
             operations: None,
             readiness: None,
@@ -165,8 +165,8 @@ impl AdminApi {
 
     /// Adds the list of refresh tokens.
     #[must_use]
-    pub fn with_token_service(mut self, token_service: &Arc<TokenService>) -> Self {
-        self.token_service = Some(Arc::clone(token_service));
+    pub fn with_refresh_tokens(mut self, refresh_tokens: Arc<RefreshTokens>) -> Self {
+        self.refresh_tokens = Some(refresh_tokens);
         self
     }
 

@@ -12,7 +12,7 @@ use super::operators::AdminRequester;
 use super::responses::{AdminError, ok_response};
 use crate::console::AdminConsole;
 use passerelle_audit::{Event, EventKind};
-use passerelle_grants::{RefreshGrantSummary, TokenService};
+use passerelle_grants::{RefreshGrantSummary, RefreshTokens};
 use passerelle_protocol::catalogue::ErrorCode;
 
 /// Response body of `POST /admin/refresh-grants/search`.
@@ -57,7 +57,7 @@ async fn search(
     let search: LoginSearch = parse_search(payload).await?;
     let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
     let (subject, _) = record_search(&admin, console, &search, &by.operator.name)?;
-    let grants = token_service(&admin)?.refresh_grants(&subject).await?;
+    let grants = refresh_tokens(&admin)?.find_by_subject(&subject).await?;
     Ok(ok_response(&RefreshGrantList { grants }))
 }
 
@@ -70,7 +70,7 @@ async fn revoke(
     let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
     let search = LoginSearch { sub, reason };
     let (subject, reason) = record_search(&admin, console, &search, &by.operator.name)?;
-    let revoked = token_service(&admin)?.end_refresh_grants(&subject, id.as_deref()).await?;
+    let revoked = refresh_tokens(&admin)?.end_by_subject(&subject, id.as_deref()).await?;
     admin.audit.record(|| {
         let event = Event::new(EventKind::RefreshGrantsRevoked).subject(&subject);
         event.operator(&by.operator.name).reason(&reason)
@@ -78,6 +78,6 @@ async fn revoke(
     Ok(ok_response(&RevokedGrants { revoked }))
 }
 
-fn token_service(admin: &AdminApi) -> Result<&TokenService, ErrorCode> {
-    admin.token_service.as_deref().ok_or(ErrorCode::NotFound)
+fn refresh_tokens(admin: &AdminApi) -> Result<&RefreshTokens, ErrorCode> {
+    admin.refresh_tokens.as_deref().ok_or(ErrorCode::NotFound)
 }

@@ -5,26 +5,27 @@
 //! afterwards the response names the defect to the client that signed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use arc_swap::ArcSwap;
 use serde_json::{Map, Value};
 
-use super::TokenService;
+use super::HubCore;
 use super::client::ClientAuthError;
+use super::client_keys::KeyDirectory;
 use super::records::assertion_key;
-use super::store_quota::ClientStoreQuota;
+use super::used_jtis::{UsedJti, UsedJtis};
 use passerelle_federation::client_assertions::{AcceptedAudiences, AssertionRules, HubAddresses};
 use passerelle_federation::{ClientAuthentication, ServiceProvider};
 use passerelle_jose::verify::{
-    self, CLOCK_SKEW_TOLERANCE, Expiry, JwsError, TimeClaimError, VerifiedJws, check_time_claims,
-    numeric_date, verify_jws,
+    self, CLOCK_SKEW_TOLERANCE, Expiry, JwsError, TimeClaimError, VerificationKeys, VerifiedJws,
+    check_time_claims, numeric_date, verify_jws,
 };
 use passerelle_protocol::alg::AcceptedAlgs;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ClientId;
 use passerelle_protocol::registration::ProtocolRules;
-use passerelle_store::{NewRecord, StoreError, Usage};
+use passerelle_store::StoreError;
 
 /// Fits any UUID or hash, and bounds the store's memory.
 const MAX_JTI_CHARS: usize = 255;
@@ -95,14 +96,32 @@ impl AssertionError {
     }
 }
 
-impl TokenService {
+/// Verifies what clients sign: assertions, and for other modules any JWS.
+pub(super) struct AssertionVerifier {
+    core: Arc<HubCore>,
+    client_keys: Arc<KeyDirectory>,
+    own_keys: Arc<ArcSwap<VerificationKeys>>,
+    used_jtis: Arc<UsedJtis>,
+}
+
+impl AssertionVerifier {
+    /// Creates the verifier. It spends time with the hub's `own_keys` where a client has none.
+    pub(super) const fn new(
+        core: Arc<HubCore>,
+        client_keys: Arc<KeyDirectory>,
+        own_keys: Arc<ArcSwap<VerificationKeys>>,
+        used_jtis: Arc<UsedJtis>,
+    ) -> Self {
+        Self { core, client_keys, own_keys, used_jtis }
+    }
+
     /// Authenticates the service provider that signed this assertion; `claimed` is its unverified
     /// issuer.
     ///
     /// # Errors
     /// `Unknown` if no active service provider has this id, `OtherMethod` if it authenticates by
     /// another method; otherwise the [`AssertionError`] of the first check that fails.
-    pub(super) async fn authenticate_by_assertion(
+    pub(super) async fn authenticate(
         &self,
         claimed: Option<&ClientId>,
         assertion: &str,
@@ -130,8 +149,8 @@ impl TokenService {
         let client_id = &client.registration.client_id;
         let jws = self.verify_client_jws(client, assertion, rules.algs).await?;
         let now = self.core.env.now();
-        let used = validate_assertion(&jws, client_id, rules, self.addresses(), now)?;
-        if used.issued_at.seconds() < self.single_use_quota.known_since().seconds() {
+        let used = validate_assertion(&jws, client_id, rules, self.core.addresses(), now)?;
+        if self.used_jtis.may_have_forgotten(used.issued_at) {
             return Err(AssertionError::BeforeStart.into());
         }
         self.record_jti(client_id, &used, now).await?;
@@ -171,11 +190,6 @@ impl TokenService {
         })
     }
 
-    fn addresses(&self) -> HubAddresses<'_> {
-        let certificate_base_url = self.certificate_base_url.as_deref();
-        HubAddresses { issuer: &self.core.issuer, certificate_base_url }
-    }
-
     /// Spends the time of a signature verification. An assertion that fails earlier takes as long
     /// as one with a wrong signature, so that timing does not reveal ids and methods (R206).
     fn equalize_timing(&self, assertion: &str) {
@@ -192,59 +206,15 @@ impl TokenService {
         used: &AcceptedAssertion<'_>,
         now: Timestamp,
     ) -> Result<(), AssertionError> {
-        // Checked before the store, whose capacity is shared by all clients.
-        if !self.single_use_quota.has_capacity(client_id, now) {
+        if !self.used_jtis.has_capacity(client_id, now) {
             return Err(AssertionError::QuotaExceeded);
         }
-        let draft = NewRecord::new(Vec::new(), used.until);
-        match self.store.insert(assertion_key(client_id, used.jti), draft, now).await {
-            Ok(_) => {
-                self.single_use_quota.reserve(client_id, used.until, now);
-                Ok(())
-            }
+        let used = UsedJti { key: assertion_key(client_id, used.jti), until: used.until };
+        match self.used_jtis.insert(client_id, &used, Vec::new(), now).await {
+            Ok(()) => Ok(()),
             Err(StoreError::Exists) => Err(AssertionError::Replayed),
             Err(error) => Err(AssertionError::Store(error.into())),
         }
-    }
-}
-
-/// Bounds the used assertions and DPoP proofs that the store holds for each client: a client that
-/// floods the hub with valid ones must not exhaust the store.
-#[derive(Debug)]
-pub struct SingleUseQuota {
-    per_client: ClientStoreQuota,
-    /// Unix milliseconds since which the store knows every used assertion.
-    known_since: AtomicU64,
-}
-
-impl SingleUseQuota {
-    /// Creates a quota that gives each client half of the store's capacity, and all registered
-    /// clients together the same.
-    #[must_use]
-    pub fn with_store_capacity(capacity: usize) -> Self {
-        let half = Usage { records: capacity.div_ceil(2), bytes: usize::MAX };
-        Self { per_client: ClientStoreQuota::new(half), known_since: AtomicU64::new(0) }
-    }
-
-    /// Records that the store was empty at `start`: an assertion issued earlier may have been used
-    /// before (RFC 7523 §3, replay).
-    pub fn set_known_since(&self, start: Timestamp) {
-        self.known_since.store(start.millis(), Ordering::Relaxed);
-    }
-
-    /// Returns when the store began to know every used assertion and proof.
-    pub(super) fn known_since(&self) -> Timestamp {
-        Timestamp::from_millis(self.known_since.load(Ordering::Relaxed))
-    }
-
-    /// Returns whether the client may use another assertion or proof.
-    pub(super) fn has_capacity(&self, client_id: &ClientId, now: Timestamp) -> bool {
-        self.per_client.has_capacity(client_id, 0, now)
-    }
-
-    /// Counts a used assertion or proof that the store holds until then.
-    pub(super) fn reserve(&self, client_id: &ClientId, until: Timestamp, now: Timestamp) {
-        self.per_client.reserve(client_id, 0, until, now);
     }
 }
 

@@ -22,11 +22,13 @@ use self::delivery::{DeliveryClient, DeliveryOutcome};
 pub use self::notice::{LogoutNotice, derive_sid};
 use self::queue::{NoticeQueue, QueuedNotice, Settlement};
 use self::slots::{DeliverySlot, DeliverySlots};
-use super::TokenService;
+use super::HubCore;
+use super::response_signer::ResponseSigner;
 use passerelle_audit::{Event, EventKind};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::ClientId;
+use passerelle_store::Store;
 
 /// Time between two looks at the queue. Hubs start, and so look, at different times.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
@@ -50,7 +52,7 @@ pub struct StoredNotices {
 
 /// Queue and delivery of logout tokens; one per process.
 pub struct LogoutNotifier {
-    token_service: Arc<TokenService>,
+    core: Arc<HubCore>,
     queue: NoticeQueue,
     client: DeliveryClient,
     slots: Arc<DeliverySlots>,
@@ -58,18 +60,22 @@ pub struct LogoutNotifier {
 
 impl LogoutNotifier {
     /// Creates the notifier; `capacity` notices may wait.
-    #[must_use]
-    pub fn new(token_service: Arc<TokenService>, capacity: usize) -> Self {
+    pub(super) fn new(
+        core: Arc<HubCore>,
+        store: Arc<dyn Store>,
+        signer: Arc<ResponseSigner>,
+        capacity: usize,
+    ) -> Self {
         Self {
-            queue: NoticeQueue::new(Arc::clone(&token_service.store), capacity),
-            token_service,
-            client: DeliveryClient::default(),
+            queue: NoticeQueue::new(store, capacity),
+            client: DeliveryClient::new(Arc::clone(&core), signer),
+            core,
             slots: Arc::default(),
         }
     }
 
     fn env(&self) -> &Env {
-        &self.token_service.core.env
+        &self.core.env
     }
 
     /// Stores the notices of a session that is about to end. [`Self::deliver`] sends them; if this
@@ -143,7 +149,7 @@ impl LogoutNotifier {
     pub async fn run(self: Arc<Self>) {
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
-            if self.token_service.core.federation.load().sends_logout_tokens() {
+            if self.core.federation.load().sends_logout_tokens() {
                 self.start_due().await;
             }
         }
@@ -160,7 +166,7 @@ impl LogoutNotifier {
             }
         };
         let waiting = buckets.iter().map(|bucket| bucket.entries.len()).sum();
-        self.token_service.core.metrics.set_waiting_logout_tokens(waiting);
+        self.core.metrics.set_waiting_logout_tokens(waiting);
         for bucket in buckets {
             let index = bucket.index;
             let reserve = |client_id: &ClientId| self.slots.reserve(client_id);
@@ -201,7 +207,7 @@ impl LogoutNotifier {
     }
 
     async fn send_once(&self, entry: &QueuedNotice, slot: DeliverySlot) -> DeliveryOutcome {
-        let outcome = self.client.send_logout_token(&self.token_service, &entry.notice).await;
+        let outcome = self.client.send_logout_token(&entry.notice).await;
         drop(slot);
         outcome
     }
@@ -220,10 +226,7 @@ impl LogoutNotifier {
                 let next = now + self.jitter(retry_delay(entry.attempts));
                 if next.since(entry.created_at) < GIVE_UP_AFTER {
                     log_failure(entry, &reason, "retried");
-                    self.token_service
-                        .core
-                        .metrics
-                        .record_logout_token(&entry.notice.client_id, "failed");
+                    self.core.metrics.record_logout_token(&entry.notice.client_id, "failed");
                     return Settlement::RetryAt(next);
                 }
                 log_failure(entry, &reason, "given up");
@@ -236,7 +239,7 @@ impl LogoutNotifier {
     /// Counts the last result of a notice, and records it in the audit log and the login's
     /// timeline.
     fn record(&self, entry: &QueuedNotice, outcome: &'static str, code: Option<ErrorCode>) {
-        let core = &self.token_service.core;
+        let core = &self.core;
         let LogoutNotice { client_id, support_id, .. } = &entry.notice;
         core.metrics.record_logout_token(client_id, outcome);
         if outcome == "withdrawn" {

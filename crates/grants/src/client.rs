@@ -4,20 +4,27 @@
 //! Responsible for secrets with their validity, for the registered method, and for failures that
 //! reveal nothing by content or timing. [`crate::assertion`] validates assertions.
 
+mod certificate;
+
 use std::sync::Arc;
 
-use super::TokenService;
-use super::assertion::AssertionError;
+use super::HubCore;
+use super::assertion::{AssertionError, AssertionVerifier};
+use super::auth_failures::AuthFailureLimiter;
+use super::client_keys::KeyDirectory;
 use super::error::GrantError;
 use passerelle_federation::dated_secret::DatedSecret;
 use passerelle_federation::validity::ValidityStatus;
-use passerelle_federation::{ClientAuthentication, ServiceProvider};
+use passerelle_federation::{ClientAuthentication, DataProvider, ServiceProvider};
+use passerelle_jose::client_certificate::CertificateAuthorities;
 use passerelle_protocol::catalogue::{ErrorCode, RequiredParam};
 use passerelle_protocol::client_auth::Credentials;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ClientId, Secret};
+use passerelle_protocol::introspection::IntrospectionRequest;
 use passerelle_protocol::registration::ProtocolRules;
+use passerelle_quota::RateLimitError;
 
 /// Why client authentication failed; for the operator only.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,7 +73,28 @@ impl ClientAuthError {
     }
 }
 
-impl TokenService {
+/// Authenticates service providers and data providers.
+pub(super) struct ClientAuthenticator {
+    core: Arc<HubCore>,
+    client_keys: Arc<KeyDirectory>,
+    /// Certificate authorities for clients with `tls_client_auth`; `None` if not configured.
+    certificate_authorities: Option<CertificateAuthorities>,
+    assertions: Arc<AssertionVerifier>,
+    failures: AuthFailureLimiter,
+}
+
+impl ClientAuthenticator {
+    /// Creates the authenticator.
+    pub const fn new(
+        core: Arc<HubCore>,
+        client_keys: Arc<KeyDirectory>,
+        certificate_authorities: Option<CertificateAuthorities>,
+        assertions: Arc<AssertionVerifier>,
+        failures: AuthFailureLimiter,
+    ) -> Self {
+        Self { core, client_keys, certificate_authorities, assertions, failures }
+    }
+
     /// Authenticates a service provider.
     ///
     /// # Errors
@@ -96,7 +124,7 @@ impl TokenService {
                 self.authenticate_by_secret(client_id, secret, SecretTransport::Basic)
             }
             Credentials::Assertion { claimed, assertion } => {
-                self.authenticate_by_assertion(claimed.as_ref(), assertion.reveal()).await
+                self.assertions.authenticate(claimed.as_ref(), assertion.reveal()).await
             }
             Credentials::Certificate { client_id, certificate } => {
                 self.authenticate_by_certificate(client_id, certificate).await
@@ -153,9 +181,69 @@ impl TokenService {
         let federation = self.core.federation.load();
         let service = named.and_then(|id| federation.service_provider(id));
         let client_id = service.map(|service| service.registration.client_id.clone());
-        let (code, rate_limited) =
-            self.auth_failures.count_failed_authentication(named, error.code());
+        let (code, rate_limited) = self.failures.count_failed_authentication(named, error.code());
         GrantError { code, client_id, reason: Some(error.to_string()), rate_limited }
+    }
+
+    /// Counts an introspection of an inactive token.
+    ///
+    /// # Errors
+    /// The exceeded limit.
+    pub fn count_inactive(&self, data_provider: &ClientId) -> Result<(), RateLimitError> {
+        self.failures.count_inactive(data_provider)
+    }
+
+    /// Authenticates a data provider.
+    ///
+    /// # Errors
+    /// A 401 that reads the same for every failure (R183); `TooManyFailures` over the limit.
+    pub fn authenticate_data_provider(
+        &self,
+        request: &IntrospectionRequest,
+    ) -> Result<Arc<DataProvider>, GrantError> {
+        let claimed = request.claimed.as_ref();
+        self.verify_data_provider(request).map_err(|code| {
+            let (code, rate_limited) = self.failures.count_failed_authentication(claimed, code);
+            // Only a registered id is logged: an unknown one could hold any text.
+            let federation = self.core.federation.load();
+            let client_id = claimed.filter(|id| {
+                federation.data_provider(id).is_some() || federation.service_provider(id).is_some()
+            });
+            GrantError { code, client_id: client_id.cloned(), reason: None, rate_limited }
+        })
+    }
+
+    fn verify_data_provider(
+        &self,
+        request: &IntrospectionRequest,
+    ) -> Result<Arc<DataProvider>, ErrorCode> {
+        let secret = request.secret.as_ref().map_err(|code| *code)?;
+        let offered = digest::sha256(secret.reveal().as_bytes());
+        let federation = self.core.federation.load();
+        let found = request
+            .claimed
+            .as_ref()
+            .and_then(|id| federation.data_provider(id))
+            .filter(|provider| provider.active);
+        // An unknown data provider costs the same comparison as a known one (R206).
+        let outcome = check_secret(
+            found.map(|provider| provider.secrets.as_slice()),
+            &offered,
+            self.core.env.now(),
+        );
+        let is_service_provider =
+            request.claimed.as_ref().is_some_and(|id| federation.service_provider(id).is_some());
+        let provider = found.ok_or(if is_service_provider {
+            ErrorCode::DataProviderIsServiceProvider
+        } else {
+            ErrorCode::DataProviderUnknown
+        })?;
+        outcome.map_err(|error| match error {
+            ClientAuthError::SecretNotYet => ErrorCode::DataProviderSecretNotYet,
+            ClientAuthError::SecretExpired => ErrorCode::DataProviderSecretExpired,
+            _ => ErrorCode::DataProviderSecret,
+        })?;
+        Ok(Arc::clone(provider))
     }
 }
 
@@ -164,7 +252,7 @@ impl TokenService {
 ///
 /// # Errors
 /// `Secret`, `SecretNotYet`, `SecretExpired`.
-pub(super) fn check_secret(
+fn check_secret(
     registered: Option<&[DatedSecret]>,
     offered: &[u8; 32],
     now: Timestamp,

@@ -1,20 +1,24 @@
-//! Issues authorization codes, the last step of a login.
+//! Issues authorization codes, the last step of a login, and takes them once.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
-use super::TokenService;
-use super::introspection::shared_scopes;
+use super::access_token::shared_scopes;
 use super::records::{
-    CodeRecord, IdTokenRecord, TokenRecord, code_key, new_record, released_claims,
+    CodeRecord, IdTokenRecord, TokenRecord, code_family, code_key, decode_record, new_record,
+    released_claims,
 };
-use super::session::{GrantSession, SessionOrigin};
+use super::session::{GrantSession, SessionOrigin, Sessions};
+use super::subjects::{SubjectDeriver, UpstreamAccount};
+use super::{GrantLifetimes, HubCore};
 use passerelle_audit::{Event, EventKind};
 use passerelle_federation::login::{CodeGrant, IdentifiedUser};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
-use passerelle_protocol::ids::{Scope, Subject};
+use passerelle_protocol::ids::{ClientId, Scope, Subject};
 use passerelle_protocol::refresh::OFFLINE_ACCESS;
-use passerelle_store::{InsertPairError, NewRecord, StoreError};
+use passerelle_store::{InsertPairError, NewRecord, Store, StoreError, TakeOutcome};
 use passerelle_telemetry::trace;
 
 /// Returns the scopes of a grant, without `offline_access` unless the user has consented (OpenID
@@ -24,7 +28,27 @@ fn consented_scopes(grant: &CodeGrant) -> Vec<Scope> {
     grant.scopes.iter().filter(is_consented).cloned().collect()
 }
 
-impl TokenService {
+/// The authorization codes.
+pub struct AuthorizationCodes {
+    core: Arc<HubCore>,
+    store: Arc<dyn Store>,
+    sessions: Arc<Sessions>,
+    subjects: Arc<SubjectDeriver>,
+    lifetimes: GrantLifetimes,
+}
+
+impl AuthorizationCodes {
+    /// Creates the codes, each of which is issued in a session.
+    pub(super) const fn new(
+        core: Arc<HubCore>,
+        store: Arc<dyn Store>,
+        sessions: Arc<Sessions>,
+        subjects: Arc<SubjectDeriver>,
+        lifetimes: GrantLifetimes,
+    ) -> Self {
+        Self { core, store, sessions, subjects, lifetimes }
+    }
+
     /// Stores the session and the code of a finished login.
     ///
     /// The operation is idempotent: when a first attempt had an unknown outcome, a repeat with the
@@ -34,16 +58,16 @@ impl TokenService {
     /// # Errors
     /// `StoreFull`: the code does not exist. `StoreUnavailable`: the code may exist. `AlreadyDone`:
     /// the code was redeemed or has expired.
-    pub async fn issue_code(&self, grant: &CodeGrant) -> Result<(), ErrorCode> {
+    pub async fn issue(&self, grant: &CodeGrant) -> Result<(), ErrorCode> {
         let now = self.core.env.now();
-        if grant.granted_at + self.code_lifetime(&grant.request.client_id) <= now {
+        if grant.granted_at + self.lifetime(&grant.request.client_id) <= now {
             return Err(ErrorCode::AlreadyDone);
         }
-        let mut session = self.begin_session(grant, now).await?;
+        let mut session = self.sessions.begin(grant, now).await?;
         let mut origin = session.origin();
         let mut inserted = self.insert_code(grant, &mut session, now).await?;
         if inserted == Err(InsertPairError::First(StoreError::Exists)) {
-            session = self.earlier_session(grant).await?;
+            session = self.sessions.find_earlier(grant).await?;
             origin = session.origin();
             inserted = self.insert_code(grant, &mut session, now).await?;
         }
@@ -61,7 +85,7 @@ impl TokenService {
             Err(InsertPairError::Second(error)) => {
                 // An existing session may belong to the attempt that succeeded.
                 if origin == SessionOrigin::New {
-                    self.discard_new_session(grant).await;
+                    self.sessions.discard_new(grant).await;
                 }
                 return Err(match error {
                     // The user signed out during this login.
@@ -70,7 +94,7 @@ impl TokenService {
                 });
             }
         }
-        self.end_previous_session(grant).await;
+        self.sessions.end_previous(grant).await;
         self.core.metrics.record_issued_token("code");
         self.core.audit.record(|| {
             let IdentifiedUser { authentication, subject, level, .. } = &grant.user;
@@ -97,7 +121,7 @@ impl TokenService {
     ) -> Result<Result<(), InsertPairError>, ErrorCode> {
         let record = new_record(
             &self.code_record(grant, session, now)?,
-            grant.granted_at + self.code_lifetime(&grant.request.client_id),
+            grant.granted_at + self.lifetime(&grant.request.client_id),
         )?;
         let record = NewRecord { families: [session.family.clone()].into(), ..record };
         let key = code_key(grant.code.reveal());
@@ -122,7 +146,10 @@ impl TokenService {
             code_challenge: request.code_challenge.clone(),
             nonce: request.nonce.as_ref().map(|nonce| nonce.reveal().clone()),
             id_token: IdTokenRecord {
-                amr: request.claims.amr.then(|| grant.user.evidence.amr_claim(&self.amr_marker)),
+                amr: request
+                    .claims
+                    .amr
+                    .then(|| grant.user.evidence.amr_claim(&self.core.amr_marker)),
                 claims: released_claims(&grant.user.claims, &release.id_token),
                 auth_time: grant.user.authentication.auth_time,
                 session: session.family.clone(),
@@ -156,12 +183,12 @@ impl TokenService {
         grant: &CodeGrant,
         origin: SessionOrigin,
     ) -> Result<(), ErrorCode> {
-        if self.is_code_live(grant.code.reveal()).await? {
-            self.end_previous_session(grant).await;
+        if self.is_live(grant.code.reveal()).await? {
+            self.sessions.end_previous(grant).await;
             return Ok(());
         }
         if origin == SessionOrigin::New {
-            self.discard_new_session(grant).await;
+            self.sessions.discard_new(grant).await;
         }
         Err(ErrorCode::AlreadyDone)
     }
@@ -180,7 +207,10 @@ impl TokenService {
                 let subject = self.subjects.derive(
                     provider.subject_key_version,
                     &provider.sector,
-                    (&authentication.connector, &authentication.upstream_subject),
+                    UpstreamAccount {
+                        connector: &authentication.connector,
+                        subject: &authentication.upstream_subject,
+                    },
                     identity,
                 )?;
                 subjects.insert(provider.sector.clone(), subject);
@@ -193,7 +223,50 @@ impl TokenService {
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn is_code_live(&self, code: &str) -> Result<bool, ErrorCode> {
+    pub async fn is_live(&self, code: &str) -> Result<bool, ErrorCode> {
         Ok(self.store.load(&code_key(code), self.core.env.now()).await?.is_some())
+    }
+
+    /// Takes the code for this client, whose tokens live for `tokens_live`. It stays consumed if a
+    /// later step fails.
+    ///
+    /// # Errors
+    /// `CodeUnknown`, `CodeRedeemedByOtherClient`; `CodeReused`, after which what the first
+    /// redemption issued is revoked; the error of the store.
+    pub(super) async fn take(
+        &self,
+        code: &str,
+        client_id: &ClientId,
+        tokens_live: Duration,
+    ) -> Result<CodeRecord, ErrorCode> {
+        let now = self.core.env.now();
+        // One atomic operation decides who redeems (RFC 6749 §4.1.2).
+        // The tombstone outlives the time in which the code is accepted (see `issue`), and the
+        // tokens.
+        let tombstone_until = now + self.lifetimes.longest_code().max(tokens_live + tokens_live);
+        let tombstone = client_id.as_str().as_bytes();
+        let taken =
+            self.store.take(&code_key(code), tombstone.to_vec(), tombstone_until, now).await?;
+        match taken {
+            TakeOutcome::Taken(record) => decode_record(&record.value),
+            // Only the client of the first redemption may revoke what it issued: any other client
+            // that found the code must not be able to sign users out.
+            TakeOutcome::AlreadyTaken(tombstone)
+                if tombstone[..] != *client_id.as_str().as_bytes() =>
+            {
+                Err(ErrorCode::CodeRedeemedByOtherClient)
+            }
+            TakeOutcome::AlreadyTaken(_) => {
+                // Code replay: revokes what the first redemption issued (RFC 9700 §2.1.1).
+                self.store.revoke(&code_family(code), tombstone_until, now).await?;
+                Err(ErrorCode::CodeReused)
+            }
+            TakeOutcome::Gone => Err(ErrorCode::CodeUnknown),
+        }
+    }
+
+    /// Returns the lifetime of this client's codes.
+    fn lifetime(&self, client_id: &ClientId) -> Duration {
+        self.lifetimes.for_rules(self.core.federation.load().rules_for(client_id)).code
     }
 }

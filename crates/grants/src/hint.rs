@@ -1,11 +1,14 @@
 //! Verifies `id_token_hint`: an ID token of this hub (OpenID Connect Core §3.1.2.1; RP-Initiated
 //! Logout §2).
 
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
 use serde_json::{Map, Value};
 
-use super::TokenService;
+use super::HubCore;
 use passerelle_jose::verify::{
-    CLOCK_SKEW_TOLERANCE, JwsError, names_audience, numeric_date, verify_jws,
+    CLOCK_SKEW_TOLERANCE, JwsError, VerificationKeys, names_audience, numeric_date, verify_jws,
 };
 use passerelle_protocol::alg::SigningAlg;
 use passerelle_protocol::authorize::AuthorizationRequest;
@@ -21,13 +24,25 @@ enum HintError {
     Invalid,
 }
 
-impl TokenService {
+/// Verifies ID tokens that come back as hints.
+pub struct IdTokenHints {
+    core: Arc<HubCore>,
+    /// The hub's own public keys, current and retired.
+    own_keys: Arc<ArcSwap<VerificationKeys>>,
+}
+
+impl IdTokenHints {
+    /// Creates the verifier.
+    pub(super) const fn new(core: Arc<HubCore>, own_keys: Arc<ArcSwap<VerificationKeys>>) -> Self {
+        Self { core, own_keys }
+    }
+
     /// Returns the users that a request asks for: the subject of `id_token_hint`, and the value of
     /// a requested `sub`.
     ///
     /// # Errors
     /// `IdTokenHintInvalid` for anything but an ID token of this hub for this service provider.
-    pub fn requested_subjects(
+    pub(super) fn requested_subjects(
         &self,
         request: &AuthorizationRequest,
     ) -> Result<Vec<Subject>, ErrorCode> {

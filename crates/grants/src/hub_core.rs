@@ -6,6 +6,7 @@ use super::client_registration::ClientRegistrations;
 use passerelle_audit::Audit;
 use passerelle_federation::CurrentFederation;
 use passerelle_federation::assurance::Platform;
+use passerelle_federation::client_assertions::HubAddresses;
 use passerelle_federation::session::SessionLimits;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Env;
@@ -19,6 +20,10 @@ pub struct HubCore {
     pub platform: Platform,
     /// `{base_url}/api/v2`.
     pub issuer: String,
+    /// Base URL of `mtls_endpoint_aliases` (RFC 8705 §5), if it differs from the issuer's.
+    pub certificate_base_url: Option<String>,
+    /// `amr` value that identifies this hub.
+    pub amr_marker: String,
     pub federation: CurrentFederation,
     /// `None` if clients can't register themselves.
     pub registrations: Option<Arc<ClientRegistrations>>,
@@ -34,6 +39,12 @@ impl HubCore {
     #[must_use]
     pub fn callback_base(&self) -> String {
         format!("{}/callback/", self.issuer)
+    }
+
+    /// Returns the addresses that name this hub in what a client signs.
+    pub(super) fn addresses(&self) -> HubAddresses<'_> {
+        let certificate_base_url = self.certificate_base_url.as_deref();
+        HubAddresses { issuer: &self.issuer, certificate_base_url }
     }
 
     /// Reads the registrations if this hub doesn't know the client and another one may have
@@ -83,6 +94,8 @@ impl HubCore {
         Self {
             platform: Platform::Standard,
             issuer: passerelle_federation::testing::samples::ISSUER.into(),
+            certificate_base_url: None,
+            amr_marker: "hub".into(),
             federation,
             registrations: None,
             rate_limits: Arc::new(RateLimits::new(rates, &env, &metrics)),

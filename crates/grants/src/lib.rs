@@ -15,85 +15,55 @@
     )
 )]
 
+mod access_token;
 pub mod assertion;
 pub mod auth_failures;
 pub mod authorization_request;
-mod authorization_response;
 pub mod backchannel_logout;
-mod certificate;
-pub mod client;
+mod client;
 pub mod client_keys;
 pub mod client_registration;
 mod code;
-mod dpop;
-mod encryption;
+mod code_exchange;
 pub mod error;
-pub mod hint;
+mod hint;
 mod hub_core;
-pub mod introspection;
 pub mod lifetimes;
 pub mod logout;
+pub mod pending_post;
 mod records;
 mod refresh;
 pub mod request_object;
+mod response_signer;
+mod revocation;
 mod sender;
-pub mod session;
-mod session_index;
+mod services;
+mod session;
 mod store_quota;
 pub mod subjects;
-mod token;
+mod token_endpoint;
+mod token_issuer;
+mod used_jtis;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::lifetimes::TokenLifetimes;
-use arc_swap::ArcSwap;
-pub use assertion::SingleUseQuota;
-use auth_failures::AuthFailureLimiter;
-pub use authorization_request::PushedRequestQuota;
-use client_keys::KeyDirectory;
-pub use dpop::DpopNonces;
+pub use access_token::{AccessTokens, IntrospectionResponse, UserinfoResponse};
+pub use code::AuthorizationCodes;
+pub use hint::IdTokenHints;
 pub use hub_core::HubCore;
-use passerelle_federation::ServiceProvider;
 use passerelle_federation::assurance::AcrCheck;
-use passerelle_jose::Signer;
-use passerelle_jose::client_certificate::CertificateAuthorities;
-use passerelle_jose::verify::VerificationKeys;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_protocol::registration::ProtocolRules;
-use passerelle_store::Store;
-pub use refresh::RefreshGrantSummary;
-use subjects::SubjectDeriver;
-pub use token::UserinfoResponse;
-
-/// Issues, validates and revokes codes, tokens and sessions; one instance per process.
-pub struct TokenService {
-    pub core: Arc<HubCore>,
-    pub store: Arc<dyn Store>,
-    pub signer: Arc<dyn Signer>,
-    pub gate: Arc<dyn Gate>,
-    /// Public keys of all service providers and data providers.
-    pub client_keys: Arc<KeyDirectory>,
-    pub single_use_quota: SingleUseQuota,
-    /// Limits the pushed requests that each client has in the store.
-    pub pushed_request_quota: PushedRequestQuota,
-    pub dpop_nonces: DpopNonces,
-    /// Certificate authorities for clients with `tls_client_auth`; `None` if not configured.
-    pub certificate_authorities: Option<CertificateAuthorities>,
-    /// Base URL of `mtls_endpoint_aliases` (RFC 8705 §5), if it differs from the issuer's.
-    pub certificate_base_url: Option<String>,
-    pub subjects: SubjectDeriver,
-    /// Whether sessions are indexed by the `sub` of each service provider.
-    pub indexes_sessions: bool,
-    pub auth_failures: AuthFailureLimiter,
-    /// `amr` value that identifies this hub.
-    pub amr_marker: String,
-    /// The hub's own public keys, current and retired: they verify ID tokens that come back as
-    /// hints.
-    pub own_keys: Arc<ArcSwap<VerificationKeys>>,
-    pub lifetimes: GrantLifetimes,
-}
+pub use refresh::{RefreshGrantSummary, RefreshTokens};
+pub use response_signer::ResponseSigner;
+pub use revocation::RevocationEndpoint;
+pub use sender::{DpopNonces, SenderVerifier};
+pub use services::{GrantDependencies, GrantServices};
+pub use session::Sessions;
+pub use token_endpoint::TokenEndpoint;
+pub use used_jtis::UsedJtis;
 
 /// Lifetimes of codes and tokens, by the rules of the service provider.
 #[derive(Clone, Copy, Debug)]
@@ -119,19 +89,6 @@ impl GrantLifetimes {
     }
 }
 
-impl TokenService {
-    /// Returns the lifetime of this client's codes.
-    fn code_lifetime(&self, client_id: &ClientId) -> Duration {
-        self.lifetimes.for_rules(self.core.federation.load().rules_for(client_id)).code
-    }
-
-    /// Returns the lifetime of this client's access tokens.
-    fn access_token_lifetime(&self, client: &ServiceProvider) -> Duration {
-        let default = self.lifetimes.for_rules(client.registration.rules).access_token;
-        client.access_token_lifetime.unwrap_or(default)
-    }
-}
-
 /// Decides whether a service provider may use a connector (`docs/design/login.md`, "The gate").
 /// A login asks it on every step.
 pub trait Gate: Send + Sync {
@@ -149,11 +106,5 @@ pub trait Gate: Send + Sync {
     ) -> Result<(), ErrorCode>;
 }
 
-impl std::fmt::Debug for TokenService {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TokenService").field("core", &self.core).finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
-pub mod tests;
+mod tests;

@@ -8,7 +8,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::TokenService;
 use passerelle_federation::assurance::Level;
 use passerelle_federation::identity::ClaimName;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -17,7 +16,7 @@ use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ClientId, ConnectorId, Scope, Secret, Subject, SupportId};
 use passerelle_protocol::sender_constraint::Confirmation;
 use passerelle_protocol::trace_context::TraceContext;
-use passerelle_store::{Family, NewRecord, Record, RecordKey, RecordKind};
+use passerelle_store::{Family, NewRecord, Record, RecordKey, RecordKind, Store, TakeOutcome};
 
 /// An authorization code: its bindings, and the token that it will issue.
 #[serde_with::skip_serializing_none]
@@ -208,17 +207,33 @@ pub(super) fn encode_record(record: &impl Serialize) -> Result<Vec<u8>, ErrorCod
     serde_json::to_vec(record).map_err(|_| ErrorCode::Internal)
 }
 
-impl TokenService {
-    /// Loads a live record and decodes its value.
-    ///
-    /// # Errors
-    /// Returns the error of the store, or `Internal` if the value is not JSON of such a record.
-    pub(super) async fn load_record<T: DeserializeOwned>(
-        &self,
-        key: &RecordKey,
-    ) -> Result<Option<(T, Record)>, ErrorCode> {
-        let found = self.store.load(key, self.core.env.now()).await?;
-        found.map(|record| Ok((decode_record(&record.value)?, record))).transpose()
+/// Loads a live record and decodes its value.
+///
+/// # Errors
+/// Returns the error of the store, or `Internal` if the value is not JSON of such a record.
+pub(super) async fn load_record<T: DeserializeOwned>(
+    store: &dyn Store,
+    key: &RecordKey,
+    now: Timestamp,
+) -> Result<Option<(T, Record)>, ErrorCode> {
+    let found = store.load(key, now).await?;
+    found.map(|record| Ok((decode_record(&record.value)?, record))).transpose()
+}
+
+/// Takes a record and decodes its value. At most one caller gets it. Its tombstone stays until
+/// `until`.
+///
+/// # Errors
+/// As [`load_record`].
+pub(super) async fn take_record<T: DeserializeOwned>(
+    store: &dyn Store,
+    key: &RecordKey,
+    until: Timestamp,
+    now: Timestamp,
+) -> Result<Option<T>, ErrorCode> {
+    match store.take(key, Vec::new(), until, now).await? {
+        TakeOutcome::Taken(record) => decode_record(&record.value).map(Some),
+        TakeOutcome::AlreadyTaken(_) | TakeOutcome::Gone => Ok(None),
     }
 }
 

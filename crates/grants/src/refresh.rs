@@ -10,19 +10,20 @@
 mod by_subject;
 mod secret;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::TokenService;
-use super::encryption::{ResponseEncryption, ResponseKind};
-use super::error::GrantError;
 use super::lifetimes::MAX_ACCESS_TOKEN_LIFETIME;
 use super::records::{
-    CodeRecord, IdTokenRecord, TokenRecord, decode_record, encode_record, new_record,
-    refresh_grant_key, released_claims, token_key,
+    CodeRecord, IdTokenRecord, TokenRecord, decode_record, encode_record, load_record, new_record,
+    refresh_grant_key, released_claims,
 };
-use super::token::{IdTokenContent, event_for_token};
+use super::response_signer::ResponseEncryption;
+use super::sender::SenderVerifier;
+use super::token_issuer::{IdTokenContent, IssuedAccessToken, TokenIssuer, event_for_token};
+use super::{Gate, HubCore};
 pub use by_subject::RefreshGrantSummary;
 use passerelle_audit::EventKind;
 use passerelle_federation::assurance::{AcrCheck, Level};
@@ -31,11 +32,11 @@ use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ConnectorId, Scope, Secret};
-use passerelle_protocol::refresh::{OFFLINE_ACCESS, RefreshRequest};
+use passerelle_protocol::refresh::{OFFLINE_ACCESS, RefreshTokenGrant};
 use passerelle_protocol::registration::ClientType;
-use passerelle_protocol::sender_constraint::Confirmation;
+use passerelle_protocol::sender_constraint::{Confirmation, ProofOfPossession};
 use passerelle_protocol::token::TokenResponse;
-use passerelle_store::{Family, NewRecord, Record, ReplaceOutcome, StoreError};
+use passerelle_store::{Family, NewRecord, Record, ReplaceOutcome, Store, StoreError};
 use secret::{RefreshTokenParts, ReplacedSecret};
 
 /// What a refresh token stands for.
@@ -84,10 +85,30 @@ impl RefreshGrant {
     }
 }
 
-impl TokenService {
+/// The refresh tokens.
+pub struct RefreshTokens {
+    core: Arc<HubCore>,
+    store: Arc<dyn Store>,
+    tokens: Arc<TokenIssuer>,
+    senders: Arc<SenderVerifier>,
+    gate: Arc<dyn Gate>,
+}
+
+impl RefreshTokens {
+    /// Creates the refresh tokens, with the issuer of what they are exchanged for.
+    pub(super) const fn new(
+        core: Arc<HubCore>,
+        store: Arc<dyn Store>,
+        tokens: Arc<TokenIssuer>,
+        senders: Arc<SenderVerifier>,
+        gate: Arc<dyn Gate>,
+    ) -> Self {
+        Self { core, store, tokens, senders, gate }
+    }
+
     /// Issues the refresh token of a redeemed code; `None` if the client gets none, or the user did
     /// not consent to it. `family` is that of everything issued for the code.
-    pub(super) async fn issue_refresh_token(
+    pub(super) async fn issue(
         &self,
         client: &ServiceProvider,
         record: &CodeRecord,
@@ -118,7 +139,7 @@ impl TokenService {
         let draft = new_record(&grant, grant.expires_at(rules, now))?;
         let draft = NewRecord { families: grant.families.as_slice().into(), ..draft };
         let key = refresh_grant_key(&name);
-        self.list_refresh_grant(&key, &grant).await?;
+        self.list_grant(&key, &grant).await?;
         match self.store.insert(key, draft, now).await {
             Ok(_) => {}
             Err(StoreError::Revoked) => return Err(ErrorCode::CodeRevoked),
@@ -128,64 +149,48 @@ impl TokenService {
         Ok(Some(Secret::new(format!("{name}.{secret}"))))
     }
 
-    /// Exchanges a refresh token for an access token, an ID token, and the next refresh token unless
-    /// its grant is bound to a key.
+    /// Exchanges a refresh token of this client for an access token, an ID token, and the next
+    /// refresh token unless its grant is bound to a key.
     ///
     /// # Errors
-    /// Those of [`TokenService::authenticate`]; `TokenGrantTypeUnauthorized` if the client gets no
-    /// refresh tokens (RFC 6749 §5.2); an `invalid_grant` code for every defect of the token; the hub's own
-    /// failures.
-    pub async fn refresh(&self, request: &RefreshRequest) -> Result<TokenResponse, GrantError> {
-        let client = self.authenticate(&request.credentials).await?;
-        self.use_refresh_token(&client, request)
-            .await
-            .map_err(|code| GrantError::for_client(&client.registration.client_id, code))
-    }
-
-    async fn use_refresh_token(
+    /// `TokenGrantTypeUnauthorized` if the client gets no refresh tokens (RFC 6749 §5.2); an
+    /// `invalid_grant` code for every defect of the token; the hub's own failures.
+    pub(super) async fn exchange(
         &self,
         client: &ServiceProvider,
-        request: &RefreshRequest,
+        request: &RefreshTokenGrant,
+        sender: &ProofOfPossession,
     ) -> Result<TokenResponse, ErrorCode> {
         let rules = client.refresh_tokens.ok_or(ErrorCode::TokenGrantTypeUnauthorized)?;
         // Checked before anything changes, as for a code.
-        let encryption = self.response_encryption(client, ResponseKind::IdToken)?;
-        self.check_signing_keys()?;
-        let usable = self.find_refresh_grant(client, request).await?;
+        let encryption = self.tokens.check_keys(client)?;
+        let usable = self.find_grant(client, request).await?;
         self.check_refresh(client, &usable.grant, request)?;
         // After the token: anyone can send proofs in a public client's name. Before anything
         // changes: a client that lacks a nonce loses nothing.
-        let sender = self.verify_token_sender(client, &request.proof_of_possession)?;
+        let sender = self.senders.verify_token_sender(client, sender)?;
         if !is_same_sender(client, &usable.grant, sender.key().as_ref()) {
             return Err(ErrorCode::RefreshTokenKey);
         }
         let client_id = &client.registration.client_id;
-        let cnf = self.bind_to_sender(client_id, None, sender).await?;
-        let (grant, now) = (&usable.grant, self.core.env.now());
+        let cnf = self.senders.bind_to_sender(client_id, None, sender).await?;
+        let grant = &usable.grant;
         let token = self.narrow_token(client, &grant.token, &request.scope);
-        let token = TokenRecord { issued_at: now, cnf, ..token };
+        let token = TokenRecord { issued_at: self.core.env.now(), cnf, ..token };
         let id_token = self.refreshed_id_token(client, grant, &token, &encryption).await?;
-        let access_token = self.core.env.entropy().token();
-        let lifetime = self.access_token_lifetime(client);
-        let draft = new_record(&token, now + lifetime)?;
-        let draft = NewRecord { families: grant.families.as_slice().into(), ..draft };
-        match self.store.insert(token_key(&access_token), draft, now).await {
-            Ok(_) => {}
-            Err(StoreError::Revoked) => return Err(ErrorCode::RefreshTokenUnknown),
-            Err(error) => return Err(error.into()),
-        }
+        let families = grant.families.as_slice().into();
+        let stored = self.tokens.store_access_token(client, &token, families).await?;
+        let access_token = stored.ok_or(ErrorCode::RefreshTokenUnknown)?;
         let refresh_token = match self.renew_grant(client, usable, request, rules).await {
             Ok(next) => next,
             Err(code) => {
-                self.store.remove(&token_key(&access_token)).await?;
+                self.tokens.discard(&access_token).await?;
                 return Err(code);
             }
         };
-        self.core.metrics.record_issued_token("access_token");
-        self.core
-            .audit
-            .record(|| event_for_token(EventKind::TokenIssued, &token).level(token.level));
-        Ok(TokenResponse::refreshed(access_token, lifetime.as_secs(), &token.scopes)
+        self.tokens.record_access_token(&token, None);
+        let IssuedAccessToken { value, lifetime } = access_token;
+        Ok(TokenResponse::refreshed(value, lifetime.as_secs(), &token.scopes)
             .with_id_token(id_token)
             .bound_to(token.cnf.as_ref())
             .with_refresh_token(refresh_token))
@@ -205,7 +210,7 @@ impl TokenService {
             return token.clone();
         }
         let mut narrowed = TokenRecord { scopes, ..token.clone() };
-        narrowed.claims = self.scope_claims(client, &narrowed);
+        narrowed.claims = self.tokens.scope_claims(client, &narrowed);
         narrowed
     }
 
@@ -230,20 +235,20 @@ impl TokenService {
             record.claims = released_claims(&record.claims, &table.claim_names(&token.scopes));
         }
         let content = IdTokenContent { record: &record, token, nonce: None };
-        let now = self.core.env.now();
-        self.issue_id_token(content, client, encryption, now).await.map(Some)
+        self.tokens.issue_id_token(content, client, encryption).await.map(Some)
     }
 
     /// Returns the grant of this client that the token belongs to. A token that is no longer in use
     /// ends the grant: one of its two holders is a thief (RFC 9700 §4.14.2).
-    async fn find_refresh_grant(
+    async fn find_grant(
         &self,
         client: &ServiceProvider,
-        request: &RefreshRequest,
+        request: &RefreshTokenGrant,
     ) -> Result<UsableGrant, ErrorCode> {
         let token = request.refresh_token.reveal();
         let parts = RefreshTokenParts::parse(token).ok_or(ErrorCode::RefreshTokenUnknown)?;
-        let found = self.load_record::<RefreshGrant>(&refresh_grant_key(parts.grant)).await?;
+        let key = refresh_grant_key(parts.grant);
+        let found = load_record::<RefreshGrant>(&*self.store, &key, self.core.env.now()).await?;
         let (grant, record) = found.ok_or(ErrorCode::RefreshTokenUnknown)?;
         if grant.token.client_id != client.registration.client_id {
             return Err(ErrorCode::RefreshTokenOfOtherClient);
@@ -255,7 +260,7 @@ impl TokenService {
         let is_confidential = client.registration.client_type == ClientType::Confidential;
         let repeated = parts.repeated_answer(&grant, self.core.env.now());
         let Some(secret) = repeated.filter(|_| is_confidential) else {
-            self.end_refresh_grant(&grant).await?;
+            self.end_grant(&grant).await?;
             return Err(ErrorCode::RefreshTokenReused);
         };
         let (client_id, support_id) = (&grant.token.client_id, &grant.token.support_id);
@@ -268,7 +273,7 @@ impl TokenService {
         &self,
         client: &ServiceProvider,
         grant: &RefreshGrant,
-        request: &RefreshRequest,
+        request: &RefreshTokenGrant,
     ) -> Result<(), ErrorCode> {
         let (registration, token) = (&client.registration, &grant.token);
         if !registration.has_redirect_uri(&token.redirect_uri)
@@ -294,7 +299,7 @@ impl TokenService {
         &self,
         client: &ServiceProvider,
         usable: UsableGrant,
-        request: &RefreshRequest,
+        request: &RefreshTokenGrant,
         rules: RefreshTokenRules,
     ) -> Result<Option<Secret<String>>, ErrorCode> {
         let UsableGrant { grant, record, repeated } = usable;
@@ -318,7 +323,7 @@ impl TokenService {
             ReplaceOutcome::Stale if !rotates => Ok(None),
             // An equal request was faster.
             ReplaceOutcome::Stale => {
-                let faster = self.find_refresh_grant(client, request).await?;
+                let faster = self.find_grant(client, request).await?;
                 let secret = faster.repeated.ok_or(ErrorCode::Busy)?;
                 Ok(Some(parts.with_secret(&secret)))
             }
@@ -327,7 +332,7 @@ impl TokenService {
     }
 
     /// Ends a grant with everything issued in it.
-    async fn end_refresh_grant(&self, grant: &RefreshGrant) -> Result<(), ErrorCode> {
+    async fn end_grant(&self, grant: &RefreshGrant) -> Result<(), ErrorCode> {
         let now = self.core.env.now();
         let until = grant.ends_at.max(now + MAX_ACCESS_TOKEN_LIFETIME + Duration::from_secs(1));
         self.store.revoke(&grant.family, until, now).await?;
@@ -337,7 +342,7 @@ impl TokenService {
 
     /// Ends the grant of a refresh token of this client (RFC 7009 §2.1). Returns whether there was
     /// one.
-    pub(super) async fn revoke_refresh_token(
+    pub(super) async fn revoke(
         &self,
         client: &ServiceProvider,
         token: &str,
@@ -353,7 +358,7 @@ impl TokenService {
         if !is_own || !(parts.is_in_use(&grant) || parts.repeated_answer(&grant, now).is_some()) {
             return Ok(false);
         }
-        self.end_refresh_grant(&grant).await?;
+        self.end_grant(&grant).await?;
         Ok(true)
     }
 }

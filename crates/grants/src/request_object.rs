@@ -3,13 +3,16 @@
 //! Responsible for the signature, the times and the single use of an object. Which of its claims
 //! are parameters is for [`passerelle_protocol::authorize::request_object`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::TokenService;
-use super::assertion::{AssertionError, is_typ_one_of, read_jti};
+use super::HubCore;
+use super::assertion::{AssertionError, AssertionVerifier, is_typ_one_of, read_jti};
+use super::authorization_request::ParameterSourceError;
 use super::records::request_object_key;
+use super::used_jtis::{UsedJti, UsedJtis};
 use passerelle_federation::ServiceProvider;
 use passerelle_federation::client_assertions::{AcceptedAudiences, Audience, HubAddresses};
 use passerelle_jose::verify::{
@@ -20,9 +23,10 @@ use passerelle_protocol::alg::AcceptedAlgs;
 use passerelle_protocol::authorize::request_object::parameters_of_object;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
+use passerelle_protocol::ids::ClientId;
 use passerelle_protocol::params::Params;
 use passerelle_protocol::registration::{ProtocolRules, Registration};
-use passerelle_store::RecordKey;
+use passerelle_store::StoreError;
 
 /// Media type of a request object (RFC 9101 §9.4.1), without `application/`.
 const REQUEST_OBJECT_TYP: &str = "oauth-authz-req+jwt";
@@ -38,30 +42,40 @@ const MAX_SIGNED_LIFETIME: Duration = Duration::from_secs(3600);
 pub(super) struct ValidRequestObject {
     pub params: Params,
     /// Where its use is recorded; `None` without a `jti`.
-    pub used: Option<UsedObject>,
+    pub used: Option<UsedJti>,
 }
 
-/// The record of a used request object.
-#[derive(Clone, Debug)]
-pub(super) struct UsedObject {
-    pub key: RecordKey,
-    /// Afterwards it is rejected as expired.
-    pub until: Timestamp,
+/// Verifies request objects.
+pub(super) struct RequestObjects {
+    core: Arc<HubCore>,
+    assertions: Arc<AssertionVerifier>,
+    used_jtis: Arc<UsedJtis>,
 }
 
-impl TokenService {
+impl RequestObjects {
+    /// Creates the verifier.
+    pub const fn new(
+        core: Arc<HubCore>,
+        assertions: Arc<AssertionVerifier>,
+        used_jtis: Arc<UsedJtis>,
+    ) -> Self {
+        Self { core, assertions, used_jtis }
+    }
+
     /// Validates a request object of this client. `outer` are the parameters beside it.
     ///
     /// # Errors
     /// The code of the first check that fails; nothing is recorded.
-    pub(super) async fn validate_request_object(
+    pub async fn validate(
         &self,
         client: &ServiceProvider,
-        (object, algs): (&str, AcceptedAlgs),
+        object: &str,
+        algs: AcceptedAlgs,
         outer: &Params,
     ) -> Result<ValidRequestObject, ErrorCode> {
         let client_id = &client.registration.client_id;
-        let jws = self.verify_client_jws(client, object, algs).await.map_err(|error| {
+        let jws = self.assertions.verify_client_jws(client, object, algs).await;
+        let jws = jws.map_err(|error| {
             tracing::info!(%client_id, %error, "request object rejected");
             match error {
                 AssertionError::NoKeys => ErrorCode::ClientKeysUnavailable,
@@ -73,22 +87,52 @@ impl TokenService {
         // An object can't have been used before it was valid.
         let begins_at =
             ["iat", "nbf"].iter().find_map(|name| numeric_date(&jws.claims, name).ok()?);
-        // Rejects an object that may have been used before the store lost its records (see
-        // `SingleUseQuota`).
-        if begins_at.unwrap_or_else(|| expires_at - MAX_LIFETIME).seconds()
-            < self.single_use_quota.known_since().seconds()
-        {
+        let begins_at = begins_at.unwrap_or_else(|| expires_at - MAX_LIFETIME);
+        if self.used_jtis.may_have_forgotten(begins_at) {
             return Err(ErrorCode::RequestObjectReplayed);
         }
         let params = parameters_of_object(&jws.claims, outer, &client.registration)?;
-        let used = optional_jti(&jws.claims)?.map(|jti| UsedObject {
+        let used = optional_jti(&jws.claims)?.map(|jti| UsedJti {
             key: request_object_key(client_id, jti),
             until: expires_at + CLOCK_SKEW_TOLERANCE,
         });
-        if used.is_some() && !self.single_use_quota.has_capacity(client_id, now) {
+        if used.is_some() && !self.used_jtis.has_capacity(client_id, now) {
             return Err(ErrorCode::TooManyAssertions);
         }
         Ok(ValidRequestObject { params, used })
+    }
+
+    /// Marks an object as used by `login`; empty if no login was started with it.
+    ///
+    /// # Errors
+    /// `Used` with the login that used it before; otherwise the error of the store.
+    pub async fn mark_used(
+        &self,
+        client_id: &ClientId,
+        used: &UsedJti,
+        login: &[u8],
+    ) -> Result<(), ParameterSourceError> {
+        match self.used_jtis.insert(client_id, used, login.to_vec(), self.core.env.now()).await {
+            Ok(()) => Ok(()),
+            Err(StoreError::Exists) => {
+                self.check_unused(used).await?;
+                Err(ErrorCode::RequestObjectReplayed.into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Checks that an object was not used.
+    ///
+    /// # Errors
+    /// As [`Self::mark_used`].
+    pub async fn check_unused(&self, used: &UsedJti) -> Result<(), ParameterSourceError> {
+        match self.used_jtis.find(used, self.core.env.now()).await? {
+            None => Ok(()),
+            Some(login) => {
+                Err(ParameterSourceError::used_by(&login, ErrorCode::RequestObjectReplayed))
+            }
+        }
     }
 }
 

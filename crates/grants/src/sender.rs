@@ -1,9 +1,15 @@
 //! Binds access tokens to the key of their sender, and checks that who presents one has that key:
 //! DPoP (RFC 9449) and client certificates (RFC 8705).
 
-use super::TokenService;
-use super::dpop::{AcceptedProof, ProofTarget};
-use super::token::ValidToken;
+mod dpop;
+
+use std::sync::Arc;
+
+pub use self::dpop::DpopNonces;
+pub(super) use self::dpop::{AcceptedProof, ProofTarget};
+use super::HubCore;
+use super::access_token::ValidToken;
+use super::used_jtis::UsedJtis;
 use passerelle_federation::ServiceProvider;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::discovery::path;
@@ -34,7 +40,23 @@ impl ProvenSender {
     }
 }
 
-impl TokenService {
+/// Verifies that the sender of a request has the key that it claims.
+pub struct SenderVerifier {
+    core: Arc<HubCore>,
+    used_jtis: Arc<UsedJtis>,
+    nonces: DpopNonces,
+}
+
+impl SenderVerifier {
+    /// Creates the verifier.
+    pub(super) const fn new(
+        core: Arc<HubCore>,
+        used_jtis: Arc<UsedJtis>,
+        nonces: DpopNonces,
+    ) -> Self {
+        Self { core, used_jtis, nonces }
+    }
+
     /// Verifies a token request's proof of possession of a key. Changes nothing.
     ///
     /// # Errors

@@ -1,10 +1,15 @@
-//! Stores sessions: created when a login finishes, and reused by later logins
-//! (`docs/design/login.md`).
+//! Stores sessions: created when a login finishes, reused by later logins (`docs/design/login.md`),
+//! and ended with everything issued in them.
+
+mod index;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::TokenService;
-use super::records::{encode_record, new_record, session_key};
+use super::HubCore;
+use super::lifetimes::MAX_ACCESS_TOKEN_LIFETIME;
+use super::records::{encode_record, load_record, new_record, session_key, take_record};
+use super::subjects::SubjectDeriver;
 use passerelle_federation::login::{CodeGrant, SessionUse};
 use passerelle_federation::session::{FinishedLogin, Session};
 use passerelle_protocol::catalogue::ErrorCode;
@@ -12,7 +17,7 @@ use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::Secret;
 use passerelle_store::{
-    Family, MAX_UPDATE_ATTEMPTS, NewRecord, RecordKey, RecordVersion, ReplaceOutcome,
+    Family, MAX_UPDATE_ATTEMPTS, NewRecord, RecordKey, RecordVersion, ReplaceOutcome, Store,
 };
 
 /// Whether the session of a grant is new.
@@ -43,12 +48,34 @@ impl GrantSession {
     }
 }
 
-impl TokenService {
+/// The sessions of browsers.
+pub struct Sessions {
+    core: Arc<HubCore>,
+    store: Arc<dyn Store>,
+    subjects: Arc<SubjectDeriver>,
+    /// The longest that a code is valid.
+    code_lifetime: Duration,
+    /// Whether sessions are indexed by the `sub` of each service provider.
+    indexes_subjects: bool,
+}
+
+impl Sessions {
+    /// Creates the sessions. `code_lifetime` is the longest that a code is valid.
+    pub(super) const fn new(
+        core: Arc<HubCore>,
+        store: Arc<dyn Store>,
+        subjects: Arc<SubjectDeriver>,
+        code_lifetime: Duration,
+        indexes_subjects: bool,
+    ) -> Self {
+        Self { core, store, subjects, code_lifetime, indexes_subjects }
+    }
+
     /// Returns the live session of a browser's cookie.
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn session(&self, cookie: &Secret<String>) -> Result<Option<Session>, ErrorCode> {
+    pub async fn find(&self, cookie: &Secret<String>) -> Result<Option<Session>, ErrorCode> {
         Ok(self.load_session(cookie).await?.map(|(session, _)| session))
     }
 
@@ -58,7 +85,7 @@ impl TokenService {
     /// # Errors
     /// `LoginRequired` if the session has ended meanwhile, `Busy` after too many concurrent
     /// updates; otherwise the error of the store.
-    pub(super) async fn begin_session(
+    pub(super) async fn begin(
         &self,
         grant: &CodeGrant,
         now: Timestamp,
@@ -77,10 +104,7 @@ impl TokenService {
     ///
     /// # Errors
     /// `LoginRequired` if the session is gone: the user signed out.
-    pub(super) async fn earlier_session(
-        &self,
-        grant: &CodeGrant,
-    ) -> Result<GrantSession, ErrorCode> {
+    pub(super) async fn find_earlier(&self, grant: &CodeGrant) -> Result<GrantSession, ErrorCode> {
         let (SessionUse::New { cookie, .. } | SessionUse::Reused { cookie }) = &grant.session;
         let (session, _) = self.load_session(cookie).await?.ok_or(ErrorCode::LoginRequired)?;
         Ok(GrantSession::new(session, None))
@@ -123,21 +147,21 @@ impl TokenService {
 
     /// Ends the session that a new authentication replaces (ASVS 5 §7.2.4). This is the last step,
     /// so that a login that fails ends nothing.
-    pub(super) async fn end_previous_session(&self, grant: &CodeGrant) {
+    pub(super) async fn end_previous(&self, grant: &CodeGrant) {
         if let SessionUse::New { replaced: Some(previous), .. } = &grant.session {
-            self.remove_session(previous).await;
+            self.remove(previous).await;
         }
     }
 
     /// Removes the new session of a login that gets no code: its cookie was never sent.
-    pub(super) async fn discard_new_session(&self, grant: &CodeGrant) {
+    pub(super) async fn discard_new(&self, grant: &CodeGrant) {
         if let SessionUse::New { cookie, .. } = &grant.session {
-            self.remove_session(cookie).await;
+            self.remove(cookie).await;
         }
     }
 
     /// Removes the session, if it exists. What was issued in it stays valid.
-    pub async fn remove_session(&self, cookie: &Secret<String>) {
+    pub async fn remove(&self, cookie: &Secret<String>) {
         if let Err(error) = self.store.remove(&session_key(cookie.reveal())).await {
             tracing::error!(%error, "session could not be removed; it expires by itself");
         }
@@ -204,11 +228,45 @@ impl TokenService {
         }
     }
 
+    /// Ends the session of this cookie and revokes its codes and tokens. Exactly one caller gets
+    /// the session.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`: the session may still exist.
+    pub async fn end(&self, cookie: &Secret<String>) -> Result<Option<Session>, ErrorCode> {
+        let Some(session) = self.find(cookie).await? else {
+            return Ok(None);
+        };
+        self.end_record(&session_key(cookie.reveal()), &session).await
+    }
+
+    /// Ends the session under this key like [`Self::end`]; `session` is its state as loaded
+    /// before.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`: the session may still exist.
+    pub async fn end_record(
+        &self,
+        key: &RecordKey,
+        session: &Session,
+    ) -> Result<Option<Session>, ErrorCode> {
+        let now = self.core.env.now();
+        // Revoked first: if the hub stops in between, the session remains, and a repeated request
+        // ends everything. `until` is the longest that a code issued now, and then its token, could
+        // live.
+        let until = now + self.code_lifetime + MAX_ACCESS_TOKEN_LIFETIME;
+        self.store.revoke(&session_family(session), until, now).await?;
+        // The tombstone stays as long as the login that began the session can be answered again: it
+        // must not restart the session.
+        take_record(&*self.store, key, now + self.code_lifetime, now).await
+    }
+
     async fn load_session(
         &self,
         cookie: &Secret<String>,
     ) -> Result<Option<(Session, RecordVersion)>, ErrorCode> {
-        let found = self.load_record(&session_key(cookie.reveal())).await?;
+        let key = session_key(cookie.reveal());
+        let found = load_record(&*self.store, &key, self.core.env.now()).await?;
         Ok(found.map(|(session, record)| (session, record.version)))
     }
 }

@@ -14,6 +14,14 @@ pub struct SubjectDeriver {
     pub keys: SubjectKeys,
 }
 
+/// The account of a user at an identity provider.
+#[derive(Clone, Copy, Debug)]
+pub struct UpstreamAccount<'a> {
+    pub connector: &'a ConnectorId,
+    /// The identity provider's `sub`.
+    pub subject: &'a Secret<String>,
+}
+
 impl SubjectDeriver {
     /// Derives the `sub` of a user in a sector, from the account at an identity provider or from
     /// the identity.
@@ -25,14 +33,14 @@ impl SubjectDeriver {
         &self,
         version: KeyVersion,
         sector: &str,
-        (connector, upstream_subject): (&ConnectorId, &Secret<String>),
+        account: UpstreamAccount<'_>,
         identity: &Identity,
     ) -> Result<Subject, ErrorCode> {
         let derived = match self.source {
             SubjectSource::Pivot => self.keys.derive(version, sector, identity),
             SubjectSource::Provider => {
-                let upstream = upstream_subject.reveal();
-                self.keys.derive_from_provider(version, sector, connector, upstream)
+                let UpstreamAccount { connector, subject } = account;
+                self.keys.derive_from_provider(version, sector, connector, subject.reveal())
             }
         };
         derived.map_err(SubjectError::code)

@@ -26,7 +26,9 @@ use super::auth_failures::{AuthFailureLimiter, FailureLimits};
 use super::client_keys::KeyDirectory;
 use super::lifetimes::TokenLifetimes;
 use super::subjects::SubjectDeriver;
-use super::{Gate, GrantLifetimes, HubCore, TokenService, UserinfoResponse};
+use super::{
+    DpopNonces, Gate, GrantDependencies, GrantLifetimes, GrantServices, HubCore, UserinfoResponse,
+};
 use passerelle_federation::assurance::{AcrCheck, Level, Platform};
 use passerelle_federation::client_keys::KeySource;
 use passerelle_federation::connector_rules::AllowedConnectors;
@@ -40,7 +42,7 @@ use passerelle_federation::testing::samples::{
 };
 use passerelle_federation::validity::Validity;
 use passerelle_federation::{
-    ClientAuthentication, CurrentFederation, Federation, ServiceProvider, UnavailableDisplay,
+    ClientAuthentication, Federation, ServiceProvider, UnavailableDisplay,
 };
 use passerelle_jose::testing::sample_keys::RING;
 use passerelle_jose::verify::VerificationKeys;
@@ -52,11 +54,11 @@ use passerelle_protocol::env::{Clock as _, Env, Timestamp};
 use passerelle_protocol::ids::{ClientId, ConnectorId, Secret, SupportId};
 use passerelle_protocol::sender_constraint::ProofOfPossession;
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
-use passerelle_protocol::token::TokenRequest;
+use passerelle_protocol::token::{AuthorizationCodeGrant, TokenGrant, TokenRequest};
 use passerelle_protocol::userinfo::{BearerLocation, PresentedToken, TokenScheme};
 use passerelle_store::memory::MemoryStore;
 use passerelle_store::testing::store_conformance::ample_capacities;
-use passerelle_store::{Capacities, RecordKind};
+use passerelle_store::{Capacities, Store};
 
 const CODE_LIFE: Duration = Duration::from_secs(30);
 const TOKEN_LIFE: Duration = Duration::from_secs(60);
@@ -94,7 +96,10 @@ impl Gate for FakeGate {
 }
 
 struct Hub {
-    token_service: TokenService,
+    grants: GrantServices,
+    core: Arc<HubCore>,
+    store: Arc<dyn Store>,
+    client_keys: Arc<KeyDirectory>,
     clock: Arc<ManualClock>,
     gate: Arc<FakeGate>,
 }
@@ -108,7 +113,8 @@ impl Hub {
             scheme: TokenScheme::Bearer,
             proof_of_possession: ProofOfPossession::default(),
         };
-        let answer = self.token_service.userinfo(&bearer).await.map_err(|refusal| refusal.code)?;
+        let answer =
+            self.grants.access_tokens.userinfo(&bearer).await.map_err(|refusal| refusal.code)?;
         Ok(match answer {
             UserinfoResponse::Jwt(token) => token,
             UserinfoResponse::Json(claims) => String::from_utf8(claims).unwrap(),
@@ -161,7 +167,7 @@ fn by_post(client_id: &str, secret: &str) -> Credentials {
     Credentials::SecretPost { client_id: client_id.into(), secret: Secret::new(secret.into()) }
 }
 
-fn federation(sp_is_active: bool) -> CurrentFederation {
+fn federation(sp_is_active: bool) -> Federation {
     let mut headed = service("headed", true, SigningAlg::ES256);
     headed.authentication =
         ClientAuthentication::SecretBasic(vec![dated("headed's secret", Validity::default())]);
@@ -173,12 +179,8 @@ fn federation(sp_is_active: bool) -> CurrentFederation {
     ])
 }
 
-fn federation_with(services: impl IntoIterator<Item = ServiceProvider>) -> CurrentFederation {
-    CurrentFederation::new(Federation::new(
-        services,
-        ScopeTable::default(),
-        UnavailableDisplay::Disabled,
-    ))
+fn federation_with(services: impl IntoIterator<Item = ServiceProvider>) -> Federation {
+    Federation::new(services, ScopeTable::default(), UnavailableDisplay::Disabled)
 }
 
 impl Hub {
@@ -187,31 +189,30 @@ impl Hub {
     }
 
     fn with(capacities: Capacities) -> Self {
+        Self::build(capacities, |_| ())
+    }
+
+    /// Creates a hub with changed dependencies.
+    fn build(capacities: Capacities, change: impl FnOnce(&mut GrantDependencies)) -> Self {
         // Between two whole seconds, so that rounding errors become visible.
         let clock = Arc::new(ManualClock::at(OPENED + Duration::from_millis(700)));
         let gate = Arc::new(FakeGate::default());
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
-        let core = Arc::new(HubCore::for_tests(env, federation(true)));
-        let token_service = TokenService {
+        let core = Arc::new(HubCore::for_tests(env, federation(true).into()));
+        let mut dependencies = GrantDependencies {
             store: Arc::new(MemoryStore::new(capacities.clone())),
+            capacities,
+            logout_token_capacity: 100,
             signer: Arc::clone(&RING) as _,
             gate: Arc::clone(&gate) as _,
             client_keys: Arc::new(
                 KeyDirectory::new(&core.federation.load(), &core.metrics).unwrap(),
             ),
-            single_use_quota: super::SingleUseQuota::with_store_capacity(
-                capacities.for_kind(RecordKind::USED_JTI).records,
-            ),
-            pushed_request_quota: super::PushedRequestQuota::with_store_capacity(
-                capacities.for_kind(RecordKind::PUSHED_REQUEST),
-            ),
-            dpop_nonces: super::DpopNonces::from_secret(b"shared by the hubs"),
+            dpop_nonces: DpopNonces::from_secret(b"shared by the hubs"),
             certificate_authorities: None,
-            certificate_base_url: None,
             indexes_sessions: false,
             subjects: SubjectDeriver { source: SubjectSource::Pivot, keys: subject_keys() },
             auth_failures: AuthFailureLimiter::new(ALLOWED, &core.env),
-            amr_marker: "hub".into(),
             own_keys: Arc::new(ArcSwap::from_pointee(
                 VerificationKeys::from_jwks(&RING.verification_jwks(OPENED)).unwrap(),
             )),
@@ -229,11 +230,21 @@ impl Hub {
             },
             core,
         };
-        Self { token_service, clock, gate }
+        change(&mut dependencies);
+        Self {
+            core: Arc::clone(&dependencies.core),
+            store: Arc::clone(&dependencies.store),
+            client_keys: Arc::clone(&dependencies.client_keys),
+            grants: GrantServices::new(dependencies),
+            clock,
+            gate,
+        }
     }
 
-    fn core_mut(&mut self) -> &mut HubCore {
-        Arc::get_mut(&mut self.token_service.core).unwrap()
+    /// Replaces the federation, as a reload does.
+    fn set_federation(&self, federation: Federation) {
+        self.client_keys.prepare(&federation).unwrap();
+        self.core.federation.replace(federation);
     }
 
     fn now(&self) -> Timestamp {
@@ -262,14 +273,15 @@ impl Hub {
 
     /// Issues this code for a request of `sp` with these changes.
     async fn issue(&self, code: &str, changes: &[(&str, &str)]) {
-        self.token_service.issue_code(&self.grant(code, changes)).await.unwrap();
+        self.grants.codes.issue(&self.grant(code, changes)).await.unwrap();
     }
 
     /// Redeems correctly; returns the response as JSON.
     async fn redeem(&self, code: &str) -> Result<Value, ErrorCode> {
         let answer = self
-            .token_service
-            .redeem_code(&token_request(code))
+            .grants
+            .token_endpoint
+            .answer(&token_request(code))
             .await
             .map_err(|refusal| refusal.code)?;
         Ok(serde_json::to_value(answer).unwrap())
@@ -277,13 +289,18 @@ impl Hub {
 
     /// Returns the error of this request.
     async fn refusal(&self, request: &TokenRequest) -> Option<ErrorCode> {
-        self.token_service.redeem_code(request).await.err().map(|refusal| refusal.code)
+        self.grants.token_endpoint.answer(request).await.err().map(|refusal| refusal.code)
     }
 
     /// Returns the client that these credentials authenticate.
     async fn authenticated(&self, offered: &Credentials) -> Result<String, ErrorCode> {
-        let client =
-            self.token_service.authenticate(offered).await.map_err(|refusal| refusal.code)?;
+        let client = self
+            .grants
+            .token_endpoint
+            .authenticator
+            .authenticate(offered)
+            .await
+            .map_err(|refusal| refusal.code)?;
         Ok(client.registration.client_id.to_string())
     }
 
@@ -296,7 +313,7 @@ impl Hub {
     }
 
     async fn validate(&self, access_token: &str) -> Result<(), ErrorCode> {
-        self.token_service.validate_access_token(access_token).await.map(drop)
+        self.grants.access_tokens.validate(access_token).await.map(drop)
     }
 }
 
@@ -304,11 +321,26 @@ impl Hub {
 fn token_request(code: &str) -> TokenRequest {
     TokenRequest {
         credentials: by_post("sp", "sp's secret"),
-        redirect_uri: SP_CALLBACK.into(),
-        code: Secret::new(code.into()),
-        code_verifier: None,
+        grant: TokenGrant::AuthorizationCode(AuthorizationCodeGrant {
+            redirect_uri: SP_CALLBACK.into(),
+            code: Secret::new(code.into()),
+            code_verifier: None,
+        }),
         proof_of_possession: ProofOfPossession::default(),
     }
+}
+
+/// Returns the code of a request, and what it is bound to.
+fn code_grant(request: &mut TokenRequest) -> &mut AuthorizationCodeGrant {
+    match &mut request.grant {
+        TokenGrant::AuthorizationCode(grant) => grant,
+        TokenGrant::RefreshToken(_) => panic!("a refresh token"),
+    }
+}
+
+fn with_verifier(mut request: TokenRequest, verifier: &str) -> TokenRequest {
+    code_grant(&mut request).code_verifier = Some(Secret::new(verifier.to_owned()));
+    request
 }
 
 /// Returns header and claims of a JWS without verifying it.

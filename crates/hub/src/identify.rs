@@ -13,6 +13,7 @@ use passerelle_federation::identity::{
 };
 use passerelle_federation::login::upstream::Authentication;
 use passerelle_federation::login::{ClaimsSource, IdentificationError, IdentifiedUser, Login};
+use passerelle_grants::subjects::UpstreamAccount;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ClientId, ConnectorId, Subject, SupportId};
 use passerelle_register::{ANSWER_TIMEOUT, Register, RegisterAnswer, RegisterError};
@@ -166,7 +167,7 @@ fn gather_evidence(
         support_id,
         %connector,
         amr = evidence
-            .amr_values(&services.token_service.amr_marker)
+            .amr_values(&services.core.amr_marker)
             .iter()
             .map(ToString::to_string)
             .collect::<Vec<_>>()
@@ -275,10 +276,13 @@ pub(super) fn subject_for(
 ) -> Result<Subject, ErrorCode> {
     let federation = services.core.federation.load();
     let service = federation.active_service_provider(client_id).ok_or(ErrorCode::GateClosed)?;
-    services.token_service.subjects.derive(
+    services.subjects.derive(
         service.subject_key_version,
         &service.sector,
-        (&authentication.connector, &authentication.upstream_subject),
+        UpstreamAccount {
+            connector: &authentication.connector,
+            subject: &authentication.upstream_subject,
+        },
         identity,
     )
 }

@@ -8,7 +8,9 @@ use super::registry::Connectors;
 use super::unauthenticated_logins::UnauthenticatedLogins;
 use passerelle_federation::identity::IdentitySource;
 use passerelle_federation::identity::rules::IdentityRules;
-use passerelle_grants::{HubCore, TokenService};
+use passerelle_grants::logout::LogoutRedirects;
+use passerelle_grants::subjects::SubjectDeriver;
+use passerelle_grants::{AuthorizationCodes, HubCore, Sessions};
 use passerelle_register::Register;
 use passerelle_store::Store;
 
@@ -19,7 +21,10 @@ pub struct LoginServices {
     pub connectors: Connectors,
     /// Present if identities come from the register.
     pub register: Option<Arc<dyn Register>>,
-    pub token_service: Arc<TokenService>,
+    pub sessions: Arc<Sessions>,
+    pub codes: Arc<AuthorizationCodes>,
+    pub subjects: Arc<SubjectDeriver>,
+    pub logout_redirects: Arc<LogoutRedirects>,
     /// Counter of logins without an outcome.
     pub live_logins: Arc<LiveLoginCounter>,
     /// Logins in which no user has authenticated yet.

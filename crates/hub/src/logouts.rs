@@ -90,7 +90,7 @@ impl Logouts {
     ) -> Result<(LogoutDecision, Option<Session>), ErrorCode> {
         let services = &self.services;
         let session = match cookie {
-            Some(cookie) => services.token_service.session(cookie).await?,
+            Some(cookie) => services.sessions.find(cookie).await?,
             None => None,
         };
         let subject = session.as_ref().zip(hint).and_then(|(session, hint)| {
@@ -118,7 +118,7 @@ impl Logouts {
         hint: &str,
         cookie: &Secret<String>,
     ) -> Result<Option<LogoutHint>, ErrorCode> {
-        let Some(session) = self.services.token_service.session(cookie).await? else {
+        let Some(session) = self.services.sessions.find(cookie).await? else {
             return Ok(None);
         };
         let Some(key) = &session.hint_key else { return Ok(None) };
@@ -146,9 +146,9 @@ impl Logouts {
         session: &Session,
         destination: &LogoutDestination,
     ) -> Result<LogoutOutcome, ErrorCode> {
-        let token_service = &self.services.token_service;
+        let services = &self.services;
         let connector = &session.login.connector;
-        let state = self.services.core.env.entropy().token();
+        let state = services.core.env.entropy().token();
         let others = |id: &&ClientId| Some(*id) != destination.service_provider.as_ref();
         let participants: Vec<ClientId> = session.participants().filter(others).cloned().collect();
         let stored = LogoutDestination { participants, ..destination.clone() };
@@ -158,26 +158,23 @@ impl Logouts {
             && self.save_destination(connector, &state, &stored).await;
         // Stored before the session ends, so that a restart in between loses no notice.
         let notices = self.notifier.store(self.logout_notices(session)).await;
-        let Some(ended) = token_service.end_session(cookie).await? else {
+        let Some(ended) = services.sessions.end(cookie).await? else {
             self.notifier.discard(notices).await;
             self.remove_destination(connector, &state).await;
             return self.repeat_redirect(cookie, destination).await;
         };
         self.notifier.deliver(notices);
         self.notify_late_participants(session, &ended).await;
-        token_service.core.audit.record(|| {
+        services.core.audit.record(|| {
             let done =
                 Event::new(EventKind::LogoutCompleted).idp(connector).session(&ended.lineage);
             destination.service_provider.iter().fold(done, Event::sp)
         });
         let id_token = ended.login.id_token.filter(|_| is_saved);
         if let Some(url) = self.idp_logout_url(connector, id_token, &state).await {
-            if let Err(code) = token_service
-                .remember_logout_redirect(
-                    cookie,
-                    LogoutRequestKey::Destination(destination),
-                    url.as_str(),
-                )
+            if let Err(code) = services
+                .logout_redirects
+                .remember(cookie, LogoutRequestKey::Destination(destination), url.as_str())
                 .await
             {
                 tracing::warn!(%connector, code = code.entry().code, "logout redirect not stored: a repeated request is not redirected to the identity provider");
@@ -208,7 +205,7 @@ impl Logouts {
         let reused = cookie.filter(|cookie| user.is_of_session(cookie));
         let WrongUser { connector, id_token, .. } = user;
         if let Some(cookie) = reused
-            && let Some(session) = self.services.token_service.session(cookie).await?
+            && let Some(session) = self.services.sessions.find(cookie).await?
         {
             return Ok(match self.log_out(cookie, &session, &destination).await? {
                 LogoutOutcome::RedirectToIdp(url) => Some(url),
@@ -239,8 +236,8 @@ impl Logouts {
     ) -> Result<LogoutOutcome, ErrorCode> {
         let earlier = self
             .services
-            .token_service
-            .logout_redirect(cookie, LogoutRequestKey::Destination(destination))
+            .logout_redirects
+            .find(cookie, LogoutRequestKey::Destination(destination))
             .await?;
         Ok(earlier
             .and_then(|url| Url::parse(&url).ok())
@@ -271,11 +268,8 @@ impl Logouts {
         state: &str,
         destination: &LogoutDestination,
     ) -> bool {
-        let saved = self
-            .services
-            .token_service
-            .save_logout_destination(connector, state, destination)
-            .await;
+        let saved =
+            self.services.logout_redirects.save_destination(connector, state, destination).await;
         let log = |code: &ErrorCode| {
             let code = code.entry().code;
             tracing::warn!(%connector, code, "logout destination not stored: the identity provider is not notified");
@@ -284,7 +278,7 @@ impl Logouts {
     }
 
     async fn remove_destination(&self, connector: &ConnectorId, state: &str) {
-        if self.services.token_service.take_logout_destination(connector, state).await.is_err() {
+        if self.services.logout_redirects.take_destination(connector, state).await.is_err() {
             tracing::warn!(%connector, "unused logout destination not removed; it expires");
         }
     }

@@ -30,7 +30,7 @@ pub(super) async fn find_reusable_user(
     let prompt = &login.context.request.prompt;
     let may_reuse = !prompt.login && !prompt.select_account && choosing.banner.is_none();
     let Some(cookie) = cookie.filter(|_| may_reuse) else { return Ok(None) };
-    let session = services.token_service.session(cookie).await?;
+    let session = services.sessions.find(cookie).await?;
     Ok(session.and_then(|session| reusable_user(services, login, cookie, session)))
 }
 

@@ -342,14 +342,12 @@ async fn perform_effect(
         Effect::Identify(authentication) => EffectOutcome::Identified(
             identify::identify_user(services, login, *authentication).await.map(Box::new),
         ),
-        Effect::IssueCode(grant) => {
-            EffectOutcome::CodeIssued(services.token_service.issue_code(&grant).await)
-        }
+        Effect::IssueCode(grant) => EffectOutcome::CodeIssued(services.codes.issue(&grant).await),
         Effect::CheckCode(code) => {
-            let is_live = services.token_service.is_code_live(code.reveal()).await;
+            let is_live = services.codes.is_live(code.reveal()).await;
             // The process that stored the code may have died before it ended the former session.
             if let (Ok(true), Some(former)) = (&is_live, login.replaced_session()) {
-                services.token_service.remove_session(former).await;
+                services.sessions.remove(former).await;
             }
             EffectOutcome::CodeChecked(is_live)
         }

@@ -81,10 +81,10 @@ impl Logouts {
             tracing::warn!(%connector, %error, "logout token of the identity provider rejected");
             error.code
         })?;
-        services.token_service.use_logout_token(connector, &logout).await?;
+        services.sessions.use_logout_token(connector, &logout).await?;
         let ended = self.end_sessions_of_logout(connector, &logout).await;
         if ended.is_err() {
-            services.token_service.forget_logout_token(connector, &logout).await;
+            services.sessions.forget_logout_token(connector, &logout).await;
         }
         ended
     }
@@ -97,8 +97,7 @@ impl Logouts {
         connector: &ConnectorId,
         logout: &UpstreamLogout,
     ) -> Result<usize, ErrorCode> {
-        let token_service = &self.services().token_service;
-        let names = token_service.record_upstream_logout(connector, logout).await?;
+        let names = self.services().sessions.record_upstream_logout(connector, logout).await?;
         let ended = self.end_named_sessions(connector, logout, names.clone()).await?;
         if ended < names.len() {
             let (logouts, connector, logout) = (self.clone(), connector.clone(), logout.clone());
@@ -120,8 +119,8 @@ impl Logouts {
         logout: &UpstreamLogout,
         names: Vec<Arc<str>>,
     ) -> Result<usize, ErrorCode> {
-        let token_service = &self.services().token_service;
-        let sessions = token_service.load_upstream_sessions(connector, logout, names).await?;
+        let sessions = &self.services().sessions;
+        let sessions = sessions.load_upstream_sessions(connector, logout, names).await?;
         self.end_sessions(sessions, "upstream", |session| {
             let event = Event::new(EventKind::UpstreamLogoutReceived).idp(connector);
             event.session(&session.lineage)
@@ -139,11 +138,7 @@ impl Logouts {
         operator: &str,
         reason: &str,
     ) -> Result<usize, ErrorCode> {
-        let token_service = &self.services().token_service;
-        if !token_service.indexes_sessions {
-            return Err(ErrorCode::SessionsNotIndexed);
-        }
-        let sessions = token_service.find_subject_sessions(subject).await?;
+        let sessions = self.services().sessions.find_by_subject(subject).await?;
         self.end_sessions(sessions, "operator", |session| {
             let event = Event::new(EventKind::SessionEndedByOperator).subject(subject);
             event.session(&session.lineage).operator(operator).reason(reason)
@@ -158,19 +153,18 @@ impl Logouts {
         outcome: &'static str,
         event: impl Fn(&Session) -> Event,
     ) -> Result<usize, ErrorCode> {
-        let token_service = &self.services().token_service;
+        let services = self.services();
         let mut ended = 0;
         for (key, session) in sessions {
             let notices = self.notifier().store(self.logout_notices(&session)).await;
-            let Some(ended_session) = token_service.end_session_record(&key, &session).await?
-            else {
+            let Some(ended_session) = services.sessions.end_record(&key, &session).await? else {
                 self.notifier().discard(notices).await;
                 continue;
             };
             self.notifier().deliver(notices);
             self.notify_late_participants(&session, &ended_session).await;
-            token_service.core.metrics.record_logout(outcome);
-            token_service.core.audit.record(|| event(&session));
+            services.core.metrics.record_logout(outcome);
+            services.core.audit.record(|| event(&session));
             ended += 1;
         }
         Ok(ended)

@@ -107,26 +107,14 @@ impl Signer for ArcSwap<Keyring> {
     }
 }
 
-/// Signs claims as a JWT (`typ: JWT`).
+/// Signs claims as a JWT with this `typ`.
 ///
 /// # Errors
 /// As [`Signer::sign`], and `Payload`, which no claims of this module cause.
 pub async fn sign_jwt(
     signer: &(impl Signer + ?Sized),
     alg: SigningAlg,
-    claims: &(impl Serialize + Sync),
-    now: Timestamp,
-) -> Result<String, SigningError> {
-    sign_jwt_with_typ(signer, (alg, "JWT"), claims, now).await
-}
-
-/// Signs claims as a JWT with this `typ`.
-///
-/// # Errors
-/// As [`sign_jwt`].
-pub async fn sign_jwt_with_typ(
-    signer: &(impl Signer + ?Sized),
-    (alg, typ): (SigningAlg, &str),
+    typ: &str,
     claims: &(impl Serialize + Sync),
     now: Timestamp,
 ) -> Result<String, SigningError> {
@@ -278,7 +266,7 @@ mod tests {
     async fn header_is_alg_typ_kid_of_a_published_key() {
         // R030, R031, R032
         for alg in [SigningAlg::ES256, SigningAlg::RS256] {
-            let token = sign_jwt(&**RING, alg, &id_token(), T0).await.unwrap();
+            let token = sign_jwt(&**RING, alg, "JWT", &id_token(), T0).await.unwrap();
             verify(&token);
             let (header, _) = parts(&token);
             let kid = &RING.current(alg, T0).unwrap().kid;
@@ -298,7 +286,7 @@ mod tests {
     async fn id_token_has_exactly_the_claims_of_the_specification() {
         // R033 to R036, R038, R040: integers, aud a string, no at_hash
         let (_, payload) =
-            parts(&sign_jwt(&**RING, SigningAlg::ES256, &id_token(), T0).await.unwrap());
+            parts(&sign_jwt(&**RING, SigningAlg::ES256, "JWT", &id_token(), T0).await.unwrap());
         let expected = json!({
             "iss": "https://hub.test/api/v2", "sub": "pairwise", "aud": "client", "exp": T0.seconds() + 60,
             "iat": T0.seconds(), "auth_time": T0.seconds() - 5, "nonce": "n-0S6_WzA2Mj-n-0S6_WzA2Mj", "acr": "eidas1",
@@ -335,7 +323,7 @@ mod tests {
             iat: T0,
             iss: "https://hub.test/api/v2",
         };
-        let token = sign_jwt(&**RING, SigningAlg::RS256, &claims, T0).await.unwrap();
+        let token = sign_jwt(&**RING, SigningAlg::RS256, "JWT", &claims, T0).await.unwrap();
         verify(&token);
         let expected = json!({
             "sub": "pairwise", "given_name": "Ada Maria", "given_name_array": ["Ada", "Maria"], "birthdate": "1985-12-10",
@@ -368,6 +356,6 @@ mod tests {
     #[tokio::test]
     async fn swapped_ring_signs_with_its_own_keys() {
         let swap = ArcSwap::new(Arc::clone(&RING));
-        verify(&sign_jwt(&swap, SigningAlg::ES256, &id_token(), T0).await.unwrap());
+        verify(&sign_jwt(&swap, SigningAlg::ES256, "JWT", &id_token(), T0).await.unwrap());
     }
 }

@@ -1,9 +1,7 @@
 //! The refresh request (RFC 6749 §6).
 
 use super::catalogue::{ErrorCode, Param, RequiredParam};
-use super::client_auth::{self, Credentials};
-use super::params::{Params, is_form_urlencoded};
-use super::sender_constraint::ProofOfPossession;
+use super::params::Params;
 use crate::ids::Secret;
 
 /// The scope that asks for a refresh token (OpenID Connect Core 1.0 §11).
@@ -11,63 +9,42 @@ pub const OFFLINE_ACCESS: &str = "offline_access";
 /// The `grant_type` of a refresh request.
 pub const GRANT_TYPE: &str = "refresh_token";
 
-/// A well-formed refresh request with an unauthenticated client and an unchecked token.
+/// A refresh token, unchecked, and the scopes that its access token shall have.
 #[derive(Clone, Debug)]
-pub struct RefreshRequest {
-    pub credentials: Credentials,
+pub struct RefreshTokenGrant {
     pub refresh_token: Secret<String>,
     /// The requested scopes; empty for those of the grant.
     pub scope: Vec<String>,
-    /// Empty until [`RefreshRequest::with_proof_of_possession`].
-    pub proof_of_possession: ProofOfPossession,
 }
 
-impl RefreshRequest {
-    /// Adds the request's proof of possession of a key.
-    #[must_use]
-    pub fn with_proof_of_possession(self, proof_of_possession: ProofOfPossession) -> Self {
-        let credentials =
-            self.credentials.with_certificate(proof_of_possession.certificate.as_ref());
-        Self { credentials, proof_of_possession, ..self }
+impl RefreshTokenGrant {
+    pub(super) fn parse(body: &Params) -> Result<Self, ErrorCode> {
+        let token = body.required(RequiredParam::RefreshToken)?.to_owned();
+        let scope = body.once(Param::RefreshScope)?.unwrap_or_default();
+        let scope = scope.split(' ').filter(|scope| !scope.is_empty()).map(str::to_owned).collect();
+        Ok(Self { refresh_token: Secret::new(token), scope })
     }
-}
-
-/// Reads a refresh request. `authorization` holds every `Authorization` header, `body` the decoded
-/// form.
-///
-/// # Errors
-/// The first failed check, as for a code.
-pub fn parse_request(
-    content_type: Option<&str>,
-    authorization: &[&[u8]],
-    body: &Params,
-) -> Result<RefreshRequest, ErrorCode> {
-    if !is_form_urlencoded(content_type) {
-        return Err(ErrorCode::TokenNotForm);
-    }
-    body.check_repeated(&[Param::TokenGrantType])?;
-    body.check_repeated(Param::REFRESH)?;
-    let credentials = client_auth::read_credentials(body, authorization)?;
-    let token = body.required(RequiredParam::RefreshToken)?.to_owned();
-    let scope = body.once(Param::RefreshScope)?.unwrap_or_default();
-    let scope = scope.split(' ').filter(|scope| !scope.is_empty()).map(str::to_owned).collect();
-    Ok(RefreshRequest {
-        credentials,
-        refresh_token: Secret::new(token),
-        scope,
-        proof_of_possession: ProofOfPossession::default(),
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::token::{RefreshTokenSupport, TokenGrant, parse_request};
 
     const FORM: Option<&str> = Some("application/x-www-form-urlencoded");
     const GOOD: &str = "grant_type=refresh_token&client_id=sp&client_secret=s&refresh_token=T";
 
-    fn read(body: &str) -> Result<RefreshRequest, ErrorCode> {
-        parse_request(FORM, &[], &Params::decode(body.as_bytes()))
+    fn read(body: &str) -> Result<RefreshTokenGrant, ErrorCode> {
+        read_as(FORM, body)
+    }
+
+    fn read_as(content_type: Option<&str>, body: &str) -> Result<RefreshTokenGrant, ErrorCode> {
+        let params = Params::decode(body.as_bytes());
+        let request = parse_request(content_type, &[], &params, RefreshTokenSupport::On)?;
+        match request.grant {
+            TokenGrant::RefreshToken(grant) => Ok(grant),
+            TokenGrant::AuthorizationCode(_) => panic!("a code"),
+        }
     }
 
     #[test]
@@ -90,9 +67,6 @@ mod tests {
         ] {
             assert_eq!(read(&body).unwrap_err(), code, "{body}");
         }
-        assert_eq!(
-            parse_request(None, &[], &Params::decode(GOOD.as_bytes())).unwrap_err(),
-            ErrorCode::TokenNotForm
-        );
+        assert_eq!(read_as(None, GOOD).unwrap_err(), ErrorCode::TokenNotForm);
     }
 }

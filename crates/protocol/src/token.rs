@@ -11,19 +11,35 @@ use serde::Serialize;
 use super::catalogue::{ErrorCode, Param, RequiredParam};
 use super::client_auth::{self, Credentials};
 use super::params::{Params, is_form_urlencoded};
+use super::refresh::{self, RefreshTokenGrant};
 use super::sender_constraint::{Confirmation, ProofOfPossession};
 use crate::ids::{Scope, Secret};
 
-/// A well-formed token request with an unauthenticated client and an unchecked code.
+/// A well-formed token request with an unauthenticated client and an unchecked grant.
 #[derive(Clone, Debug)]
 pub struct TokenRequest {
     pub credentials: Credentials,
+    pub grant: TokenGrant,
+    /// Empty until [`TokenRequest::with_proof_of_possession`].
+    pub proof_of_possession: ProofOfPossession,
+}
+
+/// What a client exchanges for tokens (RFC 6749 §1.3), by `grant_type`.
+#[derive(Clone, Debug)]
+pub enum TokenGrant {
+    /// `authorization_code`
+    AuthorizationCode(AuthorizationCodeGrant),
+    /// `refresh_token`
+    RefreshToken(RefreshTokenGrant),
+}
+
+/// A code, and what it is bound to.
+#[derive(Clone, Debug)]
+pub struct AuthorizationCodeGrant {
     pub redirect_uri: String,
     pub code: Secret<String>,
     /// As sent; [`super::pkce::proves`] checks it.
     pub code_verifier: Option<Secret<String>>,
-    /// Empty until [`TokenRequest::with_proof_of_possession`].
-    pub proof_of_possession: ProofOfPossession,
 }
 
 impl TokenRequest {
@@ -37,7 +53,7 @@ impl TokenRequest {
 }
 
 /// Reads a token request. `authorization` holds every `Authorization` header, `body` the decoded
-/// form.
+/// form. Without `refresh_tokens`, that grant type is unsupported.
 ///
 /// # Errors
 /// The first failed check; [`super::error_response::ErrorResponse`] is the response to it.
@@ -45,23 +61,45 @@ pub fn parse_request(
     content_type: Option<&str>,
     authorization: &[&[u8]],
     body: &Params,
+    refresh_tokens: RefreshTokenSupport,
 ) -> Result<TokenRequest, ErrorCode> {
     if !is_form_urlencoded(content_type) {
         return Err(ErrorCode::TokenNotForm);
     }
-    body.check_repeated(Param::TOKEN)?;
-    let credentials = client_auth::read_credentials(body, authorization)?;
-    if body.required(RequiredParam::TokenGrantType)? != "authorization_code" {
-        return Err(ErrorCode::TokenGrantTypeUnsupported);
+    let is_refresh = refresh_tokens == RefreshTokenSupport::On
+        && body.get("grant_type") == Some(refresh::GRANT_TYPE);
+    let (credentials, grant) = if is_refresh {
+        body.check_repeated(&[Param::TokenGrantType])?;
+        body.check_repeated(Param::REFRESH)?;
+        let credentials = client_auth::read_credentials(body, authorization)?;
+        (credentials, TokenGrant::RefreshToken(RefreshTokenGrant::parse(body)?))
+    } else {
+        body.check_repeated(Param::TOKEN)?;
+        let credentials = client_auth::read_credentials(body, authorization)?;
+        (credentials, TokenGrant::AuthorizationCode(AuthorizationCodeGrant::parse(body)?))
+    };
+    Ok(TokenRequest { credentials, grant, proof_of_possession: ProofOfPossession::default() })
+}
+
+/// Whether any client may use refresh tokens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RefreshTokenSupport {
+    Off,
+    On,
+}
+
+impl AuthorizationCodeGrant {
+    fn parse(body: &Params) -> Result<Self, ErrorCode> {
+        if body.required(RequiredParam::TokenGrantType)? != "authorization_code" {
+            return Err(ErrorCode::TokenGrantTypeUnsupported);
+        }
+        let verifier = body.once(Param::TokenCodeVerifier)?;
+        Ok(Self {
+            redirect_uri: body.required(RequiredParam::TokenRedirectUri)?.to_owned(),
+            code: Secret::new(body.required(RequiredParam::TokenCode)?.to_owned()),
+            code_verifier: verifier.map(|verifier| Secret::new(verifier.to_owned())),
+        })
     }
-    let verifier = body.once(Param::TokenCodeVerifier)?;
-    Ok(TokenRequest {
-        credentials,
-        redirect_uri: body.required(RequiredParam::TokenRedirectUri)?.to_owned(),
-        code: Secret::new(body.required(RequiredParam::TokenCode)?.to_owned()),
-        code_verifier: verifier.map(|verifier| Secret::new(verifier.to_owned())),
-        proof_of_possession: ProofOfPossession::default(),
-    })
 }
 
 /// The token response (R020), with a refresh token only where the client's file allows it.
@@ -137,7 +175,15 @@ mod tests {
 
     fn read(body: &str, headers: &[&str]) -> Result<TokenRequest, ErrorCode> {
         let headers: Vec<&[u8]> = headers.iter().map(|header| header.as_bytes()).collect();
-        parse_request(FORM, &headers, &Params::decode(body.as_bytes()))
+        let body = Params::decode(body.as_bytes());
+        parse_request(FORM, &headers, &body, RefreshTokenSupport::Off)
+    }
+
+    fn code_grant(body: &str) -> AuthorizationCodeGrant {
+        match read(body, &[]).unwrap().grant {
+            TokenGrant::AuthorizationCode(grant) => grant,
+            TokenGrant::RefreshToken(_) => panic!("a refresh token"),
+        }
     }
 
     fn without(name: &str) -> String {
@@ -152,10 +198,11 @@ mod tests {
         let request = read(&format!("{GOOD}&code_verifier=v&unknown=1&unknown=2"), &[]).unwrap();
         assert!(matches!(&request.credentials, Credentials::SecretPost { client_id, secret }
             if client_id.as_str() == "sp" && secret.reveal() == "s3cret"));
-        assert_eq!(request.redirect_uri, "https://sp.example/cb");
-        assert_eq!(request.code.reveal(), "C");
-        assert_eq!(request.code_verifier.unwrap().reveal(), "v");
-        assert!(read(GOOD, &[]).unwrap().code_verifier.is_none());
+        let grant = code_grant(&format!("{GOOD}&code_verifier=v&unknown=1&unknown=2"));
+        assert_eq!(grant.redirect_uri, "https://sp.example/cb");
+        assert_eq!(grant.code.reveal(), "C");
+        assert_eq!(grant.code_verifier.unwrap().reveal(), "v");
+        assert!(code_grant(GOOD).code_verifier.is_none());
     }
 
     #[test]
@@ -217,7 +264,8 @@ mod tests {
     #[test]
     fn another_body_type_is_a_bad_format() {
         for content_type in [None, Some("application/json"), Some("multipart/form-data")] {
-            let answer = parse_request(content_type, &[], &Params::decode(GOOD.as_bytes()));
+            let body = Params::decode(GOOD.as_bytes());
+            let answer = parse_request(content_type, &[], &body, RefreshTokenSupport::Off);
             assert_eq!(answer.unwrap_err(), ErrorCode::TokenNotForm);
         }
     }

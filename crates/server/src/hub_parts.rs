@@ -35,12 +35,11 @@ use passerelle_federation::CurrentFederation;
 use passerelle_federation::identity::sub::SubjectKeys;
 use passerelle_federation::session::SessionLimits;
 use passerelle_grants::auth_failures::AuthFailureLimiter;
-use passerelle_grants::backchannel_logout::LogoutNotifier;
 use passerelle_grants::client_keys::KeyDirectory;
 use passerelle_grants::client_registration::ClientRegistrations;
 use passerelle_grants::subjects::SubjectDeriver;
 use passerelle_grants::{
-    DpopNonces, Gate, HubCore, PushedRequestQuota, SingleUseQuota, TokenService,
+    DpopNonces, Gate, GrantDependencies, GrantServices, HubCore, RefreshTokens,
 };
 use passerelle_hub::blocks::Blocks;
 use passerelle_hub::live_login_counter::LiveLoginCounter;
@@ -52,9 +51,9 @@ use passerelle_protocol::env::Env;
 use passerelle_quota::RateLimits;
 use passerelle_quota::counter_sync::CounterSync;
 use passerelle_register::Register;
+use passerelle_store::Store;
 use passerelle_store::counters::Counters;
 use passerelle_store::kind::StoreCheck;
-use passerelle_store::{RecordKind, Store};
 use passerelle_telemetry::{CheckFinding, Metrics};
 use passerelle_web::Hub;
 use passerelle_web::client_address::TrustedProxies;
@@ -91,6 +90,12 @@ pub(super) fn hub_core(
     Arc::new(HubCore {
         platform: settings.platform,
         issuer: loaded.issuer.clone(),
+        certificate_base_url: settings
+            .public
+            .client_certificates
+            .as_ref()
+            .and_then(|certificates| certificates.base_url.clone()),
+        amr_marker: settings.amr_marker.clone(),
         federation,
         registrations,
         rate_limits: Arc::new(RateLimits::new(rates, &env, &metrics)),
@@ -161,39 +166,28 @@ impl HubParts<'_> {
         .start()
     }
 
-    fn token_service(
-        &self,
-        connectors: &Connectors,
-        subject_keys: SubjectKeys,
-    ) -> Arc<TokenService> {
+    /// Builds what issues codes and tokens and keeps sessions.
+    pub fn grants(&self, connectors: &Connectors, subject_keys: SubjectKeys) -> GrantServices {
         let (settings, core) = (self.settings(), &self.core);
         let failure_limits = auth_failure_limits(&settings.limits);
-        Arc::new(TokenService {
+        GrantServices::new(GrantDependencies {
             core: Arc::clone(core),
             store: Arc::clone(&self.store),
+            capacities: capacities(settings),
+            logout_token_capacity: settings.limits.logout_tokens,
             signer: Arc::clone(&self.keys.ring) as Arc<_>,
-            gate: Arc::new(connectors.clone()) as Arc<dyn Gate>,
+            own_keys: Arc::clone(&self.keys.own),
             client_keys: Arc::clone(&self.client_keys),
-            single_use_quota: SingleUseQuota::with_store_capacity(settings.limits.grants),
-            pushed_request_quota: PushedRequestQuota::with_store_capacity(
-                capacities(settings).for_kind(RecordKind::PUSHED_REQUEST),
-            ),
-            dpop_nonces: self.dpop_nonces(),
             certificate_authorities: self.certificate_authorities(),
-            certificate_base_url: settings
-                .public
-                .client_certificates
-                .as_ref()
-                .and_then(|certificates| certificates.base_url.clone()),
-            indexes_sessions: settings.index_sessions_by_sub,
-            subjects: SubjectDeriver { source: settings.subject, keys: subject_keys },
             auth_failures: AuthFailureLimiter::with_metrics(
                 failure_limits,
                 &core.env,
                 &core.metrics,
             ),
-            amr_marker: settings.amr_marker.clone(),
-            own_keys: Arc::clone(&self.keys.own),
+            dpop_nonces: self.dpop_nonces(),
+            gate: Arc::new(connectors.clone()) as Arc<dyn Gate>,
+            subjects: SubjectDeriver { source: settings.subject, keys: subject_keys },
+            indexes_sessions: settings.index_sessions_by_sub,
             lifetimes: grant_lifetimes(&settings.lifetimes),
         })
     }
@@ -215,7 +209,7 @@ impl HubParts<'_> {
     fn login_services(
         &self,
         connectors: &Connectors,
-        token_service: &Arc<TokenService>,
+        grants: &GrantServices,
     ) -> Arc<LoginServices> {
         let settings = self.settings();
         let capacity = login_capacity(&settings.limits);
@@ -224,7 +218,10 @@ impl HubParts<'_> {
             store: Arc::clone(&self.store),
             connectors: connectors.clone(),
             register: self.register.clone(),
-            token_service: Arc::clone(token_service),
+            sessions: Arc::clone(&grants.sessions),
+            codes: Arc::clone(&grants.codes),
+            subjects: Arc::clone(&grants.subjects),
+            logout_redirects: Arc::clone(&grants.logout_redirects),
             live_logins: Arc::clone(&self.live_logins),
             unauthenticated: UnauthenticatedLogins::new(capacity, &self.core.metrics),
             identity_source: identity_source(self.loaded),
@@ -237,25 +234,29 @@ impl HubParts<'_> {
     pub fn hub(
         &self,
         connectors: Connectors,
-        subject_keys: SubjectKeys,
+        grants: GrantServices,
         counters: Option<Arc<dyn Counters>>,
     ) -> web::Data<Hub> {
         let (settings, loaded) = (self.settings(), self.loaded);
-        let token_service = self.token_service(&connectors, subject_keys);
-        let counter_sync = start_counter_sync(counters, &token_service);
-        let services = self.login_services(&connectors, &token_service);
+        let counter_sync = self.start_counter_sync(counters, &grants);
+        let services = self.login_services(&connectors, &grants);
         let limits = login_limits(&settings.limits);
-        let notifier = Arc::new(LogoutNotifier::new(
-            Arc::clone(&token_service),
-            settings.limits.logout_tokens,
-        ));
-        actix::spawn(Arc::clone(&notifier).run());
+        actix::spawn(Arc::clone(&grants.logout_notifier).run());
         web::Data::new(Hub {
             core: Arc::clone(&self.core),
-            logouts: Logouts::new(Arc::clone(&services), notifier),
+            logouts: Logouts::new(Arc::clone(&services), grants.logout_notifier),
             logins: Logins::new(services, limits),
             connectors,
-            token_service,
+            authorization_requests: grants.authorization_requests,
+            pushed_request_endpoint: grants.pushed_request_endpoint,
+            token_endpoint: grants.token_endpoint,
+            revocation_endpoint: grants.revocation_endpoint,
+            access_tokens: grants.access_tokens,
+            hints: grants.hints,
+            senders: grants.senders,
+            response_signer: grants.response_signer,
+            logout_redirects: grants.logout_redirects,
+            pending_posts: grants.pending_posts,
             counter_sync,
             proxies: TrustedProxies::from_config(&settings.public),
             cookies: Cookies::new(&settings.cookie_prefix, loaded.base_url.scheme() == "https"),
@@ -309,6 +310,7 @@ impl HubParts<'_> {
     pub fn admin(
         &self,
         hub: &Hub,
+        refresh_tokens: Arc<RefreshTokens>,
         readiness: &Arc<Readiness>,
         reload: Reload,
     ) -> Result<Arc<AdminApi>, BuildError> {
@@ -325,7 +327,7 @@ impl HubParts<'_> {
         let tokens = AdminCredentials::new(self.loaded.admin_token.as_ref(), access);
         let admin = AdminApi::new(hub.connectors.clone(), tokens, &self.core.env)
             .with_audit(&self.core.audit)
-            .with_token_service(&hub.token_service)
+            .with_refresh_tokens(refresh_tokens)
             .with_logouts(&hub.logouts)
             .with_key_reloader(Arc::new(self.keys.clone()))
             .with_operations(Arc::new(operations), readiness)
@@ -357,19 +359,19 @@ impl HubParts<'_> {
             settings: serde_json::to_value(settings)?,
         })
     }
-}
 
-/// Starts synchronizing rate limit counters between hubs that share a store; returns `None`
-/// without one.
-fn start_counter_sync(
-    counters: Option<Arc<dyn Counters>>,
-    token_service: &TokenService,
-) -> Option<Arc<CounterSync>> {
-    let own = token_service.core.rate_limits.limiters().into_iter();
-    let registrations =
-        token_service.core.registrations.iter().map(|registered| registered.limiter());
-    let limits = own.chain(token_service.auth_failures.limits()).chain(registrations).collect();
-    let counter_sync = Arc::new(CounterSync::new(limits, counters?, &token_service.core.env));
-    actix::spawn(Arc::clone(&counter_sync).run());
-    Some(counter_sync)
+    /// Starts synchronizing rate limit counters between hubs that share a store; returns `None`
+    /// without one.
+    fn start_counter_sync(
+        &self,
+        counters: Option<Arc<dyn Counters>>,
+        grants: &GrantServices,
+    ) -> Option<Arc<CounterSync>> {
+        let own = self.core.rate_limits.limiters().into_iter();
+        let registrations = self.core.registrations.iter().map(|registered| registered.limiter());
+        let limits = own.chain(grants.failure_limits.clone()).chain(registrations).collect();
+        let counter_sync = Arc::new(CounterSync::new(limits, counters?, &self.core.env));
+        actix::spawn(Arc::clone(&counter_sync).run());
+        Some(counter_sync)
+    }
 }

@@ -76,6 +76,7 @@ use passerelle_audit::Audit;
 use passerelle_config::LoadedConfig;
 use passerelle_config::kinds::Kinds;
 use passerelle_config::model::LimitsConfig;
+use passerelle_grants::client_keys::KeyDirectory;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::{Diagnostic, Environment};
@@ -118,6 +119,7 @@ pub struct HubServer {
     admin: Arc<AdminApi>,
     tracer: Tracer,
     reload: Reload,
+    client_keys: Arc<KeyDirectory>,
     arbiters: Vec<Arbiter>,
     admission: Arc<ConnectionLimiter>,
     private_hosts: Arc<PrivateHosts>,
@@ -174,12 +176,16 @@ impl HubServer {
         let publisher = prepared.discovery_publisher;
         let reload =
             parts.start_reload(registry, connectors.clone(), prepared.connector_context, publisher);
-        let hub = parts.hub(connectors, prepared.subject_keys, opened.counters);
+        let grants = parts.grants(&connectors, prepared.subject_keys);
+        let (refresh_tokens, used_jtis) =
+            (Arc::clone(&grants.refresh_tokens), Arc::clone(&grants.used_jtis));
+        let hub = parts.hub(connectors, grants, opened.counters);
         passerelle_admin::report_blocks(&hub);
         let readiness = parts.readiness(&hub, reload.clone(), opened.check, process_findings);
-        let admin = parts.admin(&hub, &readiness, reload.clone())?;
+        let admin = parts.admin(&hub, refresh_tokens, &readiness, reload.clone())?;
         // Last: restoring consumes the snapshot, which a later start error would lose.
-        store::restore_snapshot(opened.snapshot.as_deref(), &hub.token_service)?;
+        let snapshot = opened.snapshot.as_deref();
+        store::restore_snapshot(snapshot, &*parts.store, &used_jtis, parts.core.env.now())?;
         Ok(Self {
             hub,
             outer_middleware: prepared.outer_middleware,
@@ -187,6 +193,7 @@ impl HubServer {
             readiness,
             tracer,
             reload,
+            client_keys: parts.client_keys,
             arbiters: parts.arbiters,
             admission: connection_limits::public_admission(settings, workers),
             private_hosts: Arc::new(PrivateHosts::new(settings.private.hosts.clone())),
@@ -218,6 +225,12 @@ impl HubServer {
     #[must_use]
     pub fn tracer(&self) -> Tracer {
         self.tracer.clone()
+    }
+
+    /// Returns the keys of clients, for in-process tests.
+    #[must_use]
+    pub fn client_keys(&self) -> Arc<KeyDirectory> {
+        Arc::clone(&self.client_keys)
     }
 
     /// Returns the outer middleware, for in-process tests.

@@ -6,10 +6,10 @@ use super::build_error::BuildError;
 use super::code_store::WALLET_REQUEST;
 use passerelle_config::LoadedConfig;
 use passerelle_config::model::Settings;
-use passerelle_grants::TokenService;
+use passerelle_grants::UsedJtis;
 use passerelle_grants::client_registration::REGISTRATION;
 use passerelle_hub::blocks::Blocks;
-use passerelle_protocol::env::Env;
+use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_store::kind::{
     OpenStoreError, OpenedStore, StoreContext, StoreOrigin, StoreSettings, StoreSnapshot,
 };
@@ -101,11 +101,13 @@ pub async fn probe_store(
 /// Returns an error if the snapshot might be restored again by a later start.
 pub(super) fn restore_snapshot(
     snapshot: Option<&dyn StoreSnapshot>,
-    token_service: &TokenService,
+    store: &dyn Store,
+    used_jtis: &UsedJtis,
+    now: Timestamp,
 ) -> Result<(), BuildError> {
     let origin = snapshot.map_or(Ok(StoreOrigin::Empty), StoreSnapshot::restore)?;
-    if token_service.store.scope() == StoreScope::Process && origin == StoreOrigin::Empty {
-        token_service.single_use_quota.set_known_since(token_service.core.env.now());
+    if store.scope() == StoreScope::Process && origin == StoreOrigin::Empty {
+        used_jtis.set_known_since(now);
     }
     Ok(())
 }

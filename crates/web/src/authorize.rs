@@ -84,7 +84,7 @@ async fn handle_request(
         over,
         client_id: params.get("client_id").map(Into::into),
     })?;
-    let resolved = match hub.token_service.resolve_request(params).await {
+    let resolved = match hub.authorization_requests.resolve(params).await {
         Ok(resolved) => resolved,
         Err(error) => {
             let reject = |code| unresolved_rejection(context, params, form, code);
@@ -190,9 +190,8 @@ async fn start_login(
     let hub = &context.hub;
     let client_id = authorization.client_id.clone();
     let reject = rejection_to_service(context, &authorization);
-    let subjects = hub.token_service.requested_subjects(&authorization).map_err(&reject)?;
     // Without a usable key for the response, no login starts (docs/integrate/endpoints.md).
-    hub.token_service.check_request_keys(&authorization).map_err(&reject)?;
+    let subjects = hub.authorization_requests.check_answerable(&authorization).map_err(&reject)?;
     let is_silent = authorization.prompt.none && form == RequestMethod::Get;
     let own_rate =
         hub.core.federation.load().service_provider(&client_id).and_then(|sp| sp.logins_per_minute);
@@ -216,7 +215,7 @@ async fn start_login(
     })?;
     let login = HeldLogin { hash: opened.hash, secret: opened.cookie };
     if let Some(single_use) = single_use
-        && let Err(error) = hub.token_service.mark_request_used(&single_use, &login.hash).await
+        && let Err(error) = hub.authorization_requests.mark_used(&single_use, &login.hash).await
     {
         return answer_used_request(context, error, reject);
     }

@@ -179,7 +179,7 @@ fn add_retry_after(seconds: Option<u64>, response: &mut HttpResponse) {
 /// Adds the nonce that the client's next DPoP proof needs (RFC 9449 §8 and §9).
 fn add_dpop_nonce(context: &RequestContext, code: ErrorCode, response: &mut HttpResponse) {
     if code == ErrorCode::DpopNonceRequired
-        && let Ok(nonce) = HeaderValue::from_str(&context.hub.token_service.dpop_nonce())
+        && let Ok(nonce) = HeaderValue::from_str(&context.hub.senders.dpop_nonce())
     {
         response.headers_mut().insert(HeaderName::from_static(DPOP_NONCE), nonce);
     }

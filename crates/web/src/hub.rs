@@ -11,7 +11,13 @@ use super::endpoint::RouteTable;
 use super::pages::{Locale, PageAction, PageTheme};
 use super::token_diagnostics::TokenDiagnostics;
 use passerelle_federation::logo::Logo;
-use passerelle_grants::{HubCore, TokenService};
+use passerelle_grants::authorization_request::{AuthorizationRequests, PushedRequestEndpoint};
+use passerelle_grants::logout::LogoutRedirects;
+use passerelle_grants::pending_post::PendingPosts;
+use passerelle_grants::{
+    AccessTokens, HubCore, IdTokenHints, ResponseSigner, RevocationEndpoint, SenderVerifier,
+    TokenEndpoint,
+};
 use passerelle_hub::{Connectors, Logins, Logouts};
 use passerelle_jose::UpstreamKeys;
 use passerelle_jose::keyring::Keyring;
@@ -25,7 +31,16 @@ pub struct Hub {
     pub logins: Logins,
     pub logouts: Logouts,
     pub connectors: Connectors,
-    pub token_service: Arc<TokenService>,
+    pub authorization_requests: Arc<AuthorizationRequests>,
+    pub pushed_request_endpoint: PushedRequestEndpoint,
+    pub token_endpoint: TokenEndpoint,
+    pub revocation_endpoint: RevocationEndpoint,
+    pub access_tokens: Arc<AccessTokens>,
+    pub hints: Arc<IdTokenHints>,
+    pub senders: Arc<SenderVerifier>,
+    pub response_signer: Arc<ResponseSigner>,
+    pub logout_redirects: Arc<LogoutRedirects>,
+    pub pending_posts: PendingPosts,
     /// Rate limit counters exchanged between hubs that share a store.
     pub counter_sync: Option<Arc<CounterSync>>,
     /// Proxies whose forwarded client address is trusted.

@@ -9,8 +9,8 @@ use super::request_context::RequestContext;
 use super::responses::{introspection_jwt_response, json_response};
 use super::sender;
 use super::token::{authorization_headers, parse_client_form};
+use passerelle_grants::IntrospectionResponse;
 use passerelle_grants::error::GrantError;
-use passerelle_grants::introspection::IntrospectionResponse;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::introspection::IntrospectionRequest;
 use passerelle_protocol::params::Params;
@@ -34,7 +34,7 @@ pub async fn introspect_token(
     };
     let authorization = authorization_headers(&context.request);
     let introspection = IntrospectionRequest::read(&authorization, &params);
-    match context.hub.token_service.introspect(&introspection).await.map_err(Rejection::Client)? {
+    match context.hub.access_tokens.introspect(&introspection).await.map_err(Rejection::Client)? {
         IntrospectionResponse::Json(answer) => Ok(json_response(answer)),
         IntrospectionResponse::Jwt(answer) => Ok(introspection_jwt_response(answer)),
     }
@@ -58,5 +58,5 @@ async fn read_and_revoke(context: &RequestContext, body: web::Payload) -> Result
     let authorization = authorization_headers(&context.request);
     let request = revocation::parse_request(&authorization, &params)?
         .with_proof_of_possession(&sender::read_proof_of_possession(context)?);
-    context.hub.token_service.revoke_token(&request).await
+    context.hub.revocation_endpoint.revoke(&request).await
 }

@@ -25,6 +25,7 @@ use super::responses::{add_cookie, interaction_path, landing_page_response, see_
 use passerelle_audit::{Event, EventKind};
 use passerelle_federation::session::logout::LogoutDecision;
 use passerelle_grants::logout::{LogoutDestination, LogoutRequestKey};
+use passerelle_grants::pending_post::PostedMessage;
 use passerelle_hub::LogoutOutcome;
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -57,7 +58,7 @@ pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
         Ok(None) => query,
         // An expired request has no parameters: the user is asked to confirm.
         Ok(Some(ticket)) => {
-            let saved = context.hub.token_service.take_logout_request(ticket).await;
+            let saved = context.hub.pending_posts.take(PostedMessage::Logout, ticket).await;
             Params::new(saved.map_err(Rejection::LogoutFailed)?.unwrap_or_default())
         }
         Err(_) => return Err(Rejection::MalformedLogout(ErrorCode::BadRequest)),
@@ -88,7 +89,7 @@ pub async fn post(context: RequestContext, body: web::Payload) -> Result<HttpRes
     match check_request(hub, &params, None) {
         Ok(LogoutRequest::Anonymous) => Ok(see_other(path::END_SESSION)),
         Ok(LogoutRequest::Named { .. }) => {
-            match hub.token_service.save_logout_request(&forwarded).await {
+            match hub.pending_posts.save(PostedMessage::Logout, &forwarded).await {
                 Ok(ticket) => Ok(with_query(&format!("{PENDING_PARAM}={}", ticket.reveal()))),
                 // A full store must not prevent a logout: the parameters go into the URL.
                 Err(ErrorCode::StoreFull) => Ok(with_query(&encode_params(&forwarded))),
@@ -155,7 +156,7 @@ pub async fn return_from_idp(
     let state = if let Ok(Some(state)) = query.single("state") {
         Ok(state.to_owned())
     } else {
-        let waiting = hub.token_service.waiting_logout_destinations(&connector, &running).await;
+        let waiting = hub.logout_redirects.waiting_destinations(&connector, &running).await;
         sole_running_logout(waiting.map_err(Rejection::OutsideLogin)?)
     };
     let state = match state {
@@ -193,7 +194,7 @@ async fn continue_logout(
     state: &str,
 ) -> Result<HttpResponse, Rejection> {
     let hub = &context.hub;
-    let stored = hub.token_service.take_logout_destination(connector, state).await;
+    let stored = hub.logout_redirects.take_destination(connector, state).await;
     let locale = context.locale(&[]);
     let Some(mut destination) = stored.map_err(Rejection::OutsideLogin)? else {
         return Ok(logged_out_response(hub, &locale, &LogoutDestination::default(), None));
@@ -228,7 +229,7 @@ fn check_request(
     session_hint: Option<LogoutHint>,
 ) -> Result<LogoutRequest, ErrorCode> {
     logout::validate_request(params, hub.core.federation.load().as_ref(), |hint| {
-        match hub.token_service.verify_logout_hint(hint) {
+        match hub.hints.verify_logout_hint(hint) {
             Err(ErrorCode::LogoutHintEncrypted) => {
                 session_hint.ok_or(ErrorCode::LogoutHintEncrypted)
             }
@@ -339,11 +340,8 @@ async fn repeated_logout(
 ) -> Option<HttpResponse> {
     let cookie = cookie.filter(|_| code == ErrorCode::LogoutHintEncrypted)?;
     let location = hub
-        .token_service
-        .logout_redirect(
-            cookie,
-            LogoutRequestKey::Parameters(&encode_params(&forwarded_params(params))),
-        )
+        .logout_redirects
+        .find(cookie, LogoutRequestKey::Parameters(&encode_params(&forwarded_params(params))))
         .await
         .ok()??;
     Some(see_other(&location))
@@ -364,8 +362,8 @@ async fn remember_redirect(
         (LogoutOutcome::EndedLocally { .. } | LogoutOutcome::AlreadyEnded, None) => return,
     };
     if let Err(code) = hub
-        .token_service
-        .remember_logout_redirect(
+        .logout_redirects
+        .remember(
             cookie,
             LogoutRequestKey::Parameters(&encode_params(&forwarded_params(params))),
             &location,

@@ -12,6 +12,7 @@ use super::form;
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::see_other;
+use passerelle_grants::pending_post::PostedMessage;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_protocol::params::Params;
@@ -59,7 +60,7 @@ pub async fn save_callback(
     }
     let continue_with =
         |query: &str| Ok(see_other(&format!("/api/v2/callback/{connector}?{query}")));
-    match hub.token_service.save_callback(&connector, &pairs).await {
+    match hub.pending_posts.save(PostedMessage::Callback(&connector), &pairs).await {
         Ok(ticket) => continue_with(&format!("{PENDING_PARAM}={}", ticket.reveal())),
         // A flood of posts must prevent no login: the response goes on as in the mode query.
         Err(ErrorCode::StoreFull) if bytes <= MAX_URL_BYTES => {
@@ -81,7 +82,8 @@ pub(super) async fn take_posted(
     let Ok(query) = form::parse_query(context.request.query_string()) else { return Ok(None) };
     match query.single(PENDING_PARAM) {
         Ok(Some(ticket)) => {
-            let saved = context.hub.token_service.take_callback(connector, ticket).await;
+            let message = PostedMessage::Callback(connector);
+            let saved = context.hub.pending_posts.take(message, ticket).await;
             let saved = saved.map_err(Rejection::OutsideLogin)?;
             Ok(Some(Params::new(saved.unwrap_or_default())))
         }

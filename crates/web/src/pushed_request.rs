@@ -54,5 +54,5 @@ async fn read_and_push(
         })?;
     }
     let pushed = pushed.with_proof_of_possession(sender::read_proof_of_possession(context)?);
-    hub.token_service.push_request(&pushed, stranger.map(ClientNetwork::containing)).await
+    hub.pushed_request_endpoint.push(&pushed, stranger.map(ClientNetwork::containing)).await
 }

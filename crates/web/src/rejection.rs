@@ -124,8 +124,7 @@ pub fn audit_rejection(context: &RequestContext, rejected: RejectionContext<'_>,
         // No audit event, but the page shows a support id that the operator may search for.
         let event =
             |id| Event::new(EventKind::StepRefused).code(code).support_id(&SupportId::new(id));
-        hub.token_service
-            .core
+        hub.core
             .audit
             .remember_if_some(|| rejected.support_id.filter(|_| is_auditable(code)).map(event));
         return;

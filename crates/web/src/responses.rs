@@ -124,7 +124,7 @@ pub fn add_cookie(response: &mut HttpResponse, cookie: &Cookie<'_>) {
 /// ends in `#`, so that the browser inherits no fragment.
 ///
 /// # Errors
-/// As [`passerelle_grants::TokenService::sign_authorization_response`].
+/// As [`passerelle_grants::ResponseSigner::sign_authorization_response`].
 pub async fn authorization_response(
     hub: &Hub,
     locale: &PageLanguage,
@@ -134,7 +134,7 @@ pub async fn authorization_response(
 ) -> Result<HttpResponse, ErrorCode> {
     let answer = match answer {
         AuthorizationResponse::Unsigned(unsigned) => {
-            hub.token_service.sign_authorization_response(unsigned).await?
+            hub.response_signer.sign_authorization_response(unsigned).await?
         }
         answer => answer,
     };

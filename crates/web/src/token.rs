@@ -14,7 +14,8 @@ use passerelle_grants::UserinfoResponse;
 use passerelle_grants::error::GrantError;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::params::{Params, is_form_urlencoded};
-use passerelle_protocol::{refresh, token, userinfo};
+use passerelle_protocol::token::{self, RefreshTokenSupport, TokenResponse};
+use passerelle_protocol::userinfo;
 
 /// Handles `POST /api/v2/token`.
 ///
@@ -24,30 +25,27 @@ pub async fn post_token(
     context: RequestContext,
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
-    redeem_code(&context, body).await.map(json_response).map_err(Rejection::Client)
+    let answer = read_and_answer(&context, body).await.map_err(Rejection::Client)?;
+    let body = serde_json::to_vec(&answer);
+    body.map(json_response).map_err(|_| Rejection::Client(ErrorCode::Internal.into()))
 }
 
-async fn redeem_code(context: &RequestContext, body: web::Payload) -> Result<Vec<u8>, GrantError> {
-    let request = &context.request;
+async fn read_and_answer(
+    context: &RequestContext,
+    body: web::Payload,
+) -> Result<TokenResponse, GrantError> {
+    let (hub, request) = (&context.hub, &context.request);
     let params = parse_client_form(request, body).await?;
-    if params.get("grant_type") == Some(refresh::GRANT_TYPE)
-        && context.hub.core.federation.load().issues_refresh_tokens()
-    {
-        return refresh_token(context, &params).await;
-    }
-    let token_request =
-        token::parse_request(context.content_type(), &authorization_headers(request), &params)?
+    let refresh_tokens = if hub.core.federation.load().issues_refresh_tokens() {
+        RefreshTokenSupport::On
+    } else {
+        RefreshTokenSupport::Off
+    };
+    let authorization = authorization_headers(request);
+    let request =
+        token::parse_request(context.content_type(), &authorization, &params, refresh_tokens)?
             .with_proof_of_possession(sender::read_proof_of_possession(context)?);
-    let answer = context.hub.token_service.redeem_code(&token_request).await?;
-    serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
-}
-
-async fn refresh_token(context: &RequestContext, params: &Params) -> Result<Vec<u8>, GrantError> {
-    let authorization = authorization_headers(&context.request);
-    let request = refresh::parse_request(context.content_type(), &authorization, params)?
-        .with_proof_of_possession(sender::read_proof_of_possession(context)?);
-    let answer = context.hub.token_service.refresh(&request).await?;
-    serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
+    hub.token_endpoint.answer(&request).await
 }
 
 /// Parses the form of a client that authenticates.
@@ -88,7 +86,7 @@ async fn read_userinfo(
     let authorization = authorization_headers(&context.request);
     let presented = userinfo::parse_access_token(&authorization, &query, form.as_ref())?
         .with_proof_of_possession(sender::read_proof_of_possession(context)?);
-    context.hub.token_service.userinfo(&presented).await
+    context.hub.access_tokens.userinfo(&presented).await
 }
 
 /// Returns the form of a POST, if the hub serves clients that may send the token in it (RFC 6750

@@ -1,17 +1,17 @@
 //! Signs one logout token and sends it (OpenID Connect Back-Channel Logout 1.0 §2.4, §2.5).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::CONTENT_TYPE;
 use url::form_urlencoded::Serializer;
 
 use super::notice::LogoutNotice;
-use crate::TokenService;
-use crate::encryption::{ResponseKind, signed_response};
+use crate::HubCore;
+use crate::response_signer::{JwtKind, ResponseSigner};
 use passerelle_egress::http_client_pool::HttpClientPool;
 use passerelle_federation::{LogoutEndpoint, ServiceProvider};
-use passerelle_jose::jwt_signer::sign_jwt_with_typ;
-use passerelle_jose::logout_token::{LOGOUT_TOKEN_TYP, LogoutEvents, LogoutTokenClaims};
+use passerelle_jose::logout_token::{LogoutEvents, LogoutTokenClaims};
 use passerelle_protocol::catalogue::ErrorCode;
 
 /// Lifetime of a logout token, which is signed again for each delivery (§2.4: at most two
@@ -30,29 +30,29 @@ pub(super) enum DeliveryOutcome {
     Retry(String),
 }
 
-/// HTTP clients to service providers, by their egress rules.
-#[derive(Default)]
-pub(super) struct DeliveryClient(HttpClientPool);
+/// Signs logout tokens, and sends them.
+pub(super) struct DeliveryClient {
+    core: Arc<HubCore>,
+    signer: Arc<ResponseSigner>,
+    /// HTTP clients to service providers, by their egress rules.
+    http: HttpClientPool,
+}
 
 impl DeliveryClient {
+    pub fn new(core: Arc<HubCore>, signer: Arc<ResponseSigner>) -> Self {
+        Self { core, signer, http: HttpClientPool::default() }
+    }
+
     /// Sends the logout token of a notice to the service provider as registered now.
-    pub async fn send_logout_token(
-        &self,
-        token_service: &TokenService,
-        notice: &LogoutNotice,
-    ) -> DeliveryOutcome {
-        let client = token_service
-            .core
-            .federation
-            .load()
-            .active_service_provider(&notice.client_id)
-            .cloned();
+    pub async fn send_logout_token(&self, notice: &LogoutNotice) -> DeliveryOutcome {
+        let client =
+            self.core.federation.load().active_service_provider(&notice.client_id).cloned();
         let Some((client, endpoint)) =
             client.as_ref().and_then(|client| Some((client, client.logout_endpoint.as_ref()?)))
         else {
             return DeliveryOutcome::Withdrawn;
         };
-        match token_service.sign_logout_token(client, notice).await {
+        match self.sign(client, notice).await {
             Ok(token) => self.post(endpoint, &token).await,
             Err(code) => DeliveryOutcome::Retry(code.entry().description.to_owned()),
         }
@@ -66,7 +66,7 @@ impl DeliveryClient {
         let Ok(request) = request else {
             return DeliveryOutcome::Retry("the address can't be called".to_owned());
         };
-        let client = self.0.client(endpoint.schemes, &endpoint.internal_hosts, None);
+        let client = self.http.client(endpoint.schemes, &endpoint.internal_hosts, None);
         let status = match client {
             Ok(client) => client.send_for_status(request).await,
             Err(error) => Err(error),
@@ -82,19 +82,17 @@ impl DeliveryClient {
             Err(error) => DeliveryOutcome::Retry(error.to_string()),
         }
     }
-}
 
-impl TokenService {
     /// Signs a logout token, with the keys and algorithms of the service provider's ID tokens.
     ///
     /// # Errors
     /// `ClientKeysMissing`, or the hub's own failures.
-    async fn sign_logout_token(
+    async fn sign(
         &self,
         client: &ServiceProvider,
         notice: &LogoutNotice,
     ) -> Result<String, ErrorCode> {
-        let encryption = self.response_encryption(client, ResponseKind::IdToken)?;
+        let encryption = self.signer.id_token_encryption(client)?;
         let (now, jti) = (self.core.env.now(), self.core.env.entropy().token());
         let claims = LogoutTokenClaims {
             iss: &self.core.issuer,
@@ -107,9 +105,7 @@ impl TokenService {
             events: LogoutEvents::default(),
         };
         let alg = client.id_token_signed_response_alg;
-        let signing =
-            sign_jwt_with_typ(self.signer.as_ref(), (alg, LOGOUT_TOKEN_TYP), &claims, now);
-        let signed = signed_response("logout token", signing).await?;
+        let signed = self.signer.sign(JwtKind::LogoutToken, alg, &claims).await?;
         encryption.encrypt_for_issuer(signed, &self.core.issuer)
     }
 }

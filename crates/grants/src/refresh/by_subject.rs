@@ -4,9 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::TokenService;
-use super::super::records::{decode_record, encode_record, subject_grants_key};
-use super::RefreshGrant;
+use super::{RefreshGrant, RefreshTokens};
+use crate::records::{decode_record, encode_record, load_record, subject_grants_key};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ClientId, Scope, Subject, SupportId};
@@ -42,12 +41,12 @@ pub struct RefreshGrantSummary {
     pub expires_at: u64,
 }
 
-impl TokenService {
+impl RefreshTokens {
     /// Adds a grant to those of its person.
     ///
     /// # Errors
     /// `Busy` after too many concurrent updates; otherwise the error of the store.
-    pub(super) async fn list_refresh_grant(
+    pub(super) async fn list_grant(
         &self,
         key: &RecordKey,
         grant: &RefreshGrant,
@@ -56,7 +55,7 @@ impl TokenService {
         let now = self.core.env.now();
         let entry = GrantEntry { id: key.name.to_string(), ends_at: grant.ends_at };
         for _ in 0..MAX_UPDATE_ATTEMPTS {
-            let found = self.load_record::<SubjectGrants>(&subject).await?;
+            let found = load_record::<SubjectGrants>(&*self.store, &subject, now).await?;
             let (SubjectGrants(mut grants), version) = found
                 .map_or_else(Default::default, |(grants, record)| (grants, Some(record.version)));
             grants.retain(|known| known.ends_at > now);
@@ -77,7 +76,7 @@ impl TokenService {
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn refresh_grants(
+    pub async fn find_by_subject(
         &self,
         subject: &Subject,
     ) -> Result<Vec<RefreshGrantSummary>, ErrorCode> {
@@ -106,7 +105,7 @@ impl TokenService {
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn end_refresh_grants(
+    pub async fn end_by_subject(
         &self,
         subject: &Subject,
         id: Option<&str>,
@@ -117,15 +116,17 @@ impl TokenService {
     }
 
     async fn listed_grants(&self, subject: &Subject) -> Result<Vec<GrantEntry>, ErrorCode> {
-        let found = self.load_record::<SubjectGrants>(&subject_grants_key(subject)).await?;
+        let (key, now) = (subject_grants_key(subject), self.core.env.now());
+        let found = load_record::<SubjectGrants>(&*self.store, &key, now).await?;
         Ok(found.map_or_else(Vec::new, |(SubjectGrants(grants), _)| grants))
     }
 
     async fn end_listed_grants(&self, entries: &[GrantEntry]) -> Result<usize, ErrorCode> {
         let mut ended = 0;
         for entry in entries {
-            if let Some((grant, _)) = self.load_record::<RefreshGrant>(&entry.key()).await? {
-                self.end_refresh_grant(&grant).await?;
+            let (key, now) = (entry.key(), self.core.env.now());
+            if let Some((grant, _)) = load_record::<RefreshGrant>(&*self.store, &key, now).await? {
+                self.end_grant(&grant).await?;
                 ended += 1;
             }
         }

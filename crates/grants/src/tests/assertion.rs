@@ -10,7 +10,6 @@ use josekit::jws::{ES256, JwsSigner, RS256};
 use serde_json::{Map, Value, json};
 
 use super::{Hub, ample_capacities, federation_with, service_with};
-use crate::client_keys::KeyDirectory;
 use passerelle_egress::safe_http_client::AllowedSchemes;
 use passerelle_egress::testing::fake_server::{FakeResponse, FakeServer};
 use passerelle_federation::client_assertions::{AcceptedAudiences, AssertionRules};
@@ -59,15 +58,8 @@ fn signing(client_id: &str, alg: SigningAlg, keys: KeySource) -> ServiceProvider
 
 impl Hub {
     fn with_signers(capacities: Capacities, services: Vec<ServiceProvider>) -> Self {
-        let mut hub = Self::with(capacities);
-        hub.core_mut().federation = federation_with(services);
-        hub.token_service.client_keys = Arc::new(
-            KeyDirectory::new(
-                &hub.token_service.core.federation.load(),
-                &hub.token_service.core.metrics,
-            )
-            .unwrap(),
-        );
+        let hub = Self::with(capacities);
+        hub.set_federation(federation_with(services));
         hub
     }
 
@@ -166,7 +158,7 @@ async fn an_assertion_with_a_forged_signature_is_not_stored() {
         hub.assert_as("a", SigningAlg::ES256, (&NEXT_EC, "ec"), "1").await,
         Err(ErrorCode::AssertionUnproven)
     );
-    assert_eq!(hub.token_service.store.count(RecordKind::USED_JTI), 0);
+    assert_eq!(hub.store.count(RecordKind::USED_JTI), 0);
 }
 
 /// Key rotation needs no coordination or restart: an unknown `kid` causes a fetch, at most once a
@@ -197,7 +189,7 @@ async fn a_new_key_is_fetched_at_once_and_unknown_kids_cause_a_bounded_number_of
     );
 
     *answer.lock().unwrap() = FakeResponse::json(&set(&[one]));
-    hub.token_service.client_keys.refresh(&hub.token_service.core.env).await;
+    hub.client_keys.refresh(&hub.core.env).await;
     hub.assert_as("a", SigningAlg::ES256, one, "1").await.unwrap();
     *answer.lock().unwrap() = FakeResponse::json(&set(&[one, two]));
     hub.assert_as("a", SigningAlg::ES256, two, "2").await.unwrap();

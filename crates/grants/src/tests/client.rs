@@ -45,14 +45,14 @@ async fn code_injection_without_a_verifier_is_stopped() {
         (Some(CHALLENGE), Some("guess"), Some(ErrorCode::CodeVerifier)),
         (Some(CHALLENGE), Some(VERIFIER), None),
     ] {
-        let mut hub = Hub::new();
-        hub.core_mut().federation = federation_with([public("sp")]);
+        let hub = Hub::new();
+        hub.set_federation(federation_with([public("sp")]));
         let pkce = challenge.map(|c| [("code_challenge", c), ("code_challenge_method", "S256")]);
         hub.issue("code", pkce.as_ref().map_or(&[][..], |pairs| &pairs[..])).await;
-        let request = TokenRequest {
-            credentials: by_id("sp"),
-            code_verifier: verifier.map(|verifier| Secret::new(verifier.to_owned())),
-            ..token_request("code")
+        let request = TokenRequest { credentials: by_id("sp"), ..token_request("code") };
+        let request = match verifier {
+            Some(verifier) => super::with_verifier(request, verifier),
+            None => request,
         };
         assert_eq!(hub.refusal(&request).await, expected, "{challenge:?} {verifier:?}");
     }
@@ -60,12 +60,11 @@ async fn code_injection_without_a_verifier_is_stopped() {
 
 #[tokio::test]
 async fn a_public_client_may_send_a_header_with_an_empty_secret_and_no_other_client_may() {
-    let mut hub = Hub::new();
-    hub.core_mut().federation =
-        federation_with([public("app"), service("sp", true, SigningAlg::ES256)]);
+    let hub = Hub::new();
+    hub.set_federation(federation_with([public("app"), service("sp", true, SigningAlg::ES256)]));
     let authenticate = async |client_id: &str, secret: &str| {
         let credentials = by_basic(client_id, secret);
-        let client = hub.token_service.authenticate(&credentials).await;
+        let client = hub.grants.token_endpoint.authenticator.authenticate(&credentials).await;
         client.map(drop).map_err(|error| error.code.entry().status)
     };
     assert_eq!(authenticate("app", "").await, Ok(()));
@@ -77,10 +76,10 @@ async fn a_public_client_may_send_a_header_with_an_empty_secret_and_no_other_cli
 
 #[tokio::test]
 async fn a_confidential_client_without_its_secret_is_no_public_client() {
-    let mut hub = Hub::new();
+    let hub = Hub::new();
     let mut openid = service("openid", true, SigningAlg::ES256);
     openid.registration.rules = ProtocolRules::Openid;
-    hub.core_mut().federation = federation_with([
+    hub.set_federation(federation_with([
         public("app"),
         service("sp", true, SigningAlg::ES256),
         ServiceProvider {
@@ -88,7 +87,7 @@ async fn a_confidential_client_without_its_secret_is_no_public_client() {
             ..service("headed", true, SigningAlg::ES256)
         },
         openid,
-    ]);
+    ]));
     hub.issue("code", &[]).await;
     let missing = ErrorCode::Missing(RequiredParam::TokenClientSecret);
     for (client_id, expected) in [
@@ -147,7 +146,7 @@ async fn a_failed_client_authentication_reveals_nothing_and_uses_no_code() {
                 "{attack}"
             );
         }
-        assert!(hub.token_service.is_code_live("code").await.unwrap(), "{attack}");
+        assert!(hub.grants.codes.is_live("code").await.unwrap(), "{attack}");
         hub.redeem("code").await.unwrap();
     }
 }
@@ -178,7 +177,7 @@ async fn either_secret_works_while_one_replaces_the_other() {
     for secret in ["sp's secret", "sp's next secret"] {
         hub.issue(secret, &[]).await;
         let request = TokenRequest { credentials: by_post("sp", secret), ..token_request(secret) };
-        hub.token_service.redeem_code(&request).await.unwrap();
+        hub.grants.token_endpoint.answer(&request).await.unwrap();
     }
 }
 
@@ -191,8 +190,8 @@ async fn a_secret_is_valid_from_not_before_and_before_not_after() {
     let new = dated("new", Validity { not_before: Some(begins), not_after: None });
     let mut rotating = service("sp", true, SigningAlg::ES256);
     rotating.authentication = ClientAuthentication::SecretPost(vec![old, new]);
-    let mut hub = Hub::new();
-    hub.core_mut().federation = federation_with([rotating]);
+    let hub = Hub::new();
+    hub.set_federation(federation_with([rotating]));
 
     let just_before = |at: Timestamp| at - Duration::from_millis(1);
     let (early, late) = (Some(ErrorCode::ClientSecretNotYet), Some(ErrorCode::ClientSecretExpired));
@@ -222,20 +221,20 @@ async fn a_secret_listed_twice_is_valid_in_both_periods() {
     for secrets in [vec![first.clone(), again.clone()], vec![again, first]] {
         let mut twice = service("sp", true, SigningAlg::ES256);
         twice.authentication = ClientAuthentication::SecretPost(secrets);
-        let mut hub = Hub::new();
-        hub.core_mut().federation = federation_with([twice]);
+        let hub = Hub::new();
+        hub.set_federation(federation_with([twice]));
         assert!(hub.authenticated(&by_post("sp", "same")).await.is_ok());
     }
 }
 
 #[tokio::test]
 async fn a_service_provider_that_was_switched_off_gets_nothing_more() {
-    let mut hub = Hub::new();
+    let hub = Hub::new();
     let (token, _) = hub.tokens("code", &[]).await;
     hub.issue("another code", &[]).await;
-    hub.core_mut().federation = federation(false);
+    hub.set_federation(federation(false));
     assert_eq!(hub.redeem("another code").await, Err(ErrorCode::ClientUnknown));
     assert_eq!(hub.userinfo(&token).await, Err(ErrorCode::AccessTokenInvalid));
-    hub.core_mut().federation = federation(true);
+    hub.set_federation(federation(true));
     hub.redeem("another code").await.unwrap();
 }

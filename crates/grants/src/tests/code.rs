@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::Notify;
 
-use super::{CODE_LIFE, Hub, MILLISECOND, by_post, token_request};
+use super::{CODE_LIFE, Hub, MILLISECOND, by_post, code_grant, token_request};
 use passerelle_federation::assurance::{AcrCheck, Level};
 use passerelle_federation::login::{CodeGrant, SessionUse};
 use passerelle_federation::testing::samples::SP_CALLBACK;
@@ -29,16 +29,16 @@ const PKCE: [(&str, &str); 2] = [
 ];
 
 fn request_with_verifier(verifier: &str) -> TokenRequest {
-    TokenRequest { code_verifier: Some(Secret::new(verifier.into())), ..token_request("code") }
+    super::with_verifier(token_request("code"), verifier)
 }
 
 #[tokio::test]
 async fn a_code_works_once() {
     let hub = Hub::new();
     hub.issue("code", &[]).await;
-    assert!(hub.token_service.is_code_live("code").await.unwrap());
+    assert!(hub.grants.codes.is_live("code").await.unwrap());
     hub.redeem("code").await.unwrap();
-    assert!(!hub.token_service.is_code_live("code").await.unwrap());
+    assert!(!hub.grants.codes.is_live("code").await.unwrap());
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
     assert_eq!(hub.redeem("another").await, Err(ErrorCode::CodeUnknown));
 }
@@ -95,13 +95,14 @@ async fn a_replayed_code_revokes_until_the_token_expires() {
 
 #[tokio::test]
 async fn a_code_that_outlives_its_tokens_is_not_issued_again_and_its_replay_is_detected() {
-    let mut hub = Hub::new();
-    hub.token_service.lifetimes.federation.access_token = Duration::from_secs(5);
+    let hub = Hub::build(ample_capacities(), |dependencies| {
+        dependencies.lifetimes.federation.access_token = Duration::from_secs(5);
+    });
     let grant = hub.grant("code", &[]);
-    hub.token_service.issue_code(&grant).await.unwrap();
+    hub.grants.codes.issue(&grant).await.unwrap();
     hub.redeem("code").await.unwrap();
     hub.clock.advance(CODE_LIFE - MILLISECOND);
-    assert_eq!(hub.token_service.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
+    assert_eq!(hub.grants.codes.issue(&grant).await, Err(ErrorCode::AlreadyDone));
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
 }
 
@@ -111,36 +112,41 @@ async fn any_failed_check_invalidates_the_code() {
     let flaws: [(&str, bool, Flaw, ErrorCode); 9] = [
         ("code injection: another SP's", false, as_other, ErrorCode::CodeOfOtherClient),
         ("code injection with PKCE", true, as_other, ErrorCode::CodeOfOtherClient),
-        ("a slash more", false, |r| r.redirect_uri.push('/'), ErrorCode::CodeRedirectUri),
+        (
+            "a slash more",
+            false,
+            |r| code_grant(r).redirect_uri.push('/'),
+            ErrorCode::CodeRedirectUri,
+        ),
         (
             "a byte less",
             false,
-            |r| r.redirect_uri.truncate(SP_CALLBACK.len() - 1),
+            |r| code_grant(r).redirect_uri.truncate(SP_CALLBACK.len() - 1),
             ErrorCode::CodeRedirectUri,
         ),
         (
             "another case",
             false,
-            |r| r.redirect_uri = SP_CALLBACK.replace("sp", "SP"),
+            |r| code_grant(r).redirect_uri = SP_CALLBACK.replace("sp", "SP"),
             ErrorCode::CodeRedirectUri,
         ),
-        ("no verifier", true, |r| r.code_verifier = None, ErrorCode::CodeVerifier),
+        ("no verifier", true, |r| code_grant(r).code_verifier = None, ErrorCode::CodeVerifier),
         (
             "the challenge as verifier",
             true,
-            |r| r.code_verifier = Some(Secret::new(PKCE[0].1.into())),
+            |r| code_grant(r).code_verifier = Some(Secret::new(PKCE[0].1.into())),
             ErrorCode::CodeVerifier,
         ),
         (
             "a verifier one character off",
             true,
-            |r| r.code_verifier = Some(Secret::new(VERIFIER.replace('X', "Y"))),
+            |r| code_grant(r).code_verifier = Some(Secret::new(VERIFIER.replace('X', "Y"))),
             ErrorCode::CodeVerifier,
         ),
         (
             "a verifier without a challenge (downgrade)",
             false,
-            |r| r.code_verifier = Some(Secret::new(VERIFIER.into())),
+            |r| code_grant(r).code_verifier = Some(Secret::new(VERIFIER.into())),
             ErrorCode::CodeVerifier,
         ),
     ];
@@ -163,7 +169,7 @@ async fn any_failed_check_invalidates_the_code() {
     {
         let hub = Hub::new();
         hub.issue("code", changes).await;
-        hub.token_service.redeem_code(&request).await.unwrap();
+        hub.grants.token_endpoint.answer(&request).await.unwrap();
     }
 }
 
@@ -193,7 +199,7 @@ async fn a_code_is_invalid_at_its_expiry() {
     hub.clock.advance(CODE_LIFE - MILLISECOND);
     hub.redeem("in time").await.unwrap();
     hub.clock.advance(MILLISECOND);
-    assert!(!hub.token_service.is_code_live("too late").await.unwrap());
+    assert!(!hub.grants.codes.is_live("too late").await.unwrap());
     assert_eq!(hub.redeem("too late").await, Err(ErrorCode::CodeUnknown));
 }
 
@@ -216,9 +222,10 @@ impl Signer for Waiting {
 
 #[tokio::test]
 async fn replay_before_the_token_is_issued_stops_it() {
-    let mut hub = Hub::new();
     let signing = Arc::new(Notify::new());
-    hub.token_service.signer = Arc::new(Waiting(Arc::clone(&signing)));
+    let hub = Hub::build(ample_capacities(), |dependencies| {
+        dependencies.signer = Arc::new(Waiting(Arc::clone(&signing)));
+    });
     hub.issue("code", &[]).await;
     let (first, second) = tokio::join!(hub.redeem("code"), async {
         let second = hub.redeem("code").await;
@@ -230,12 +237,13 @@ async fn replay_before_the_token_is_issued_stops_it() {
 
 #[tokio::test]
 async fn a_logout_before_the_token_is_issued_stops_it_and_is_no_reuse() {
-    let mut hub = Hub::new();
     let signing = Arc::new(Notify::new());
-    hub.token_service.signer = Arc::new(Waiting(Arc::clone(&signing)));
+    let hub = Hub::build(ample_capacities(), |dependencies| {
+        dependencies.signer = Arc::new(Waiting(Arc::clone(&signing)));
+    });
     hub.issue("code", &[]).await;
     let (redeemed, ended) = tokio::join!(hub.redeem("code"), async {
-        let ended = hub.token_service.end_session(&Secret::new("code's session".into())).await;
+        let ended = hub.grants.sessions.end(&Secret::new("code's session".into())).await;
         signing.notify_one();
         ended
     });
@@ -283,13 +291,13 @@ fn one_of_concurrent_redemptions_succeeds_and_its_tokens_are_revoked() {
 async fn no_code_is_redeemable_if_a_record_could_not_be_stored() {
     let no_sessions = Hub::with(ample_capacities().with_records(RecordKind::SESSION, 0));
     assert_eq!(
-        no_sessions.token_service.issue_code(&no_sessions.grant("code", &[])).await,
+        no_sessions.grants.codes.issue(&no_sessions.grant("code", &[])).await,
         Err(ErrorCode::StoreFull)
     );
     assert_eq!(no_sessions.redeem("code").await, Err(ErrorCode::CodeUnknown));
     let no_codes = Hub::with(ample_capacities().with_records(RecordKind::CODE, 0));
     assert_eq!(
-        no_codes.token_service.issue_code(&no_codes.grant("code", &[])).await,
+        no_codes.grants.codes.issue(&no_codes.grant("code", &[])).await,
         Err(ErrorCode::StoreFull)
     );
     assert_eq!(no_codes.redeem("code").await, Err(ErrorCode::CodeUnknown));
@@ -300,30 +308,23 @@ async fn a_repeated_grant_issues_one_code() {
     let hub = Hub::new();
     let grant = hub.grant("code", &[]);
     let cookie = Secret::new("code's session".to_owned());
-    hub.token_service.issue_code(&grant).await.unwrap();
-    assert_eq!(
-        hub.token_service.issue_code(&grant).await,
-        Ok(()),
-        "a repeat after an unknown outcome"
-    );
+    hub.grants.codes.issue(&grant).await.unwrap();
+    assert_eq!(hub.grants.codes.issue(&grant).await, Ok(()), "a repeat after an unknown outcome");
     let token = hub.redeem("code").await.unwrap()["access_token"].as_str().unwrap().to_owned();
     // From here on a repeat changes nothing: no second code, no effect on the first.
-    assert_eq!(hub.token_service.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
+    assert_eq!(hub.grants.codes.issue(&grant).await, Err(ErrorCode::AlreadyDone));
     assert_eq!(hub.validate(&token).await, Ok(()));
     assert!(
-        hub.token_service.session(&cookie).await.unwrap().is_some(),
+        hub.grants.sessions.find(&cookie).await.unwrap().is_some(),
         "the session of a user who went back"
     );
     // The next login of this browser takes the session's place.
     let session =
         SessionUse::New { cookie: Secret::new("the next".into()), replaced: Some(cookie.clone()) };
-    hub.token_service
-        .issue_code(&CodeGrant { session, ..hub.grant("the next", &[]) })
-        .await
-        .unwrap();
-    assert_eq!(hub.token_service.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
+    hub.grants.codes.issue(&CodeGrant { session, ..hub.grant("the next", &[]) }).await.unwrap();
+    assert_eq!(hub.grants.codes.issue(&grant).await, Err(ErrorCode::AlreadyDone));
     assert!(
-        hub.token_service.session(&cookie).await.unwrap().is_none(),
+        hub.grants.sessions.find(&cookie).await.unwrap().is_none(),
         "back brought the former session back"
     );
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
@@ -333,10 +334,10 @@ async fn a_repeated_grant_issues_one_code() {
 async fn a_grant_repeated_after_a_logout_is_refused() {
     let hub = Hub::new();
     let (grant, cookie) = (hub.grant("code", &[]), Secret::new("code's session".to_owned()));
-    hub.token_service.issue_code(&grant).await.unwrap();
-    hub.token_service.end_session(&cookie).await.unwrap();
-    assert_eq!(hub.token_service.issue_code(&grant).await, Err(ErrorCode::LoginRequired));
-    assert!(hub.token_service.session(&cookie).await.unwrap().is_none());
+    hub.grants.codes.issue(&grant).await.unwrap();
+    hub.grants.sessions.end(&cookie).await.unwrap();
+    assert_eq!(hub.grants.codes.issue(&grant).await, Err(ErrorCode::LoginRequired));
+    assert!(hub.grants.sessions.find(&cookie).await.unwrap().is_none());
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeUnknown));
 }
 
@@ -345,9 +346,9 @@ async fn a_grant_repeated_after_its_code_expired_gives_no_code() {
     let hub = Hub::new();
     let grant = hub.grant("code", &[]);
     hub.clock.advance(CODE_LIFE - MILLISECOND);
-    hub.token_service.issue_code(&grant).await.unwrap();
+    hub.grants.codes.issue(&grant).await.unwrap();
     hub.clock.advance(MILLISECOND);
-    assert_eq!(hub.token_service.issue_code(&grant).await, Err(ErrorCode::AlreadyDone));
+    assert_eq!(hub.grants.codes.issue(&grant).await, Err(ErrorCode::AlreadyDone));
     assert_eq!(
         hub.redeem("code").await,
         Err(ErrorCode::CodeUnknown),
@@ -370,8 +371,8 @@ async fn reading_the_store_reveals_no_code_or_token() {
             kind,
             name: Arc::from(passerelle_protocol::digest::sha256_base64url(secret)),
         };
-        assert!(hub.token_service.store.load(&plain, hub.now()).await.unwrap().is_none());
-        let record = hub.token_service.store.load(&hashed, hub.now()).await.unwrap().unwrap();
+        assert!(hub.store.load(&plain, hub.now()).await.unwrap().is_none());
+        let record = hub.store.load(&hashed, hub.now()).await.unwrap().unwrap();
         assert!(!String::from_utf8_lossy(&record.value).contains(secret));
     }
 }

@@ -29,7 +29,7 @@ fn proof_of_possession(method: &str, proof: String) -> ProofOfPossession {
 fn claims(hub: &Hub, changes: Value) -> Value {
     let mut claims = json!({
         "htm": "POST", "htu": format!("{ISSUER}/token"), "iat": hub.now().seconds(),
-        "jti": format!("jti {}", hub.token_service.core.env.entropy().token()),
+        "jti": format!("jti {}", hub.core.env.entropy().token()),
     });
     let members = claims.as_object_mut().unwrap();
     members.extend(changes.as_object().unwrap().clone());
@@ -42,7 +42,7 @@ fn with_proof(code: &str, proof: String) -> TokenRequest {
 }
 
 async fn redeem(hub: &Hub, request: &TokenRequest) -> Result<Value, ErrorCode> {
-    let answer = hub.token_service.redeem_code(request).await.map_err(|error| error.code)?;
+    let answer = hub.grants.token_endpoint.answer(request).await.map_err(|error| error.code)?;
     Ok(serde_json::to_value(answer).unwrap())
 }
 
@@ -74,21 +74,21 @@ async fn present(
     let token = Secret::new(token.to_owned());
     let presented =
         PresentedToken { token, location: BearerLocation::Header, scheme, proof_of_possession };
-    hub.token_service.userinfo(&presented).await.map(drop).map_err(|error| error.code)
+    hub.grants.access_tokens.userinfo(&presented).await.map(drop).map_err(|error| error.code)
 }
 
 fn require(hub: &Hub, token_binding: TokenBinding) {
     let sp = service("sp", true, SigningAlg::ES256);
     let sp = passerelle_federation::ServiceProvider { token_binding, ..sp };
     let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
-    hub.token_service.core.federation.replace(Federation::new([sp], table, unavailable));
+    hub.core.federation.replace(Federation::new([sp], table, unavailable));
 }
 
 #[tokio::test]
 async fn a_token_is_bound_to_the_key_of_the_proof() {
     let (hub, client) = (Hub::new(), DpopClient::default());
     let token = bound_token(&hub, &client, "code").await;
-    let bound = hub.token_service.validate_access_token(&token).await.unwrap().token.cnf;
+    let bound = hub.grants.access_tokens.validate(&token).await.unwrap().token.cnf;
     let bound = serde_json::to_value(bound).unwrap();
     assert_eq!(bound, json!({ "jkt": client.thumbprint() }));
     let proof = client.proof(&userinfo_claims(&hub, &token, json!({})));
@@ -228,7 +228,7 @@ async fn a_proof_may_be_replayed_neither_while_it_is_fresh_nor_after() {
 #[tokio::test]
 async fn proofs_of_unauthenticated_clients_are_not_stored() {
     let (hub, stranger) = (Hub::new(), DpopClient::default());
-    let count = || hub.token_service.store.count(passerelle_store::RecordKind::USED_JTI);
+    let count = || hub.store.count(passerelle_store::RecordKind::USED_JTI);
     for code in ["guess", "another guess"] {
         let proof = stranger.proof(&claims(&hub, json!({})));
         assert_eq!(redeem(&hub, &with_proof(code, proof)).await, Err(ErrorCode::CodeUnknown));
@@ -254,7 +254,7 @@ async fn a_flood_of_proofs_without_a_code_costs_no_signature() {
     let mut sp = service("sp", true, SigningAlg::ES256);
     public(&mut sp);
     let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
-    hub.token_service.core.federation.replace(Federation::new([sp], table, unavailable));
+    hub.core.federation.replace(Federation::new([sp], table, unavailable));
     let redeem = async |code: &str, proof: String| {
         let request = TokenRequest {
             credentials: Credentials::Public { client_id: "sp".into() },
@@ -340,7 +340,7 @@ async fn a_proof_made_in_advance_lacks_the_nonce_that_the_client_must_send() {
     let proof = client.proof(&claims(&hub, json!({})));
     let refused = redeem(&hub, &with_proof("code", proof)).await;
     assert_eq!(refused, Err(ErrorCode::DpopNonceRequired));
-    let nonce = hub.token_service.dpop_nonce();
+    let nonce = hub.grants.senders.dpop_nonce();
     hub.clock.advance(Duration::from_secs(20));
     let proof = client.proof(&claims(&hub, json!({ "nonce": nonce })));
     assert!(redeem(&hub, &with_proof("code", proof)).await.is_ok(), "the code was not touched");
@@ -356,7 +356,7 @@ async fn a_proof_from_before_a_restart_with_an_empty_store_is_asked_for_again() 
     let (hub, client) = (Hub::new(), DpopClient::default());
     let before = client.proof(&claims(&hub, json!({})));
     hub.clock.advance(Duration::from_secs(1));
-    hub.token_service.single_use_quota.set_known_since(hub.now());
+    hub.grants.used_jtis.set_known_since(hub.now());
     hub.issue("code", &[]).await;
     let refused = redeem(&hub, &with_proof("code", before)).await;
     assert_eq!(refused, Err(ErrorCode::DpopNonceRequired));

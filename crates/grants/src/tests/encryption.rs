@@ -32,23 +32,16 @@ pub(super) fn keys(purpose: &str) -> KeySource {
 impl Hub {
     /// Creates a hub on the high platform, where `sp` has its key.
     pub(super) fn high() -> Self {
-        let mut hub = Self::new();
-        hub.core_mut().platform = Platform::High;
+        let hub = Self::build(ample_capacities(), |dependencies| {
+            Arc::get_mut(&mut dependencies.core).unwrap().platform = Platform::High;
+        });
         hub.set_encryption(keys("enc"), ECDH);
         hub
     }
 
-    fn set_encryption(&mut self, keys: KeySource, encryption: Option<ResponseEncryptionAlgs>) {
+    fn set_encryption(&self, keys: KeySource, encryption: Option<ResponseEncryptionAlgs>) {
         let service = ServiceProvider { encryption, ..service_with("sp", keys) };
-        self.core_mut().federation =
-            Federation::new([service], ScopeTable::default(), UnavailableDisplay::Disabled).into();
-        self.token_service.client_keys = Arc::new(
-            KeyDirectory::new(
-                &self.token_service.core.federation.load(),
-                &self.token_service.core.metrics,
-            )
-            .unwrap(),
-        );
+        self.set_federation(federation_with([service]));
     }
 }
 
@@ -76,18 +69,18 @@ async fn both_responses_are_encrypted_and_contain_the_signed_ones() {
 
 #[tokio::test]
 async fn briefly_unavailable_keys_consume_no_code() {
-    let mut hub = Hub::high();
+    let hub = Hub::high();
     hub.issue("code", &[("acr_values", "eidas2")]).await;
     hub.set_encryption(keys("sig"), ECDH);
     assert_eq!(
-        hub.token_service.check_response_keys(&"sp".into()),
+        hub.grants.response_signer.check_response_keys(&"sp".into()),
         Err(ErrorCode::ClientKeysMissing)
     );
     for _ in 0..2 {
         assert_eq!(hub.redeem("code").await, Err(ErrorCode::ClientKeysMissing));
     }
     hub.set_encryption(keys("enc"), ECDH);
-    assert_eq!(hub.token_service.check_response_keys(&"sp".into()), Ok(()));
+    assert_eq!(hub.grants.response_signer.check_response_keys(&"sp".into()), Ok(()));
     let answer = hub.redeem("code").await.unwrap();
     // The access token stays valid, too.
     let access_token = answer["access_token"].as_str().unwrap();
@@ -99,7 +92,7 @@ async fn briefly_unavailable_keys_consume_no_code() {
 
 #[tokio::test]
 async fn whether_a_service_provider_has_keys_is_revealed_to_itself_alone() {
-    let mut hub = Hub::high();
+    let hub = Hub::high();
     hub.set_encryption(keys("sig"), ECDH);
     let stranger = TokenRequest { credentials: by_post("sp", "guessed"), ..token_request("code") };
     assert_eq!(hub.refusal(&stranger).await, Some(ErrorCode::ClientAuthentication));
@@ -111,7 +104,7 @@ async fn on_high_nothing_is_sent_unencrypted_whatever_the_registration_lacks() {
     for (keys, encryption) in
         [(KeySource::None, None), (keys("enc"), None), (KeySource::None, ECDH)]
     {
-        let mut hub = Hub::high();
+        let hub = Hub::high();
         let (access_token, _) = hub.tokens("code", &[("acr_values", "eidas2")]).await;
         hub.issue("another", &[("acr_values", "eidas2")]).await;
         hub.set_encryption(keys, encryption);

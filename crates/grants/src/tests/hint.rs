@@ -3,6 +3,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use serde_json::json;
@@ -20,12 +21,13 @@ use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{Secret, Subject};
 use passerelle_protocol::logout::LogoutHint;
 use passerelle_protocol::token::TokenRequest;
+use passerelle_store::testing::store_conformance::ample_capacities;
 
 /// Another hub's keys.
 static FOREIGN: LazyLock<Keyring> = LazyLock::new(|| Keyring::ephemeral(OPENED).unwrap());
 
 fn requested_subjects(hub: &Hub, hint: &str) -> Result<Vec<Subject>, ErrorCode> {
-    hub.token_service.requested_subjects(&authorization_request(&[("id_token_hint", hint)]))
+    hub.grants.hints.requested_subjects(&authorization_request(&[("id_token_hint", hint)]))
 }
 
 fn angela_subjects() -> Result<Vec<Subject>, ErrorCode> {
@@ -44,15 +46,16 @@ async fn an_own_id_token_names_its_user_even_when_expired() {
 #[tokio::test]
 async fn hint_and_requested_sub_both_count() {
     let hub = Hub::new();
-    assert_eq!(hub.token_service.requested_subjects(&authorization_request(&[])), Ok(vec![]));
+    assert_eq!(hub.grants.hints.requested_subjects(&authorization_request(&[])), Ok(vec![]));
     let claims = ("claims", r#"{"id_token":{"sub":{"value":"requested"}}}"#);
     assert_eq!(
-        hub.token_service.requested_subjects(&authorization_request(&[claims])),
+        hub.grants.hints.requested_subjects(&authorization_request(&[claims])),
         Ok(vec![Subject::new("requested")])
     );
     let (_, id_token) = hub.tokens("code", &[]).await;
     let both = hub
-        .token_service
+        .grants
+        .hints
         .requested_subjects(&authorization_request(&[claims, ("id_token_hint", &id_token)]));
     assert_eq!(both, Ok(vec![Subject::new("pairwise-angela"), Subject::new("requested")]));
 }
@@ -117,7 +120,7 @@ async fn forged_and_borrowed_hints_are_refused() {
         ("not a token", "hint".into()),
     ] {
         assert_eq!(requested_subjects(&hub, &hint), Err(ErrorCode::IdTokenHintInvalid), "{attack}");
-        let at_logout = hub.token_service.verify_logout_hint(&hint);
+        let at_logout = hub.grants.hints.verify_logout_hint(&hint);
         // At logout, the hint names the service provider.
         if attack == "for another SP" {
             assert_eq!(
@@ -141,11 +144,11 @@ async fn the_hint_of_another_service_provider_is_refused_and_its_own_accepted() 
     let redeem =
         TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("code") };
     let answer =
-        serde_json::to_value(hub.token_service.redeem_code(&redeem).await.unwrap()).unwrap();
+        serde_json::to_value(hub.grants.token_endpoint.answer(&redeem).await.unwrap()).unwrap();
     let hint = answer["id_token"].as_str().unwrap();
     assert_eq!(requested_subjects(&hub, hint), Err(ErrorCode::IdTokenHintInvalid));
     let own = authorization_request(&[("client_id", "other"), ("id_token_hint", hint)]);
-    assert_eq!(hub.token_service.requested_subjects(&own), angela_subjects(), "signed with RS256");
+    assert_eq!(hub.grants.hints.requested_subjects(&own), angela_subjects(), "signed with RS256");
 }
 
 #[tokio::test]
@@ -159,21 +162,23 @@ async fn a_retired_key_still_proves_a_hint_for_a_month() {
     let ring = Arc::new(
         Keyring::new(vec![rsa, ec(OPENED), ec(OPENED + Duration::from_secs(100))], OPENED).unwrap(),
     );
-    let mut hub = Hub::new();
-    hub.token_service.signer = Arc::clone(&ring) as _;
+    let own_keys = Arc::new(ArcSwap::default());
+    let hub = Hub::build(ample_capacities(), |dependencies| {
+        dependencies.signer = Arc::clone(&ring) as _;
+        dependencies.own_keys = Arc::clone(&own_keys);
+    });
     let (_, id_token) = hub.tokens("code", &[]).await;
     let know = |now| {
-        hub.token_service
-            .own_keys
-            .store(Arc::new(VerificationKeys::from_jwks(&ring.verification_jwks(now)).unwrap()))
+        let keys = VerificationKeys::from_jwks(&ring.verification_jwks(now)).unwrap();
+        own_keys.store(Arc::new(keys));
     };
     know(month_over);
     assert_eq!(requested_subjects(&hub, &id_token), angela_subjects());
     assert_eq!(
-        hub.token_service.verify_logout_hint(&id_token).map(|hint| hint.user),
+        hub.grants.hints.verify_logout_hint(&id_token).map(|hint| hint.user),
         Ok(Subject::new("pairwise-angela"))
     );
     know(month_over + Duration::from_secs(1));
     assert_eq!(requested_subjects(&hub, &id_token), Err(ErrorCode::IdTokenHintInvalid));
-    assert_eq!(hub.token_service.verify_logout_hint(&id_token), Err(ErrorCode::LogoutHintInvalid));
+    assert_eq!(hub.grants.hints.verify_logout_hint(&id_token), Err(ErrorCode::LogoutHintInvalid));
 }

@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use super::{
     ALLOWED, Hub, TOKEN_LIFE, by_post, dated, federation, service, service_with, token_request,
 };
-use crate::client_keys::KeyDirectory;
-use crate::introspection::IntrospectionResponse;
+use crate::IntrospectionResponse;
 use passerelle_federation::assurance::Level;
 use passerelle_federation::client_keys::KeySource;
 use passerelle_federation::identity::Identity;
@@ -74,11 +73,8 @@ fn hub() -> Hub {
 }
 
 fn with(providers: impl IntoIterator<Item = DataProvider>) -> Hub {
-    let mut hub = Hub::new();
-    let federation = Federation::clone(&federation(true).load()).with_data_providers(providers);
-    hub.token_service.client_keys =
-        Arc::new(KeyDirectory::new(&federation, &hub.token_service.core.metrics).unwrap());
-    hub.core_mut().federation = federation.into();
+    let hub = Hub::new();
+    hub.set_federation(federation(true).with_data_providers(providers));
     hub
 }
 
@@ -95,7 +91,8 @@ fn introspection_request(client_id: &str, secret: &str, token: &str) -> Introspe
 impl Hub {
     async fn introspect(&self, client_id: &str, token: &str) -> Result<Value, ErrorCode> {
         let asked = introspection_request(client_id, &format!("{client_id}'s secret"), token);
-        let answer = self.token_service.introspect(&asked).await.map_err(|refusal| refusal.code)?;
+        let answer =
+            self.grants.access_tokens.introspect(&asked).await.map_err(|refusal| refusal.code)?;
         let IntrospectionResponse::Json(answer) = answer else { panic!("a JWT") };
         Ok(serde_json::from_slice(&answer).unwrap())
     }
@@ -105,29 +102,25 @@ impl Hub {
         let mut grant = self.grant(code, &[]);
         grant.scopes = scope.split(' ').map(Scope::from).collect();
         grant.request.scopes.clone_from(&grant.scopes);
-        grant.user.claims = self
-            .token_service
-            .core
-            .federation
-            .load()
-            .released_claim_values(&grant.request, &grant.user.identity);
+        grant.user.claims =
+            self.core.federation.load().released_claim_values(&grant.request, &grant.user.identity);
         grant
     }
 
     /// An access token of `sp` for these scopes.
     async fn token_with_scopes(&self, code: &str, scope: &str) -> String {
-        self.token_service.issue_code(&self.grant_with_scopes(code, scope)).await.unwrap();
+        self.grants.codes.issue(&self.grant_with_scopes(code, scope)).await.unwrap();
         self.redeem(code).await.unwrap()["access_token"].as_str().unwrap().to_owned()
     }
 
     fn sub_at(&self, sector: &str, person: &Identity) -> String {
-        self.token_service.subjects.keys.derive(1, sector, person).unwrap().as_str().to_owned()
+        self.grants.subjects.keys.derive(1, sector, person).unwrap().as_str().to_owned()
     }
 
     async fn revoke(&self, client_id: &str, token: &str) -> Result<(), ErrorCode> {
         let credentials = by_post(client_id, &format!("{client_id}'s secret"));
         let request = RevocationRequest { credentials, token: Secret::new(token.into()) };
-        self.token_service.revoke_token(&request).await.map_err(|refusal| refusal.code)
+        self.grants.revocation_endpoint.revoke(&request).await.map_err(|refusal| refusal.code)
     }
 }
 
@@ -150,10 +143,7 @@ async fn a_live_token_is_described_with_exactly_its_members() {
 #[tokio::test]
 async fn iat_is_when_the_token_was_issued_and_not_its_code() {
     let hub = hub();
-    hub.token_service
-        .issue_code(&hub.grant_with_scopes("code", "openid family_name"))
-        .await
-        .unwrap();
+    hub.grants.codes.issue(&hub.grant_with_scopes("code", "openid family_name")).await.unwrap();
     hub.clock.advance(std::time::Duration::from_secs(20));
     let token = hub.redeem("code").await.unwrap()["access_token"].as_str().unwrap().to_owned();
     let response = hub.introspect("archive", &token).await.unwrap();
@@ -175,11 +165,11 @@ async fn each_data_provider_knows_a_user_by_its_own_subject_whatever_client_the_
     let of_sp = hub.token_with_scopes("first", "openid family_name").await;
     let mut grant = hub.grant("second", &[("client_id", "other")]);
     grant.scopes = vec!["openid".into(), "family_name".into()];
-    hub.token_service.issue_code(&grant).await.unwrap();
+    hub.grants.codes.issue(&grant).await.unwrap();
     let request =
         TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("second") };
     let answer =
-        serde_json::to_value(hub.token_service.redeem_code(&request).await.unwrap()).unwrap();
+        serde_json::to_value(hub.grants.token_endpoint.answer(&request).await.unwrap()).unwrap();
     let of_other = answer["access_token"].as_str().unwrap().to_owned();
     let mut subs = Vec::new();
     for (client_id, token) in
@@ -198,7 +188,7 @@ async fn each_data_provider_knows_a_user_by_its_own_subject_whatever_client_the_
 async fn the_store_keeps_pseudonyms_of_those_data_providers_alone_that_may_learn_of_the_token() {
     let hub = hub();
     let token = hub.token_with_scopes("code", "openid family_name").await;
-    let valid = hub.token_service.validate_access_token(&token).await.unwrap();
+    let valid = hub.grants.access_tokens.validate(&token).await.unwrap();
     assert_eq!(
         valid.token.subjects_by_sector.keys().collect::<Vec<_>>(),
         ["archive", "signed", "vault"]
@@ -217,8 +207,9 @@ async fn an_expired_or_foreign_token_is_inactive_without_further_members() {
     let inactive = Ok(json!({ "active": false }));
     let token = hub.token_with_scopes("code", "openid family_name").await;
     assert_eq!(hub.introspect("stranger", &token).await, inactive, "only openid is shared");
-    hub.token_service
-        .issue_code(&hub.grant_with_scopes("live code", "openid family_name"))
+    hub.grants
+        .codes
+        .issue(&hub.grant_with_scopes("live code", "openid family_name"))
         .await
         .unwrap();
     let truncated = &token[..token.len() - 1];
@@ -243,18 +234,16 @@ async fn an_expired_or_foreign_token_is_inactive_without_further_members() {
 
 #[tokio::test]
 async fn the_tokens_of_a_removed_service_provider_are_invalid() {
-    let mut hub = hub();
+    let hub = hub();
     let token = hub.token_with_scopes("code", "openid family_name").await;
     let providers = hub
-        .token_service
         .core
         .federation
         .load()
         .active_data_providers()
         .map(|provider| DataProvider::clone(provider))
         .collect::<Vec<_>>();
-    hub.core_mut().federation =
-        Federation::clone(&federation(false).load()).with_data_providers(providers).into();
+    hub.set_federation(federation(false).with_data_providers(providers));
     assert_eq!(hub.introspect("archive", &token).await, Ok(json!({ "active": false })));
     assert_eq!(hub.userinfo(&token).await, Err(ErrorCode::AccessTokenInvalid));
 }

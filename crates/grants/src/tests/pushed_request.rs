@@ -53,8 +53,9 @@ impl Hub {
         let form = Some("application/x-www-form-urlencoded");
         let request = pushed_request::parse_request(form, &[], Params::new(pairs)).unwrap();
         let answer = self
-            .token_service
-            .push_request(&request, stranger)
+            .grants
+            .pushed_request_endpoint
+            .push(&request, stranger)
             .await
             .map_err(|error| error.code)?;
         let answer: serde_json::Value = serde_json::to_value(&answer).unwrap();
@@ -64,8 +65,13 @@ impl Hub {
     async fn resolve(&self, client_id: &str, uri: &str) -> Result<SingleUse, ParameterSourceError> {
         let pairs = [("client_id", client_id), ("request_uri", uri)];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-        let resolved =
-            self.token_service.resolve_request(&Params::new(pairs)).await?.single_use.unwrap();
+        let resolved = self
+            .grants
+            .authorization_requests
+            .resolve(&Params::new(pairs))
+            .await?
+            .single_use
+            .unwrap();
         Ok(resolved)
     }
 }
@@ -77,9 +83,12 @@ async fn one_of_two_concurrent_logins_gets_the_pushed_request() {
     let (one, other) =
         (hub.resolve("sp", &uri).await.unwrap(), hub.resolve("sp", &uri).await.unwrap());
     let logins = ["one", "other"].map(InteractionHash::from_cookie);
-    assert_eq!(hub.token_service.mark_request_used(&one, &logins[0]).await, Ok(()));
+    assert_eq!(hub.grants.authorization_requests.mark_used(&one, &logins[0]).await, Ok(()));
     let used = ParameterSourceError::Used(logins[0].clone(), ErrorCode::RequestUriUsed);
-    assert_eq!(hub.token_service.mark_request_used(&other, &logins[1]).await, Err(used.clone()));
+    assert_eq!(
+        hub.grants.authorization_requests.mark_used(&other, &logins[1]).await,
+        Err(used.clone())
+    );
     assert_eq!(hub.resolve("sp", &uri).await.err(), Some(used));
 }
 
@@ -98,7 +107,7 @@ async fn one_client_that_floods_the_store_with_requests_does_not_keep_the_others
 #[tokio::test]
 async fn one_client_that_floods_the_store_with_long_requests_takes_half_of_its_bytes() {
     let hub = Hub::with(ample_capacities().with_records(RecordKind::PUSHED_REQUEST, 1000));
-    let bytes = || hub.token_service.store.usage(RecordKind::PUSHED_REQUEST).bytes;
+    let bytes = || hub.store.usage(RecordKind::PUSHED_REQUEST).bytes;
     let refused = loop {
         if let Err(code) = hub.push_long("sp").await {
             break code;
@@ -119,7 +128,7 @@ async fn strangers_in_one_network_do_not_use_up_what_a_public_client_may_push() 
     sp.authentication = ClientAuthentication::Public;
     sp.registration.client_type = ClientType::Public;
     let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
-    hub.token_service.core.federation.replace(Federation::new([sp], table, unavailable));
+    hub.core.federation.replace(Federation::new([sp], table, unavailable));
     let push = async |address: &str| {
         let network = ClientNetwork::containing(address.parse().unwrap());
         let scope = format!("openid {}", "x".repeat(10_000));
@@ -143,5 +152,5 @@ async fn a_request_that_is_refused_takes_no_place_in_the_store() {
     let hub = Hub::new();
     assert_eq!(hub.push("off", "openid").await, Err(ErrorCode::ClientUnknown));
     assert_eq!(hub.push("sp", "email").await, Err(ErrorCode::ScopeWithoutOpenid));
-    assert_eq!(hub.token_service.store.count(RecordKind::PUSHED_REQUEST), 0);
+    assert_eq!(hub.store.count(RecordKind::PUSHED_REQUEST), 0);
 }

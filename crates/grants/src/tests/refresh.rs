@@ -16,11 +16,11 @@ use passerelle_protocol::alg::SigningAlg;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::client_auth::Credentials;
 use passerelle_protocol::ids::{Scope, Secret};
-use passerelle_protocol::refresh::RefreshRequest;
+use passerelle_protocol::refresh::RefreshTokenGrant;
 use passerelle_protocol::registration::{ClientType, ProtocolRules};
 use passerelle_protocol::revocation::RevocationRequest;
 use passerelle_protocol::sender_constraint::{DpopHeader, ProofOfPossession};
-use passerelle_protocol::token::TokenRequest;
+use passerelle_protocol::token::{TokenGrant, TokenRequest};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const RULES: RefreshTokenRules = RefreshTokenRules {
@@ -41,7 +41,7 @@ fn register(hub: &Hub, rules: RefreshTokenRules, client_type: ClientType) {
     };
     let services = [named("sp"), named("other")];
     let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
-    hub.token_service.core.federation.replace(Federation::new(services, table, unavailable));
+    hub.core.federation.replace(Federation::new(services, table, unavailable));
 }
 
 fn hub() -> Hub {
@@ -59,12 +59,12 @@ fn offline_grant(hub: &Hub, code: &str) -> CodeGrant {
 }
 
 async fn redeem(hub: &Hub, request: &TokenRequest) -> Value {
-    serde_json::to_value(hub.token_service.redeem_code(request).await.unwrap()).unwrap()
+    serde_json::to_value(hub.grants.token_endpoint.answer(request).await.unwrap()).unwrap()
 }
 
 /// A refresh token of `sp`, and the access token beside it.
 async fn first_tokens(hub: &Hub, code: &str) -> (String, String) {
-    hub.token_service.issue_code(&offline_grant(hub, code)).await.unwrap();
+    hub.grants.codes.issue(&offline_grant(hub, code)).await.unwrap();
     let answer = redeem(hub, &token_request(code)).await;
     (text(&answer, "refresh_token"), text(&answer, "access_token"))
 }
@@ -78,29 +78,32 @@ fn public_client() -> Credentials {
 async fn issue_public_code(hub: &Hub) -> TokenRequest {
     let mut grant = offline_grant(hub, "code");
     grant.request.code_challenge = Some("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM".to_owned());
-    hub.token_service.issue_code(&grant).await.unwrap();
-    TokenRequest {
-        credentials: public_client(),
-        code_verifier: Some(Secret::new("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".to_owned())),
-        ..token_request("code")
-    }
+    hub.grants.codes.issue(&grant).await.unwrap();
+    let request = TokenRequest { credentials: public_client(), ..token_request("code") };
+    super::with_verifier(request, "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
 }
 
 fn text(answer: &Value, name: &str) -> String {
     answer[name].as_str().unwrap_or_else(|| panic!("no {name}")).to_owned()
 }
 
-fn request(token: &str) -> RefreshRequest {
-    RefreshRequest {
+fn request(token: &str) -> TokenRequest {
+    request_for_scopes(token, &[])
+}
+
+fn request_for_scopes(token: &str, scope: &[&str]) -> TokenRequest {
+    TokenRequest {
         credentials: by_post("sp", "sp's secret"),
-        refresh_token: Secret::new(token.to_owned()),
-        scope: Vec::new(),
+        grant: TokenGrant::RefreshToken(RefreshTokenGrant {
+            refresh_token: Secret::new(token.to_owned()),
+            scope: scope.iter().map(|scope| (*scope).to_owned()).collect(),
+        }),
         proof_of_possession: ProofOfPossession::default(),
     }
 }
 
-async fn refresh(hub: &Hub, request: &RefreshRequest) -> Result<Value, ErrorCode> {
-    let answer = hub.token_service.refresh(request).await.map_err(|error| error.code)?;
+async fn refresh(hub: &Hub, request: &TokenRequest) -> Result<Value, ErrorCode> {
+    let answer = hub.grants.token_endpoint.answer(request).await.map_err(|error| error.code)?;
     Ok(serde_json::to_value(answer).unwrap())
 }
 
@@ -187,7 +190,7 @@ async fn a_stolen_refresh_token_of_a_public_client_has_no_grace() {
     register(&hub, RULES, ClientType::Public);
     let redeemed = issue_public_code(&hub).await;
     let token = text(&redeem(&hub, &redeemed).await, "refresh_token");
-    let used = || RefreshRequest { credentials: public_client(), ..request(&token) };
+    let used = || TokenRequest { credentials: public_client(), ..request(&token) };
     let answer = refresh(&hub, &used()).await.unwrap();
     assert_eq!(refresh(&hub, &used()).await, Err(ErrorCode::RefreshTokenReused));
     let access = text(&answer, "access_token");
@@ -198,7 +201,7 @@ async fn a_stolen_refresh_token_of_a_public_client_has_no_grace() {
 #[tokio::test]
 async fn a_refresh_gives_the_id_token_of_the_login_without_its_nonce() {
     let hub = hub();
-    hub.token_service.issue_code(&offline_grant(&hub, "code")).await.unwrap();
+    hub.grants.codes.issue(&offline_grant(&hub, "code")).await.unwrap();
     let first = redeem(&hub, &token_request("code")).await;
     hub.clock.advance(TOKEN_LIFE * 5);
     let answer = refresh(&hub, &request(&text(&first, "refresh_token"))).await.unwrap();
@@ -218,16 +221,12 @@ async fn a_refresh_gives_the_id_token_of_the_login_without_its_nonce() {
 async fn a_refresh_with_fewer_scopes_gives_no_more_than_these() {
     let hub = hub();
     let (token, _) = first_tokens(&hub, "code").await;
-    let less = |scope: &[&str], token: &str| RefreshRequest {
-        scope: scope.iter().map(|scope| (*scope).to_owned()).collect(),
-        ..request(token)
-    };
-    let narrow = refresh(&hub, &less(&["openid"], &token)).await.unwrap();
+    let narrow = refresh(&hub, &request_for_scopes(&token, &["openid"])).await.unwrap();
     assert_eq!(narrow["scope"], "openid");
     let claims = super::read(&hub.userinfo(&text(&narrow, "access_token")).await.unwrap()).1;
     assert!(claims.get("email").is_none(), "{claims:?}");
     let next = text(&narrow, "refresh_token");
-    let without_openid = refresh(&hub, &less(&["email"], &next)).await.unwrap();
+    let without_openid = refresh(&hub, &request_for_scopes(&next, &["email"])).await.unwrap();
     assert_eq!(without_openid["scope"], "email");
     assert!(without_openid.get("id_token").is_none());
     let next = text(&without_openid, "refresh_token");
@@ -241,19 +240,19 @@ async fn a_refresh_with_fewer_scopes_gives_no_more_than_these() {
 async fn the_id_token_of_a_refresh_has_the_profile_as_the_setting_is_at_the_time() {
     let hub = hub();
     let set = |id_token_claims| {
-        let federation = hub.token_service.core.federation.load();
+        let federation = hub.core.federation.load();
         let sp = federation.service_provider(&"sp".into()).unwrap();
         let mut sp = ServiceProvider::clone(sp);
         sp.registration.rules = ProtocolRules::Openid;
         sp.id_token_claims = id_token_claims;
         let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
-        hub.token_service.core.federation.replace(Federation::new([sp], table, unavailable));
+        hub.core.federation.replace(Federation::new([sp], table, unavailable));
     };
     let email = |answer: &Value| super::read(&text(answer, "id_token")).1.get("email").cloned();
     for at_login in [true, false] {
         set(at_login);
         let code = format!("code {at_login}");
-        hub.token_service.issue_code(&offline_grant(&hub, &code)).await.unwrap();
+        hub.grants.codes.issue(&offline_grant(&hub, &code)).await.unwrap();
         let first = redeem(&hub, &token_request(&code)).await;
         assert_eq!(email(&first).is_some(), at_login);
         set(!at_login);
@@ -269,10 +268,10 @@ async fn a_refresh_token_of_another_client_is_refused_and_left_alone() {
     let hub = hub();
     let (token, _) = first_tokens(&hub, "code").await;
     let stranger =
-        RefreshRequest { credentials: by_post("other", "other's secret"), ..request(&token) };
+        TokenRequest { credentials: by_post("other", "other's secret"), ..request(&token) };
     assert_eq!(refresh(&hub, &stranger).await, Err(ErrorCode::RefreshTokenOfOtherClient));
     let (name, _) = token.split_once('.').unwrap();
-    let guess = RefreshRequest {
+    let guess = TokenRequest {
         credentials: by_post("other", "other's secret"),
         ..request(&format!("{name}.guess"))
     };
@@ -290,7 +289,7 @@ async fn no_refresh_token_without_the_scope_the_consent_and_the_clients_file() {
     let no_scope = CodeGrant { consented: true, ..hub.grant("no scope", &[]) };
     let no_consent = CodeGrant { consented: false, ..offline_grant(&hub, "no consent") };
     for (grant, code) in [(no_scope, "no scope"), (no_consent, "no consent")] {
-        hub.token_service.issue_code(&grant).await.unwrap();
+        hub.grants.codes.issue(&grant).await.unwrap();
         let answer = redeem(&hub, &token_request(code)).await;
         assert!(answer.get("refresh_token").is_none(), "{code}");
         assert_eq!(answer["scope"], "openid email", "{code}");
@@ -299,7 +298,7 @@ async fn no_refresh_token_without_the_scope_the_consent_and_the_clients_file() {
     let mut without = service("sp", true, SigningAlg::ES256);
     without.registration.granted_scopes.push(Scope::from("offline_access"));
     let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
-    hub.token_service.core.federation.replace(Federation::new([without], table, unavailable));
+    hub.core.federation.replace(Federation::new([without], table, unavailable));
     let refused = refresh(&hub, &request(&token)).await;
     assert_eq!(refused, Err(ErrorCode::TokenGrantTypeUnauthorized));
 }
@@ -312,7 +311,7 @@ async fn a_logout_revokes_the_refresh_tokens_of_the_session_if_the_file_is_so_co
         register(&hub, rules, ClientType::Confidential);
         let (token, _) = first_tokens(&hub, "code").await;
         let cookie = Secret::new("code's session".to_owned());
-        assert!(hub.token_service.end_session(&cookie).await.unwrap().is_some());
+        assert!(hub.grants.sessions.end(&cookie).await.unwrap().is_some());
         hub.clock.advance(Duration::from_secs(600));
         let answer = refresh(&hub, &request(&token)).await.map(drop);
         let expected = if ends_with_session { Err(ErrorCode::RefreshTokenUnknown) } else { Ok(()) };
@@ -343,15 +342,15 @@ async fn what_is_withdrawn_from_the_client_is_withdrawn_from_its_refresh_tokens(
     *hub.gate.closed.lock().unwrap() = Some(ErrorCode::IdpBlocked);
     assert_eq!(refresh(&hub, &request(&token)).await, Err(ErrorCode::CodeGateClosed));
     *hub.gate.closed.lock().unwrap() = None;
-    let more = RefreshRequest { scope: vec!["profile".into()], ..request(&token) };
+    let more = request_for_scopes(&token, &["profile"]);
     assert_eq!(refresh(&hub, &more).await, Err(ErrorCode::RefreshScopeExceeded));
-    let less = RefreshRequest { scope: vec!["openid".into()], ..request(&token) };
+    let less = request_for_scopes(&token, &["openid"]);
     let token = text(&refresh(&hub, &less).await.unwrap(), "refresh_token");
     let mut sp = service("sp", true, SigningAlg::ES256);
     sp.registration.granted_scopes = vec![Scope::from("openid")];
     sp.refresh_tokens = Some(RULES);
     let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
-    hub.token_service.core.federation.replace(Federation::new([sp], table, unavailable));
+    hub.core.federation.replace(Federation::new([sp], table, unavailable));
     let refused = refresh(&hub, &request(&token)).await;
     assert_eq!(refused, Err(ErrorCode::CodeRegistrationWithdrawn));
 }
@@ -360,7 +359,7 @@ async fn what_is_withdrawn_from_the_client_is_withdrawn_from_its_refresh_tokens(
 async fn a_code_that_is_replayed_ends_the_refresh_token_that_it_issued() {
     let hub = hub();
     let (token, _) = first_tokens(&hub, "code").await;
-    let replay = hub.token_service.redeem_code(&token_request("code")).await;
+    let replay = hub.grants.token_endpoint.answer(&token_request("code")).await;
     assert_eq!(replay.unwrap_err().code, ErrorCode::CodeReused);
     assert_eq!(refresh(&hub, &request(&token)).await, Err(ErrorCode::RefreshTokenUnknown));
 }
@@ -373,9 +372,13 @@ async fn revoking_a_refresh_token_ends_its_access_tokens_and_only_its_client_can
         credentials,
         token: Secret::new(token.clone()),
     };
-    hub.token_service.revoke_token(&revoke(by_post("other", "other's secret"))).await.unwrap();
+    hub.grants
+        .revocation_endpoint
+        .revoke(&revoke(by_post("other", "other's secret")))
+        .await
+        .unwrap();
     assert_eq!(hub.validate(&access).await, Ok(()));
-    hub.token_service.revoke_token(&revoke(by_post("sp", "sp's secret"))).await.unwrap();
+    hub.grants.revocation_endpoint.revoke(&revoke(by_post("sp", "sp's secret"))).await.unwrap();
     assert_eq!(hub.validate(&access).await, Err(ErrorCode::AccessTokenInvalid));
     assert_eq!(refresh(&hub, &request(&token)).await, Err(ErrorCode::RefreshTokenUnknown));
 }
@@ -393,7 +396,7 @@ async fn a_refresh_token_is_no_access_token() {
 fn proof_of_possession(hub: &Hub, client: &DpopClient) -> ProofOfPossession {
     let claims = json!({
         "htm": "POST", "htu": format!("{ISSUER}/token"), "iat": hub.now().seconds(),
-        "jti": hub.token_service.core.env.entropy().token(),
+        "jti": hub.core.env.entropy().token(),
     });
     let proof = Secret::new(client.proof(&claims));
     let dpop = Some(DpopHeader { proof, method: "POST".to_owned() });
@@ -408,7 +411,7 @@ async fn a_stolen_refresh_token_of_a_public_client_is_useless_without_its_key() 
     let answer =
         redeem(&hub, &redeemed.with_proof_of_possession(proof_of_possession(&hub, &client))).await;
     let token = text(&answer, "refresh_token");
-    let with = |proof_of_possession| RefreshRequest {
+    let with = |proof_of_possession| TokenRequest {
         credentials: public_client(),
         proof_of_possession,
         ..request(&token)
@@ -426,14 +429,14 @@ async fn a_stolen_refresh_token_of_a_public_client_is_useless_without_its_key() 
 #[tokio::test]
 async fn a_grant_that_is_bound_to_a_key_never_falls_back_to_bearer_tokens() {
     let (hub, client, next) = (hub(), DpopClient::default(), DpopClient::default());
-    hub.token_service.issue_code(&offline_grant(&hub, "code")).await.unwrap();
+    hub.grants.codes.issue(&offline_grant(&hub, "code")).await.unwrap();
     let bound = token_request("code").with_proof_of_possession(proof_of_possession(&hub, &client));
     let token = text(&redeem(&hub, &bound).await, "refresh_token");
     assert_eq!(refresh(&hub, &request(&token)).await, Err(ErrorCode::RefreshTokenKey));
     // A client that authenticates may change its key.
     let proof_of_possession = proof_of_possession(&hub, &next);
     let answer =
-        refresh(&hub, &RefreshRequest { proof_of_possession, ..request(&token) }).await.unwrap();
+        refresh(&hub, &TokenRequest { proof_of_possession, ..request(&token) }).await.unwrap();
     assert_eq!(answer["token_type"], "DPoP");
 }
 
@@ -443,7 +446,7 @@ async fn a_reused_session_has_refresh_tokens_of_its_own() {
     let (first, _) = first_tokens(&hub, "one").await;
     let mut grant = offline_grant(&hub, "two");
     grant.session = SessionUse::Reused { cookie: Secret::new("one's session".to_owned()) };
-    hub.token_service.issue_code(&grant).await.unwrap();
+    hub.grants.codes.issue(&grant).await.unwrap();
     let second = text(&redeem(&hub, &token_request("two")).await, "refresh_token");
     assert_eq!(
         refresh(&hub, &request(&format!("{}x", first))).await,

@@ -13,16 +13,17 @@ use passerelle_federation::identity::rules::{IdentityRules, RequiredClaims};
 use passerelle_federation::identity::{ClaimName, Identity, SubjectSource};
 use passerelle_federation::login::{CodeGrant, SessionUse};
 use passerelle_federation::session::{Session, SessionLimits};
-use passerelle_federation::{ConnectorMetadata, CurrentFederation, Federation};
+use passerelle_federation::{ConnectorMetadata, Federation};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ClientId, ConnectorId, Secret};
+use passerelle_store::testing::store_conformance::ample_capacities;
 
 fn cookie(value: &str) -> Secret<String> {
     Secret::new(value.into())
 }
 
 async fn session(hub: &Hub, value: &str) -> Option<Session> {
-    hub.token_service.session(&cookie(value)).await.unwrap()
+    hub.grants.sessions.find(&cookie(value)).await.unwrap()
 }
 
 fn with_new_session(grant: CodeGrant, value: &str, former: &str) -> CodeGrant {
@@ -37,7 +38,7 @@ fn with_reused_session(grant: CodeGrant, value: &str) -> CodeGrant {
 }
 
 fn consent_claims(hub: &Hub, shown: &Map<String, serde_json::Value>) -> BTreeSet<ClaimName> {
-    hub.token_service.core.federation.load().consent_claims(shown)
+    hub.core.federation.load().consent_claims(shown)
 }
 
 #[tokio::test]
@@ -46,8 +47,9 @@ async fn session_fixation_gets_the_attacker_nothing() {
     // A value that an attacker planted, whether it names a session (theirs) or nothing.
     hub.issue("attacker", &[]).await;
     for (code, planted) in [("one", "attacker's session"), ("two", "made up")] {
-        hub.token_service
-            .issue_code(&with_new_session(hub.grant(code, &[]), code, planted))
+        hub.grants
+            .codes
+            .issue(&with_new_session(hub.grant(code, &[]), code, planted))
             .await
             .unwrap();
         assert!(session(&hub, code).await.is_some());
@@ -60,11 +62,9 @@ async fn the_same_person_keeps_what_the_session_knew_and_another_does_not() {
     let (sp, other) = (ClientId::from("sp"), ClientId::from("other"));
     for (same, kept) in [(true, true), (false, false)] {
         let hub = Hub::new();
-        hub.token_service
-            .issue_code(&CodeGrant {
-                consented: true,
-                ..hub.grant("first", &[("client_id", "other")])
-            })
+        hub.grants
+            .codes
+            .issue(&CodeGrant { consented: true, ..hub.grant("first", &[("client_id", "other")]) })
             .await
             .unwrap();
         let claims = consent_claims(&hub, &hub.grant("x", &[]).user.claims);
@@ -73,7 +73,7 @@ async fn the_same_person_keeps_what_the_session_knew_and_another_does_not() {
             second.user.authentication.upstream_subject = cookie("another account");
             second.user.identity.family_name = Some("ELSE".into());
         }
-        hub.token_service.issue_code(&second).await.unwrap();
+        hub.grants.codes.issue(&second).await.unwrap();
         let session = session(&hub, "second").await.unwrap();
         assert!(session.has_participant(&sp) && !session.has_consented(&sp, &[], &claims));
         assert_eq!(
@@ -98,11 +98,11 @@ async fn the_consent_of_one_pseudonym_is_not_that_of_another() {
         let mut first =
             CodeGrant { consented: true, ..hub.grant("first", &[("client_id", "other")]) };
         first.user.identity = no_identity().unwrap();
-        hub.token_service.issue_code(&first).await.unwrap();
+        hub.grants.codes.issue(&first).await.unwrap();
         let mut second = with_new_session(hub.grant("second", &[]), "second", "first's session");
         second.user.authentication.upstream_subject = cookie(account);
         second.user.identity = no_identity().unwrap();
-        hub.token_service.issue_code(&second).await.unwrap();
+        hub.grants.codes.issue(&second).await.unwrap();
         assert_eq!(
             session(&hub, "second").await.unwrap().has_participant(&other),
             kept,
@@ -118,7 +118,7 @@ async fn a_page_is_remembered_for_what_it_showed_and_a_yes_as_consent() {
         let hub = Hub::new();
         let mut grant = CodeGrant { consented, ..hub.grant("code", &[]) };
         grant.user.informed = informed;
-        hub.token_service.issue_code(&grant).await.unwrap();
+        hub.grants.codes.issue(&grant).await.unwrap();
         let session = session(&hub, "code's session").await.unwrap();
         let shown = hub.grant("x", &[]);
         let claims = consent_claims(&hub, &shown.user.claims);
@@ -136,10 +136,11 @@ async fn a_page_is_remembered_for_what_it_showed_and_a_yes_as_consent() {
 async fn reuse_lengthens_the_idle_time_and_joins_the_service_provider() {
     let hub = Hub::new();
     hub.issue("first", &[("client_id", "other")]).await;
-    let idle = SessionLimits::for_platform(hub.token_service.core.platform).idle;
+    let idle = SessionLimits::for_platform(hub.core.platform).idle;
     hub.clock.advance(idle - MILLISECOND);
-    hub.token_service
-        .issue_code(&with_reused_session(hub.grant("second", &[]), "first's session"))
+    hub.grants
+        .codes
+        .issue(&with_reused_session(hub.grant("second", &[]), "first's session"))
         .await
         .unwrap();
     hub.clock.advance(idle - MILLISECOND);
@@ -155,10 +156,8 @@ async fn a_session_that_ended_meanwhile_gives_no_code() {
     hub.issue("first", &[]).await;
     hub.clock.advance(Duration::from_secs(24 * 3600));
     for gone in ["first's session", "never there"] {
-        let outcome = hub
-            .token_service
-            .issue_code(&with_reused_session(hub.grant("second", &[]), gone))
-            .await;
+        let outcome =
+            hub.grants.codes.issue(&with_reused_session(hub.grant("second", &[]), gone)).await;
         assert_eq!(outcome, Err(ErrorCode::LoginRequired), "{gone}");
         assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown), "{gone}");
     }
@@ -171,13 +170,10 @@ async fn a_session_that_was_signed_out_does_not_come_back_with_the_answer_of_its
     let hub = Hub::new();
     hub.issue("first", &[]).await;
     let second = with_new_session(hub.grant("second", &[]), "second", "first's session");
-    hub.token_service.issue_code(&second.clone()).await.unwrap();
-    assert!(hub.token_service.end_session(&cookie("second")).await.unwrap().is_some());
+    hub.grants.codes.issue(&second.clone()).await.unwrap();
+    assert!(hub.grants.sessions.end(&cookie("second")).await.unwrap().is_some());
     for _ in 0..2 {
-        assert_eq!(
-            hub.token_service.issue_code(&second.clone()).await,
-            Err(ErrorCode::LoginRequired)
-        );
+        assert_eq!(hub.grants.codes.issue(&second.clone()).await, Err(ErrorCode::LoginRequired));
         assert!(session(&hub, "second").await.is_none(), "alive after its logout");
         assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown));
         hub.clock.advance(CODE_LIFE - MILLISECOND);
@@ -191,10 +187,10 @@ async fn tokens_of_a_retry_end_with_the_session_of_the_first_try() {
     let hub = Hub::new();
     hub.issue("first", &[]).await;
     let second = with_new_session(hub.grant("second", &[]), "second", "first's session");
-    hub.token_service.issue_code(&second.clone()).await.unwrap();
-    hub.token_service.store.remove(&code_key("second")).await.unwrap();
-    hub.token_service.issue_code(&second).await.unwrap();
-    assert!(hub.token_service.end_session(&cookie("second")).await.unwrap().is_some());
+    hub.grants.codes.issue(&second.clone()).await.unwrap();
+    hub.store.remove(&code_key("second")).await.unwrap();
+    hub.grants.codes.issue(&second).await.unwrap();
+    assert!(hub.grants.sessions.end(&cookie("second")).await.unwrap().is_some());
     assert_eq!(
         hub.redeem("second").await,
         Err(ErrorCode::CodeUnknown),
@@ -212,17 +208,19 @@ fn by_another_account(mut grant: CodeGrant, change: impl FnOnce(&mut Identity)) 
 
 /// The connectors "idp" and "another", each with whether its claims prove who a person is.
 fn hub_where_identity_is_proven_by(idp: bool, another: bool) -> Hub {
-    let mut hub = Hub::new();
+    let hub = Hub::new();
+    prove_identity_by(&hub, idp, another);
+    hub
+}
+
+fn prove_identity_by(hub: &Hub, idp: bool, another: bool) {
     let configured = any_connector("one", "One");
     let entry = |(id, proves_identity): (&str, bool)| {
         let id = ConnectorId::from(id);
         (id, Arc::new(ConnectorMetadata { proves_identity, ..configured.metadata() }))
     };
     let connectors = [("idp", idp), ("another", another)].map(entry);
-    hub.core_mut().federation = CurrentFederation::new(
-        Federation::clone(&hub.token_service.core.federation.load()).with_connectors(connectors),
-    );
-    hub
+    hub.set_federation(Federation::clone(&hub.core.federation.load()).with_connectors(connectors));
 }
 
 /// Its user chooses the claims, and so could claim another user's identity.
@@ -235,7 +233,7 @@ async fn an_unverified_connectors_claims_continue_no_session_of_another_account(
             with_new_session(hub.grant("second", &[]), "second", "first's session"),
             |_| (),
         );
-        hub.token_service.issue_code(&second).await.unwrap();
+        hub.grants.codes.issue(&second).await.unwrap();
         let second = session(&hub, "second").await.unwrap();
         assert_eq!(second.has_participant(&"other".into()), idp && another, "{idp} {another}");
         // The same account needs no proof.
@@ -243,7 +241,7 @@ async fn an_unverified_connectors_claims_continue_no_session_of_another_account(
             with_new_session(hub.grant("third", &[]), "third", "second"),
             |_| (),
         );
-        hub.token_service.issue_code(&third).await.unwrap();
+        hub.grants.codes.issue(&third).await.unwrap();
         assert_eq!(
             session(&hub, "third").await.unwrap().lineage,
             second.lineage,
@@ -256,7 +254,7 @@ async fn an_unverified_connectors_claims_continue_no_session_of_another_account(
         with_new_session(hub.grant("second", &[]), "second", "first's session"),
         |_| (),
     );
-    hub.token_service.issue_code(&second).await.unwrap();
+    hub.grants.codes.issue(&second).await.unwrap();
     assert!(
         !session(&hub, "second").await.unwrap().has_participant(&"other".into()),
         "connectors whose files are gone"
@@ -271,7 +269,7 @@ async fn a_second_account_with_another_email_address_does_not_split_the_session(
     let second = with_new_session(hub.grant("second", &[]), "second", "first's session");
     let second =
         by_another_account(second, |identity| identity.email = Some("angela@work.example".into()));
-    hub.token_service.issue_code(&second).await.unwrap();
+    hub.grants.codes.issue(&second).await.unwrap();
     let continued = session(&hub, "second").await.unwrap();
     assert_eq!(continued.lineage, lineage);
     assert!(
@@ -287,28 +285,30 @@ async fn another_person_in_the_same_browser_continues_no_session() {
         let first = by_another_account(hub.grant("first", &[("client_id", "other")]), |identity| {
             identity.given_names = vec!["Angela करन".into()];
         });
-        hub.token_service.issue_code(&first).await.unwrap();
+        hub.grants.codes.issue(&first).await.unwrap();
         let mut second = with_new_session(hub.grant("second", &[]), "second", "first's session");
         second.user.identity.given_names = vec![name.to_owned()];
-        hub.token_service.issue_code(&second).await.unwrap();
+        hub.grants.codes.issue(&second).await.unwrap();
         assert!(!session(&hub, "second").await.unwrap().has_participant(&"other".into()), "{name}");
     }
 }
 
 #[tokio::test]
 async fn where_the_subject_is_the_account_an_equal_identity_continues_nothing() {
-    let mut hub = hub_where_identity_is_proven_by(true, true);
-    hub.token_service.subjects.source = SubjectSource::Provider;
+    let hub = Hub::build(ample_capacities(), |dependencies| {
+        dependencies.subjects.source = SubjectSource::Provider;
+    });
+    prove_identity_by(&hub, true, true);
     hub.issue("first", &[("client_id", "other")]).await;
     let second = by_another_account(
         with_new_session(hub.grant("second", &[]), "second", "first's session"),
         |_| (),
     );
-    hub.token_service.issue_code(&second).await.unwrap();
+    hub.grants.codes.issue(&second).await.unwrap();
     assert!(!session(&hub, "second").await.unwrap().has_participant(&"other".into()));
     let third = with_new_session(hub.grant("third", &[]), "third", "second");
     let third = by_another_account(third, |identity| identity.email = None);
-    hub.token_service.issue_code(&third).await.unwrap();
+    hub.grants.codes.issue(&third).await.unwrap();
     assert!(
         session(&hub, "third").await.unwrap().has_participant(&"sp".into()),
         "the same account"

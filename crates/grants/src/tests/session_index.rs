@@ -9,7 +9,7 @@ use super::Hub;
 use passerelle_connector::testing::connectors::any_connector;
 use passerelle_federation::login::CodeGrant;
 use passerelle_federation::login::upstream::UpstreamLogout;
-use passerelle_federation::{ConnectorMetadata, CurrentFederation, Federation};
+use passerelle_federation::{ConnectorMetadata, Federation};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
 use passerelle_protocol::ids::{ConnectorId, Secret};
@@ -18,12 +18,12 @@ use passerelle_store::{Capacities, RecordKind};
 
 /// The connector `idp`, with logout tokens or without.
 fn hub(capacities: Capacities, backchannel_logout: bool) -> Hub {
-    let mut hub = Hub::with(capacities);
+    let hub = Hub::with(capacities);
     let metadata =
         ConnectorMetadata { backchannel_logout, ..any_connector("idp", "Idp").metadata() };
-    let federation = Federation::clone(&hub.token_service.core.federation.load())
+    let federation = Federation::clone(&hub.core.federation.load())
         .with_connectors([("idp".into(), Arc::new(metadata))]);
-    hub.core_mut().federation = CurrentFederation::new(federation);
+    hub.set_federation(federation);
     hub
 }
 
@@ -38,7 +38,7 @@ fn grant_by(hub: &Hub, code: &str, sid: &str) -> CodeGrant {
 
 /// Begins a session by an ID token with this `sid`, issued now.
 async fn begin_session(hub: &Hub, code: &str, sid: &str) -> Result<(), ErrorCode> {
-    hub.token_service.issue_code(&grant_by(hub, code, sid)).await
+    hub.grants.codes.issue(&grant_by(hub, code, sid)).await
 }
 
 fn logout(hub: &Hub, sid: Option<&str>, subject: Option<&str>) -> UpstreamLogout {
@@ -54,8 +54,8 @@ fn logout(hub: &Hub, sid: Option<&str>, subject: Option<&str>) -> UpstreamLogout
 
 async fn found(hub: &Hub, connector: &str, logout: &UpstreamLogout) -> usize {
     let connector = ConnectorId::from(connector);
-    let names = hub.token_service.record_upstream_logout(&connector, logout).await.unwrap();
-    hub.token_service.load_upstream_sessions(&connector, logout, names).await.unwrap().len()
+    let names = hub.grants.sessions.record_upstream_logout(&connector, logout).await.unwrap();
+    hub.grants.sessions.load_upstream_sessions(&connector, logout, names).await.unwrap().len()
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn a_user_with_many_sessions_takes_bounded_room() {
         begin_session(&hub, &number.to_string(), "sid-1").await.unwrap();
     }
     assert_eq!(found(&hub, "idp", &logout(&hub, Some("sid-1"), None)).await, 32);
-    assert_eq!(hub.token_service.store.count(RecordKind::UPSTREAM_SESSION), 2);
+    assert_eq!(hub.store.count(RecordKind::UPSTREAM_SESSION), 2);
 }
 
 #[tokio::test]
@@ -87,14 +87,14 @@ async fn without_room_for_the_index_a_login_succeeds() {
     begin_session(&hub, "one", "sid-1").await.unwrap();
     // The logout itself passes, too; it finds nothing.
     let logout = logout(&hub, Some("sid-1"), None);
-    hub.token_service.use_logout_token(&"idp".into(), &logout).await.unwrap();
+    hub.grants.sessions.use_logout_token(&"idp".into(), &logout).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_connector_without_logout_tokens_has_no_index() {
     let hub = hub(ample_capacities(), false);
     begin_session(&hub, "one", "sid-1").await.unwrap();
-    assert_eq!(hub.token_service.store.count(RecordKind::UPSTREAM_SESSION), 0);
+    assert_eq!(hub.store.count(RecordKind::UPSTREAM_SESSION), 0);
 }
 
 #[tokio::test]
@@ -119,13 +119,13 @@ async fn an_id_token_from_before_the_logout_begins_no_session() {
 async fn a_session_that_is_stored_after_the_logout_token_came_is_found_later() {
     let hub = hub(ample_capacities(), true);
     let grant = grant_by(&hub, "code", "sid-1");
-    let session = hub.token_service.begin_session(&grant, hub.now()).await.unwrap();
+    let session = hub.grants.sessions.begin(&grant, hub.now()).await.unwrap();
     let (connector, logout) = (ConnectorId::from("idp"), logout(&hub, Some("sid-1"), None));
-    let names = hub.token_service.record_upstream_logout(&connector, &logout).await.unwrap();
-    let load = || hub.token_service.load_upstream_sessions(&connector, &logout, names.clone());
+    let names = hub.grants.sessions.record_upstream_logout(&connector, &logout).await.unwrap();
+    let load = || hub.grants.sessions.load_upstream_sessions(&connector, &logout, names.clone());
     assert_eq!(load().await.unwrap().len(), 0);
     let (key, record) = session.new_record.unwrap();
-    hub.token_service.store.insert(key.clone(), record, hub.now()).await.unwrap();
+    hub.store.insert(key.clone(), record, hub.now()).await.unwrap();
     let found: Vec<_> = load().await.unwrap().into_iter().map(|(key, _)| key).collect();
     assert_eq!(found, [key]);
 }

@@ -32,7 +32,7 @@ async fn expires_in_is_the_life_that_the_token_has() {
         (&json!("Bearer"), &json!("openid email"))
     );
     let token = answer["access_token"].as_str().unwrap();
-    let valid = hub.token_service.validate_access_token(token).await.unwrap();
+    let valid = hub.grants.access_tokens.validate(token).await.unwrap();
     let life = Duration::from_secs(answer["expires_in"].as_u64().unwrap());
     assert_eq!((life, valid.expires_at), (TOKEN_LIFE, hub.now() + life));
     hub.clock.advance(life - MILLISECOND);
@@ -111,7 +111,7 @@ async fn acr_is_the_level_obtained_and_on_standard_always_eidas1() {
         let hub = if platform == Platform::High { Hub::high() } else { Hub::new() };
         let mut grant = hub.grant("code", &[("acr_values", asked)]);
         grant.user = identified_user("idp", achieved);
-        hub.token_service.issue_code(&grant).await.unwrap();
+        hub.grants.codes.issue(&grant).await.unwrap();
         let answer = hub.redeem("code").await.unwrap();
         let id_token = answer["id_token"].as_str().unwrap();
         let id_token =
@@ -126,7 +126,7 @@ async fn a_reused_authentication_releases_the_capped_level_and_is_checked_by_the
     let hub = Hub::high();
     let mut grant = hub.grant("code", &[("acr_values", "eidas2")]);
     grant.user = IdentifiedUser { level: Level::Eidas2, ..identified_user("idp", Level::Eidas3) };
-    hub.token_service.issue_code(&grant).await.unwrap();
+    hub.grants.codes.issue(&grant).await.unwrap();
     let answer = hub.redeem("code").await.unwrap();
     assert_eq!(read(&decrypted(answer["id_token"].as_str().unwrap())).1["acr"], "eidas2");
     assert_eq!(hub.gate.asked.lock().unwrap().last().unwrap().2, AcrCheck::Achieved(Level::Eidas3));
@@ -135,11 +135,11 @@ async fn a_reused_authentication_releases_the_capped_level_and_is_checked_by_the
 #[tokio::test]
 async fn each_service_provider_gets_its_own_algorithm_audience_and_a_true_signature() {
     let hub = Hub::new();
-    hub.token_service.issue_code(&hub.grant("code", &[("client_id", "other")])).await.unwrap();
+    hub.grants.codes.issue(&hub.grant("code", &[("client_id", "other")])).await.unwrap();
     let request =
         TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("code") };
     let answer =
-        serde_json::to_value(hub.token_service.redeem_code(&request).await.unwrap()).unwrap();
+        serde_json::to_value(hub.grants.token_endpoint.answer(&request).await.unwrap()).unwrap();
     let userinfo = hub.userinfo(answer["access_token"].as_str().unwrap()).await.unwrap();
     let keys = VerificationKeys::from_jwks(&RING.jwks(OPENED, Duration::ZERO)).unwrap();
     for jws in [answer["id_token"].as_str().unwrap(), &userinfo] {
@@ -159,8 +159,7 @@ async fn userinfo_is_what_the_person_saw_until_the_token_ends() {
     let (header, claims) = read(&hub.userinfo(&token).await.unwrap());
     assert_eq!(header["alg"], "ES256");
     // R053, R054: exp is the access token's, not this answer's
-    let expires_at =
-        hub.token_service.validate_access_token(&token).await.unwrap().expires_at.seconds();
+    let expires_at = hub.grants.access_tokens.validate(&token).await.unwrap().expires_at.seconds();
     assert_eq!(expires_at, issued + TOKEN_LIFE.as_secs());
     let expected = json!({
         "sub": read(&id_token).1["sub"], "email": "angela@example.org",
@@ -174,7 +173,7 @@ fn under_openid_rules(hub: &Hub, id_token_claims: bool) {
     let mut sp = service("sp", true, SigningAlg::ES256);
     sp.registration.rules = ProtocolRules::Openid;
     sp.id_token_claims = id_token_claims;
-    hub.token_service.core.federation.replace(Federation::new(
+    hub.core.federation.replace(Federation::new(
         [sp],
         ScopeTable::default(),
         UnavailableDisplay::Disabled,
@@ -216,7 +215,7 @@ async fn a_service_provider_may_have_a_lifetime_of_access_tokens_of_its_own() {
     let mut sp = super::service("sp", true, SigningAlg::ES256);
     sp.access_token_lifetime = Some(own);
     let (table, unavailable) = (ScopeTable::default(), UnavailableDisplay::Disabled);
-    hub.token_service.core.federation.replace(Federation::new([sp], table, unavailable));
+    hub.core.federation.replace(Federation::new([sp], table, unavailable));
     let (token, _) = hub.tokens("code", &[]).await;
     hub.clock.advance(own - MILLISECOND);
     assert_eq!(hub.validate(&token).await, Ok(()));

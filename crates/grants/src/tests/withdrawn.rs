@@ -13,7 +13,7 @@ impl Hub {
     fn reregister(&self, change: impl FnOnce(&mut ServiceProvider)) {
         let mut sp = service("sp", true, SigningAlg::ES256);
         change(&mut sp);
-        self.token_service.core.federation.replace(Federation::new(
+        self.core.federation.replace(Federation::new(
             [sp],
             ScopeTable::default(),
             UnavailableDisplay::Disabled,
@@ -21,7 +21,7 @@ impl Hub {
     }
 
     async fn record(&self, token: &str) -> Option<TokenRecord> {
-        let found = self.token_service.store.load(&token_key(token), self.now()).await.unwrap();
+        let found = self.store.load(&token_key(token), self.now()).await.unwrap();
         found.map(|record| decode_record(&record.value).unwrap())
     }
 }
@@ -90,7 +90,7 @@ async fn a_token_with_a_withdrawn_scope_can_still_be_revoked() {
         credentials,
         token: passerelle_protocol::ids::Secret::new(token.clone()),
     };
-    hub.token_service.revoke_token(&request).await.unwrap();
+    hub.grants.revocation_endpoint.revoke(&request).await.unwrap();
     assert!(hub.record(&token).await.is_none(), "it would live again with the scope");
 }
 

@@ -290,7 +290,7 @@ impl TwoLogins {
         self.apply_step(hub, browser, step, version);
     }
 
-    /// Stores the code as `TokenService::issue_code` does: before it expires, and only once.
+    /// Stores the code as `AuthorizationCodes::issue` does: before it expires, and only once.
     fn issue(&mut self, browser: usize, grant: &CodeGrant, is_good: bool) -> Result<(), ErrorCode> {
         if grant.granted_at + CODE_LIFE <= self.now {
             return Err(ErrorCode::AlreadyDone);

@@ -34,7 +34,8 @@ use passerelle_protocol::logout::{self, LogoutHint, LogoutRequest};
 use passerelle_protocol::params::Params;
 use passerelle_protocol::registration::{ClientDirectory, ProtocolRules, Registration};
 use passerelle_protocol::userinfo::{TokenScheme, parse_access_token};
-use passerelle_protocol::{pushed_request, refresh, revocation, token};
+use passerelle_protocol::token::{RefreshTokenSupport, TokenGrant, TokenRequest};
+use passerelle_protocol::{pushed_request, revocation, token};
 use passerelle_web::form;
 use passerelle_web::pasted_request::PastedRequest;
 
@@ -272,13 +273,16 @@ fn token_request() -> FuzzFunction {
     Box::new(|data| {
         let (authorization, body) = split_headers(data);
         let Ok(body) = form::parse_pairs(body) else { return false };
-        let code = token::parse_request(Some(FORM), &authorization, &body);
+        let parse = |support| token::parse_request(Some(FORM), &authorization, &body, support);
+        let code = parse(RefreshTokenSupport::Off);
         if let Ok(request) = &code {
             assert_eq!(body.get("grant_type"), Some("authorization_code"));
             assert!(request.credentials.claimed_client().is_none_or(|id| !id.as_str().is_empty()));
         }
-        if let Ok(request) = refresh::parse_request(Some(FORM), &authorization, &body) {
-            assert!(request.scope.iter().all(|scope| !scope.is_empty()));
+        if let Ok(TokenRequest { grant: TokenGrant::RefreshToken(grant), .. }) =
+            parse(RefreshTokenSupport::On)
+        {
+            assert!(grant.scope.iter().all(|scope| !scope.is_empty()));
         }
         let _ = revocation::parse_request(&authorization, &body);
         let introspection = IntrospectionRequest::read(&authorization, &body);

@@ -18,6 +18,7 @@ use actix_web::{App, HttpResponse};
 use passerelle_admin::readiness::{CheckFinding, Readiness};
 use passerelle_config::LoadedConfig;
 use passerelle_federation::Federation;
+use passerelle_grants::client_keys::KeyDirectory;
 use passerelle_protocol::env::{Clock as _, Env, Timestamp};
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
 use passerelle_server::{HubServer, ProgramDeps, Reload};
@@ -60,6 +61,7 @@ pub struct TestHub {
     pub(super) hub: Data<Hub>,
     /// Other hubs that share its store; requests are distributed over all of them.
     others: Vec<Data<Hub>>,
+    client_keys: Arc<KeyDirectory>,
     reload: Reload,
     tracer: Tracer,
     folder: TempDir,
@@ -234,6 +236,7 @@ impl TestHub {
             metrics,
             hub,
             reload: program.reload(),
+            client_keys: program.client_keys(),
             tracer: program.tracer(),
             folder,
             private_listeners,
@@ -287,7 +290,7 @@ impl TestHub {
 
     /// Refreshes the published keys of clients, as the hub does every few seconds.
     pub async fn refresh_client_keys(&self) {
-        self.hub.token_service.client_keys.refresh(&self.hub.core.env).await;
+        self.client_keys.refresh(&self.hub.core.env).await;
     }
 
     /// Delivers the logout tokens that are due, as each hub does every two seconds.

@@ -1,6 +1,7 @@
 //! Logouts of a test hub, and their records in its store.
 
 use passerelle_grants::logout::LogoutDestination;
+use passerelle_grants::pending_post::PostedMessage;
 use passerelle_protocol::ids::Secret;
 use passerelle_protocol::logout::{self, LogoutRequest};
 use passerelle_protocol::params::Params;
@@ -25,7 +26,7 @@ impl TestHub {
         let validated = logout::validate_request(
             &Params::new(pairs),
             hub.core.federation.load().as_ref(),
-            |hint| hub.token_service.verify_logout_hint(hint),
+            |hint| hub.hints.verify_logout_hint(hint),
         );
         let LogoutRequest::Named { hint, return_to } = validated.unwrap() else {
             panic!("the request names no service provider")
@@ -35,23 +36,25 @@ impl TestHub {
             return_to,
             ..LogoutDestination::default()
         };
-        hub.token_service
-            .save_logout_destination(&connector.into(), state, &destination)
-            .await
-            .unwrap();
+        let saved = hub.logout_redirects.save_destination(&connector.into(), state, &destination);
+        saved.await.unwrap();
     }
 
     /// Fills the capacity for pending logout requests.
     pub async fn fill_pending_logouts(&self) {
-        while self.hub.token_service.save_logout_request(&[]).await.is_ok() {}
+        while self.hub.pending_posts.save(PostedMessage::Logout, &[]).await.is_ok() {}
     }
 
     /// Ends the session of this cookie by a request that has loaded the session before `meanwhile`
     /// runs, and ends it afterwards.
     pub async fn log_out_during(&self, cookie: &str, meanwhile: impl Future<Output = ()>) {
         let cookie = Secret::new(cookie.to_owned());
-        let loaded = self.hub.token_service.session(&cookie).await.unwrap().unwrap();
+        let (_, loaded) = self.hub.logouts.decide_logout(None, Some(&cookie)).await.unwrap();
         meanwhile.await;
-        self.hub.logouts.log_out(&cookie, &loaded, &LogoutDestination::default()).await.unwrap();
+        self.hub
+            .logouts
+            .log_out(&cookie, &loaded.unwrap(), &LogoutDestination::default())
+            .await
+            .unwrap();
     }
 }

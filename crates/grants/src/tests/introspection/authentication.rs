@@ -19,7 +19,8 @@ async fn unauthenticated_data_providers_get_one_error_and_no_token_is_looked_up(
     ] {
         for token in [token.as_str(), "guess", ""] {
             let refused = hub
-                .token_service
+                .grants
+                .access_tokens
                 .introspect(&introspection_request(client_id, secret, token))
                 .await
                 .unwrap_err()
@@ -30,12 +31,12 @@ async fn unauthenticated_data_providers_get_one_error_and_no_token_is_looked_up(
         }
     }
     assert!(
-        !hub.token_service.core.metrics.render().contains("passerelle_introspections_total{"),
+        !hub.core.metrics.render().contains("passerelle_introspections_total{"),
         "no token was looked up"
     );
     let proven = introspection_request("archive", "archive's secret", "");
     assert_eq!(
-        hub.token_service.introspect(&proven).await.unwrap_err().code,
+        hub.grants.access_tokens.introspect(&proven).await.unwrap_err().code,
         ErrorCode::Missing(RequiredParam::IntrospectionToken)
     );
 }
@@ -51,11 +52,18 @@ async fn a_secret_is_valid_only_between_its_dates() {
     let hub = with([archive]);
     let request_with = |secret| introspection_request("archive", secret, "guess");
     assert_eq!(hub.introspect("archive", "guess").await, Err(ErrorCode::DataProviderSecretNotYet));
-    assert!(hub.token_service.introspect(&request_with("archive's old secret")).await.is_ok());
+    assert!(
+        hub.grants.access_tokens.introspect(&request_with("archive's old secret")).await.is_ok()
+    );
     hub.clock.advance(TOKEN_LIFE);
     assert!(hub.introspect("archive", "guess").await.is_ok());
     assert_eq!(
-        hub.token_service.introspect(&request_with("archive's old secret")).await.unwrap_err().code,
+        hub.grants
+            .access_tokens
+            .introspect(&request_with("archive's old secret"))
+            .await
+            .unwrap_err()
+            .code,
         ErrorCode::DataProviderSecretExpired
     );
 }
@@ -75,7 +83,8 @@ async fn correct_requests_are_accepted_despite_failures_in_their_name() {
                 ErrorCode::TooManyFailures
             };
             let refused = hub
-                .token_service
+                .grants
+                .access_tokens
                 .introspect(&introspection_request(claimed, "guess", "guess"))
                 .await
                 .unwrap_err()
@@ -111,9 +120,10 @@ fn keys_of_data_providers_are_looked_up_as_those_of_service_providers() {
     let (of_vault, of_sp) = (vault.keys.clone(), KeySource::None);
     let services =
         [service("sp", true, SigningAlg::ES256), service_with("keyless", KeySource::None)];
-    let federation = Federation::clone(&super::super::federation_with(services).load())
-        .with_data_providers([vault]);
-    let directory = KeyDirectory::new(&federation, &Arc::new(Metrics::new().unwrap())).unwrap();
+    let federation = super::super::federation_with(services).with_data_providers([vault]);
+    let directory =
+        crate::client_keys::KeyDirectory::new(&federation, &Arc::new(Metrics::new().unwrap()))
+            .unwrap();
     assert!(
         directory.keys(&"vault".into(), &of_vault).is_some()
             && directory.keys(&"sp".into(), &of_sp).is_none()

@@ -10,7 +10,8 @@ async fn a_signed_answer_is_the_same_facts_in_the_form_of_rfc_9701() {
     let keys = VerificationKeys::from_jwks(&RING.verification_jwks(OPENED)).unwrap();
     for token in [token.as_str(), "guess"] {
         let answer = hub
-            .token_service
+            .grants
+            .access_tokens
             .introspect(&introspection_request("signed", "signed's secret", token))
             .await
             .unwrap();
@@ -36,7 +37,8 @@ async fn a_signed_answer_is_the_same_facts_in_the_form_of_rfc_9701() {
 async fn an_encrypted_response_is_readable_by_its_data_provider_alone() {
     let hub = hub();
     let answer = hub
-        .token_service
+        .grants
+        .access_tokens
         .introspect(&introspection_request("vault", "vault's secret", "guess"))
         .await
         .unwrap();

@@ -12,9 +12,10 @@ use std::time::Duration;
 use serde_json::Value;
 use url::Url;
 
-use super::TokenService;
-use super::assertion::read_jti;
-use super::records::dpop_proof_key;
+use super::SenderVerifier;
+use crate::assertion::read_jti;
+use crate::records::dpop_proof_key;
+use crate::used_jtis::UsedJti;
 pub use nonce::DpopNonces;
 use passerelle_federation::ServiceProvider;
 use passerelle_jose::dpop_proof::{DpopProof, DpopProofError};
@@ -26,14 +27,14 @@ use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ClientId;
 use passerelle_protocol::percent_encoding::decode_unreserved;
 use passerelle_protocol::sender_constraint::DpopHeader;
-use passerelle_store::{NewRecord, StoreError};
+use passerelle_store::StoreError;
 
 /// How long after its `iat` a proof is accepted.
 const MAX_PROOF_AGE: Duration = Duration::from_secs(60);
 
 /// What a proof must be for.
 #[derive(Clone, Copy)]
-pub(super) struct ProofTarget<'a> {
+pub(crate) struct ProofTarget<'a> {
     /// Path of the endpoint.
     pub path: &'static str,
     /// The access token that the request uses; `None` where it asks for one.
@@ -43,21 +44,19 @@ pub(super) struct ProofTarget<'a> {
 }
 
 /// A proof that is valid for a request, and not known to be a replay yet.
-pub(super) struct AcceptedProof {
+pub(crate) struct AcceptedProof {
     /// Thumbprint of its key.
     pub thumbprint: String,
-    jti: String,
-    /// Afterwards it is refused by its age.
-    until: Timestamp,
+    used: UsedJti,
 }
 
-impl TokenService {
+impl SenderVerifier {
     /// Validates the claims of a proof for a request of this client, and then its signature, which
     /// costs more than everything else. Changes nothing.
     ///
     /// # Errors
     /// The code of the first rule that the proof breaks.
-    pub(super) fn verify_dpop_proof(
+    pub(crate) fn verify_dpop_proof(
         &self,
         client: &ServiceProvider,
         header: &DpopHeader,
@@ -97,7 +96,7 @@ impl TokenService {
         {
             return Err(ErrorCode::DpopProofAccessToken);
         }
-        let jti = read_jti(claims).ok_or(ErrorCode::DpopProofJti)?.to_owned();
+        let jti = read_jti(claims).ok_or(ErrorCode::DpopProofJti)?;
         let now = self.core.env.now();
         self.check_dpop_nonce(client, claims.get("nonce"), now)?;
         let issued_at = numeric_date(claims, "iat").ok().flatten();
@@ -109,11 +108,12 @@ impl TokenService {
         }
         // A store that began empty doesn't know this proof if it was used before: the client is
         // asked for another one.
-        if issued_at.seconds() < self.single_use_quota.known_since().seconds() {
+        if self.used_jtis.may_have_forgotten(issued_at) {
             return Err(ErrorCode::DpopNonceRequired);
         }
         let until = issued_at + MAX_PROOF_AGE + CLOCK_SKEW_TOLERANCE;
-        Ok(AcceptedProof { thumbprint, jti, until })
+        let key = dpop_proof_key(&thumbprint, jti);
+        Ok(AcceptedProof { thumbprint, used: UsedJti { key, until } })
     }
 
     /// Records the `jti` of a proof, so that an intercepted proof can't be replayed on any hub
@@ -121,22 +121,17 @@ impl TokenService {
     ///
     /// # Errors
     /// `DpopProofReplayed`, `TooManyDpopProofs`, or the error of the store.
-    pub(super) async fn use_dpop_proof(
+    pub(crate) async fn use_dpop_proof(
         &self,
         client_id: &ClientId,
         proof: &AcceptedProof,
     ) -> Result<(), ErrorCode> {
         let now = self.core.env.now();
-        // Checked before the store, whose capacity is shared by all clients.
-        if !self.single_use_quota.has_capacity(client_id, now) {
+        if !self.used_jtis.has_capacity(client_id, now) {
             return Err(ErrorCode::TooManyDpopProofs);
         }
-        let key = dpop_proof_key(&proof.thumbprint, &proof.jti);
-        match self.store.insert(key, NewRecord::new(Vec::new(), proof.until), now).await {
-            Ok(_) => {
-                self.single_use_quota.reserve(client_id, proof.until, now);
-                Ok(())
-            }
+        match self.used_jtis.insert(client_id, &proof.used, Vec::new(), now).await {
+            Ok(()) => Ok(()),
             Err(StoreError::Exists) => Err(ErrorCode::DpopProofReplayed),
             Err(error) => Err(error.into()),
         }
@@ -145,7 +140,7 @@ impl TokenService {
     /// Returns a nonce for the client's next proof (RFC 9449 §8).
     #[must_use]
     pub fn dpop_nonce(&self) -> String {
-        self.dpop_nonces.issue(self.core.env.now())
+        self.nonces.issue(self.core.env.now())
     }
 
     fn check_dpop_nonce(
@@ -156,7 +151,7 @@ impl TokenService {
     ) -> Result<(), ErrorCode> {
         let is_good = match nonce {
             None => !client.token_binding.dpop_nonce_required,
-            Some(nonce) => nonce.as_str().is_some_and(|nonce| self.dpop_nonces.accepts(nonce, now)),
+            Some(nonce) => nonce.as_str().is_some_and(|nonce| self.nonces.accepts(nonce, now)),
         };
         if is_good { Ok(()) } else { Err(ErrorCode::DpopNonceRequired) }
     }
@@ -175,7 +170,7 @@ impl TokenService {
         };
         let path = endpoint.strip_prefix(path::ISSUER).unwrap_or(endpoint);
         let own = normalize(&format!("{}{path}", self.core.issuer));
-        let alias = self.certificate_base_url.as_ref();
+        let alias = self.core.certificate_base_url.as_ref();
         let alias = alias.and_then(|base_url| normalize(&format!("{base_url}{endpoint}")));
         normalize(htu).is_some_and(|htu| Some(&htu) == own.as_ref() || Some(&htu) == alias.as_ref())
     }

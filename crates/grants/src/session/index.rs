@@ -12,8 +12,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::TokenService;
-use super::records::{decode_record, encode_record, subject_sessions_key, upstream_session_key};
+use super::Sessions;
+use crate::records::{
+    decode_record, encode_record, load_record, subject_sessions_key, upstream_session_key,
+};
+use crate::subjects::UpstreamAccount;
 use passerelle_federation::login::upstream::UpstreamLogout;
 use passerelle_federation::session::Session;
 use passerelle_jose::verify::{numeric_date, unverified_claims};
@@ -41,7 +44,7 @@ struct SessionIndex {
     ended_at: Option<Timestamp>,
 }
 
-impl TokenService {
+impl Sessions {
     /// Adds a session that is about to be stored under this key to the index, if its connector
     /// accepts logout tokens.
     ///
@@ -92,7 +95,7 @@ impl TokenService {
         key: &RecordKey,
         client_id: &ClientId,
     ) -> Result<(), ErrorCode> {
-        let subject = self.indexes_sessions.then(|| self.session_subject(session, client_id));
+        let subject = self.indexes_subjects.then(|| self.session_subject(session, client_id));
         if let Some(subject) = subject.flatten() {
             let until = self.core.env.now() + self.core.session_limits.lifetime;
             self.add_to_index(&subject_sessions_key(&subject), key, until).await?;
@@ -105,7 +108,8 @@ impl TokenService {
         let federation = self.core.federation.load();
         let service = federation.active_service_provider(client_id)?;
         let login = &session.login;
-        let account = (&login.connector, &login.upstream_subject);
+        let account =
+            UpstreamAccount { connector: &login.connector, subject: &login.upstream_subject };
         let version = service.subject_key_version;
         self.subjects.derive(version, &service.sector, account, &login.identity).ok()
     }
@@ -113,13 +117,16 @@ impl TokenService {
     /// Returns the live sessions of a `sub`, with the keys of their records.
     ///
     /// # Errors
-    /// `Internal`, `StoreUnavailable`.
-    pub async fn find_subject_sessions(
+    /// `SessionsNotIndexed`, `Internal`, `StoreUnavailable`.
+    pub async fn find_by_subject(
         &self,
         subject: &Subject,
     ) -> Result<Vec<(RecordKey, Session)>, ErrorCode> {
-        let index = subject_sessions_key(subject);
-        let named = self.load_record::<SessionIndex>(&index).await?;
+        if !self.indexes_subjects {
+            return Err(ErrorCode::SessionsNotIndexed);
+        }
+        let (index, now) = (subject_sessions_key(subject), self.core.env.now());
+        let named = load_record::<SessionIndex>(&*self.store, &index, now).await?;
         let sessions = named.map(|(index, _)| index.sessions).unwrap_or_default();
         self.load_sessions(sessions).await
     }
@@ -243,7 +250,8 @@ impl TokenService {
     ) -> Result<SessionIndex, ErrorCode> {
         let now = self.core.env.now();
         for _ in 0..MAX_UPDATE_ATTEMPTS {
-            let (sessions, record) = self.load_record::<SessionIndex>(key).await?.unzip();
+            let found = load_record::<SessionIndex>(&*self.store, key, now).await?;
+            let (sessions, record) = found.unzip();
             let (version, until) = record.map_or((None, until), |record: Record| {
                 (Some(record.version), until.max(record.expires_at))
             });

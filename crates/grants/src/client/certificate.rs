@@ -6,15 +6,14 @@
 
 use std::sync::Arc;
 
-use super::TokenService;
-use super::client::ClientAuthError;
+use super::{ClientAuthError, ClientAuthenticator};
 use passerelle_federation::{ClientAuthentication, ServiceProvider};
 use passerelle_jose::client_certificate::CertificateName;
 use passerelle_jose::untrusted_certificate::parse_untrusted_certificate;
 use passerelle_protocol::ids::ClientId;
 use passerelle_protocol::sender_constraint::ForwardedCertificate;
 
-impl TokenService {
+impl ClientAuthenticator {
     /// Returns the service provider that this certificate authenticates. A public client has none,
     /// and may show one.
     ///

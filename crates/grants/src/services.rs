@@ -1,0 +1,205 @@
+//! Builds the parts of this crate, each from what it needs.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use super::access_token::AccessTokens;
+use super::assertion::AssertionVerifier;
+use super::auth_failures::AuthFailureLimiter;
+use super::authorization_request::{AuthorizationRequests, PushedRequestEndpoint, StoredRequests};
+use super::backchannel_logout::LogoutNotifier;
+use super::client::ClientAuthenticator;
+use super::client_keys::KeyDirectory;
+use super::code::AuthorizationCodes;
+use super::code_exchange::CodeExchange;
+use super::hint::IdTokenHints;
+use super::logout::LogoutRedirects;
+use super::pending_post::PendingPosts;
+use super::refresh::RefreshTokens;
+use super::request_object::RequestObjects;
+use super::response_signer::ResponseSigner;
+use super::revocation::RevocationEndpoint;
+use super::sender::{DpopNonces, SenderVerifier};
+use super::session::Sessions;
+use super::subjects::SubjectDeriver;
+use super::token_endpoint::TokenEndpoint;
+use super::token_issuer::TokenIssuer;
+use super::used_jtis::UsedJtis;
+use super::{Gate, GrantLifetimes, HubCore};
+use passerelle_jose::Signer;
+use passerelle_jose::client_certificate::CertificateAuthorities;
+use passerelle_jose::verify::VerificationKeys;
+use passerelle_quota::KeyedRateLimiter;
+use passerelle_store::{Capacities, RecordKind, Store};
+
+/// What the parts are built from.
+pub struct GrantDependencies {
+    pub core: Arc<HubCore>,
+    pub store: Arc<dyn Store>,
+    pub capacities: Capacities,
+    /// Maximum number of logout tokens that wait for delivery.
+    pub logout_token_capacity: usize,
+    pub signer: Arc<dyn Signer>,
+    /// The hub's own public keys, current and retired.
+    pub own_keys: Arc<ArcSwap<VerificationKeys>>,
+    /// Public keys of all service providers and data providers.
+    pub client_keys: Arc<KeyDirectory>,
+    /// Certificate authorities for clients with `tls_client_auth`; `None` if not configured.
+    pub certificate_authorities: Option<CertificateAuthorities>,
+    pub auth_failures: AuthFailureLimiter,
+    pub dpop_nonces: DpopNonces,
+    pub gate: Arc<dyn Gate>,
+    pub subjects: SubjectDeriver,
+    /// Whether sessions are indexed by the `sub` of each service provider.
+    pub indexes_sessions: bool,
+    pub lifetimes: GrantLifetimes,
+}
+
+/// The parts of this crate, each for the endpoints that need it; one value per process.
+pub struct GrantServices {
+    pub authorization_requests: Arc<AuthorizationRequests>,
+    pub pushed_request_endpoint: PushedRequestEndpoint,
+    pub hints: Arc<IdTokenHints>,
+    pub response_signer: Arc<ResponseSigner>,
+    pub codes: Arc<AuthorizationCodes>,
+    pub token_endpoint: TokenEndpoint,
+    pub senders: Arc<SenderVerifier>,
+    pub refresh_tokens: Arc<RefreshTokens>,
+    pub access_tokens: Arc<AccessTokens>,
+    pub revocation_endpoint: RevocationEndpoint,
+    pub sessions: Arc<Sessions>,
+    pub subjects: Arc<SubjectDeriver>,
+    pub logout_redirects: Arc<LogoutRedirects>,
+    pub logout_notifier: Arc<LogoutNotifier>,
+    pub pending_posts: PendingPosts,
+    pub used_jtis: Arc<UsedJtis>,
+    /// Limits of failed requests, for exchanging counts with other hubs.
+    pub failure_limits: [Arc<KeyedRateLimiter>; 2],
+}
+
+impl GrantServices {
+    /// Builds the parts.
+    #[must_use]
+    pub fn new(dependencies: GrantDependencies) -> Self {
+        let GrantDependencies {
+            core,
+            store,
+            capacities,
+            logout_token_capacity,
+            signer,
+            own_keys,
+            client_keys,
+            certificate_authorities,
+            auth_failures,
+            dpop_nonces,
+            gate,
+            subjects,
+            indexes_sessions,
+            lifetimes,
+        } = dependencies;
+        let capacity = |kind: &'static RecordKind| capacities.for_kind(kind);
+        let failure_limits = auth_failures.limits();
+        let used_jtis =
+            Arc::new(UsedJtis::new(store.clone(), capacity(RecordKind::USED_JTI).records));
+        let assertions = Arc::new(AssertionVerifier::new(
+            core.clone(),
+            client_keys.clone(),
+            own_keys.clone(),
+            used_jtis.clone(),
+        ));
+        let authenticator = Arc::new(ClientAuthenticator::new(
+            core.clone(),
+            client_keys.clone(),
+            certificate_authorities,
+            assertions.clone(),
+            auth_failures,
+        ));
+        let senders = Arc::new(SenderVerifier::new(core.clone(), used_jtis.clone(), dpop_nonces));
+        let hints = Arc::new(IdTokenHints::new(core.clone(), own_keys));
+        let signer = Arc::new(ResponseSigner::new(core.clone(), signer, client_keys));
+        let requests = Arc::new(AuthorizationRequests::new(
+            core.clone(),
+            hints.clone(),
+            signer.clone(),
+            RequestObjects::new(core.clone(), assertions, used_jtis.clone()),
+            StoredRequests::new(store.clone(), capacity(RecordKind::PUSHED_REQUEST)),
+        ));
+        let subjects = Arc::new(subjects);
+        let sessions = Arc::new(Sessions::new(
+            core.clone(),
+            store.clone(),
+            subjects.clone(),
+            lifetimes.longest_code(),
+            indexes_sessions,
+        ));
+        let codes = Arc::new(AuthorizationCodes::new(
+            core.clone(),
+            store.clone(),
+            sessions.clone(),
+            subjects.clone(),
+            lifetimes,
+        ));
+        let tokens =
+            Arc::new(TokenIssuer::new(core.clone(), store.clone(), signer.clone(), lifetimes));
+        let refresh_tokens = Arc::new(RefreshTokens::new(
+            core.clone(),
+            store.clone(),
+            tokens.clone(),
+            senders.clone(),
+            gate.clone(),
+        ));
+        let code_exchange = CodeExchange {
+            core: core.clone(),
+            codes: codes.clone(),
+            tokens,
+            refresh_tokens: refresh_tokens.clone(),
+            senders: senders.clone(),
+            gate,
+        };
+        let access_tokens = Arc::new(AccessTokens::new(
+            core.clone(),
+            store.clone(),
+            senders.clone(),
+            authenticator.clone(),
+            signer.clone(),
+        ));
+        Self {
+            pushed_request_endpoint: PushedRequestEndpoint::new(
+                requests.clone(),
+                authenticator.clone(),
+                senders.clone(),
+            ),
+            token_endpoint: TokenEndpoint::new(
+                authenticator.clone(),
+                code_exchange,
+                refresh_tokens.clone(),
+            ),
+            revocation_endpoint: RevocationEndpoint::new(
+                core.clone(),
+                authenticator,
+                access_tokens.clone(),
+                refresh_tokens.clone(),
+            ),
+            logout_redirects: Arc::new(LogoutRedirects::new(store.clone(), core.env.clone())),
+            pending_posts: PendingPosts::new(store.clone(), core.env.clone()),
+            logout_notifier: Arc::new(LogoutNotifier::new(
+                core,
+                store,
+                signer.clone(),
+                logout_token_capacity,
+            )),
+            authorization_requests: requests,
+            response_signer: signer,
+            hints,
+            codes,
+            senders,
+            refresh_tokens,
+            access_tokens,
+            sessions,
+            subjects,
+            used_jtis,
+            failure_limits,
+        }
+    }
+}
