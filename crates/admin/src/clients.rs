@@ -14,7 +14,9 @@ use super::blocks::read_body;
 use super::operators::{AdminRequester, validate_reason};
 use super::responses::{AdminError, json_response, ok_response};
 use super::{AdminApi, method_not_allowed};
-use passerelle_grants::client_registration::{ClientRegistrations, NewInitialToken};
+use passerelle_grants::client_registration::{
+    ClientRegistrations, NewInitialToken, OperatorDecision,
+};
 use passerelle_grants::error::GrantError;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::json::parse_object;
@@ -119,8 +121,8 @@ async fn approve_registration(
 ) -> Result<HttpResponse, AdminError> {
     let approval: RegistrationApproval = parse_body(payload).await?;
     let reason = validate_reason(&approval.reason).ok_or(ErrorCode::ReasonMissing)?;
-    let approved = (client_id.as_str(), approval.fingerprint.as_str());
-    admin.registrations()?.approve(approved, (&by.operator.name, reason)).await?;
+    let decision = OperatorDecision { operator: &by.operator.name, reason };
+    admin.registrations()?.approve(&client_id, &approval.fingerprint, decision).await?;
     Ok(ok_response(&RegistrationChange { changed: true }))
 }
 
@@ -131,7 +133,8 @@ async fn remove_registration(
 ) -> Result<HttpResponse, AdminError> {
     let removal: RegistrationRemoval = parse_body(payload).await?;
     let reason = validate_reason(&removal.reason).ok_or(ErrorCode::ReasonMissing)?;
-    admin.registrations()?.remove(&client_id, (&by.operator.name, reason)).await?;
+    let decision = OperatorDecision { operator: &by.operator.name, reason };
+    admin.registrations()?.remove(&client_id, decision).await?;
     Ok(ok_response(&RegistrationChange { changed: true }))
 }
 

@@ -43,7 +43,7 @@ use passerelle_telemetry::Metrics;
 
 pub use index::{REGISTRATION, RegistrationStatus};
 pub use operator::{
-    CreatedInitialToken, InitialTokenSummary, NewInitialToken, RegistrationList,
+    CreatedInitialToken, InitialTokenSummary, NewInitialToken, OperatorDecision, RegistrationList,
     RegistrationSummary,
 };
 pub use requests::PresentedRegistrationToken;

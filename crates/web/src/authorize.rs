@@ -101,7 +101,22 @@ async fn handle_request(
     .map_err(|error| request_rejection(context, &resolved.params, error))?;
     // Behind an unlisted proxy, all clients come from the proxy's network, so it is not limited.
     let network = (!client_network::is_private(client)).then(|| ClientNetwork::containing(client));
-    start_login(context, (authorization, resolved.single_use), (form, network)).await
+    let request = AdmissibleRequest {
+        authorization,
+        single_use: resolved.single_use,
+        method: form,
+        network,
+    };
+    start_login(context, request).await
+}
+
+/// A valid request, which may start a login.
+struct AdmissibleRequest {
+    authorization: AuthorizationRequest,
+    single_use: Option<SingleUse>,
+    method: RequestMethod,
+    /// The network of the browser, if it is limited.
+    network: Option<ClientNetwork>,
 }
 
 /// Returns the rejection of a request that failed a check.
@@ -184,24 +199,22 @@ fn registered_client(hub: &Hub, params: &Params) -> Option<ClientId> {
 
 async fn start_login(
     context: &RequestContext,
-    (authorization, single_use): (AuthorizationRequest, Option<SingleUse>),
-    (form, network): (RequestMethod, Option<ClientNetwork>),
+    request: AdmissibleRequest,
 ) -> Result<HttpResponse, Rejection> {
+    let AdmissibleRequest { authorization, single_use, method, network } = request;
     let hub = &context.hub;
     let client_id = authorization.client_id.clone();
     let reject = rejection_to_service(context, &authorization);
     // Without a usable key for the response, no login starts (docs/integrate/endpoints.md).
     let subjects = hub.authorization_requests.check_answerable(&authorization).map_err(&reject)?;
-    let is_silent = authorization.prompt.none && form == RequestMethod::Get;
+    let is_silent = authorization.prompt.none && method == RequestMethod::Get;
     let own_rate =
         hub.core.federation.load().service_provider(&client_id).and_then(|sp| sp.logins_per_minute);
     let rate_limited =
         |code, over| Rejection::RateLimited { code, over, client_id: Some(client_id.clone()) };
     hub.core.rate_limits.check_login(&client_id, own_rate).map_err(|over| {
-        match ErrorCode::ServiceLimited {
-            code if is_silent => reject(code),
-            code => rate_limited(code, over),
-        }
+        let code = ErrorCode::ServiceLimited;
+        if is_silent { reject(code) } else { rate_limited(code, over) }
     })?;
     let admitted = hub.logins.admit(authorization, subjects, network).await;
     let opened = admitted.map_err(|LoginAdmissionError(code)| match code {

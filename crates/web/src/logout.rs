@@ -288,10 +288,13 @@ async fn end_session(
                 let requested = Event::new(EventKind::LogoutRequested);
                 destination.service_provider.iter().fold(requested, Event::sp)
             });
-            let provider = session.map(|session| session.login.connector);
-            let cookie = cookie.as_ref();
-            let page =
-                confirmation_page(hub, &locale, (cookie, provider.as_ref()), &destination, params);
+            let provider = session.map(|session| {
+                let connector = session.login.connector;
+                hub.provider_name(&connector, &locale).unwrap_or_else(|| connector.to_string())
+            });
+            let fields = confirmation_fields(cookie.as_ref(), params);
+            let service = destination.service_provider.as_ref();
+            let page = confirmation_page(hub, &locale, service, provider, fields);
             return Ok(landing_page_response(hub, 200, &locale, |chrome| page.render(chrome)));
         }
         (LogoutDecision::AskFirst | LogoutDecision::LogOut, _, Some(cookie), Some(session)) => {
@@ -401,32 +404,32 @@ fn logout_response(
     logged_out_response(hub, locale, destination, unreached.as_ref())
 }
 
-fn confirmation_page(
-    hub: &Hub,
-    locale: &PageLanguage,
-    (cookie, provider): (Option<&Secret<String>>, Option<&ConnectorId>),
-    destination: &LogoutDestination,
-    params: &Params,
-) -> ConfirmLogOutPage {
+/// Returns the fields with which the user repeats the request.
+fn confirmation_fields(cookie: Option<&Secret<String>>, params: &Params) -> Vec<HiddenField> {
     let forwarded = forwarded_params(params);
     // Without a cookie there is no session that another site could end.
     let csrf = cookie.map(|cookie| {
         let token = csrf::form_token(cookie, FormPurpose::LogOut, &encode_params(&forwarded));
         ("csrf".to_owned(), token)
     });
+    let fields = csrf.into_iter().chain(forwarded);
+    fields.map(|(name, value)| HiddenField::new(name, value)).collect()
+}
+
+fn confirmation_page(
+    hub: &Hub,
+    locale: &PageLanguage,
+    service: Option<&ClientId>,
+    provider: Option<String>,
+    fields: Vec<HiddenField>,
+) -> ConfirmLogOutPage {
     let federation = hub.core.federation.load();
-    let service =
-        destination.service_provider.as_ref().and_then(|id| federation.service_provider(id));
+    let service = service.and_then(|id| federation.service_provider(id));
     ConfirmLogOutPage {
-        fields: csrf
-            .into_iter()
-            .chain(forwarded)
-            .map(|(name, value)| HiddenField::new(name, value))
-            .collect(),
+        fields,
         service: service.map(|service| {
             (locale.localize(&service.name).to_owned(), service.registration.home_page.clone())
         }),
-        provider: provider
-            .map(|id| hub.provider_name(id, locale).unwrap_or_else(|| id.to_string())),
+        provider,
     }
 }

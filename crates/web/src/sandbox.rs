@@ -29,14 +29,12 @@ pub async fn show_form(
     let Ok(Some(state)) = query.single("state") else {
         return Err(Rejection::malformed(ErrorCode::StateUnknown));
     };
-    let requested = query
-        .single("level")
-        .ok()
-        .flatten()
-        .and_then(|level| offer.levels.iter().copied().find(|one| one.as_str() == level));
+    let level = query.single("level").ok().flatten();
+    let level = level.and_then(|level| offer.levels.iter().find(|one| one.as_str() == level));
+    let request = SandboxRequest { state, level: level.copied() };
     let locale = &context.locale(&[]);
     let name = hub.provider_name(&id, locale).unwrap_or_default();
-    let sandbox = sandbox_page(locale, (&id, &name), state, requested, &offer);
+    let sandbox = sandbox_page(locale, &id, name, request, &offer);
     Ok(page_response(hub, 200, locale, |chrome| sandbox.render(chrome)))
 }
 
@@ -69,16 +67,23 @@ impl From<SandboxError> for Rejection {
     }
 }
 
-/// Builds the form. `requested` is the level of the login: it is selected, and lower levels carry a
-/// hint that they are too low.
+/// What a login asks of the sandbox.
+#[derive(Clone, Copy)]
+struct SandboxRequest<'a> {
+    state: &'a str,
+    level: Option<Level>,
+}
+
+/// Builds the form. The requested level is selected, and lower levels carry a hint that they are
+/// too low.
 fn sandbox_page(
     locale: &Locale,
-    (id, provider): (&ConnectorId, &str),
-    state: &str,
-    requested: Option<Level>,
+    id: &ConnectorId,
+    provider: String,
+    request: SandboxRequest<'_>,
     offer: &SandboxOffer,
 ) -> SandboxPage {
-    let requested = requested.or(offer.levels.first().copied());
+    let requested = request.level.or(offer.levels.first().copied());
     let option = |id: &str, label: String, is_selected| SandboxOption {
         id: id.to_owned(),
         label,
@@ -100,9 +105,9 @@ fn sandbox_page(
         ..option(method, locale.method_label(method).unwrap_or_default(), *method == "pwd")
     };
     SandboxPage {
-        provider: provider.to_owned(),
+        provider,
         action: format!("/sandbox/{id}"),
-        hidden: vec![HiddenField::new("state", state)],
+        hidden: vec![HiddenField::new("state", request.state)],
         persons: offer.users.iter().enumerate().map(|(n, one)| person(one, n == 0)).collect(),
         levels: offer.levels.iter().map(level).collect(),
         methods: offer.methods.iter().map(method).collect(),

@@ -83,8 +83,8 @@ fn check_theme(
     let before = problems.len();
     localized_text::check_texts(source, "name", &file.name, problems);
     let Accents { light, dark } = &file.accent;
-    check_accent(source, "accent.light", light, (LIGHT_BACKGROUNDS, "darken"), problems);
-    check_accent(source, "accent.dark", dark, (DARK_BACKGROUNDS, "lighten"), problems);
+    check_accent(source, ColourScheme::Light, light, problems);
+    check_accent(source, ColourScheme::Dark, dark, problems);
     check_links(source, &file, problems);
     let mut picture = |key: &str, path: &Option<PathBuf>| {
         let read = Logo::read_theme_logo(folder, path.as_ref()?);
@@ -129,13 +129,23 @@ fn check_links(source: &SourceFile, file: &ThemeFile, problems: &mut Vec<Diagnos
     }
 }
 
+/// The scheme of a page, as browsers prefer it.
+#[derive(Clone, Copy)]
+enum ColourScheme {
+    Light,
+    Dark,
+}
+
 fn check_accent(
     source: &SourceFile,
-    key: &str,
+    scheme: ColourScheme,
     accent: &Accent,
-    (backgrounds, fix): ([&str; 2], &str),
     problems: &mut Vec<Diagnostic>,
 ) {
+    let (key, backgrounds, change) = match scheme {
+        ColourScheme::Light => ("accent.light", LIGHT_BACKGROUNDS, "darken"),
+        ColourScheme::Dark => ("accent.dark", DARK_BACKGROUNDS, "lighten"),
+    };
     let mut colour = |name: &str, text: &str| {
         let found = luminance(text);
         if found.is_none() {
@@ -173,7 +183,7 @@ fn check_accent(
         .fold(f64::MAX, f64::min);
     if page_contrast < MIN_CONTRAST_RATIO {
         let message = format!("has a contrast of {} against the page", format_ratio(page_contrast));
-        let fix = format!("{fix} it until it is 4.5 or more (WCAG 2.2, 1.4.3)");
+        let fix = format!("{change} it until it is 4.5 or more (WCAG 2.2, 1.4.3)");
         problems.push(source.diagnostic(&format!("{key}.background"), message, fix));
     }
 }

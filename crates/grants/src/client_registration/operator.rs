@@ -109,6 +109,13 @@ impl std::fmt::Debug for CreatedInitialToken {
     }
 }
 
+/// Who decides on a registration, and why; the audit log records both.
+#[derive(Clone, Copy, Debug)]
+pub struct OperatorDecision<'a> {
+    pub operator: &'a str,
+    pub reason: &'a str,
+}
+
 impl ClientRegistrations {
     /// Lists all registrations and initial access tokens.
     ///
@@ -161,8 +168,9 @@ impl ClientRegistrations {
     /// error of the store.
     pub async fn approve(
         &self,
-        (client_id, fingerprint): (&str, &str),
-        (operator, reason): (&str, &str),
+        client_id: &str,
+        fingerprint: &str,
+        decision: OperatorDecision<'_>,
     ) -> Result<(), GrantError> {
         self.check_conflicts(client_id, fingerprint).await?;
         let now = self.services.env.now();
@@ -178,7 +186,7 @@ impl ClientRegistrations {
             Ok(())
         })
         .await?;
-        self.record_decision(EventKind::ClientApproved, client_id, (operator, reason));
+        self.record_decision(EventKind::ClientApproved, client_id, decision);
         Ok(())
     }
 
@@ -208,14 +216,14 @@ impl ClientRegistrations {
     pub async fn remove(
         &self,
         client_id: &str,
-        (operator, reason): (&str, &str),
+        decision: OperatorDecision<'_>,
     ) -> Result<(), GrantError> {
         let removed = self.update_index(|index| {
             index.remove_client(client_id).ok_or(ErrorCode::RegistrationUnknown.into())
         });
         let removed = removed.await?;
         self.remove_record(&removed.record).await;
-        self.record_decision(EventKind::ClientRemoved, client_id, (operator, reason));
+        self.record_decision(EventKind::ClientRemoved, client_id, decision);
         Ok(())
     }
 
@@ -317,7 +325,8 @@ impl ClientRegistrations {
         Ok(())
     }
 
-    fn record_decision(&self, kind: EventKind, client_id: &str, (operator, reason): (&str, &str)) {
+    fn record_decision(&self, kind: EventKind, client_id: &str, decision: OperatorDecision<'_>) {
+        let OperatorDecision { operator, reason } = decision;
         tracing::warn!(client_id, operator, event = kind.as_str(), "operator's request");
         self.services.audit.record(|| {
             Event::new(kind).sp(&ClientId::from(client_id)).operator(operator).reason(reason)
