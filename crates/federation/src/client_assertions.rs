@@ -70,6 +70,9 @@ pub enum Audience {
 }
 
 impl Audience {
+    /// How to write one.
+    pub const VOCABULARY: &str = "write \"issuer\", \"token_endpoint\", \"pushed_authorization_request_endpoint\", or an absolute URL that starts with https://";
+
     /// Parses a keyword or an absolute URL.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

@@ -54,7 +54,7 @@ use passerelle_protocol::discovery::ProtectionFeatures;
 use passerelle_protocol::email_domain::EmailDomain;
 use passerelle_protocol::ids::{ClientId, ConnectorId, Scope};
 use passerelle_protocol::registration::{
-    ClientDirectory, ClientType, ProtocolRules, PushedRequests, Registration, RequestProtection,
+    ClientDirectory, ClientType, ProtocolRules, Registration, RequestPolicy, RequestProtection,
 };
 use passerelle_protocol::security_profile::SecurityProfile;
 
@@ -297,8 +297,7 @@ impl Federation {
     #[must_use]
     pub fn protection_features(
         &self,
-        pushed: PushedRequests,
-        profile: Option<SecurityProfile>,
+        policy: RequestPolicy,
         has_registration: bool,
     ) -> ProtectionFeatures {
         let is_used = |is_user: fn(&RequestProtection) -> bool| {
@@ -306,10 +305,9 @@ impl Federation {
             let mut active = registrations.filter(|registration| registration.active);
             has_registration || active.any(|active| is_user(&active.protection))
         };
-        let signs_messages = profile.is_some_and(SecurityProfile::signs_messages);
+        let signs_messages = policy.profile.is_some_and(SecurityProfile::signs_messages);
         ProtectionFeatures {
-            pushed,
-            profile,
+            policy,
             request_objects: signs_messages || is_used(|used| used.request_object_algs.is_some()),
             signed_responses: signs_messages || is_used(|used| used.response_alg.is_some()),
             encrypted_responses: is_used(|used| used.response_encryption.is_some()),

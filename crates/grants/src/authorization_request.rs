@@ -6,13 +6,12 @@
 //! busy, costs the user nothing. Afterwards the same browser is led to that login, and any other
 //! gets an error.
 
-mod pushed;
+pub mod pushed;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub use self::pushed::PushedRequestEndpoint;
-pub(super) use self::pushed::StoredRequests;
+use self::pushed::StoredRequests;
 use super::HubCore;
 use super::hint::IdTokenHints;
 use super::request_object::{RequestObjects, ValidRequestObject};

@@ -137,12 +137,6 @@ pub(super) fn pending_callback_key(connector: &ConnectorId, ticket: &str) -> Rec
     hashed_key(RecordKind::PENDING_LOGOUT, &format!("callback\n{connector}\n{ticket}"))
 }
 
-/// Returns the key of a pushed authorization request. It is bound to the client, so that no other
-/// client can use it (RFC 9126 §2.2).
-pub(super) fn pushed_request_key(client_id: &ClientId, reference: &str) -> RecordKey {
-    hashed_key(RecordKind::PUSHED_REQUEST, &format!("{client_id}\n{reference}"))
-}
-
 /// Returns the key of a used request object, beside the used assertions.
 pub(super) fn request_object_key(client_id: &ClientId, jti: &str) -> RecordKey {
     hashed_key(RecordKind::USED_JTI, &format!("request\n{client_id}\n{jti}"))
@@ -179,7 +173,8 @@ pub(super) fn dpop_proof_key(thumbprint: &str, jti: &str) -> RecordKey {
     hashed_key(RecordKind::USED_JTI, &format!("\ndpop\n{thumbprint}\n{jti}"))
 }
 
-fn hashed_key(kind: &'static RecordKind, secret: &str) -> RecordKey {
+/// Returns the key of a record that this secret names.
+pub(super) fn hashed_key(kind: &'static RecordKind, secret: &str) -> RecordKey {
     RecordKey { kind, name: Arc::from(digest::sha256_base64url(secret)) }
 }
 

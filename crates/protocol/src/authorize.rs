@@ -15,6 +15,7 @@ mod claims;
 pub mod explanation;
 mod openid;
 pub mod parameter_source;
+pub mod pushed;
 mod redirect;
 pub mod request_object;
 #[cfg(test)]

@@ -260,7 +260,7 @@ impl<'a> From<&DiscoveryInput<'a>> for Document<'a> {
             dpop_signing_alg_values_supported: provider.protection.dpop_signing_algs(),
             tls_client_certificate_bound_access_tokens: certificates.map(|_| true),
             mtls_endpoint_aliases: certificates
-                .and_then(|support| support.aliases(provider.protection.pushed)),
+                .and_then(|support| support.aliases(provider.protection.policy)),
         }
     }
 }

@@ -72,7 +72,6 @@ pub mod logout;
 pub mod params;
 pub mod percent_encoding;
 pub mod pkce;
-pub mod pushed_request;
 pub mod redirect_uri;
 pub mod refresh;
 pub mod registration;

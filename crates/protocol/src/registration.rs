@@ -81,6 +81,28 @@ impl RequestProtection {
     }
 }
 
+/// What a hub demands of the authorization requests of all its service providers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RequestPolicy {
+    pub pushed: PushedRequests,
+    /// The least security profile of every service provider.
+    pub profile: Option<SecurityProfile>,
+}
+
+impl RequestPolicy {
+    /// Returns true if service providers may push their requests.
+    #[must_use]
+    pub fn accepts_pushed(&self) -> bool {
+        self.pushed != PushedRequests::Off
+    }
+
+    /// Returns true if they must.
+    #[must_use]
+    pub fn requires_pushed(&self) -> bool {
+        self.pushed == PushedRequests::Required
+    }
+}
+
 /// Whether service providers may push their authorization requests (RFC 9126).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

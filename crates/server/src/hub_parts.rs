@@ -248,7 +248,10 @@ impl HubParts<'_> {
             logins: Logins::new(services, limits),
             connectors,
             authorization_requests: grants.authorization_requests,
-            pushed_request_endpoint: grants.pushed_request_endpoint,
+            pushed_request_endpoint: settings
+                .request_policy()
+                .accepts_pushed()
+                .then_some(grants.pushed_request_endpoint),
             token_endpoint: grants.token_endpoint,
             revocation_endpoint: grants.revocation_endpoint,
             access_tokens: grants.access_tokens,
@@ -265,7 +268,6 @@ impl HubParts<'_> {
             favicon: loaded.theme.favicon.clone(),
             token_diagnostics: TokenDiagnostics::default(),
             service_documentation: settings.service_documentation.clone(),
-            pushed_requests: settings.pushed_authorization_requests,
             sandbox: sandbox_routes(settings),
             routes: route_table(settings),
             keyring: Arc::clone(&self.keys.ring),

@@ -31,8 +31,7 @@ use passerelle_protocol::discovery;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::Scope;
 use passerelle_protocol::refresh::OFFLINE_ACCESS;
-use passerelle_protocol::registration::{ProtocolRules, PushedRequests};
-use passerelle_protocol::security_profile::SecurityProfile;
+use passerelle_protocol::registration::{ProtocolRules, RequestPolicy};
 use passerelle_register::Register;
 use passerelle_settings::FieldDigests;
 use passerelle_telemetry::Metrics;
@@ -241,8 +240,7 @@ pub(super) struct DiscoveryPublisher {
     base_url: String,
     platform: Platform,
     service_documentation: Option<String>,
-    pushed_requests: PushedRequests,
-    profile: Option<SecurityProfile>,
+    request_policy: RequestPolicy,
     /// Rules of registered clients; `None` if clients can't register themselves.
     registration: Option<ProtocolRules>,
     client_certificates: Option<ClientCertificatesConfig>,
@@ -256,8 +254,7 @@ impl DiscoveryPublisher {
             base_url: settings.base_url.clone(),
             platform: settings.platform,
             service_documentation: settings.service_documentation.clone(),
-            pushed_requests: settings.pushed_authorization_requests,
-            profile: settings.profile,
+            request_policy: settings.request_policy(),
             registration: settings
                 .client_registration
                 .as_ref()
@@ -322,11 +319,8 @@ impl DiscoveryPublisher {
             sends_logout_tokens: federation.sends_logout_tokens() || self.registration.is_some(),
             ui_locales: &ui_locales,
             service_documentation: self.service_documentation.as_deref(),
-            protection: federation.protection_features(
-                self.pushed_requests,
-                self.profile,
-                self.registration.is_some(),
-            ),
+            protection: federation
+                .protection_features(self.request_policy, self.registration.is_some()),
             issues_refresh_tokens,
             client_certificates: self.certificate_support(),
         })?;

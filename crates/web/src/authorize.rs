@@ -1,22 +1,27 @@
 //! The authorization endpoint, `GET|POST /api/v2/authorize`: checks the request, starts a login and
-//! redirects the browser to it.
+//! redirects the browser to it. And the endpoint to which service providers push requests, `POST
+//! /api/v2/par` (RFC 9126 §2).
 
+use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use url::form_urlencoded::Serializer;
 
 use super::cookies::HeldLogin;
-use super::form;
 use super::hub::Hub;
 use super::login::{self, ResponseOrigin};
 use super::rejection::{AuthorizationRejection, Rejection};
 use super::request_context::RequestContext;
-use super::responses::{add_cookie, interaction_path, see_other};
+use super::responses::{add_cookie, interaction_path, json_response, see_other};
+use super::token::{authorization_headers, parse_client_form};
+use super::{form, sender};
 use passerelle_federation::login::LoginRequest;
 use passerelle_grants::authorization_request::{ParameterSourceError, SingleUse};
+use passerelle_grants::error::GrantError;
 use passerelle_hub::{LoginAdmissionError, UNREAD_LOGIN_LIFETIME};
 use passerelle_protocol::authorize::parameter_source::{
     reject_unresolved_request, requested_ui_locales,
 };
+use passerelle_protocol::authorize::pushed::{self, PushedResponse};
 use passerelle_protocol::authorize::{
     self, AuthorizationError, AuthorizationRequest, RequestMethod,
 };
@@ -71,6 +76,48 @@ pub async fn redirect_v1(request: HttpRequest) -> HttpResponse {
     }
 }
 
+/// Handles `POST /api/v2/par`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub async fn push(context: RequestContext, body: web::Payload) -> Result<HttpResponse, Rejection> {
+    let answer = read_and_push(&context, body).await;
+    let refusal = answer.as_ref().err().map(|error| error.code);
+    context.hub.core.metrics.record_pushed_request(refusal);
+    let answer = answer.map_err(Rejection::Client)?;
+    let body = serde_json::to_vec(&answer);
+    let body = body.map_err(|_| Rejection::Client(ErrorCode::Internal.into()))?;
+    let mut response = json_response(body);
+    *response.status_mut() = StatusCode::CREATED;
+    Ok(response)
+}
+
+async fn read_and_push(
+    context: &RequestContext,
+    body: web::Payload,
+) -> Result<PushedResponse, GrantError> {
+    let (hub, request) = (&context.hub, &context.request);
+    let endpoint = hub.pushed_request_endpoint.as_ref().ok_or(ErrorCode::NotFound)?;
+    // As at the authorization endpoint: parameters in an address are kept in logs.
+    if !request.query_string().is_empty() {
+        return Err(ErrorCode::AuthorizePostWithQuery.into());
+    }
+    let body = parse_client_form(request, body).await?;
+    body.check_readable(Param::AUTHORIZATION)?;
+    let headers = authorization_headers(request);
+    let pushed = pushed::parse_request(context.content_type(), &headers, body)?;
+    // Anyone can push in the name of a public client; a confidential one has proven itself.
+    let stranger = pushed.credentials.prove_nothing().then(|| hub.proxies.client_address(request));
+    if let Some(client) = stranger {
+        hub.core.rate_limits.check_request(client).map_err(|over| GrantError {
+            rate_limited: Some(over),
+            ..ErrorCode::NetworkLimited.into()
+        })?;
+    }
+    let pushed = pushed.with_proof_of_possession(sender::read_proof_of_possession(context)?);
+    endpoint.push(&pushed, stranger.map(ClientNetwork::containing)).await
+}
+
 async fn handle_request(
     context: &RequestContext,
     params: &Params,
@@ -101,12 +148,8 @@ async fn handle_request(
     .map_err(|error| request_rejection(context, &resolved.params, error))?;
     // Behind an unlisted proxy, all clients come from the proxy's network, so it is not limited.
     let network = (!client_network::is_private(client)).then(|| ClientNetwork::containing(client));
-    let request = AdmissibleRequest {
-        authorization,
-        single_use: resolved.single_use,
-        method: form,
-        network,
-    };
+    let request =
+        AdmissibleRequest { authorization, single_use: resolved.single_use, method: form, network };
     start_login(context, request).await
 }
 

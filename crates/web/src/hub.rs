@@ -11,7 +11,8 @@ use super::endpoint::RouteTable;
 use super::pages::{Locale, PageAction, PageTheme};
 use super::token_diagnostics::TokenDiagnostics;
 use passerelle_federation::logo::Logo;
-use passerelle_grants::authorization_request::{AuthorizationRequests, PushedRequestEndpoint};
+use passerelle_grants::authorization_request::AuthorizationRequests;
+use passerelle_grants::authorization_request::pushed::PushedRequestEndpoint;
 use passerelle_grants::logout::LogoutRedirects;
 use passerelle_grants::pending_post::PendingPosts;
 use passerelle_grants::{
@@ -22,7 +23,6 @@ use passerelle_hub::{Connectors, Logins, Logouts};
 use passerelle_jose::UpstreamKeys;
 use passerelle_jose::keyring::Keyring;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
-use passerelle_protocol::registration::PushedRequests;
 use passerelle_quota::counter_sync::CounterSync;
 
 /// Shared state of the endpoints.
@@ -32,7 +32,8 @@ pub struct Hub {
     pub logouts: Logouts,
     pub connectors: Connectors,
     pub authorization_requests: Arc<AuthorizationRequests>,
-    pub pushed_request_endpoint: PushedRequestEndpoint,
+    /// `None` if service providers may not push their requests.
+    pub pushed_request_endpoint: Option<PushedRequestEndpoint>,
     pub token_endpoint: TokenEndpoint,
     pub revocation_endpoint: RevocationEndpoint,
     pub access_tokens: Arc<AccessTokens>,
@@ -53,8 +54,6 @@ pub struct Hub {
     pub favicon: Option<Logo>,
     /// The operator's documentation for service providers.
     pub service_documentation: Option<String>,
-    /// Whether the pushed authorization request endpoint exists.
-    pub pushed_requests: PushedRequests,
     /// Whether `/sandbox/…` and `/api/v2/diagnostics` are served.
     pub sandbox: SandboxRoutes,
     pub routes: Arc<RouteTable>,
@@ -68,6 +67,12 @@ pub struct Hub {
 }
 
 impl Hub {
+    /// Returns true if service providers may push their requests (RFC 9126).
+    #[must_use]
+    pub const fn accepts_pushed(&self) -> bool {
+        self.pushed_request_endpoint.is_some()
+    }
+
     /// Returns the name of a service provider; `None` if it is not registered.
     #[must_use]
     pub fn service_name(&self, client_id: &ClientId, locale: &Locale) -> Option<String> {

@@ -75,7 +75,6 @@ pub mod pasted_request;
 mod posted_callback;
 pub mod proxies;
 pub mod public_listener;
-pub mod pushed_request;
 mod rejection;
 mod request_context;
 pub mod responses;

@@ -15,12 +15,11 @@ use super::responses::json_error_response;
 use super::{
     assets, authorize, backchannel_logout, client_registration, diagnostics, email_discovery,
     introspection, landing, last_choice, login, logout, metadata, oauth_errors, posted_callback,
-    pushed_request, sandbox, sign_in, token, wallet, wrong_user,
+    sandbox, sign_in, token, wallet, wrong_user,
 };
 use passerelle_audit::EventKind;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::discovery::path;
-use passerelle_protocol::registration::PushedRequests;
 
 /// Returns every endpoint of a hub. The first one that matches a path serves it.
 ///
@@ -115,9 +114,9 @@ fn client_endpoints() -> Vec<Endpoint> {
             .with_cors(CorsPolicy::RegisteredOrigins)
             .traced_for_caller(),
         program(path::PUSHED_REQUEST, EventKind::AuthorizationRefused)
-            .post(pushed_request::push_request)
+            .post(authorize::push)
             .with_cors(CorsPolicy::RegisteredOrigins)
-            .enabled_if(|hub| hub.pushed_requests != PushedRequests::Off),
+            .enabled_if(|hub| hub.accepts_pushed()),
         program(path::USERINFO, EventKind::UserinfoRefused)
             .get(token::get_userinfo)
             .post(token::get_userinfo)

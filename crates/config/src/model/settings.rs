@@ -27,7 +27,7 @@ use passerelle_grants::client_registration::settings::ClientRegistrationConfig;
 use passerelle_grants::lifetimes::Lifetimes;
 use passerelle_protocol::acr::{Level, Platform};
 use passerelle_protocol::ids::ConnectorId;
-use passerelle_protocol::registration::PushedRequests;
+use passerelle_protocol::registration::{PushedRequests, RequestPolicy};
 use passerelle_protocol::security_profile::SecurityProfile;
 use passerelle_settings::{SecretLocations, SecretRef, SecretRules, SourceFile};
 use passerelle_web::public_listener::PublicListener;
@@ -181,6 +181,12 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Returns what the hub demands of all authorization requests.
+    #[must_use]
+    pub const fn request_policy(&self) -> RequestPolicy {
+        RequestPolicy { pushed: self.pushed_authorization_requests, profile: self.profile }
+    }
+
     /// Returns which secrets the other files of the configuration folder may reference. `source` is
     /// the file of these settings.
     #[must_use]

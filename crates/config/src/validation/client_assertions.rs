@@ -28,18 +28,21 @@ pub fn assertion_algs(file: &ServiceProviderFile) -> AcceptedAlgs {
 /// Reports a `client_assertion_audiences` that can't work.
 pub fn check_audiences(source: &SourceFile, listed: &[String], problems: &mut Vec<Diagnostic>) {
     const KEY: &str = "client_assertion_audiences";
-    const VOCABULARY: &str = "write \"issuer\", \"token_endpoint\", \"pushed_authorization_request_endpoint\", or an absolute URL that starts with https://";
     if listed.is_empty() {
         problems.push(source.diagnostic(
             KEY,
             "is empty, so no assertion can ever be accepted",
-            VOCABULARY,
+            Audience::VOCABULARY,
         ));
     }
     for (index, text) in
         listed.iter().enumerate().filter(|(_, text)| Audience::parse(text).is_none())
     {
         let message = format!("is {text:?}, which is not a valid audience");
-        problems.push(source.diagnostic(&format!("{KEY}[{index}]"), &message, VOCABULARY));
+        problems.push(source.diagnostic(
+            &format!("{KEY}[{index}]"),
+            &message,
+            Audience::VOCABULARY,
+        ));
     }
 }

@@ -9,8 +9,7 @@ use super::client_certificates::CertificateSource;
 use crate::model::{LevelNameDeclaration, Settings};
 use passerelle_federation::identity::declared::DeclaredClaims;
 use passerelle_protocol::acr::LevelName;
-use passerelle_protocol::registration::{ProtocolRules, PushedRequests};
-use passerelle_protocol::security_profile::SecurityProfile;
+use passerelle_protocol::registration::{ProtocolRules, RequestPolicy};
 
 /// The declared claims and level names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -19,10 +18,8 @@ pub struct Declarations {
     pub claims: Arc<DeclaredClaims>,
     /// The level names.
     pub level_names: BTreeMap<String, LevelNameDeclaration>,
-    /// Whether service providers may push their requests.
-    pub pushed_requests: PushedRequests,
-    /// The least security profile of every service provider.
-    pub profile: Option<SecurityProfile>,
+    /// What the hub demands of all authorization requests.
+    pub request_policy: RequestPolicy,
     /// Lifetimes of authorization codes under the federation's rules and under `rules = "openid"`.
     pub code_lifetimes: [Duration; 2],
     /// Whether ID tokens under `rules = "openid"` lack the claims of the granted scopes.
@@ -39,8 +36,7 @@ impl Declarations {
         Self {
             claims,
             level_names: settings.level_names.clone(),
-            pushed_requests: settings.pushed_authorization_requests,
-            profile: settings.profile,
+            request_policy: settings.request_policy(),
             code_lifetimes: [ProtocolRules::Federation, ProtocolRules::Openid]
                 .map(|rules| settings.lifetimes.tokens(rules).code),
             omits_id_token_claims: !settings.id_token_claims,

@@ -5,22 +5,22 @@ use super::client_keys::check_encryption_keys;
 use crate::model::ServiceProviderFile;
 use passerelle_federation::client_keys::KeySource;
 use passerelle_protocol::alg::{AcceptedAlgs, VerificationAlg};
-use passerelle_protocol::registration::{ProtocolRules, PushedRequests, RequestProtection};
+use passerelle_protocol::registration::{ProtocolRules, RequestPolicy, RequestProtection};
 use passerelle_protocol::security_profile::SecurityProfile;
 use passerelle_settings::{Diagnostic, SourceFile};
 
-/// Reads the settings and reports those that can't work. `pushed` is the hub's setting; `None` if
-/// the settings file is unreadable.
+/// Reads the settings and reports those that can't work. `policy` is the hub's; `None` if the
+/// settings file is unreadable.
 pub fn request_protection(
     source: &SourceFile,
     file: &ServiceProviderFile,
     keys: &KeySource,
-    pushed: Option<PushedRequests>,
+    policy: Option<RequestPolicy>,
     problems: &mut Vec<Diagnostic>,
 ) -> RequestProtection {
     // A profile reports it itself.
     let is_own_choice = file.profile.is_none() && file.require_pushed_authorization_requests;
-    if is_own_choice && pushed == Some(PushedRequests::Off) {
+    if is_own_choice && policy.is_some_and(|policy| !policy.accepts_pushed()) {
         let message = "is true, but this hub has no endpoint to push requests to";
         let fix =
             "write pushed_authorization_requests = \"accepted\" in passerelle.toml, or remove it";
@@ -32,7 +32,7 @@ pub fn request_protection(
     RequestProtection {
         profile: file.profile,
         require_pushed: file.require_pushed_authorization_requests
-            || pushed == Some(PushedRequests::Required),
+            || policy.is_some_and(|policy| policy.requires_pushed()),
         request_object_algs,
         require_request_object: file.require_signed_request_object,
         response_alg: file.authorization_signed_response_alg,

@@ -9,7 +9,7 @@ use super::declarations::Declarations;
 use crate::model::{ServiceProviderFile, Settings};
 use passerelle_protocol::alg::VerificationAlg;
 use passerelle_protocol::client_auth::AuthMethod;
-use passerelle_protocol::registration::{ProtocolRules, PushedRequests};
+use passerelle_protocol::registration::ProtocolRules;
 use passerelle_protocol::security_profile::SecurityProfile;
 use passerelle_settings::{Diagnostic, SourceFile};
 
@@ -24,7 +24,7 @@ pub fn apply_profile(
     declarations: Option<&Declarations>,
     problems: &mut Vec<Diagnostic>,
 ) -> ServiceProviderFile {
-    let hub = declarations.and_then(|declarations| declarations.profile);
+    let hub = declarations.and_then(|declarations| declarations.request_policy.profile);
     let Some(profile) = file.profile.max(hub) else { return file };
     let check = ProfileCheck { source, profile, is_from_hub: file.profile < hub };
     check.check_hub(file.rules, declarations, problems);
@@ -48,7 +48,7 @@ pub fn check_hub_profile(source: &SourceFile, settings: &Settings, problems: &mu
         let message = format!("{message} profile = \"{profile}\"");
         problems.push(source.diagnostic(key, message, fix));
     };
-    if settings.pushed_authorization_requests != PushedRequests::Required {
+    if !settings.request_policy().requires_pushed() {
         let fix = "write pushed_authorization_requests = \"required\"";
         report("pushed_authorization_requests", "must be \"required\" with", fix);
     }
@@ -87,7 +87,7 @@ impl ProfileCheck<'_> {
     ) {
         // A problem of the hub's own profile is reported there.
         let Some(hub) = declarations.filter(|_| !self.is_from_hub) else { return };
-        if hub.pushed_requests == PushedRequests::Off {
+        if !hub.request_policy.accepts_pushed() {
             let message =
                 "needs pushed authorization requests, but this hub has no endpoint for them";
             let fix = "write pushed_authorization_requests = \"accepted\" in passerelle.toml, or remove profile";

@@ -124,8 +124,8 @@ pub fn check_file(
     });
     let logout_endpoint = backchannel_logout::read_logout_endpoint(source, &file, problems);
     let logo = read_logo(source, &file, problems);
-    let pushed = declarations.map(|declarations| declarations.pushed_requests);
-    let protection = request_protection::request_protection(source, &file, &keys, pushed, problems);
+    let policy = declarations.map(|declarations| declarations.request_policy);
+    let protection = request_protection::request_protection(source, &file, &keys, policy, problems);
     let acr = level_names::acr_registration(source, &file, platform, declarations, problems);
     let id_token_claims = has_id_token_claims(&file, declarations);
     CheckedServiceProvider {

@@ -10,12 +10,13 @@ use super::{
 };
 use crate::client::ClientAuthenticator;
 use crate::error::GrantError;
-use crate::records::{load_record, new_record, pushed_request_key};
+use crate::records::{hashed_key, load_record, new_record};
 use crate::request_object::ValidRequestObject;
 use crate::sender::{AcceptedProof, ProofTarget, SenderVerifier};
 use crate::store_quota::{ClientStoreQuota, StoreQuota};
 use passerelle_federation::ServiceProvider;
 use passerelle_protocol::authorize::parameter_source::ParameterSource;
+use passerelle_protocol::authorize::pushed::{PushedRequest, PushedResponse};
 use passerelle_protocol::authorize::{AuthorizationError, RequestMethod, validate_request};
 use passerelle_protocol::catalogue::{ErrorCode, Param};
 use passerelle_protocol::client_network::ClientNetwork;
@@ -23,9 +24,8 @@ use passerelle_protocol::discovery::path;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ClientId;
 use passerelle_protocol::params::Params;
-use passerelle_protocol::pushed_request::{PushedRequest, PushedResponse};
 use passerelle_protocol::sender_constraint::DpopHeader;
-use passerelle_store::{NewRecord, RecordKey, Store, TakeOutcome, Usage};
+use passerelle_store::{NewRecord, RecordKey, RecordKind, Store, TakeOutcome, Usage};
 
 /// How long a pushed request waits for the browser (RFC 9126 §2.2 suggests 5 to 600 seconds).
 const PUSHED_REQUEST_LIFETIME: Duration = Duration::from_secs(60);
@@ -89,7 +89,7 @@ impl StoredRequests {
         now: Timestamp,
     ) -> Result<(), ErrorCode> {
         let (until, bytes) = (record.expires_at, record.value.len());
-        self.store.insert(pushed_request_key(owner.client_id, reference), record, now).await?;
+        self.store.insert(request_key(owner.client_id, reference), record, now).await?;
         self.per_client.reserve(owner.client_id, bytes, until, now);
         if let Some(network) = owner.counted_network() {
             self.per_network.reserve(&network, bytes, until, now);
@@ -99,7 +99,7 @@ impl StoredRequests {
 
     /// Removes a request whose reference was never sent.
     async fn remove(&self, client_id: &ClientId, reference: &str) {
-        if let Err(error) = self.store.remove(&pushed_request_key(client_id, reference)).await {
+        if let Err(error) = self.store.remove(&request_key(client_id, reference)).await {
             tracing::warn!(%client_id, %error, "rejected pushed request not removed; it expires");
         }
     }
@@ -114,7 +114,7 @@ impl StoredRequests {
         reference: &str,
         now: Timestamp,
     ) -> Result<ResolvedRequest<'static>, ParameterSourceError> {
-        let key = pushed_request_key(client_id, reference);
+        let key = request_key(client_id, reference);
         if let Some((pairs, _)) = load_record(&*self.store, &key, now).await? {
             let single_use = Some(SingleUse(SingleUseRecord::Pushed(key)));
             return Ok(ResolvedRequest { params: Cow::Owned(Params::new(pairs)), single_use });
@@ -146,6 +146,12 @@ impl StoredRequests {
             TakeOutcome::Gone => Err(ErrorCode::RequestUriUnknown.into()),
         }
     }
+}
+
+/// Returns the key of a request. It is bound to the client, so that no other client can use it
+/// (RFC 9126 §2.2).
+fn request_key(client_id: &ClientId, reference: &str) -> RecordKey {
+    hashed_key(RecordKind::PUSHED_REQUEST, &format!("{client_id}\n{reference}"))
 }
 
 /// The pushed authorization request endpoint (RFC 9126 §2).

@@ -8,11 +8,11 @@ use passerelle_federation::identity::scopes::ScopeTable;
 use passerelle_federation::testing::samples::SP_CALLBACK;
 use passerelle_federation::{ClientAuthentication, Federation, UnavailableDisplay};
 use passerelle_protocol::alg::SigningAlg;
+use passerelle_protocol::authorize::pushed;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::client_network::ClientNetwork;
 use passerelle_protocol::ids::InteractionHash;
 use passerelle_protocol::params::Params;
-use passerelle_protocol::pushed_request;
 use passerelle_protocol::registration::ClientType;
 use passerelle_store::RecordKind;
 use passerelle_store::testing::store_conformance::ample_capacities;
@@ -51,7 +51,7 @@ impl Hub {
         ];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let form = Some("application/x-www-form-urlencoded");
-        let request = pushed_request::parse_request(form, &[], Params::new(pairs)).unwrap();
+        let request = pushed::parse_request(form, &[], Params::new(pairs)).unwrap();
         let answer = self
             .grants
             .pushed_request_endpoint

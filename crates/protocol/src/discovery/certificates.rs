@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use super::path;
+use super::request_protection::PushEndpoint;
 use crate::client_auth::AuthMethod;
-use crate::registration::PushedRequests;
+use crate::registration::RequestPolicy;
 
 /// What a hub that gets client certificates supports (RFC 8705).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,8 +25,8 @@ impl CertificateSupport<'_> {
     }
 
     /// Returns the addresses at which connections have certificates, if they are other ones.
-    pub(super) fn aliases(&self, pushed: PushedRequests) -> Option<EndpointAliases> {
-        self.base_url.map(|base_url| EndpointAliases::new(base_url, pushed))
+    pub(super) fn aliases(&self, policy: RequestPolicy) -> Option<EndpointAliases> {
+        self.base_url.map(|base_url| EndpointAliases::new(base_url, policy))
     }
 }
 
@@ -36,20 +37,19 @@ pub(super) struct EndpointAliases {
     token_endpoint: String,
     userinfo_endpoint: String,
     revocation_endpoint: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pushed_authorization_request_endpoint: Option<String>,
+    #[serde(flatten)]
+    push_endpoint: PushEndpoint,
 }
 
 impl EndpointAliases {
     /// Returns the addresses under another base URL.
-    pub fn new(base_url: &str, pushed: PushedRequests) -> Self {
+    pub fn new(base_url: &str, policy: RequestPolicy) -> Self {
         let at = |path: &str| format!("{base_url}{path}");
         Self {
             token_endpoint: at(path::TOKEN),
             userinfo_endpoint: at(path::USERINFO),
             revocation_endpoint: at(path::REVOCATION),
-            pushed_authorization_request_endpoint: (pushed != PushedRequests::Off)
-                .then(|| at(path::PUSHED_REQUEST)),
+            push_endpoint: PushEndpoint::new(policy, base_url),
         }
     }
 }

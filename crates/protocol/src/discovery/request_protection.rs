@@ -10,16 +10,14 @@ use super::algorithms::{
 use super::path;
 use crate::authorize::ResponseMode;
 use crate::client_auth::{AuthMethod, supported_auth_methods};
-use crate::registration::PushedRequests;
+use crate::registration::RequestPolicy;
 use crate::security_profile::SecurityProfile;
 use crate::sender_constraint::{DPOP_SIGNING_ALGS, FAPI_DPOP_SIGNING_ALGS};
 
 /// What the hub and its active service providers use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ProtectionFeatures {
-    pub pushed: PushedRequests,
-    /// The least security profile of every service provider.
-    pub profile: Option<SecurityProfile>,
+    pub policy: RequestPolicy,
     /// One sends request objects.
     pub request_objects: bool,
     /// One gets signed responses.
@@ -38,27 +36,27 @@ impl ProtectionFeatures {
     }
 
     fn signs_messages(self) -> bool {
-        self.profile.is_some_and(SecurityProfile::signs_messages)
+        self.policy.profile.is_some_and(SecurityProfile::signs_messages)
     }
 
     /// Returns the algorithms of the hub's signatures.
     pub(super) const fn signing_algs(self) -> &'static [&'static str] {
-        if self.profile.is_some() { FAPI_SIGNING_ALGS } else { SIGNING_ALGS }
+        if self.policy.profile.is_some() { FAPI_SIGNING_ALGS } else { SIGNING_ALGS }
     }
 
     /// Returns the algorithms of JWTs that service providers sign.
     pub(super) const fn client_signing_algs(self) -> &'static [&'static str] {
-        if self.profile.is_some() { FAPI_CLIENT_SIGNING_ALGS } else { CLIENT_SIGNING_ALGS }
+        if self.policy.profile.is_some() { FAPI_CLIENT_SIGNING_ALGS } else { CLIENT_SIGNING_ALGS }
     }
 
     /// Returns the algorithms of DPoP proofs.
     pub(super) const fn dpop_signing_algs(self) -> &'static [&'static str] {
-        if self.profile.is_some() { FAPI_DPOP_SIGNING_ALGS } else { DPOP_SIGNING_ALGS }
+        if self.policy.profile.is_some() { FAPI_DPOP_SIGNING_ALGS } else { DPOP_SIGNING_ALGS }
     }
 
     /// Returns the names of the methods of client authentication without a certificate.
     pub(super) fn auth_methods(self, has_public_clients: bool) -> Vec<&'static str> {
-        if self.profile.is_some() {
+        if self.policy.profile.is_some() {
             vec![AuthMethod::PrivateKeyJwt.as_str()]
         } else {
             supported_auth_methods(has_public_clients).to_vec()
@@ -66,11 +64,26 @@ impl ProtectionFeatures {
     }
 }
 
+/// The address of the endpoint to push requests to, if it exists.
+#[serde_with::skip_serializing_none]
+#[derive(Serialize)]
+pub(super) struct PushEndpoint {
+    pushed_authorization_request_endpoint: Option<String>,
+}
+
+impl PushEndpoint {
+    pub(super) fn new(policy: RequestPolicy, base_url: &str) -> Self {
+        let address = || format!("{base_url}{}", path::PUSHED_REQUEST);
+        Self { pushed_authorization_request_endpoint: policy.accepts_pushed().then(address) }
+    }
+}
+
 /// Members of the document.
 #[serde_with::skip_serializing_none]
 #[derive(Serialize)]
 pub(super) struct ProtectionMetadata {
-    pushed_authorization_request_endpoint: Option<String>,
+    #[serde(flatten)]
+    push_endpoint: PushEndpoint,
     require_pushed_authorization_requests: Option<bool>,
     require_signed_request_object: Option<bool>,
     request_object_signing_alg_values_supported: Option<&'static [&'static str]>,
@@ -81,12 +94,12 @@ pub(super) struct ProtectionMetadata {
 
 impl ProtectionMetadata {
     pub(super) fn new(features: ProtectionFeatures, base_url: &str) -> Self {
-        let has_endpoint = features.pushed != PushedRequests::Off;
+        let policy = features.policy;
         Self {
-            pushed_authorization_request_endpoint: has_endpoint
-                .then(|| format!("{base_url}{}", path::PUSHED_REQUEST)),
-            require_pushed_authorization_requests: has_endpoint
-                .then_some(features.pushed == PushedRequests::Required),
+            push_endpoint: PushEndpoint::new(policy, base_url),
+            require_pushed_authorization_requests: policy
+                .accepts_pushed()
+                .then_some(policy.requires_pushed()),
             require_signed_request_object: features.signs_messages().then_some(true),
             request_object_signing_alg_values_supported: features
                 .request_objects
@@ -107,6 +120,7 @@ impl ProtectionMetadata {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registration::PushedRequests;
     use serde_json::json;
 
     fn members(features: ProtectionFeatures) -> serde_json::Value {
@@ -128,15 +142,18 @@ mod tests {
                 "pushed_authorization_request_endpoint": "https://hub.example/api/v2/par",
                 "require_pushed_authorization_requests": required,
             });
-            assert_eq!(members(ProtectionFeatures { pushed, ..Default::default() }), expected);
+            let policy = RequestPolicy { pushed, ..Default::default() };
+            assert_eq!(members(ProtectionFeatures { policy, ..Default::default() }), expected);
         }
     }
 
     #[test]
     fn a_hub_with_a_profile_publishes_nothing_that_the_profile_forbids() {
         let fapi = ProtectionFeatures {
-            pushed: PushedRequests::Required,
-            profile: Some(SecurityProfile::Fapi2MessageSigning),
+            policy: RequestPolicy {
+                pushed: PushedRequests::Required,
+                profile: Some(SecurityProfile::Fapi2MessageSigning),
+            },
             request_objects: true,
             signed_responses: true,
             ..Default::default()

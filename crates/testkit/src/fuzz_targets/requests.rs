@@ -20,6 +20,7 @@ use passerelle_protocol::authorize::explanation::{
 use passerelle_protocol::authorize::parameter_source::{
     ParameterSource, reject_unresolved_request,
 };
+use passerelle_protocol::authorize::pushed;
 use passerelle_protocol::authorize::request_object::parameters_of_object;
 use passerelle_protocol::authorize::{
     AuthorizationError, AuthorizationRequest, RequestMethod, evaluate_requested_acr,
@@ -33,9 +34,9 @@ use passerelle_protocol::introspection::IntrospectionRequest;
 use passerelle_protocol::logout::{self, LogoutHint, LogoutRequest};
 use passerelle_protocol::params::Params;
 use passerelle_protocol::registration::{ClientDirectory, ProtocolRules, Registration};
-use passerelle_protocol::userinfo::{TokenScheme, parse_access_token};
 use passerelle_protocol::token::{RefreshTokenSupport, TokenGrant, TokenRequest};
-use passerelle_protocol::{pushed_request, revocation, token};
+use passerelle_protocol::userinfo::{TokenScheme, parse_access_token};
+use passerelle_protocol::{revocation, token};
 use passerelle_web::form;
 use passerelle_web::pasted_request::PastedRequest;
 
@@ -54,7 +55,7 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
         "authorization_body",
         &[
             "crates/protocol/src/authorize/",
-            "crates/protocol/src/pushed_request.rs",
+            "crates/protocol/src/authorize/pushed.rs",
             "crates/web/src/form.rs",
         ],
         || authorization(RequestMethod::Post),
@@ -143,7 +144,7 @@ fn authorization(method: RequestMethod) -> FuzzFunction {
         }
         let accepted = [Platform::Standard, Platform::High]
             .map(|platform| check_authorization(&params, method, platform, &clients));
-        let pushed = pushed_request::parse_request(Some(FORM), &[], params);
+        let pushed = pushed::parse_request(Some(FORM), &[], params);
         if let Ok(pushed) = pushed {
             let params = pushed.authorization_params(&ClientId::new("sp"));
             check_authorization(&params, method, Platform::Standard, &clients);

@@ -36,8 +36,8 @@ impl TestHub {
             return_to,
             ..LogoutDestination::default()
         };
-        let saved = hub.logout_redirects.save_destination(&connector.into(), state, &destination);
-        saved.await.unwrap();
+        let connector = connector.into();
+        hub.logout_redirects.save_destination(&connector, state, &destination).await.unwrap();
     }
 
     /// Fills the capacity for pending logout requests.

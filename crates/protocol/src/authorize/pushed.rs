@@ -3,12 +3,12 @@
 
 use serde::Serialize;
 
-use super::authorize::parameter_source::REQUEST_URI_PREFIX;
-use super::catalogue::{ErrorCode, Param};
-use super::client_auth::{self, Credentials};
-use super::params::{Params, is_form_urlencoded};
-use super::sender_constraint::{DpopHeader, ProofOfPossession};
+use super::parameter_source::REQUEST_URI_PREFIX;
+use crate::catalogue::{ErrorCode, Param};
+use crate::client_auth::{self, Credentials};
 use crate::ids::{ClientId, Secret};
+use crate::params::{Params, is_form_urlencoded};
+use crate::sender_constraint::{DpopHeader, ProofOfPossession};
 
 /// An authorization request with an unauthenticated client. Its parameters are not checked yet.
 #[derive(Debug)]
