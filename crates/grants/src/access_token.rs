@@ -143,7 +143,9 @@ impl AccessTokens {
         {
             return Err(with_client(ErrorCode::BearerInBody)); // R160
         }
-        self.senders.check_token_sender(&valid, presented).await.map_err(with_client)?;
+        let key = valid.token.cnf.as_ref();
+        let checked = self.senders.check_token_sender(&valid.client, key, presented).await;
+        checked.map_err(with_client)?;
         let answer = self.build_userinfo_response(&valid).await.map_err(with_client)?;
         self.core.audit.record(|| {
             event_for_token(EventKind::UserinfoReleased, &valid.token).level(valid.token.level)

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use self::pushed::StoredRequests;
 use super::HubCore;
+use super::error::ParameterSourceError;
 use super::hint::IdTokenHints;
 use super::request_object::{RequestObjects, ValidRequestObject};
 use super::response_signer::ResponseSigner;
@@ -23,7 +24,7 @@ use passerelle_protocol::authorize::parameter_source::ParameterSource;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ClientId, InteractionHash, Subject};
 use passerelle_protocol::params::Params;
-use passerelle_store::{RecordKey, StoreError};
+use passerelle_store::RecordKey;
 
 /// The parameters of an authorization request, wherever they were.
 #[derive(Debug)]
@@ -42,45 +43,6 @@ pub struct SingleUse(SingleUseRecord);
 enum SingleUseRecord {
     Pushed(RecordKey),
     Object(ClientId, UsedJti),
-}
-
-/// Why the parameters of a request can't be used.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ParameterSourceError {
-    Rejected(ErrorCode),
-    /// The request started this login before.
-    Used(InteractionHash, ErrorCode),
-}
-
-impl From<ErrorCode> for ParameterSourceError {
-    fn from(code: ErrorCode) -> Self {
-        Self::Rejected(code)
-    }
-}
-
-impl From<StoreError> for ParameterSourceError {
-    fn from(error: StoreError) -> Self {
-        Self::Rejected(error.into())
-    }
-}
-
-impl ParameterSourceError {
-    /// Returns the code of the error.
-    const fn code(&self) -> ErrorCode {
-        match self {
-            Self::Rejected(code) | Self::Used(_, code) => *code,
-        }
-    }
-
-    /// Returns the error for a request that was used by the login with this hash.
-    pub(super) fn used_by(login: &[u8], code: ErrorCode) -> Self {
-        match std::str::from_utf8(login) {
-            Ok(login) if InteractionHash::is_well_formed(login) => {
-                Self::Used(InteractionHash::from(login), code)
-            }
-            _ => Self::Rejected(code),
-        }
-    }
 }
 
 /// Authorization requests, wherever their parameters are.

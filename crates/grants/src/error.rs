@@ -1,8 +1,10 @@
-//! Error of the token endpoints: the code is public, the rest is for the operator's log line.
+//! Errors of the endpoints that clients call, and of authorization requests: the code is public,
+//! the rest is for the operator's log line.
 
 use passerelle_protocol::catalogue::ErrorCode;
-use passerelle_protocol::ids::ClientId;
+use passerelle_protocol::ids::{ClientId, InteractionHash};
 use passerelle_quota::RateLimitError;
+use passerelle_store::StoreError;
 
 /// Why a request for or with a token failed. Only `code` leaves the hub, except that a sandbox hub
 /// shows the rest to a developer, once.
@@ -35,5 +37,44 @@ impl From<ErrorCode> for GrantError {
 impl From<RateLimitError> for GrantError {
     fn from(over: RateLimitError) -> Self {
         Self { rate_limited: Some(over), ..Self::from(ErrorCode::TooManyFailures) }
+    }
+}
+
+/// Why the parameters of a request can't be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ParameterSourceError {
+    Rejected(ErrorCode),
+    /// The request started this login before.
+    Used(InteractionHash, ErrorCode),
+}
+
+impl From<ErrorCode> for ParameterSourceError {
+    fn from(code: ErrorCode) -> Self {
+        Self::Rejected(code)
+    }
+}
+
+impl From<StoreError> for ParameterSourceError {
+    fn from(error: StoreError) -> Self {
+        Self::Rejected(error.into())
+    }
+}
+
+impl ParameterSourceError {
+    /// Returns the code of the error.
+    pub(super) const fn code(&self) -> ErrorCode {
+        match self {
+            Self::Rejected(code) | Self::Used(_, code) => *code,
+        }
+    }
+
+    /// Returns the error for a request that was used by the login with this hash.
+    pub(super) fn used_by(login: &[u8], code: ErrorCode) -> Self {
+        match std::str::from_utf8(login) {
+            Ok(login) if InteractionHash::is_well_formed(login) => {
+                Self::Used(InteractionHash::from(login), code)
+            }
+            _ => Self::Rejected(code),
+        }
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::HubCore;
 use super::assertion::{AssertionError, AssertionVerifier, is_typ_one_of, read_jti};
-use super::authorization_request::ParameterSourceError;
+use super::error::ParameterSourceError;
 use super::records::request_object_key;
 use super::used_jtis::{UsedJti, UsedJtis};
 use passerelle_federation::ServiceProvider;

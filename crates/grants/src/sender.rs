@@ -8,7 +8,6 @@ use std::sync::Arc;
 pub use self::dpop::DpopNonces;
 pub(super) use self::dpop::{AcceptedProof, ProofTarget};
 use super::HubCore;
-use super::access_token::ValidToken;
 use super::used_jtis::UsedJtis;
 use passerelle_federation::ServiceProvider;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -105,17 +104,18 @@ impl SenderVerifier {
         Ok(Some(key))
     }
 
-    /// Checks that who presents a token has the key that it is bound to.
+    /// Checks that who presents a token of this client has the key that it is bound to.
     ///
     /// # Errors
     /// `UnboundTokenAsDpop`, `BoundTokenAsBearer`, `DpopKeyMismatch`, `CertificateMismatch`, the
     /// codes of a proof, or the error of the store.
     pub(super) async fn check_token_sender(
         &self,
-        valid: &ValidToken,
+        client: &ServiceProvider,
+        key: Option<&Confirmation>,
         presented: &PresentedToken,
     ) -> Result<(), ErrorCode> {
-        let bound_to = match (&valid.token.cnf, presented.scheme) {
+        let bound_to = match (key, presented.scheme) {
             (None, TokenScheme::Bearer) => return Ok(()),
             (None | Some(Confirmation::Certificate(_)), TokenScheme::Dpop) => {
                 return Err(ErrorCode::UnboundTokenAsDpop);
@@ -141,7 +141,7 @@ impl SenderVerifier {
             access_token: Some(token),
             thumbprint: Some(bound_to),
         };
-        let proof = self.verify_dpop_proof(&valid.client, header, target)?;
-        self.use_dpop_proof(&valid.token.client_id, &proof).await
+        let proof = self.verify_dpop_proof(client, header, target)?;
+        self.use_dpop_proof(&client.registration.client_id, &proof).await
     }
 }

@@ -15,8 +15,8 @@ use super::responses::{add_cookie, interaction_path, json_response, see_other};
 use super::token::{authorization_headers, parse_client_form};
 use super::{form, sender};
 use passerelle_federation::login::LoginRequest;
-use passerelle_grants::authorization_request::{ParameterSourceError, SingleUse};
-use passerelle_grants::error::GrantError;
+use passerelle_grants::authorization_request::SingleUse;
+use passerelle_grants::error::{GrantError, ParameterSourceError};
 use passerelle_hub::{LoginAdmissionError, UNREAD_LOGIN_LIFETIME};
 use passerelle_protocol::authorize::parameter_source::{
     reject_unresolved_request, requested_ui_locales,

@@ -5,11 +5,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{
-    AuthorizationRequests, ParameterSourceError, ResolvedRequest, SingleUse, SingleUseRecord,
-};
+use super::{AuthorizationRequests, ResolvedRequest, SingleUse, SingleUseRecord};
 use crate::client::ClientAuthenticator;
-use crate::error::GrantError;
+use crate::error::{GrantError, ParameterSourceError};
 use crate::records::{hashed_key, load_record, new_record};
 use crate::request_object::ValidRequestObject;
 use crate::sender::{AcceptedProof, ProofTarget, SenderVerifier};

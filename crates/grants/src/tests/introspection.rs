@@ -17,7 +17,7 @@ use passerelle_federation::identity::Identity;
 use passerelle_federation::login::CodeGrant;
 use passerelle_federation::testing::samples::{ISSUER, OPENED, identified_user};
 use passerelle_federation::validity::Validity;
-use passerelle_federation::{DataProvider, Federation, IntrospectionResponseFormat};
+use passerelle_federation::{DataProvider, IntrospectionResponseFormat};
 use passerelle_jose::testing::sample_keys::RING;
 use passerelle_jose::verify::{VerificationKeys, verify_jws};
 use passerelle_protocol::alg::{EncryptionAlg, SigningAlg};

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{Hub, service};
-use crate::authorization_request::{ParameterSourceError, SingleUse};
+use crate::authorization_request::SingleUse;
+use crate::error::ParameterSourceError;
 use passerelle_federation::identity::scopes::ScopeTable;
 use passerelle_federation::testing::samples::SP_CALLBACK;
 use passerelle_federation::{ClientAuthentication, Federation, UnavailableDisplay};
