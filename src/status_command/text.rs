@@ -31,8 +31,7 @@ fn write_status(text: &mut String, view: &StatusView) -> std::fmt::Result {
     )?;
     for check in status.checks.iter().filter(|check| check.state != CheckState::Ok) {
         for finding in &check.findings {
-            let fix = finding.fix.as_ref().map(|fix| format!("; fix: {fix}")).unwrap_or_default();
-            writeln!(text, "  {} {}: {}{fix}", check.name, check.state.as_str(), finding.message)?;
+            writeln!(text, "  {} {}: {finding}", check.name, check.state.as_str())?;
         }
     }
     writeln!(text, "\nLogins           {:>8.1}/s", view.logins_per_second)?;
@@ -161,7 +160,7 @@ mod tests {
 
     #[test]
     fn escape_sequences_in_names_do_not_reach_the_terminal() {
-        let finding = CheckFinding::without_fix("\x1b]0;owned\x07\x1b[2J\r\u{9b}31m");
+        let finding = CheckFinding::new("\x1b]0;owned\x07\x1b[2J\r\u{9b}31m", "\x1b[2J");
         let check = CheckResult {
             name: "config".into(),
             state: CheckState::Degraded,

@@ -13,8 +13,8 @@ use passerelle_connector::diagnostic::{DiagnosticStatus, HubEndpoints, Registrat
 use passerelle_connector::kind_settings::{ConnectorKindFormat, KindCheck, KindSettings};
 use passerelle_connector::one_time_code::NoCodeStore;
 use passerelle_connector::{
-    self, ConfiguredConnector, Connector, ConnectorConfigError, ConnectorContext, ConnectorError,
-    ConnectorKind, SandboxMode,
+    self, ConfiguredConnector, Connector, ConnectorContext, ConnectorError, ConnectorKind,
+    SandboxMode,
 };
 use passerelle_egress::http_client_pool::HttpClientPool;
 use passerelle_federation::assurance::acr::AcrPolicy;
@@ -30,7 +30,7 @@ use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::{ConnectorId, Secret};
 use passerelle_server::check::connector::check_connector;
 use passerelle_server::{HubServer, ProgramDeps};
-use passerelle_settings::{Diagnostic, SecretRef};
+use passerelle_settings::{Diagnostic, FieldDiagnostic, SecretRef};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tempfile::TempDir;
@@ -64,9 +64,9 @@ impl ConnectorKind for KioskKind {
         &self,
         configured: &ConfiguredConnector,
         context: ConnectorContext,
-    ) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
+    ) -> Result<Arc<dyn Connector>, FieldDiagnostic> {
         if configured.client_secret.is_none() {
-            return Err(ConnectorConfigError::new("kind.kiosk.door_code", "it is missing; add it"));
+            return Err(FieldDiagnostic::new("kind.kiosk.door_code", "is missing", "add it"));
         }
         Ok(Arc::new(KioskConnector {
             id: configured.id.clone(),

@@ -234,7 +234,7 @@ async fn the_status_says_what_is_degraded_and_how_to_fix_it() {
     let config = status.checks.iter().find(|check| check.name == "config").unwrap();
     assert_eq!((config.state, status.ready), (CheckState::Degraded, true));
     assert!(
-        config.findings[0].message.contains("amandier.toml") && config.findings[0].fix.is_some(),
+        config.findings[0].message.contains("amandier.toml") && !config.findings[0].fix.is_empty(),
         "{config:?}"
     );
     let row = status.connectors.iter().find(|row| row.id.as_str() == "amandier");
@@ -262,7 +262,7 @@ async fn a_hub_that_admits_no_login_says_so_first_with_the_fix() {
     let refusal = status.refusals().next().unwrap();
     assert!(
         refusal.message.contains("can't be written: No space left")
-            && refusal.fix.as_ref().unwrap().starts_with("free space"),
+            && refusal.fix.starts_with("free space"),
         "{refusal:?}"
     );
     let page = overview(&hub).await;

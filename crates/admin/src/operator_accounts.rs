@@ -122,7 +122,7 @@ fn read_peers(
                 "has a path, or a name of more than 64 characters",
                 "write the scheme, the host and the port, for example http://10.0.0.2:9090",
             )),
-            Err((message, fix)) => problems.push(source.diagnostic(&key, message, fix)),
+            Err(error) => problems.push(source.locate(error.at(key))),
         }
     }
     let Some(reference) = &private.peer_token else {

@@ -169,12 +169,12 @@ mod tests {
         let readiness =
             Readiness::default().with_check("store", || None).with_check("keys", move || {
                 (!loaded.load(Ordering::SeqCst))
-                    .then(|| CheckFinding::without_fix("no signing key is loaded"))
+                    .then(|| CheckFinding::new("no signing key is loaded", "add one"))
             });
         let readiness = Arc::new(readiness);
         let missing = concat!(
-            r#"{"ready":false,"not_ready":{"keys":"no signing key is loaded"},"checks":["#,
-            r#"{"name":"keys","state":"not_ready","findings":[{"message":"no signing key is loaded"}]},{"name":"store","state":"ok"}]}"#
+            r#"{"ready":false,"not_ready":{"keys":"no signing key is loaded; fix: add one"},"checks":["#,
+            r#"{"name":"keys","state":"not_ready","findings":[{"message":"no signing key is loaded","fix":"add one"}]},{"name":"store","state":"ok"}]}"#
         );
         assert_eq!(get(&readiness, "/readyz").await, (503, missing.into()));
         keys.store(true, Ordering::SeqCst);

@@ -157,7 +157,8 @@ impl Readiness {
         let reason = |(name, check): &(&'static str, ReadinessCheck)| Some((*name, check()?));
         let mut reasons: BTreeMap<_, _> = self.checks.iter().filter_map(reason).collect();
         if self.draining.load(Ordering::SeqCst) {
-            let finding = CheckFinding::without_fix("this process is shutting down");
+            let fix = "wait until it has ended: the service manager starts the next one";
+            let finding = CheckFinding::new("this process is shutting down", fix);
             reasons.insert("draining", finding);
         } else if self.is_drained() {
             let message = "an operator has drained this hub; it still serves what reaches it";

@@ -26,6 +26,9 @@ const MAX_QUEUED_EVENTS_FOR_NEW_LOGINS: usize = QUEUE_CAPACITY / 2;
 const MAX_QUEUED_EVENTS_FOR_UNAUTHENTICATED: usize = QUEUE_CAPACITY / 4;
 /// What is wrong if events wait for the disk.
 const CROWDED: &str = "the audit log is written more slowly than events happen";
+
+/// How to fix a log that can't be written, or not fast enough.
+pub(super) const WRITE_FIX: &str = "free space on its disk, or correct its permissions; the hub then continues by itself (docs/runbooks.md). With audit.when_full = \"go_on\" logins continue without an audit log";
 /// Maximum time that a shutdown waits for the disk.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -122,19 +125,15 @@ impl AuditQueue {
         if self.admits_logins() {
             return None;
         }
-        let fix = "free space on its disk, or correct its permissions; the hub then continues by itself (docs/runbooks.md). With audit.when_full = \"go_on\" logins continue without an audit log";
         Some(match self.state.write_error.load_full() {
-            Some(error) => {
-                let fix = error.fix.as_deref().unwrap_or(fix);
-                CheckFinding::no_login_admitted(&error.message, fix)
-            }
-            None => CheckFinding::no_login_admitted(CROWDED, fix),
+            Some(error) => CheckFinding::no_login_admitted(&error.message, &error.fix),
+            None => CheckFinding::no_login_admitted(CROWDED, WRITE_FIX),
         })
     }
 
     /// Returns the problems of the log.
     pub(super) fn warnings(&self) -> Vec<CheckFinding> {
-        let crowded = self.is_crowded().then(|| CheckFinding::without_fix(CROWDED));
+        let crowded = self.is_crowded().then(|| CheckFinding::new(CROWDED, WRITE_FIX));
         let QueueState { startup_finding, write_error, signing_error, save_error, .. } =
             &*self.state;
         [startup_finding, write_error, signing_error, save_error]

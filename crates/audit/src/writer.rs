@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use super::chain::{CHECKPOINT_TYPE, ChainPosition, CheckpointClaims};
 use super::last_checkpoint::{CheckpointStore, LastCheckpoint};
 use super::merkle::{MerkleTree, to_hex};
-use super::queue::{AuditQueue, Message, QUEUE_CAPACITY, QueueState, ThreadDeathGuard};
+use super::queue::{AuditQueue, Message, QUEUE_CAPACITY, QueueState, ThreadDeathGuard, WRITE_FIX};
 pub use super::sink::{LogEnd, Sink};
 use super::{Audit, AuditError, Event, EventKind, WhenFull};
 use passerelle_jose::Signer;
@@ -259,8 +259,9 @@ impl Writer {
             }
             Err(error) => {
                 tracing::error!(%error, "an audit checkpoint can't be signed");
-                let finding =
-                    CheckFinding::without_fix(format!("the audit log can't be signed: {error}"));
+                let message = format!("the audit log can't be signed: {error}");
+                let fix = "see `passerelle keys list`, and check the device that holds the key (docs/audit-log.md)";
+                let finding = CheckFinding::new(message, fix);
                 self.state.signing_error.store(Some(Arc::new(finding)));
             }
         }
@@ -303,7 +304,8 @@ impl Writer {
 
     fn report_failure(&self, error: &io::Error) {
         self.config.metrics.record_audit_write_error();
-        let finding = CheckFinding::without_fix(format!("the audit log can't be written: {error}"));
+        let message = format!("the audit log can't be written: {error}");
+        let finding = CheckFinding::new(message, WRITE_FIX);
         let previous = self.state.write_error.swap(Some(Arc::new(finding)));
         if previous.is_none() {
             let consequence = match self.config.when_full {

@@ -1,4 +1,4 @@
-//! Errors of connectors: of their files, and of their upstream steps.
+//! Errors of the upstream steps of connectors.
 
 use std::time::Duration;
 
@@ -7,22 +7,6 @@ use openidconnect::HttpResponse;
 use passerelle_egress::retry_after::retry_after;
 use passerelle_egress::safe_http_client::EgressError;
 use passerelle_protocol::catalogue::ErrorCode;
-
-/// Error in a connector file: the key, and what is wrong with its value. The caller adds the file.
-#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-#[error("{key}: {message}")]
-pub struct ConnectorConfigError {
-    /// Path of the key, such as `kind.oidc.issuer`.
-    pub key: &'static str,
-    pub message: String,
-}
-
-impl ConnectorConfigError {
-    /// Returns an error about `key`.
-    pub fn new(key: &'static str, message: impl Into<String>) -> Self {
-        Self { key, message: message.into() }
-    }
-}
 
 /// Error of an upstream step. `detail` is for the operator, and contains no token, secret or claim
 /// value.

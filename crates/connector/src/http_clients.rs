@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use super::error::ConnectorConfigError;
+use super::unusable_settings::unusable_ca_bundle;
 use passerelle_egress::ca_bundle::CaBundle;
 use passerelle_egress::http_client_pool::HttpClientPool;
 use passerelle_egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient, TlsOptions,
 };
 use passerelle_protocol::ids::Secret;
+use passerelle_settings::FieldDiagnostic;
 
 /// Settings of a connector's file for calls to its identity provider.
 pub struct HttpClientOptions<'a> {
@@ -30,21 +31,18 @@ impl HttpClientOptions<'_> {
         &self,
         key: &'static str,
         pool: &HttpClientPool,
-    ) -> Result<(SafeHttpClient, SafeHttpClient), ConnectorConfigError> {
+    ) -> Result<(SafeHttpClient, SafeHttpClient), FieldDiagnostic> {
         if self.client_identity.is_some() {
             return self.identified_clients(key, pool.limits());
         }
         let login_client = pool.client(self.schemes(), self.internal_hosts, self.ca_bundle);
-        let login_client = login_client.map_err(|error| {
-            ConnectorConfigError::new(
-                key,
-                format!("the TLS client can't be set up; check that ca-certificates is installed ({error})"),
-            )
-        })?;
-        let probe_client = pool
-            .client_without_pooling(self.schemes(), self.internal_hosts, self.ca_bundle)
-            .map_err(|error| ConnectorConfigError::new(key, error.to_string()))?;
-        Ok((login_client, probe_client))
+        let probe_client =
+            pool.client_without_pooling(self.schemes(), self.internal_hosts, self.ca_bundle);
+        let no_client = |error: EgressError| {
+            let fix = "install the certificate authorities of the system (ca-certificates)";
+            FieldDiagnostic::new(key, format!("needs TLS, which can't be set up: {error}"), fix)
+        };
+        Ok((login_client.map_err(no_client)?, probe_client.map_err(no_client)?))
     }
 
     /// Returns clients of this connector alone: no other one may use a connection that was opened
@@ -53,15 +51,16 @@ impl HttpClientOptions<'_> {
         &self,
         key: &'static str,
         limits: CallLimits,
-    ) -> Result<(SafeHttpClient, SafeHttpClient), ConnectorConfigError> {
-        let to_error = |error: EgressError| {
-            let message = format!("no TLS client with its certificate can be made ({error})");
-            ConnectorConfigError::new(key, message)
+    ) -> Result<(SafeHttpClient, SafeHttpClient), FieldDiagnostic> {
+        let no_client = |error: EgressError| {
+            let message = format!("names a certificate that TLS can't present: {error}");
+            let fix = "write the certificate and its chain into the file as PEM, and its key into that of client_key";
+            FieldDiagnostic::new(key, message, fix)
         };
         let (schemes, hosts) = (self.schemes(), self.internal_hosts);
         let login = SafeHttpClient::with_tls(schemes, hosts, limits, self.tls());
         let probe = SafeHttpClient::without_pooling(schemes, hosts, limits, self.tls());
-        Ok((login.map_err(to_error)?, probe.map_err(to_error)?))
+        Ok((login.map_err(no_client)?, probe.map_err(no_client)?))
     }
 
     fn tls(&self) -> TlsOptions<'_> {
@@ -93,6 +92,6 @@ impl HttpClientOptions<'_> {
 pub fn read_ca_bundle(
     key: &'static str,
     path: Option<&Path>,
-) -> Result<Option<CaBundle>, ConnectorConfigError> {
-    path.map(CaBundle::read).transpose().map_err(|why| ConnectorConfigError::new(key, why))
+) -> Result<Option<CaBundle>, FieldDiagnostic> {
+    path.map(CaBundle::read).transpose().map_err(|why| unusable_ca_bundle(key, &why))
 }

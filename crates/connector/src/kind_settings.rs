@@ -15,7 +15,6 @@ use serde::de::DeserializeOwned;
 
 use super::configured_connector::{ConfiguredConnector, SandboxMode};
 use super::diagnostic::{HubEndpoints, RegistrationParameter};
-use super::error::ConnectorConfigError;
 use super::port::{Connector, ConnectorContext};
 use super::{ConnectorFile, level_rules};
 use passerelle_federation::assurance::acr::AcrPolicy;
@@ -23,7 +22,7 @@ use passerelle_protocol::ids::Secret;
 use passerelle_settings::address::{self, PlainHttp};
 use passerelle_settings::references::resolve_or_report;
 use passerelle_settings::schema_node::{self, SchemaNode};
-use passerelle_settings::{Diagnostic, SecretContext, SecretRef, SourceFile};
+use passerelle_settings::{Diagnostic, FieldDiagnostic, SecretContext, SecretRef, SourceFile};
 
 /// Settings of a connector: its deserialized `[kind.…]` table, of whatever kind.
 pub trait KindSettings: Any + fmt::Debug + Send + Sync {
@@ -78,7 +77,7 @@ pub trait ConnectorKind: KindSettings {
         &self,
         configured: &ConfiguredConnector,
         context: ConnectorContext,
-    ) -> Result<Arc<dyn Connector>, ConnectorConfigError>;
+    ) -> Result<Arc<dyn Connector>, FieldDiagnostic>;
 
     /// Returns the `acr` policy. The default is what the file says.
     fn acr_policy(&self, file: &ConnectorFile) -> AcrPolicy {
@@ -367,15 +366,15 @@ impl KindCheck<'_> {
 
     /// Reports a URL that is not absolute, or not allowed.
     pub fn check_url(&mut self, key: &str, url: &str, http: PlainHttp) {
-        if let Err((message, fix)) = address::parse_absolute_url(url, http) {
-            self.report(key, message, fix);
+        if let Err(error) = address::parse_absolute_url(url, http) {
+            self.report(key, error.message, error.fix);
         }
     }
 
     /// Reports a URL that is not absolute, not allowed, or has a query.
     pub fn check_url_without_query(&mut self, key: &str, url: &str, http: PlainHttp) {
-        if let Err((message, fix)) = address::parse_url_without_query(url, http) {
-            self.report(key, message, fix);
+        if let Err(error) = address::parse_url_without_query(url, http) {
+            self.report(key, error.message, error.fix);
         }
     }
 

@@ -41,18 +41,21 @@ pub mod port;
 pub mod sandbox_form;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod unusable_settings;
 mod userinfo_request;
 pub mod wallet_page;
 pub mod wallet_request_store;
 
 use std::sync::Arc;
 
+use passerelle_settings::FieldDiagnostic;
+
 pub use acr_table::AcrTable;
 pub use claim_rule::ClaimRule;
 pub use clock_skew::MeasuredSkew;
 pub use configured_connector::{ConfiguredConnector, SandboxMode};
 pub use connector_file::{ConnectorFile, ConnectorLimits, IdentityProof, UnparsedKind};
-pub use error::{ConnectorConfigError, ConnectorError};
+pub use error::ConnectorError;
 pub use kind_settings::{ConnectorKind, acr_policy_from_file, connector_kind};
 pub use port::{Connector, ConnectorContext};
 
@@ -63,9 +66,9 @@ pub use port::{Connector, ConnectorContext};
 pub fn build(
     configured: &ConfiguredConnector,
     context: ConnectorContext,
-) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
+) -> Result<Arc<dyn Connector>, FieldDiagnostic> {
     let mapping = configured.mapping.clone().ok_or_else(|| {
-        ConnectorConfigError::new("mapping", "it has an invalid rule; correct that first")
+        FieldDiagnostic::new("mapping", "has an invalid rule", "correct the rule first")
     })?;
     let metrics = context.metrics.clone();
     let connector = configured.kind.build(configured, context)?;

@@ -43,7 +43,7 @@ fn parse_mapping(
             Ok((claim, rule)) => {
                 rules.insert(claim, rule);
             }
-            Err(error) => refused.push(*error),
+            Err(error) => refused.push(error),
         }
     }
     if file.mapping.is_empty() && file.unmapped_claims == UnmappedClaims::Drop {
@@ -67,13 +67,9 @@ pub fn check_mapping(
     declared: &DeclaredClaims,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Mapping> {
-    let report = |refused: Vec<FieldDiagnostic>| {
-        let to_diagnostic = |FieldDiagnostic { key, message, fix }: FieldDiagnostic| {
-            source.diagnostic(&key, message, fix)
-        };
-        problems.extend(refused.into_iter().map(to_diagnostic));
-    };
-    parse_mapping(file, protocol_claims, declared).map_err(report).ok()
+    parse_mapping(file, protocol_claims, declared)
+        .map_err(|refused| problems.extend(refused.into_iter().map(|one| source.locate(one))))
+        .ok()
 }
 
 /// Parses one rule.
@@ -85,7 +81,7 @@ struct RuleParser<'a> {
 }
 
 impl RuleParser<'_> {
-    fn parse(&self) -> Result<MappingRule, Box<FieldDiagnostic>> {
+    fn parse(&self) -> Result<MappingRule, FieldDiagnostic> {
         let source = self.parse_source()?;
         let form = self.parse_transform(&source)?;
         self.check_types(&source, &form)?;
@@ -98,13 +94,13 @@ impl RuleParser<'_> {
         key: &str,
         message: impl Into<String>,
         fix: impl Into<String>,
-    ) -> Result<T, Box<FieldDiagnostic>> {
+    ) -> Result<T, FieldDiagnostic> {
         let dot = if key.is_empty() { "" } else { "." };
         let key = format!("mapping.{}{dot}{key}", self.name);
-        Err(Box::new(FieldDiagnostic::new(key, message, fix)))
+        Err(FieldDiagnostic::new(key, message, fix))
     }
 
-    fn parse_source(&self) -> Result<MappingSource, Box<FieldDiagnostic>> {
+    fn parse_source(&self) -> Result<MappingSource, FieldDiagnostic> {
         let ClaimRule { from, value, join, with, .. } = self.rule;
         if with.is_some() && join.is_none() {
             return self.reject(
@@ -138,7 +134,7 @@ impl RuleParser<'_> {
         }
     }
 
-    fn parse_constant(&self, value: &RuleValue) -> Result<MappingSource, Box<FieldDiagnostic>> {
+    fn parse_constant(&self, value: &RuleValue) -> Result<MappingSource, FieldDiagnostic> {
         if self.target.identifies_user() {
             let fix =
                 "write from = \"…\" or join = [\"…\", \"…\"], with claims of the identity provider";
@@ -155,11 +151,7 @@ impl RuleParser<'_> {
     }
 
     /// Returns a value from the file if it is valid for this claim.
-    fn configured_value(
-        &self,
-        key: &str,
-        value: &RuleValue,
-    ) -> Result<Value, Box<FieldDiagnostic>> {
+    fn configured_value(&self, key: &str, value: &RuleValue) -> Result<Value, FieldDiagnostic> {
         let value = match value {
             RuleValue::Text(text) => Value::from(text.as_str()),
             RuleValue::Boolean(value) => Value::from(*value),
@@ -170,7 +162,7 @@ impl RuleParser<'_> {
         Ok(value)
     }
 
-    fn parse_path(&self, key: &str, written: &str) -> Result<ClaimPath, Box<FieldDiagnostic>> {
+    fn parse_path(&self, key: &str, written: &str) -> Result<ClaimPath, FieldDiagnostic> {
         let fix = "write the name of the identity provider's claim, or a path, for example \"/address/country\" or \"/names/0\"";
         let path =
             ClaimPath::parse(written).or_else(|error| self.reject(key, error.to_string(), fix))?;
@@ -181,7 +173,7 @@ impl RuleParser<'_> {
         Ok(path)
     }
 
-    fn check_separator(&self, key: &str, text: &str) -> Result<(), Box<FieldDiagnostic>> {
+    fn check_separator(&self, key: &str, text: &str) -> Result<(), FieldDiagnostic> {
         if text.chars().count() > MAX_SEPARATOR_CHARS || text.chars().any(char::is_control) {
             let fix = format!(
                 "write at most {MAX_SEPARATOR_CHARS} characters, for example \" \" or \", \""
@@ -191,7 +183,7 @@ impl RuleParser<'_> {
         Ok(())
     }
 
-    fn parse_transform(&self, source: &MappingSource) -> Result<Transform, Box<FieldDiagnostic>> {
+    fn parse_transform(&self, source: &MappingSource) -> Result<Transform, FieldDiagnostic> {
         let ClaimRule { split, part, date, map, otherwise, case, .. } = self.rule;
         let given = [split.is_some(), date.is_some(), map.is_some(), case.is_some()]
             .into_iter()
@@ -256,14 +248,14 @@ impl RuleParser<'_> {
         &self,
         rows: &BTreeMap<String, RuleValue>,
         otherwise: Option<&RuleValue>,
-    ) -> Result<Transform, Box<FieldDiagnostic>> {
+    ) -> Result<Transform, FieldDiagnostic> {
         if rows.is_empty() || rows.len() > MAX_MAP_ROWS {
             let fix = format!(
                 "write 1 to {MAX_MAP_ROWS} rows, for example {{ M = \"male\", F = \"female\" }}"
             );
             return self.reject("map", "is empty or too long", fix);
         }
-        let checked = |(key, value): (&String, &RuleValue)| -> Result<_, Box<FieldDiagnostic>> {
+        let checked = |(key, value): (&String, &RuleValue)| -> Result<_, FieldDiagnostic> {
             Ok((key.clone(), self.configured_value(&format!("map.{key}"), value)?))
         };
         Ok(Transform::Table {
@@ -275,11 +267,7 @@ impl RuleParser<'_> {
     }
 
     /// Checks that the rule's result fits the type of the claim.
-    fn check_types(
-        &self,
-        source: &MappingSource,
-        form: &Transform,
-    ) -> Result<(), Box<FieldDiagnostic>> {
+    fn check_types(&self, source: &MappingSource, form: &Transform) -> Result<(), FieldDiagnostic> {
         let target_type = self.target.value_type();
         let is_birthdate = matches!(self.target, TargetClaim::Specified(Claim::Birthdate));
         match form {

@@ -26,13 +26,14 @@ use super::ConfiguredConnector;
 use super::clock_skew::{ClockSkew, MeasuredSkew};
 use super::code_flow::{self, OauthClient, TokenRequestProofs};
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter};
-use super::error::{ConnectorConfigError, ConnectorError};
+use super::error::ConnectorError;
 use super::http_clients::{HttpClientOptions, read_ca_bundle};
 use super::kind_settings::{
     ConnectorKind, ConnectorKindFormat, acr_policy_from_file, connector_kind,
 };
 use super::port::{Connector, ConnectorContext};
 use super::userinfo_request::UserinfoRequest;
+use crate::unusable_settings::{forbidden_address, missing_secret, not_absolute};
 use passerelle_egress::ca_bundle::CaBundle;
 use passerelle_egress::safe_http_client::SafeHttpClient;
 use passerelle_federation::assurance::acr::AcrPolicy;
@@ -46,6 +47,7 @@ use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::{ConnectorId, Secret};
 use passerelle_protocol::json;
+use passerelle_settings::FieldDiagnostic;
 
 /// Size limit of userinfo, in bytes.
 const MAX_USERINFO_BYTES: usize = 64 * 1024;
@@ -62,7 +64,7 @@ impl ConnectorKind for Oauth2Kind {
         &self,
         configured: &ConfiguredConnector,
         context: ConnectorContext,
-    ) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
+    ) -> Result<Arc<dyn Connector>, FieldDiagnostic> {
         Ok(Arc::new(Oauth2Connector::new(self, configured, context)?))
     }
 
@@ -98,12 +100,9 @@ impl Oauth2Connector {
         kind: &Oauth2Kind,
         configured: &ConfiguredConnector,
         context: ConnectorContext,
-    ) -> Result<Self, ConnectorConfigError> {
+    ) -> Result<Self, FieldDiagnostic> {
         let Some(client_secret) = configured.client_secret.clone() else {
-            return Err(ConnectorConfigError::new(
-                "kind.oauth2.client_secret",
-                "it is missing; set it to the file or environment variable with the secret",
-            ));
+            return Err(missing_secret("kind.oauth2.client_secret"));
         };
         let ca_bundle = read_ca_bundle("kind.oauth2.ca", kind.ca.as_deref())?;
         let options = HttpClientOptions {
@@ -114,20 +113,17 @@ impl Oauth2Connector {
         };
         let (http, probe_http) = options.clients("kind.oauth2", &context.http_clients)?;
         let checked_url = |key: &'static str, text: &str| {
-            let url = Url::parse(text)
-                .map_err(|_| ConnectorConfigError::new(key, "it is not an absolute URL"))?;
-            http.check_url(&url)
-                .map_err(|error| ConnectorConfigError::new(key, error.to_string()))?;
-            Ok::<_, ConnectorConfigError>(url)
+            let url = Url::parse(text).map_err(|_| not_absolute(key))?;
+            http.check_url(&url).map_err(|error| forbidden_address(key, &error))?;
+            Ok::<_, FieldDiagnostic>(url)
         };
         // Opened by the browser. The same rules stop `javascript:` and plain http.
         let authorization =
             checked_url("kind.oauth2.endpoints.authorization", &kind.endpoints.authorization)?;
         let token = checked_url("kind.oauth2.endpoints.token", &kind.endpoints.token)?;
         let userinfo = checked_url("kind.oauth2.endpoints.userinfo", &kind.endpoints.userinfo)?;
-        let issuer = IssuerUrl::new(kind.issuer.clone()).map_err(|_| {
-            ConnectorConfigError::new("kind.oauth2.issuer", "it is not an absolute URL")
-        })?;
+        let issuer =
+            IssuerUrl::new(kind.issuer.clone()).map_err(|_| not_absolute("kind.oauth2.issuer"))?;
         let client = CoreClient::new(
             ClientId::new(kind.client_id.clone()),
             issuer,
@@ -145,7 +141,8 @@ impl Oauth2Connector {
             id: configured.id.clone(),
             kind: kind.clone(),
             subject_claim: ClaimPath::parse(&kind.subject_claim).map_err(|error| {
-                ConnectorConfigError::new("kind.oauth2.subject_claim", format!("it {error}"))
+                let fix = "write the name of a claim, or a path such as /data/id";
+                FieldDiagnostic::new("kind.oauth2.subject_claim", error.to_string(), fix)
             })?,
             authorization,
             userinfo,

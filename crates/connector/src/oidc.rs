@@ -42,13 +42,14 @@ use super::clock_skew::{ClockSkew, MeasuredSkew};
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext, HubEndpoints, RegistrationParameter};
 use super::dpop::{DpopSession, ServerNonces};
 use super::dropped_claims::{DroppedClaimRow, DroppedClaims};
-use super::error::{ConnectorConfigError, ConnectorError};
+use super::error::ConnectorError;
 use super::http_clients::{HttpClientOptions, read_ca_bundle};
 use super::kind_settings::{
     ConnectorKind, ConnectorKindFormat, acr_policy_from_file, connector_kind,
 };
 use super::port::{Connector, ConnectorContext};
 use super::{ConfiguredConnector, code_flow};
+use crate::unusable_settings::{forbidden_address, missing_secret, not_absolute};
 use passerelle_egress::cached_document::CachedDocument;
 use passerelle_egress::client_identity::{ClientIdentityPart, check_client_identity};
 use passerelle_federation::assurance::amr::UpstreamAmr;
@@ -58,6 +59,7 @@ use passerelle_federation::login::upstream::{
 };
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::Secret;
+use passerelle_settings::FieldDiagnostic;
 
 /// The kind of `[kind.oidc]`.
 pub const KIND: ConnectorKindFormat = connector_kind::<OidcKind>("oidc", "OpenID Connect.");
@@ -67,7 +69,7 @@ impl ConnectorKind for OidcKind {
         &self,
         configured: &ConfiguredConnector,
         context: ConnectorContext,
-    ) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
+    ) -> Result<Arc<dyn Connector>, FieldDiagnostic> {
         Ok(Arc::new(OidcConnector::new(self, configured, context)?))
     }
 
@@ -113,13 +115,10 @@ impl OidcConnector {
         kind: &OidcKind,
         configured: &ConfiguredConnector,
         context: ConnectorContext,
-    ) -> Result<Self, ConnectorConfigError> {
+    ) -> Result<Self, FieldDiagnostic> {
         let client_secret = configured.client_secret.clone();
         if client_secret.is_none() && kind.token_endpoint_auth_method.has_secret() {
-            return Err(ConnectorConfigError::new(
-                "kind.oidc.client_secret",
-                "it is missing; set it to the file or environment variable with the secret",
-            ));
+            return Err(missing_secret("kind.oidc.client_secret"));
         }
         let ca_bundle = read_ca_bundle("kind.oidc.ca", kind.ca.as_deref())?;
         let options = HttpClientOptions {
@@ -137,14 +136,9 @@ impl OidcConnector {
                     .clients("kind.oidc.client_certificate", &context.http_clients)?
             }
         };
-        let issuer = url::Url::parse(&kind.issuer).map_err(|_| {
-            ConnectorConfigError::new(
-                "kind.oidc.issuer",
-                "it is not an absolute URL; copy it from the identity provider's configuration document",
-            )
-        })?;
-        http.check_url(&issuer)
-            .map_err(|error| ConnectorConfigError::new("kind.oidc.issuer", error.to_string()))?;
+        let key = "kind.oidc.issuer";
+        let issuer = url::Url::parse(&kind.issuer).map_err(|_| not_absolute(key))?;
+        http.check_url(&issuer).map_err(|error| forbidden_address(key, &error))?;
         Ok(Self {
             upstream: Arc::new(Upstream {
                 id: configured.id.clone(),
@@ -313,14 +307,14 @@ impl Connector for OidcConnector {
 fn check_identity(
     identity: Option<&Secret<String>>,
     now: Timestamp,
-) -> Result<(), ConnectorConfigError> {
+) -> Result<(), FieldDiagnostic> {
     let checked = identity.map_or(Ok(()), |identity| check_client_identity(identity, now));
     checked.map_err(|error| {
         let key = match error.part {
             ClientIdentityPart::Certificate => "kind.oidc.client_certificate",
             ClientIdentityPart::Key => "kind.oidc.client_key",
         };
-        ConnectorConfigError::new(key, error.message)
+        FieldDiagnostic::new(key, error.message, error.fix)
     })
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
-use super::error::{ConnectorConfigError, ConnectorError};
+use super::error::ConnectorError;
 use super::kind_settings::{ConnectorKind, ConnectorKindFormat, connector_kind};
 use super::one_time_code::OneTimeCodes;
 use super::port::{Connector, ConnectorContext};
@@ -33,6 +33,7 @@ use passerelle_federation::login::upstream::{
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::{ConnectorId, Secret};
+use passerelle_settings::FieldDiagnostic;
 pub use person::{Persona, SimulatedFailure};
 pub use settings::PersonaKind;
 
@@ -46,7 +47,7 @@ impl ConnectorKind for PersonaKind {
         &self,
         configured: &ConfiguredConnector,
         context: ConnectorContext,
-    ) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
+    ) -> Result<Arc<dyn Connector>, FieldDiagnostic> {
         Ok(Arc::new(PersonaConnector::new(self, configured, context)?))
     }
 
@@ -104,16 +105,18 @@ impl PersonaConnector {
         kind: &PersonaKind,
         configured: &ConfiguredConnector,
         context: ConnectorContext,
-    ) -> Result<Self, ConnectorConfigError> {
+    ) -> Result<Self, FieldDiagnostic> {
         let ConnectorContext { env, sandbox, code_store, .. } = context;
         let ConfiguredConnector { id, file, .. } = configured;
         if sandbox == SandboxMode::Off {
-            let message = "anyone can log in as anyone with it; remove this file, or set sandbox = true in \
-                           passerelle.toml (never in production)";
-            return Err(ConnectorConfigError::new("kind.persona", message));
+            let message = "is a sandbox, where anyone can sign in as anyone, but sandbox is off";
+            let fix =
+                "remove this file, or set sandbox = true in passerelle.toml (never in production)";
+            return Err(FieldDiagnostic::new("kind.persona", message, fix));
         }
         if file.levels.lowest > file.levels.highest {
-            return Err(ConnectorConfigError::new("levels", "lowest is above highest; swap them"));
+            let message = "has a lowest level above the highest";
+            return Err(FieldDiagnostic::new("levels", message, "swap the two"));
         }
         Ok(Self {
             issuer: format!("urn:passerelle:sandbox:{id}"),

@@ -22,16 +22,14 @@ impl CaBundle {
     /// Reads a PEM file.
     ///
     /// # Errors
-    /// Returns a message for the operator if the file can't be read, or is not a valid PEM bundle.
+    /// Returns what is wrong if the file can't be read, or is not a valid PEM bundle.
     pub fn read(path: &Path) -> Result<Self, String> {
         let mut pem = String::new();
         let read = File::open(path)
             .and_then(|file| file.take(MAX_CA_FILE_BYTES + 1).read_to_string(&mut pem));
-        read.map_err(|error| format!("the file can't be read: {error}"))?;
+        read.map_err(|error| format!("it can't be read: {error}"))?;
         if u64::try_from(pem.len()).unwrap_or(u64::MAX) > MAX_CA_FILE_BYTES {
-            return Err(
-                "the file is larger than 1 MiB; put only the authority's certificate into it, in PEM".into()
-            );
+            return Err("it is larger than 1 MiB".to_owned());
         }
         Self::from_pem(pem)
     }
@@ -54,17 +52,11 @@ impl CaBundle {
     pub fn root_store(&self) -> Result<RootCertStore, String> {
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_slice_iter(self.pem.as_bytes()) {
-            let certificate =
-                certificate.map_err(|_| "the file is not a PEM file of certificates")?;
-            roots
-                .add(certificate)
-                .map_err(|_| "the file contains a certificate that can't be parsed")?;
+            let certificate = certificate.map_err(|_| "it is not a PEM file of certificates")?;
+            roots.add(certificate).map_err(|_| "it contains a certificate that can't be parsed")?;
         }
         if roots.is_empty() {
-            return Err(
-                "the file contains no certificate; put the authority's certificate into it, in PEM"
-                    .into(),
-            );
+            return Err("it contains no certificate".to_owned());
         }
         Ok(roots)
     }

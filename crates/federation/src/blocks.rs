@@ -176,11 +176,9 @@ pub fn parse_blocks(
             BlockInput { reason: &table.reason, message: &table.message, from, until },
         ) {
             Ok(block) => blocks.push(block),
-            Err(diagnostics) => problems.extend(diagnostics.into_iter().map(
-                |FieldDiagnostic { key: field, message, fix }| {
-                    source.diagnostic(&format!("{key}.{field}"), message, fix)
-                },
-            )),
+            Err(found) => {
+                problems.extend(found.into_iter().map(|one| source.locate(one.within(&key))));
+            }
         }
     }
     blocks

@@ -27,11 +27,8 @@ pub fn check_texts(
             "write { fr = \"…\", en = \"…\" }",
         ));
     }
-    problems.extend(
-        text_diagnostics(key, texts, 100).into_iter().map(|diagnostic| {
-            source.diagnostic(&diagnostic.key, diagnostic.message, diagnostic.fix)
-        }),
-    );
+    let found = text_diagnostics(key, texts, 100);
+    problems.extend(found.into_iter().map(|found| source.locate(found)));
 }
 
 /// Returns a diagnostic for each invalid language tag and for each text that is not 1 to `most`

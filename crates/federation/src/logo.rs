@@ -9,7 +9,7 @@ use std::path::{Component, Path};
 use std::sync::Arc;
 
 use passerelle_protocol::digest;
-use passerelle_settings::MessageAndFix;
+use passerelle_settings::ValueError;
 
 /// A checked image.
 #[derive(Clone, PartialEq, Eq)]
@@ -40,11 +40,11 @@ impl Logo {
     ///
     /// # Errors
     /// Fails if the file can't be read, is too large, or is neither SVG nor PNG.
-    pub fn read_theme_logo(folder: &Path, path: &Path) -> Result<Self, MessageAndFix> {
+    pub fn read_theme_logo(folder: &Path, path: &Path) -> Result<Self, ValueError> {
         read_logo(
             &folder.join(path),
             MAX_THEME_LOGO_BYTES,
-            ("names a file over 256 KiB", "make the logo smaller"),
+            ValueError::new("names a file over 256 KiB", "make the logo smaller"),
         )
     }
 
@@ -54,9 +54,9 @@ impl Logo {
     /// # Errors
     /// Fails if the path leads out of the folder, or the file can't be read, is too large, or is
     /// neither SVG nor PNG.
-    pub fn read_entry_logo(folder: &Path, path: &Path) -> Result<Self, MessageAndFix> {
+    pub fn read_entry_logo(folder: &Path, path: &Path) -> Result<Self, ValueError> {
         if !path.components().all(|part| matches!(part, Component::Normal(_))) {
-            return Err((
+            return Err(ValueError::new(
                 "leads out of this file's folder",
                 "put the logo into the folder of this file, and write its name",
             ));
@@ -64,30 +64,32 @@ impl Logo {
         read_logo(
             &folder.join(path),
             MAX_ENTRY_LOGO_BYTES,
-            ("names a file over 64 KiB", "make the logo smaller"),
+            ValueError::new("names a file over 64 KiB", "make the logo smaller"),
         )
     }
 }
 
-fn read_logo(path: &Path, most: u64, too_large: MessageAndFix) -> Result<Logo, MessageAndFix> {
-    let missing = (
-        "names a file that can't be read",
-        "put the logo there; the path is relative to the folder of this file",
-    );
-    let file = std::fs::metadata(path).map_err(|_| missing)?;
+fn read_logo(path: &Path, most: u64, too_large: ValueError) -> Result<Logo, ValueError> {
+    let missing = || {
+        ValueError::new(
+            "names a file that can't be read",
+            "put the logo there; the path is relative to the folder of this file",
+        )
+    };
+    let file = std::fs::metadata(path).map_err(|_| missing())?;
     if !file.is_file() {
-        return Err(missing);
+        return Err(missing());
     }
     if file.len() > most {
         return Err(too_large);
     }
-    let bytes = std::fs::read(path).map_err(|_| missing)?;
+    let bytes = std::fs::read(path).map_err(|_| missing())?;
     let svg = || std::str::from_utf8(&bytes).is_ok_and(|text| text.contains("<svg"));
     let media_type = match path.extension().and_then(|extension| extension.to_str()) {
         Some("png") if bytes.starts_with(b"\x89PNG\r\n\x1a\n") => "image/png",
         Some("svg") if svg() => "image/svg+xml",
         _ => {
-            return Err((
+            return Err(ValueError::new(
                 "is neither an SVG nor a PNG image",
                 "use an SVG or PNG file with the extension .svg or .png",
             ));

@@ -113,11 +113,9 @@ pub fn parse_notices(source: &SourceFile, problems: &mut Vec<Diagnostic>) -> Opt
     for (index, table) in tables.into_iter().enumerate() {
         match check_notice(table) {
             Ok(notice) => notices.push(notice),
-            Err(diagnostics) => problems.extend(diagnostics.into_iter().map(
-                |FieldDiagnostic { key, message, fix }| {
-                    source.diagnostic(&format!("notice[{index}].{key}"), message, fix)
-                },
-            )),
+            Err(found) => problems.extend(
+                found.into_iter().map(|one| source.locate(one.within(&format!("notice[{index}]")))),
+            ),
         }
     }
     (problems.len() == before).then_some(notices)

@@ -33,13 +33,15 @@ use self::errors::{ldap_error, malformed_entry, unexpected_result};
 use self::password_policy::{PasswordState, PolicyRefusal, PolicyResponse, policy_request};
 use self::ranges::read_missing_ranges;
 use super::settings::{LdapKind, USERNAME_PLACEHOLDER};
-use passerelle_connector::error::{ConnectorConfigError, ConnectorError};
+use passerelle_connector::error::ConnectorError;
+use passerelle_connector::unusable_settings::{forbidden_address, unusable_ca_bundle};
 use passerelle_egress::ca_bundle::CaBundle;
 use passerelle_egress::dialer::Dialer;
 use passerelle_egress::safe_http_client::CallLimits;
 use passerelle_egress::tls_provider::install_tls_provider;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::Secret;
+use passerelle_settings::FieldDiagnostic;
 
 /// Client of one directory.
 pub struct LdapDirectory {
@@ -96,20 +98,18 @@ impl LdapDirectory {
     ///
     /// # Errors
     /// Returns the key whose value can't be used.
-    pub fn new(kind: &LdapKind, password: Secret<String>) -> Result<Self, ConnectorConfigError> {
-        let address = kind.server_address().map_err(|(what, fix)| {
-            ConnectorConfigError::new("kind.ldap.url", format!("it {what}; {fix}"))
-        })?;
+    pub fn new(kind: &LdapKind, password: Secret<String>) -> Result<Self, FieldDiagnostic> {
+        let address = kind.server_address().map_err(|error| error.at("kind.ldap.url"))?;
         let dialer = Dialer::new(
             address.host,
             address.port,
             &kind.internal_hosts,
             CallLimits::DEFAULT.connect_timeout,
         )
-        .map_err(|error| ConnectorConfigError::new("kind.ldap.url", error.to_string()))?;
+        .map_err(|error| forbidden_address("kind.ldap.url", &error))?;
         if ldap3::parse_filter(filter_for(&kind.filter, "x")).is_err() {
-            let fix = "it is not an RFC 4515 filter; write it like \"(uid={username})\", with parentheses";
-            return Err(ConnectorConfigError::new("kind.ldap.filter", fix));
+            let fix = "write it like \"(uid={username})\", with parentheses";
+            return Err(FieldDiagnostic::new("kind.ldap.filter", "is not an RFC 4515 filter", fix));
         }
         let mut attributes = kind.attributes.clone();
         if !attributes.contains(&kind.subject_attribute) {
@@ -389,10 +389,10 @@ fn data_code(response: &LdapResult) -> Option<DataCode> {
 }
 
 /// Returns a TLS configuration that trusts only the authorities of a file, or those of the system.
-fn tls_config(ca: Option<&Path>) -> Result<Arc<ClientConfig>, ConnectorConfigError> {
-    let error = |message: String| ConnectorConfigError::new("kind.ldap.ca", message);
+fn tls_config(ca: Option<&Path>) -> Result<Arc<ClientConfig>, FieldDiagnostic> {
     let roots = if let Some(ca) = ca {
-        CaBundle::read(ca).and_then(|bundle| bundle.root_store()).map_err(error)?
+        let roots = CaBundle::read(ca).and_then(|bundle| bundle.root_store());
+        roots.map_err(|why| unusable_ca_bundle("kind.ldap.ca", &why))?
     } else {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

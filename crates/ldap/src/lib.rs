@@ -43,7 +43,7 @@ use self::failed_bind_limiter::{CountedBind, FailedBindLimiter};
 use self::password_attempts::PasswordAttempts;
 use self::settings::{LdapKind, MustChangePassword};
 use passerelle_connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
-use passerelle_connector::error::{ConnectorConfigError, ConnectorError};
+use passerelle_connector::error::ConnectorError;
 use passerelle_connector::hub_page::{
     self, PasswordCredentials, PasswordNotice, PasswordOutcome, PasswordPage,
 };
@@ -52,6 +52,7 @@ use passerelle_connector::kind_settings::{
 };
 use passerelle_connector::one_time_code::OneTimeCodes;
 use passerelle_connector::port::{Connector, ConnectorContext};
+use passerelle_connector::unusable_settings::missing_secret;
 use passerelle_connector::{ConfiguredConnector, code_flow};
 use passerelle_egress::safe_http_client::CallLimits;
 use passerelle_federation::assurance::acr::AcrPolicy;
@@ -63,6 +64,7 @@ use passerelle_federation::login::upstream::{
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::{ConnectorId, Secret};
+use passerelle_settings::FieldDiagnostic;
 use passerelle_telemetry::Metrics;
 
 /// Wrong passwords allowed at once within one login.
@@ -85,7 +87,7 @@ impl ConnectorKind for LdapKind {
         &self,
         configured: &ConfiguredConnector,
         context: ConnectorContext,
-    ) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
+    ) -> Result<Arc<dyn Connector>, FieldDiagnostic> {
         Ok(Arc::new(LdapConnector::new(self, configured, context)?))
     }
 }
@@ -124,12 +126,9 @@ impl LdapConnector {
         kind: &LdapKind,
         configured: &ConfiguredConnector,
         context: ConnectorContext,
-    ) -> Result<Self, ConnectorConfigError> {
+    ) -> Result<Self, FieldDiagnostic> {
         let Some(bind_password) = configured.client_secret.clone() else {
-            return Err(ConnectorConfigError::new(
-                "kind.ldap.bind_password",
-                "it is missing; set it to the file or environment variable with the password",
-            ));
+            return Err(missing_secret("kind.ldap.bind_password"));
         };
         let id = configured.id.clone();
         Ok(Self {

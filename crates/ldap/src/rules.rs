@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::settings::{LdapKind, USERNAME_PLACEHOLDER};
 use passerelle_connector::kind_settings::{KindCheck, KindSettings};
 use passerelle_protocol::ids::Secret;
-use passerelle_settings::address::{self, PlainHttp};
+use passerelle_settings::address::PlainHttp;
 
 impl KindSettings for LdapKind {
     fn check(&self, check: &mut KindCheck<'_>) -> Option<Secret<String>> {
@@ -46,11 +46,8 @@ impl KindSettings for LdapKind {
                 "write the part before the backslash, for example \"EXAMPLE\" for EXAMPLE\\jane",
             );
         }
-        let forgotten = self.forgotten_password_url.as_deref();
-        if let Some(Err((message, fix))) =
-            forgotten.map(|url| address::parse_absolute_url(url, PlainHttp::Loopback))
-        {
-            check.report("forgotten_password_url", message, fix);
+        if let Some(url) = &self.forgotten_password_url {
+            check.check_url("forgotten_password_url", url, PlainHttp::Loopback);
         }
         check.check_hosts("internal_hosts", &self.internal_hosts);
         check.secret("bind_password", &self.bind_password)
@@ -72,7 +69,7 @@ impl KindSettings for LdapKind {
 impl LdapKind {
     fn check_address(&self, check: &mut KindCheck<'_>) {
         match self.server_address() {
-            Err((message, fix)) => check.report("url", message, fix),
+            Err(error) => check.report("url", error.message, error.fix),
             Ok(address) if address.url.scheme() == "ldaps" && self.starttls => {
                 check.report(
                     "starttls",

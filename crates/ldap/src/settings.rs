@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use url::{Host, Url};
 
-use passerelle_settings::{AuthoritiesPath, SecretRef};
+use passerelle_settings::{AuthoritiesPath, SecretRef, ValueError};
 
 /// Placeholder for the entered username in `filter`.
 pub const USERNAME_PLACEHOLDER: &str = "{username}";
@@ -154,20 +154,21 @@ impl LdapKind {
     ///
     /// # Errors
     /// Returns the message and the fix of a diagnostic if the URL is invalid.
-    pub fn server_address(&self) -> Result<LdapAddress, (&'static str, &'static str)> {
+    pub fn server_address(&self) -> Result<LdapAddress, ValueError> {
         let fix = "write ldaps:// and a host name";
-        let url = Url::parse(&self.url).map_err(|_| ("is not an absolute address", fix))?;
+        let url = Url::parse(&self.url)
+            .map_err(|_| ValueError::new("is not an absolute address", fix))?;
         let port = match url.scheme() {
             "ldaps" => 636,
             "ldap" => 389,
-            _ => return Err(("is neither ldaps nor ldap", fix)),
+            _ => return Err(ValueError::new("is neither ldaps nor ldap", fix)),
         };
         // `Url` does not parse the host of schemes other than http.
         let host =
             url.host_str().filter(|host| !host.is_empty()).and_then(|host| Host::parse(host).ok());
-        let host = host.ok_or(("has no host", fix))?;
+        let host = host.ok_or_else(|| ValueError::new("has no host", fix))?;
         if matches!(host, Host::Ipv6(_)) {
-            return Err((
+            return Err(ValueError::new(
                 "is an IPv6 address, which can't be verified against a certificate",
                 "write a host name",
             ));
@@ -175,7 +176,7 @@ impl LdapKind {
         let is_host_only =
             matches!(url.path(), "" | "/") && url.query().is_none() && url.fragment().is_none();
         if !is_host_only || !url.username().is_empty() || url.password().is_some() {
-            return Err((
+            return Err(ValueError::new(
                 "contains more than a host and a port",
                 "remove the rest; base_dn, filter and bind_dn are separate keys",
             ));

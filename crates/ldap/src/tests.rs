@@ -121,7 +121,7 @@ fn connector(
     url: &str,
     more: &str,
     clock: &Arc<ManualClock>,
-) -> Result<LdapConnector, ConnectorConfigError> {
+) -> Result<LdapConnector, FieldDiagnostic> {
     let text = format!(
         r#"
         name = {{ en = "Town hall" }}

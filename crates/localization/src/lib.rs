@@ -27,7 +27,7 @@ use unic_langid::{CharacterDirection, LanguageIdentifier};
 
 pub use built_in::{is_built_in, message_keys, message_variables};
 pub use fluent_bundle::FluentValue;
-pub use message_file::{MessageFile, MessageProblem};
+pub use message_file::MessageFile;
 
 /// Language of the pages if the operator names no other.
 pub const DEFAULT_LANGUAGE: &str = "fr";

@@ -6,6 +6,7 @@ use fluent_bundle::FluentResource;
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Message, Pattern, PatternElement};
 
 use super::built_in::message_variables;
+use passerelle_settings::FieldDiagnostic;
 
 /// Characters of one message: the longest built-in one has a third of it.
 const MAX_MESSAGE_CHARS: usize = 2000;
@@ -15,17 +16,6 @@ const MAX_MESSAGE_CHARS: usize = 2000;
 pub struct MessageFile {
     language: String,
     resource: Arc<FluentResource>,
-}
-
-/// What is wrong with one message of a file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MessageProblem {
-    /// Key of the message.
-    pub key: String,
-    /// What is wrong, as a predicate of the key.
-    pub message: String,
-    /// How to fix it.
-    pub fix: String,
 }
 
 /// A value between braces in a message.
@@ -42,9 +32,9 @@ impl MessageFile {
     ///
     /// # Errors
     /// Returns every message with an unknown key, an unknown variable or an unsupported value.
-    pub fn from_text(language: &str, text: String) -> Result<Self, Vec<MessageProblem>> {
+    pub fn from_text(language: &str, text: String) -> Result<Self, Vec<FieldDiagnostic>> {
         let resource = FluentResource::try_new(text).unwrap_or_else(|(parsed, _)| parsed);
-        let problems: Vec<MessageProblem> = resource.entries().flat_map(check_entry).collect();
+        let problems: Vec<FieldDiagnostic> = resource.entries().flat_map(check_entry).collect();
         if problems.is_empty() {
             Ok(Self { language: language.to_owned(), resource: Arc::new(resource) })
         } else {
@@ -69,27 +59,27 @@ impl MessageFile {
     }
 }
 
-fn check_entry(entry: &Entry<&str>) -> Vec<MessageProblem> {
+fn check_entry(entry: &Entry<&str>) -> Vec<FieldDiagnostic> {
     match entry {
         Entry::Message(message) => check_message(message),
         Entry::Term(term) => {
             let (key, fix) = (format!("-{}", term.id.name), "write its text into the messages");
-            vec![problem(&key, "is a term, which the pages do not support", fix)]
+            vec![FieldDiagnostic::new(key, "is a term, which the pages do not support", fix)]
         }
         _ => Vec::new(),
     }
 }
 
-fn check_message(message: &Message<&str>) -> Vec<MessageProblem> {
+fn check_message(message: &Message<&str>) -> Vec<FieldDiagnostic> {
     let key = message.id.name;
     let Some(known) = message_variables(key) else {
         let fix = "compare it with the keys of docs/languages.md";
-        return vec![problem(key, "is not a message of the pages", fix)];
+        return vec![FieldDiagnostic::new(key, "is not a message of the pages", fix)];
     };
     let mut problems = Vec::new();
     if message.value.is_none() || !message.attributes.is_empty() {
         let fix = "write one text and no attributes: `key = text`";
-        problems.push(problem(key, "has an attribute or no text", fix));
+        problems.push(FieldDiagnostic::new(key, "has an attribute or no text", fix));
     }
     for placeable in placeables(message) {
         match placeable {
@@ -100,11 +90,12 @@ fn check_message(message: &Message<&str>) -> Vec<MessageProblem> {
                     [] => "remove it: this message has no variable".to_owned(),
                     known => format!("use: {}", known.join(", ")),
                 };
-                problems.push(problem(key, &format!("uses the unknown variable ${name}"), &fix));
+                let message = format!("uses the unknown variable ${name}");
+                problems.push(FieldDiagnostic::new(key, message, fix));
             }
-            Placeable::Other(kind) => problems.push(problem(
+            Placeable::Other(kind) => problems.push(FieldDiagnostic::new(
                 key,
-                &format!("uses {kind}, which the pages do not support"),
+                format!("uses {kind}, which the pages do not support"),
                 "write the text itself",
             )),
         }
@@ -112,11 +103,11 @@ fn check_message(message: &Message<&str>) -> Vec<MessageProblem> {
     let text = message.value.as_ref().map(pattern_text).unwrap_or_default();
     if text.chars().count() > MAX_MESSAGE_CHARS {
         let message = format!("is longer than {MAX_MESSAGE_CHARS} characters");
-        problems.push(problem(key, &message, "shorten it"));
+        problems.push(FieldDiagnostic::new(key, message, "shorten it"));
     }
     if text.chars().any(is_forbidden) {
         let fix = "remove it; the pages isolate names from the text around them";
-        problems.push(problem(key, "contains a control character", fix));
+        problems.push(FieldDiagnostic::new(key, "contains a control character", fix));
     }
     problems
 }
@@ -125,10 +116,6 @@ fn check_message(message: &Message<&str>) -> Vec<MessageProblem> {
 fn is_forbidden(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         || (character.is_control() && character != '\n')
-}
-
-fn problem(key: &str, message: &str, fix: &str) -> MessageProblem {
-    MessageProblem { key: key.to_owned(), message: message.to_owned(), fix: fix.to_owned() }
 }
 
 /// Returns the values between braces of a message, its variants included.

@@ -45,11 +45,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use passerelle_connector::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
-use passerelle_connector::error::{ConnectorConfigError, ConnectorError};
+use passerelle_connector::error::ConnectorError;
 use passerelle_connector::http_clients::HttpClientOptions;
 use passerelle_connector::kind_settings::{ConnectorKind, ConnectorKindFormat, connector_kind};
 use passerelle_connector::one_time_code::OneTimeCodes;
 use passerelle_connector::port::{Connector, ConnectorContext};
+use passerelle_connector::unusable_settings::missing_secret;
 use passerelle_connector::wallet_page::WalletPage;
 use passerelle_connector::{ConfiguredConnector, ConnectorFile, code_flow, hub_page};
 use passerelle_federation::assurance::Level;
@@ -59,11 +60,13 @@ use passerelle_federation::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
-use passerelle_jose::certificate_signer::CertificateSigner;
+use passerelle_jose::certificate_signer::{CertificateSigner, CertificateSignerError};
 use passerelle_jose::response_key::ResponseKey;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::ConnectorId;
+use passerelle_settings::FieldDiagnostic;
+use passerelle_settings::diagnostic::CREATE_FILE;
 use passerelle_telemetry::Metrics;
 use presentation_request::{
     PresentationRequest, PresentationRequests, PresentedCredential, WalletDevice,
@@ -81,7 +84,7 @@ impl ConnectorKind for Openid4vpKind {
         &self,
         configured: &ConfiguredConnector,
         context: ConnectorContext,
-    ) -> Result<Arc<dyn Connector>, ConnectorConfigError> {
+    ) -> Result<Arc<dyn Connector>, FieldDiagnostic> {
         Ok(Arc::new(WalletConnector::new(self, configured, context)?))
     }
 
@@ -127,7 +130,7 @@ impl WalletConnector {
         kind: &Openid4vpKind,
         configured: &ConfiguredConnector,
         context: ConnectorContext,
-    ) -> Result<Self, ConnectorConfigError> {
+    ) -> Result<Self, FieldDiagnostic> {
         let id = configured.id.clone();
         let http = HttpClientOptions {
             insecure_http: kind.insecure_http,
@@ -209,21 +212,25 @@ impl WalletConnector {
 fn certificate_signer(
     kind: &Openid4vpKind,
     configured: &ConfiguredConnector,
-) -> Result<CertificateSigner, ConnectorConfigError> {
+) -> Result<CertificateSigner, FieldDiagnostic> {
     let Some(key) = &configured.client_secret else {
-        let message = "it is missing; set it to the file with the private key";
-        return Err(ConnectorConfigError::new("kind.openid4vp.private_key", message));
+        return Err(missing_secret("kind.openid4vp.private_key"));
     };
     let setting = "kind.openid4vp.certificate";
     let chain = read_file(setting, &kind.certificate)?;
-    CertificateSigner::from_pem(&chain, key)
-        .map_err(|error| ConnectorConfigError::new(setting, error.to_string()))
+    CertificateSigner::from_pem(&chain, key).map_err(|error| unusable_certificate(setting, &error))
+}
+
+fn unusable_certificate(key: &str, error: &CertificateSignerError) -> FieldDiagnostic {
+    let fix = "write the certificate that an authority issued for the hub into the file, in PEM and with a key on P-256, then each authority after the certificate that it issued";
+    FieldDiagnostic::new(key, format!("names a file that can't be used: {error}"), fix)
 }
 
 /// Reads a file that a key names.
-fn read_file(key: &'static str, path: &Path) -> Result<Vec<u8>, ConnectorConfigError> {
+fn read_file(key: &'static str, path: &Path) -> Result<Vec<u8>, FieldDiagnostic> {
     std::fs::read(path).map_err(|error| {
-        ConnectorConfigError::new(key, format!("{} can't be read: {error}", path.display()))
+        let message = format!("names {}, which can't be read: {error}", path.display());
+        FieldDiagnostic::new(key, message, CREATE_FILE)
     })
 }
 

@@ -8,11 +8,12 @@ use super::read_file;
 use super::settings::Openid4vpKind;
 use super::signature::CredentialAlg;
 use super::verification::CredentialVerifier;
-use passerelle_connector::error::{ConnectorConfigError, ConnectorError};
+use passerelle_connector::error::ConnectorError;
 use passerelle_jose::certificate_signer::CertificateSigner;
 use passerelle_jose::response_key::RESPONSE_ENCRYPTIONS;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
+use passerelle_settings::FieldDiagnostic;
 
 /// `typ` of the request object (OpenID4VP 1.0 §5).
 const REQUEST_OBJECT_TYPE: &str = "oauth-authz-req+jwt";
@@ -38,14 +39,14 @@ impl RequestSigner {
         kind: &Openid4vpKind,
         certificate: CertificateSigner,
         verifier: &CredentialVerifier,
-    ) -> Result<Self, ConnectorConfigError> {
+    ) -> Result<Self, FieldDiagnostic> {
         let client_id = match &kind.dns_name {
             None => format!("x509_hash:{}", certificate.certificate_digest()),
             Some(name) if certificate.has_dns_name(name) => format!("x509_san_dns:{name}"),
             Some(_) => {
-                let message = "the certificate has no such dNSName; write one that it has, or \
-                               remove the key";
-                return Err(ConnectorConfigError::new("kind.openid4vp.dns_name", message));
+                let message = "is not a dNSName of the certificate";
+                let fix = "write one that the certificate has, or remove the key";
+                return Err(FieldDiagnostic::new("kind.openid4vp.dns_name", message, fix));
             }
         };
         let queries: Vec<_> = kind.credentials.iter().map(CredentialQuery::from).collect();
@@ -165,11 +166,15 @@ fn supported_formats(algs: &[CredentialAlg]) -> Value {
     })
 }
 
-fn read_verifier_info(kind: &Openid4vpKind) -> Result<Option<Value>, ConnectorConfigError> {
+fn read_verifier_info(kind: &Openid4vpKind) -> Result<Option<Value>, FieldDiagnostic> {
     let key = "kind.openid4vp.verifier_info";
     let Some(path) = &kind.verifier_info else { return Ok(None) };
     match serde_json::from_slice(&read_file(key, path)?) {
         Ok(info @ Value::Array(_)) => Ok(Some(info)),
-        _ => Err(ConnectorConfigError::new(key, "the file is not a JSON array of attestations")),
+        _ => Err(FieldDiagnostic::new(
+            key,
+            "names a file that is not a JSON array",
+            "write the array of attestations into it that the registrar issued",
+        )),
     }
 }

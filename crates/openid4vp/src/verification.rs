@@ -21,13 +21,14 @@ use super::settings::Openid4vpKind;
 use super::status_list::{StatusError, StatusListError, StatusLists};
 use super::trust::{IssuerRules, TrustAnchors};
 use super::trust_list::{CurrentTrust, PinnedAnchors, TrustListSource, TrustSources};
-use passerelle_connector::error::{ConnectorConfigError, ConnectorError};
+use passerelle_connector::error::ConnectorError;
 use passerelle_connector::wallet_page::RequestedClaim;
 use passerelle_federation::identity::mapping::ClaimPath;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::Secret;
+use passerelle_settings::FieldDiagnostic;
 pub use sample::PresentationSample;
 
 /// Why a presentation does not sign its user in.
@@ -146,9 +147,11 @@ fn require_pinned_issuer(
     Err(VerificationError::IssuerNotPinned(shown))
 }
 
-fn read_anchors(key: &'static str, path: &Path) -> Result<TrustAnchors, ConnectorConfigError> {
-    TrustAnchors::from_pem(&read_file(key, path)?)
-        .map_err(|error| ConnectorConfigError::new(key, error.to_string()))
+fn read_anchors(key: &'static str, path: &Path) -> Result<TrustAnchors, FieldDiagnostic> {
+    TrustAnchors::from_pem(&read_file(key, path)?).map_err(|_| {
+        let message = "names a file that is not PEM text of certificates of at most 1 MiB";
+        FieldDiagnostic::new(key, message, "put the CA certificates of the issuers there")
+    })
 }
 
 fn issuer_rules(kind: &Openid4vpKind) -> IssuerRules {
@@ -188,7 +191,7 @@ impl CredentialVerifier {
         kind: &Openid4vpKind,
         fetcher: Arc<dyn DocumentFetcher>,
         env: &Env,
-    ) -> Result<Self, ConnectorConfigError> {
+    ) -> Result<Self, FieldDiagnostic> {
         let rules = Arc::new(issuer_rules(kind));
         let anchors = |key: &'static str, path: Option<&Path>| {
             path.map(|path| Ok(read_anchors(key, path)?.with_rules(&rules))).transpose()
@@ -201,7 +204,7 @@ impl CredentialVerifier {
                 credentials: list.credentials.clone(),
             })
         });
-        let sources: Vec<_> = sources.collect::<Result<_, ConnectorConfigError>>()?;
+        let sources: Vec<_> = sources.collect::<Result<_, FieldDiagnostic>>()?;
         let shared = anchors("kind.openid4vp.trust_anchors", kind.trust_anchors.as_deref())?;
         let mut pinned = PinnedAnchors::from(shared.unwrap_or_default().with_rules(&rules));
         for credential in &kind.credentials {
@@ -217,7 +220,9 @@ impl CredentialVerifier {
         Ok(Self {
             queries: kind.credentials.iter().map(CredentialQuery::from).collect(),
             subject_claims: paths.collect::<Result<_, _>>().map_err(|error| {
-                ConnectorConfigError::new("kind.openid4vp.subject_claims", error.to_string())
+                let message = format!("has a path that {error}");
+                let fix = "write names of claims, or paths such as /address/locality";
+                FieldDiagnostic::new("kind.openid4vp.subject_claims", message, fix)
             })?,
             policy: VerificationPolicy {
                 issuer_algs: kind.algs.clone(),

@@ -27,6 +27,7 @@ use passerelle_federation::identity::pivot::Pivot;
 use passerelle_federation::identity::rules::{IdentityRules, RequiredClaims};
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::SupportId;
+use passerelle_settings::FieldDiagnostic;
 use passerelle_telemetry::CheckFinding;
 use passerelle_telemetry::Metrics;
 
@@ -48,14 +49,6 @@ pub struct HttpRegister {
     metrics: Arc<Metrics>,
 }
 
-/// Error in `[register.http]`: the key, and the fix.
-#[derive(thiserror::Error, PartialEq, Eq, Debug)]
-#[error("register.http.{key}: {reason}")]
-pub struct HttpRegisterConfigError {
-    pub key: &'static str,
-    pub reason: String,
-}
-
 impl HttpRegister {
     /// Creates the client without calling the register, so that a dead one does not stop the start.
     /// `now` is compared with the certificates' dates.
@@ -68,13 +61,18 @@ impl HttpRegister {
         home_country: &str,
         metrics: Arc<Metrics>,
         now: Timestamp,
-    ) -> Result<Self, HttpRegisterConfigError> {
+    ) -> Result<Self, FieldDiagnostic> {
         credentials::check_credentials(credentials, now)?;
         let client = build_client(config, credentials)?;
         let address = url::Url::parse(&config.url).map_err(|_| {
-            refuse("url", "it is not an absolute URL; begin with https:// and a host name")
+            let fix = "begin with https:// and a host name";
+            FieldDiagnostic::new("register.http.url", "is not an absolute URL", fix)
         })?;
-        client.check_url(&address).map_err(|error| refuse("url", error.to_string()))?;
+        client.check_url(&address).map_err(|error| {
+            let fix =
+                "write an https address, and add its host to internal_hosts if it is not public";
+            FieldDiagnostic::new("register.http.url", format!("can't be called: {error}"), fix)
+        })?;
         let headers = build_headers(credentials)?;
         let watcher = Arc::clone(&metrics);
         watcher.set_register_circuit(CircuitState::Closed.label(), &CircuitState::LABELS);
@@ -195,14 +193,10 @@ impl Register for HttpRegister {
     }
 }
 
-fn refuse(key: &'static str, reason: impl Into<String>) -> HttpRegisterConfigError {
-    HttpRegisterConfigError { key, reason: reason.into() }
-}
-
 fn build_client(
     config: &HttpRegisterConfig,
     credentials: &HttpRegisterCredentials,
-) -> Result<SafeHttpClient, HttpRegisterConfigError> {
+) -> Result<SafeHttpClient, FieldDiagnostic> {
     let schemes =
         if config.insecure_http { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };
     let limits = CallLimits {
@@ -215,20 +209,21 @@ fn build_client(
         client_identity: credentials.identity.as_ref(),
     };
     SafeHttpClient::with_tls(schemes, &config.internal_hosts, limits, trust).map_err(|error| {
-        let fix = "no TLS client can be created; check the PEM files and ca-certificates";
-        refuse("client_certificate", format!("{fix} ({error})"))
+        let fix = "correct the PEM files, or install the certificate authorities of the system (ca-certificates)";
+        let message = format!("needs TLS, which can't be set up: {error}");
+        FieldDiagnostic::new("register.http.client_certificate", message, fix)
     })
 }
 
-fn build_headers(
-    credentials: &HttpRegisterCredentials,
-) -> Result<HeaderMap, HttpRegisterConfigError> {
+fn build_headers(credentials: &HttpRegisterCredentials) -> Result<HeaderMap, FieldDiagnostic> {
     let mut headers =
         HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
     if let Some(bearer) = &credentials.bearer {
         let mut value =
             HeaderValue::from_str(&format!("Bearer {}", bearer.reveal())).map_err(|_| {
-                refuse("bearer", "it can't be sent in a header; put the bare token there")
+                let message = "references a text that can't be sent in a header";
+                let fix = "write the bare token there, without spaces";
+                FieldDiagnostic::new("register.http.bearer", message, fix)
             })?;
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);

@@ -17,7 +17,7 @@ pub enum BuildError {
     #[error("the signing keys can't be used for verification: {0}")]
     OwnKeys(#[from] passerelle_jose::verify::JwsError),
     #[error("the connector {id} can't be built: {error}")]
-    Connector { id: String, error: passerelle_connector::ConnectorConfigError },
+    Connector { id: String, error: passerelle_settings::FieldDiagnostic },
     #[error(transparent)]
     Audit(#[from] passerelle_audit::AuditError),
     #[error("traces can't be exported: {0}; correct [traces]")]

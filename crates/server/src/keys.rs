@@ -200,8 +200,9 @@ async fn reload_loop(
             }
             Err(error) => {
                 tracing::error!(%error, "reading the key folder failed; the last good keys stay in use");
-                let finding = CheckFinding::without_fix(
-                    "reading the key folder failed, and the last good keys stay in use".to_owned(),
+                let finding = CheckFinding::new(
+                    "reading the key folder failed, and the last good keys stay in use",
+                    "run `passerelle keys list`, correct what it reports, and reload",
                 );
                 shared.last_error.store(Some(Arc::new(finding)));
             }

@@ -11,9 +11,9 @@ use passerelle_egress::safe_http_client::{CallLimits, EgressError};
 /// Large enough for tens of thousands of service providers.
 const LIMITS: CallLimits = CallLimits { max_body_bytes: 64 * 1024 * 1024, ..CallLimits::DEFAULT };
 
-/// Error returned when the active configuration can't be fetched.
+/// Error returned when the digest of the active configuration can't be fetched.
 #[derive(thiserror::Error, Debug)]
-pub enum ActiveConfigError {
+pub enum FetchDigestError {
     #[error(
         "no hub answers at http://{address}{CONFIG_DIGEST_PATH} ({error}): start it, or give a folder to compare with: --against DIR"
     )]
@@ -28,14 +28,14 @@ pub enum ActiveConfigError {
 ///
 /// # Errors
 /// Returns an error if no hub answers.
-pub async fn fetch_active_digest(listen: SocketAddr) -> Result<ConfigDigest, ActiveConfigError> {
+pub async fn fetch_active_digest(listen: SocketAddr) -> Result<ConfigDigest, FetchDigestError> {
     let address = local_address(listen);
-    let silent = |error| ActiveConfigError::Unreachable { address, error };
+    let silent = |error| FetchDigestError::Unreachable { address, error };
     let answer = get_from_hub(listen, CONFIG_DIGEST_PATH, LIMITS).await.map_err(silent)?;
     match answer.status().as_u16() {
         200 => {
-            serde_json::from_slice(answer.body()).map_err(|_| ActiveConfigError::NotAHub(address))
+            serde_json::from_slice(answer.body()).map_err(|_| FetchDigestError::NotAHub(address))
         }
-        _ => Err(ActiveConfigError::NotAHub(address)),
+        _ => Err(FetchDigestError::NotAHub(address)),
     }
 }

@@ -102,7 +102,10 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
             let (ring, now) = (ring.load(), env.now());
             devices.not_ready_reason(&ring, now).or_else(|| check_signing_keys(&ring, now))
         })
-        .with_check("store", move || store_check().err().map(CheckFinding::without_fix))
+        .with_check("store", move || {
+            let error = store_check().err()?;
+            Some(CheckFinding::new(error, "see docs/runbooks.md, PasserelleStoreFails"))
+        })
         .with_check("blocks", move || blocks.not_ready_reason())
         .with_degradation_check("blocks", move || block_warnings.warning().into_iter().collect())
         .with_degradation_check("store", move || {
@@ -394,7 +397,7 @@ mod tests {
         assert!(
             find_nearly_full(&row(900))
                 .is_some_and(|finding| finding.message.contains("900 of at most 1000")
-                    && finding.fix.is_some_and(|fix| fix.contains("limits.sessions")))
+                    && finding.fix.contains("limits.sessions"))
         );
     }
 }

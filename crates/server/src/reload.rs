@@ -326,9 +326,6 @@ impl ReloadLoop {
     }
 }
 
-/// Message about a connector with a valid file that can't be built.
-const UNBUILDABLE: &str = "makes the connector unusable";
-
 /// Checks that the connector of a valid file can be built.
 ///
 /// # Errors
@@ -337,13 +334,10 @@ pub(super) fn check_build(
     configured: &ConfiguredConnector,
     context: &passerelle_connector::ConnectorContext,
 ) -> Result<(), FieldDiagnostic> {
-    match connector_spec(configured, &Arc::default(), context) {
-        Ok(_) => Ok(()),
-        Err(BuildError::Connector { error, .. }) => {
-            Err(FieldDiagnostic::new(error.key, UNBUILDABLE, error.message))
-        }
-        Err(error) => Err(FieldDiagnostic::new("", UNBUILDABLE, error.to_string())),
-    }
+    passerelle_connector::build(configured, context.clone()).map(drop).map_err(|error| {
+        let message = format!("makes the connector unusable: it {}", error.message);
+        FieldDiagnostic { message, ..error }
+    })
 }
 
 fn scan(

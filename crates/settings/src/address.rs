@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use url::{Host, Url};
 
-use super::MessageAndFix;
+use super::ValueError;
 
 /// Where plain HTTP is allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,19 +32,20 @@ impl PlainHttp {
 ///
 /// # Errors
 /// Returns the rule that the URL breaks.
-pub fn parse_absolute_url(text: &str, http: PlainHttp) -> Result<Url, MessageAndFix> {
+pub fn parse_absolute_url(text: &str, http: PlainHttp) -> Result<Url, ValueError> {
     // `Url::parse` accepts blanks, tabs and backslashes; a string that is compared byte by byte
     // must not contain any.
     if !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
-        return Err((
+        return Err(ValueError::new(
             "contains a space, a backslash or a non-ASCII character",
             "percent-encode the address",
         ));
     }
-    let url = Url::parse(text)
-        .map_err(|_| ("is not an absolute address", "start with https:// and a host name"))?;
+    let url = Url::parse(text).map_err(|_| {
+        ValueError::new("is not an absolute address", "start with https:// and a host name")
+    })?;
     if url.host().is_none() {
-        return Err(("has no host", "start with https:// and a host name"));
+        return Err(ValueError::new("has no host", "start with https:// and a host name"));
     }
     match url.scheme() {
         "https" => {}
@@ -53,25 +54,33 @@ pub fn parse_absolute_url(text: &str, http: PlainHttp) -> Result<Url, MessageAnd
             PlainHttp::Loopback if is_loopback(&url) => {}
             PlainHttp::LoopbackAddress if is_loopback_address(&url) => {}
             PlainHttp::LoopbackAddress => {
-                return Err((
+                return Err(ValueError::new(
                     "is plain http",
                     "use https:// (http is for 127.0.0.1 and [::1] only: a name, localhost too, can resolve to another host)",
                 ));
             }
             PlainHttp::Loopback | PlainHttp::Nowhere => {
-                return Err((
+                return Err(ValueError::new(
                     "is plain http",
                     "use https:// (or set insecure_http = true in this file, for tests only)",
                 ));
             }
         },
-        _ => return Err(("is neither https nor http", "start with https:// and a host name")),
+        _ => {
+            return Err(ValueError::new(
+                "is neither https nor http",
+                "start with https:// and a host name",
+            ));
+        }
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(("contains a user name or password", "remove everything between // and @"));
+        return Err(ValueError::new(
+            "contains a user name or password",
+            "remove everything between // and @",
+        ));
     }
     if url.fragment().is_some() {
-        return Err(("has a fragment", "remove the # and what follows it"));
+        return Err(ValueError::new("has a fragment", "remove the # and what follows it"));
     }
     Ok(url)
 }
@@ -80,10 +89,10 @@ pub fn parse_absolute_url(text: &str, http: PlainHttp) -> Result<Url, MessageAnd
 ///
 /// # Errors
 /// Returns the rule that the URL breaks.
-pub fn parse_url_without_query(text: &str, http: PlainHttp) -> Result<Url, MessageAndFix> {
+pub fn parse_url_without_query(text: &str, http: PlainHttp) -> Result<Url, ValueError> {
     let url = parse_absolute_url(text, http)?;
     if url.query().is_some() {
-        Err(("has a query", "remove the ? and what follows it"))
+        Err(ValueError::new("has a query", "remove the ? and what follows it"))
     } else {
         Ok(url)
     }

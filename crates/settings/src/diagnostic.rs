@@ -4,6 +4,7 @@
 //! the wrong place. Only names (keys, client ids, connectors, scopes) are repeated.
 
 use std::fmt;
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -68,12 +69,12 @@ impl Diagnostic {
     }
 }
 
-/// A diagnostic relative to a table, before the file and line are known.
+/// A diagnostic of a key, before the file and line are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FieldDiagnostic {
-    /// Key within the table: `until`, `message.fr`.
+    /// Path of the key, within the file or within a table: `kind.oidc.issuer`, `message.fr`.
     pub key: String,
-    /// What is wrong.
+    /// What is wrong, as a predicate of the key.
     pub message: String,
     /// How to fix it.
     pub fix: String,
@@ -84,6 +85,12 @@ impl FieldDiagnostic {
     pub fn new(key: impl Into<String>, message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { key: key.into(), message: message.into(), fix: fix.into() }
     }
+
+    /// Returns the diagnostic with its key relative to the table that contains `table`.
+    #[must_use]
+    pub fn within(self, table: &str) -> Self {
+        Self { key: format!("{table}.{}", self.key), ..self }
+    }
 }
 
 impl fmt::Display for FieldDiagnostic {
@@ -92,5 +99,46 @@ impl fmt::Display for FieldDiagnostic {
     }
 }
 
-/// What is wrong with a value and how to fix it, before the key is known.
-pub type MessageAndFix = (&'static str, &'static str);
+impl std::error::Error for FieldDiagnostic {}
+
+/// Error of a constructor, which does not know the key of its value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ValueError {
+    /// What is wrong, as a predicate of the key.
+    pub message: String,
+    /// How to fix it.
+    pub fix: String,
+}
+
+impl ValueError {
+    /// Creates an error.
+    pub fn new(message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { message: message.into(), fix: fix.into() }
+    }
+
+    /// Returns the error of the value at `key`.
+    pub fn at(self, key: impl Into<String>) -> FieldDiagnostic {
+        FieldDiagnostic { key: key.into(), message: self.message, fix: self.fix }
+    }
+
+    /// Returns the error of a whole file.
+    #[must_use]
+    pub fn in_file(self, file: &Path) -> Diagnostic {
+        file_diagnostic(file, self.message, self.fix)
+    }
+}
+
+/// Creates a diagnostic about a whole file.
+pub fn file_diagnostic(
+    file: &Path,
+    message: impl Into<String>,
+    fix: impl Into<String>,
+) -> Diagnostic {
+    Diagnostic {
+        file: file.display().to_string(),
+        line: None,
+        key: String::new(),
+        message: message.into(),
+        fix: fix.into(),
+    }
+}

@@ -6,7 +6,8 @@ use std::path::Path;
 use figment::value::{Dict, Value};
 
 use super::diagnostic::Diagnostic;
-use super::source_file::{SourceFile, file_diagnostic};
+use super::diagnostic::file_diagnostic;
+use super::source_file::SourceFile;
 use super::toml_values::line_number;
 
 /// Parses Fluent text. `file` is only used in messages.

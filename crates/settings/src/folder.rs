@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::diagnostic::Diagnostic;
-use super::source_file::{SourceFile, file_diagnostic};
+use super::diagnostic::file_diagnostic;
+use super::source_file::SourceFile;
 
 /// Parses every file of a folder. Reports those that can't be parsed.
 pub fn parse_folder<T: DeserializeOwned + JsonSchema>(

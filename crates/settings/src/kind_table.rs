@@ -155,7 +155,7 @@ impl<'a> KindTable<'a> {
     pub fn check_url(&mut self, key: &str, text: &str, insecure_http: bool) -> Option<Url> {
         let http = PlainHttp::anywhere_if(insecure_http);
         address::parse_url_without_query(text, http)
-            .map_err(|(message, fix)| self.report(key, message, fix))
+            .map_err(|error| self.report(key, error.message, error.fix))
             .ok()
     }
 

@@ -34,7 +34,7 @@ pub mod source_file;
 mod toml_values;
 pub mod value_checks;
 
-pub use diagnostic::{Diagnostic, FieldDiagnostic, MessageAndFix};
+pub use diagnostic::{Diagnostic, FieldDiagnostic, ValueError, file_diagnostic};
 pub use environment::Environment;
 pub use field_digests::FieldDigests;
 pub use file_path::{AuthoritiesPath, FilePath, FileRole, LogoPath};
@@ -42,4 +42,4 @@ pub use kind_table::{ConfiguredTable, KindTable, TableKind};
 pub use safe_read::FileStamp;
 pub use secret_ref::{SecretLocations, SecretRef};
 pub use secret_rules::{SecretContext, SecretOwner, SecretOwnerKind, SecretRules};
-pub use source_file::{SourceFile, file_diagnostic};
+pub use source_file::SourceFile;

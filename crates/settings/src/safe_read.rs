@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use super::diagnostic::{CREATE_FILE, MessageAndFix};
+use super::diagnostic::{CREATE_FILE, ValueError};
 
 /// Size limit for every file.
 pub const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -43,7 +43,7 @@ impl From<&Metadata> for FileStamp {
 /// # Errors
 /// Fails if the file is missing, not a regular file, larger than [`MAX_FILE_BYTES`], or not
 /// readable.
-pub fn read_regular_file(path: &Path) -> Result<Vec<u8>, MessageAndFix> {
+pub fn read_regular_file(path: &Path) -> Result<Vec<u8>, ValueError> {
     read_open_file(open_regular_file(path)?)
 }
 
@@ -51,13 +51,16 @@ pub fn read_regular_file(path: &Path) -> Result<Vec<u8>, MessageAndFix> {
 ///
 /// # Errors
 /// Fails if the file is missing, not a regular file, or not readable.
-pub fn open_regular_file(path: &Path) -> Result<File, MessageAndFix> {
+pub fn open_regular_file(path: &Path) -> Result<File, ValueError> {
     let found = std::fs::metadata(path).map_err(unreadable)?;
     if found.is_dir() {
-        return Err(("is a folder, not a file", "rename the folder, or put a file in its place"));
+        return Err(ValueError::new(
+            "is a folder, not a file",
+            "rename the folder, or put a file in its place",
+        ));
     }
     if !found.is_file() {
-        return Err((
+        return Err(ValueError::new(
             "is a pipe, a socket or a device, not a regular file",
             "put a regular file in its place",
         ));
@@ -69,17 +72,17 @@ pub fn open_regular_file(path: &Path) -> Result<File, MessageAndFix> {
 ///
 /// # Errors
 /// Returns what is wrong with the file, as a predicate of the key.
-pub fn check_named_file(path: &Path) -> Result<(), MessageAndFix> {
+pub fn check_named_file(path: &Path) -> Result<(), ValueError> {
     let found = std::fs::metadata(path);
     if found.as_ref().is_ok_and(|found| !found.is_file()) {
-        return Err(("names a folder or a device, not a file", "name a file"));
+        return Err(ValueError::new("names a folder or a device, not a file", "name a file"));
     }
     match found.and_then(|_| File::open(path)) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            Err(("names a file that is missing", CREATE_FILE))
+            Err(ValueError::new("names a file that is missing", CREATE_FILE))
         }
-        Err(_) => Err((
+        Err(_) => Err(ValueError::new(
             "names a file that can't be read",
             "let the user that runs the hub read the file, and enter its folder",
         )),
@@ -90,23 +93,27 @@ pub fn check_named_file(path: &Path) -> Result<(), MessageAndFix> {
 ///
 /// # Errors
 /// Fails if the file is larger than [`MAX_FILE_BYTES`], or can't be read.
-pub fn read_open_file(file: File) -> Result<Vec<u8>, MessageAndFix> {
+pub fn read_open_file(file: File) -> Result<Vec<u8>, ValueError> {
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(("is larger than 1 MiB", "split it, or remove what doesn't belong in it"));
+        return Err(ValueError::new(
+            "is larger than 1 MiB",
+            "split it, or remove what doesn't belong in it",
+        ));
     }
     Ok(bytes)
 }
 
-fn unreadable(error: std::io::Error) -> MessageAndFix {
-    match error.kind() {
+fn unreadable(error: std::io::Error) -> ValueError {
+    let (message, fix) = match error.kind() {
         ErrorKind::NotFound => ("the file is missing", "create it, or point to the right folder"),
         ErrorKind::NotADirectory => {
             ("the path leads through a file", "name a folder, for example with --config")
         }
         _ => ("the file can't be read", "allow this user to read it"),
-    }
+    };
+    ValueError::new(message, fix)
 }
 
 /// Checks that a link stays inside its folder, as Kubernetes links do (`x.toml` → `..data/x.toml`).
@@ -114,19 +121,18 @@ fn unreadable(error: std::io::Error) -> MessageAndFix {
 ///
 /// # Errors
 /// Fails if the link leads out of the folder, or nowhere.
-pub fn check_link_stays_inside(path: &Path, folder: &Path) -> Result<(), MessageAndFix> {
+pub fn check_link_stays_inside(path: &Path, folder: &Path) -> Result<(), ValueError> {
     let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     if !is_link {
         return Ok(());
     }
-    let dangling = ("is a dangling link", "correct the link, or remove it");
     let (target, folder) = (std::fs::canonicalize(path), std::fs::canonicalize(folder));
     match (target, folder) {
         (Ok(target), Ok(folder)) if target.starts_with(&folder) => Ok(()),
-        (Ok(_), Ok(_)) => Err((
+        (Ok(_), Ok(_)) => Err(ValueError::new(
             "is a link out of its folder",
             "put the file itself there, or link to a file in the same folder",
         )),
-        _ => Err(dangling),
+        _ => Err(ValueError::new("is a dangling link", "correct the link, or remove it")),
     }
 }

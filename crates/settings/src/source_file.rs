@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use toml::de::DeTable;
 
 use super::closest_word::closest_word;
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, FieldDiagnostic, file_diagnostic};
 use super::environment::Overlay;
 use super::fluent_file::parse_fluent;
 use super::schema_node::{self, SchemaNode, ValueKind};
@@ -60,8 +60,7 @@ impl SourceFile {
     pub fn read(file: &Path) -> Result<Self, Diagnostic> {
         Self::from_bytes(
             file,
-            safe_read::read_regular_file(file)
-                .map_err(|(message, fix)| file_diagnostic(file, message, fix))?,
+            safe_read::read_regular_file(file).map_err(|error| error.in_file(file))?,
         )
     }
 
@@ -234,8 +233,8 @@ impl SourceFile {
         folder: &Path,
         path: Option<&Path>,
     ) -> Option<Diagnostic> {
-        let (message, fix) = safe_read::check_named_file(&folder.join(path?)).err()?;
-        Some(self.diagnostic(key, message, fix))
+        let error = safe_read::check_named_file(&folder.join(path?)).err()?;
+        Some(self.locate(error.at(key)))
     }
 
     /// Creates a diagnostic at `key` (`redirect_uris[1]`) with its line, or with the variable that
@@ -267,11 +266,17 @@ impl SourceFile {
                 None => {
                     return Diagnostic {
                         key: key.into(),
-                        ..file_diagnostic(&self.file, &message, &fix)
+                        ..file_diagnostic(&self.file, message, fix)
                     };
                 }
             }
         }
+    }
+
+    /// Returns the diagnostic with the line of its key, or with the variable that sets the key.
+    #[must_use]
+    pub fn locate(&self, found: FieldDiagnostic) -> Diagnostic {
+        self.diagnostic(&found.key, found.message, found.fix)
     }
 
     /// Deserializes the file. Reports every error that leaves the rest readable, not only the
@@ -412,19 +417,7 @@ fn extract_at<T: DeserializeOwned>(
 pub fn read_bytes_in(folder: &Path, file: &Path) -> Result<Vec<u8>, Diagnostic> {
     let read = safe_read::check_link_stays_inside(file, folder)
         .and_then(|()| safe_read::read_regular_file(file));
-    read.map_err(|(message, fix)| file_diagnostic(file, message, fix))
-}
-
-/// Creates a diagnostic about a whole file.
-#[must_use]
-pub fn file_diagnostic(file: &Path, message: &str, fix: &str) -> Diagnostic {
-    Diagnostic {
-        file: file.display().to_string(),
-        line: None,
-        key: String::new(),
-        message: message.into(),
-        fix: fix.into(),
-    }
+    read.map_err(|error| error.in_file(file))
 }
 
 /// Passes parsed values to figment, whose own TOML provider needs a second toml crate and ignores

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CheckFinding {
     pub message: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fix: Option<String>,
+    pub fix: String,
     /// Whether this hub refuses every login for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stops_logins: bool,
@@ -18,12 +17,7 @@ pub struct CheckFinding {
 impl CheckFinding {
     /// Creates a finding with its fix.
     pub fn new(message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { message: message.into(), fix: Some(fix.into()), stops_logins: false }
-    }
-
-    /// Creates a finding that the operator can't fix, or whose message says how.
-    pub fn without_fix(message: impl Into<String>) -> Self {
-        Self { message: message.into(), fix: None, stops_logins: false }
+        Self { message: message.into(), fix: fix.into(), stops_logins: false }
     }
 
     /// Creates the finding that this hub refuses every login, with the reason and its fix.
@@ -35,7 +29,6 @@ impl CheckFinding {
 
 impl fmt::Display for CheckFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        self.fix.iter().try_for_each(|fix| write!(f, "; fix: {fix}"))
+        write!(f, "{}; fix: {}", self.message, self.fix)
     }
 }

@@ -14,7 +14,7 @@ use super::pasted_request::{HubIdentity, PastedRequest, PastedRequestError};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::responses::landing_page_response;
-use super::token_diagnostics::TokenDiagnostic;
+use super::token_diagnostics::FailedTokenRequest;
 use passerelle_federation::ClientAuthentication;
 use passerelle_grants::error::GrantError;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -98,7 +98,7 @@ pub async fn show_token_diagnostic(
 ) -> Result<HttpResponse, Rejection> {
     let hub = &context.hub;
     let diagnostic = hub.token_diagnostics.open(&path, hub.core.env.now());
-    let TokenDiagnostic { error, at } =
+    let FailedTokenRequest { error, at } =
         diagnostic.ok_or(Rejection::OutsideLogin(ErrorCode::NotFound))?;
     let registered_auth_methods =
         error.client_id.as_ref().map(|client_id| registered_auth_methods(hub, client_id));

@@ -88,18 +88,14 @@ fn check_theme(
     check_links(source, &file, problems);
     let mut picture = |key: &str, path: &Option<PathBuf>| {
         let read = Logo::read_theme_logo(folder, path.as_ref()?);
-        read.map_err(|(message, fix)| problems.push(source.diagnostic(key, message, fix))).ok()
+        read.map_err(|error| problems.push(source.locate(error.at(key)))).ok()
     };
     let (logo, favicon) = (picture("logo", &file.logo), picture("favicon", &file.favicon));
     let fragments = file.fragments.as_ref().map(|path| folder.join(path));
     let fragments = fragments.map(|folder| Fragments::read(&folder, problems)).unwrap_or_default();
     let support = file.support_url.as_deref().and_then(|template| {
         let parsed = SupportUrlTemplate::parse(template);
-        parsed
-            .map_err(|(message, fix)| {
-                problems.push(source.diagnostic("support_url", message, fix));
-            })
-            .ok()
+        parsed.map_err(|error| problems.push(source.locate(error.at("support_url")))).ok()
     });
     (problems.len() == before).then_some(Theme {
         name: file.name,
@@ -123,8 +119,8 @@ fn check_links(source: &SourceFile, file: &ThemeFile, problems: &mut Vec<Diagnos
         correction.map(|PageLink { label, url }| ("register_correction".to_owned(), label, url));
     for (key, label, url) in footer.chain(correction) {
         localized_text::check_texts(source, &format!("{key}.label"), label, problems);
-        if let Err((message, fix)) = address::parse_absolute_url(url, PlainHttp::Loopback) {
-            problems.push(source.diagnostic(&format!("{key}.url"), message, fix));
+        if let Err(error) = address::parse_absolute_url(url, PlainHttp::Loopback) {
+            problems.push(source.locate(error.at(format!("{key}.url"))));
         }
     }
 }

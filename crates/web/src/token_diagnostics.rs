@@ -14,9 +14,9 @@ const LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// Maximum number of stored diagnostics; the least recently used ones are dropped.
 const MAX_DIAGNOSTICS: u64 = 1000;
 
-/// Why a token request failed.
+/// A token request that failed, and why.
 #[derive(Clone, Debug)]
-pub struct TokenDiagnostic {
+pub struct FailedTokenRequest {
     pub error: GrantError,
     pub at: Timestamp,
 }
@@ -24,7 +24,7 @@ pub struct TokenDiagnostic {
 /// A stored diagnostic.
 #[derive(Clone, Debug)]
 struct StoredDiagnostic {
-    diagnostic: TokenDiagnostic,
+    diagnostic: FailedTokenRequest,
     /// When it was opened first.
     opened_at: Option<Timestamp>,
 }
@@ -46,14 +46,14 @@ impl TokenDiagnostics {
     #[must_use]
     pub fn insert(&self, error: GrantError, env: &Env) -> String {
         let id = env.entropy().token();
-        let diagnostic = TokenDiagnostic { error, at: env.now() };
+        let diagnostic = FailedTokenRequest { error, at: env.now() };
         self.0.insert(id.clone(), StoredDiagnostic { diagnostic, opened_at: None });
         id
     }
 
     /// Returns a diagnostic; `None` if it is unknown or expired.
     #[must_use]
-    pub fn open(&self, id: &str, now: Timestamp) -> Option<TokenDiagnostic> {
+    pub fn open(&self, id: &str, now: Timestamp) -> Option<FailedTokenRequest> {
         let StoredDiagnostic { diagnostic, opened_at } = self.0.get(id)?;
         let is_readable = now < opened_at.unwrap_or(diagnostic.at) + LIFETIME;
         if is_readable && opened_at.is_none() {

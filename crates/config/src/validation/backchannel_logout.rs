@@ -38,8 +38,8 @@ fn parse_endpoint(
     uri: &str,
 ) -> Result<LogoutEndpoint, Diagnostic> {
     let http = if file.insecure_http { PlainHttp::Anywhere } else { PlainHttp::Loopback };
-    let uri = address::parse_absolute_url(uri, http)
-        .map_err(|(message, fix)| source.diagnostic(URI, message, fix))?;
+    let uri =
+        address::parse_absolute_url(uri, http).map_err(|error| source.locate(error.at(URI)))?;
     let is_http_allowed = file.insecure_http || address::is_loopback(&uri);
     let schemes =
         if is_http_allowed { AllowedSchemes::HttpAndHttps } else { AllowedSchemes::HttpsOnly };

@@ -71,7 +71,7 @@ pub fn check_hub_certificates(
                 let fix = "write scheme, host and port only, in lower case";
                 report(".base_url", "is not a base URL without a path", fix);
             }
-            Err((message, fix)) => report(".base_url", message, fix),
+            Err(error) => report(".base_url", &error.message, &error.fix),
         }
     }
 }

@@ -228,7 +228,7 @@ fn parse_jwks_uri(
         (AllowedSchemes::HttpsOnly, PlainHttp::Nowhere)
     };
     let uri = address::parse_absolute_url(uri, http)
-        .map_err(|(message, fix)| source.diagnostic("jwks_uri", message, fix))?;
+        .map_err(|error| source.locate(error.at("jwks_uri")))?;
     safe_http_client::check_url(schemes, given.internal_hosts, &uri).map_err(|error| {
         let fix = "publish the keys at a public address, or add the host to internal_hosts";
         source.diagnostic("jwks_uri", format!("can't be called: {error}"), fix)

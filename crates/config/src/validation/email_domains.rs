@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use passerelle_protocol::email_domain::EmailDomain;
-use passerelle_settings::{Diagnostic, MessageAndFix, SourceFile};
+use passerelle_settings::{Diagnostic, SourceFile, ValueError};
 
 use passerelle_connector::ConfiguredConnector;
 
@@ -16,33 +16,38 @@ pub fn check_email_domains(
     let mut known = BTreeSet::new();
     for (index, pattern) in patterns.iter().enumerate() {
         let checked = match check_pattern(pattern) {
-            Ok(()) if !known.insert(pattern) => Err(("is listed twice", "remove one of the two")),
+            Ok(()) if !known.insert(pattern) => {
+                Err(ValueError::new("is listed twice", "remove one of the two"))
+            }
             checked => checked,
         };
-        if let Err((message, fix)) = checked {
-            problems.push(source.diagnostic(&format!("email_domains[{index}]"), message, fix));
+        if let Err(error) = checked {
+            problems.push(source.locate(error.at(format!("email_domains[{index}]"))));
         }
     }
 }
 
-fn check_pattern(pattern: &str) -> Result<(), MessageAndFix> {
+fn check_pattern(pattern: &str) -> Result<(), ValueError> {
     let domain = pattern.strip_prefix("*.").unwrap_or(pattern);
     if domain.contains('*') {
-        return Err((
+        return Err(ValueError::new(
             "has a * that does not stand for all subdomains",
             "write example.org, or *.example.org for its subdomains",
         ));
     }
     if domain.contains('@') {
-        return Err(("is an address and not a domain", "write only what follows the @"));
+        return Err(ValueError::new(
+            "is an address and not a domain",
+            "write only what follows the @",
+        ));
     }
     match EmailDomain::parse(domain) {
         Some(parsed) if parsed.as_str() == domain => Ok(()),
-        Some(_) => Err((
+        Some(_) => Err(ValueError::new(
             "is not written as it is compared, so it would never match",
             "write it in lower case, and an international name in ASCII (xn--…)",
         )),
-        None => Err((
+        None => Err(ValueError::new(
             "is not a domain name of two labels or more",
             "write example.org, or *.example.org for its subdomains",
         )),

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use figment::value::Value;
 
-use passerelle_localization::{MessageFile, MessageProblem, is_built_in, message_keys};
+use passerelle_localization::{MessageFile, is_built_in, message_keys};
 use passerelle_settings::closest_word::closest_word;
 use passerelle_settings::folder::list_files;
-use passerelle_settings::{Diagnostic, SourceFile, file_diagnostic};
+use passerelle_settings::{Diagnostic, FieldDiagnostic, SourceFile, file_diagnostic};
 
 /// Folder of the files, in the configuration folder.
 pub(crate) const FOLDER: &str = "locales";
@@ -71,13 +71,12 @@ pub(crate) fn check_source(source: &SourceFile) -> Result<Arc<MessageFile>, Vec<
     })
 }
 
-fn to_diagnostic(source: &SourceFile, problem: MessageProblem) -> Diagnostic {
-    let MessageProblem { key, message, fix } = problem;
+fn to_diagnostic(source: &SourceFile, problem: FieldDiagnostic) -> Diagnostic {
     let known: Vec<&str> = message_keys().collect();
-    let is_known = known.binary_search(&key.as_str()).is_ok();
-    let meant = if is_known { None } else { closest_word(&key, &known) };
+    let is_known = known.binary_search(&problem.key.as_str()).is_ok();
+    let meant = if is_known { None } else { closest_word(&problem.key, &known) };
     let meant = meant.map(|meant| format!("did you mean `{meant}`? If not, ")).unwrap_or_default();
-    source.diagnostic(&key, message, format!("{meant}{fix}"))
+    source.locate(FieldDiagnostic { fix: format!("{meant}{}", problem.fix), ..problem })
 }
 
 /// Returns the language of a file: the name of its folder, or its own in the folder `locales`.

@@ -8,7 +8,7 @@ use passerelle_protocol::acr::Platform;
 use passerelle_protocol::redirect_uri::private_use_scheme;
 use passerelle_protocol::registration::{ClientType, ConsentRequirement};
 use passerelle_settings::address::{self, PlainHttp};
-use passerelle_settings::{Diagnostic, MessageAndFix, SourceFile};
+use passerelle_settings::{Diagnostic, SourceFile, ValueError};
 
 /// Checks the settings that only a public client may have, and those that it must not have.
 pub fn check_public_client(
@@ -18,8 +18,8 @@ pub fn check_public_client(
     problems: &mut Vec<Diagnostic>,
 ) {
     for (index, origin) in file.cors_origins.iter().enumerate() {
-        if let Err((message, fix)) = check_cors_origin(origin) {
-            problems.push(source.diagnostic(&format!("cors_origins[{index}]"), message, fix));
+        if let Err(error) = check_cors_origin(origin) {
+            problems.push(source.locate(error.at(format!("cors_origins[{index}]"))));
         }
     }
     let mut report =
@@ -60,27 +60,30 @@ pub fn check_public_client(
 }
 
 /// Checks that browsers send exactly this text as `Origin`: it is compared as a string.
-fn check_cors_origin(origin: &str) -> Result<(), MessageAndFix> {
+fn check_cors_origin(origin: &str) -> Result<(), ValueError> {
     if origin.contains('*') {
-        return Err(("contains a *, but patterns are not supported", "list each origin"));
+        return Err(ValueError::new(
+            "contains a *, but patterns are not supported",
+            "list each origin",
+        ));
     }
     let fix = "write scheme, host and port only, for example https://app.example.org";
-    let url = Url::parse(origin).map_err(|_| ("is not an origin", fix))?;
+    let url = Url::parse(origin).map_err(|_| ValueError::new("is not an origin", fix))?;
     match url.scheme() {
         "https" => {}
         "http" if address::is_loopback(&url) => {}
         "http" => {
-            return Err((
+            return Err(ValueError::new(
                 "is plain http: anyone on the network could change the page",
                 "use https:// (http:// for loopback only)",
             ));
         }
-        _ => return Err(("is neither https nor http on loopback", fix)),
+        _ => return Err(ValueError::new("is neither https nor http on loopback", fix)),
     }
     if url.origin().ascii_serialization() == origin {
         return Ok(());
     }
-    Err((
+    Err(ValueError::new(
         "is not written as browsers send it, so it would never match",
         "write it in lower case, without path, trailing slash, user name and default port, for example https://app.example.org",
     ))
@@ -94,13 +97,13 @@ pub fn check_redirect_uri(
     uri: &str,
     http: PlainHttp,
     client_type: ClientType,
-) -> Result<(), MessageAndFix> {
+) -> Result<(), ValueError> {
     let is_web = ["http:", "https:"].iter().any(|scheme| {
         uri.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     });
     if is_web || client_type == ClientType::Confidential {
         return match address::parse_absolute_url(uri, http) {
-            Err(_) if !is_web && private_use_scheme(uri).is_some() => Err((
+            Err(_) if !is_web && private_use_scheme(uri).is_some() => Err(ValueError::new(
                 "has a private-use scheme, which only public clients can use",
                 "start with https:// and a host name, or write token_endpoint_auth_method = \"none\" for an application without a server",
             )),
@@ -108,26 +111,26 @@ pub fn check_redirect_uri(
         };
     }
     if !uri.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') || uri.contains('#') {
-        return Err((
+        return Err(ValueError::new(
             "contains a space, a backslash, a non-ASCII character or a fragment",
             "percent-encode the address and remove the # and what follows it",
         ));
     }
     let Some(scheme) = private_use_scheme(uri) else {
-        return Err((
+        return Err(ValueError::new(
             "has neither https nor a private-use scheme with a dot, so any application could register the same scheme (RFC 8252 §7.1)",
             "use https://, or the reversed name of a domain that you own: com.example.app:/callback",
         ));
     };
     if scheme.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        return Err((
+        return Err(ValueError::new(
             "has a scheme with capital letters, which systems convert",
             "write the scheme in lower case",
         ));
     }
     let rest = uri.get(scheme.len()..).unwrap_or_default();
     if !rest.starts_with(":/") || rest.starts_with("://") {
-        return Err((
+        return Err(ValueError::new(
             "does not have exactly one slash after its private-use scheme (RFC 8252 §7.1)",
             "write com.example.app:/callback",
         ));

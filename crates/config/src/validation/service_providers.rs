@@ -264,8 +264,8 @@ fn read_logo(
 ) -> Option<Logo> {
     let folder = source.path().parent().unwrap_or(Path::new("."));
     let read = file.logo.as_ref().map(|path| Logo::read_entry_logo(folder, path)).transpose();
-    read.unwrap_or_else(|(message, fix)| {
-        problems.push(source.diagnostic("logo", message, fix));
+    read.unwrap_or_else(|error| {
+        problems.push(source.locate(error.at("logo")));
         None
     })
 }
@@ -337,7 +337,7 @@ fn check_addresses(
                     problems.push(source.diagnostic(&key, message, fix));
                 }
             }
-            Err((message, fix)) => problems.push(source.diagnostic(&key, message, fix)),
+            Err(error) => problems.push(source.locate(error.at(key))),
         }
     }
     if file.redirect_uris.is_empty() {

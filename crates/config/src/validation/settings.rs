@@ -27,7 +27,7 @@ use passerelle_protocol::ids::Secret;
 use passerelle_protocol::registration::ProtocolRules;
 use passerelle_settings::address::{self, PlainHttp, is_exposed};
 use passerelle_settings::value_checks::{check_range, is_category_id};
-use passerelle_settings::{Diagnostic, MessageAndFix, SecretContext, SourceFile};
+use passerelle_settings::{Diagnostic, SecretContext, SourceFile, ValueError};
 use passerelle_web::proxies;
 
 /// Checked settings with their resolved secrets.
@@ -173,10 +173,8 @@ fn check_service_documentation(
     problems: &mut Vec<Diagnostic>,
 ) {
     let url = settings.service_documentation.as_deref();
-    if let Some(Err((message, fix))) =
-        url.map(|url| address::parse_absolute_url(url, PlainHttp::Loopback))
-    {
-        problems.push(source.diagnostic("service_documentation", message, fix));
+    if let Some(Err(error)) = url.map(|url| address::parse_absolute_url(url, PlainHttp::Loopback)) {
+        problems.push(source.locate(error.at("service_documentation")));
     }
 }
 
@@ -187,22 +185,20 @@ fn check_base_url(source: &SourceFile, text: &str, problems: &mut Vec<Diagnostic
             "/" => Ok(url),
             // A cookie of a path would reach the other programs of the host, and RFC 8414 §3.1 puts
             // the metadata at the root: a hub has a host name of its own.
-            _ => Err((
+            _ => Err(ValueError::new(
                 "has a path, but a hub needs a host name of its own: its cookies are bound to a whole host (__Host-), and its metadata is at the host's /.well-known (RFC 8414)",
                 "end it after the host and port, for example https://login.example.org",
             )),
         }
     });
-    let adapt_http_fix = |(message, fix): MessageAndFix| match message {
-        "is plain http" => {
-            (message, "use https:// (http is for localhost, 127.0.0.1 and [::1] only)")
-        }
-        _ => (message, fix),
+    let adapt_http_fix = |error: ValueError| match error.message.as_str() {
+        "is plain http" => ValueError::new(
+            error.message,
+            "use https:// (http is for localhost, 127.0.0.1 and [::1] only)",
+        ),
+        _ => error,
     };
-    checked
-        .map_err(adapt_http_fix)
-        .map_err(|(message, fix)| problems.push(source.diagnostic("base_url", message, fix)))
-        .ok()
+    checked.map_err(|error| problems.push(source.locate(adapt_http_fix(error).at("base_url")))).ok()
 }
 
 fn check_names(source: &SourceFile, settings: &Settings, problems: &mut Vec<Diagnostic>) {
@@ -387,13 +383,11 @@ fn check_no_account(source: &SourceFile, advice: &NoAccountText, problems: &mut 
         problems.push(source.diagnostic(key, "has no text in any language", fix));
     }
     let found = localized_text::text_diagnostics(key, &advice.text, MAX_NO_ACCOUNT_CHARS);
-    problems.extend(
-        found.into_iter().map(|found| source.diagnostic(&found.key, found.message, found.fix)),
-    );
+    problems.extend(found.into_iter().map(|found| source.locate(found)));
     let link =
         advice.link.as_deref().map(|link| address::parse_absolute_url(link, PlainHttp::Nowhere));
-    if let Some(Err((message, fix))) = link {
-        problems.push(source.diagnostic("choice.no_account.link", message, fix));
+    if let Some(Err(error)) = link {
+        problems.push(source.locate(error.at("choice.no_account.link")));
     }
 }
 

@@ -12,11 +12,6 @@ use passerelle_settings::{Diagnostic, SecretContext, SourceFile, secrets};
 /// Headers of each request to the collector, with resolved secrets.
 pub type TraceHeaders = BTreeMap<String, Secret<String>>;
 
-const FEATURE_MISSING: (&str, &str) = (
-    "needs the Cargo feature `otlp`, which this build leaves out",
-    "build the hub with `--features otlp`, or remove the key",
-);
-
 /// Checks the table and reads the headers.
 pub fn check_traces(
     source: &SourceFile,
@@ -25,11 +20,14 @@ pub fn check_traces(
     problems: &mut Vec<Diagnostic>,
 ) -> TraceHeaders {
     let http = PlainHttp::anywhere_if(traces.insecure_http);
-    if let Some(endpoint) = &traces.endpoint
-        && let Err((message, fix)) = address::parse_url_without_query(endpoint, http)
-            .and(if cfg!(feature = "otlp") { Ok(()) } else { Err(FEATURE_MISSING) })
-    {
-        problems.push(source.diagnostic("traces.endpoint", message, fix));
+    if let Some(endpoint) = &traces.endpoint {
+        if let Err(error) = address::parse_url_without_query(endpoint, http) {
+            problems.push(source.locate(error.at("traces.endpoint")));
+        } else if !cfg!(feature = "otlp") {
+            let message = "needs the Cargo feature `otlp`, which this build leaves out";
+            let fix = "build the hub with `--features otlp`, or remove the key";
+            problems.push(source.diagnostic("traces.endpoint", message, fix));
+        }
     }
     problems.extend(source.check_hosts("traces.internal_hosts", &traces.internal_hosts));
     if !(0.0..=1.0).contains(&traces.sample_ratio) {

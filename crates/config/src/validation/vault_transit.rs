@@ -37,9 +37,7 @@ pub(super) fn check_vault_transit(
     let VaultTransitConfig { address, mount, namespace, token, ca, new_keys, timeout_seconds } =
         config;
     let address = address::parse_url_without_query(address, PlainHttp::LoopbackAddress)
-        .map_err(|(message, fix)| {
-            problems.push(source.diagnostic("vault_transit.address", message, fix));
-        })
+        .map_err(|error| problems.push(source.locate(error.at("vault_transit.address"))))
         .ok();
     check_paths(source, config, problems);
     if new_keys.contains(&TransitKeyPurpose::Encryption) {

@@ -213,9 +213,8 @@ impl ReloadableFiles {
     /// change.
     pub fn deactivate_unbuildable(&mut self, buildable: BuildCheck<'_>) {
         self.connectors.deactivate(|version| {
-            let FieldDiagnostic { key, message, fix } =
-                buildable(&version.content.configured).err()?;
-            Some(version.source.diagnostic(&key, message, fix))
+            let found = buildable(&version.content.configured).err()?;
+            Some(version.source.locate(found))
         });
     }
 

@@ -65,9 +65,9 @@ impl TargetClaim<'_> {
 pub(super) fn target_claim<'a>(
     name: &str,
     declared: &'a DeclaredClaims,
-) -> Result<TargetClaim<'a>, Box<FieldDiagnostic>> {
+) -> Result<TargetClaim<'a>, FieldDiagnostic> {
     let refuse = |message: &str, fix: String| {
-        Err(Box::new(FieldDiagnostic::new(format!("mapping.{name}"), message, fix)))
+        Err(FieldDiagnostic::new(format!("mapping.{name}"), message, fix))
     };
     match (Claim::from_name(name), declared.get(name)) {
         (None, None) => {

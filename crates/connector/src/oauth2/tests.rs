@@ -112,11 +112,7 @@ impl Fixture {
     }
 }
 
-fn connector(
-    base: &str,
-    more: &str,
-    internal: &str,
-) -> Result<Oauth2Connector, ConnectorConfigError> {
+fn connector(base: &str, more: &str, internal: &str) -> Result<Oauth2Connector, FieldDiagnostic> {
     let text = format!(
         r#"
         name = {{ en = "Code hosting" }}

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
+use passerelle_settings::FieldDiagnostic;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use crate::error::ConnectorConfigError;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -87,38 +86,36 @@ impl Persona {
 fn parse_error_message(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     let line = 1 + before.matches('\n').count();
-    format!(
-        "line {line} is invalid TOML or not part of a person: write [[person]] tables with the keys of docs/configuration.md"
-    )
+    format!("names a file whose line {line} is invalid TOML or not part of a person")
 }
 
 /// Reads a persons file; the built-in one without a path.
 ///
 /// # Errors
 /// Returns an error if the file can't be read, or is invalid.
-pub fn read_persons(path: Option<&Path>) -> Result<Vec<Persona>, ConnectorConfigError> {
-    let invalid = |message: String| ConnectorConfigError::new("kind.persona.persons", message);
+pub fn read_persons(path: Option<&Path>) -> Result<Vec<Persona>, FieldDiagnostic> {
+    let key = "kind.persona.persons";
     let text = match path {
         None => BUILT_IN_PERSONAS.to_owned(),
-        Some(path) => std::fs::read_to_string(path)
-            .map_err(|error| invalid(format!("{} can't be read: {error}", path.display())))?,
+        Some(path) => std::fs::read_to_string(path).map_err(|error| {
+            let message = format!("names {}, which can't be read: {error}", path.display());
+            FieldDiagnostic::new(key, message, "put a file of persons there, as UTF-8 text")
+        })?,
     };
-    let PersonsFile { person: persons } =
-        toml::from_str(&text).map_err(|error| invalid(parse_error_message(&text, &error)))?;
+    let PersonsFile { person: persons } = toml::from_str(&text).map_err(|error| {
+        let fix = "write [[person]] tables with the keys of docs/configuration.md";
+        FieldDiagnostic::new(key, parse_error_message(&text, &error), fix)
+    })?;
     let mut ids = HashSet::new();
     if let Some(duplicate) =
         persons.iter().find(|person| person.id.is_empty() || !ids.insert(person.id.as_str()))
     {
-        return Err(invalid(format!(
-            "the id {:?} is empty or repeated; give each person a unique id",
-            duplicate.id
-        )));
+        let message = format!("names a file with an empty or repeated id: {:?}", duplicate.id);
+        return Err(FieldDiagnostic::new(key, message, "give each person a unique id"));
     }
     if persons.is_empty() {
-        return Err(invalid(
-            "it contains no [[person]]; add one, or remove the key to use the built-in persons"
-                .into(),
-        ));
+        let fix = "add one, or remove the key to use the built-in persons";
+        return Err(FieldDiagnostic::new(key, "names a file without [[person]]", fix));
     }
     Ok(persons)
 }

@@ -12,7 +12,7 @@ fn build(
     kind: &str,
     env: Env,
     sandbox: SandboxMode,
-) -> Result<PersonaConnector, ConnectorConfigError> {
+) -> Result<PersonaConnector, FieldDiagnostic> {
     let text = format!("name = {{ en = \"X\" }}\namr = [\"pwd\"]\n{levels}\n{kind}");
     let configured = connectors::configured("sun", &text, None);
     let context = ConnectorContext { sandbox, ..connectors::context(env) };

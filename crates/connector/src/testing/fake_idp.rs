@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::oidc::OidcConnector;
 use crate::testing::connectors;
-use crate::{Connector, ConnectorConfigError, ConnectorContext};
+use crate::{Connector, ConnectorContext};
 use passerelle_egress::testing::fake_server::{FakeResponse, FakeServer, ReceivedRequest};
 use passerelle_federation::assurance::Level;
 use passerelle_federation::login::upstream::{
@@ -25,6 +25,7 @@ use passerelle_protocol::digest;
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::Secret;
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
+use passerelle_settings::FieldDiagnostic;
 
 pub const NOW: u64 = 1_700_000_000;
 pub const SECRET: &str = "a client secret of thirty-two chars";
@@ -298,7 +299,7 @@ pub fn connector(
     more: &str,
     internal: &str,
     env: Env,
-) -> Result<OidcConnector, ConnectorConfigError> {
+) -> Result<OidcConnector, FieldDiagnostic> {
     let keys = Arc::new(ArcSwap::new(Arc::clone(&KEYS)));
     build_connector(
         issuer,
@@ -317,7 +318,7 @@ fn build_connector(
     more: &str,
     internal: &str,
     context: ConnectorContext,
-) -> Result<OidcConnector, ConnectorConfigError> {
+) -> Result<OidcConnector, FieldDiagnostic> {
     let with_secret = !more.contains("private_key_jwt") && !more.contains("tls_client_auth\"");
     let secret = if with_secret { "client_secret = { env = \"X\" }" } else { "" };
     let text = format!(

@@ -2,10 +2,10 @@
 
 use openssl::x509::X509;
 
-use super::HttpRegisterConfigError;
 use passerelle_egress::client_identity::{ClientIdentityPart, check_client_identity};
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::Secret;
+use passerelle_settings::FieldDiagnostic;
 
 /// Credentials for mutual authentication with an `http` register. Certificates and keys are PEM.
 #[derive(Clone, Default, Debug)]
@@ -21,29 +21,28 @@ pub struct HttpRegisterCredentials {
 /// Checks the credentials. `now` is compared with the certificates' dates.
 ///
 /// # Errors
-/// Returns the configuration key and the fix.
+/// Returns the key whose value can't be used.
 pub fn check_credentials(
     credentials: &HttpRegisterCredentials,
     now: Timestamp,
-) -> Result<(), HttpRegisterConfigError> {
-    let refuse = |key, why: &str| HttpRegisterConfigError { key, reason: why.to_owned() };
+) -> Result<(), FieldDiagnostic> {
     if let Some(ca) = &credentials.ca {
+        let key = "register.http.ca";
         let certificates = X509::stack_from_pem(ca.as_bytes()).map_err(|_| {
-            refuse(
-                "ca",
-                "it has a certificate that can't be read; write each as PEM, from BEGIN to END",
-            )
+            let message = "names a file with a certificate that can't be read";
+            FieldDiagnostic::new(key, message, "write each as PEM, from BEGIN to END")
         })?;
         if certificates.is_empty() {
-            return Err(refuse("ca", "it has no certificate; put the authority's there, as PEM"));
+            let fix = "put the authority's certificate there, as PEM";
+            return Err(FieldDiagnostic::new(key, "names a file without a certificate", fix));
         }
     }
     let Some(identity) = &credentials.identity else { return Ok(()) };
     check_client_identity(identity, now).map_err(|error| {
         let key = match error.part {
-            ClientIdentityPart::Certificate => "client_certificate",
-            ClientIdentityPart::Key => "client_key",
+            ClientIdentityPart::Certificate => "register.http.client_certificate",
+            ClientIdentityPart::Key => "register.http.client_key",
         };
-        refuse(key, error.message)
+        FieldDiagnostic::new(key, error.message, error.fix)
     })
 }

@@ -299,7 +299,8 @@ fn unusable_certificates_are_reported_before_the_first_login() {
         (ca(&cut), "ca", "can't be read"),
     ] {
         let refused = new(&credentials).err().expect(word);
-        assert!(refused.key == key && refused.reason.contains(word), "{refused}");
+        assert_eq!(refused.key, format!("register.http.{key}"));
+        assert!(refused.message.contains(word), "{refused}");
         assert!(!refused.to_string().contains("PRIVATE"));
     }
     assert!(new(&identity(&good, &secret)).is_ok());
@@ -311,5 +312,5 @@ fn unusable_certificates_are_reported_before_the_first_login() {
         metrics(),
         Timestamp::from_seconds(1),
     );
-    assert!(refused.is_err_and(|refused| refused.key == "url"));
+    assert!(refused.is_err_and(|refused| refused.key == "register.http.url"));
 }

@@ -203,11 +203,7 @@ fn build_connector(
         wallet_requests: Arc::new(NoCodeStore),
     };
     passerelle_connector::build(configured, connector_context).map_err(|error| {
-        CheckDiagnostic::error(
-            "file",
-            format!("{} prevents the connector from working", error.key),
-            error.message,
-        )
+        CheckDiagnostic::error("file", format!("{} {}", error.key, error.message), error.fix)
     })
 }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use roxmltree::{Document, Node};
 
 use passerelle_settings::address::{self, PlainHttp};
-use passerelle_settings::{Diagnostic, file_diagnostic, safe_read};
+use passerelle_settings::{Diagnostic, ValueError, file_diagnostic, safe_read};
 
 /// Position of a fragment on a page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -73,28 +73,29 @@ impl Fragments {
     }
 
     fn read_file(&mut self, folder: &Path, path: &Path) -> Result<(), Diagnostic> {
-        let refuse = |(message, fix): (&str, &str)| file_diagnostic(path, message, fix);
+        let refuse = |error: ValueError| error.in_file(path);
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         // Editors and Kubernetes keep hidden files beside the others.
         if name.starts_with('.') {
             return Ok(());
         }
         let target = FragmentFile::from_name(name).ok_or_else(|| {
-            refuse((
+            file_diagnostic(
+                path,
                 "is not the name of a fragment",
                 "use header.html, help.html, footer.html, with a language as in footer.fr.html, or style.css",
-            ))
+            )
         })?;
         safe_read::check_link_stays_inside(path, folder).map_err(refuse)?;
         let bytes = safe_read::read_regular_file(path).map_err(refuse)?;
         let text = String::from_utf8(bytes)
-            .map_err(|_| refuse(("the file is not UTF-8 text", "save it as UTF-8")))?;
+            .map_err(|_| file_diagnostic(path, "the file is not UTF-8 text", "save it as UTF-8"))?;
         match target {
             FragmentFile::Style => self.style = check_style(&text).map_err(refuse)?,
             FragmentFile::Html(slot, language) => {
                 let html = check_fragment(&text).map_err(|found| Diagnostic {
                     line: found.line,
-                    ..file_diagnostic(path, &found.message, &found.fix)
+                    ..file_diagnostic(path, found.message, found.fix)
                 })?;
                 self.html.entry(slot).or_default().insert(language, html);
             }
@@ -202,8 +203,8 @@ fn write_node(
     let _infallible = write!(html, "<{name}");
     for attribute in node.attributes() {
         let (key, value) = (attribute.name(), attribute.value());
-        check_attribute(name, key, value).map_err(|(message, fix)| {
-            refuse(format!("has <{name}> with the attribute {key}, which {message}"), fix)
+        check_attribute(name, key, value).map_err(|ValueError { message, fix }| {
+            refuse(format!("has <{name}> with the attribute {key}, which {message}"), &fix)
         })?;
         let _infallible = write!(html, " {key}=\"");
         push_escaped(html, value);
@@ -227,36 +228,36 @@ fn write_node(
     Ok(())
 }
 
-fn check_attribute(
-    element: &str,
-    key: &str,
-    value: &str,
-) -> Result<(), (&'static str, &'static str)> {
+fn check_attribute(element: &str, key: &str, value: &str) -> Result<(), ValueError> {
     let is_number = || value.len() <= 4 && value.bytes().all(|byte| byte.is_ascii_digit());
     let is_mail = || value.strip_prefix("mailto:").is_some_and(|mail| mail.contains('@'));
     match (element, key) {
         ("a", "href") if value.starts_with("tel:") || is_mail() => {
             let is_plain = value.bytes().all(|byte| byte.is_ascii_graphic());
-            is_plain
-                .then_some(())
-                .ok_or(("has a space or a special character", "percent-encode it"))
+            is_plain.then_some(()).ok_or_else(|| {
+                ValueError::new("has a space or a special character", "percent-encode it")
+            })
         }
         ("a", "href") => address::parse_absolute_url(value, PlainHttp::Nowhere).map(drop),
         ("img", "src") if value == "/assets/logo" => Ok(()),
-        ("img", "src") => Err((
+        ("img", "src") => Err(ValueError::new(
             "is not the theme's logo",
             "use src=\"/assets/logo\": pages load pictures from the hub only",
         )),
         ("img", "width" | "height") if is_number() => Ok(()),
         ("img", "alt") => Ok(()),
-        (_, "role") if !ROLES.contains(&value) => {
-            Err(("is not an allowed role", "use note, navigation, region, or remove it"))
-        }
+        (_, "role") if !ROLES.contains(&value) => Err(ValueError::new(
+            "is not an allowed role",
+            "use note, navigation, region, or remove it",
+        )),
         (_, "dir") if !matches!(value, "ltr" | "rtl" | "auto") => {
-            Err(("is not a direction", "use ltr, rtl or auto"))
+            Err(ValueError::new("is not a direction", "use ltr, rtl or auto"))
         }
         _ if ATTRIBUTES.contains(&key) => Ok(()),
-        _ => Err(("pages don't allow", "remove it; class, lang, dir, title and aria-label remain")),
+        _ => Err(ValueError::new(
+            "pages don't allow",
+            "remove it; class, lang, dir, title and aria-label remain",
+        )),
     }
 }
 
@@ -274,18 +275,21 @@ fn push_escaped(html: &mut String, text: &str) {
 }
 
 /// Returns the style sheet, if it loads nothing and can't end its element.
-fn check_style(text: &str) -> Result<String, (&'static str, &'static str)> {
+fn check_style(text: &str) -> Result<String, ValueError> {
     if text.len() > MAX_STYLE_BYTES {
-        return Err(("is larger than 8 KiB", "keep the pages small"));
+        return Err(ValueError::new("is larger than 8 KiB", "keep the pages small"));
     }
     if text.contains(['<', '\\'])
         || text.chars().any(|c| c.is_control() && !c.is_ascii_whitespace())
     {
-        return Err(("has a < or a \\", "remove it: it could end the style sheet, or hide a rule"));
+        return Err(ValueError::new(
+            "has a < or a \\",
+            "remove it: it could end the style sheet, or hide a rule",
+        ));
     }
     let lower = text.to_ascii_lowercase();
     if FORBIDDEN_CSS.iter().any(|word| lower.contains(word)) {
-        return Err((
+        return Err(ValueError::new(
             "loads something: it has url(), @import, @font-face or image()",
             "use colours, borders, sizes and system fonts only",
         ));

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use url::{Url, form_urlencoded};
 
-use passerelle_settings::MessageAndFix;
+use passerelle_settings::ValueError;
 use passerelle_settings::address::{self, PlainHttp};
 
 /// A support address: `https` or `mailto`, with placeholders in its query.
@@ -49,7 +49,7 @@ impl SupportUrlTemplate {
     /// # Errors
     /// Returns the rule that it breaks: the scheme, or a placeholder that is unknown or stands
     /// before the query, where it could change the host or the path.
-    pub fn parse(template: &str) -> Result<Self, MessageAndFix> {
+    pub fn parse(template: &str) -> Result<Self, ValueError> {
         let with_subject;
         let template = if template.starts_with("mailto:") && !template.contains('?') {
             with_subject = format!("{template}?subject={{code}}%20{{support_id}}");
@@ -60,7 +60,7 @@ impl SupportUrlTemplate {
         let mut parts = Vec::new();
         let (address, query) = template.split_once('?').unwrap_or((template, ""));
         if address.contains(['{', '}']) {
-            return Err(("has a placeholder before the ?", PLACEHOLDER_FIX));
+            return Err(ValueError::new("has a placeholder before the ?", PLACEHOLDER_FIX));
         }
         let mut literal = address.to_owned();
         if template.len() > address.len() {
@@ -68,8 +68,9 @@ impl SupportUrlTemplate {
         }
         let mut rest = query;
         while let Some((before, after)) = rest.split_once('{') {
-            let (name, after) =
-                after.split_once('}').ok_or(("has a { without a }", PLACEHOLDER_FIX))?;
+            let (name, after) = after
+                .split_once('}')
+                .ok_or_else(|| ValueError::new("has a { without a }", PLACEHOLDER_FIX))?;
             literal.push_str(before);
             parts.push(SupportUrlTemplatePart::Literal(std::mem::take(&mut literal)));
             parts.push(SupportUrlTemplatePart::Value(Placeholder::from_name(name)?));
@@ -105,13 +106,13 @@ impl SupportUrlTemplate {
 }
 
 impl Placeholder {
-    fn from_name(name: &str) -> Result<Self, MessageAndFix> {
+    fn from_name(name: &str) -> Result<Self, ValueError> {
         match name {
             "code" => Ok(Self::Code),
             "support_id" => Ok(Self::SupportId),
             "service" => Ok(Self::Service),
             "identity_provider" => Ok(Self::IdentityProvider),
-            _ => Err(("has an unknown placeholder", PLACEHOLDER_FIX)),
+            _ => Err(ValueError::new("has an unknown placeholder", PLACEHOLDER_FIX)),
         }
     }
 
@@ -133,7 +134,7 @@ fn push_encoded(address: &mut String, value: &str) {
     }
 }
 
-fn check_address(address: &str) -> Result<(), MessageAndFix> {
+fn check_address(address: &str) -> Result<(), ValueError> {
     let is_mail = |url: &Url| url.scheme() == "mailto" && url.path().contains('@');
     let is_plain = address.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     if is_plain && Url::parse(address).is_ok_and(|url| is_mail(&url)) {

@@ -92,12 +92,11 @@ impl PlaceNameTables {
 }
 
 fn read_table(path: &Path) -> Result<([u8; 32], PlaceNames), Diagnostic> {
-    let refuse = |(message, fix): (&str, &str)| file_diagnostic(path, message, fix);
-    let file: File = safe_read::open_regular_file(path).map_err(refuse)?;
+    let file: File = safe_read::open_regular_file(path).map_err(|error| error.in_file(path))?;
     let mut bytes = Vec::new();
-    file.take(MAX_PLACES_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|_| refuse(("the file can't be read", "allow this user to read it")))?;
+    file.take(MAX_PLACES_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|_| {
+        file_diagnostic(path, "the file can't be read", "allow this user to read it")
+    })?;
     Ok((digest::sha256(&bytes), PlaceNames::parse(path, &bytes)?))
 }
 

@@ -15,7 +15,7 @@ use passerelle_federation::identity::declared::DeclaredClaims;
 use passerelle_federation::notices;
 use passerelle_protocol::digest;
 use passerelle_settings::folder::list_toml_files;
-use passerelle_settings::{Diagnostic, FieldDiagnostic, SecretContext, SourceFile, source_file};
+use passerelle_settings::{Diagnostic, SecretContext, SourceFile, source_file};
 
 const FOLDER_FIX: &str =
     "restore the folder and make it readable; until then its last content stays active";
@@ -86,9 +86,7 @@ impl ReloadableFiles {
                 &load_context.declarations,
                 context,
             )?;
-            buildable(&configured).map_err(|FieldDiagnostic { key, message, fix }| {
-                vec![source.diagnostic(&key, message, fix)]
-            })?;
+            buildable(&configured).map_err(|found| vec![source.locate(found)])?;
             Ok(ConnectorEntry::new(configured))
         };
         let read = |path: &Path| source_file::read_bytes_in(folder, path);

@@ -61,7 +61,7 @@ async fn discovery_of_another_issuer_or_to_a_private_address_is_refused() {
     let env = Env::new(Arc::new(ManualClock::default()), Arc::new(SeededEntropy::new(1)));
     assert_eq!(
         connector("http://127.0.0.1:9", "", "", env.clone()).err().map(|error| error.key),
-        Some("kind.oidc.issuer")
+        Some("kind.oidc.issuer".to_owned())
     );
     let by_name = connector("http://localhost:9", "", "", env).unwrap();
     assert_eq!(by_name.preload().await.unwrap_err().code, ErrorCode::IdpAddressForbidden);
