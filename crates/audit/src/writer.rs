@@ -260,7 +260,7 @@ impl Writer {
             Err(error) => {
                 tracing::error!(%error, "an audit checkpoint can't be signed");
                 let message = format!("the audit log can't be signed: {error}");
-                let fix = "see `passerelle keys list`, and check the device that holds the key (docs/audit-log.md)";
+                let fix = "see `passerelle keys list`, and check the device that holds the key (docs/audit.md)";
                 let finding = CheckFinding::new(message, fix);
                 self.state.signing_error.store(Some(Arc::new(finding)));
             }
