@@ -1,4 +1,4 @@
-"""Writes an OCI image layout with one layer: oci.py LAYER.tar FOLDER VERSION ARCHITECTURE LEVEL.
+"""Writes an OCI image layout with one layer, which `docker load` takes too: oci.py LAYER.tar FOLDER VERSION ARCHITECTURE LEVEL.
 
 Settings are those of deploy/container/Containerfile. OCI Image Format Specification 1.1: image-layout.md, manifest.md,
 config.md.
@@ -74,4 +74,8 @@ manifest["annotations"] = {"org.opencontainers.image.ref.name": version}
 manifest["platform"] = {"os": "linux", "architecture": architecture}
 index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [manifest]}
 (folder / "index.json").write_text(json.dumps(index, separators=(",", ":"), sort_keys=True))
+# The manifest of `docker save`: other tools ignore it.
+blob = lambda descriptor: f"blobs/sha256/{descriptor['digest'].removeprefix('sha256:')}"
+docker = [{"Config": blob(config), "RepoTags": [f"passerelle:{version}"], "Layers": [blob(layer)]}]
+(folder / "manifest.json").write_text(json.dumps(docker, separators=(",", ":"), sort_keys=True))
 (folder / "oci-layout").write_text('{"imageLayoutVersion":"1.0.0"}')
