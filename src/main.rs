@@ -50,6 +50,7 @@ mod status_command;
 use audit_command::AuditCommand;
 use check_command::{CheckCommand, CheckOptions};
 use clients_command::ClientsCommand;
+use demo_command::DemoCommand;
 use hub_options::admin_error_code;
 use idp_command::IdpCommand;
 use init_command::InitCommand;
@@ -124,12 +125,7 @@ enum Command {
     },
     /// Run a demo on this machine: for each platform a hub and two sandbox identity providers, and
     /// a service provider.
-    Demo {
-        /// Port of the standard hub; the others use the ports up to 23 above it. 0 chooses free
-        /// ports.
-        #[arg(long, default_value_t = 8080)]
-        port: u16,
-    },
+    Demo(DemoCommand),
     /// List every error code, or explain one.
     Errors(ErrorsCommand),
     /// List every metric.
@@ -280,7 +276,7 @@ fn run(command: Command) -> CommandResult {
             let probe = if ready { HealthProbe::Ready } else { HealthProbe::Alive };
             outln!("{}", block_on(health::probe_hub(address, probe))?);
         }
-        Command::Demo { port } => demo_command::run_demo(port)?,
+        Command::Demo(command) => command.run()?,
         Command::Errors(command) => return command.run(),
         Command::Metrics(command) => return command.run(),
         Command::Acr { command } => command.run()?,

@@ -1,5 +1,5 @@
 //! Runs the embedded demo: for each platform a hub, two sandbox identity providers and a data
-//! provider, and one service provider for both, in one process, on loopback.
+//! provider, and one service provider for both, in one process, at `localhost`.
 //!
 //! The identity providers are hubs with the `persona` connector, so a demo login crosses two hubs;
 //! on the high platform each step is encrypted. Nothing outlives the process. Nothing but the
@@ -22,7 +22,7 @@ pub mod service_provider;
 mod wallet;
 
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -43,9 +43,9 @@ use wallet::{DemoWallet, IssuerSetupError};
 #[derive(thiserror::Error, Debug)]
 pub enum DemoStartError {
     #[error(
-        "port {port} on 127.0.0.1 can't be used ({cause}); stop the program that listens there, or choose another port with --port"
+        "{address} can't be used ({cause}); stop the program that listens there, or choose another port with --port"
     )]
-    Port { port: u16, cause: io::Error },
+    Address { address: SocketAddr, cause: io::Error },
     #[error("port {0} is too high: the demo needs the ports above it; choose a lower one")]
     PortTooHigh(u16),
     #[error("the embedded configuration is wrong: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
@@ -126,14 +126,14 @@ impl Listeners {
     /// each pair is public and private. The identity providers start at `port + 10`, the service
     /// provider is on `port + 20`, the data providers follow; standard before high; then the
     /// wallet. With 0 all ports are free ones.
-    fn bind(port: u16) -> Result<Self, DemoStartError> {
+    fn bind(listen: IpAddr, port: u16) -> Result<Self, DemoStartError> {
         let at = |offset: u16| {
             let port = match port {
                 0 => 0,
                 port => port.checked_add(offset).ok_or(DemoStartError::PortTooHigh(port))?,
             };
-            TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-                .map_err(|cause| DemoStartError::Port { port, cause })
+            let address = SocketAddr::new(listen, port);
+            TcpListener::bind(address).map_err(|cause| DemoStartError::Address { address, cause })
         };
         let side = |hub: u16, first: u16, data: u16| {
             let identity_providers = (first..)
@@ -160,10 +160,13 @@ impl Listeners {
 impl Demo {
     /// Starts the demo. Must be called inside an actix system.
     ///
+    /// `listen` is a loopback address, or in a container the address that its ports are forwarded
+    /// to.
+    ///
     /// # Errors
     /// Returns an error if a port is in use or the embedded configuration is invalid.
-    pub fn start(port: u16, env: &Env) -> Result<Self, DemoStartError> {
-        let listeners = Listeners::bind(port)?;
+    pub fn start(listen: IpAddr, port: u16, env: &Env) -> Result<Self, DemoStartError> {
+        let listeners = Listeners::bind(listen, port)?;
         let service_provider = local_origin(&listeners.service_provider)?;
         let keys = Arc::new(UpstreamKeys::ephemeral(env.now())?);
         let wallet_address = local_origin(&listeners.wallet)?;
@@ -239,7 +242,9 @@ fn start_platform(
         let program = HubServer::build(&files.load()?, program_deps(UpstreamKeys::empty(), env)?)?;
         hubs.push((program.start(listener, None)?, files));
     }
-    let files = side.hub_files(listeners.private.local_addr()?, service_provider, keys, env)?;
+    // Operator commands find the private listener by this address.
+    let private = SocketAddr::from((Ipv4Addr::LOCALHOST, listeners.private.local_addr()?.port()));
+    let files = side.hub_files(private, service_provider, keys, env)?;
     let program =
         HubServer::build(&files.load()?, program_deps(UpstreamKeys::ephemeral(env.now())?, env)?)?;
     let folder = files.path().to_owned();
