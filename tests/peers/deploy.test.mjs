@@ -1,9 +1,9 @@
 // deploy/: each file is read by the program that it is written for, and the proxies' files carry a whole login over TLS.
 //
-// DEPLOY_TOOLS is the folder of hadolint, kubernetes-validate and their python (tests/run sets it).
+// DEPLOY_TOOLS is the folder of hadolint, kubernetes-validate and their python; HELM is helm (tests/run sets it).
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
@@ -42,19 +42,51 @@ test('the container file passes hadolint, and its health check is a command of t
   assert.match(asked.stderr, /no hub answers/);
 });
 
-const manifests = readdirSync(path.join(deploy, 'kubernetes')).filter((name) => name.endsWith('.yaml'));
-const helm = 'prometheus-adapter.yaml';
-const yaml = (name) => JSON.parse(run(path.join(tools, 'python'), ['-c', 'import json, sys, yaml; json.dump(yaml.safe_load(open(sys.argv[1])), sys.stdout)', path.join(deploy, 'kubernetes', name)]));
+// `tests/run --all` builds helm, which takes minutes.
+const helm = [process.env.HELM, path.join(root, 'target/tools/helm'), '/usr/local/bin/helm', '/usr/bin/helm'].find((file) => file && existsSync(file));
+const skip = !helm && 'no helm here; tests/run --all builds it';
+const chart = path.join(deploy, 'helm/passerelle');
+/** Renders the chart; returns the file and its objects by kind and name. */
+function render(name, ...values) {
+  const file = path.join(folder, `${name}.yaml`);
+  const rendered = spawnSync(helm, ['template', 'passerelle', chart, '--kube-version', '1.31.0', ...values], { encoding: 'utf8' });
+  if (rendered.status !== 0) throw new Error(rendered.stderr);
+  writeFileSync(file, rendered.stdout);
+  const objects = JSON.parse(run(path.join(tools, 'python'), ['-c', 'import json, sys, yaml; json.dump([o for o in yaml.safe_load_all(open(sys.argv[1])) if o], sys.stdout)', file]));
+  return { file, objects: Object.fromEntries(objects.map((object) => [`${object.kind} ${object.metadata.name}`, object])) };
+}
+const example = ['--values', path.join(deploy, 'helm/example.yaml')];
 
-test('the Kubernetes manifests follow the schemas of its interface, strictly, and the kustomization names them all', () => {
-  const kustomization = yaml('kustomization.yaml');
-  const resources = manifests.filter((name) => name !== 'kustomization.yaml' && name !== helm);
-  assert.deepEqual([...kustomization.resources].sort(), resources.sort());
-  run(path.join(tools, 'kubernetes-validate'), ['--strict', ...resources.map((name) => path.join(deploy, 'kubernetes', name))]);
-  const named = kustomization.configMapGenerator.flatMap(({ files }) => files);
-  const there = ['settings', 'connectors', 'service-providers'].flatMap((part) => readdirSync(path.join(deploy, 'kubernetes', part)).map((name) => `${part}/${name}`));
-  assert.deepEqual(named.sort(), there.sort());
-  assert.equal(read('kubernetes/settings/scopes.toml'), readFileSync(path.join(root, 'config/scopes.toml'), 'utf8'));
+test('the chart passes helm lint, and its objects follow the schemas of Kubernetes, strictly', { skip }, () => {
+  run(helm, ['lint', '--strict', chart, ...example]);
+  const [complete, least] = [render('complete', ...example), render('least', '--set', 'host=login.example.org')];
+  for (const { file } of [complete, least]) run(path.join(tools, 'kubernetes-validate'), ['--strict', '--no-warn', file]);
+  const kinds = ({ objects }) => [...new Set(Object.values(objects).map(({ kind }) => kind))].sort();
+  const always = ['ConfigMap', 'Deployment', 'Ingress', 'NetworkPolicy', 'PodDisruptionBudget', 'Service'];
+  assert.deepEqual(kinds(least), always);
+  assert.deepEqual(kinds(complete), [...always, 'HorizontalPodAutoscaler', 'PodMonitor', 'PrometheusRule'].sort());
+  const rules = path.join(folder, 'rules.yaml');
+  writeFileSync(rules, JSON.stringify(complete.objects['PrometheusRule passerelle'].spec));
+  run('promtool', ['check', 'rules', rules]);
+  // Labels by which objects find the pods.
+  const { labels } = complete.objects['Deployment passerelle'].spec.template.metadata;
+  for (const name of ['Service', 'PodDisruptionBudget', 'NetworkPolicy', 'PodMonitor', 'Deployment'].map((kind) => `${kind} passerelle`)) {
+    const { selector, podSelector } = complete.objects[name].spec;
+    const wanted = (selector ?? podSelector).matchLabels ?? selector;
+    assert.ok(Object.keys(wanted).length > 0);
+    for (const [label, value] of Object.entries(wanted)) assert.equal(labels[label], value, `${name}: ${label}`);
+  }
+});
+
+test('the chart refuses several hubs without a shared store, and an installation without a host', { skip }, () => {
+  assert.throws(() => render('several', '--set', 'host=login.example.org,replicas=2'), /several hubs need a shared store/);
+  assert.throws(() => render('nowhere'), /host is required/);
+});
+
+test('a changed setting restarts the pods, a changed connector does not', { skip }, () => {
+  const pod = (...values) => JSON.stringify(render('changed', ...example, ...values).objects['Deployment passerelle'].spec.template);
+  assert.notEqual(pod('--set', 'platform=high'), pod());
+  assert.equal(pod('--set', 'connectors.example.file=other'), pod());
 });
 
 /** A folder as the kubelet mounts it: each file a link through `..data`. */
@@ -68,42 +100,41 @@ function mount(target, files) {
   }
 }
 
-test('the pod: what is mounted is a configuration that passes, and the times agree', () => {
-  const pod = yaml('deployment.yaml').spec.template.spec;
+test('the pod: what is mounted is a configuration that passes, and the times agree', { skip }, () => {
+  const { objects } = render('pod', ...example);
+  const pod = objects['Deployment passerelle'].spec.template.spec;
   const container = pod.containers[0];
   const image = Object.fromEntries([...read('container/Containerfile').matchAll(/(PASSERELLE_\w+)=(\S+)/g)].map(([, name, value]) => [name, value]));
   const environment = { ...image, ...Object.fromEntries(container.env.map(({ name, value }) => [name, value])) };
   const etc = path.join(folder, 'etc');
-  const at = (name) => {
-    const { mountPath } = container.volumeMounts.find((mounted) => mounted.name === name);
-    return path.join(folder, mountPath.replace('/etc/passerelle', 'etc'));
-  };
-  const files = (from) => Object.fromEntries(readdirSync(from, { withFileTypes: true }).filter((entry) => entry.isFile()).map(({ name }) => [name, readFileSync(path.join(from, name))]));
+  const configMap = (name) => objects[`ConfigMap passerelle-${name}`].data;
   const keys = path.join(folder, 'made-keys');
   run(program, ['keys', 'new', '--dir', keys]);
-  mount(at('keys'), files(keys));
-  mount(at('keys-assertion'), files(path.join(keys, 'assertion')));
-  mount(at('keys-encryption'), files(path.join(keys, 'encryption')));
-  mount(at('connectors'), files(path.join(deploy, 'kubernetes/connectors')));
-  mount(at('service-providers'), files(path.join(deploy, 'kubernetes/service-providers')));
-  const settings = read('kubernetes/settings/passerelle.toml');
-  const referred = (text, within) => [...text.matchAll(new RegExp(`"${within}/([^"]+)"`, 'g'))].map(([, name]) => name);
-  const secrets = referred(settings, 'secrets');
-  const ofConnector = referred(read('kubernetes/connectors/example.toml'), 'secrets/connectors/example');
-  assert.equal(ofConnector.length, 1);
+  const files = (from) => Object.fromEntries(readdirSync(from, { withFileTypes: true }).filter((entry) => entry.isFile()).map(({ name }) => [name, readFileSync(path.join(from, name))]));
   const documented = readFileSync(path.join(root, 'docs/deploying.md'), 'utf8');
-  for (const name of [...secrets, ...ofConnector]) assert.ok(documented.includes(`--from-file=${name}`), `docs/deploying.md makes no Secret with ${name}`);
-  mount(at('secrets'), Object.fromEntries(secrets.map((name) => [name, random(48)])));
-  mount(at('connector-example'), Object.fromEntries(ofConnector.map((name) => [name, random(48)])));
-  for (const { subPath } of container.volumeMounts.filter((mounted) => mounted.subPath)) {
-    cpSync(path.join(deploy, 'kubernetes/settings', subPath), path.join(etc, subPath));
+  // What docs/deploying.md puts into each Secret.
+  const secret = (name) => {
+    const [, command] = documented.match(new RegExp(`create secret generic ${name} ((?:[^\n\\\\]|\\\\\n)*)`));
+    const sources = [...command.matchAll(/--from-file=(\S+)/g)].map(([, file]) => file);
+    const inFolder = sources[0].match(/^keys(.*)/);
+    return inFolder ? files(path.join(keys, inFolder[1])) : Object.fromEntries(sources.map((file) => [file, random(48)]));
+  };
+  const volumes = Object.fromEntries(pod.volumes.map((volume) => [volume.name, volume]));
+  for (const { name, mountPath, subPath } of container.volumeMounts.filter((mounted) => mounted.mountPath.startsWith('/etc/'))) {
+    const target = path.join(folder, mountPath.replace('/etc/passerelle', 'etc'));
+    const { configMap: map, secret: kept } = volumes[name];
+    const content = map ? configMap(map.name.replace('passerelle-', '')) : secret(kept.secretName);
+    if (subPath) {
+      mkdirSync(etc, { recursive: true });
+      writeFileSync(target, content[subPath]);
+    } else mount(target, content);
   }
-  run(program, ['check', '--config', etc], { env: { PATH: process.env.PATH, ...environment, PASSERELLE_CONNECTORS: at('connectors') } });
+  run(program, ['check', '--config', etc], { env: { PATH: process.env.PATH, ...environment, PASSERELLE_CONNECTORS: path.join(etc, 'connectors') } });
   // What Kubernetes sets for a Service of the hub's name would be refused.
   const linked = spawnSync(program, ['check', '--config', etc], { encoding: 'utf8', env: { PATH: process.env.PATH, PASSERELLE_SERVICE_HOST: '10.0.0.1' } });
   assert.deepEqual([linked.status, pod.enableServiceLinks], [1, false]);
 
-  const limit = (name) => Number(settings.match(new RegExp(`^${name} = (\\d+)$`, 'm'))[1]);
+  const limit = (name) => Number(configMap('settings')['passerelle.toml'].match(new RegExp(`^${name} = (\\d+)$`, 'm'))[1]);
   assert.ok(pod.terminationGracePeriodSeconds > limit('not_ready_seconds') + 2 * limit('shutdown_seconds'), 'the pod would be killed while it drains');
   const { periodSeconds, failureThreshold } = container.readinessProbe;
   assert.ok(limit('not_ready_seconds') > periodSeconds * failureThreshold, 'the hub would stop before anyone knows');
