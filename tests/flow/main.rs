@@ -50,6 +50,7 @@ mod posted_callbacks;
 mod public_clients;
 mod random_walks;
 mod refresh_tokens;
+mod released_files;
 mod reload;
 mod revocation;
 mod sandbox;

@@ -199,6 +199,12 @@ impl TestHub {
     }
 
     async fn on(folder: TempDir) -> Self {
+        // The keys were created at the system clock's time; a day later all of them sign.
+        Self::on_at(folder, Env::system().now() + Duration::from_secs(24 * 3600)).await
+    }
+
+    /// Starts a hub with the configuration, the keys and the state of this folder, at this time.
+    pub async fn on_at(folder: TempDir, now: Timestamp) -> Self {
         let environment: Environment = [
             ("SUBJECT_KEY", "a subject key of more than 32 bytes, for ever"),
             ("CLIENT_SECRET", SECRET),
@@ -210,8 +216,7 @@ impl TestHub {
         .collect();
         let loaded = passerelle_server::load_usable_config(folder.path(), &environment).unwrap();
 
-        // The keys were created at the system clock's time; a day later all of them sign.
-        let clock = Arc::new(ManualClock::at(Env::system().now() + Duration::from_secs(24 * 3600)));
+        let clock = Arc::new(ManualClock::at(now));
         let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(7)));
         let program =
             HubServer::build(&loaded, ProgramDeps { env, ..ProgramDeps::system() }).unwrap();
