@@ -57,7 +57,7 @@ test('the sandbox: the compose file passes dclint, and each command publishes th
 });
 
 // `tests/run --all` builds helm, which takes minutes.
-const helm = [process.env.HELM, path.join(root, 'target/tools/helm'), '/usr/local/bin/helm', '/usr/bin/helm'].find((file) => file && existsSync(file));
+const helm = [process.env.HELM, path.join(process.env.CARGO_TARGET_DIR ?? path.join(root, 'target'), 'tools/helm'), '/usr/local/bin/helm', '/usr/bin/helm'].find((file) => file && existsSync(file));
 const skip = !helm && 'no helm here; tests/run --all builds it';
 const chart = path.join(deploy, 'helm/passerelle');
 /** Renders the chart; returns the file and its objects by kind and name. */
