@@ -185,9 +185,12 @@ fn print_change(what: &str, changed: &BlockChange) {
 /// Formats one connector: its state, then its health and its blocks.
 fn format_connector(row: &ConnectorRow) -> String {
     let state = match row.state {
-        ConnectorState::On => "on",
-        ConnectorState::Off => "off",
+        ConnectorState::Disabled => "off",
         ConnectorState::Blocked => "blocked",
+        ConnectorState::Available
+        | ConnectorState::Degraded
+        | ConnectorState::Recovering
+        | ConnectorState::Down => "on",
     };
     let (id, name) = (row.id.as_str(), text_in_language(&row.name, "en"));
     let levels = format!("{}..{}", row.lowest.as_str(), row.highest.as_str());

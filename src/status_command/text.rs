@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use passerelle_admin::readiness::CheckState;
-use passerelle_hub::registry::{ConnectorCondition, ConnectorRow};
+use passerelle_hub::registry::ConnectorRow;
 
 use super::StatusView;
 
@@ -68,7 +68,7 @@ fn write_connectors(text: &mut String, view: &StatusView) -> std::fmt::Result {
         "Identity provider", "state", "logins/s", "failed", "calls failed", "p99"
     )?;
     let mut rows: Vec<&ConnectorRow> = view.status.connectors.iter().collect();
-    rows.sort_by_key(|row| (row.condition() == ConnectorCondition::Healthy, row.id.clone()));
+    rows.sort_by_key(|row| (row.is_healthy(), row.id.clone()));
     for row in rows.iter().take(MAX_CONNECTORS) {
         let health = row.health.as_ref();
         let calls_failed = health
@@ -84,7 +84,7 @@ fn write_connectors(text: &mut String, view: &StatusView) -> std::fmt::Result {
             text,
             "{:<32} {:<11} {rate:>9.1} {failed:>9} {calls_failed:>12} {p99:>10}  {}",
             row.id.as_str(),
-            row.condition().as_str(),
+            row.state_text(),
             reasons.join(", ")
         )?;
     }

@@ -41,7 +41,7 @@ use passerelle_federation::blocks::Block;
 use passerelle_federation::validity::format_rfc3339;
 use passerelle_grants::HubCore;
 use passerelle_hub::Connectors;
-use passerelle_hub::registry::{ConnectorCondition, ConnectorRow};
+use passerelle_hub::registry::ConnectorRow;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::SupportId;
 use passerelle_web::responses;
@@ -157,15 +157,7 @@ fn pending_registrations(federation: &Federation) -> Vec<PendingRegistrationRow>
 
 /// Sorts the identity providers that need attention before those that are healthy, each by id.
 fn worst_first(mut rows: Vec<ConnectorRow>) -> Vec<ConnectorRow> {
-    rows.sort_by_key(|row| match row.condition() {
-        ConnectorCondition::Down => 0,
-        ConnectorCondition::Failing => 1,
-        ConnectorCondition::Recovering => 2,
-        ConnectorCondition::Blocked => 3,
-        ConnectorCondition::FileInvalid => 4,
-        ConnectorCondition::Healthy => 5,
-        ConnectorCondition::Off => 6,
-    });
+    rows.sort_by_key(|row| (row.state, row.is_healthy()));
     rows
 }
 

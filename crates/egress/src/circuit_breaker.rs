@@ -14,14 +14,14 @@ pub const FAILURES_TO_OPEN: u32 = 5;
 /// How long the circuit stays open before one trial call is allowed.
 pub const DEFAULT_OPEN_TIME: Duration = Duration::from_secs(10);
 
-/// State of a circuit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+/// State of a circuit, from the best to the worst.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CircuitState {
     Closed,
-    Open,
-    /// One trial call decides whether it closes.
+    /// Trial calls decide whether it closes.
     HalfOpen,
+    Open,
 }
 
 impl CircuitState {

@@ -42,10 +42,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use blocks::BlockTarget;
 use logo::Logo;
 use notices::Notice;
 use place_names::PlaceNames;
 use provider_display::SortedProviders;
+use session::gate::{self, PermittedConnector, UnavailableReason};
 
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::ScopeTable;
@@ -234,6 +236,22 @@ impl Federation {
     #[must_use]
     pub const fn connectors(&self) -> &BTreeMap<ConnectorId, Arc<ConnectorMetadata>> {
         &self.connectors
+    }
+
+    /// Returns what a connector can prove to a service provider that may use it. `block` is the
+    /// operators' block that is in force.
+    ///
+    /// # Errors
+    /// The first reason against it.
+    pub fn permit_connector(
+        &self,
+        client_id: &ClientId,
+        id: &ConnectorId,
+        block: Option<&BlockTarget>,
+    ) -> Result<PermittedConnector, UnavailableReason> {
+        let service = self.active_service_provider(client_id);
+        let allowed = service.map(|service| &service.allowed_connectors);
+        gate::permit_connector(allowed, id, self.connector(id).map(Arc::as_ref), block)
     }
 
     /// Returns the connectors whose files match the domain most closely, enabled or not.

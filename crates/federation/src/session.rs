@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::assurance::amr::AmrEvidence;
 use crate::assurance::{AcrCheck, Level, Platform, acr};
 use crate::identity::{ClaimName, Identity};
+use gate::{PermittedConnector, UnavailableReason};
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ClientId, ConnectorId, Scope, Secret, Subject, SupportId};
 
@@ -316,12 +317,12 @@ pub enum ReuseError {
     #[error("the request names another user")]
     OtherUser,
     #[error("the gate refuses: {0}")]
-    Gate(gate::UnavailableReason),
+    Gate(UnavailableReason),
 }
 
 /// Checks whether this session may answer this request. Returns the level of the answer, never
-/// eidas3; identity, `auth_time` and evidence are the session's. `input` is the current gate input
-/// for the requesting service provider and the session's connector.
+/// eidas3; identity, `auth_time` and evidence are the session's. `connector` is what the session's
+/// connector can prove to the requesting service provider now.
 ///
 /// # Errors
 /// The first reason against it.
@@ -329,7 +330,7 @@ pub fn check_reuse(
     session: &Session,
     request: &ReuseRequest,
     limits: &SessionLimits,
-    input: &gate::GateInput,
+    connector: Result<PermittedConnector, UnavailableReason>,
     now: Timestamp,
 ) -> Result<Level, ReuseError> {
     let held = acr::level_if_reusable(session.login.level, request.level, request.platform);
@@ -356,10 +357,12 @@ pub fn check_reuse(
     }
     // The gate checks the level that was achieved: the connector's range bounds what it proves, not
     // what the hub counts it as.
-    gate::check_gate(input, AcrCheck::Achieved(session.login.level)).map_err(ReuseError::Gate)?;
+    let connector = connector.map_err(ReuseError::Gate)?;
+    let achieved = AcrCheck::Achieved(session.login.level);
+    connector.check_level(achieved).map_err(ReuseError::Gate)?;
     // An authentication time that is not proven is not compared with `max_age`.
-    if request.max_age.is_some() && !input.proves_reauthentication() {
-        return Err(ReuseError::Gate(gate::UnavailableReason::ReauthenticationUnproven));
+    if request.max_age.is_some() && !connector.reauthenticates {
+        return Err(ReuseError::Gate(UnavailableReason::ReauthenticationUnproven));
     }
     held.ok_or(ReuseError::LevelTooLow)
 }

@@ -8,15 +8,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::health::Availability;
 use super::registry::Connectors;
+use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_federation::ConnectorMetadata;
 use passerelle_federation::assurance::{AcrCheck, AuthenticationRequirement};
 use passerelle_federation::connector_rules::ConnectorOrder;
 use passerelle_federation::logo::Logo;
 use passerelle_federation::provider_display::ProviderDisplay;
-use passerelle_federation::session::gate;
-pub use passerelle_federation::session::gate::UnavailableReason;
+use passerelle_federation::session::gate::UnavailableReason;
 use passerelle_protocol::authorize::AuthorizationRequest;
 use passerelle_protocol::email_domain::EmailDomain;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
@@ -26,18 +25,18 @@ use passerelle_protocol::ids::{ClientId, ConnectorId};
 pub struct ChoiceEntry {
     pub id: ConnectorId,
     pub display: Arc<ProviderDisplay>,
-    /// Why the gate refuses it; `None` if it doesn't.
+    /// Why it can't be chosen; `None` if it can. The hub probes those that are down, and offers
+    /// them again as soon as they work.
     pub unavailable: Option<UnavailableReason>,
-    /// The operator's message by language, empty without one. `None` if it isn't blocked.
-    pub block_message: Option<Arc<BTreeMap<String, String>>>,
-    /// Unavailable connectors can't be chosen, and come last. The hub probes them, and offers them
-    /// again as soon as they work.
-    pub availability: Availability,
+    /// The operator's message by language, if it is blocked; may be empty.
+    pub block_message: Arc<BTreeMap<String, String>>,
+    /// Whether it failed recently, and may be tried.
+    pub is_recovering: bool,
 }
 
 impl Connectors {
     /// Returns the connectors that `is_wanted` accepts, in the service provider's order; those that
-    /// it doesn't name are sorted by name in this language, and unavailable ones come last. The
+    /// it doesn't name are sorted by name in this language, and those with an open circuit come last. The
     /// names were sorted when the files were read: there may be hundreds, and each login calls
     /// this.
     pub fn choices(
@@ -57,23 +56,28 @@ impl Connectors {
             .filter(|(id, metadata)| is_wanted(id, metadata));
         let snapshot = self.gate_snapshot();
         let entry = |(id, metadata): (&ConnectorId, &Arc<ConnectorMetadata>)| {
-            let input = snapshot.gate_input(client_id, service, (id, Some(metadata)));
-            let unavailable = gate::check_gate(&input, AcrCheck::Requested(demand)).err();
+            let circuit = self.circuit_state(id);
+            let unavailable = snapshot
+                .permit_connector(client_id, service, id, metadata)
+                .and_then(|permitted| permitted.check_level(AcrCheck::Requested(demand)))
+                .err()
+                .or((circuit == CircuitState::Open).then_some(UnavailableReason::Down));
             let is_blocked = unavailable.is_some_and(UnavailableReason::is_block);
-            ChoiceEntry {
+            let entry = ChoiceEntry {
                 id: id.clone(),
                 display: Arc::clone(&metadata.display),
                 unavailable,
-                block_message: is_blocked.then(|| self.operator_message(client_id, id)),
-                availability: self.availability(id),
-            }
+                block_message: is_blocked
+                    .then(|| self.operator_message(client_id, id))
+                    .unwrap_or_default(),
+                is_recovering: circuit == CircuitState::HalfOpen,
+            };
+            (circuit, entry)
         };
-        let mut choices: Vec<ChoiceEntry> = known.map(entry).collect();
-        if choices.iter().any(|choice| choice.availability != Availability::Available) {
-            // A stable sort keeps the order of equals.
-            choices.sort_by_key(|choice| choice.availability);
-        }
-        choices
+        let mut choices: Vec<(CircuitState, ChoiceEntry)> = known.map(entry).collect();
+        // A stable sort keeps the order of equals.
+        choices.sort_by_key(|(circuit, _)| *circuit);
+        choices.into_iter().map(|(_, entry)| entry).collect()
     }
 
     /// Returns the connector that the e-mail domain in `login_hint` leads to, if there is only one

@@ -24,7 +24,7 @@ pub use self::attribution::{Attribution, attribute_outcome, pause_after_failed_p
 pub use self::call_permit::CallPermit;
 use self::call_window::CallWindow;
 pub use self::call_window::{Quantiles, Tally};
-pub use self::circuit::{Availability, CallKind, OpenCause};
+pub use self::circuit::{CallKind, OpenCause};
 use self::circuit::{Circuit, is_within};
 use self::login_failures::{FAILURE_QUORUM, HALF_OPEN_FAILURE_QUORUM, LoginFailures};
 use self::probe_record::ProbeRecord;
@@ -117,17 +117,13 @@ impl Health {
     /// Returns whether [`Self::admit`] would refuse the call.
     #[must_use]
     pub fn would_refuse(&self, call: CallKind, now: Timestamp) -> bool {
-        call != CallKind::Preload && self.state().circuit.state(now) == CircuitState::Open
+        call != CallKind::Preload && self.circuit_state(now) == CircuitState::Open
     }
 
-    /// Returns the availability for the choice page.
+    /// Returns the state of the circuit.
     #[must_use]
-    pub fn availability(&self, now: Timestamp) -> Availability {
-        match self.state().circuit.state(now) {
-            CircuitState::Closed => Availability::Available,
-            CircuitState::HalfOpen => Availability::Recovering,
-            CircuitState::Open => Availability::Unavailable,
-        }
+    pub fn circuit_state(&self, now: Timestamp) -> CircuitState {
+        self.state().circuit.state(now)
     }
 
     /// Returns the health for an operator.

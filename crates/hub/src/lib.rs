@@ -47,8 +47,7 @@ mod unauthenticated_logins;
 mod upstream_logouts;
 mod wallet;
 
-pub use choices::{ChoiceEntry, UnavailableReason};
-pub use health::Availability;
+pub use choices::ChoiceEntry;
 pub use login_services::LoginServices;
 pub use login_summary::{LoginSummary, Reply, StepError, StoredLogin};
 pub use logins::{LoginAdmissionError, Logins};

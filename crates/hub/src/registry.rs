@@ -15,13 +15,14 @@ use arc_swap::ArcSwap;
 
 use super::blocks::Blocks;
 use super::connector::{ConnectorActor, ConnectorActorDeps, ConnectorCallLimits, ConnectorHandle};
-use super::health::{Availability, Health};
+use super::health::Health;
 use super::hub_clock::{CommonSkew, HubClock};
 use super::prober::{OutboundNetwork, Prober};
 use passerelle_connector::{Connector, ConnectorLimits};
+use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_federation::assurance::AcrCheck;
-use passerelle_federation::session::gate::{self, UnavailableReason};
-use passerelle_federation::{ConnectorMetadata, CurrentFederation, Federation, ServiceProvider};
+use passerelle_federation::session::gate::UnavailableReason;
+use passerelle_federation::{CurrentFederation, Federation};
 use passerelle_grants::{Gate, HubCore};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ClientId, ConnectorId, Secret};
@@ -30,9 +31,7 @@ use passerelle_store::Store;
 use passerelle_telemetry::CheckFinding;
 
 pub use block_commands::{BlockError, BlockOrigin, BlockRow, NewBlock};
-pub use connector_overview::{
-    ConnectorCondition, ConnectorRow, ConnectorState, HealthRow, UnreachableRow,
-};
+pub use connector_overview::{ConnectorRow, ConnectorState, HealthRow, UnreachableRow};
 
 /// Interval between two searches for dead connector actors.
 const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -123,12 +122,10 @@ impl Connectors {
         self.actors.load().get(id).map(|entry| entry.handle.clone()).ok_or(ErrorCode::IdpUnknown)
     }
 
-    /// Returns whether its identity provider is available.
-    pub(super) fn availability(&self, id: &ConnectorId) -> Availability {
-        self.actors
-            .load()
-            .get(id)
-            .map_or(Availability::Available, |entry| entry.handle.availability())
+    /// Returns the state of the circuit of its identity provider.
+    pub(super) fn circuit_state(&self, id: &ConnectorId) -> CircuitState {
+        let actors = self.actors.load();
+        actors.get(id).map_or(CircuitState::Closed, |entry| entry.handle.circuit_state())
     }
 
     /// Returns the handle of a connector, unless its file disables it or it is blocked for all
@@ -189,55 +186,6 @@ impl Connectors {
     }
 }
 
-/// Returns the gate's input from the configuration, for a connector that exists or not. The
-/// operators' blocks are not in it.
-#[must_use]
-pub fn gate_input(
-    federation: &Federation,
-    client_id: &ClientId,
-    id: &ConnectorId,
-) -> gate::GateInput {
-    gate_input_from_metadata(
-        federation.active_service_provider(client_id),
-        (id, federation.connector(id)),
-    )
-}
-
-/// Returns the same as [`gate_input`], for a service provider and a connector that the caller has
-/// looked up.
-fn gate_input_from_metadata(
-    service: Option<&Arc<ServiceProvider>>,
-    (id, connector): (&ConnectorId, Option<&Arc<ConnectorMetadata>>),
-) -> gate::GateInput {
-    gate::GateInput {
-        service_provider: match service {
-            Some(_) => gate::ServiceProviderStatus::Active,
-            None => gate::ServiceProviderStatus::Inactive,
-        },
-        connector: connector
-            .map_or(gate::ConnectorStatus::Unknown, |connector| connector_status(connector)),
-        access: match service {
-            Some(service) if !service.allowed_connectors.allows(id) => {
-                gate::ConnectorAccess::ExcludedByServiceProvider
-            }
-            Some(_) | None => gate::ConnectorAccess::Allowed,
-        },
-    }
-}
-
-const fn connector_status(connector: &ConnectorMetadata) -> gate::ConnectorStatus {
-    if connector.enabled {
-        let ConnectorMetadata { levels, reauthenticates, .. } = connector;
-        gate::ConnectorStatus::On {
-            lowest: levels.lowest,
-            highest: levels.highest,
-            reauthenticates: *reauthenticates,
-        }
-    } else {
-        gate::ConnectorStatus::Off
-    }
-}
-
 impl Gate for Connectors {
     fn check_access(
         &self,
@@ -245,9 +193,10 @@ impl Gate for Connectors {
         connector: &ConnectorId,
         at: AcrCheck,
     ) -> Result<(), ErrorCode> {
-        gate::check_gate(&self.gate_input(client_id, connector), at).map_err(|error| match error {
+        let permitted = self.permit_connector(client_id, connector);
+        permitted.and_then(|permitted| permitted.check_level(at)).map_err(|reason| match reason {
             UnavailableReason::ConnectorUnknown => ErrorCode::IdpUnknown,
-            UnavailableReason::ConnectorOff => ErrorCode::IdpOff,
+            UnavailableReason::ConnectorDisabled => ErrorCode::IdpOff,
             UnavailableReason::ConnectorBlocked => ErrorCode::IdpBlocked,
             UnavailableReason::BlockedForServiceProvider => ErrorCode::IdpBlockedForService,
             UnavailableReason::ServiceProviderInactive
@@ -256,6 +205,7 @@ impl Gate for Connectors {
                 ErrorCode::AcrTooLow
             }
             UnavailableReason::ReauthenticationUnproven => ErrorCode::IdpReauthenticationUnproven,
+            UnavailableReason::Down => ErrorCode::IdpCircuitOpen,
         })
     }
 }

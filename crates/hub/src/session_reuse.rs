@@ -53,8 +53,9 @@ fn reusable_user(
     )
     .ok()?;
     let reuse_request = reuse_request(services, login, subject.clone());
-    let gate_input = services.connectors.gate_input(&request.client_id, &session.login.connector);
-    let level = session::check_reuse(&session, &reuse_request, &services.core.session_limits, &gate_input, services.core.env.now())
+    let connector =
+        services.connectors.permit_connector(&request.client_id, &session.login.connector);
+    let level = session::check_reuse(&session, &reuse_request, &services.core.session_limits, connector, services.core.env.now())
         .inspect_err(|reason| tracing::debug!(support_id = %login.context.support_id, %reason, "session not reused"))
         .ok()
         .filter(|level| session_satisfies_request(request, &session.login.evidence, *level))?;

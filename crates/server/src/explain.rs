@@ -13,8 +13,7 @@ use passerelle_config::LoadedConfig;
 use passerelle_federation::assurance::acr::{self, AcrPolicy, LevelError};
 use passerelle_federation::assurance::{AcrCheck, AuthenticationRequirement};
 use passerelle_federation::identity::scopes::ScopeTableError;
-use passerelle_federation::session::gate::{self, UnavailableReason};
-use passerelle_hub::registry::gate_input;
+use passerelle_federation::session::gate::{PermittedConnector, UnavailableReason};
 use passerelle_protocol::acr::{AcrRequest, Level, Platform};
 use passerelle_protocol::authorize;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -119,7 +118,7 @@ pub fn explain_levels(
     })?;
     let platform = loaded.settings.platform;
     let federation = loaded.build_federation();
-    let gate_input = gate_input(&federation, &client_id, &id);
+    let permitted = federation.permit_connector(&client_id, &id, None);
     let registration =
         federation.service_provider(&client_id).map(|service| service.registration.acr.clone());
     let request = authorize::evaluate_requested_acr(
@@ -132,7 +131,7 @@ pub fn explain_levels(
     let mut decision = evaluate_levels(
         platform,
         request,
-        &gate_input,
+        permitted,
         &configured.kind.acr_policy(&configured.file),
     );
     if let (LevelDecision::Allowed(flow), true) = (&mut decision, configured.kind.is_sandbox()) {
@@ -157,12 +156,12 @@ fn join_names<T: fmt::Display>(names: impl Iterator<Item = T>) -> String {
 fn evaluate_levels(
     platform: Platform,
     request: Result<AcrRequest, ErrorCode>,
-    gate_input: &gate::GateInput,
+    permitted: Result<PermittedConnector, UnavailableReason>,
     policy: &AcrPolicy,
 ) -> LevelDecision {
     // Nothing else of an inactive service provider's request is checked.
-    if gate_input.service_provider == gate::ServiceProviderStatus::Inactive {
-        return LevelDecision::Unavailable(UnavailableReason::ServiceProviderInactive);
+    if let Err(reason @ UnavailableReason::ServiceProviderInactive) = permitted {
+        return LevelDecision::Unavailable(reason);
     }
     let request = match request {
         Ok(request) => request,
@@ -170,9 +169,13 @@ fn evaluate_levels(
     };
     let requested = request.level;
     let requirement = AuthenticationRequirement::for_level(requested);
-    if let Err(reason) = gate::check_gate(gate_input, AcrCheck::Requested(requirement)) {
-        return LevelDecision::Unavailable(reason);
-    }
+    let checked = permitted.and_then(|permitted| {
+        permitted.check_level(AcrCheck::Requested(requirement)).map(|()| permitted)
+    });
+    let permitted = match checked {
+        Ok(permitted) => permitted,
+        Err(reason) => return LevelDecision::Unavailable(reason),
+    };
     let needed = policy.level_to_request(requested);
     let is_required = |level: &Level| request.accepts_level(*level);
     let acr_for = |returned: Option<&str>| {
@@ -194,7 +197,7 @@ fn evaluate_levels(
     let reuse = |level: Level| {
         let reusable = acr::level_if_reusable(level, requested, platform)
             .filter(is_required)
-            .filter(|_| gate::check_gate(gate_input, AcrCheck::Achieved(level)).is_ok());
+            .filter(|_| permitted.check_level(AcrCheck::Achieved(level)).is_ok());
         (level, reusable.map(|reusable| acr::id_token_level(reusable, platform)))
     };
     let names: Vec<_> = request.level_names().cloned().collect();
@@ -210,7 +213,7 @@ fn evaluate_levels(
         values: values::explain_values(&request, policy),
         answers: listed.chain(unlisted).collect(),
         sessions: Level::ALL.into_iter().filter(is_in_range).map(reuse).collect(),
-        reauthenticates: gate_input.proves_reauthentication(),
+        reauthenticates: permitted.reauthenticates,
     })
 }
 
@@ -248,13 +251,14 @@ const fn consequence(reason: UnavailableReason) -> &'static str {
             "each of its requests ends on an error page, without a response to it"
         }
         UnavailableReason::ConnectorUnknown
-        | UnavailableReason::ConnectorOff
+        | UnavailableReason::ConnectorDisabled
         | UnavailableReason::ConnectorBlocked
         | UnavailableReason::ExcludedByServiceProvider
         | UnavailableReason::BlockedForServiceProvider
         | UnavailableReason::LevelTooHigh
         | UnavailableReason::LevelTooLow
-        | UnavailableReason::ReauthenticationUnproven => {
+        | UnavailableReason::ReauthenticationUnproven
+        | UnavailableReason::Down => {
             "it is disabled on the choice page, a hint to it is ignored, and a session from it is not reused"
         }
     }

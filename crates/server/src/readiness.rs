@@ -11,7 +11,6 @@ use super::keys::SharedKeys;
 use super::reload::Reload;
 use passerelle_admin::console::StoreUsage;
 use passerelle_admin::readiness::Readiness;
-use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_grants::HubCore;
 use passerelle_hub::Connectors;
 use passerelle_hub::blocks::Blocks;
@@ -223,10 +222,9 @@ fn capacity_fix(row: &StoreUsage) -> String {
 }
 
 fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<CheckFinding> {
-    let on: Vec<&ConnectorRow> =
-        rows.iter().filter(|row| row.state == ConnectorState::On).collect();
+    let on: Vec<&ConnectorRow> = rows.iter().filter(|row| row.state.is_enabled()).collect();
     let is_unavailable = |row: &&&ConnectorRow| {
-        row.health.as_ref().is_some_and(|health| health.circuit != CircuitState::Closed)
+        matches!(row.state, ConnectorState::Down | ConnectorState::Recovering)
     };
     let unavailable: Vec<&str> =
         on.iter().filter(is_unavailable).map(|row| row.id.as_str()).collect();
@@ -295,12 +293,13 @@ mod tests {
 
     use super::*;
     use passerelle_connector::MeasuredSkew;
+    use passerelle_egress::circuit_breaker::CircuitState;
     use passerelle_federation::assurance::Level;
     use passerelle_hub::registry::{HealthRow, UnreachableRow};
 
-    fn row(id: &str, circuit: CircuitState, skew_seconds: Option<i64>) -> ConnectorRow {
+    fn row(id: &str, state: ConnectorState, skew_seconds: Option<i64>) -> ConnectorRow {
         let health = HealthRow {
-            circuit,
+            circuit: CircuitState::Closed,
             failure_ratio: 0.0,
             p99_seconds: None,
             reasons: Vec::new(),
@@ -310,7 +309,7 @@ mod tests {
         ConnectorRow {
             id: id.into(),
             name: BTreeMap::new(),
-            state: ConnectorState::On,
+            state,
             lowest: Level::Eidas1,
             highest: Level::Eidas2,
             blocks: Vec::new(),
@@ -323,9 +322,9 @@ mod tests {
     #[test]
     fn unavailable_connectors_are_counted_and_named() {
         let rows = [
-            row("a", CircuitState::Closed, None),
-            row("b", CircuitState::Open, None),
-            row("c", CircuitState::HalfOpen, None),
+            row("a", ConnectorState::Available, None),
+            row("b", ConnectorState::Down, None),
+            row("c", ConnectorState::Recovering, None),
         ];
         let findings = find_unavailable_connectors(&rows);
         assert!(
@@ -334,13 +333,14 @@ mod tests {
             "{findings:?}"
         );
         assert_eq!(find_unavailable_connectors(&rows[..1]), []);
-        let off = ConnectorRow { state: ConnectorState::Off, ..row("a", CircuitState::Open, None) };
-        assert!(find_unavailable_connectors(&[off])[0].message.contains("no connector is on"));
+        let disabled = row("a", ConnectorState::Disabled, None);
+        assert!(find_unavailable_connectors(&[disabled])[0].message.contains("no connector is on"));
     }
 
     #[test]
     fn an_identity_provider_that_was_never_reached_is_reported_with_the_reason() {
-        let mut rows = [row("a", CircuitState::Closed, None), row("b", CircuitState::Closed, None)];
+        let available = |id| row(id, ConnectorState::Available, None);
+        let mut rows = [available("a"), available("b")];
         let health = rows[1].health.as_mut().unwrap();
         health.unreachable = Some(UnreachableRow {
             since: "2026-11-23T03:00:00Z".to_owned(),
@@ -362,7 +362,7 @@ mod tests {
             let rows: Vec<_> = ids
                 .iter()
                 .zip(skews)
-                .map(|(id, skew)| row(id, CircuitState::Closed, Some(*skew)))
+                .map(|(id, skew)| row(id, ConnectorState::Available, Some(*skew)))
                 .collect();
             let stated =
                 |seconds: &i64| MeasuredSkew { seconds: *seconds, certificate_limit: None };

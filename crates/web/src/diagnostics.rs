@@ -75,9 +75,10 @@ pub async fn explain_request(
     };
     let issuer = &hub.core.issuer;
     let identity = HubIdentity { platform: hub.core.platform, issuer };
-    let gate = |client_id: &_, connector: &_| hub.connectors.gate_input(client_id, connector);
+    let permit =
+        |client_id: &_, connector: &_| hub.connectors.permit_connector(client_id, connector);
     let explained = DiagnosticsPage::Explained(DiagnosedRequest {
-        explanation: request.explain(identity, hub.core.federation.load().as_ref(), &gate),
+        explanation: request.explain(identity, hub.core.federation.load().as_ref(), &permit),
         expected_endpoint: request.expected_endpoint(issuer),
     });
     Ok(diagnostics_page(&context, 200, explained))

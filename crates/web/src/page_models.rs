@@ -1,7 +1,5 @@
 //! Builds the view models of the choice and consent pages from the state of a login.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::cookies::HeldLogin;
@@ -12,8 +10,7 @@ use super::last_choice::ChoiceQuery;
 use super::page_language::PageLanguage;
 use super::pages::{
     self, CategoryHeading, ChoicePage, ConsentMode, ConsentPage, EmailSearch, FailureBanner,
-    Locale, NoAccountAdvice, ProviderCandidate, ProviderList, ProviderWarning, UnavailableLabel,
-    build_provider_list,
+    Locale, NoAccountAdvice, ProviderCandidate, ProviderList, build_provider_list,
 };
 use super::request_context::RequestContext;
 use super::responses::interaction_path;
@@ -21,7 +18,7 @@ use crate::pages::ClaimLabel;
 use passerelle_federation::ConnectorMetadata;
 use passerelle_federation::identity::{Claim, ClaimName, Identity};
 use passerelle_federation::login::{self, Consenting};
-use passerelle_hub::{Availability, ChoiceEntry, LoginSummary, UnavailableReason};
+use passerelle_hub::{ChoiceEntry, LoginSummary};
 use passerelle_protocol::email_domain::EmailDomain;
 use passerelle_protocol::ids::{ConnectorId, InteractionHash};
 
@@ -91,7 +88,7 @@ pub fn choice_page(
         None => connector.listed,
     });
     let is_shown = |candidate: &ProviderCandidate<'_>| {
-        candidate.unavailable_label.is_none()
+        candidate.unavailable.is_none()
             || federation.unavailable == passerelle_federation::UnavailableDisplay::Disabled
     };
     let candidates = entries.iter().map(|entry| candidate(locale, entry));
@@ -150,14 +147,10 @@ fn candidate<'a>(locale: &Locale, entry: &'a ChoiceEntry) -> ProviderCandidate<'
         id: entry.id.as_str(),
         name: locale.localize(&entry.display.name),
         shown: &entry.display,
-        unavailable_label: match (&entry.block_message, entry.unavailable) {
-            (Some(message), _) => Some(blocked_label(locale, message)),
-            (None, Some(reason)) => Some(unavailable_label(reason)),
-            (None, None) => (entry.availability == Availability::Unavailable)
-                .then_some(UnavailableLabel::Failing),
-        },
-        warning: (entry.availability != Availability::Available)
-            .then_some(ProviderWarning::RecentFailure),
+        unavailable: entry.unavailable,
+        block_message: Some(locale.localize(&entry.block_message))
+            .filter(|_| !entry.block_message.is_empty()),
+        failed_recently: entry.is_recovering,
     }
 }
 
@@ -208,32 +201,7 @@ pub fn sole_connector_for_domain(
     let mut found = login.hub.core.federation.load().connectors_for_domain(domain);
     let only = found.pop().filter(|_| found.is_empty())?;
     let entries = login.choices(|id, _| *id == only);
-    candidate(&login.locale, entries.first()?).unavailable_label.is_none().then_some(only)
-}
-
-const fn unavailable_label(reason: UnavailableReason) -> UnavailableLabel {
-    match reason {
-        UnavailableReason::ConnectorBlocked | UnavailableReason::BlockedForServiceProvider => {
-            UnavailableLabel::Blocked
-        }
-        UnavailableReason::ConnectorUnknown | UnavailableReason::ConnectorOff => {
-            UnavailableLabel::Off
-        }
-        UnavailableReason::ServiceProviderInactive
-        | UnavailableReason::ExcludedByServiceProvider => UnavailableLabel::NotForThisService,
-        UnavailableReason::LevelTooHigh | UnavailableReason::LevelTooLow => {
-            UnavailableLabel::LevelTooLow
-        }
-        UnavailableReason::ReauthenticationUnproven => UnavailableLabel::NoReauthentication,
-    }
-}
-
-fn blocked_label(locale: &Locale, message: &BTreeMap<String, String>) -> UnavailableLabel {
-    if message.is_empty() {
-        UnavailableLabel::Blocked
-    } else {
-        UnavailableLabel::Message(locale.localize(message).to_owned())
-    }
+    candidate(&login.locale, entries.first()?).unavailable.is_none().then_some(only)
 }
 
 /// Returns the consent page of a login.

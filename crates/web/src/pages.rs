@@ -55,8 +55,7 @@ mod theme;
 mod wallet;
 
 pub use choice::{
-    ChoicePage, EmailSearch, FailureBanner, NoAccountAdvice, ProviderOption, ProviderWarning,
-    UnavailableLabel, UnavailableProvider,
+    ChoicePage, EmailSearch, FailureBanner, NoAccountAdvice, ProviderOption, UnavailableProvider,
 };
 pub use consent::{ClaimLabel, ConsentClaim, ConsentMode, ConsentPage};
 pub use demo::{

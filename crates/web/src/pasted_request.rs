@@ -6,7 +6,7 @@ use url::Url;
 use super::form;
 use passerelle_federation::Federation;
 use passerelle_federation::assurance::AcrCheck;
-use passerelle_federation::session::gate::{self, GateInput};
+use passerelle_federation::session::gate::{PermittedConnector, UnavailableReason};
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::authorize::RequestMethod;
 use passerelle_protocol::authorize::explanation::{self, ExplanationContext, RequestExplanation};
@@ -103,14 +103,14 @@ impl PastedRequest {
         (!leads_here).then_some(expected)
     }
 
-    /// Explains the request as `hub` with this federation treats it. `gate_input` returns the
-    /// gate's input for an identity provider that the request names.
+    /// Explains the request as `hub` with this federation treats it. `permit` returns what an
+    /// identity provider that the request names can prove to the service provider.
     #[must_use]
     pub fn explain(
         &self,
         hub: HubIdentity<'_>,
         federation: &Federation,
-        gate_input: &dyn Fn(&ClientId, &ConnectorId) -> GateInput,
+        permit: &dyn Fn(&ClientId, &ConnectorId) -> Result<PermittedConnector, UnavailableReason>,
     ) -> RequestExplanation {
         let context = ExplanationContext {
             platform: hub.platform,
@@ -121,9 +121,12 @@ impl PastedRequest {
                 claims.iter().map(ToString::to_string).collect()
             },
             idp_unavailable_reason: &|client_id, connector, requirement| {
-                let input = gate_input(client_id, connector);
-                let checked = gate::check_gate(&input, AcrCheck::Requested(requirement));
-                checked.err().map(|reason| reason.to_string())
+                let at = AcrCheck::Requested(requirement);
+                let checked = permit(client_id, connector);
+                checked
+                    .and_then(|permitted| permitted.check_level(at))
+                    .err()
+                    .map(|reason| reason.to_string())
             },
         };
         explanation::explain_request(&self.params, RequestMethod::Get, &context)

@@ -11,7 +11,7 @@ use crate::operators::AdminRequester;
 use crate::responses::AdminError;
 use crate::settings::OperatorRole;
 use passerelle_audit::EventKind;
-use passerelle_hub::registry::{BlockRow, ConnectorCondition, ConnectorRow};
+use passerelle_hub::registry::{BlockRow, ConnectorRow, ConnectorState};
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::catalogue::{CatalogueEntry, ErrorCode};
 use passerelle_web::csrf::{self, FormPurpose};
@@ -201,14 +201,12 @@ impl OverviewTemplate<'_> {
     }
 
     fn state_class(&self, row: &ConnectorRow) -> &'static str {
-        match row.condition() {
-            ConnectorCondition::Healthy => "",
-            ConnectorCondition::Down => " error",
-            ConnectorCondition::Failing
-            | ConnectorCondition::Recovering
-            | ConnectorCondition::Off
-            | ConnectorCondition::Blocked
-            | ConnectorCondition::FileInvalid => " warning",
+        if row.is_healthy() {
+            ""
+        } else if row.state == ConnectorState::Down {
+            " error"
+        } else {
+            " warning"
         }
     }
 }

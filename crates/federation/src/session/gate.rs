@@ -4,61 +4,31 @@
 //! function, so that the choice page disables exactly what the callback, the token endpoint and
 //! reuse would refuse.
 
-use crate::assurance::{AcrCheck, Level};
+use crate::assurance::AcrCheck;
+use crate::blocks::BlockTarget;
+use crate::connector_rules::AllowedConnectors;
+use crate::{ConnectorMetadata, Levels};
+use passerelle_protocol::ids::ConnectorId;
 
-/// Input of the gate. It changes during a login, so it is read again for each check.
+/// What a connector can prove to a service provider that may use it now. Both change during a
+/// login, so each check begins with [`permit_connector`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct GateInput {
-    pub service_provider: ServiceProviderStatus,
-    pub connector: ConnectorStatus,
-    pub access: ConnectorAccess,
+pub struct PermittedConnector {
+    pub levels: Levels,
+    /// Whether it proves, or its operator asserts, that the user authenticates again on demand.
+    pub reauthenticates: bool,
 }
 
-/// Whether the service provider is active.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ServiceProviderStatus {
-    Active,
-    /// Disabled, or not registered.
-    Inactive,
-}
-
-/// Whether the connector can be used, and at which levels.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ConnectorStatus {
-    /// Configured and enabled, with the lowest and the highest level that its identity provider
-    /// proves.
-    On {
-        lowest: Level,
-        highest: Level,
-        /// Whether it proves, or its operator asserts, that the user authenticates again on demand.
-        reauthenticates: bool,
-    },
-    Off,
-    /// An operator has blocked it for all service providers.
-    Blocked,
-    /// No such connector.
-    Unknown,
-}
-
-/// Whether the service provider may use the connector.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ConnectorAccess {
-    Allowed,
-    /// The service provider's file excludes this connector.
-    ExcludedByServiceProvider,
-    /// An operator has blocked this connector for this service provider.
-    BlockedByOperator,
-}
-
-/// Why the gate refuses: the first reason in this order.
+/// Why a user can't choose an identity provider: the first reason in this order.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum UnavailableReason {
+    /// It is disabled, or not registered.
     #[error("the service provider is not active")]
     ServiceProviderInactive,
     #[error("the connector does not exist")]
     ConnectorUnknown,
     #[error("the connector is disabled")]
-    ConnectorOff,
+    ConnectorDisabled,
     #[error("an operator has blocked the connector")]
     ConnectorBlocked,
     #[error("the service provider's file excludes the connector")]
@@ -71,6 +41,9 @@ pub enum UnavailableReason {
     LevelTooLow,
     #[error("the request demands a new authentication, which the connector can't prove")]
     ReauthenticationUnproven,
+    /// Its circuit is open. Only new logins are refused for it: the gate doesn't return it.
+    #[error("the identity provider is down")]
+    Down,
 }
 
 impl UnavailableReason {
@@ -81,155 +54,120 @@ impl UnavailableReason {
     }
 }
 
-impl GateInput {
-    /// Returns whether the connector proves when its user authenticated; true if it is not enabled.
-    #[must_use]
-    pub const fn proves_reauthentication(&self) -> bool {
-        !matches!(self.connector, ConnectorStatus::On { reauthenticates: false, .. })
-    }
-}
-
-/// Checks whether the service provider may use the connector at this level.
+/// Checks everything but the level: whether the service provider may use the connector.
+/// `allowed` is `None` if the service provider is not active, `block` is the block in force.
 ///
 /// # Errors
-/// The first reason against it. `LevelTooHigh` before the callback means that the connector's
-/// highest level is below the request.
-pub fn check_gate(input: &GateInput, at: AcrCheck) -> Result<(), UnavailableReason> {
-    let (lowest, highest) = match (input.service_provider, input.connector) {
-        (ServiceProviderStatus::Inactive, _) => {
-            return Err(UnavailableReason::ServiceProviderInactive);
+/// The first reason against it.
+pub fn permit_connector(
+    allowed: Option<&AllowedConnectors>,
+    id: &ConnectorId,
+    connector: Option<&ConnectorMetadata>,
+    block: Option<&BlockTarget>,
+) -> Result<PermittedConnector, UnavailableReason> {
+    let allowed = allowed.ok_or(UnavailableReason::ServiceProviderInactive)?;
+    let connector = connector.ok_or(UnavailableReason::ConnectorUnknown)?;
+    if !connector.enabled {
+        return Err(UnavailableReason::ConnectorDisabled);
+    }
+    if block == Some(&BlockTarget::Everyone) {
+        return Err(UnavailableReason::ConnectorBlocked);
+    }
+    if !allowed.allows(id) {
+        return Err(UnavailableReason::ExcludedByServiceProvider);
+    }
+    if block.is_some() {
+        return Err(UnavailableReason::BlockedForServiceProvider);
+    }
+    let ConnectorMetadata { levels, reauthenticates, .. } = *connector;
+    Ok(PermittedConnector { levels, reauthenticates })
+}
+
+impl PermittedConnector {
+    /// Checks whether the connector can be used at this level.
+    ///
+    /// # Errors
+    /// The first reason against it. `LevelTooHigh` before the callback means that the connector's
+    /// highest level is below the request.
+    pub fn check_level(self, at: AcrCheck) -> Result<(), UnavailableReason> {
+        let (level, reauthentication) = match at {
+            AcrCheck::Requested(demand) => {
+                (demand.level.max(self.levels.lowest), demand.reauthentication)
+            }
+            AcrCheck::Achieved(level) => (level, false),
+        };
+        if level > self.levels.highest {
+            Err(UnavailableReason::LevelTooHigh)
+        } else if level < self.levels.lowest {
+            Err(UnavailableReason::LevelTooLow)
+        } else if reauthentication && !self.reauthenticates {
+            Err(UnavailableReason::ReauthenticationUnproven)
+        } else {
+            Ok(())
         }
-        (ServiceProviderStatus::Active, ConnectorStatus::Unknown) => {
-            return Err(UnavailableReason::ConnectorUnknown);
-        }
-        (ServiceProviderStatus::Active, ConnectorStatus::Off) => {
-            return Err(UnavailableReason::ConnectorOff);
-        }
-        (ServiceProviderStatus::Active, ConnectorStatus::Blocked) => {
-            return Err(UnavailableReason::ConnectorBlocked);
-        }
-        (ServiceProviderStatus::Active, ConnectorStatus::On { lowest, highest, .. }) => {
-            (lowest, highest)
-        }
-    };
-    let level = match at {
-        AcrCheck::Requested(demand) => demand.level.max(lowest),
-        AcrCheck::Achieved(level) => level,
-    };
-    let is_unproven = matches!(at, AcrCheck::Requested(demand) if demand.reauthentication)
-        && !input.proves_reauthentication();
-    match input.access {
-        ConnectorAccess::ExcludedByServiceProvider => {
-            Err(UnavailableReason::ExcludedByServiceProvider)
-        }
-        ConnectorAccess::BlockedByOperator => Err(UnavailableReason::BlockedForServiceProvider),
-        ConnectorAccess::Allowed if level > highest => Err(UnavailableReason::LevelTooHigh),
-        ConnectorAccess::Allowed if level < lowest => Err(UnavailableReason::LevelTooLow),
-        ConnectorAccess::Allowed if is_unproven => Err(UnavailableReason::ReauthenticationUnproven),
-        ConnectorAccess::Allowed => Ok(()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assurance::AuthenticationRequirement;
+    use crate::assurance::{AuthenticationRequirement, Level};
+    use crate::testing::samples::connector_metadata;
     use Level::{Eidas1, Eidas2, Eidas3};
 
-    const OPEN: GateInput = GateInput {
-        service_provider: ServiceProviderStatus::Active,
-        connector: ConnectorStatus::On { lowest: Eidas2, highest: Eidas2, reauthenticates: true },
-        access: ConnectorAccess::Allowed,
+    const SUBSTANTIAL: PermittedConnector = PermittedConnector {
+        levels: Levels { lowest: Eidas2, highest: Eidas2 },
+        reauthenticates: true,
     };
 
     #[test]
-    fn refusals_by_table() {
-        let inactive = GateInput { service_provider: ServiceProviderStatus::Inactive, ..OPEN };
-        let blocked = GateInput { access: ConnectorAccess::ExcludedByServiceProvider, ..OPEN };
-        for (input, level, answer) in [
-            (OPEN, Eidas2, Ok(())),
-            (OPEN, Eidas3, Err(UnavailableReason::LevelTooHigh)),
-            (OPEN, Eidas1, Err(UnavailableReason::LevelTooLow)),
+    fn permissions_by_table() {
+        let all = AllowedConnectors::All;
+        let excluding = AllowedConnectors::AllBut(["idp".into()].into());
+        let on = connector_metadata(SUBSTANTIAL.levels);
+        let off = ConnectorMetadata { enabled: false, ..on.clone() };
+        let everyone = BlockTarget::Everyone;
+        let one = BlockTarget::Only(["sp".into()].into());
+        for (allowed, connector, block, answer) in [
+            (Some(&all), Some(&on), None, Ok(SUBSTANTIAL)),
+            (Some(&all), Some(&on), Some(&one), Err(UnavailableReason::BlockedForServiceProvider)),
+            (Some(&excluding), Some(&on), None, Err(UnavailableReason::ExcludedByServiceProvider)),
             (
-                GateInput {
-                    connector: ConnectorStatus::On {
-                        lowest: Eidas1,
-                        highest: Eidas3,
-                        reauthenticates: true,
-                    },
-                    ..OPEN
-                },
-                Eidas1,
-                Ok(()),
+                Some(&excluding),
+                Some(&on),
+                Some(&one),
+                Err(UnavailableReason::ExcludedByServiceProvider),
             ),
+            (Some(&all), Some(&on), Some(&everyone), Err(UnavailableReason::ConnectorBlocked)),
             (
-                GateInput {
-                    connector: ConnectorStatus::On {
-                        lowest: Eidas1,
-                        highest: Eidas3,
-                        reauthenticates: true,
-                    },
-                    ..OPEN
-                },
-                Eidas3,
-                Ok(()),
-            ),
-            (blocked, Eidas2, Err(UnavailableReason::ExcludedByServiceProvider)),
-            (blocked, Eidas3, Err(UnavailableReason::ExcludedByServiceProvider)),
-            (
-                GateInput { access: ConnectorAccess::BlockedByOperator, ..OPEN },
-                Eidas2,
-                Err(UnavailableReason::BlockedForServiceProvider),
-            ),
-            (
-                GateInput { connector: ConnectorStatus::Blocked, ..OPEN },
-                Eidas2,
+                Some(&excluding),
+                Some(&on),
+                Some(&everyone),
                 Err(UnavailableReason::ConnectorBlocked),
             ),
+            (Some(&all), Some(&off), None, Err(UnavailableReason::ConnectorDisabled)),
             (
-                GateInput { connector: ConnectorStatus::Blocked, ..blocked },
-                Eidas3,
-                Err(UnavailableReason::ConnectorBlocked),
+                Some(&excluding),
+                Some(&off),
+                Some(&everyone),
+                Err(UnavailableReason::ConnectorDisabled),
             ),
-            (
-                GateInput { connector: ConnectorStatus::Blocked, ..inactive },
-                Eidas2,
-                Err(UnavailableReason::ServiceProviderInactive),
-            ),
-            (
-                GateInput { connector: ConnectorStatus::Off, ..OPEN },
-                Eidas2,
-                Err(UnavailableReason::ConnectorOff),
-            ),
-            (
-                GateInput { connector: ConnectorStatus::Off, ..blocked },
-                Eidas2,
-                Err(UnavailableReason::ConnectorOff),
-            ),
-            (
-                GateInput { connector: ConnectorStatus::Unknown, ..OPEN },
-                Eidas2,
-                Err(UnavailableReason::ConnectorUnknown),
-            ),
-            (inactive, Eidas2, Err(UnavailableReason::ServiceProviderInactive)),
-            (
-                GateInput { connector: ConnectorStatus::Unknown, ..inactive },
-                Eidas2,
-                Err(UnavailableReason::ServiceProviderInactive),
-            ),
+            (Some(&all), None, None, Err(UnavailableReason::ConnectorUnknown)),
+            (None, Some(&on), None, Err(UnavailableReason::ServiceProviderInactive)),
+            (None, Some(&on), Some(&everyone), Err(UnavailableReason::ServiceProviderInactive)),
+            (None, None, None, Err(UnavailableReason::ServiceProviderInactive)),
         ] {
             assert_eq!(
-                check_gate(&input, AcrCheck::Achieved(level)),
+                permit_connector(allowed, &"idp".into(), connector, block),
                 answer,
-                "{input:?} at {level:?}"
+                "{allowed:?} {block:?}"
             );
         }
     }
 
     #[test]
     fn a_connector_without_auth_time_is_refused_where_a_new_authentication_is_demanded() {
-        let unproven =
-            ConnectorStatus::On { lowest: Eidas2, highest: Eidas2, reauthenticates: false };
+        let unproven = PermittedConnector { reauthenticates: false, ..SUBSTANTIAL };
         let requested = |reauthentication| {
             AcrCheck::Requested(AuthenticationRequirement { level: Eidas2, reauthentication })
         };
@@ -237,31 +175,29 @@ mod tests {
             (unproven, requested(true), Err(UnavailableReason::ReauthenticationUnproven)),
             (unproven, requested(false), Ok(())),
             (unproven, AcrCheck::Achieved(Eidas2), Ok(())),
-            (OPEN.connector, requested(true), Ok(())),
+            (SUBSTANTIAL, requested(true), Ok(())),
         ] {
-            assert_eq!(
-                check_gate(&GateInput { connector, ..OPEN }, at),
-                answer,
-                "{connector:?} {at:?}"
-            );
+            assert_eq!(connector.check_level(at), answer, "{connector:?} {at:?}");
         }
     }
 
     #[test]
     fn a_requested_level_is_raised_to_the_lowest_and_an_achieved_one_is_not() {
-        assert_eq!(
-            check_gate(&OPEN, AcrCheck::Requested(AuthenticationRequirement::for_level(Eidas1))),
-            Ok(())
-        );
-        assert_eq!(
-            check_gate(&OPEN, AcrCheck::Achieved(Eidas1)),
-            Err(UnavailableReason::LevelTooLow)
-        );
-        for at in [
-            AcrCheck::Requested(AuthenticationRequirement::for_level(Eidas3)),
-            AcrCheck::Achieved(Eidas3),
+        let requested = |level| AcrCheck::Requested(AuthenticationRequirement::for_level(level));
+        let wide = PermittedConnector {
+            levels: Levels { lowest: Eidas1, highest: Eidas3 },
+            ..SUBSTANTIAL
+        };
+        for (connector, at, answer) in [
+            (SUBSTANTIAL, requested(Eidas1), Ok(())),
+            (SUBSTANTIAL, requested(Eidas3), Err(UnavailableReason::LevelTooHigh)),
+            (SUBSTANTIAL, AcrCheck::Achieved(Eidas1), Err(UnavailableReason::LevelTooLow)),
+            (SUBSTANTIAL, AcrCheck::Achieved(Eidas2), Ok(())),
+            (SUBSTANTIAL, AcrCheck::Achieved(Eidas3), Err(UnavailableReason::LevelTooHigh)),
+            (wide, AcrCheck::Achieved(Eidas1), Ok(())),
+            (wide, AcrCheck::Achieved(Eidas3), Ok(())),
         ] {
-            assert_eq!(check_gate(&OPEN, at), Err(UnavailableReason::LevelTooHigh));
+            assert_eq!(connector.check_level(at), answer, "{connector:?} {at:?}");
         }
     }
 }

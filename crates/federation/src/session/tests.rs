@@ -1,8 +1,6 @@
 use super::*;
+use crate::Levels;
 use crate::identity::Claim;
-use crate::session::gate::{
-    ConnectorAccess, ConnectorStatus, GateInput, ServiceProviderStatus, UnavailableReason,
-};
 use crate::testing::samples::angela;
 use Level::{Eidas1, Eidas2, Eidas3};
 
@@ -37,13 +35,10 @@ fn reuse_request(platform: Platform, level: Level) -> ReuseRequest {
     }
 }
 
-fn open() -> GateInput {
-    GateInput {
-        service_provider: ServiceProviderStatus::Active,
-        connector: ConnectorStatus::On { lowest: Eidas1, highest: Eidas3, reauthenticates: true },
-        access: ConnectorAccess::Allowed,
-    }
-}
+const WIDE: PermittedConnector = PermittedConnector {
+    levels: Levels { lowest: Eidas1, highest: Eidas3 },
+    reauthenticates: true,
+};
 
 /// Requests reuse of a session of this age that was last used at its start.
 fn reuse_after(
@@ -55,7 +50,7 @@ fn reuse_after(
         session,
         request,
         &SessionLimits::for_platform(request.platform),
-        &open(),
+        Ok(WIDE),
         START + age,
     )
 }
@@ -162,61 +157,31 @@ fn eidas3_is_never_reused() {
 #[test]
 fn reuse_checks_the_gate_again() {
     let request = reuse_request(Platform::Standard, Eidas1);
-    for (facts, reason) in [
-        (
-            GateInput { service_provider: ServiceProviderStatus::Inactive, ..open() },
-            UnavailableReason::ServiceProviderInactive,
-        ),
-        (GateInput { connector: ConnectorStatus::Off, ..open() }, UnavailableReason::ConnectorOff),
-        (
-            GateInput { connector: ConnectorStatus::Unknown, ..open() },
-            UnavailableReason::ConnectorUnknown,
-        ),
-        (
-            GateInput { access: ConnectorAccess::ExcludedByServiceProvider, ..open() },
-            UnavailableReason::ExcludedByServiceProvider,
-        ),
-        (
-            GateInput { connector: ConnectorStatus::Blocked, ..open() },
-            UnavailableReason::ConnectorBlocked,
-        ),
-        (
-            GateInput { access: ConnectorAccess::BlockedByOperator, ..open() },
-            UnavailableReason::BlockedForServiceProvider,
-        ),
-        // The connector's highest level was lowered since.
-        (
-            GateInput {
-                connector: ConnectorStatus::On {
-                    lowest: Eidas1,
-                    highest: Eidas1,
-                    reauthenticates: true,
-                },
-                ..open()
-            },
-            UnavailableReason::LevelTooHigh,
-        ),
-    ] {
+    let reason = UnavailableReason::ConnectorBlocked;
+    // The connector's highest level was lowered since.
+    let levels = Levels { lowest: Eidas1, highest: Eidas1 };
+    let lowered = PermittedConnector { levels, ..WIDE };
+    for (connector, reason) in
+        [(Err(reason), reason), (Ok(lowered), UnavailableReason::LevelTooHigh)]
+    {
         let answer = check_reuse(
             &session(Eidas2),
             &request,
             &SessionLimits::for_platform(Platform::Standard),
-            &facts,
+            connector,
             START + minutes(1),
         );
         assert_eq!(answer, Err(ReuseError::Gate(reason)));
     }
     // A substantial identity provider on standard: the gate checks the level that it proved, not
     // the eidas1 that it counts as.
-    let substantial = GateInput {
-        connector: ConnectorStatus::On { lowest: Eidas2, highest: Eidas2, reauthenticates: true },
-        ..open()
-    };
+    let levels = Levels { lowest: Eidas2, highest: Eidas2 };
+    let substantial = PermittedConnector { levels, ..WIDE };
     let answer = check_reuse(
         &session(Eidas2),
         &request,
         &SessionLimits::for_platform(Platform::Standard),
-        &substantial,
+        Ok(substantial),
         START + minutes(1),
     );
     assert_eq!(answer, Ok(Eidas1));
@@ -416,10 +381,7 @@ fn one_account_is_one_connector_and_one_upstream_subject() {
 
 #[test]
 fn an_unproven_auth_time_does_not_satisfy_max_age() {
-    let unproven = GateInput {
-        connector: ConnectorStatus::On { lowest: Eidas1, highest: Eidas1, reauthenticates: false },
-        ..open()
-    };
+    let unproven = PermittedConnector { reauthenticates: false, ..WIDE };
     for (max_age, answer) in [
         (None, Ok(Eidas1)),
         (Some(3600), Err(ReuseError::Gate(UnavailableReason::ReauthenticationUnproven))),
@@ -427,7 +389,7 @@ fn an_unproven_auth_time_does_not_satisfy_max_age() {
         let request = ReuseRequest { max_age, ..reuse_request(Platform::Standard, Eidas1) };
         let limits = SessionLimits::for_platform(Platform::Standard);
         assert_eq!(
-            check_reuse(&session(Eidas1), &request, &limits, &unproven, START + minutes(1)),
+            check_reuse(&session(Eidas1), &request, &limits, Ok(unproven), START + minutes(1)),
             answer
         );
     }

@@ -5,6 +5,8 @@ use crate::assurance::amr::{AmrEvidence, UpstreamAmr};
 use crate::identity::Identity;
 use crate::login::upstream::{Authentication, AuthorizationRedirect};
 use crate::login::{ClaimsSource, IdentifiedUser, LoginContext};
+use crate::provider_display::ProviderDisplay;
+use crate::{ConnectorMetadata, Levels};
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{InteractionHash, Secret, Subject, SupportId};
 
@@ -44,6 +46,30 @@ pub fn login_context(changes: &[(&str, &str)]) -> LoginContext {
         accepted_state: None,
         trace: None,
         time_spent: crate::login::TimeBreakdown::default(),
+    }
+}
+
+/// Returns the metadata of an enabled connector with these levels, which nothing blocks.
+pub fn connector_metadata(levels: Levels) -> ConnectorMetadata {
+    let name = std::sync::Arc::new([("en".to_owned(), "Identity provider".to_owned())].into());
+    ConnectorMetadata {
+        display: ProviderDisplay::new(std::sync::Arc::clone(&name), None, None).into(),
+        name,
+        enabled: true,
+        listed: true,
+        email_domains: vec![],
+        levels,
+        amr: vec![],
+        mfa: vec![],
+        passed_amr: vec![],
+        acr_names: Default::default(),
+        blocks: [].into(),
+        reauthenticates: true,
+        proves_identity: true,
+        backchannel_logout: false,
+        posted_callbacks: false,
+        is_probed: true,
+        redirects_per_minute: None,
     }
 }
 

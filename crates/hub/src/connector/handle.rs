@@ -13,7 +13,7 @@ use super::messages::{
     BeginLogin, CompleteLogin, ConnectorMessage, EndSession, Preload, RunProbe, SignIn,
     TracedMessage,
 };
-use crate::health::{Availability, Health};
+use crate::health::Health;
 use passerelle_connector::ConnectorError;
 use passerelle_connector::hub_page::{PasswordCredentials, PasswordOutcome};
 use passerelle_egress::circuit_breaker::CircuitState;
@@ -63,10 +63,10 @@ impl ConnectorHandle {
         &self.health
     }
 
-    /// Returns whether it may be chosen now, by its last calls.
+    /// Returns the state of the circuit.
     #[must_use]
-    pub fn availability(&self) -> Availability {
-        self.health.availability(self.env.now())
+    pub fn circuit_state(&self) -> CircuitState {
+        self.health.circuit_state(self.env.now())
     }
 
     /// Sets the gauges of this connector.

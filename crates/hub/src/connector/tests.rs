@@ -8,9 +8,10 @@ use url::Url;
 
 use super::handle::response_timeout;
 use super::*;
-use crate::health::{Availability, OpenCause, ProbeOutcome};
+use crate::health::{OpenCause, ProbeOutcome};
 use crate::hub_clock::HubClock;
 use passerelle_connector::{ConnectorError, MeasuredSkew};
+use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_federation::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
     UpstreamAuthorizationRequest,
@@ -247,8 +248,8 @@ async fn the_queue_is_short_and_its_wait_bounded() {
     held.go.notify_one();
     assert!(waiting.await.unwrap().0.is_ok());
     assert_eq!(
-        actor.handle.availability(),
-        Availability::Available,
+        actor.handle.circuit_state(),
+        CircuitState::Closed,
         "the hub's own limits count as a failure of the identity provider"
     );
 }
@@ -264,7 +265,7 @@ async fn an_identity_provider_with_an_open_circuit_is_not_called_until_a_probe_s
     let now = actor.clock.now();
     let (cause, _) = health.evidence(now).open_cause.unwrap();
     health.open_circuit(cause, now);
-    assert_eq!(actor.handle.availability(), Availability::Unavailable);
+    assert_eq!(actor.handle.circuit_state(), CircuitState::Open);
     assert_eq!(
         actor.handle.end_session(request()).await.unwrap_err().code,
         ErrorCode::IdpCircuitOpen
@@ -288,8 +289,8 @@ async fn an_identity_provider_with_an_open_circuit_is_not_called_until_a_probe_s
     fragile.is_back.store(true, Ordering::SeqCst);
     actor.handle.probe().await;
     assert_eq!(
-        (fragile.probed.load(Ordering::SeqCst), actor.handle.availability()),
-        (3, Availability::Available)
+        (fragile.probed.load(Ordering::SeqCst), actor.handle.circuit_state()),
+        (3, CircuitState::Closed)
     );
     assert!(actor.handle.end_session(request()).await.is_ok());
 }

@@ -46,16 +46,6 @@ impl CallKind {
     }
 }
 
-/// Availability of an identity provider, as users see it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Availability {
-    Available,
-    /// It was unavailable, and may be tried.
-    Recovering,
-    /// It can't be chosen.
-    Unavailable,
-}
-
 /// What opened the circuit, and so what can close it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OpenCause {

@@ -296,7 +296,7 @@ proptest! {
         let probed = |outcome: Result<(), ErrorCode>| outcome.map_or_else(ProbeOutcome::Failed, |()| ProbeOutcome::Succeeded);
         for (wait, what, outcome, network) in steps {
             harness.wait(Duration::from_millis(wait));
-            let is_failing = harness.health.availability(harness.now) == Availability::Unavailable;
+            let is_failing = harness.health.circuit_state(harness.now) == CircuitState::Open;
             prop_assert_eq!(harness.health.would_refuse(CallKind::BeginLogin, harness.now), is_failing);
             prop_assert_eq!(harness.admit(CallKind::CompleteLogin).is_none(), is_failing);
             match what {

@@ -8,10 +8,11 @@ mod token_endpoint;
 use std::sync::atomic::AtomicU8;
 
 use crate::blocks::Blocks;
-use crate::health::{Availability, CallKind};
+use crate::health::CallKind;
 use crate::registry::{self, ConnectorSpec, Registry};
 use passerelle_connector::testing::connectors::any_connector;
 use passerelle_connector::{Connector, ConnectorError};
+use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_federation::identity::scopes::ScopeTable;
 use passerelle_federation::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
@@ -174,8 +175,8 @@ impl ProberHub {
         Self { connectors, idps, clock, metrics }
     }
 
-    pub fn availability(&self, number: usize) -> Availability {
-        self.connectors.availability(&id(number))
+    pub fn circuit(&self, number: usize) -> CircuitState {
+        self.connectors.circuit_state(&id(number))
     }
 
     pub fn health(&self, number: usize) -> Arc<Health> {
@@ -195,15 +196,15 @@ impl ProberHub {
         }
     }
 
-    /// Lets seconds pass until `number` has this availability. Returns the seconds that it took.
-    pub async fn until(&self, number: usize, availability: Availability, limit: u64) -> u64 {
+    /// Lets seconds pass until the circuit of `number` is in this state. Returns the seconds that it took.
+    pub async fn until(&self, number: usize, circuit: CircuitState, limit: u64) -> u64 {
         for passed in 0..=limit {
-            if self.availability(number) == availability {
+            if self.circuit(number) == circuit {
                 return passed;
             }
             pass(&self.clock, 1).await;
         }
-        panic!("idp-{number:03} is not {availability:?} within {limit} s");
+        panic!("idp-{number:03} is not {circuit:?} within {limit} s");
     }
 }
 
@@ -238,13 +239,13 @@ async fn a_failed_identity_provider_is_disabled_and_a_recovered_one_offered_in_t
             pass(&hub.clock, 70 + delay).await;
             use_it();
             hub.idps[1].set(mode);
-            let died = hub.until(1, Availability::Unavailable, limit).await;
+            let died = hub.until(1, CircuitState::Open, limit).await;
             assert_eq!(
-                (hub.availability(0), hub.availability(2)),
-                (Availability::Available, Availability::Available)
+                (hub.circuit(0), hub.circuit(2)),
+                (CircuitState::Closed, CircuitState::Closed)
             );
             hub.idps[1].set(Mode::Works);
-            let back = hub.until(1, Availability::Available, limit).await;
+            let back = hub.until(1, CircuitState::Closed, limit).await;
             eprintln!(
                 "{mode:?}, in use: {is_used}: disabled after {died} s, offered after {back} s"
             );
@@ -261,11 +262,11 @@ async fn an_identity_provider_that_dies_after_its_documents_were_fetched_is_not_
     pass(&hub.clock, 120).await;
     hub.idps[0].set(Mode::Refuses);
     pass(&hub.clock, 90).await;
-    assert_eq!(hub.availability(0), Availability::Unavailable);
+    assert_eq!(hub.circuit(0), CircuitState::Open);
     let row = hub.connectors.overview().into_iter().find(|row| row.id == id(0)).unwrap();
-    assert_eq!(row.condition().as_str(), "down", "`idp list` differs");
+    assert_eq!(row.state_text(), "down", "`idp list` differs");
     pass(&hub.clock, 1800).await;
-    assert_eq!(hub.availability(0), Availability::Unavailable);
+    assert_eq!(hub.circuit(0), CircuitState::Open);
 }
 
 #[actix::test]
@@ -306,8 +307,8 @@ async fn retry_after_is_honoured() {
     assert_eq!(hub.idps[0].probes(), before + 1);
     pass(&hub.clock, 100).await;
     assert_eq!(
-        (hub.idps[0].probes(), hub.availability(0)),
-        (before + 1, Availability::Available),
+        (hub.idps[0].probes(), hub.circuit(0)),
+        (before + 1, CircuitState::Closed),
         "probed before Retry-After"
     );
     hub.idps[0].set(Mode::Works);
@@ -317,7 +318,7 @@ async fn retry_after_is_honoured() {
     hub.use_it(0);
     pass(&hub.clock, 70).await;
     hub.idps[0].set(Mode::InMaintenance);
-    hub.until(0, Availability::Unavailable, 20).await;
+    hub.until(0, CircuitState::Open, 20).await;
     let before = hub.idps[0].probes();
     pass(&hub.clock, 100).await;
     assert_eq!(hub.idps[0].probes(), before);
@@ -335,7 +336,7 @@ async fn if_all_fail_at_once_the_network_is_reported_and_none_is_disabled() {
     }
     for _ in 0..120 {
         pass(&hub.clock, 1).await;
-        assert!((0..4).all(|number| hub.availability(number) == Availability::Available));
+        assert!((0..4).all(|number| hub.circuit(number) == CircuitState::Closed));
     }
     assert!(
         hub.connectors
@@ -345,9 +346,9 @@ async fn if_all_fail_at_once_the_network_is_reported_and_none_is_disabled() {
     assert!(hub.metrics.render().contains("\npasserelle_egress_down 1\n"));
     // The network is back, but one identity provider has died.
     (0..3).for_each(|number| hub.idps[number].set(Mode::Works));
-    hub.until(3, Availability::Unavailable, 90).await;
+    hub.until(3, CircuitState::Open, 90).await;
     assert_eq!(hub.connectors.outbound_warning(), None);
-    assert!((0..3).all(|number| hub.availability(number) == Availability::Available));
+    assert!((0..3).all(|number| hub.circuit(number) == CircuitState::Closed));
 }
 
 #[actix::test]
@@ -356,12 +357,12 @@ async fn after_a_reload_a_corrected_identity_provider_is_offered_at_once() {
     let hub = ProberHub::alone(2);
     pass(&hub.clock, 70).await;
     hub.idps[0].set(Mode::Refuses);
-    hub.until(0, Availability::Unavailable, 90).await;
+    hub.until(0, CircuitState::Open, 90).await;
     // Past the quick probes.
     pass(&hub.clock, 5).await;
     hub.idps[0].set(Mode::Works);
     hub.connectors.probe_failing_now();
-    hub.until(0, Availability::Available, 2).await;
+    hub.until(0, CircuitState::Closed, 2).await;
 }
 
 #[actix::test]
@@ -393,10 +394,10 @@ async fn an_identity_provider_whose_probes_are_switched_off_is_never_called_with
     for network in 0..5 {
         hub.login(0, network, Err(ErrorCode::IdpStatus));
     }
-    hub.until(0, Availability::Unavailable, 2).await;
-    hub.until(0, Availability::Recovering, 20).await;
+    hub.until(0, CircuitState::Open, 2).await;
+    hub.until(0, CircuitState::HalfOpen, 20).await;
     hub.login(0, 1, Ok(()));
-    hub.until(0, Availability::Available, 2).await;
+    hub.until(0, CircuitState::Closed, 2).await;
     assert_eq!(hub.idps[0].probes(), 0);
 }
 
@@ -405,6 +406,6 @@ async fn a_single_identity_provider_is_disabled_without_a_witness() {
     tokio::time::pause();
     let hub = ProberHub::alone(1);
     hub.idps[0].set(Mode::Refuses);
-    hub.until(0, Availability::Unavailable, 90).await;
+    hub.until(0, CircuitState::Open, 90).await;
     assert_eq!(hub.connectors.outbound_warning(), None);
 }

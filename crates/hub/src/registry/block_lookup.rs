@@ -1,23 +1,32 @@
-//! Adds the blocks to the gate's input: those of the connectors' files and those of operators.
+//! Passes the blocks to the gate: those of the connectors' files and those of operators.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Connectors, gate_input_from_metadata};
+use super::Connectors;
 use crate::blocks::OperatorBlock;
 use passerelle_federation::blocks::{self, Block, BlockTarget};
-use passerelle_federation::session::gate;
+use passerelle_federation::session::gate::{self, PermittedConnector, UnavailableReason};
 use passerelle_federation::{ConnectorMetadata, ServiceProvider};
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
 
 impl Connectors {
-    /// Returns the current input of the gate.
-    #[must_use]
-    pub fn gate_input(&self, client_id: &ClientId, id: &ConnectorId) -> gate::GateInput {
+    /// Returns what a connector can prove to a service provider that may use it now.
+    ///
+    /// # Errors
+    /// The first reason against it.
+    pub fn permit_connector(
+        &self,
+        client_id: &ClientId,
+        id: &ConnectorId,
+    ) -> Result<PermittedConnector, UnavailableReason> {
         let federation = self.federation.load();
-        let service = federation.active_service_provider(client_id);
-        self.gate_snapshot().gate_input(client_id, service, (id, federation.connector(id)))
+        let operator_blocks = self.blocks.all();
+        let block = federation.connector(id).and_then(|connector| {
+            block_in_force(connector, &operator_blocks, client_id, id, self.blocks.now())
+        });
+        federation.permit_connector(client_id, id, block.map(|block| &block.target))
     }
 
     /// Reads the operators' blocks and the time once, for a check of many connectors.
@@ -33,30 +42,20 @@ pub(crate) struct GateSnapshot {
 }
 
 impl GateSnapshot {
-    /// Returns the gate's input for a service provider and a connector of one federation.
-    pub fn gate_input(
+    /// Returns what a connector can prove to a service provider that may use it at this moment.
+    ///
+    /// # Errors
+    /// The first reason against it.
+    pub fn permit_connector(
         &self,
         client_id: &ClientId,
         service: Option<&Arc<ServiceProvider>>,
-        (id, connector): (&ConnectorId, Option<&Arc<ConnectorMetadata>>),
-    ) -> gate::GateInput {
-        let input = gate_input_from_metadata(service, (id, connector));
-        let block = connector.and_then(|connector| {
-            block_in_force(connector, &self.operator_blocks, client_id, id, self.now)
-        });
-        match block.map(|block| &block.target) {
-            None => input,
-            // A disabled connector stays disabled, and an unknown one can't be blocked.
-            Some(BlockTarget::Everyone)
-                if matches!(input.connector, gate::ConnectorStatus::On { .. }) =>
-            {
-                gate::GateInput { connector: gate::ConnectorStatus::Blocked, ..input }
-            }
-            Some(BlockTarget::Only(_)) if input.access == gate::ConnectorAccess::Allowed => {
-                gate::GateInput { access: gate::ConnectorAccess::BlockedByOperator, ..input }
-            }
-            Some(BlockTarget::Everyone | BlockTarget::Only(_)) => input,
-        }
+        id: &ConnectorId,
+        connector: &ConnectorMetadata,
+    ) -> Result<PermittedConnector, UnavailableReason> {
+        let allowed = service.map(|service| &service.allowed_connectors);
+        let block = block_in_force(connector, &self.operator_blocks, client_id, id, self.now);
+        gate::permit_connector(allowed, id, Some(connector), block.map(|block| &block.target))
     }
 }
 

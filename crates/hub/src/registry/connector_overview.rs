@@ -68,77 +68,52 @@ pub struct UnreachableRow {
     pub reason: String,
 }
 
-/// Whether a connector can be used.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+/// State of an identity provider, those that need attention first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConnectorState {
-    On,
-    /// Disabled in its file.
-    Off,
-    /// Blocked for all service providers. A connector that is blocked for some is `On`.
-    Blocked,
-}
-
-/// Condition of a connector, in one word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ConnectorCondition {
-    Healthy,
-    /// It may be chosen, and at least half of its calls fail.
-    Failing,
+    /// Its circuit is open: it can't be chosen.
     Down,
+    /// It may be chosen, and at least half of its calls or the hub's probes fail.
+    #[serde(rename = "failing")]
+    Degraded,
     /// Its circuit is half-open.
     Recovering,
-    Off,
+    /// Blocked for all service providers. One that is blocked for some is not.
     Blocked,
-    /// Its identity provider is healthy, and its file is invalid: a restart loses the connector.
-    FileInvalid,
+    #[serde(rename = "on")]
+    Available,
+    /// Disabled in its file.
+    #[serde(rename = "off")]
+    Disabled,
 }
 
-impl ConnectorCondition {
-    /// Returns the condition as text.
+impl ConnectorState {
+    /// Returns whether neither its file nor a block disables it for all service providers.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Healthy => "healthy",
-            Self::Failing => "failing",
-            Self::Down => "down",
-            Self::Recovering => "recovering",
-            Self::Off => "off",
-            Self::Blocked => "blocked",
-            Self::FileInvalid => "file invalid",
-        }
+    pub const fn is_enabled(self) -> bool {
+        !matches!(self, Self::Blocked | Self::Disabled)
     }
 }
 
 impl ConnectorRow {
-    /// Returns the condition of the connector.
+    /// Returns whether nothing is wrong with it: it is available, and a restart doesn't lose it.
     #[must_use]
-    pub fn condition(&self) -> ConnectorCondition {
-        match self.provider_condition() {
-            ConnectorCondition::Healthy if self.invalid_file.is_some() => {
-                ConnectorCondition::FileInvalid
-            }
-            condition => condition,
-        }
+    pub const fn is_healthy(&self) -> bool {
+        matches!(self.state, ConnectorState::Available) && self.invalid_file.is_none()
     }
 
-    fn provider_condition(&self) -> ConnectorCondition {
-        match (self.state, &self.health) {
-            (ConnectorState::Off, _) => ConnectorCondition::Off,
-            (ConnectorState::Blocked, _) => ConnectorCondition::Blocked,
-            (ConnectorState::On, None) => ConnectorCondition::Healthy,
-            (ConnectorState::On, Some(health)) => match health.circuit {
-                CircuitState::Open => ConnectorCondition::Down,
-                CircuitState::HalfOpen => ConnectorCondition::Recovering,
-                CircuitState::Closed
-                    if health.failure_ratio >= 0.5
-                        && health.failures() >= MIN_FAILURES_TO_SHOW_FAILING =>
-                {
-                    ConnectorCondition::Failing
-                }
-                CircuitState::Closed if health.unreachable.is_some() => ConnectorCondition::Failing,
-                CircuitState::Closed => ConnectorCondition::Healthy,
-            },
+    /// Returns the state as text.
+    #[must_use]
+    pub const fn state_text(&self) -> &'static str {
+        match self.state {
+            ConnectorState::Available if self.invalid_file.is_some() => "file invalid",
+            ConnectorState::Available => "healthy",
+            ConnectorState::Degraded => "failing",
+            ConnectorState::Down => "down",
+            ConnectorState::Recovering => "recovering",
+            ConnectorState::Disabled => "off",
+            ConnectorState::Blocked => "blocked",
         }
     }
 }
@@ -159,13 +134,21 @@ impl Connectors {
                 current.map(|(id, block)| BlockRow::new(id, block, now)).collect();
             let blocks_all =
                 blocks.iter().any(|row| row.in_force && row.service_providers.is_none());
+            let health = actors.get(id).map(|entry| {
+                HealthRow::new(
+                    entry.handle.health().view(now),
+                    self.clock.credible_skew(entry.spec.connector.as_ref()),
+                )
+            });
             ConnectorRow {
                 id: id.clone(),
                 name: BTreeMap::clone(name),
                 state: match (enabled, blocks_all) {
-                    (false, _) => ConnectorState::Off,
+                    (false, _) => ConnectorState::Disabled,
                     (true, true) => ConnectorState::Blocked,
-                    (true, false) => ConnectorState::On,
+                    (true, false) => {
+                        health.as_ref().map_or(ConnectorState::Available, HealthRow::state)
+                    }
                 },
                 lowest: levels.lowest,
                 highest: levels.highest,
@@ -178,12 +161,7 @@ impl Connectors {
                         rows
                     })
                     .unwrap_or_default(),
-                health: actors.get(id).map(|entry| {
-                    HealthRow::new(
-                        entry.handle.health().view(now),
-                        self.clock.credible_skew(entry.spec.connector.as_ref()),
-                    )
-                }),
+                health,
                 invalid_file: invalid_files.get(id).cloned(),
             }
         };
@@ -192,11 +170,22 @@ impl Connectors {
 }
 
 /// Fewer failures in the last minute may be caused by one browser.
-const MIN_FAILURES_TO_SHOW_FAILING: u32 = 3;
+const MIN_FAILURES_TO_DEGRADE: u32 = 3;
 
 impl HealthRow {
-    fn failures(&self) -> u32 {
-        self.reasons.iter().map(|(_, count)| *count).sum()
+    fn state(&self) -> ConnectorState {
+        let failures: u32 = self.reasons.iter().map(|(_, count)| *count).sum();
+        match self.circuit {
+            CircuitState::Open => ConnectorState::Down,
+            CircuitState::HalfOpen => ConnectorState::Recovering,
+            CircuitState::Closed
+                if self.failure_ratio >= 0.5 && failures >= MIN_FAILURES_TO_DEGRADE =>
+            {
+                ConnectorState::Degraded
+            }
+            CircuitState::Closed if self.unreachable.is_some() => ConnectorState::Degraded,
+            CircuitState::Closed => ConnectorState::Available,
+        }
     }
 
     fn new(view: HealthView, skew_seconds: Option<i64>) -> Self {

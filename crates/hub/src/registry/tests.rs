@@ -89,17 +89,17 @@ async fn health_outlives_the_actor_but_not_the_file() {
     };
     apply(&registry, "One");
     fail();
-    assert_eq!(handle().availability(), Availability::Unavailable);
+    assert_eq!(handle().circuit_state(), CircuitState::Open);
     let dead = handle();
     dead.kill().await;
     assert!(!dead.is_alive());
     registry.replace_dead_actors();
     assert!(handle().is_alive());
     assert_eq!(
-        handle().availability(),
-        Availability::Unavailable,
+        handle().circuit_state(),
+        CircuitState::Open,
         "its actor was replaced; the identity provider is the same"
     );
     apply(&registry, "Another");
-    assert_eq!(handle().availability(), Availability::Available, "its file has changed");
+    assert_eq!(handle().circuit_state(), CircuitState::Closed, "its file has changed");
 }

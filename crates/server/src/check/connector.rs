@@ -399,7 +399,7 @@ mod tests {
             invalid_file: None,
             id: "idp".into(),
             name: std::collections::BTreeMap::new(),
-            state: ConnectorState::On,
+            state: ConnectorState::Available,
             lowest: Level::Eidas1,
             highest: Level::Eidas1,
             blocks: Vec::new(),

@@ -15,7 +15,6 @@ use passerelle_config::check_context::{CheckContext, ServiceProviderDraft};
 use passerelle_connector::diagnostic::{CheckDiagnostic, DiagnosticStatus, RegistrationParameter};
 use passerelle_federation::Federation;
 use passerelle_federation::client_keys::KeySource;
-use passerelle_hub::registry::gate_input;
 use passerelle_protocol::alg::VerificationAlg;
 use passerelle_protocol::authorize::explanation::{
     ParameterStatus, RequestExplanation, RequestOutcome,
@@ -139,8 +138,9 @@ fn explain_request(
         diagnostics.push(CheckDiagnostic::error(NAME, message, fix));
     }
     let hub = HubIdentity { platform: context.platform, issuer };
-    let gate = |client_id: &_, connector: &_| gate_input(federation, client_id, connector);
-    let explanation = request.explain(hub, federation, &gate);
+    let permit =
+        |client_id: &_, connector: &_| federation.permit_connector(client_id, connector, None);
+    let explanation = request.explain(hub, federation, &permit);
     let summary = explanation.outcome.summary();
     diagnostics.push(match explanation.outcome {
         RequestOutcome::Accepted if explanation.has(ParameterStatus::Warning) => {

@@ -2,14 +2,15 @@ use std::collections::BTreeMap;
 
 use super::Level::{Eidas1, Eidas2, Eidas3};
 use super::*;
+use passerelle_federation::Levels;
 use passerelle_protocol::acr::{AcrRegistration, LevelName};
 use passerelle_protocol::registration::ProtocolRules;
 
-const ON: gate::GateInput = gate::GateInput {
-    service_provider: gate::ServiceProviderStatus::Active,
-    connector: gate::ConnectorStatus::On { lowest: Eidas1, highest: Eidas3, reauthenticates: true },
-    access: gate::ConnectorAccess::Allowed,
+const WIDE: PermittedConnector = PermittedConnector {
+    levels: Levels { lowest: Eidas1, highest: Eidas3 },
+    reauthenticates: true,
 };
+const ON: Result<PermittedConnector, UnavailableReason> = Ok(WIDE);
 
 fn acr_policy(
     lowest: Level,
@@ -44,7 +45,7 @@ fn wide() -> AcrPolicy {
 fn explain_levels(
     platform: Platform,
     acr_values: &str,
-    gate_input: &gate::GateInput,
+    permitted: Result<PermittedConnector, UnavailableReason>,
     policy: &AcrPolicy,
 ) -> String {
     let decision = evaluate_levels(
@@ -56,7 +57,7 @@ fn explain_levels(
             &AcrRegistration::default(),
             platform,
         ),
-        gate_input,
+        permitted,
         policy,
     );
     explanation(platform, acr_values, decision)
@@ -77,7 +78,7 @@ fn explanation(platform: Platform, acr_values: &str, decision: LevelDecision) ->
 #[test]
 fn on_standard_in_words() {
     assert_eq!(
-        explain_levels(Platform::Standard, "eidas1", &ON, &wide()),
+        explain_levels(Platform::Standard, "eidas1", ON, &wide()),
         "bakery requests acr_values \"eidas1\" on the standard platform through amandier:
 - requested: eidas1, the lowest level that the request accepts
 - sent to the identity provider: acr_values=low
@@ -99,7 +100,7 @@ fn on_standard_in_words() {
 #[test]
 fn on_high_in_words() {
     assert_eq!(
-        explain_levels(Platform::High, "eidas3", &ON, &wide()),
+        explain_levels(Platform::High, "eidas3", ON, &wide()),
         "bakery requests acr_values \"eidas3\" on the high platform through amandier:
 - requested: eidas3, the lowest level that the request accepts
 - sent to the identity provider: acr_values=high
@@ -187,14 +188,8 @@ fn levels_of_each_step_by_table() {
         ),
     ];
     for (platform, acr_values, policy, needed, sent, seen, absent, again) in rows {
-        let gate_input = gate::GateInput {
-            connector: gate::ConnectorStatus::On {
-                lowest: policy.lowest,
-                highest: policy.highest,
-                reauthenticates: true,
-            },
-            ..ON
-        };
+        let levels = Levels { lowest: policy.lowest, highest: policy.highest };
+        let permitted = Ok(PermittedConnector { levels, ..WIDE });
         let asked = authorize::evaluate_requested_acr(
             acr_values,
             None,
@@ -202,7 +197,7 @@ fn levels_of_each_step_by_table() {
             &AcrRegistration::default(),
             platform,
         );
-        let LevelDecision::Allowed(flow) = evaluate_levels(platform, asked, &gate_input, &policy)
+        let LevelDecision::Allowed(flow) = evaluate_levels(platform, asked, permitted, &policy)
         else {
             panic!("{acr_values} on {platform:?}")
         };
@@ -240,10 +235,10 @@ fn levels_of_each_step_by_table() {
 #[test]
 fn a_file_without_acr_values_and_with_ignored_acr_is_explained() {
     let silent = AcrPolicy { sends_acr_values: false, ..wide() };
-    let said = explain_levels(Platform::Standard, "eidas1", &ON, &silent);
+    let said = explain_levels(Platform::Standard, "eidas1", ON, &silent);
     assert!(said.contains("no acr_values, because its file has send = false"), "{said}");
     let ignoring = AcrPolicy { ignores_acr: true, ..acr_policy(Eidas1, Eidas1, &[], Some(Eidas1)) };
-    let said = explain_levels(Platform::Standard, "eidas1", &ON, &ignoring);
+    let said = explain_levels(Platform::Standard, "eidas1", ON, &ignoring);
     assert!(
         said.contains("- any other acr is accepted: the service provider sees acr eidas1"),
         "{said}"
@@ -252,20 +247,12 @@ fn a_file_without_acr_values_and_with_ignored_acr_is_explained() {
 
 #[test]
 fn reasons_for_rejection_by_table() {
-    let inactive =
-        gate::GateInput { service_provider: gate::ServiceProviderStatus::Inactive, ..ON };
-    let off = gate::GateInput { connector: gate::ConnectorStatus::Off, ..ON };
-    let blocked =
-        gate::GateInput { access: gate::ConnectorAccess::ExcludedByServiceProvider, ..ON };
-    let low = gate::GateInput {
-        connector: gate::ConnectorStatus::On {
-            lowest: Eidas1,
-            highest: Eidas1,
-            reauthenticates: true,
-        },
-        ..ON
-    };
-    for (platform, acr_values, gate_input, said) in [
+    let inactive = Err(UnavailableReason::ServiceProviderInactive);
+    let disabled = Err(UnavailableReason::ConnectorDisabled);
+    let excluded = Err(UnavailableReason::ExcludedByServiceProvider);
+    let levels = Levels { lowest: Eidas1, highest: Eidas1 };
+    let low = Ok(PermittedConnector { levels, ..WIDE });
+    for (platform, acr_values, permitted, said) in [
         (
             Platform::Standard,
             "eidas2",
@@ -275,11 +262,11 @@ fn reasons_for_rejection_by_table() {
         (Platform::High, "eidas1", ON, "the request is rejected with invalid_request (Y030504)"),
         (Platform::High, "", ON, "(Y030501)"),
         (Platform::High, "eidas1", inactive, "the service provider is not active"),
-        (Platform::High, "eidas2", off, "the connector is disabled"),
-        (Platform::High, "eidas2", blocked, "the service provider's file excludes the connector"),
+        (Platform::High, "eidas2", disabled, "the connector is disabled"),
+        (Platform::High, "eidas2", excluded, "the service provider's file excludes the connector"),
         (Platform::High, "eidas2", low, "the level is higher than the connector's highest"),
     ] {
-        let words = explain_levels(platform, acr_values, &gate_input, &wide());
+        let words = explain_levels(platform, acr_values, permitted, &wide());
         assert!(
             words.contains(said) && !words.contains("sees acr"),
             "{acr_values} on {platform:?}: {words}"
@@ -299,7 +286,7 @@ fn an_essential_acr_claim_overrides_acr_values() {
             &AcrRegistration::default(),
             Platform::High,
         ),
-        &ON,
+        ON,
         &wide(),
     );
     let LevelDecision::Allowed(flow) = decision else { panic!("{decision:?}") };
@@ -312,7 +299,7 @@ fn an_essential_acr_claim_overrides_acr_values() {
         Platform::High,
     );
     assert_eq!(
-        evaluate_levels(Platform::High, broken, &ON, &wide()),
+        evaluate_levels(Platform::High, broken, ON, &wide()),
         LevelDecision::Rejected(ErrorCode::ClaimsMalformed)
     );
 }
@@ -327,7 +314,7 @@ fn a_level_above_the_essential_values_is_explained_as_rejected() {
         &AcrRegistration::default(),
         Platform::High,
     );
-    let LevelDecision::Allowed(flow) = evaluate_levels(Platform::High, asked, &ON, &wide()) else {
+    let LevelDecision::Allowed(flow) = evaluate_levels(Platform::High, asked, ON, &wide()) else {
         panic!()
     };
     let outcome_for = |value: &str| {
@@ -345,19 +332,10 @@ fn a_level_above_the_essential_values_is_explained_as_rejected() {
 
 #[test]
 fn a_connector_without_auth_time_is_explained_as_disabled_for_reauthentication() {
-    let unproven =
-        gate::ConnectorStatus::On { lowest: Eidas1, highest: Eidas3, reauthenticates: false };
+    let unproven = Ok(PermittedConnector { reauthenticates: false, ..WIDE });
     let line = "with prompt=login or max_age it is disabled";
-    assert!(
-        explain_levels(
-            Platform::Standard,
-            "eidas1",
-            &gate::GateInput { connector: unproven, ..ON },
-            &wide()
-        )
-        .contains(line)
-    );
-    assert!(!explain_levels(Platform::Standard, "eidas1", &ON, &wide()).contains(line));
+    assert!(explain_levels(Platform::Standard, "eidas1", unproven, &wide()).contains(line));
+    assert!(!explain_levels(Platform::Standard, "eidas1", ON, &wide()).contains(line));
 }
 
 #[test]
@@ -375,7 +353,7 @@ fn level_names_are_explained_with_what_meets_them() {
         let rules = ProtocolRules::Federation;
         let asked =
             authorize::evaluate_requested_acr(acr_values, claims, rules, &registration, platform);
-        explanation(platform, acr_values, evaluate_levels(platform, asked, &ON, &policy))
+        explanation(platform, acr_values, evaluate_levels(platform, asked, ON, &policy))
     };
     let voluntary = said("mfa urn:gold eidas1", None);
     for line in [

@@ -7,6 +7,7 @@ use super::locale::PageMessages as _;
 use super::provider_list::{GroupTitle, ProviderGroup, ProviderList};
 use super::{Locale, PageChrome};
 use crate::theme::support_url::SupportDetails;
+use passerelle_federation::session::gate::UnavailableReason;
 use passerelle_protocol::acr::Level;
 use passerelle_protocol::catalogue::ErrorCode;
 
@@ -67,45 +68,17 @@ pub struct ProviderOption {
     pub name: String,
     /// Path on this host.
     pub logo: Option<String>,
-    /// Shown beside the name.
-    pub warning: Option<ProviderWarning>,
-}
-
-/// Warning about an identity provider that can be chosen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ProviderWarning {
-    /// It failed recently.
-    RecentFailure,
-}
-
-impl ProviderWarning {
-    fn text(self, t: &Locale) -> String {
-        match self {
-            Self::RecentFailure => t.text("choice-recent-trouble"),
-        }
-    }
+    /// The page says so beside the name.
+    pub failed_recently: bool,
 }
 
 /// An identity provider that can't be chosen.
 #[derive(Clone, Debug)]
 pub struct UnavailableProvider {
     pub name: String,
-    pub label: UnavailableLabel,
-}
-
-/// Why an identity provider can't be chosen, as the page says it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum UnavailableLabel {
-    LevelTooLow,
-    /// The request requires a new authentication, which this identity provider does not prove.
-    NoReauthentication,
-    NotForThisService,
-    Failing,
-    Off,
-    /// A block without a message is in force.
-    Blocked,
-    /// The operator's message, in the page's language.
-    Message(String),
+    pub reason: UnavailableReason,
+    /// The operator's message in the page's language, if a block has one.
+    pub block_message: Option<String>,
 }
 
 /// Banner about the identity provider of the last, failed attempt.
@@ -288,16 +261,23 @@ impl ProviderOption {
 /// Number of colours behind initials: `.initials0` … of the style sheet.
 pub(super) const INITIALS_COLOURS: u32 = 6;
 
-impl UnavailableLabel {
-    fn text(&self, t: &Locale) -> String {
-        match self {
-            Self::LevelTooLow => t.text("why-too-low"),
-            Self::NoReauthentication => t.text("why-no-reauthentication"),
-            Self::NotForThisService => t.text("why-not-for-service"),
-            Self::Failing => t.text("why-in-trouble"),
-            Self::Off => t.text("why-off"),
-            Self::Blocked => t.text("why-blocked"),
-            Self::Message(message) => message.clone(),
-        }
+impl UnavailableProvider {
+    /// Returns why it can't be chosen.
+    fn reason_text(&self, t: &Locale) -> String {
+        let standard = || {
+            t.text(match self.reason {
+                UnavailableReason::ConnectorBlocked
+                | UnavailableReason::BlockedForServiceProvider => "why-blocked",
+                UnavailableReason::ConnectorUnknown | UnavailableReason::ConnectorDisabled => {
+                    "why-off"
+                }
+                UnavailableReason::ServiceProviderInactive
+                | UnavailableReason::ExcludedByServiceProvider => "why-not-for-service",
+                UnavailableReason::LevelTooHigh | UnavailableReason::LevelTooLow => "why-too-low",
+                UnavailableReason::ReauthenticationUnproven => "why-no-reauthentication",
+                UnavailableReason::Down => "why-in-trouble",
+            })
+        };
+        self.block_message.clone().unwrap_or_else(standard)
     }
 }

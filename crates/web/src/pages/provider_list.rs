@@ -3,9 +3,10 @@
 //! Responsible for grouping, search, paging, and the position of the one used last. Does not decide
 //! which ones can be chosen.
 
-use super::choice::{ProviderOption, ProviderWarning, UnavailableLabel, UnavailableProvider};
+use super::choice::{ProviderOption, UnavailableProvider};
 use passerelle_federation::logo::Logo;
 use passerelle_federation::provider_display::{ProviderDisplay, SearchQuery};
+use passerelle_federation::session::gate::UnavailableReason;
 
 /// An identity provider that the page may show. The candidates are sorted.
 #[derive(Clone, Debug)]
@@ -15,9 +16,11 @@ pub struct ProviderCandidate<'a> {
     pub name: &'a str,
     pub shown: &'a ProviderDisplay,
     /// Why it can't be chosen; `None` if it can.
-    pub unavailable_label: Option<UnavailableLabel>,
-    /// Shown beside the name.
-    pub warning: Option<ProviderWarning>,
+    pub unavailable: Option<UnavailableReason>,
+    /// The operator's message in the page's language, if a block has one.
+    pub block_message: Option<&'a str>,
+    /// The page says so beside the name.
+    pub failed_recently: bool,
 }
 
 /// A category: its id in URLs, and its name in the page's language.
@@ -116,9 +119,13 @@ pub fn build_provider_list(
     };
     let (mut available, mut unavailable) = (Vec::new(), Vec::new());
     for candidate in candidates.iter().filter(is_match) {
-        match &candidate.unavailable_label {
+        match candidate.unavailable {
             None => available.push(candidate),
-            Some(label) => unavailable.push((candidate, label)),
+            Some(reason) => unavailable.push(UnavailableProvider {
+                name: candidate.name.to_owned(),
+                reason,
+                block_message: candidate.block_message.map(str::to_owned),
+            }),
         }
     }
     let mut list = ProviderList {
@@ -237,9 +244,9 @@ pub fn connector_logo_path(id: &str, logo: &Logo) -> String {
 
 impl ProviderOption {
     fn from_candidate(candidate: &ProviderCandidate<'_>) -> Self {
-        let ProviderCandidate { id, name, shown, warning: trouble, .. } = *candidate;
+        let ProviderCandidate { id, name, shown, failed_recently, .. } = *candidate;
         let logo = shown.logo.as_ref().map(|logo| connector_logo_path(id, logo));
-        Self { id: id.to_owned(), name: name.to_owned(), logo, warning: trouble }
+        Self { id: id.to_owned(), name: name.to_owned(), logo, failed_recently }
     }
 }
 
@@ -274,20 +281,18 @@ impl ProviderList {
         }
     }
 
-    fn set_unavailable(
-        &mut self,
-        mut unavailable: Vec<(&ProviderCandidate<'_>, &UnavailableLabel)>,
-    ) {
+    fn set_unavailable(&mut self, mut unavailable: Vec<UnavailableProvider>) {
         // Those that this service never accepts come last: they are the least interesting.
-        unavailable.sort_by_key(|(_, label)| **label == UnavailableLabel::NotForThisService);
+        unavailable.sort_by_key(|provider| {
+            matches!(
+                provider.reason,
+                UnavailableReason::ServiceProviderInactive
+                    | UnavailableReason::ExcludedByServiceProvider
+            )
+        });
         self.more_unavailable = unavailable.len().saturating_sub(MAX_UNAVAILABLE_SHOWN);
-        let shown = unavailable.into_iter().take(MAX_UNAVAILABLE_SHOWN);
-        self.unavailable = shown
-            .map(|(one, reason)| UnavailableProvider {
-                name: one.name.to_owned(),
-                label: reason.clone(),
-            })
-            .collect();
+        unavailable.truncate(MAX_UNAVAILABLE_SHOWN);
+        self.unavailable = unavailable;
     }
 
     /// Returns whether no available provider matches the query.

@@ -11,6 +11,7 @@ use crate::testing::page_gallery::{self as gallery, ProviderFixture};
 use passerelle_connector::persona::SimulatedFailure;
 use passerelle_federation::identity::Claim;
 use passerelle_federation::notices::NoticeSeverity;
+use passerelle_federation::session::gate::UnavailableReason;
 use passerelle_localization::Languages;
 use passerelle_protocol::acr::Level;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -145,14 +146,13 @@ fn script_in_names_and_values_stays_inert() {
     const EVIL: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>";
     let evil = || EVIL.to_owned();
     let pages = in_french(|chrome| {
-        let provider = ProviderOption {
-            id: evil(),
+        let provider =
+            ProviderOption { id: evil(), name: evil(), logo: Some(evil()), failed_recently: true };
+        let unavailable = UnavailableProvider {
             name: evil(),
-            logo: Some(evil()),
-            warning: Some(ProviderWarning::RecentFailure),
+            reason: UnavailableReason::ConnectorBlocked,
+            block_message: Some(evil()),
         };
-        let unavailable =
-            UnavailableProvider { name: evil(), label: UnavailableLabel::Message(evil()) };
         let group = ProviderGroup {
             title: GroupTitle::Category(evil()),
             providers: vec![provider.clone(); 9],

@@ -18,7 +18,7 @@ fn an_answer_that_a_browser_can_cause_is_ignored() {
     {
         harness.login(Err(code), n);
     }
-    assert_eq!(harness.health.availability(harness.now), Availability::Available);
+    assert_eq!(harness.health.circuit_state(harness.now), CircuitState::Closed);
     assert_eq!(harness.health.view(harness.now).tally, Tally::default());
 }
 
@@ -46,8 +46,8 @@ fn one_network_keeps_no_circuit_open() {
         harness.wait(Duration::from_secs(1));
     }
     assert_eq!(
-        harness.health.availability(harness.now),
-        Availability::Recovering,
+        harness.health.circuit_state(harness.now),
+        CircuitState::HalfOpen,
         "users may still choose it"
     );
     harness.login(Ok(()), 8);
@@ -126,7 +126,7 @@ fn two_refused_connections_or_three_slow_answers_open_the_circuit() {
             "{code:?}"
         );
         assert_eq!(harness.documents(ProbeOutcome::Succeeded).unwrap().to, CircuitState::Closed);
-        assert_eq!(harness.health.availability(harness.now), Availability::Available);
+        assert_eq!(harness.health.circuit_state(harness.now), CircuitState::Closed);
     }
 }
 

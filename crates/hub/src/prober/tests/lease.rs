@@ -2,7 +2,8 @@
 
 use super::super::tests::{Mode, ProberHub, clock, pass};
 use super::super::*;
-use crate::health::{Availability, ProbeOutcome};
+use crate::health::ProbeOutcome;
+use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
@@ -56,13 +57,16 @@ async fn one_hub_probes_for_all_that_share_a_store() {
         hub.idps[0].set(Mode::Refuses);
     }
     pass(&clock, 20).await;
-    assert!(hubs.iter().all(|hub| hub.availability(0) == Availability::Unavailable
-        && hub.availability(1) == Availability::Available));
+    assert!(
+        hubs.iter()
+            .all(|hub| hub.circuit(0) == CircuitState::Open
+                && hub.circuit(1) == CircuitState::Closed)
+    );
     for hub in hubs.iter() {
         hub.idps[0].set(Mode::Works);
     }
     pass(&clock, 20).await;
-    assert!(hubs.iter().all(|hub| hub.availability(0) == Availability::Available));
+    assert!(hubs.iter().all(|hub| hub.circuit(0) == CircuitState::Closed));
 }
 
 #[actix::test]

@@ -2,7 +2,7 @@
 
 use super::super::tests::{Mode, ProberHub, pass};
 use super::super::*;
-use crate::health::Availability;
+use passerelle_egress::circuit_breaker::CircuitState;
 
 const DAYS: Duration = Duration::from_secs(3 * 86_400);
 
@@ -11,10 +11,10 @@ async fn hub_with_a_long_dead_one(count: usize) -> ProberHub {
     let hub = ProberHub::alone(count);
     pass(&hub.clock, 70).await;
     hub.idps[0].set(Mode::Refuses);
-    hub.until(0, Availability::Unavailable, 90).await;
+    hub.until(0, CircuitState::Open, 90).await;
     hub.clock.advance(DAYS);
     pass(&hub.clock, 70).await;
-    assert!((1..count).all(|number| hub.availability(number) == Availability::Available));
+    assert!((1..count).all(|number| hub.circuit(number) == CircuitState::Closed));
     hub
 }
 
@@ -25,16 +25,16 @@ async fn the_last_one_that_dies_days_after_the_others_is_disabled() {
     hub.idps[1].set(Mode::Refuses);
     for _ in 0..300 {
         pass(&hub.clock, 1).await;
-        assert_eq!(hub.availability(0), Availability::Unavailable);
+        assert_eq!(hub.circuit(0), CircuitState::Open);
         assert_eq!(hub.connectors.outbound_warning(), None);
     }
-    assert_eq!(hub.availability(1), Availability::Unavailable);
+    assert_eq!(hub.circuit(1), CircuitState::Open);
     // Each recovers on its own.
     hub.idps[0].set(Mode::Works);
-    hub.until(0, Availability::Available, 90).await;
-    assert_eq!(hub.availability(1), Availability::Unavailable);
+    hub.until(0, CircuitState::Closed, 90).await;
+    assert_eq!(hub.circuit(1), CircuitState::Open);
     hub.idps[1].set(Mode::Works);
-    hub.until(1, Availability::Available, 90).await;
+    hub.until(1, CircuitState::Closed, 90).await;
 }
 
 #[actix::test]
@@ -42,7 +42,7 @@ async fn an_identity_provider_that_failed_before_a_network_outage_stays_disabled
     tokio::time::pause();
     let hub = hub_with_a_long_dead_one(3).await;
     (1..3).for_each(|number| hub.idps[number].set(Mode::Refuses));
-    let availabilities = || [0, 1, 2].map(|number| hub.availability(number));
+    let availabilities = || [0, 1, 2].map(|number| hub.circuit(number));
     for second in 0..420 {
         if second == 180 {
             assert!(hub.connectors.outbound_warning().is_some());
@@ -51,7 +51,7 @@ async fn an_identity_provider_that_failed_before_a_network_outage_stays_disabled
         pass(&hub.clock, 1).await;
         assert_eq!(
             availabilities(),
-            [Availability::Unavailable, Availability::Available, Availability::Available],
+            [CircuitState::Open, CircuitState::Closed, CircuitState::Closed],
             "{second}"
         );
     }

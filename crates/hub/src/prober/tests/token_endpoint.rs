@@ -15,16 +15,16 @@ async fn an_outage_of_the_token_endpoint_alone_is_found_within_a_minute() {
     for second in 0..60 {
         hub.login(0, second, Err(ErrorCode::IdpStatus));
         pass(&hub.clock, 1).await;
-        found = found.or((hub.availability(0) == Availability::Unavailable).then_some(second));
+        found = found.or((hub.circuit(0) == CircuitState::Open).then_some(second));
     }
     assert!(found.is_some());
     for second in 0..70 {
-        if hub.availability(0) != Availability::Unavailable {
+        if hub.circuit(0) != CircuitState::Open {
             hub.login(0, second, Ok(()));
         }
         pass(&hub.clock, 1).await;
     }
-    assert_eq!(hub.availability(0), Availability::Available);
+    assert_eq!(hub.circuit(0), CircuitState::Closed);
 }
 
 #[actix::test]
@@ -40,6 +40,6 @@ async fn forged_callbacks_of_one_network_disable_no_identity_provider() {
             hub.login(0, 8, Ok(()));
         }
         pass(&hub.clock, 1).await;
-        assert_eq!(hub.availability(0), Availability::Available, "{second}");
+        assert_eq!(hub.circuit(0), CircuitState::Closed, "{second}");
     }
 }

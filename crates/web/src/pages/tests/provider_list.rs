@@ -100,15 +100,16 @@ fn invalid_query_values_are_ignored() {
 #[test]
 fn unavailable_ones_come_last_with_their_reasons_and_their_number_is_limited() {
     let providers = (0..40).fold(ProviderFixture::with_available(1), |providers, n| {
-        providers.with_unavailable(&format!("Fermé {n}"), UnavailableLabel::NotForThisService)
+        providers
+            .with_unavailable(&format!("Fermé {n}"), UnavailableReason::ExcludedByServiceProvider)
     });
     let page = providers
-        .with_unavailable("En panne", UnavailableLabel::Failing)
+        .with_unavailable("En panne", UnavailableReason::Down)
         .list(None, &ListQuery::default());
     assert_eq!((page.unavailable.len(), page.more_unavailable), (6, 35));
     assert_eq!(page.unavailable[0].name, "En panne", "a temporary reason comes first");
     // An unavailable one is not shown as the last used.
-    let unavailable =
-        ProviderFixture::with_available(1).with_unavailable("Fermé", UnavailableLabel::Off);
+    let unavailable = ProviderFixture::with_available(1)
+        .with_unavailable("Fermé", UnavailableReason::ConnectorDisabled);
     assert_eq!(unavailable.list(Some("not-1"), &ListQuery::default()).last_used, None);
 }

@@ -6,6 +6,7 @@ use super::HASH;
 use crate::pages::*;
 use passerelle_federation::logo::Logo;
 use passerelle_federation::provider_display::ProviderDisplay;
+use passerelle_federation::session::gate::UnavailableReason;
 use passerelle_protocol::acr::Level;
 use passerelle_protocol::catalogue::ErrorCode;
 
@@ -34,7 +35,8 @@ const NAMES: [&str; 20] = [
 
 /// Identity providers of a choice page: some available, some not.
 pub(crate) struct ProviderFixture {
-    entries: Vec<(String, ProviderDisplay, Option<UnavailableLabel>)>,
+    entries: Vec<(String, ProviderDisplay, Option<UnavailableReason>)>,
+    block_message: Option<&'static str>,
     headings: &'static [CategoryHeading<'static>],
     /// The id of one with a warning.
     warned_id: Option<&'static str>,
@@ -64,7 +66,7 @@ impl ProviderFixture {
         let entries = (0..count)
             .map(|n| (format!("idp-{n}"), provider_display(&name(n), None), None))
             .collect();
-        Self { entries, headings: &[], warned_id: None }
+        Self { entries, block_message: None, headings: &[], warned_id: None }
     }
 
     /// Assigns them to three categories, one in six to none.
@@ -79,11 +81,11 @@ impl ProviderFixture {
         self
     }
 
-    pub(crate) fn with_unavailable(mut self, name: &str, label: UnavailableLabel) -> Self {
+    pub(crate) fn with_unavailable(mut self, name: &str, reason: UnavailableReason) -> Self {
         self.entries.push((
             format!("not-{}", self.entries.len()),
             provider_display(name, None),
-            Some(label),
+            Some(reason),
         ));
         self
     }
@@ -92,15 +94,15 @@ impl ProviderFixture {
         let candidates: Vec<ProviderCandidate<'_>> = self
             .entries
             .iter()
-            .map(|(id, shown, label)| ProviderCandidate {
+            .map(|(id, shown, unavailable)| ProviderCandidate {
                 id,
                 name: &shown.name["fr"],
                 shown,
-                unavailable_label: label.clone(),
-                warning: self
-                    .warned_id
-                    .filter(|one| one == id)
-                    .map(|_| ProviderWarning::RecentFailure),
+                unavailable: *unavailable,
+                block_message: self
+                    .block_message
+                    .filter(|_| *unavailable == Some(UnavailableReason::BlockedForServiceProvider)),
+                failed_recently: self.warned_id == Some(id),
             })
             .collect();
         build_provider_list(&candidates, self.headings, last_used, query)
@@ -166,17 +168,17 @@ pub(super) fn email_choices() -> Vec<(&'static str, ChoicePage)> {
 }
 
 pub(super) fn choice_with_failures() -> ChoicePage {
-    let providers =
-        ProviderFixture { warned_id: Some("idp-2"), ..ProviderFixture::with_available(3) }
-            .with_unavailable("Banque du Rhône", UnavailableLabel::LevelTooLow)
-            .with_unavailable("Ordre des notaires", UnavailableLabel::NotForThisService)
-            .with_unavailable("Académie de Lyon", UnavailableLabel::Failing)
-            .with_unavailable("Ville de Nantes", UnavailableLabel::Off)
-            .with_unavailable("Hôpitaux de Paris", UnavailableLabel::Blocked)
-            .with_unavailable(
-                "Région Bretagne",
-                UnavailableLabel::Message("Travaux jusqu’à lundi, 8 h.".into()),
-            );
+    let providers = ProviderFixture {
+        warned_id: Some("idp-2"),
+        block_message: Some("Travaux jusqu’à lundi, 8 h."),
+        ..ProviderFixture::with_available(3)
+    }
+    .with_unavailable("Banque du Rhône", UnavailableReason::LevelTooHigh)
+    .with_unavailable("Ordre des notaires", UnavailableReason::ExcludedByServiceProvider)
+    .with_unavailable("Académie de Lyon", UnavailableReason::Down)
+    .with_unavailable("Ville de Nantes", UnavailableReason::ConnectorDisabled)
+    .with_unavailable("Hôpitaux de Paris", UnavailableReason::ConnectorBlocked)
+    .with_unavailable("Région Bretagne", UnavailableReason::BlockedForServiceProvider);
     ChoicePage {
         level: Level::Eidas2,
         banner: Some(FailureBanner {
@@ -209,7 +211,7 @@ pub(super) fn many_provider_choices() -> Vec<(&'static str, ChoicePage)> {
     let closed = (0..40).fold(ProviderFixture::with_available(2), |providers, n| {
         providers.with_unavailable(
             &format!("{} {n}", NAMES[n % NAMES.len()]),
-            UnavailableLabel::NotForThisService,
+            UnavailableReason::ExcludedByServiceProvider,
         )
     });
     let logo = Logo::new("image/png", b"a picture".to_vec());
