@@ -9,7 +9,7 @@ use passerelle_config::LoadedConfig;
 use passerelle_config::check_context::CheckContext;
 use passerelle_connector::diagnostic::DiagnosticStatus;
 use passerelle_protocol::env::Env;
-use passerelle_server::check::{connector, service_provider};
+use passerelle_server::check::{FileCheck, connector, service_provider};
 use passerelle_settings::{Diagnostic, Environment};
 
 use super::hub_options::HubOptions;
@@ -215,11 +215,14 @@ impl ConnectorArguments {
         let environment = Environment::from_process();
         let context = check_context(self.config.as_deref(), &self.file, &environment)?;
         let sample = self.sample.as_deref().map(read_sample).transpose()?;
-        let file = self.file;
-        let (sample, env) = (sample.as_deref(), Env::system());
-        let surroundings = (&environment, &env);
-        let checking =
-            connector::check_connector(&file, &context, surroundings, sample, self.online);
+        let env = Env::system();
+        let check = FileCheck {
+            context: &context,
+            environment: &environment,
+            env: &env,
+            is_online: self.online,
+        };
+        let checking = connector::check_connector(&self.file, check, sample.as_deref());
         let mut report = block_on(checking);
         if let (true, Some(folder)) = (self.online, self.config) {
             let hub = HubOptions::for_folder(folder, self.token_file);
@@ -246,13 +249,15 @@ impl ServiceProviderArguments {
         let context = check_context(self.config.as_deref(), &self.file, &environment)?;
         let request = self.request.map(read_request).transpose()?;
         let env = Env::system();
-        let report = block_on(service_provider::check_service_provider(
-            &self.file,
-            &context,
-            (&environment, &env),
-            request.as_deref(),
-            self.online,
-        ));
+        let check = FileCheck {
+            context: &context,
+            environment: &environment,
+            env: &env,
+            is_online: self.online,
+        };
+        let checking =
+            service_provider::check_service_provider(&self.file, check, request.as_deref());
+        let report = block_on(checking);
         if self.json {
             outln!("{}", report.to_json()?);
         } else {

@@ -28,6 +28,7 @@ use passerelle_protocol::acr::Level;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::{ConnectorId, Secret};
+use passerelle_server::check::FileCheck;
 use passerelle_server::check::connector::check_connector;
 use passerelle_server::{HubServer, ProgramDeps};
 use passerelle_settings::{Diagnostic, FieldDiagnostic, SecretRef};
@@ -264,7 +265,10 @@ async fn a_check_of_the_file_diagnoses_its_identity_provider() {
     let environment = [VARIABLE].into_iter().collect();
     let context = CheckContext::from_folder(folder.path(), &environment, kinds()).unwrap();
     let file = folder.path().join("connectors/lobby.toml");
-    let report = check_connector(&file, &context, (&environment, &Env::system()), None, true).await;
+    let env = Env::system();
+    let check =
+        FileCheck { context: &context, environment: &environment, env: &env, is_online: true };
+    let report = check_connector(&file, check, None).await;
     assert_eq!(report.status, DiagnosticStatus::Ok, "{report}");
     assert!(report.diagnostics.iter().any(|check| check.name == "reachable"), "{report}");
     let redirect_uri = "http://localhost:8080/api/v2/callback/lobby";

@@ -114,8 +114,7 @@ async fn call_every_operation(store: &RedisStore, name: &str) {
     let (session, paired) = (key(RecordKind::SESSION, name), format!("{name}, of a session"));
     let paired = key(RecordKind::CODE, &paired);
     let (first, second) = (new_record("session", &[]), new_record("code", &families));
-    let pair = ((session.clone(), first), (paired.clone(), second));
-    store.insert_pair(pair.0, pair.1, timestamp(4)).await.unwrap();
+    store.insert_pair(session.clone(), first, paired.clone(), second, timestamp(4)).await.unwrap();
     assert_eq!(&*store.load(&paired, timestamp(4)).await.unwrap().unwrap().value, b"code");
     store.revoke(&Family(families[0].into()), timestamp(700), timestamp(5)).await.unwrap();
     for revoked in [&token, &paired] {

@@ -64,13 +64,15 @@ pub(super) fn configure_actions(config: &mut web::ServiceConfig) {
 type ConsoleData = Data<Option<AdminConsole>>;
 
 async fn perform_action(
-    (admin, console): (Data<AdminApi>, ConsoleData),
-    (request, by, payload): (HttpRequest, ReqData<AdminRequester>, web::Payload),
-    action: web::Path<String>,
+    admin: Data<AdminApi>,
+    console: ConsoleData,
+    request: HttpRequest,
+    by: ReqData<AdminRequester>,
+    payload: web::Payload,
 ) -> HttpResponse {
     let done = async {
         let form = ActionForm::read(&request, &by, payload).await?;
-        match action.as_str() {
+        match request.match_info().query("action") {
             "block" => block(&admin, &request, &by, &form).await,
             "unblock" => unblock(&admin, &request, &by, &form).await,
             "reload" => reload(&admin, &by).await,
@@ -147,8 +149,11 @@ async fn rotate_keys(admin: &AdminApi, by: &AdminRequester) -> Result<String, Ad
 }
 
 async fn search(
-    (admin, console): (Data<AdminApi>, ConsoleData),
-    (request, by, payload): (HttpRequest, ReqData<AdminRequester>, web::Payload),
+    admin: Data<AdminApi>,
+    console: ConsoleData,
+    request: HttpRequest,
+    by: ReqData<AdminRequester>,
+    payload: web::Payload,
 ) -> HttpResponse {
     let found = async {
         let form = ActionForm::read(&request, &by, payload).await?;

@@ -116,7 +116,8 @@ async fn export_registration(
 
 async fn approve_registration(
     admin: Data<AdminApi>,
-    (by, client_id): (ReqData<AdminRequester>, web::Path<String>),
+    by: ReqData<AdminRequester>,
+    client_id: web::Path<String>,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
     let approval: RegistrationApproval = parse_body(payload).await?;
@@ -128,7 +129,8 @@ async fn approve_registration(
 
 async fn remove_registration(
     admin: Data<AdminApi>,
-    (by, client_id): (ReqData<AdminRequester>, web::Path<String>),
+    by: ReqData<AdminRequester>,
+    client_id: web::Path<String>,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
     let removal: RegistrationRemoval = parse_body(payload).await?;
@@ -152,7 +154,8 @@ async fn create_initial_token(
 
 async fn revoke_initial_token(
     admin: Data<AdminApi>,
-    (by, id): (ReqData<AdminRequester>, web::Path<String>),
+    by: ReqData<AdminRequester>,
+    id: web::Path<String>,
 ) -> Result<HttpResponse, AdminError> {
     admin.registrations()?.revoke_token(&id, &by.operator.name).await?;
     Ok(ok_response(&RegistrationChange { changed: true }))

@@ -44,7 +44,8 @@ pub(super) fn configure_routes(config: &mut web::ServiceConfig) {
 /// # Errors
 /// `LoginSearchMalformed` without a reason; `LoginSearchUnrecorded` without an audit log.
 pub(super) async fn search_person(
-    (admin, console): (Data<AdminApi>, ConsoleData),
+    admin: Data<AdminApi>,
+    console: ConsoleData,
     by: ReqData<AdminRequester>,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
@@ -88,7 +89,8 @@ pub(super) async fn report_login(
 /// # Errors
 /// As [`search_person`].
 pub(super) async fn report_person(
-    (admin, console): (Data<AdminApi>, ConsoleData),
+    admin: Data<AdminApi>,
+    console: ConsoleData,
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {

@@ -50,7 +50,8 @@ pub(super) fn configure_routes(config: &mut web::ServiceConfig) {
 }
 
 async fn search(
-    (admin, console): (Data<AdminApi>, ConsoleData),
+    admin: Data<AdminApi>,
+    console: ConsoleData,
     by: ReqData<AdminRequester>,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
@@ -62,7 +63,8 @@ async fn search(
 }
 
 async fn revoke(
-    (admin, console): (Data<AdminApi>, ConsoleData),
+    admin: Data<AdminApi>,
+    console: ConsoleData,
     by: ReqData<AdminRequester>,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {

@@ -24,7 +24,8 @@ pub(super) fn configure_routes(config: &mut web::ServiceConfig) {
 }
 
 async fn end_sessions(
-    (admin, console): (Data<AdminApi>, Data<Option<AdminConsole>>),
+    admin: Data<AdminApi>,
+    console: Data<Option<AdminConsole>>,
     by: ReqData<AdminRequester>,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {

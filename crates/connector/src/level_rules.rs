@@ -85,7 +85,11 @@ fn check_acr_values(key: &str, values: &[String], report: &mut impl FnMut(&str, 
 }
 
 /// Checks that `ignore_acr` comes with an `assumed_level` and without an `acr` table.
-pub fn check_ignore_acr(source: &SourceFile, file: &ConnectorFile, problems: &mut Vec<Diagnostic>) {
+pub(crate) fn check_ignore_acr(
+    source: &SourceFile,
+    file: &ConnectorFile,
+    problems: &mut Vec<Diagnostic>,
+) {
     if !file.ignore_acr {
         return;
     }

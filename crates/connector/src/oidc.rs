@@ -209,8 +209,9 @@ impl Connector for OidcConnector {
         )?;
         let provider = upstream.provider().await?;
         let dpop = upstream.dpop_session(attempt.redirect.dpop_key.as_ref())?;
-        let call = (&*provider, CallPurpose::Login);
-        let tokens = upstream.exchange_code(call, code, &attempt, dpop.as_ref()).await?;
+        let tokens = upstream
+            .exchange_code(&provider, CallPurpose::Login, code, &attempt, dpop.as_ref())
+            .await?;
         let tokens =
             OidcTokens { id_token: upstream.decrypt_id_token(tokens.id_token).await?, ..tokens };
         let id_token = upstream.verify_id_token(&provider, &tokens, &attempt).await?;
@@ -221,7 +222,7 @@ impl Connector for OidcConnector {
         };
         let level = upstream.check_level(&id_token, attempt.request.level)?;
         let userinfo =
-            upstream.fetch_userinfo(&provider, (&tokens, dpop.as_ref()), &id_token).await?;
+            upstream.fetch_userinfo(&provider, &tokens, dpop.as_ref(), &id_token).await?;
         for claims in [&id_token, &userinfo] {
             upstream.report_aggregated_and_distributed_claims(claims);
         }

@@ -125,8 +125,8 @@ impl AuthorizationCodes {
         )?;
         let record = NewRecord { families: [session.family.clone()].into(), ..record };
         let key = code_key(grant.code.reveal());
-        Ok(if let Some(session) = session.new_record.take() {
-            self.store.insert_pair(session, (key, record), now).await
+        Ok(if let Some((session_key, session)) = session.new_record.take() {
+            self.store.insert_pair(session_key, session, key, record, now).await
         } else {
             let inserted = self.store.insert(key, record, now).await;
             inserted.map(|_| ()).map_err(InsertPairError::Second)

@@ -83,7 +83,8 @@ impl LiveLoginCounter {
     /// Moves a login from one expiry to a later one.
     pub(super) fn move_expiry(
         &self,
-        (from, to): (Timestamp, Timestamp),
+        from: Timestamp,
+        to: Timestamp,
         position: Option<LoginPosition>,
     ) {
         let Some(position) = position else { return };

@@ -136,7 +136,7 @@ impl Logins {
             serde_json::to_vec(login).map_err(|_| LoginAdmissionError(ErrorCode::Internal))?;
         if let Some(network) = network {
             let used = services.store.usage(RecordKind::LOGIN);
-            let admitted = services.unauthenticated.admit(hash, (network, value.len()), used, now);
+            let admitted = services.unauthenticated.admit(hash, network, value.len(), used, now);
             for (displaced, version) in
                 admitted.map_err(|_| LoginAdmissionError(ErrorCode::NetworkLoginsExceeded))?
             {

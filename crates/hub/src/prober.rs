@@ -197,16 +197,16 @@ impl Prober {
                 .for_each(|one| one.handle.health().forget_failures());
             return true;
         }
-        for RemoteConnector { id, handle, evidence, .. } in &comparable {
-            let health = handle.health();
+        let is_only_one = comparable.len() == 1;
+        for one in comparable {
+            let (health, evidence) = (one.handle.health(), &one.evidence);
             if all_fail {
-                log_transition(id, health.close_circuit_keeping_evidence(now));
+                log_transition(&one.id, health.close_circuit_keeping_evidence(now));
             } else if let Some((cause, since)) = evidence.open_cause
                 && !evidence.is_open
-                && (comparable.len() == 1
-                    || self.has_witness(&probed, (id, evidence), cause, since))
+                && (is_only_one || self.has_witness(&probed, one, cause, since))
             {
-                log_transition(id, health.open_circuit(cause, now));
+                log_transition(&one.id, health.open_circuit(cause, now));
             }
         }
         false
@@ -216,17 +216,19 @@ impl Prober {
     fn has_witness(
         &self,
         probed: &[RemoteConnector],
-        (id, own): (&ConnectorId, &HealthEvidence),
+        failing: &RemoteConnector,
         cause: OpenCause,
         since: Timestamp,
     ) -> bool {
         let is_after = |at: Option<Timestamp>| at.is_some_and(|at| at >= since);
         let others = probed
             .iter()
-            .filter(|other| other.id != *id)
+            .filter(|other| other.id != failing.id)
             .any(|other| is_after(other.evidence.alive_at));
         let shared = self.lease.as_ref().is_some_and(|lease| is_after(lease.alive_at()));
-        others || shared || (cause != OpenCause::Documents && is_after(own.documents_at))
+        others
+            || shared
+            || (cause != OpenCause::Documents && is_after(failing.evidence.documents_at))
     }
 
     /// Returns identity providers whose probes would show whether a failure is the hub's own.
@@ -240,12 +242,7 @@ impl Prober {
                 one.evidence.failing_since.or(one.evidence.open_cause.map(|(_, since)| since));
             since.filter(|since| {
                 !one.evidence.is_open
-                    && !self.has_witness(
-                        probed,
-                        (&one.id, &one.evidence),
-                        OpenCause::Documents,
-                        *since,
-                    )
+                    && !self.has_witness(probed, one, OpenCause::Documents, *since)
             })
         };
         let Some(since) = probed.iter().filter_map(|one| doubtful(&one)).min() else {

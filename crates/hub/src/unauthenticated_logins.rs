@@ -105,7 +105,8 @@ impl UnauthenticatedLogins {
     pub fn admit(
         &self,
         hash: &InteractionHash,
-        (network, bytes): (ClientNetwork, usize),
+        network: ClientNetwork,
+        bytes: usize,
         used: Usage,
         now: Timestamp,
     ) -> Result<Vec<DisplacedLogin>, NetworkCrowdedError> {
@@ -124,7 +125,7 @@ impl UnauthenticatedLogins {
                 return Err(NetworkCrowdedError);
             }
         }
-        held.insert(hash, (network, weight), now + UNREAD_LOGIN_LIFETIME);
+        held.insert(hash, network, weight, now + UNREAD_LOGIN_LIFETIME);
         Ok(displaced.logins)
     }
 
@@ -169,7 +170,8 @@ impl UnauthenticatedLoginTable {
     fn insert(
         &mut self,
         hash: &InteractionHash,
-        (network, weight): (ClientNetwork, u128),
+        network: ClientNetwork,
+        weight: u128,
         end: Timestamp,
     ) {
         self.remove(hash);

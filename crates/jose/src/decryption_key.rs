@@ -12,7 +12,7 @@ use super::content_key::ContentKey;
 use super::jwe;
 use super::key_device::{DeviceKey, KeyDeviceError, KeyLocation};
 use super::key_type::KeyType;
-use super::signing_key::{self, KeyError, PrivateJwk};
+use super::signing_key::{self, KeyError, PrivateJwk, PublicHalf};
 use passerelle_protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
@@ -56,7 +56,7 @@ impl DecryptionKey {
     /// # Errors
     /// Any [`KeyError`] but `Generation`.
     pub fn parse(private: &PrivateJwk, created: Timestamp) -> Result<Self, KeyError> {
-        let (alg, public, kid) = signing_key::identified_public_half(private)?;
+        let PublicHalf { alg, jwk: public, kid } = signing_key::identified_public_half(private)?;
         let key_type = KeyType::from_signing_alg(alg);
         let algorithm_keys = key_type
             .encryption_algs()
@@ -77,7 +77,7 @@ impl DecryptionKey {
         key: &DeviceKey,
         created: Timestamp,
     ) -> Result<Self, KeyError> {
-        let (alg, public, kid) = signing_key::identified_device_half(public)?;
+        let PublicHalf { alg, jwk: public, kid } = signing_key::identified_device_half(public)?;
         let key_type = KeyType::from_signing_alg(alg);
         let offered = key_type.encryption_algs().iter().filter(|alg| algorithms.contains(alg));
         let algorithm_keys: Vec<AlgorithmKey> = offered

@@ -34,12 +34,12 @@ impl DpopKey {
     /// # Errors
     /// `UnsupportedType` or `Unusable` for any other.
     pub fn parse(private: &PrivateJwk) -> Result<Self, KeyError> {
-        let (alg, public, thumbprint) = signing_key::identified_public_half(private)?;
-        if alg != DPOP_CLIENT_ALG {
+        let half = signing_key::identified_public_half(private)?;
+        if half.alg != DPOP_CLIENT_ALG {
             return Err(KeyError::UnsupportedType);
         }
-        let signer = signing_key::build_signer(alg, private.reveal())?;
-        Ok(Self { public, thumbprint, signer })
+        let signer = signing_key::build_signer(half.alg, private.reveal())?;
+        Ok(Self { public: half.jwk, thumbprint: half.kid, signer })
     }
 
     /// Returns the thumbprint (RFC 7638), for `dpop_jkt`.

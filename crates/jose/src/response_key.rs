@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::decrypt::{self, JweDecryptError};
 use super::jwe;
-use super::signing_key::{self, KeyError, PrivateJwk};
+use super::signing_key::{self, KeyError, PrivateJwk, PublicHalf};
 use passerelle_protocol::alg::{EncryptionAlg, SigningAlg};
 use passerelle_protocol::digest;
 use passerelle_protocol::ids::Secret;
@@ -44,7 +44,7 @@ impl ResponseKey {
     /// # Errors
     /// `Unusable` if the stored key was damaged.
     pub fn public_jwk(&self) -> Result<Map<String, Value>, KeyError> {
-        let (_, mut public, kid) = signing_key::identified_public_half(&self.0)?;
+        let PublicHalf { jwk: mut public, kid, .. } = signing_key::identified_public_half(&self.0)?;
         let alg = EncryptionAlg::EcdhEs.as_str();
         for (name, value) in [("kid", kid.as_str()), ("use", "enc"), ("alg", alg)] {
             public.insert(name.to_owned(), value.into());
@@ -57,7 +57,7 @@ impl ResponseKey {
     /// # Errors
     /// `Unusable` if the stored key was damaged.
     pub fn thumbprint(&self) -> Result<[u8; 32], KeyError> {
-        let (_, _, kid) = signing_key::identified_public_half(&self.0)?;
+        let kid = signing_key::identified_public_half(&self.0)?.kid;
         let bytes = digest::from_base64url(&kid).and_then(|bytes| bytes.try_into().ok());
         bytes.ok_or(KeyError::Unusable)
     }
@@ -70,7 +70,7 @@ impl ResponseKey {
         let header = decrypt::parse_header(compact, EncryptionAlg::EcdhEs, &RESPONSE_ENCRYPTIONS)?;
         // OpenID4VP 1.0 §8.3: the `kid` of the request's key. Stops answers to an older request
         // before the private key is used.
-        let thumbprint = signing_key::identified_public_half(&self.0).map(|(_, _, kid)| kid);
+        let thumbprint = signing_key::identified_public_half(&self.0).map(|half| half.kid);
         match (header.get("kid"), thumbprint) {
             (Some(Value::String(kid)), Ok(thumbprint)) if *kid == thumbprint => {}
             (None, Ok(_)) => {}

@@ -83,11 +83,11 @@ impl SigningKey {
         created: Timestamp,
         signs_from: Timestamp,
     ) -> Result<Self, KeyError> {
-        let (alg, half, kid) = identified_public_half(private)?;
-        let signer = build_signer(alg, private.reveal())?;
-        check_key_pair(alg, signer.as_ref(), &half)?;
+        let half = identified_public_half(private)?;
+        let signer = build_signer(half.alg, private.reveal())?;
+        check_key_pair(half.alg, signer.as_ref(), &half.jwk)?;
         let private = PrivateSigningKey::Local(signer);
-        Ok(Self::new((alg, kid, half), private, created, signs_from))
+        Ok(Self::new(half, private, created, signs_from))
     }
 
     /// Creates a key whose private half is in a device, from its public JWK. Calls no device.
@@ -100,20 +100,20 @@ impl SigningKey {
         created: Timestamp,
         signs_from: Timestamp,
     ) -> Result<Self, KeyError> {
-        let (alg, half, kid) = identified_device_half(public)?;
-        let verifier = build_verifier(alg, &half)?.into();
-        let key = DeviceSigningKey { uri, alg, verifier };
+        let half = identified_device_half(public)?;
+        let verifier = build_verifier(half.alg, &half.jwk)?.into();
+        let key = DeviceSigningKey { uri, alg: half.alg, verifier };
         let private = PrivateSigningKey::Device { device, key };
-        Ok(Self::new((alg, kid, half), private, created, signs_from))
+        Ok(Self::new(half, private, created, signs_from))
     }
 
     fn new(
-        (alg, kid, half): (SigningAlg, String, Map<String, Value>),
+        PublicHalf { alg, jwk, kid }: PublicHalf,
         private: PrivateSigningKey,
         created: Timestamp,
         signs_from: Timestamp,
     ) -> Self {
-        let public = published_jwk(half, &kid, "sig", alg.as_str());
+        let public = published_jwk(jwk, &kid, "sig", alg.as_str());
         let jwt_header = encoded_header(alg, "JWT", &kid);
         Self { alg, kid, created, signs_from, public, jwt_header, private }
     }
@@ -208,37 +208,41 @@ fn generate_with(alg: SigningAlg, rsa_bits: u32) -> Result<PrivateJwk, KeyError>
     Ok(Secret::new(jwk.map_err(|_| KeyError::Generation)?.into()))
 }
 
-/// Returns the public half of a private JWK, and its thumbprint.
+/// The public half of a key.
+pub(super) struct PublicHalf {
+    pub alg: SigningAlg,
+    pub jwk: Map<String, Value>,
+    /// Thumbprint of the JWK (RFC 7638).
+    pub kid: String,
+}
+
+/// Returns the public half of a private JWK.
 ///
 /// # Errors
 /// `UnsupportedType`, `Unusable`; `KidMismatch` if the JWK has a `kid` that is not the thumbprint.
-pub(super) fn identified_public_half(
-    private: &PrivateJwk,
-) -> Result<(SigningAlg, Map<String, Value>, String), KeyError> {
-    let (alg, public) = public_half(private.reveal())?;
-    let kid = thumbprint(&public);
+pub(super) fn identified_public_half(private: &PrivateJwk) -> Result<PublicHalf, KeyError> {
+    let (alg, jwk) = public_half(private.reveal())?;
+    let kid = thumbprint(&jwk);
     match private.reveal().get("kid") {
         Some(named) if named.as_str() != Some(&kid) => Err(KeyError::KidMismatch),
-        _ => Ok((alg, public, kid)),
+        _ => Ok(PublicHalf { alg, jwk, kid }),
     }
 }
 
-/// Returns the public half of the JWK of a key in a device, and its thumbprint.
+/// Returns the public half of the JWK of a key in a device.
 ///
 /// # Errors
 /// `NotPublic` if it has other members than the public ones and `kid`; `UnsupportedType`,
 /// `Unusable`, `KidMismatch`.
-pub(super) fn identified_device_half(
-    public: &Map<String, Value>,
-) -> Result<(SigningAlg, Map<String, Value>, String), KeyError> {
-    let (alg, half) = public_half(public)?;
-    if public.keys().any(|name| name != "kid" && !half.contains_key(name)) {
+pub(super) fn identified_device_half(public: &Map<String, Value>) -> Result<PublicHalf, KeyError> {
+    let (alg, jwk) = public_half(public)?;
+    if public.keys().any(|name| name != "kid" && !jwk.contains_key(name)) {
         return Err(KeyError::NotPublic);
     }
-    let kid = thumbprint(&half);
+    let kid = thumbprint(&jwk);
     match public.get("kid") {
         Some(named) if named.as_str() != Some(&kid) => Err(KeyError::KidMismatch),
-        _ => Ok((alg, half, kid)),
+        _ => Ok(PublicHalf { alg, jwk, kid }),
     }
 }
 

@@ -330,7 +330,7 @@ fn validate_client<'a>(
     let state = checks::STATE.check(params, method)?;
     let nonce = checks::NONCE.check(params, method)?;
 
-    let redirect = federation_redirect(params, registration, (&redirect_uri, state), issuer);
+    let redirect = federation_redirect(params, registration, &redirect_uri, state, issuer);
     Ok(ValidatedClient {
         registration,
         redirect,
@@ -345,14 +345,15 @@ fn validate_client<'a>(
 fn federation_redirect(
     params: &Params,
     registration: &Registration,
-    (redirect_uri, state): (&str, &str),
+    redirect_uri: &str,
+    state: &str,
     issuer: &str,
 ) -> ProvenRedirect {
     // `validate_parameters` rejects an unknown mode; that error travels in the default mode.
     let mode = params.get(Param::ResponseMode.name());
     let mode = mode.and_then(|mode| ResponseMode::parse(mode, registration));
     let mode = mode.unwrap_or_else(|| ResponseMode::default_for(registration));
-    ProvenRedirect::new(redirect_uri, Some(state), mode, (issuer, &registration.client_id))
+    ProvenRedirect::new(redirect_uri, Some(state), mode, issuer, &registration.client_id)
 }
 
 /// The checks whose failure is redirected.

@@ -65,7 +65,7 @@ impl KeyedRateLimiter {
     pub fn take(&self, key: LimitKey, limit: NonZeroU32) -> Result<(), RateLimitError> {
         let taken = self.with(|windows, now| {
             let is_shared = self.is_shared.load(Ordering::Relaxed);
-            let window = windows.window_for(key, (limit, self.capacity), &self.env, now);
+            let window = windows.window_for(key, limit, self.capacity, &self.env, now);
             window.take(limit, &self.env, now)?;
             if is_shared && !std::mem::replace(&mut window.is_queued, true) {
                 windows.unreported.push(key);
@@ -129,7 +129,8 @@ impl Windows {
     fn window_for(
         &mut self,
         key: LimitKey,
-        (most, capacity): (NonZeroU32, usize),
+        most: NonZeroU32,
+        capacity: usize,
         env: &Env,
         now: Timestamp,
     ) -> &mut RateWindow {

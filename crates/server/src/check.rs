@@ -17,15 +17,26 @@ use super::{register, store};
 use passerelle_audit::file;
 use passerelle_audit::settings::AuditSink;
 use passerelle_config::LoadedConfig;
+use passerelle_config::check_context::CheckContext;
 use passerelle_federation::identity::IdentitySource;
 use passerelle_grants::client_keys::{KeyDirectory, KeyFetchError};
 use passerelle_jose::keyfiles;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::ClientId;
-use passerelle_settings::{Diagnostic, address};
+use passerelle_settings::{Diagnostic, Environment, address};
 use passerelle_store::kind::StoreSettings;
 use passerelle_telemetry::Metrics;
 use passerelle_web::theme::{FooterLink, LinkPurpose};
+
+/// What a check of one file uses beside the file.
+#[derive(Clone, Copy)]
+pub struct FileCheck<'a> {
+    pub context: &'a CheckContext,
+    pub environment: &'a Environment,
+    pub env: &'a Env,
+    /// Whether the addresses in the file are called.
+    pub is_online: bool,
+}
 
 /// Returns every error that would keep `serve` from starting, each with its fix.
 #[must_use]

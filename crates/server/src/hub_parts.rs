@@ -10,7 +10,7 @@ use super::admitting_hubs::AdmittingHubs;
 use super::build_error::BuildError;
 use super::from_settings::{
     auth_failure_limits, grant_lifetimes, identity_rules, identity_source, login_capacity,
-    login_limits, longest_signature, rate_limit_settings,
+    login_limits, longest_signature,
 };
 use super::keys::SharedKeys;
 use super::operations::LocalHubOperations;
@@ -25,18 +25,14 @@ use super::{audit_log, metrics_sampler};
 use passerelle_admin::console::AdminConsole;
 use passerelle_admin::readiness::Readiness;
 use passerelle_admin::{AdminApi, AdminCredentials};
-use passerelle_audit::Audit;
 use passerelle_audit::recent::RecentEvents;
 use passerelle_audit::settings::AuditSink;
 use passerelle_config::LoadedConfig;
 use passerelle_config::model::Settings;
 use passerelle_connector::ConnectorContext;
-use passerelle_federation::CurrentFederation;
 use passerelle_federation::identity::sub::SubjectKeys;
-use passerelle_federation::session::SessionLimits;
 use passerelle_grants::auth_failures::AuthFailureLimiter;
 use passerelle_grants::client_keys::KeyDirectory;
-use passerelle_grants::client_registration::ClientRegistrations;
 use passerelle_grants::subjects::SubjectDeriver;
 use passerelle_grants::{
     DpopNonces, Gate, GrantDependencies, GrantServices, HubCore, RefreshTokens,
@@ -47,14 +43,12 @@ use passerelle_hub::registry::{ConnectorSpec, Registry, RegistryDeps, RegistryHa
 use passerelle_hub::{Connectors, LoginServices, Logins, Logouts, UnauthenticatedLogins};
 use passerelle_jose::client_certificate::CertificateAuthorities;
 use passerelle_jose::keyring::JWKS_MAX_AGE;
-use passerelle_protocol::env::Env;
-use passerelle_quota::RateLimits;
 use passerelle_quota::counter_sync::CounterSync;
 use passerelle_register::Register;
 use passerelle_store::Store;
 use passerelle_store::counters::Counters;
 use passerelle_store::kind::StoreCheck;
-use passerelle_telemetry::{CheckFinding, Metrics};
+use passerelle_telemetry::CheckFinding;
 use passerelle_web::Hub;
 use passerelle_web::client_address::TrustedProxies;
 use passerelle_web::cookies::Cookies;
@@ -75,39 +69,6 @@ pub(super) struct HubParts<'a> {
     pub live_logins: Arc<LiveLoginCounter>,
     /// Arbiters of the actors.
     pub arbiters: Vec<Arbiter>,
-}
-
-/// Builds what every part of a hub uses.
-pub(super) fn hub_core(
-    loaded: &LoadedConfig,
-    env: Env,
-    federation: CurrentFederation,
-    registrations: Option<Arc<ClientRegistrations>>,
-    (metrics, audit): (Arc<Metrics>, Audit),
-) -> Arc<HubCore> {
-    let settings = &loaded.settings;
-    let rates = rate_limit_settings(&settings.quotas);
-    Arc::new(HubCore {
-        platform: settings.platform,
-        issuer: loaded.issuer.clone(),
-        certificate_base_url: settings
-            .public
-            .client_certificates
-            .as_ref()
-            .and_then(|certificates| certificates.base_url.clone()),
-        amr_marker: settings.amr_marker.clone(),
-        federation,
-        registrations,
-        rate_limits: Arc::new(RateLimits::new(rates, &env, &metrics)),
-        session_limits: SessionLimits {
-            idle: settings.lifetimes.session_idle(settings.platform),
-            lifetime: settings.lifetimes.session(settings.platform),
-            ..SessionLimits::for_platform(settings.platform)
-        },
-        metrics,
-        audit,
-        env,
-    })
 }
 
 impl HubParts<'_> {

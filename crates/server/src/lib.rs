@@ -19,13 +19,13 @@ mod audit_checkpoints;
 mod audit_log;
 mod build_error;
 pub mod check;
-mod client_registrations;
 mod code_store;
 pub mod confinement;
 mod connection_limits;
 pub mod explain;
 mod from_settings;
 pub mod health;
+mod hub_core;
 mod hub_parts;
 pub mod init;
 pub mod key_device;
@@ -60,8 +60,8 @@ use actix_web::web;
 
 pub use self::build_error::BuildError;
 pub use self::check::{ProbeResults, find_startup_errors, probe_client_keys, probe_providers};
-use self::client_registrations::build_core;
 use self::from_settings::worker_count;
+use self::hub_core::build_core;
 use self::hub_parts::HubParts;
 use self::key_device::HubKeyDevices;
 pub use self::keys::HubKeys;
@@ -141,7 +141,6 @@ impl HubServer {
         let opened = store::open_store(loaded, &env, &prepared.metrics)?;
         prepared.code_store.set_store(&opened.store);
         store::share_blocks(&prepared.blocks, &opened.store);
-        let tracer = prepared.traces.start_export();
         let audit = audit_log::start_audit(
             loaded,
             &env,
@@ -151,13 +150,13 @@ impl HubServer {
         )?;
         let recent = audit_log::recent_logins(loaded, &env);
         let audit = recent.iter().fold(audit, Audit::with_recent);
+        let core = build_core(loaded, env, &prepared, &opened.store, audit);
+        let tracer = prepared.traces.start_export();
         let key_devices = prepared.keys.shared.devices.clone();
-        let keys = keys::start_key_reload(prepared.keys, &settings.keys, &audit);
+        let keys = keys::start_key_reload(prepared.keys, &settings.keys, &core.audit);
         let reload_interval = Duration::from_secs(settings.limits.reload_seconds);
         let workers = worker_count(settings.limits.workers);
         register::start_refresh(prepared.register.as_ref(), reload_interval);
-        let stored = (&opened.store, &prepared.client_keys);
-        let core = build_core(loaded, env, prepared.federation, stored, (prepared.metrics, audit));
         let parts = HubParts {
             loaded,
             core,

@@ -17,10 +17,10 @@ use passerelle_config::LoadedConfig;
 use passerelle_config::model::Settings;
 use passerelle_connector::{ConfiguredConnector, SandboxMode};
 use passerelle_egress::http_client_pool::HttpClientPool;
-use passerelle_federation::Federation;
 use passerelle_federation::identity::ClaimName;
 use passerelle_federation::identity::scopes::ScopeTable;
 use passerelle_federation::identity::sub::SubjectKeys;
+use passerelle_federation::{CurrentFederation, Federation};
 use passerelle_grants::client_keys::KeyDirectory;
 use passerelle_hub::blocks::Blocks;
 use passerelle_hub::registry::ConnectorSpec;
@@ -45,7 +45,7 @@ use passerelle_web::{error_pages, pages};
 /// Parts of a hub, none of them running.
 pub(super) struct PreparedHub {
     pub metrics: Arc<Metrics>,
-    pub federation: Federation,
+    pub federation: CurrentFederation,
     pub client_keys: Arc<KeyDirectory>,
     pub keys: keys::LoadedKeys,
     pub connector_context: passerelle_connector::ConnectorContext,
@@ -107,7 +107,7 @@ pub(super) fn prepare_hub(
         filter?;
         Some(PreparedHub {
             metrics,
-            federation: federation?,
+            federation: CurrentFederation::new(federation?),
             client_keys: client_keys?,
             keys: keys?,
             connector_context,

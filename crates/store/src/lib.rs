@@ -190,8 +190,10 @@ pub trait Store: Send + Sync {
     /// `First`, `Second`, with the error of an insertion.
     async fn insert_pair(
         &self,
-        (first_key, first): (RecordKey, NewRecord),
-        (second_key, second): (RecordKey, NewRecord),
+        first_key: RecordKey,
+        first: NewRecord,
+        second_key: RecordKey,
+        second: NewRecord,
         now: Timestamp,
     ) -> Result<(), InsertPairError> {
         self.insert(first_key, first, now).await.map_err(InsertPairError::First)?;

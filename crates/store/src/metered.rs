@@ -100,13 +100,15 @@ impl Store for MeteredStore {
     /// Counts as two operations.
     async fn insert_pair(
         &self,
-        first: (RecordKey, NewRecord),
-        second: (RecordKey, NewRecord),
+        first_key: RecordKey,
+        first: NewRecord,
+        second_key: RecordKey,
+        second: NewRecord,
         now: Timestamp,
     ) -> Result<(), InsertPairError> {
-        let meters = [first.0.kind, second.0.kind].map(|kind| &self.meters(kind).insert);
+        let meters = [first_key.kind, second_key.kind].map(|kind| &self.meters(kind).insert);
         let began = Instant::now();
-        let answer = self.inner.insert_pair(first, second, now).await;
+        let answer = self.inner.insert_pair(first_key, first, second_key, second, now).await;
         let (took, [first, second]) = (began.elapsed(), meters);
         first.record_call(took);
         if let Err(InsertPairError::First(error)) = &answer {

@@ -34,12 +34,11 @@ pub async fn diagnose(
     if let Ok(token) = Url::parse(&kind.endpoints.token) {
         // A rejected GET shows that the token endpoint responds.
         let timed = fetch_timed(&http, token.as_str(), &connector.env).await;
-        record_call((&token, "its token endpoint"), timed, &mut hosts, &mut diagnostics);
+        record_call(&token, "its token endpoint", timed, &mut hosts, &mut diagnostics);
     }
     let userinfo = &connector.userinfo;
     let timed = fetch_timed(&http, userinfo.as_str(), &connector.env).await;
-    if let Some(timed) =
-        record_call((userinfo, "its userinfo"), timed, &mut hosts, &mut diagnostics)
+    if let Some(timed) = record_call(userinfo, "its userinfo", timed, &mut hosts, &mut diagnostics)
     {
         diagnostics.push(diagnose_userinfo(timed.response.status().as_u16()));
     }
@@ -49,7 +48,8 @@ pub async fn diagnose(
 
 /// Records the diagnostics of a call to an endpoint. The connection is diagnosed once per host.
 fn record_call(
-    (url, endpoint): (&Url, &str),
+    url: &Url,
+    endpoint: &str,
     outcome: Result<TimedResponse, EgressError>,
     hosts: &mut BTreeSet<String>,
     diagnostics: &mut Vec<CheckDiagnostic>,

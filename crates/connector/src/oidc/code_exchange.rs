@@ -115,7 +115,8 @@ impl Upstream {
     /// Returns an error if the call fails, the code is rejected, or the response has no ID token.
     pub(super) async fn exchange_code(
         &self,
-        (provider, purpose): (&ResolvedProvider, CallPurpose),
+        provider: &ResolvedProvider,
+        purpose: CallPurpose,
         code: Secret<String>,
         attempt: &LoginAttempt,
         dpop: Option<&DpopSession<'_>>,

@@ -295,8 +295,8 @@ async fn diagnose_authentication(
     };
     let outcome = match upstream.dpop_session(attempt.redirect.dpop_key.as_ref()) {
         Ok(dpop) => {
-            let call = (provider, CallPurpose::Probe);
-            upstream.exchange_code(call, code, &attempt, dpop.as_ref()).await
+            let purpose = CallPurpose::Probe;
+            upstream.exchange_code(provider, purpose, code, &attempt, dpop.as_ref()).await
         }
         Err(error) => Err(error),
     };

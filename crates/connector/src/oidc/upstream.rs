@@ -373,7 +373,8 @@ impl Upstream {
     pub(super) async fn fetch_userinfo(
         self: &Arc<Self>,
         provider: &Arc<ResolvedProvider>,
-        (tokens, dpop): (&OidcTokens, Option<&DpopSession<'_>>),
+        tokens: &OidcTokens,
+        dpop: Option<&DpopSession<'_>>,
         id_token: &Map<String, Value>,
     ) -> Result<Map<String, Value>, ConnectorError> {
         let Some(endpoint) = &provider.userinfo_endpoint else { return Ok(Map::new()) };

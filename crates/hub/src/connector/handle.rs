@@ -10,8 +10,7 @@ use url::Url;
 use super::ConnectorActor;
 use super::call_gate::{CALL_TIMEOUT, ConnectorCallLimits, ProbeReport};
 use super::messages::{
-    BeginLogin, CompleteLogin, ConnectorMessage, EndSession, Preload, RunProbe, SignIn,
-    TracedMessage,
+    BeginLogin, CompleteLogin, ConnectorMessage, EndSession, RunProbe, SignIn, TracedMessage,
 };
 use crate::health::Health;
 use passerelle_connector::ConnectorError;
@@ -135,15 +134,8 @@ impl ConnectorHandle {
         self.address.send(RunProbe).await.unwrap_or_default()
     }
 
-    /// Fetches metadata ahead of the first login.
-    ///
-    /// # Errors
-    /// As for [`Self::begin_login`].
-    pub async fn preload(&self) -> Result<(), ConnectorError> {
-        self.send(Preload).await
-    }
-
-    async fn send<M, T>(&self, message: M) -> Result<T, ConnectorError>
+    /// Sends a message, and waits for its outcome.
+    pub(super) async fn send<M, T>(&self, message: M) -> Result<T, ConnectorError>
     where
         M: ConnectorMessage + Message<Result = Result<T, ConnectorError>> + Send + 'static,
         T: Send + 'static,

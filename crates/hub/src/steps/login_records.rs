@@ -85,8 +85,8 @@ async fn load(
     let login = Login::from_record(hash, &record.value).map_err(|_| ErrorCode::Internal)?;
     services.unauthenticated.update(hash, record.version, record.expires_at);
     if is_first {
-        let ends = (unread_expiry(&login.context), login.context.expires_at);
-        services.live_logins.move_expiry(ends, LoginPosition::from_login(&login));
+        let (unread, read) = (unread_expiry(&login.context), login.context.expires_at);
+        services.live_logins.move_expiry(unread, read, LoginPosition::from_login(&login));
     }
     let (version, expires_at) = (record.version, record.expires_at);
     Ok(Some(CachedLogin { login, version, expires_at, shows_consent_next: false }))

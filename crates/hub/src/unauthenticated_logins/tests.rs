@@ -27,8 +27,7 @@ impl BoundedStore {
         let hash = InteractionHash::from_cookie(&self.begun.to_string());
         let [high, low] = network.to_be_bytes();
         let network = ClientNetwork::containing(std::net::Ipv4Addr::new(203, high, low, 7).into());
-        let Ok(displaced) = self.logins.admit(&hash, (network, bytes), self.used(), self.now)
-        else {
+        let Ok(displaced) = self.logins.admit(&hash, network, bytes, self.used(), self.now) else {
             return false;
         };
         for (hash, _) in displaced {

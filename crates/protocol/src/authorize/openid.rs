@@ -58,9 +58,8 @@ pub(super) fn prove_redirect(
     } else {
         object.mode
     };
-    let recipient = (issuer, &registration.client_id);
     let mode = mode.unwrap_or_else(|| ResponseMode::default_for(registration));
-    Ok(ProvenRedirect::new(&redirect_uri, state, mode, recipient))
+    Ok(ProvenRedirect::new(&redirect_uri, state, mode, issuer, &registration.client_id))
 }
 
 /// The checks that fail with a page under the federation's rules.

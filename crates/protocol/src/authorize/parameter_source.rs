@@ -77,12 +77,7 @@ pub fn reject_unresolved_request(
         }
         let redirect_uri = checks::find_registered_redirect_uri(params, registration)?;
         let state = checks::STATE.check(params, method)?;
-        Ok::<_, ErrorCode>(federation_redirect(
-            params,
-            registration,
-            (&redirect_uri, state),
-            issuer,
-        ))
+        Ok::<_, ErrorCode>(federation_redirect(params, registration, &redirect_uri, state, issuer))
     };
     match redirect() {
         Ok(redirect) => AuthorizationError::Redirect(redirect, code),

@@ -146,7 +146,8 @@ impl ProvenRedirect {
         redirect_uri: &str,
         state: Option<&str>,
         mode: ResponseMode,
-        (issuer, client_id): (&str, &ClientId),
+        issuer: &str,
+        client_id: &ClientId,
     ) -> Self {
         let state = state.map(|state| Secret::new(state.to_owned()));
         let client_id = mode.is_signed().then(|| client_id.clone());
@@ -236,7 +237,7 @@ mod tests {
     const STATE: &str = "a b+c&d=%20#é-0123456789";
 
     fn proven_redirect(uri: &str, mode: ResponseMode) -> ProvenRedirect {
-        ProvenRedirect::new(uri, Some(STATE), mode, (ISSUER, &"sp".into()))
+        ProvenRedirect::new(uri, Some(STATE), mode, ISSUER, &"sp".into())
     }
 
     #[test]
@@ -300,7 +301,8 @@ mod tests {
             "https://sp.example/cb",
             None,
             ResponseMode::Query,
-            (ISSUER, &"sp".into()),
+            ISSUER,
+            &"sp".into(),
         );
         let AuthorizationResponse::Redirect { location } = redirect.code_response("C") else {
             panic!()

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use serde::Serialize;
 
+use super::FileCheck;
 use super::sample::{self, SampleResult};
 use crate::from_settings::identity_rules;
 use passerelle_config::check_context::CheckContext;
@@ -31,7 +32,7 @@ use passerelle_protocol::discovery::path;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_protocol::json;
-use passerelle_settings::{Diagnostic, Environment};
+use passerelle_settings::Diagnostic;
 
 /// Report on one connector's file.
 #[derive(Clone, Debug, Serialize)]
@@ -48,15 +49,13 @@ pub struct ConnectorReport {
 }
 
 /// Checks one connector's file. `sample` is a JSON object of claims as the identity provider sends
-/// them, or what a kind reads itself, such as a presentation of a wallet. The identity provider is
-/// called if `is_online`.
+/// them, or what a kind reads itself, such as a presentation of a wallet.
 pub async fn check_connector(
     file: &Path,
-    context: &CheckContext,
-    (environment, env): (&Environment, &Env),
+    check: FileCheck<'_>,
     sample: Option<&[u8]>,
-    is_online: bool,
 ) -> ConnectorReport {
+    let FileCheck { context, environment, env, is_online } = check;
     let draft = context.check_connector(file, environment);
     let mut diagnostics: Vec<CheckDiagnostic> =
         draft.problems.iter().chain(&draft.unverified).map(diagnostic_from_problem).collect();
@@ -70,7 +69,7 @@ pub async fn check_connector(
         diagnostics.extend(warnings.iter().filter_map(diagnostic_from_warning));
         registration = connector.kind.registration(&endpoints);
         if let Some(sample) = sample {
-            let verified = verify_sample(sample, connector, (context, env), is_online).await;
+            let verified = verify_sample(sample, connector, check).await;
             sample_result = evaluate_sample(sample, verified, connector, context, &mut diagnostics);
         }
     }
@@ -94,11 +93,10 @@ pub async fn check_connector(
 async fn verify_sample(
     sample: &[u8],
     configured: &ConfiguredConnector,
-    (context, env): (&CheckContext, &Env),
-    is_online: bool,
+    check: FileCheck<'_>,
 ) -> Option<SampleVerification> {
-    match build_connector(configured, context, env) {
-        Ok(connector) => connector.verify_sample(sample, is_online).await,
+    match build_connector(configured, check.context, check.env) {
+        Ok(connector) => connector.verify_sample(sample, check.is_online).await,
         // Claims need no connector.
         Err(_) if json::parse_object(sample).is_ok() => None,
         Err(error) => Some(SampleVerification::rejected(error)),

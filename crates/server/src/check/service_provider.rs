@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use self::online::diagnose_online;
+use super::FileCheck;
 use super::connector::diagnostic_from_problem;
 use passerelle_config::CheckedServiceProvider;
 use passerelle_config::check_context::{CheckContext, ServiceProviderDraft};
@@ -20,9 +21,8 @@ use passerelle_protocol::authorize::explanation::{
     ParameterStatus, RequestExplanation, RequestOutcome,
 };
 use passerelle_protocol::discovery::path;
-use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::ClientId;
-use passerelle_settings::{Diagnostic, Environment};
+use passerelle_settings::Diagnostic;
 use passerelle_web::pasted_request::{HubIdentity, PastedRequest};
 
 /// Report on one service provider's file.
@@ -39,14 +39,11 @@ pub struct ServiceProviderReport {
     pub request: Option<RequestExplanation>,
 }
 
-/// Checks one service provider's file. `request` is the URL of an authorization request; with
-/// `is_online`, the addresses of the file are called.
+/// Checks one service provider's file. `request` is the URL of an authorization request.
 pub async fn check_service_provider(
     file: &Path,
-    context: &CheckContext,
-    (environment, env): (&Environment, &Env),
+    FileCheck { context, environment, env, is_online }: FileCheck<'_>,
     request: Option<&str>,
-    is_online: bool,
 ) -> ServiceProviderReport {
     let draft = context.check_service_provider(file, environment, env.now());
     let mut diagnostics: Vec<CheckDiagnostic> =
@@ -59,13 +56,8 @@ pub async fn check_service_provider(
     let issuer = issuer(context);
     let mut explanation = None;
     if let Some(request) = request {
-        explanation = explain_request(
-            request,
-            &draft,
-            federation.as_ref(),
-            (context, &issuer),
-            &mut diagnostics,
-        );
+        explanation =
+            explain_request(request, &draft, federation.as_ref(), context, &mut diagnostics);
     }
     if is_online {
         diagnostics.extend(diagnose_online(&draft, federation.as_ref(), env).await);
@@ -109,10 +101,11 @@ fn explain_request(
     url: &str,
     draft: &ServiceProviderDraft,
     federation: Option<&Federation>,
-    (context, issuer): (&CheckContext, &str),
+    context: &CheckContext,
     diagnostics: &mut Vec<CheckDiagnostic>,
 ) -> Option<RequestExplanation> {
     const NAME: &str = "request";
+    let issuer = issuer(context);
     let request = PastedRequest::parse(url)
         .map_err(|error| {
             let message = format!("the request can't be read: {error}");
@@ -125,7 +118,7 @@ fn explain_request(
         return None;
     };
     if context.base_url.is_some()
-        && let Some(endpoint) = request.expected_endpoint(issuer)
+        && let Some(endpoint) = request.expected_endpoint(&issuer)
     {
         let message = "the request is addressed to another endpoint, not to this hub's";
         let fix = format!("send it to {endpoint}, which discovery announces");
@@ -137,7 +130,7 @@ fn explain_request(
         let fix = "check the file of the client that the request names, or correct its client_id";
         diagnostics.push(CheckDiagnostic::error(NAME, message, fix));
     }
-    let hub = HubIdentity { platform: context.platform, issuer };
+    let hub = HubIdentity { platform: context.platform, issuer: &issuer };
     let permit =
         |client_id: &_, connector: &_| federation.permit_connector(client_id, connector, None);
     let explanation = request.explain(hub, federation, &permit);

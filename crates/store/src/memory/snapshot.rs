@@ -67,24 +67,32 @@ pub enum SnapshotReadError {
     Io(#[from] io::Error),
 }
 
-/// Writes a snapshot. [`read`] must get the same `issuer`.
+/// What a snapshot is encrypted with. It can be read with the same issuer and one of the same keys.
+#[derive(Clone, Copy)]
+pub struct SnapshotProtection<'a> {
+    pub keys: &'a StoreEncryptionKeys,
+    pub issuer: &'a str,
+}
+
+/// Writes a snapshot.
 ///
 /// # Errors
 /// Returns an error if `to` can't be written or OpenSSL fails.
 pub fn write(
     mut to: impl Write,
     entries: impl Iterator<Item = SnapshotEntry>,
-    (keys, issuer): (&StoreEncryptionKeys, &str),
-    (created_at, entropy): (Timestamp, &dyn Entropy),
+    protection: SnapshotProtection<'_>,
+    created_at: Timestamp,
+    entropy: &dyn Entropy,
 ) -> io::Result<SnapshotStats> {
     let head = new_header(created_at, entropy);
     to.write_all(&head)?;
-    let encryptor = ChunkEncryptor { keys, key_context: key_context(issuer, &head), header: head };
+    let encryptor = ChunkEncryptor::new(protection, head);
     let (mut number, mut chunk, mut written) =
         (0, Vec::with_capacity(MAX_CHUNK_BYTES), SnapshotStats::default());
     for entry in entries {
         if chunk.len() > CHUNK_BYTES {
-            encryptor.write_chunk(&mut to, (number, Position::Inside), &chunk, entropy)?;
+            encryptor.write_chunk(&mut to, number, Position::Inside, &chunk, entropy)?;
             number += 1;
             chunk.clear();
         }
@@ -97,7 +105,7 @@ pub fn write(
             written.records += 1;
         }
     }
-    encryptor.write_chunk(&mut to, (number, Position::Last), &chunk, entropy)?;
+    encryptor.write_chunk(&mut to, number, Position::Last, &chunk, entropy)?;
     Ok(written)
 }
 
@@ -116,7 +124,7 @@ pub struct SnapshotStats {
 pub fn read(
     mut from: impl Read,
     length: u64,
-    (keys, issuer): (&StoreEncryptionKeys, &str),
+    protection: SnapshotProtection<'_>,
 ) -> Result<(Vec<SnapshotEntry>, Timestamp), SnapshotReadError> {
     let mut head = [0; HEADER_BYTES];
     read_exact(&mut from, &mut head).map_err(|error| {
@@ -138,7 +146,7 @@ pub fn read(
     let created_at =
         head.get(8..16).and_then(<[u8]>::first_chunk).ok_or(SnapshotReadError::Corrupted)?;
     let created_at = Timestamp::from_millis(u64::from_be_bytes(*created_at));
-    let encryptor = ChunkEncryptor { keys, key_context: key_context(issuer, &head), header: head };
+    let encryptor = ChunkEncryptor::new(protection, head);
     let mut left =
         length.checked_sub(HEADER_BYTES as u64).ok_or(SnapshotReadError::NotASnapshot)?;
     let (mut number, mut entries) = (0, Vec::new());
@@ -156,7 +164,7 @@ pub fn read(
         // The chunk at the end of the file must be marked as the last: none can be cut off or
         // added.
         let position = if left == 0 { Position::Last } else { Position::Inside };
-        let chunk = keys.decrypt(
+        let chunk = encryptor.keys.decrypt(
             &encryptor.key_context,
             &encryptor.associated_data(number, position),
             &encrypted,
@@ -185,10 +193,6 @@ fn new_header(created_at: Timestamp, entropy: &dyn Entropy) -> [u8; HEADER_BYTES
     head
 }
 
-fn key_context(issuer: &str, head: &[u8; HEADER_BYTES]) -> Vec<u8> {
-    [b"snapshot of ", issuer.as_bytes(), b"\0", head].concat()
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
     Inside,
@@ -201,7 +205,13 @@ struct ChunkEncryptor<'a> {
     header: [u8; HEADER_BYTES],
 }
 
-impl ChunkEncryptor<'_> {
+impl<'a> ChunkEncryptor<'a> {
+    fn new(protection: SnapshotProtection<'a>, header: [u8; HEADER_BYTES]) -> Self {
+        let SnapshotProtection { keys, issuer } = protection;
+        let key_context = [b"snapshot of ", issuer.as_bytes(), b"\0", &header].concat();
+        Self { keys, key_context, header }
+    }
+
     fn associated_data(&self, number: u64, position: Position) -> Vec<u8> {
         [&self.header[..], &number.to_be_bytes(), &[u8::from(position == Position::Last)]].concat()
     }
@@ -209,7 +219,8 @@ impl ChunkEncryptor<'_> {
     fn write_chunk(
         &self,
         to: &mut impl Write,
-        (number, at): (u64, Position),
+        number: u64,
+        at: Position,
         chunk: &[u8],
         entropy: &dyn Entropy,
     ) -> io::Result<()> {

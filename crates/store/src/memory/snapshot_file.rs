@@ -17,7 +17,7 @@ use passerelle_protocol::atomic_file::{create_private_folder, parent_folder, syn
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::Secret;
 
-use super::snapshot::{self, SnapshotEntry, SnapshotReadError, SnapshotStats};
+use super::snapshot::{self, SnapshotEntry, SnapshotProtection, SnapshotReadError, SnapshotStats};
 use super::{MemoryStore, RestoreStats};
 
 /// Maximum size of a snapshot in bytes.
@@ -133,6 +133,10 @@ impl SnapshotFile {
         }
     }
 
+    fn protection(&self) -> SnapshotProtection<'_> {
+        SnapshotProtection { keys: &self.keys, issuer: &self.issuer }
+    }
+
     fn read_snapshot(
         &self,
         path: &Path,
@@ -146,7 +150,7 @@ impl SnapshotFile {
         if length > self.max_bytes {
             return Err(SnapshotReadError::TooLarge(self.max_bytes));
         }
-        snapshot::read(BufReader::new(file), length, (&self.keys, &self.issuer))
+        snapshot::read(BufReader::new(file), length, self.protection())
     }
 
     /// Closes the store and writes its records. Blocks until they are on the disk.
@@ -181,8 +185,9 @@ impl SnapshotFile {
         let written = snapshot::write(
             &mut buffered,
             store.snapshot_entries(now),
-            (&self.keys, &self.issuer),
-            (now, env.entropy()),
+            self.protection(),
+            now,
+            env.entropy(),
         )?;
         buffered.flush()?;
         let file = buffered.get_ref();

@@ -42,7 +42,8 @@ struct MembershipArguments([Vec<u8>; 4]);
 
 impl MembershipArguments {
     fn new(
-        (location, insertion_id): (&RecordLocation, &InsertionId),
+        location: &RecordLocation,
+        insertion_id: &InsertionId,
         until: Timestamp,
         now: Timestamp,
     ) -> Self {
@@ -111,12 +112,13 @@ impl RedisStore {
     pub(super) async fn join_families(
         &self,
         families: &[[u8; FAMILY_HASH_BYTES]],
-        member: (&RecordLocation, &InsertionId),
+        location: &RecordLocation,
+        insertion_id: &InsertionId,
         until: Timestamp,
         now: Timestamp,
     ) -> Result<JoinOutcome, StoreError> {
         let MembershipArguments([member, until, ttl, over]) =
-            &MembershipArguments::new(member, until, now);
+            &MembershipArguments::new(location, insertion_id, until, now);
         let now_text = millis_text(now);
         let arguments: [&[u8]; 5] = [member, until, now_text.as_bytes(), ttl, over];
         let joins = families.iter().map(async |family| {
@@ -172,9 +174,10 @@ impl RedisStore {
         let memberships: Vec<(Vec<String>, MembershipArguments)> = records
             .iter()
             .map(|record| {
-                let member = (&record.location, &record.insertion_id);
+                let EncodedRecord { location, insertion_id, expires_at, .. } = record;
                 let families = record.families.iter().map(|family| self.family_key(family));
-                (families.collect(), MembershipArguments::new(member, record.expires_at, now))
+                let arguments = MembershipArguments::new(location, insertion_id, *expires_at, now);
+                (families.collect(), arguments)
             })
             .collect();
         let (mut keys, mut arguments): (Vec<&str>, Vec<&[u8]>) = (Vec::new(), Vec::new());
@@ -213,7 +216,8 @@ impl RedisStore {
             self.connections.run_script(&self.scripts.insert, &location.key, &arguments),
             self.join_families(
                 &record.families,
-                (location, &record.insertion_id),
+                location,
+                &record.insertion_id,
                 record.expires_at,
                 now
             )

@@ -187,10 +187,7 @@ async fn an_insertion_that_arrives_after_its_family_was_revoked_does_not_live() 
     let ((birth, nonce), family) = (store.new_insertion_id_and_nonce(), Family("mine".into()));
     // The family knows the record, whose insertion is still in flight.
     assert!(
-        store
-            .join_families(&[family_hash(&family)], (&place, &birth), at(30), at(1))
-            .await
-            .unwrap()
+        store.join_families(&[family_hash(&family)], &place, &birth, at(30), at(1)).await.unwrap()
             == JoinOutcome::Joined
     );
     store.revoke(&family, at(90), at(1)).await.unwrap();

@@ -45,8 +45,10 @@ impl Store for RedisStore {
 
     async fn insert_pair(
         &self,
-        (first_key, first): (RecordKey, NewRecord),
-        (second_key, second): (RecordKey, NewRecord),
+        first_key: RecordKey,
+        first: NewRecord,
+        second_key: RecordKey,
+        second: NewRecord,
         now: Timestamp,
     ) -> Result<(), InsertPairError> {
         let reserve = |kind, draft: &NewRecord| {
@@ -156,11 +158,10 @@ impl Store for RedisStore {
         let encrypted =
             self.encrypt(&location, &header_bytes, &self.new_insertion_id_and_nonce().1, &value)?;
         let expected = expected.0.to_be_bytes();
-        let times = (expires_at, now);
         // Two attempts at most: for the second one, the families know the new expiry.
         for families_until in [None, Some(expires_at)] {
             let parts = [&expected[..], &header_bytes, &encrypted];
-            match self.run_replace(&location, parts, times, families_until).await? {
+            match self.run_replace(&location, parts, expires_at, now, families_until).await? {
                 ReplaceReply::Replaced(before) => {
                     if let Some(before) = before {
                         self.update_capacity(location.kind, &before, expires_at, value.len());
@@ -173,8 +174,9 @@ impl Store for RedisStore {
                     let (insertion_id, families) =
                         families.split_first_chunk::<8>().ok_or_else(unexpected_reply)?;
                     let (families, _) = families.as_chunks::<FAMILY_HASH_BYTES>();
-                    let member = (&location, insertion_id);
-                    let joined = self.join_families(families, member, expires_at, now).await?;
+                    let joined = self
+                        .join_families(families, &location, insertion_id, expires_at, now)
+                        .await?;
                     if joined == JoinOutcome::Closed {
                         return Ok(ReplaceOutcome::Gone);
                     }
@@ -334,7 +336,8 @@ impl RedisStore {
         &self,
         location: &RecordLocation,
         [expected, header, encrypted]: [&[u8]; 3],
-        (expires_at, now): (Timestamp, Timestamp),
+        expires_at: Timestamp,
+        now: Timestamp,
         families_until: Option<Timestamp>,
     ) -> Result<ReplaceReply, StoreError> {
         let (now_text, until, px) =

@@ -6,7 +6,7 @@ use passerelle_federation::login::Login;
 use passerelle_protocol::ids::Secret;
 use passerelle_store::encryption::StoreEncryptionKeys;
 use passerelle_store::memory::MemoryStore;
-use passerelle_store::memory::snapshot::{self, SnapshotEntry, read_entries};
+use passerelle_store::memory::snapshot::{self, SnapshotEntry, SnapshotProtection, read_entries};
 use passerelle_store::testing::store_conformance::ample_capacities;
 use passerelle_store::{RecordKind, Store as _};
 
@@ -79,7 +79,7 @@ fn snapshot_file() -> FuzzFunction {
     let keys = StoreEncryptionKeys::new(&[Secret::new("of the seeds".to_owned())]);
     Box::new(move |data| {
         let length = data.len() as u64;
-        let read = snapshot::read(data, length, (&keys, "hub"));
+        let read = snapshot::read(data, length, SnapshotProtection { keys: &keys, issuer: "hub" });
         read.is_ok_and(|(entries, _)| entries.len() <= data.len())
     })
 }

@@ -23,12 +23,20 @@ fn bytes(records: usize, keys: &[&str]) -> Vec<u8> {
     };
     let (mut bytes, ring) = (Vec::new(), ring(keys));
     let entropy = SeededEntropy::new(3);
-    write(&mut bytes, (0..records).map(entry), (&ring, "hub"), (at(0), &entropy)).unwrap();
+    write(
+        &mut bytes,
+        (0..records).map(entry),
+        SnapshotProtection { keys: &ring, issuer: "hub" },
+        at(0),
+        &entropy,
+    )
+    .unwrap();
     bytes
 }
 
 fn opened(bytes: &[u8], keys: &[&str], issuer: &str) -> Result<usize, SnapshotReadError> {
-    read(bytes, bytes.len() as u64, (&ring(keys), issuer)).map(|(entries, _)| entries.len())
+    let protection = SnapshotProtection { keys: &ring(keys), issuer };
+    read(bytes, bytes.len() as u64, protection).map(|(entries, _)| entries.len())
 }
 
 #[test]

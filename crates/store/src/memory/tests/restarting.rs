@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::super::snapshot::{read, write};
+use super::super::snapshot::{SnapshotProtection, read, write};
 use super::super::*;
 use crate::encryption::StoreEncryptionKeys;
 use crate::testing::store_conformance::conformance;
@@ -29,8 +29,9 @@ impl Restarting {
             StoreEncryptionKeys::new(&[Secret::new("key".to_owned())]),
             SeededEntropy::new(1),
         );
-        write(&mut bytes, current.snapshot_entries(now), (&keys, "hub"), (now, &entropy)).unwrap();
-        let (entries, _) = read(&bytes[..], bytes.len() as u64, (&keys, "hub")).unwrap();
+        let protection = SnapshotProtection { keys: &keys, issuer: "hub" };
+        write(&mut bytes, current.snapshot_entries(now), protection, now, &entropy).unwrap();
+        let (entries, _) = read(&bytes[..], bytes.len() as u64, protection).unwrap();
         let next = Arc::new(MemoryStore::new(self.capacities.clone()));
         next.restore(entries, now);
         *current = Arc::clone(&next);

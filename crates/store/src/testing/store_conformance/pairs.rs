@@ -13,9 +13,9 @@ async fn insert_pair(
     code: &RecordKey,
     now: Timestamp,
 ) -> Result<(), InsertPairError> {
-    let first = (session.clone(), new_record("session", at(60)));
-    let second = (code.clone(), new_record_in_family("code", at(60), "mine"));
-    store.insert_pair(first, second, now).await
+    let first = new_record("session", at(60));
+    let second = new_record_in_family("code", at(60), "mine");
+    store.insert_pair(session.clone(), first, code.clone(), second, now).await
 }
 
 pub async fn a_pair_is_inserted_in_its_order<F: Future<Output = Arc<dyn Store>>>(
