@@ -28,7 +28,7 @@ use passerelle_telemetry::{printable_ascii, trace};
 
 /// Client of the `openidconnect` crate with authorization and token endpoints. Its key set stays
 /// empty, as `passerelle_jose::verify` verifies ID tokens.
-pub type OauthClient =
+pub(crate) type OauthClient =
     CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 
 /// Validates the parameters of a callback, and returns the code. `issuer` and `client_id` are those
@@ -100,7 +100,7 @@ const USER_CANCELLED_ERRORS: &[&str] = &[
 /// cancel, a sign-in that is less safe than asked, and the identity provider's failure are three
 /// outcomes, for the user and for the service provider.
 #[must_use]
-pub fn authorization_error(error: &str) -> ConnectorError {
+pub(crate) fn authorization_error(error: &str) -> ConnectorError {
     let code = match error {
         error if USER_CANCELLED_ERRORS.contains(&error) => ErrorCode::IdpDenied,
         "temporarily_unavailable" => ErrorCode::IdpTemporarilyUnavailable,

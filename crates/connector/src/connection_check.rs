@@ -15,7 +15,7 @@ use passerelle_protocol::env::Timestamp;
 const SKEW_WARNING_SECONDS: i64 = 5;
 
 /// Adds the diagnostics of a connection over which a response arrived.
-pub fn diagnose_connection(
+pub(crate) fn diagnose_connection(
     url: &Url,
     response: &TimedResponse,
     diagnostics: &mut Vec<CheckDiagnostic>,
@@ -89,7 +89,7 @@ pub fn diagnose_rejected_certificate(host: &str, why: &str) -> CheckDiagnostic {
 
 /// Returns the diagnostic of the identity provider's clock, from the `Date` of a response.
 #[must_use]
-pub fn diagnose_clock(response: &TimedResponse) -> CheckDiagnostic {
+pub(crate) fn diagnose_clock(response: &TimedResponse) -> CheckDiagnostic {
     let (headers, sent_at, received_at) =
         (response.response.headers(), response.sent_at, response.received_at);
     let Some(ahead) = clock_skew::millis_ahead(headers, sent_at, received_at) else {

@@ -71,7 +71,7 @@ impl HttpClientOptions<'_> {
     ///
     /// # Errors
     /// Returns an error if TLS can't be set up.
-    pub fn capturing_client(&self) -> Result<SafeHttpClient, EgressError> {
+    pub(crate) fn capturing_client(&self) -> Result<SafeHttpClient, EgressError> {
         SafeHttpClient::capturing_certificates(
             self.schemes(),
             self.internal_hosts,
@@ -89,7 +89,7 @@ impl HttpClientOptions<'_> {
 ///
 /// # Errors
 /// Returns an error about `key` if the file can't be used.
-pub fn read_ca_bundle(
+pub(crate) fn read_ca_bundle(
     key: &'static str,
     path: Option<&Path>,
 ) -> Result<Option<CaBundle>, FieldDiagnostic> {

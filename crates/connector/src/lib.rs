@@ -16,7 +16,7 @@
 )]
 
 mod acr_table;
-pub mod claim_rule;
+mod claim_rule;
 mod clock_skew;
 pub mod code_flow;
 mod configured_connector;

@@ -19,7 +19,7 @@ use passerelle_protocol::ids::{ConnectorId, Secret};
 pub const CLIENT_AUTHENTICATION: &str = "client-authentication";
 
 /// Response, with the times around the call.
-pub struct TimedResponse {
+pub(crate) struct TimedResponse {
     pub response: HttpResponse,
     pub sent_at: Timestamp,
     pub received_at: Timestamp,
@@ -29,7 +29,7 @@ pub struct TimedResponse {
 ///
 /// # Errors
 /// Returns an error if no response arrives.
-pub async fn fetch_timed(
+pub(crate) async fn fetch_timed(
     http: &SafeHttpClient,
     url: &str,
     env: &Env,
@@ -45,7 +45,7 @@ pub async fn fetch_timed(
 
 /// Returns an attempt that belongs to no login, for the redemption of a random code.
 #[must_use]
-pub fn attempt_for_random_code(
+pub(crate) fn attempt_for_random_code(
     env: &Env,
     connector: ConnectorId,
     level: Level,
@@ -76,7 +76,7 @@ pub fn attempt_for_random_code(
 /// `invalid_grant` means that the client authentication was accepted, as no known server checks the
 /// code before the client.
 #[must_use]
-pub fn diagnose_client_authentication(
+pub(crate) fn diagnose_client_authentication(
     outcome: Result<(), ConnectorError>,
     fix: &str,
 ) -> CheckDiagnostic {
@@ -141,7 +141,7 @@ pub fn diagnostic_for_error(name: &'static str, error: &ConnectorError) -> Check
 
 /// Returns the diagnostic for a call without a response.
 #[must_use]
-pub fn diagnostic_for_call_error(
+pub(crate) fn diagnostic_for_call_error(
     name: &'static str,
     what: &str,
     error: &EgressError,

@@ -105,17 +105,17 @@ pub enum LoginState {
 /// Names of the states, for metrics and logs.
 pub mod state_name {
     /// Name of [`LoginState::Choosing`](super::LoginState::Choosing).
-    pub const CHOOSING: &str = "choosing";
+    pub(crate) const CHOOSING: &str = "choosing";
     /// Name of [`LoginState::PreparingRedirect`](super::LoginState::PreparingRedirect).
-    pub const PREPARING_REDIRECT: &str = "preparing_redirect";
+    pub(crate) const PREPARING_REDIRECT: &str = "preparing_redirect";
     /// Name of [`LoginState::AwaitingCallback`](super::LoginState::AwaitingCallback).
-    pub const AWAITING_CALLBACK: &str = "awaiting_callback";
+    pub(crate) const AWAITING_CALLBACK: &str = "awaiting_callback";
     /// Name of [`LoginState::Verifying`](super::LoginState::Verifying).
-    pub const VERIFYING: &str = "verifying";
+    pub(crate) const VERIFYING: &str = "verifying";
     /// Name of [`LoginState::Identifying`](super::LoginState::Identifying).
-    pub const IDENTIFYING: &str = "identifying";
+    pub(crate) const IDENTIFYING: &str = "identifying";
     /// Name of [`LoginState::Consenting`](super::LoginState::Consenting).
-    pub const CONSENTING: &str = "consenting";
+    pub(crate) const CONSENTING: &str = "consenting";
     /// Name of [`LoginState::Completed`](super::LoginState::Completed).
     pub const COMPLETED: &str = "completed";
     /// Name of [`LoginState::Failed`](super::LoginState::Failed).

@@ -42,7 +42,7 @@ impl Validity {
     ///
     /// # Errors
     /// Returns a diagnostic if a date is malformed, or the end is not after the start.
-    pub fn parse_dates(
+    pub(crate) fn parse_dates(
         source: &SourceFile,
         key: &str,
         not_before: Option<&str>,
@@ -63,7 +63,7 @@ impl Validity {
     ///
     /// # Errors
     /// Returns a diagnostic if a date is malformed, or the end is not after the start.
-    pub fn parse_range(
+    pub(crate) fn parse_range(
         begin: (&str, Option<&str>),
         end: (&str, Option<&str>),
     ) -> Result<Self, FieldDiagnostic> {

@@ -25,7 +25,7 @@ impl HubClock {
     /// Returns the error of a call. If the hub's clock is wrong and the error may come from that,
     /// it names the clock: the identity provider is not at fault, and its circuit stays closed.
     #[must_use]
-    pub fn attribute_error(&self, error: ConnectorError) -> ConnectorError {
+    pub(crate) fn attribute_error(&self, error: ConnectorError) -> ConnectorError {
         if !depends_on_clock(error.code) {
             return error;
         }
@@ -41,7 +41,7 @@ impl HubClock {
     /// shows one only where several agree that the hub's clock is wrong; else it is out of date
     /// itself.
     #[must_use]
-    pub fn credible_skew(&self, connector: &dyn Connector) -> Option<i64> {
+    pub(crate) fn credible_skew(&self, connector: &dyn Connector) -> Option<i64> {
         let measured = connector.clock_skew()?;
         let is_credible = measured.certificate_limit.is_none() || self.common_skew().is_some();
         is_credible.then_some(measured.seconds)
@@ -49,7 +49,7 @@ impl HubClock {
 
     /// Returns the skew on which most identity providers agree.
     #[must_use]
-    pub fn common_skew(&self) -> Option<CommonSkew> {
+    pub(crate) fn common_skew(&self) -> Option<CommonSkew> {
         let connectors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let skews: Vec<MeasuredSkew> =
             connectors.iter().filter_map(|one| one.upgrade()?.clock_skew()).collect();

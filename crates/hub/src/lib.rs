@@ -24,8 +24,8 @@
 
 pub mod blocks;
 mod choices;
-pub mod connector;
-pub mod health;
+mod connector;
+mod health;
 pub mod hub_clock;
 mod identify;
 mod live_actor;

@@ -31,7 +31,7 @@ pub(super) struct LoginPosition {
 
 impl LoginPosition {
     /// Returns the position of a login; `None` if it has its outcome.
-    pub fn from_login(login: &Login) -> Option<Self> {
+    pub(crate) fn from_login(login: &Login) -> Option<Self> {
         let state = match &login.state {
             // An expired login is counted as abandoned once its second is past, whether or not the
             // user returned.

@@ -59,7 +59,7 @@ pub struct LdapDirectory {
 
 /// Entry of a user in the directory.
 #[derive(Clone)]
-pub struct DirectoryEntry {
+pub(crate) struct DirectoryEntry {
     pub dn: String,
     /// Values by attribute, with the names of the configuration. Binary values are in hexadecimal.
     pub values: BTreeMap<String, Vec<String>>,
@@ -69,7 +69,7 @@ pub struct DirectoryEntry {
 
 /// Why an attribute, or a value of it, is left out of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LeftOutReason {
+pub(crate) enum LeftOutReason {
     /// It is text, with a value that is not UTF-8.
     NotUtf8,
     /// The values of the entry are larger than its limit, and those of this attribute the most.
@@ -78,7 +78,7 @@ pub enum LeftOutReason {
 
 /// Response of a directory to a user's bind.
 #[derive(PartialEq, Eq, Debug)]
-pub enum BindOutcome {
+pub(crate) enum BindOutcome {
     Accepted(PasswordState),
     /// The name or the password is wrong.
     Rejected,
@@ -137,7 +137,7 @@ impl LdapDirectory {
     ///
     /// # Errors
     /// Returns an error if the directory can't be reached, or rejects the account.
-    pub async fn check_account(self: &Arc<Self>) -> Result<(), ConnectorError> {
+    pub(crate) async fn check_account(self: &Arc<Self>) -> Result<(), ConnectorError> {
         let directory = Arc::clone(self);
         run_in_task(async move { directory.bind_as_account().await.map(drop) }).await
     }
@@ -147,7 +147,7 @@ impl LdapDirectory {
     ///
     /// # Errors
     /// Returns an error if the search fails.
-    pub async fn find_user(
+    pub(crate) async fn find_user(
         self: &Arc<Self>,
         username: &str,
         other_form: Option<&str>,
@@ -174,7 +174,7 @@ impl LdapDirectory {
     ///
     /// # Errors
     /// Returns an error if the directory does not answer.
-    pub async fn verify_password(
+    pub(crate) async fn verify_password(
         self: &Arc<Self>,
         mut connection: Ldap,
         dn: &str,
@@ -271,7 +271,7 @@ impl LdapDirectory {
 
     /// Returns a DN without an entry, for a bind that fails like one with a wrong password.
     #[must_use]
-    pub fn nonexistent_dn(&self, random: &str) -> String {
+    pub(crate) fn nonexistent_dn(&self, random: &str) -> String {
         format!("cn={random},{}", self.base_dn)
     }
 

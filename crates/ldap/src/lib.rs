@@ -22,7 +22,7 @@ pub mod directory;
 mod failed_bind_limiter;
 mod password_attempts;
 mod rules;
-pub mod settings;
+mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 

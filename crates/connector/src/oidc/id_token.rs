@@ -292,7 +292,7 @@ fn stale_auth_time_error(
 /// `IdTokenAuthTime` if a login needs it and it is missing, 0, not a number, or in the future. If a
 /// requested reauthentication did not take place, `PromptLoginIgnored` if `prompt=login` was sent,
 /// else `ReauthenticationNotProven`.
-pub fn verify_auth_time(
+pub(crate) fn verify_auth_time(
     claims: &Map<String, Value>,
     attempt: &LoginAttempt,
     sent_prompt_login: bool,
@@ -344,7 +344,7 @@ fn read_auth_time(claims: &Map<String, Value>, now: Timestamp) -> Result<Timesta
 
 /// Returns the error that names an unlisted `acr` to the operator.
 #[must_use]
-pub fn unlisted_acr_error(value: &str, acr_policy: &AcrPolicy) -> ConnectorError {
+pub(crate) fn unlisted_acr_error(value: &str, acr_policy: &AcrPolicy) -> ConnectorError {
     let shown = if value.is_empty() {
         "an acr that is empty or not a string".to_owned()
     } else {

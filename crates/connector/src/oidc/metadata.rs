@@ -58,7 +58,7 @@ pub struct ResolvedProvider {
 /// # Errors
 /// Returns an error if the document can't be fetched or parsed, names another issuer, or an address
 /// that must not be called.
-pub async fn fetch_provider(
+pub(crate) async fn fetch_provider(
     kind: &OidcKind,
     secret: Option<&Secret<String>>,
     documents: DocumentClient<'_>,
@@ -117,7 +117,7 @@ pub fn parse_provider(
 ///
 /// # Errors
 /// `IdpDiscovery` with the names of the members.
-pub fn refuse_needed_repeated(
+pub(crate) fn refuse_needed_repeated(
     kind: &OidcKind,
     repeated: &BTreeSet<String>,
 ) -> Result<(), ConnectorError> {

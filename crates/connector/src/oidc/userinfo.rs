@@ -44,7 +44,7 @@ pub fn parse_plain(body: &[u8]) -> Result<Map<String, Value>, ConnectorError> {
 ///
 /// # Errors
 /// `UserinfoMalformed` if the body is not UTF-8.
-pub fn body_as_text(body: &[u8]) -> Result<&str, ConnectorError> {
+pub(crate) fn body_as_text(body: &[u8]) -> Result<&str, ConnectorError> {
     let text = std::str::from_utf8(body)
         .map_err(|_| ConnectorError::new(ErrorCode::UserinfoMalformed, "userinfo is not UTF-8"))?;
     Ok(text.trim_ascii())

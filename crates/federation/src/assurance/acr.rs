@@ -11,7 +11,7 @@ use passerelle_protocol::catalogue::ErrorCode;
 /// Returns the level that counts when a finished authentication is reused: at most eidas1 on the
 /// standard platform and eidas2 on the high platform; eidas3 is never reused.
 #[must_use]
-pub fn cap_for_reuse(achieved: Level, platform: Platform) -> Level {
+pub(crate) fn cap_for_reuse(achieved: Level, platform: Platform) -> Level {
     match platform {
         Platform::Standard => achieved.min(Level::Eidas1),
         Platform::High => achieved.min(Level::Eidas2),
@@ -92,7 +92,7 @@ impl AcrPolicy {
     /// Returns the identity provider's value for a level. `None` if none is configured or the
     /// connector's file says `send = false`: no `acr_values` is sent.
     #[must_use]
-    pub fn acr_value_to_send(&self, level: Level) -> Option<&str> {
+    pub(crate) fn acr_value_to_send(&self, level: Level) -> Option<&str> {
         self.values.get(&level).filter(|_| self.sends_acr_values)?.first().map(String::as_str)
     }
 

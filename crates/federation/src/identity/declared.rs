@@ -186,7 +186,7 @@ impl DeclaredClaims {
 
     /// Returns true if consent must cover the claim.
     #[must_use]
-    pub fn is_personal(&self, claim: &ClaimName) -> bool {
+    pub(crate) fn is_personal(&self, claim: &ClaimName) -> bool {
         self.get(claim.as_str()).is_none_or(|declaration| declaration.personal)
     }
 

@@ -132,7 +132,7 @@ impl Identity {
 /// Returns true for two digits, `2A` or `2B`, then three digits: `75107`, `2A004`, `99100`. The
 /// case of the letter does not count.
 #[must_use]
-pub fn is_geographic_code(value: &str) -> bool {
+pub(crate) fn is_geographic_code(value: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|c| c.is_ascii_digit());
     value.len() == 5
         && value.split_at_checked(2).is_some_and(|(area, rest)| {

@@ -21,7 +21,7 @@ pub(super) fn policy_request() -> RawControl {
 
 /// State of an accepted password.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PasswordState {
+pub(crate) enum PasswordState {
     Valid,
     /// It was reset, or is the first one: the user must change it.
     MustChange,
@@ -126,9 +126,9 @@ impl PolicyResponse {
 
 /// Values of `error` (§6.2).
 mod policy_error {
-    pub const PASSWORD_EXPIRED: u32 = 0;
-    pub const ACCOUNT_LOCKED: u32 = 1;
-    pub const CHANGE_AFTER_RESET: u32 = 2;
+    pub(crate) const PASSWORD_EXPIRED: u32 = 0;
+    pub(crate) const ACCOUNT_LOCKED: u32 = 1;
+    pub(crate) const CHANGE_AFTER_RESET: u32 = 2;
 }
 
 /// Reads a number of BER (RFC 4511 §5.1).
