@@ -12,7 +12,8 @@ pub enum LoginCommand {
     /// Show one login: what happened, on which hub, and what to do about it.
     Show {
         /// Support id of the login: the support number on the person's page.
-        support_id: String,
+        #[arg(required = true, num_args = 1..=3)]
+        support_id: Vec<String>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -43,7 +44,7 @@ impl LoginCommand {
     pub async fn run(self) -> CommandResult<()> {
         match self {
             Self::Show { support_id, json, hub } => {
-                let login = hub.connect()?.login(&support_id).await?;
+                let login = hub.connect()?.login(&support_id.concat()).await?;
                 if json {
                     return print_json(&login);
                 }

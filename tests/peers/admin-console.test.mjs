@@ -256,7 +256,7 @@ test('the demo is enough to try the three tasks, as docs/operating.md has them',
     // The identity provider of the demo is a hub of its own, with one sandbox.
     const failed = await user.submit(sandbox, { values: { failure: 'unknown-person' } });
     const no = /\/consent$/.test(failed.url) ? await user.submit(failed, { pick: (form) => /consent$/.test(form.action), values: { answer: 'yes' } }) : failed;
-    const number = no.html.match(/>([0-9A-HJKMNP-TV-Z]{12})</)?.[1];
+    const number = no.html.match(/data-reference="([0-9A-HJKMNP-TV-Z]{12})"/)?.[1];
     assert.ok(number && /Y\d{6}/.test(no.html), `${no.url}\n${no.html}`);
 
     const secret = readFileSync(path.join(folder, 'admin.token'), 'utf8').trim();

@@ -178,7 +178,7 @@ async function signIn(id, more) {
 /** What the operator reads of a login that has failed: the log's line, and the event on the login's page and in its JSON. */
 async function operatorReads(page, code) {
   assert.ok(!page.stopped && page.html.includes(code), `${page.url}\n${page.html.slice(0, 2000)}`);
-  const [, supportId] = page.html.match(/<code>([0-9A-Z]{12})<\/code>/) ?? page.html.match(/\b([0-9A-HJKMNP-TV-Z]{12})\b/);
+  const [, supportId] = page.html.match(/data-reference="([0-9A-HJKMNP-TV-Z]{12})"/);
   const headers = { authorization: `Bearer ${token}` };
   const login = await (await fetch(`${hub.privateBase}/admin/logins/${supportId}`, { headers })).json();
   const event = login.events.find((one) => one.code === code);

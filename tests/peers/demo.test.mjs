@@ -90,7 +90,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     await page.locator('select[name=failure]').selectOption('unknown-person');
     await sandboxButton(page).click();
     if (await answer(page, 'yes').count() > 0) await answer(page, 'yes').click();
-    const number = (await main(page)).match(/[0-9A-HJKMNP-TV-Z]{12}/)[0];
+    const number = (await main(page)).match(/(?:[0-9A-HJKMNP-TV-Z]{4} ?){3}/)[0];
     await look(page, `${size}-7-unknown-person`);
     await page.goto(demo.url);
     await page.locator('button[name=platform][value=standard]').click();

@@ -122,7 +122,7 @@ ${redis}`],
       const choice = await browser.open(authorize());
       const page = await chooseProvider(browser, choice, 'trial');
       const failed = await browser.submit(page, { values: { failure: 'error' } });
-      const id = failed.html.match(/>([0-9A-HJKMNP-TV-Z]{12})</)?.[1];
+      const id = failed.html.match(/data-reference="([0-9A-HJKMNP-TV-Z]{12})"/)?.[1];
       assert.ok(id, failed.html.slice(0, 3000));
       return id;
     }

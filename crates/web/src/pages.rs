@@ -129,6 +129,28 @@ impl HiddenField {
     }
 }
 
+/// Returns a support id in groups of four, as it is read out. Whoever reads it back may leave the
+/// spaces out.
+fn in_groups(support_id: &str) -> String {
+    let mut grouped = String::with_capacity(support_id.len() + support_id.len() / 4);
+    for (position, letter) in support_id.chars().enumerate() {
+        if position > 0 && position.is_multiple_of(4) {
+            grouped.push(' ');
+        }
+        grouped.push(letter);
+    }
+    grouped
+}
+
+/// Returns the title of a page that shows an error: the error comes first, as a screen reader reads
+/// the title first.
+fn title_with_error(error: Option<String>, title: String) -> String {
+    match error {
+        Some(error) => format!("{error} – {title}"),
+        None => title,
+    }
+}
+
 /// Bytes of most pages; a larger one is copied while it grows.
 const PAGE_BYTES: usize = 16 * 1024;
 

@@ -332,7 +332,7 @@ impl<'b> Page<'b> {
 
     /// Returns the support id on the page.
     pub fn support_id(&self) -> String {
-        self.references().last().cloned().unwrap_or_default()
+        self.references().last().map(|grouped| grouped.replace(' ', "")).unwrap_or_default()
     }
 
     /// Returns the error code, a more precise code if there is one, and the support id.

@@ -5,7 +5,7 @@ use url::form_urlencoded::Serializer;
 
 use super::locale::PageMessages as _;
 use super::provider_list::{GroupTitle, ProviderGroup, ProviderList};
-use super::{Locale, PageChrome};
+use super::{Locale, PageChrome, title_with_error};
 use crate::theme::support_url::SupportDetails;
 use passerelle_federation::session::gate::UnavailableReason;
 use passerelle_protocol::acr::Level;
@@ -91,9 +91,12 @@ pub struct FailureBanner {
     pub support_id: String,
 }
 
-page_template!(ChoicePage, "choice.html", |page, t| match page.service.as_str() {
-    "" => t.text("choice-title"),
-    service => t.text_with("choice-title-service", "service", service),
+page_template!(ChoicePage, "choice.html", |page, t| {
+    let title = match page.service.as_str() {
+        "" => t.text("choice-title"),
+        service => t.text_with("choice-title-service", "service", service),
+    };
+    title_with_error(page.error_text(t), title)
 });
 
 impl FailureBanner {
@@ -135,6 +138,21 @@ enum BannerKind {
 }
 
 impl ChoicePage {
+    /// Returns what went wrong before the page was shown.
+    fn error_text(&self, t: &Locale) -> Option<String> {
+        if let Some(EmailSearch::Question { is_malformed: true, .. }) = self.email {
+            return Some(t.text("choice-email-malformed"));
+        }
+        let banner = self.banner.as_ref()?;
+        let with_provider = |key| t.text_with(key, "provider", &banner.provider);
+        Some(match banner.kind() {
+            BannerKind::Alert => with_provider("choice-banner"),
+            BannerKind::Stopped => with_provider("choice-stopped"),
+            BannerKind::LessSafe => with_provider("choice-less-safe"),
+            BannerKind::OtherUser => t.text("choice-not-me"),
+        })
+    }
+
     /// Returns the URL of the choice page without a query.
     fn url(&self, chrome: &PageChrome<'_>) -> String {
         format!("{}/interaction/{}", chrome.base_path, self.interaction)

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::locale::PageMessages as _;
-use super::{HiddenField, Locale};
+use super::{HiddenField, Locale, title_with_error};
 use passerelle_hub::PasswordNotice;
 use passerelle_protocol::catalogue::ErrorCode;
 
@@ -58,7 +58,8 @@ impl SignInError {
 }
 
 page_template!(SignInPage, "sign_in.html", |page, t| {
-    t.text_with("sign-in-title", "provider", &page.provider)
+    let title = t.text_with("sign-in-title", "provider", &page.provider);
+    title_with_error(page.error.as_ref().map(|error| error.text(t)), title)
 });
 
 impl SignInPage {

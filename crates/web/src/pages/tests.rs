@@ -331,6 +331,21 @@ fn deceased_and_refused_look_like_any_other_rejection() {
 }
 
 #[test]
+fn an_error_begins_the_title_and_has_the_focus() {
+    for (locale, name, html) in every_page() {
+        let Some((_, note)) = html.split_once(" tabindex=\"-1\" autofocus>") else { continue };
+        let error = note.split("<strong>").nth(1).and_then(|rest| rest.split("</strong>").next());
+        let error = error.unwrap().replace("<bdi>", "").replace("</bdi>", "");
+        assert!(html.contains(&format!("<title>{error} – ")), "{locale} {name}: {error}");
+        assert_eq!(html.matches(" autofocus").count(), 1, "{locale} {name}");
+    }
+    let page = in_french(|chrome| gallery::error_page(ErrorCode::Busy).render(chrome));
+    let id = values(&page, "data-reference")[0];
+    let shown = format!("<dd class=\"code\">{} {} {}</dd>", &id[..4], &id[4..8], &id[8..]);
+    assert!(id.len() == 12 && page.matches(&shown).count() == 1, "{page}");
+}
+
+#[test]
 fn names_by_language_reach_the_page() {
     let names = |fr: &str, en: &str| {
         BTreeMap::from([("fr".to_owned(), fr.to_owned()), ("en".to_owned(), en.to_owned())])
