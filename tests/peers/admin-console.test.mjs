@@ -73,9 +73,9 @@ async function failLogin(page) {
   // As if the page was opened before the hub's probes failed, whether or not they have.
   await page.locator('button[value=trial]').evaluate((button) => { button.value = 'nowhere'; button.id = 'chosen'; });
   await page.locator('#chosen').click();
-  const output = page.locator('.note.bad code');
-  await output.first().waitFor();
-  return { code: await output.nth(0).innerText(), supportId: await output.nth(1).innerText() };
+  const output = page.locator('.refs');
+  await output.waitFor();
+  return { code: await output.locator('code').first().innerText(), supportId: await output.getAttribute('data-reference') };
 }
 
 async function signIn(page, address) {
