@@ -4,18 +4,16 @@
 mod call_gate;
 mod call_labels;
 mod handle;
-mod messages;
 
 use std::sync::Arc;
 
 use actix::prelude::*;
-use tokio::time::Instant;
 
 use self::call_gate::CallGate;
 pub use self::call_gate::{ConnectorActorDeps, ConnectorCallLimits};
 pub(super) use self::call_gate::{ProbeReport, log_transition};
-use self::messages::{ConnectorMessage, Preload, RunProbe, TracedMessage};
-use super::health::Health;
+use self::handle::{ConnectorCall, RunProbe, preload};
+use super::health::{CallKind, Health};
 use super::live_actor::LiveActor;
 pub use handle::ConnectorHandle;
 use passerelle_connector::Connector;
@@ -53,24 +51,8 @@ impl Actor for ConnectorActor {
         self.gate.deps.metrics.init_connector(&self.gate.id);
         self.live = Some(LiveActor::new(&self.gate.deps.metrics, ACTOR));
         // Metadata is fetched before the first login; the hub's start does not wait for it.
-        ctx.notify(TracedMessage {
-            message: Preload,
-            sent_at: Instant::now(),
-            scope: TraceScope::default(),
-        });
-    }
-}
-
-/// Makes the call outside the mailbox, so that calls of other logins start meanwhile.
-impl<M: ConnectorMessage> Handler<TracedMessage<M>> for ConnectorActor
-where
-    M::Result: 'static,
-{
-    type Result = ResponseFuture<M::Result>;
-    fn handle(&mut self, traced: TracedMessage<M>, _: &mut Self::Context) -> Self::Result {
-        let TracedMessage { message, sent_at, scope } = traced;
-        self.gate.deps.metrics.record_mailbox_delay(ACTOR, sent_at.elapsed());
-        Box::pin(scope.run(message.run(Arc::clone(&self.gate))))
+        let scope = TraceScope::default();
+        ctx.notify(ConnectorCall { scope, ..ConnectorCall::new(CallKind::Preload, preload) });
     }
 }
 

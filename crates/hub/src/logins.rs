@@ -180,7 +180,14 @@ impl Logins {
         // A requester that disconnects cancels a message that is still queued. So a task sends it.
         actix::spawn(async move {
             let step = BrowserStep { request, session, permit, scope };
-            let _gone = reply.send(logins.send_step(&hash, step).await);
+            let message = || RunStep { step: step.clone(), sent: Instant::now() };
+            let mut outcome = logins.actor_for(&hash).send(message()).await;
+            if outcome.is_err() {
+                // An actor that has just passivated left its address behind.
+                logins.forget_dead_actor(&hash);
+                outcome = logins.actor_for(&hash).send(message()).await;
+            }
+            let _gone = reply.send(outcome.unwrap_or(Err(StepError::Interrupted)));
         });
         match tokio::time::timeout(self.limits.response_timeout, outcome).await {
             Ok(Ok(outcome)) => outcome,
@@ -223,25 +230,6 @@ impl Logins {
         let found = self.services.store.load_many(&keys, self.services.core.env.now()).await?;
         let records = hashes.iter().zip(found);
         Ok(records.map(|(hash, record)| StoredLogin::parse(hash, &record?).ok()).collect())
-    }
-
-    async fn send_step(
-        &self,
-        hash: &InteractionHash,
-        step: BrowserStep,
-    ) -> Result<Reply, StepError> {
-        // An actor that has just passivated leaves its address behind; the second attempt starts a
-        // new one.
-        if let Ok(outcome) =
-            self.actor_for(hash).send(RunStep { step: step.clone(), sent: Instant::now() }).await
-        {
-            return outcome;
-        }
-        self.forget_dead_actor(hash);
-        self.actor_for(hash)
-            .send(RunStep { step, sent: Instant::now() })
-            .await
-            .unwrap_or(Err(StepError::Interrupted))
     }
 
     fn actor_for(&self, hash: &InteractionHash) -> Addr<LoginActor> {

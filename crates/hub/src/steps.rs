@@ -26,7 +26,6 @@ use passerelle_federation::login::{
     StepInputs, StepOutput,
 };
 use passerelle_grants::Gate as _;
-use passerelle_protocol::authorize::AuthorizationRequest;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ClientId, ConnectorId, InteractionHash, Secret};
@@ -66,7 +65,14 @@ pub(super) async fn run_browser_step(
                 Err(code) => return (None, Err(StepError::Hub(code))),
             },
         };
-        match run_step_in_span(services, current, loaded_from, &step).await {
+        let context = &current.login.context;
+        trace::attach_login(&context.support_id, context.trace.as_ref());
+        let mut span = trace::start_span("login step");
+        span.set_client(&context.request.client_id);
+        let advanced = Box::pin(advance_login(services, current, loaded_from, &step));
+        let result = span.run(advanced).await;
+        record_span(&mut span, &result);
+        match result {
             Ok((current, answer)) => {
                 let summary = LoginSummary::from_login(&current.login);
                 return (Some(current), Ok(Reply { answer, summary }));
@@ -93,21 +99,6 @@ fn may_use_cache(services: &LoginServices, request: &LoginRequest) -> bool {
         || !matches!(request, LoginRequest::OpenPage { .. })
 }
 
-async fn run_step_in_span(
-    services: &LoginServices,
-    current: CachedLogin,
-    loaded_from: LoadedFrom,
-    browser: &BrowserStep,
-) -> Result<(CachedLogin, LoginAnswer), RunStepError> {
-    let context = &current.login.context;
-    trace::attach_login(&context.support_id, context.trace.as_ref());
-    let mut span = trace::start_span("login step");
-    span.set_client(&context.request.client_id);
-    let result = span.run(Box::pin(run_step(services, current, loaded_from, browser))).await;
-    record_span(&mut span, &result);
-    result
-}
-
 /// Records the result of a step in its span.
 fn record_span(span: &mut Span, result: &Result<(CachedLogin, LoginAnswer), RunStepError>) {
     match result {
@@ -125,7 +116,8 @@ fn record_span(span: &mut Span, result: &Result<(CachedLogin, LoginAnswer), RunS
     }
 }
 
-async fn run_step(
+/// Advances a login by one request, to the answer for the browser.
+async fn advance_login(
     services: &LoginServices,
     current: CachedLogin,
     loaded_from: LoadedFrom,
@@ -134,12 +126,11 @@ async fn run_step(
     let CachedLogin { mut login, version, expires_at, shows_consent_next } = current;
     let sp = login.context.request.client_id.clone();
     services.core.ensure_client_known(sp.as_str()).await.map_err(RunStepError::Hub)?;
-    let gate = |connector: &_, at| services.connectors.check_access(&sp, connector, at);
-    let connector_for_login_hint =
-        |request: &AuthorizationRequest| services.connectors.connector_for_login_hint(request);
-    let check_registration = |request: &AuthorizationRequest| {
-        services.core.federation.load().check_registration(request)
-    };
+    let connectors = &services.connectors;
+    let gate = |connector: &_, at| connectors.check_access(&sp, connector, at);
+    let connector_for_login_hint = |request: &_| connectors.connector_for_login_hint(request);
+    let check_registration =
+        |request: &_| services.core.federation.load().check_registration(request);
     let (consent, client_type) = consent_requirement(services, &sp);
     let callback_base = services.core.callback_base();
     let inputs = || StepInputs {
@@ -181,7 +172,12 @@ async fn run_step(
         match output {
             StepOutput::Answer(answer) => return Ok(running.finish(login, answer)),
             StepOutput::Perform(effect) => {
-                let outcome = running.perform(&login, *effect).await;
+                running.before_effect(&login, &effect);
+                let mut detail = None;
+                // Boxed, because its size would count for steps without an effect, too.
+                let performed = Box::pin(perform_effect(services, &login, *effect, &mut detail));
+                let outcome = performed.await;
+                running.after_effect(&outcome, detail);
                 step = login::on_effect_outcome(login, outcome, &inputs());
             }
         }
@@ -274,22 +270,22 @@ impl RunningStep<'_> {
         Ok(())
     }
 
-    /// Performs an effect and records it.
-    async fn perform(&mut self, login: &Login, effect: Effect) -> EffectOutcome {
+    /// Records an effect that is about to be performed.
+    fn before_effect(&mut self, login: &Login, effect: &Effect) {
         if effect.calls_idp() {
             self.browser.permit.release_slot();
         }
         if matches!(effect, Effect::Identify(_)) {
             self.services.unauthenticated.remove(&login.context.hash);
         }
-        self.audit.before_effect(login, &effect);
-        let owner = TimeOwner::for_effect(&effect);
-        let mut error_detail = None;
-        // Boxed, because its size would count for steps without an effect, too.
-        let performed = Box::pin(perform_effect(self.services, login, effect, &mut error_detail));
-        let outcome = self.timer.measure(owner, performed).await;
-        self.audit.after_effect(&outcome, error_detail);
-        outcome
+        self.audit.before_effect(login, effect);
+        self.timer.begin_effect(TimeOwner::for_effect(effect));
+    }
+
+    /// Records the outcome of an effect.
+    fn after_effect(&mut self, outcome: &EffectOutcome, error_detail: Option<String>) {
+        self.timer.end_effect();
+        self.audit.after_effect(outcome, error_detail);
     }
 
     /// Records the answer. Returns the login to cache.

@@ -39,7 +39,7 @@ pub async fn find_by_email(
         let page = LoginPageContext::new(&context, &held, &summary);
         if let Some(connector) = page_models::sole_connector_for_domain(&page, domain) {
             let choice = LoginRequest::Choose(connector);
-            return login::run_step(&context, &held, choice, ResponseOrigin::Form).await;
+            return login::answer_step(&context, &held, choice, ResponseOrigin::Form).await;
         }
     }
     let query = ChoiceQuery { lookup, ..ChoiceQuery::from_request(&context) };

@@ -56,7 +56,7 @@ pub async fn show_login(
 ) -> Result<HttpResponse, Rejection> {
     let login = verify_login_cookie(&context, &path).await?;
     let open = LoginRequest::OpenPage { reuse: Ok(None) };
-    let shown = run_step(&context, &login, open, ResponseOrigin::Page).await;
+    let shown = answer_step(&context, &login, open, ResponseOrigin::Page).await;
     let mut response = response_or_rejection(&context, shown).await;
     held_logins::close_oldest_logins(&context, &login.hash, &mut response).await;
     Ok(response)
@@ -76,7 +76,7 @@ pub async fn choose_provider(
     match params.single("provider") {
         Ok(Some(provider)) if ConnectorId::is_well_formed(provider) => {
             let choice = LoginRequest::Choose(provider.into());
-            run_step(&context, &login, choice, ResponseOrigin::Form).await
+            answer_step(&context, &login, choice, ResponseOrigin::Form).await
         }
         Ok(_) | Err(_) => Err(Rejection::malformed(ErrorCode::BadRequest)),
     }
@@ -92,7 +92,7 @@ pub async fn cancel_login(
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
     let (login, _) = verify_login_form(&context, &path, body, FormPurpose::CancelLogin).await?;
-    run_step(&context, &login, LoginRequest::Cancel, ResponseOrigin::Form).await
+    answer_step(&context, &login, LoginRequest::Cancel, ResponseOrigin::Form).await
 }
 
 /// Handles `GET /api/v2/callback/{connector}`, the redirect from an identity provider.
@@ -104,17 +104,26 @@ pub async fn handle_callback(
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {
     let held = context.hub.cookies.held_logins(&context.request, None);
-    let handled = run_callback(&context, ConnectorId::new(path.into_inner()), &held).await;
+    let found = find_login(&context, ConnectorId::new(path.into_inner()), &held).await;
+    let handled = match found {
+        Ok((login, callback)) => {
+            let callback = LoginRequest::Callback(callback);
+            answer_step(&context, &login, callback, ResponseOrigin::Callback).await
+        }
+        Err(rejection) => Err(rejection),
+    };
     let mut response = response_or_rejection(&context, handled).await;
     held_logins::expire_surplus_cookies(&context.hub, &held, &mut response);
     Ok(response)
 }
 
-async fn run_callback(
+/// Returns the login of this browser that expects a response of this identity provider, and the
+/// response.
+async fn find_login(
     context: &RequestContext,
     connector: ConnectorId,
     held: &HeldLogins,
-) -> Result<HttpResponse, Rejection> {
+) -> Result<(HeldLogin, Callback), Rejection> {
     let hub = &context.hub;
     let network = hub.proxies.client_network(&context.request);
     let find_by_state = async |state| {
@@ -142,8 +151,7 @@ async fn run_callback(
             other => return Err(unusable_idp_response(ErrorCode::StateUnknown, other, connector)),
         },
     };
-    let callback = LoginRequest::Callback(Callback { connector, state, params, network });
-    run_step(context, &login, callback, ResponseOrigin::Callback).await
+    Ok((login, Callback { connector, state, params, network }))
 }
 
 /// Returns the `state` and the other parameters of an identity provider's response; `None` if
@@ -213,7 +221,7 @@ pub async fn show_consent(
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {
     let login = verify_login_cookie(&context, &path).await?;
-    run_step(&context, &login, LoginRequest::OpenConsentPage, ResponseOrigin::Page).await
+    answer_step(&context, &login, LoginRequest::OpenConsentPage, ResponseOrigin::Page).await
 }
 
 /// Handles `POST /api/v2/interaction/{hash}/consent`.
@@ -235,14 +243,14 @@ pub async fn answer_consent(
     };
     let page_digest = params.get("page_digest").unwrap_or_default().to_owned();
     let submission = LoginRequest::Consent(ConsentSubmission { answer, page_digest });
-    run_step(&context, &login, submission, ResponseOrigin::Form).await
+    answer_step(&context, &login, submission, ResponseOrigin::Form).await
 }
 
 /// Runs a step and builds its response.
 ///
 /// # Errors
 /// `StepFailed` if the step has no result.
-pub(super) async fn run_step(
+pub(super) async fn answer_step(
     context: &RequestContext,
     login: &HeldLogin,
     login_request: LoginRequest,

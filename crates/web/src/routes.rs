@@ -116,7 +116,7 @@ fn client_endpoints() -> Vec<Endpoint> {
         program(path::PUSHED_REQUEST, EventKind::AuthorizationRefused)
             .post(authorize::push)
             .with_cors(CorsPolicy::RegisteredOrigins)
-            .enabled_if(|hub| hub.accepts_pushed()),
+            .enabled_if(Hub::accepts_pushed),
         program(path::USERINFO, EventKind::UserinfoRefused)
             .get(token::get_userinfo)
             .post(token::get_userinfo)

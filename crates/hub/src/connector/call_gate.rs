@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::call_labels::{call_label, span_name};
 use crate::health::{
-    Attribution, CallKind, CircuitTransition, Health, ProbeOutcome, attribute_outcome,
+    Attribution, CallKind, CallPermit, CircuitTransition, Health, ProbeOutcome, attribute_outcome,
     pause_after_failed_probe,
 };
 use crate::hub_clock::HubClock;
@@ -52,6 +52,12 @@ pub struct ConnectorActorDeps {
     pub clock: HubClock,
 }
 
+/// A running call, among those of its identity provider.
+struct CallSlots {
+    _call: OwnedSemaphorePermit,
+    _slot: OwnedSemaphorePermit,
+}
+
 /// Admits, makes and evaluates the calls to one identity provider.
 pub(super) struct CallGate {
     pub id: ConnectorId,
@@ -84,7 +90,7 @@ impl CallGate {
     /// # Errors
     /// `IdpCircuitOpen` while the circuit is open, `IdpBusy` at the limit of concurrent calls,
     /// `IdpTimeout` at the limit of time; otherwise the error of `work`.
-    pub async fn call_in_span<T>(
+    pub async fn call<T>(
         &self,
         call: CallKind,
         network: Option<ClientNetwork>,
@@ -92,19 +98,37 @@ impl CallGate {
     ) -> Result<T, ConnectorError> {
         let mut span = trace::start_span(span_name(call)).with_peer(TracePeer::IdentityProvider);
         span.set_connector(&self.id);
-        let outcome = span.run(self.call(call, network, work)).await;
+        let made = span.run(async {
+            let (permit, _slots) = self.admit(call).await?;
+            let started = Instant::now();
+            let outcome = tokio::time::timeout(CALL_TIMEOUT, work).await.unwrap_or_else(|_| {
+                Err(ConnectorError::new(ErrorCode::IdpTimeout, "the call took too long"))
+            });
+            self.publish_clock_skew();
+            let outcome = outcome.map_err(|error| self.deps.clock.attribute_error(error));
+            let (result, took) =
+                (outcome.as_ref().map(|_| ()).map_err(|error| error.code), started.elapsed());
+            self.deps.metrics.record_connector_call(&self.id, call_label(call), result, took);
+            self.record_call_outcome(call, result);
+            let transition = permit.record(result, network, took, self.deps.env.now());
+            log_transition(&self.id, transition);
+            outcome
+        });
+        let outcome = made.await;
         if let Err(error) = &outcome {
             span.fail_with_code(error.code);
+            if call == CallKind::Preload {
+                tracing::warn!(connector = %self.id, %error, "preloading the identity provider's metadata failed; retried at the next login");
+            }
         }
         outcome
     }
 
-    async fn call<T>(
+    /// Admits a call. Returns the circuit's permit, and those that count as running calls.
+    async fn admit(
         &self,
         call: CallKind,
-        network: Option<ClientNetwork>,
-        work: impl Future<Output = Result<T, ConnectorError>>,
-    ) -> Result<T, ConnectorError> {
+    ) -> Result<(CallPermit, Option<CallSlots>), ConnectorError> {
         let env = &self.deps.env;
         if matches!(call, CallKind::BeginLogin | CallKind::CompleteLogin | CallKind::SignIn) {
             // Counted even if it is refused: users want this identity provider.
@@ -119,42 +143,29 @@ impl CallGate {
             ));
         }
         // Calls that no user waits for take no slot from those that a user waits for.
-        let _permits = match call {
+        let slots = match call {
             CallKind::Preload | CallKind::Probe => None,
             CallKind::BeginLogin
             | CallKind::CompleteLogin
             | CallKind::SignIn
             | CallKind::EndSession => Some(
-                self.acquire_permits()
+                self.acquire_slots()
                     .await
                     .map_err(|why| self.reject_call(call, ErrorCode::IdpBusy, why))?,
             ),
         };
-        let Some(permit) = self.health.admit(call, env.now()) else {
-            return Err(self.reject_call(
+        let permit = self.health.admit(call, env.now()).ok_or_else(|| {
+            self.reject_call(
                 call,
                 ErrorCode::IdpCircuitOpen,
                 "its circuit opened while this call waited",
-            ));
-        };
-        let started = Instant::now();
-        let outcome = tokio::time::timeout(CALL_TIMEOUT, work).await.unwrap_or_else(|_| {
-            Err(ConnectorError::new(ErrorCode::IdpTimeout, "the call took too long"))
-        });
-        self.publish_clock_skew();
-        let outcome = outcome.map_err(|error| self.deps.clock.attribute_error(error));
-        let (result, took) =
-            (outcome.as_ref().map(|_| ()).map_err(|error| error.code), started.elapsed());
-        self.deps.metrics.record_connector_call(&self.id, call_label(call), result, took);
-        self.record_call_outcome(call, result);
-        log_transition(&self.id, permit.record(result, network, took, env.now()));
-        outcome
+            )
+        })?;
+        Ok((permit, slots))
     }
 
     /// Acquires permits for a call: at once, or after a short wait in a short queue.
-    async fn acquire_permits(
-        &self,
-    ) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), &'static str> {
+    async fn acquire_slots(&self) -> Result<CallSlots, &'static str> {
         let slot = Arc::clone(&self.slots)
             .try_acquire_owned()
             .map_err(|_| "too many calls are running and queued")?;
@@ -170,7 +181,7 @@ impl CallGate {
                 Ok(Err(_)) | Err(_) => Err("no running call ended while this one waited"),
             },
         }?;
-        Ok((call, slot))
+        Ok(CallSlots { _call: call, _slot: slot })
     }
 
     /// Makes a probe. No limit applies to it, so that it works while all other calls hang.

@@ -1,5 +1,6 @@
 //! The handle to a connector's actor.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,14 +8,11 @@ use actix::prelude::*;
 use tokio::time::Instant;
 use url::Url;
 
-use super::ConnectorActor;
 use super::call_gate::{CALL_TIMEOUT, ConnectorCallLimits, ProbeReport};
-use super::messages::{
-    BeginLogin, CompleteLogin, ConnectorMessage, EndSession, RunProbe, SignIn, TracedMessage,
-};
-use crate::health::Health;
-use passerelle_connector::ConnectorError;
+use super::{ACTOR, ConnectorActor};
+use crate::health::{CallKind, Health};
 use passerelle_connector::hub_page::{PasswordCredentials, PasswordOutcome};
+use passerelle_connector::{Connector, ConnectorError};
 use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_federation::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
@@ -25,7 +23,7 @@ use passerelle_protocol::client_network::ClientNetwork;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_telemetry::Metrics;
-use passerelle_telemetry::trace;
+use passerelle_telemetry::trace::{self, TraceScope};
 
 /// Returns the longest wait for the actor: the queue, the call, and a margin for its mailbox.
 pub(super) fn response_timeout(limits: ConnectorCallLimits) -> Duration {
@@ -91,7 +89,8 @@ impl ConnectorHandle {
         &self,
         request: UpstreamAuthorizationRequest,
     ) -> Result<AuthorizationRedirect, ConnectorError> {
-        self.send(BeginLogin(request)).await
+        let begin = |idp: Arc<dyn Connector>| async move { idp.begin_login(request).await };
+        self.send(ConnectorCall::new(CallKind::BeginLogin, begin)).await
     }
 
     /// Completes a login with a callback.
@@ -104,7 +103,10 @@ impl ConnectorHandle {
         params: CallbackParams,
         network: ClientNetwork,
     ) -> Result<Authentication, ConnectorError> {
-        self.send(CompleteLogin(attempt, params, network)).await
+        let complete =
+            |idp: Arc<dyn Connector>| async move { idp.complete_login(*attempt, params).await };
+        let call = ConnectorCall::new(CallKind::CompleteLogin, complete);
+        self.send(ConnectorCall { network: Some(network), ..call }).await
     }
 
     /// Checks a password from the connector's own page.
@@ -115,7 +117,18 @@ impl ConnectorHandle {
         &self,
         credentials: PasswordCredentials,
     ) -> Result<PasswordOutcome, ConnectorError> {
-        self.send(SignIn(credentials)).await
+        let network = Some(credentials.network);
+        let sign_in = |idp: Arc<dyn Connector>| async move {
+            match idp.password_page() {
+                Some(page) => page.sign_in(credentials).await,
+                None => Err(ConnectorError::new(
+                    ErrorCode::Internal,
+                    "this connector has no password page",
+                )),
+            }
+        };
+        let call = ConnectorCall::new(CallKind::SignIn, sign_in);
+        self.send(ConnectorCall { network, ..call }).await
     }
 
     /// Returns the URL that ends the identity provider's session, if it has one.
@@ -126,7 +139,8 @@ impl ConnectorHandle {
         &self,
         request: EndSessionRequest,
     ) -> Result<Option<Url>, ConnectorError> {
-        self.send(EndSession(request)).await
+        let end = |idp: Arc<dyn Connector>| async move { idp.end_session(request).await };
+        self.send(ConnectorCall::new(CallKind::EndSession, end)).await
     }
 
     /// Probes, and records the outcome. Returns the default if the actor has died.
@@ -135,17 +149,13 @@ impl ConnectorHandle {
     }
 
     /// Sends a message, and waits for its outcome.
-    pub(super) async fn send<M, T>(&self, message: M) -> Result<T, ConnectorError>
+    pub(super) async fn send<W, F, T>(&self, call: ConnectorCall<W>) -> Result<T, ConnectorError>
     where
-        M: ConnectorMessage + Message<Result = Result<T, ConnectorError>> + Send + 'static,
+        W: FnOnce(Arc<dyn Connector>) -> F + Send + 'static,
+        F: Future<Output = Result<T, ConnectorError>> + 'static,
         T: Send + 'static,
     {
-        match self
-            .address
-            .send(TracedMessage { message, sent_at: Instant::now(), scope: trace::current_scope() })
-            .timeout(self.response_timeout)
-            .await
-        {
+        match self.address.send(call).timeout(self.response_timeout).await {
             Ok(outcome) => outcome,
             Err(MailboxError::Timeout) => Err(ConnectorError::new(
                 ErrorCode::IdpTimeout,
@@ -155,6 +165,61 @@ impl ConnectorHandle {
         }
     }
 }
+
+/// A message that calls the connector.
+pub(super) struct ConnectorCall<W> {
+    pub kind: CallKind,
+    /// The network of the user that waits for it.
+    pub network: Option<ClientNetwork>,
+    pub work: W,
+    pub sent_at: Instant,
+    /// The trace scope of the sender.
+    pub scope: TraceScope,
+}
+
+impl<W> ConnectorCall<W> {
+    pub(super) fn new(kind: CallKind, work: W) -> Self {
+        let scope = trace::current_scope();
+        Self { kind, network: None, work, sent_at: Instant::now(), scope }
+    }
+}
+
+impl<W, F, T> Message for ConnectorCall<W>
+where
+    W: FnOnce(Arc<dyn Connector>) -> F,
+    F: Future<Output = Result<T, ConnectorError>>,
+    T: 'static,
+{
+    type Result = Result<T, ConnectorError>;
+}
+
+/// Makes the call outside the mailbox, so that calls of other logins start meanwhile.
+impl<W, F, T> Handler<ConnectorCall<W>> for ConnectorActor
+where
+    W: FnOnce(Arc<dyn Connector>) -> F + 'static,
+    F: Future<Output = Result<T, ConnectorError>> + 'static,
+    T: 'static,
+{
+    type Result = ResponseFuture<Result<T, ConnectorError>>;
+
+    fn handle(&mut self, call: ConnectorCall<W>, _: &mut Self::Context) -> Self::Result {
+        let ConnectorCall { kind, network, work, sent_at, scope } = call;
+        self.gate.deps.metrics.record_mailbox_delay(ACTOR, sent_at.elapsed());
+        let gate = Arc::clone(&self.gate);
+        let work = work(Arc::clone(&gate.connector));
+        Box::pin(scope.run(async move { gate.call(kind, network, work).await }))
+    }
+}
+
+/// Fetches the connector's metadata.
+pub(super) async fn preload(idp: Arc<dyn Connector>) -> Result<(), ConnectorError> {
+    idp.preload().await
+}
+
+/// A probe, outside of any login's span and limits.
+#[derive(Message)]
+#[rtype(result = "ProbeReport")]
+pub(super) struct RunProbe;
 
 fn actor_died() -> ConnectorError {
     ConnectorError::new(ErrorCode::Internal, "the connector's actor died and is being replaced")

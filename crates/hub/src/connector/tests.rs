@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use url::Url;
 
 use super::handle::response_timeout;
@@ -194,7 +195,10 @@ async fn a_call_to_a_hanging_actor_times_out() {
     tokio::time::pause();
     let actor = start(Arc::new(FakeHangingIdp), ROOMY);
     actor.handle.address.send(Hang).await.unwrap();
-    let (began, error) = (Instant::now(), actor.handle.send(Preload).await.unwrap_err());
+    let (began, error) = (
+        Instant::now(),
+        actor.handle.send(ConnectorCall::new(CallKind::Preload, super::preload)).await.unwrap_err(),
+    );
     assert_eq!(
         (error.code, began.elapsed().as_secs()),
         (ErrorCode::IdpTimeout, response_timeout(ROOMY).as_secs())
@@ -219,7 +223,7 @@ async fn the_queue_is_short_and_its_wait_bounded() {
     let held = Arc::new(FakeWaitingIdp::default());
     let limits = ConnectorCallLimits { calls: 1, queue: 1, wait: Duration::from_millis(500) };
     let actor = start(Arc::clone(&held) as _, limits);
-    actor.handle.send(Preload).await.unwrap();
+    actor.handle.send(ConnectorCall::new(CallKind::Preload, super::preload)).await.unwrap();
     let ask = || {
         let handle = actor.handle.clone();
         actix::spawn(async move {
@@ -383,7 +387,14 @@ async fn certificates_that_expire_by_the_hubs_own_clock_disable_no_identity_prov
     let shared = HubClock::default();
     let idp = FakeIdpWithClock::with_refused_certificate(1_600_000_000, -9_000_000);
     let actor = start_with_clock(idp, ROOMY, shared.clone());
-    let preload = async || actor.handle.send(Preload).await.unwrap_err().code;
+    let preload = async || {
+        actor
+            .handle
+            .send(ConnectorCall::new(CallKind::Preload, super::preload))
+            .await
+            .unwrap_err()
+            .code
+    };
     let metric = "passerelle_connector_clock_skew_seconds{";
     assert_eq!(preload().await, ErrorCode::IdpCertificateTime);
     assert!(!actor.metrics.render().contains(metric), "its certificate may have expired");

@@ -5,7 +5,6 @@
 //! store of a step, mostly the store call itself, is lost when the actor passivates before the next
 //! step.
 
-use std::future::Future;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -39,6 +38,8 @@ pub(super) struct StepTimer {
     recorded_at: Instant,
     calls: Duration,
     register: Duration,
+    /// The effect that is being performed, and when it began.
+    effect: Option<(TimeOwner, Instant)>,
 }
 
 impl StepTimer {
@@ -60,19 +61,21 @@ impl StepTimer {
             }
         }
         context.time_spent.measured_until = Some(now);
-        Self { recorded_at: Instant::now(), calls: Duration::ZERO, register: Duration::ZERO }
+        Self::at(Instant::now())
     }
 
-    /// Measures an effect.
-    pub async fn measure<T>(&mut self, owner: TimeOwner, effect: impl Future<Output = T>) -> T {
-        let began = Instant::now();
-        let outcome = effect.await;
-        match owner {
-            TimeOwner::Hub => {}
-            TimeOwner::IdentityProvider => self.calls += began.elapsed(),
-            TimeOwner::Register => self.register += began.elapsed(),
+    /// Begins to measure an effect.
+    pub fn begin_effect(&mut self, owner: TimeOwner) {
+        self.effect = Some((owner, Instant::now()));
+    }
+
+    /// Ends the measurement of an effect.
+    pub fn end_effect(&mut self) {
+        match self.effect.take() {
+            None | Some((TimeOwner::Hub, _)) => {}
+            Some((TimeOwner::IdentityProvider, began)) => self.calls += began.elapsed(),
+            Some((TimeOwner::Register, began)) => self.register += began.elapsed(),
         }
-        outcome
     }
 
     /// Records what was measured since the last call. The rest of the time is the hub's.
@@ -85,7 +88,11 @@ impl StepTimer {
         spent.register += micros(self.register);
         // Keeps it from being counted as the user's.
         spent.measured_until = spent.measured_until.map(|until| until + since);
-        *self = Self { recorded_at: now, calls: Duration::ZERO, register: Duration::ZERO };
+        *self = Self::at(now);
+    }
+
+    const fn at(recorded_at: Instant) -> Self {
+        Self { recorded_at, calls: Duration::ZERO, register: Duration::ZERO, effect: None }
     }
 }
 
@@ -116,13 +123,16 @@ mod tests {
         let mut login = Login::new(login_context(&[]));
         let chose = OPENED + Duration::from_secs(7);
         let mut timer = StepTimer::start(&mut login, chose);
+        let measure = async |timer: &mut StepTimer, owner, millis| {
+            timer.begin_effect(owner);
+            tokio::time::advance(Duration::from_millis(millis)).await;
+            timer.end_effect();
+        };
         tokio::time::advance(Duration::from_millis(2)).await;
-        timer
-            .measure(TimeOwner::IdentityProvider, tokio::time::advance(Duration::from_millis(300)))
-            .await;
+        measure(&mut timer, TimeOwner::IdentityProvider, 300).await;
         timer.record(&mut login);
-        timer.measure(TimeOwner::Register, tokio::time::advance(Duration::from_millis(40))).await;
-        timer.measure(TimeOwner::Hub, tokio::time::advance(Duration::from_millis(1))).await;
+        measure(&mut timer, TimeOwner::Register, 40).await;
+        measure(&mut timer, TimeOwner::Hub, 1).await;
         timer.record(&mut login);
         timer.record(&mut login);
         let TimeBreakdown { hub, idp_calls, register, at_idp, user, measured_until } =
