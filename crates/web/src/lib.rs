@@ -37,8 +37,8 @@
     )
 )]
 
-pub mod assets;
-pub mod authorize;
+mod assets;
+mod authorize;
 mod backchannel_logout;
 pub mod client_address;
 mod client_registration;
@@ -46,8 +46,8 @@ pub mod connection;
 pub mod cookies;
 mod cors;
 pub mod csrf;
-pub mod diagnostics;
-pub mod email_discovery;
+mod diagnostics;
+mod email_discovery;
 mod email_lookup;
 pub mod endpoint;
 mod error_address;
@@ -57,15 +57,15 @@ pub mod form;
 mod held_logins;
 pub mod host;
 pub mod hub;
-pub mod introspection;
-pub mod landing;
+mod introspection;
+mod landing;
 mod language_choice;
-pub mod last_choice;
+mod last_choice;
 pub mod login;
 mod login_verification;
-pub mod logout;
-pub mod metadata;
-pub mod oauth_errors;
+mod logout;
+mod metadata;
+mod oauth_errors;
 pub mod outer_middleware;
 mod page_attempt;
 mod page_language;
@@ -79,16 +79,16 @@ mod rejection;
 mod request_context;
 pub mod responses;
 pub mod routes;
-pub mod sandbox;
+mod sandbox;
 mod sender;
-pub mod sign_in;
+mod sign_in;
 mod spans;
 #[cfg(test)]
 mod testing;
 pub mod theme;
-pub mod token;
+mod token;
 pub mod token_diagnostics;
 pub mod wallet;
-pub mod wrong_user;
+mod wrong_user;
 
 pub use hub::{Hub, SandboxRoutes};
