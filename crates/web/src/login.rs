@@ -12,7 +12,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::cookies::{HeldLogin, HeldLogins};
 use super::csrf::FormPurpose;
 use super::error_responses::response_or_rejection;
-use super::held_logins::{self, LoginByState};
+use super::held_logins::{self, LoginByState, find_by_state};
 use super::last_choice::{self, ChoiceQuery};
 use super::login_verification::{verify_login_cookie, verify_login_form};
 use super::page_models::{self, LoginPageContext};
@@ -31,6 +31,7 @@ use passerelle_protocol::authorize::AuthorizationResponse;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ConnectorId, Secret};
 use passerelle_protocol::params::{ParamError, Params};
+use passerelle_quota::RateLimitError;
 
 /// Lifetime of a login's cookie after the login ended, so that a repeated step gets a response.
 pub const ENDED_LOGIN_COOKIE_LIFETIME: Duration = Duration::from_secs(60);
@@ -126,27 +127,21 @@ async fn find_login(
 ) -> Result<(HeldLogin, Callback), Rejection> {
     let hub = &context.hub;
     let network = hub.proxies.client_network(&context.request);
-    let find_by_state = async |state| {
-        held_logins::find_by_state(hub, held, state).await.map_err(Rejection::OutsideLogin)
-    };
-    // A stranger's response is not decrypted. A cookie alone proves nothing, because anyone can
-    // compute its name: the store must know a login of this browser.
-    let decrypted_state = async |response: &Secret<String>| match find_by_state(None).await {
-        Ok(LoginByState::None) | Err(_) => None,
-        Ok(_) => hub.connectors.unverified_state(&connector, response).await,
-    };
+    let decrypted_state =
+        async |response: &Secret<String>| decrypt_state(context, &connector, held, response).await;
     let params = match posted_callback::take_posted(context, &connector).await? {
-        Some(posted) => read_callback_params(&posted, decrypted_state).await,
-        None => callback_params(&context.request, decrypted_state).await,
+        Some(posted) => read_callback_params(&posted, decrypted_state).await?,
+        None => callback_params(&context.request, decrypted_state).await?,
     };
     let Some((state, params)) = params else {
         let code = ErrorCode::IdpStateUnusable;
-        return Err(unusable_idp_response(code, find_by_state(None).await?, connector));
+        let found = find_by_state(hub, held, None).await.map_err(Rejection::OutsideLogin)?;
+        return Err(unusable_idp_response(code, found, connector));
     };
     let login = match held.logins.as_slice() {
         // The normal case needs no store call: the step itself compares the state.
         [login] => login.clone(),
-        _ => match find_by_state(Some(&state)).await? {
+        _ => match find_by_state(hub, held, Some(&state)).await.map_err(Rejection::OutsideLogin)? {
             LoginByState::Expecting(login, _) => login,
             other => return Err(unusable_idp_response(ErrorCode::StateUnknown, other, connector)),
         },
@@ -154,21 +149,74 @@ async fn find_login(
     Ok((login, Callback { connector, state, params, network }))
 }
 
+/// Returns the unverified `state` of an encrypted response; `None` if it can't be decrypted.
+///
+/// A stranger's response is not decrypted. A cookie alone proves nothing, because anyone can compute
+/// its name: the store must know a login of this browser. Anyone can start a login, so decrypted
+/// responses that no login expects are failures of their network.
+async fn decrypt_state(
+    context: &RequestContext,
+    connector: &ConnectorId,
+    held: &HeldLogins,
+    response: &Secret<String>,
+) -> Result<Option<String>, Rejection> {
+    let hub = &context.hub;
+    if matches!(find_by_state(hub, held, None).await, Ok(LoginByState::None) | Err(_)) {
+        return Ok(None);
+    }
+    let limits = &hub.core.rate_limits;
+    let address = || hub.proxies.client_address(&context.request);
+    limits.check_expensive_authentication(address).map_err(network_limited)?;
+    let state = hub.connectors.unverified_state(connector, response).await;
+    let is_expected = match &state {
+        Some(state) => {
+            let found = find_by_state(hub, held, Some(state)).await;
+            matches!(found.map_err(Rejection::OutsideLogin)?, LoginByState::Expecting(..))
+        }
+        None => false,
+    };
+    if !is_expected {
+        limits.check_failed_authentication(address).map_err(network_limited)?;
+    }
+    Ok(state)
+}
+
+const fn network_limited(over: RateLimitError) -> Rejection {
+    Rejection::RateLimited { code: ErrorCode::NetworkLimited, over, client_id: None }
+}
+
 /// Returns the `state` and the other parameters of an identity provider's response; `None` if
 /// `state` is missing or empty, or one of these is malformed or repeated (RFC 6749 §3.1). Others are
 /// ignored (RFC 6749 §4.1.2). `decrypted_state` finds it in an encrypted response.
+///
+/// # Errors
+/// The rejection by `decrypted_state`.
 pub async fn callback_params(
     request: &HttpRequest,
-    decrypted_state: impl AsyncFnOnce(&Secret<String>) -> Option<String>,
-) -> Option<(String, CallbackParams)> {
-    let query = form::parse_query(request.query_string()).ok()?;
+    decrypted_state: impl AsyncFnOnce(&Secret<String>) -> Result<Option<String>, Rejection>,
+) -> Result<Option<(String, CallbackParams)>, Rejection> {
+    let Ok(query) = form::parse_query(request.query_string()) else { return Ok(None) };
     read_callback_params(&query, decrypted_state).await
 }
 
 async fn read_callback_params(
     query: &Params,
-    decrypted_state: impl AsyncFnOnce(&Secret<String>) -> Option<String>,
-) -> Option<(String, CallbackParams)> {
+    decrypted_state: impl AsyncFnOnce(&Secret<String>) -> Result<Option<String>, Rejection>,
+) -> Result<Option<(String, CallbackParams)>, Rejection> {
+    let Some((state, params)) = split_callback_params(query) else { return Ok(None) };
+    let state = match (state, &params.response) {
+        // A compact JWE has five parts (RFC 7516 §3.1).
+        (None, Some(response)) if response.reveal().split('.').count() == 5 => {
+            decrypted_state(response).await?
+        }
+        (None, Some(response)) => CallbackParams::unverified_state(response.reveal()),
+        (state, _) => state,
+    };
+    Ok(state.filter(|state| !state.is_empty()).map(|state| (state, params)))
+}
+
+/// Returns the parameter `state` and the others; `None` if one is malformed or repeated.
+fn split_callback_params(query: &Params) -> Option<(Option<String>, CallbackParams)> {
     let owned = |name| query.single(name).ok().map(|value| value.map(str::to_owned));
     // It is not used, so only a repeated one is an error.
     if query.single("error_description") == Err(ParamError::Repeated) {
@@ -180,15 +228,7 @@ async fn read_callback_params(
         error: owned("error")?,
         response: owned("response")?.map(Secret::new),
     };
-    let state = match (owned("state")?, &params.response) {
-        // A compact JWE has five parts (RFC 7516 §3.1).
-        (None, Some(response)) if response.reveal().split('.').count() == 5 => {
-            decrypted_state(response).await
-        }
-        (None, Some(response)) => CallbackParams::unverified_state(response.reveal()),
-        (state, _) => state,
-    };
-    Some((state.filter(|state| !state.is_empty())?, params))
+    Some((owned("state")?, params))
 }
 
 /// Returns the rejection of a response that no login of this browser expects. Its page links to the

@@ -366,6 +366,48 @@ async fn a_flood_of_forged_encrypted_logout_tokens_is_refused_before_decryption(
     assert_eq!(hub.send(from(flooder, &good())).await.status, 200);
 }
 
+/// Attack: anyone can start a login, and then each made-up response costs the hub a decryption.
+#[actix_web::test]
+async fn a_flood_of_forged_encrypted_authorization_responses_is_refused_before_decryption() {
+    let idp = Idp::start().await;
+    let connector = idp.connector(
+        "authorization_signed_response_alg = \"ES256\"\nauthorization_encrypted_response_alg = \"RSA-OAEP-256\"",
+    );
+    let settings = "quotas = { failed_authentications_per_network = 3 }";
+    let hub = TestHub::with_files(settings, &[("connectors/other.toml", connector)]).await;
+    let keys = hub.send(TestRequest::get().uri("/api/v2/client/jwks")).await.json();
+    let is_ours = |key: &&Value| key["alg"] == "RSA-OAEP-256";
+    let key = keys["keys"].as_array().unwrap().iter().find(is_ours).unwrap();
+    let start_login = async |browser: &Browser<'_>| {
+        let away = browser.authorize(&Authorize::by("bakery")).await.choose("other").await.url;
+        let away = Url::parse(&away).unwrap();
+        away.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned()
+    };
+    let callback = |address: &str, jwt: &str| {
+        let uri = format!("/api/v2/callback/other?response={}", encrypt_to(key, jwt));
+        TestRequest::get().uri(&uri).peer_addr(format!("{address}:4000").parse().unwrap())
+    };
+    let (attacker, user) = (hub.browser(), hub.browser());
+    start_login(&attacker).await;
+    let state = start_login(&user).await;
+    let flooder = "198.51.100.7";
+    // Not a JWT, and one with a state that no login of the attacker's browser expects.
+    let unknown = idp.sign(&idp.key, &json!({ "state": state }));
+    for (jwt, status) in [("garbage", 400), (&unknown, 400), ("garbage", 400), (&unknown, 429)] {
+        let answer = attacker.send(callback(flooder, jwt)).await;
+        assert_eq!(answer.status, status, "{}", answer.body);
+    }
+    let claims = json!({
+        "iss": idp.server.base(), "aud": "hub", "exp": hub.now().seconds() + 60, "state": state,
+        "error": "access_denied",
+    });
+    let good = idp.sign(&idp.key, &claims);
+    let refused = user.send(callback(flooder, &good)).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (429, "20"), "not even decrypted");
+    hub.advance(Duration::from_secs(20));
+    assert_eq!(user.send(callback(flooder, &good)).await.status, 303, "the login goes on");
+}
+
 fn encrypt_to(key: &Value, content: &str) -> String {
     let mut header = JweHeader::new();
     header.set_content_encryption("A256GCM");

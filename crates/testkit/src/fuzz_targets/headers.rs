@@ -96,8 +96,8 @@ fn callback() -> FuzzFunction {
             return false;
         };
         let request = TestRequest::get().uri(&uri.to_string()).to_http_request();
-        let params = callback_params(&request, async |_| None).now_or_never();
-        let Some((state, params)) = params.flatten() else { return false };
+        let params = callback_params(&request, async |_| Ok(None)).now_or_never();
+        let Some(Ok(Some((state, params)))) = params else { return false };
         assert!(!state.is_empty());
         params.code_is_acceptable()
     })
