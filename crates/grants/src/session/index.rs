@@ -22,7 +22,7 @@ use passerelle_federation::session::Session;
 use passerelle_jose::verify::{numeric_date, unverified_claims};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
-use passerelle_protocol::ids::{ClientId, ConnectorId, Subject};
+use passerelle_protocol::ids::{ClientId, ConnectorId, Secret, Subject};
 use passerelle_store::{MAX_UPDATE_ATTEMPTS, NewRecord, Record, RecordKey, RecordKind, StoreError};
 
 /// Maximum number of sessions of one `sub` or `sid`. A further one removes the oldest from the
@@ -42,6 +42,26 @@ struct SessionIndex {
     /// `iat` of the last logout token: ID tokens from before begin no session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ended_at: Option<Timestamp>,
+    /// Name of the index of the only `sub` that the logout tokens of this `sid` named; `None` if
+    /// they end the sessions of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ended_subject: Option<Arc<str>>,
+}
+
+impl SessionIndex {
+    /// Records a logout token with this `iat`, which ends the sessions of one `sub` or of all.
+    fn record_logout(&mut self, issued_at: Timestamp, subject: Option<Arc<str>>) {
+        let is_first = self.ended_at.is_none();
+        self.ended_subject =
+            subject.filter(|named| is_first || self.ended_subject.as_ref() == Some(named));
+        self.ended_at = self.ended_at.max(Some(issued_at));
+    }
+
+    /// Returns true if an ID token of this `sub` from before a logout token may begin no session.
+    fn has_ended(&self, issued_at: Timestamp, subject: &Arc<str>) -> bool {
+        self.ended_at.is_some_and(|ended| issued_at < ended)
+            && self.ended_subject.as_ref().is_none_or(|ended| ended == subject)
+    }
 }
 
 impl Sessions {
@@ -69,15 +89,15 @@ impl Sessions {
         let id_token = login.id_token.as_ref().map(|token| unverified_claims(token.reveal()));
         let id_token = id_token.unwrap_or_default();
         let issued_at = numeric_date(&id_token, "iat").ok().flatten();
-        let sid = id_token.get("sid").and_then(Value::as_str).map(|sid| ("sid", sid));
+        let sid = id_token.get("sid").and_then(Value::as_str);
+        let by_sid = sid.map(|sid| upstream_session_key(&login.connector, "sid", sid));
         let until = now + self.core.session_limits.lifetime;
-        for (member, value) in
-            sid.into_iter().chain([("sub", login.upstream_subject.reveal().as_str())])
-        {
-            let index = upstream_session_key(&login.connector, member, value);
+        let by_subject =
+            upstream_session_key(&login.connector, "sub", login.upstream_subject.reveal());
+        let subject = Arc::clone(&by_subject.name);
+        for index in by_sid.into_iter().chain([by_subject]) {
             let Some(updated) = self.add_to_index(&index, key, until).await? else { continue };
-            let is_outdated = |ended: Timestamp| issued_at.is_some_and(|issued| issued < ended);
-            if updated.ended_at.is_some_and(is_outdated) {
+            if issued_at.is_some_and(|issued| updated.has_ended(issued, &subject)) {
                 return Err(ErrorCode::LoginRequired);
             }
         }
@@ -183,15 +203,19 @@ impl Sessions {
         connector: &ConnectorId,
         logout: &UpstreamLogout,
     ) -> Result<Vec<Arc<str>>, ErrorCode> {
-        let (member, value) = match (&logout.session_id, &logout.subject) {
-            (Some(sid), _) => ("sid", sid),
-            (None, Some(subject)) => ("sub", subject),
+        let key = |member, value: &Secret<String>| {
+            upstream_session_key(connector, member, value.reveal())
+        };
+        let by_subject = logout.subject.as_ref().map(|subject| key("sub", subject));
+        let (index, subject) = match (&logout.session_id, by_subject) {
+            // A token with both names the session of this user only (§2.7).
+            (Some(sid), by_subject) => (key("sid", sid), by_subject.map(|index| index.name)),
+            (None, Some(by_subject)) => (by_subject, None),
             (None, None) => return Ok(Vec::new()),
         };
         let now = self.core.env.now();
-        let index = upstream_session_key(connector, member, value.reveal());
         let ended = self.update_index(&index, now + LOGOUT_LIFETIME, |sessions| {
-            sessions.ended_at = sessions.ended_at.max(Some(logout.issued_at));
+            sessions.record_logout(logout.issued_at, subject.clone());
         });
         Ok(ended.await?.sessions)
     }

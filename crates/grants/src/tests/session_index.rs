@@ -116,6 +116,34 @@ async fn an_id_token_from_before_the_logout_begins_no_session() {
 }
 
 #[tokio::test]
+async fn a_logout_token_with_sid_and_sub_refuses_no_id_token_of_another_user() {
+    let hub = hub(ample_capacities(), true);
+    let own = hub.grant("x", &[]).user.authentication.upstream_subject.reveal().clone();
+    let issued = hub.now() + Duration::from_secs(1);
+    let record = async |sid: &str, subject: Option<&str>| {
+        let logout = UpstreamLogout { issued_at: issued, ..logout(&hub, Some(sid), subject) };
+        found(&hub, "idp", &logout).await;
+    };
+    record("sid-1", Some("another")).await;
+    assert_eq!(begin_session(&hub, "one", "sid-1").await, Ok(()));
+    record("sid-2", Some(&own)).await;
+    assert_eq!(begin_session(&hub, "two", "sid-2").await, Err(ErrorCode::LoginRequired));
+    // Two users of one sid, in either order, or a token for all.
+    for (sid, subjects) in [
+        ("sid-3", [Some("another"), Some(own.as_str())]),
+        ("sid-4", [Some(own.as_str()), Some("another")]),
+        ("sid-5", [Some("another"), None]),
+        ("sid-6", [None, Some("another")]),
+    ] {
+        for subject in subjects {
+            record(sid, subject).await;
+        }
+        let begun = begin_session(&hub, sid, sid).await;
+        assert_eq!(begun, Err(ErrorCode::LoginRequired), "{sid}");
+    }
+}
+
+#[tokio::test]
 async fn a_session_that_is_stored_after_the_logout_token_came_is_found_later() {
     let hub = hub(ample_capacities(), true);
     let grant = grant_by(&hub, "code", "sid-1");
