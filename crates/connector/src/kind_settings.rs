@@ -55,6 +55,11 @@ pub trait KindSettings: Any + fmt::Debug + Send + Sync {
         false
     }
 
+    /// Returns the addresses of the identity provider that its file names.
+    fn addresses(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
     /// Returns the claims that the kind verifies and never passes on.
     fn protocol_claims(&self) -> &'static [&'static str] {
         &[]

@@ -55,6 +55,8 @@ pub struct ConnectorMetadata {
     pub backchannel_logout: bool,
     /// True if its responses may arrive by POST.
     pub posted_callbacks: bool,
+    /// The addresses of the identity provider that its file names.
+    pub addresses: Vec<String>,
     /// False if the operator has switched the hub's probes of it off.
     pub is_probed: bool,
     /// Redirects to the identity provider per minute; `None` for the hub's default.

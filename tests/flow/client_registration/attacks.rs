@@ -439,6 +439,53 @@ async fn the_host_and_the_name_of_another_registered_client_are_taken() {
     register(&hub, None, &other_metadata()).await;
 }
 
+/// Attack: a stranger has codes sent to a host that another client, or an identity provider, uses
+/// without a redirect URI.
+#[actix_web::test]
+async fn the_hosts_of_all_addresses_of_a_client_and_of_an_identity_provider_are_taken() {
+    let connector = r#"
+name = { en = "Town account" }
+identity = "verified"
+levels = { lowest = "eidas1", highest = "eidas1" }
+acr = { eidas1 = ["eidas1"] }
+[kind.oidc]
+issuer = "https://login.town.example"
+client_id = "hub"
+client_secret = { env = "CLIENT_SECRET" }
+"#;
+    let service = r#"
+client_id = "notary"
+name = { en = "Notary" }
+home_page = "https://notary.example/"
+redirect_uris = ["https://notary.example/callback"]
+post_logout_redirect_uris = ["https://goodbye.example/"]
+backchannel_logout_uri = "https://events.example/logout"
+token_endpoint_auth_method = "private_key_jwt"
+jwks_uri = "https://keys.example/jwks"
+scopes = ["openid"]
+"#;
+    let files = [
+        ("connectors/town.toml", connector.to_owned()),
+        ("service-providers/notary.toml", service.to_owned()),
+    ];
+    let hub = TestHub::with_files(&format!("{OPEN}{PATIENT}"), &files).await;
+    let own = with(json!({ "post_logout_redirect_uris": ["https://bye.shop.example/"] }));
+    register(&hub, None, &own).await;
+    for host in [
+        "goodbye.example",
+        "events.example",
+        "keys.example",
+        "login.town.example",
+        "bye.shop.example",
+    ] {
+        let mut sent = other_metadata();
+        sent["redirect_uris"] = json!([format!("https://{host}/callback")]);
+        let answer = post(&hub, None, &sent).await;
+        assert_eq!(error(&answer), (400, "invalid_redirect_uri".into()), "{host}: {}", answer.body);
+    }
+    register(&hub, None, &other_metadata()).await;
+}
+
 /// Attack: the holder of a token for one host has the hub fetch keys from another one, or writes
 /// the allowed host so that it reads as another one.
 #[actix_web::test]

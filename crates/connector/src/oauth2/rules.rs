@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::settings::Oauth2Kind;
+use super::settings::{Oauth2Endpoints, Oauth2Kind};
 use crate::kind_settings::{KindCheck, KindSettings};
 use passerelle_federation::identity::mapping::{ClaimPath, ClaimPathError};
 use passerelle_protocol::ids::Secret;
@@ -24,6 +24,11 @@ const PROTOCOL_PARAMETERS: [&str; 9] = [
 ];
 
 impl KindSettings for Oauth2Kind {
+    fn addresses(&self) -> Vec<&str> {
+        let Oauth2Endpoints { authorization, token, userinfo, .. } = &self.endpoints;
+        vec![&self.issuer, authorization, token, userinfo]
+    }
+
     fn check(&self, check: &mut KindCheck<'_>) -> Option<Secret<String>> {
         check.check_levels_without_acr();
         let http = PlainHttp::anywhere_if(self.insecure_http);

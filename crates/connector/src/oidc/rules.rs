@@ -108,6 +108,10 @@ impl KindSettings for OidcKind {
         self.response_mode == UpstreamResponseMode::FormPost
     }
 
+    fn addresses(&self) -> Vec<&str> {
+        vec![&self.issuer]
+    }
+
     fn protocol_claims(&self) -> &'static [&'static str] {
         &PROTOCOL_CLAIMS
     }

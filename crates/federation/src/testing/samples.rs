@@ -68,6 +68,7 @@ pub fn connector_metadata(levels: Levels) -> ConnectorMetadata {
         proves_identity: true,
         backchannel_logout: false,
         posted_callbacks: false,
+        addresses: Vec::new(),
         is_probed: true,
         redirects_per_minute: None,
     }

@@ -15,6 +15,7 @@ use super::deception::{
 use super::index::{ClientEntry, RegistrationRecord, RegistrationStatus, RegistrationTerms};
 use super::mirror::OtherClient;
 use super::settings::OpenRegistration;
+use passerelle_federation::client_keys::KeySource;
 use passerelle_federation::{Federation, ServiceProvider};
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::client_registration::{ClientMetadata, MetadataError};
@@ -131,7 +132,18 @@ impl ClientRegistrations {
             ("this hub", keys(&self.services.hub_name)),
         ];
         check_names(metadata, &taken_names)?;
-        self.check_hosts(metadata, terms, &others)
+        let providers = federation.connectors().values();
+        let provider_addresses = providers.flat_map(|provider| &provider.addresses);
+        let taken: BTreeSet<String> = others
+            .iter()
+            .flat_map(|service| known_owners(service))
+            .chain(
+                provider_addresses
+                    .chain([&self.services.base_url])
+                    .filter_map(|uri| uri_owner(uri)),
+            )
+            .collect();
+        check_hosts(metadata, terms, &taken)
     }
 
     /// Registers those of the requested scopes that the terms allow, and `openid`, which every
@@ -166,48 +178,6 @@ impl ClientRegistrations {
         if metadata.members().contains_key("default_acr_values") {
             metadata.set("default_acr_values", Value::from(known));
         }
-    }
-
-    /// Checks that the addresses are not those of another service. Otherwise anyone could have
-    /// the codes of users sent to it, or pose as it.
-    fn check_hosts(
-        &self,
-        metadata: &ClientMetadata,
-        terms: &RegistrationTerms,
-        others: &[&ServiceProvider],
-    ) -> Result<(), MetadataError> {
-        let taken: BTreeSet<String> = others
-            .iter()
-            .flat_map(|service| service_owners(service))
-            .chain(uri_owner(&self.services.base_url))
-            .collect();
-        // Each host is folded once: anyone can send a registration with many long ones.
-        let taken_keys: BTreeSet<String> = taken.iter().flat_map(|host| host_keys(host)).collect();
-        let mut checked = BTreeSet::new();
-        for member in ADDRESS_MEMBERS {
-            let uris = metadata.texts(member).into_iter().chain(metadata.text(member));
-            for owner in uris.filter_map(uri_owner) {
-                if !terms.hosts.is_empty() && !terms.hosts.contains(&owner) {
-                    let fix = format!("use one of: {}", terms.hosts.join(", "));
-                    let message = "has a host that the initial access token does not allow";
-                    return Err(MetadataError::new(member, message, &fix));
-                }
-                if !terms.hosts.is_empty() || checked.contains(&owner) {
-                    continue;
-                }
-                let fix = "use a host of your own, or ask the operator of this hub for an initial access token for this host";
-                if taken.contains(&owner) {
-                    let message = "has the host of another service";
-                    return Err(MetadataError::new(member, message, fix));
-                }
-                if host_keys(&owner).iter().any(|key| taken_keys.contains(key)) {
-                    let message = "has a host that looks like that of another service";
-                    return Err(MetadataError::new(member, message, fix));
-                }
-                checked.insert(owner);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -246,6 +216,19 @@ fn service_owners(service: &ServiceProvider) -> impl Iterator<Item = String> {
     uris.filter_map(|uri| uri_owner(uri))
 }
 
+/// Returns the hosts and private-use schemes of all addresses that the hub knows of a service
+/// provider.
+fn known_owners(service: &ServiceProvider) -> impl Iterator<Item = String> {
+    let jwks_uri = match &service.keys {
+        KeySource::Uri(jwks) => Some(jwks.uri.as_str()),
+        KeySource::Inline(_) | KeySource::None => None,
+    };
+    let logout_uri = service.logout_endpoint.as_ref().map(|endpoint| endpoint.uri.as_str());
+    let after_logout = service.registration.post_logout_redirect_uris.iter().map(String::as_str);
+    let further = after_logout.chain(jwks_uri).chain(logout_uri);
+    service_owners(service).chain(further.filter_map(uri_owner))
+}
+
 /// Returns true if all these hosts are the service provider's: a client without another host
 /// receives nothing that the service provider does not.
 fn has_addresses_of(owners: &BTreeSet<String>, service: &ServiceProvider) -> bool {
@@ -279,6 +262,43 @@ fn set_name(metadata: &mut ClientMetadata) {
     if let Some(host) = host {
         metadata.set("client_name", Value::String(host));
     }
+}
+
+/// Checks that the addresses are at no `taken` host. Otherwise anyone could have
+/// the codes of users sent to it, or pose as it.
+fn check_hosts(
+    metadata: &ClientMetadata,
+    terms: &RegistrationTerms,
+    taken: &BTreeSet<String>,
+) -> Result<(), MetadataError> {
+    // Each host is folded once: anyone can send a registration with many long ones.
+    let taken_keys: BTreeSet<String> = taken.iter().flat_map(|host| host_keys(host)).collect();
+    let mut checked = BTreeSet::new();
+    for member in ADDRESS_MEMBERS {
+        let uris = metadata.texts(member).into_iter().chain(metadata.text(member));
+        for owner in uris.filter_map(uri_owner) {
+            if !terms.hosts.is_empty() && !terms.hosts.contains(&owner) {
+                let fix = format!("use one of: {}", terms.hosts.join(", "));
+                let message = "has a host that the initial access token does not allow";
+                return Err(MetadataError::new(member, message, &fix));
+            }
+            if !terms.hosts.is_empty() || checked.contains(&owner) {
+                continue;
+            }
+            let fix = "use a host of your own, or ask the operator of this hub for an initial access token for this host";
+            if taken.contains(&owner) {
+                let message = "has the host of another service or of an identity provider";
+                return Err(MetadataError::new(member, message, fix));
+            }
+            if host_keys(&owner).iter().any(|key| taken_keys.contains(key)) {
+                let message =
+                    "has a host that looks like that of another service or of an identity provider";
+                return Err(MetadataError::new(member, message, fix));
+            }
+            checked.insert(owner);
+        }
+    }
+    Ok(())
 }
 
 /// Checks that no text can mislead a user or an operator by characters that turn or hide text.
