@@ -297,7 +297,7 @@ pub fn parse_userinfo(body: &[u8]) -> Result<Map<String, Value>, ConnectorError>
             "userinfo is larger than 64 KiB",
         ));
     }
-    json::parse_object(body).map_err(|_| {
+    json::parse_object(&json::replace_lone_surrogates(body)).map_err(|_| {
         ConnectorError::new(
             ErrorCode::UserinfoMalformed,
             "userinfo is not a JSON object without repeated members",
@@ -314,7 +314,8 @@ pub fn extract_subject(
     claim: &ClaimPath,
 ) -> Result<Secret<String>, ConnectorError> {
     let text = match claim.find(claims) {
-        Some(Value::String(text)) => Some(text.clone()),
+        // What is no character would be the same in the subjects of several users.
+        Some(Value::String(text)) if !text.contains('\u{ffff}') => Some(text.clone()),
         // Other numbers have several spellings.
         Some(Value::Number(number)) if number.is_i64() || number.is_u64() => {
             Some(number.to_string())

@@ -1,6 +1,7 @@
 //! Parses untrusted JSON: rejects or drops duplicate members, which parsers resolve differently,
 //! and rejects deep nesting.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -52,6 +53,38 @@ pub fn parse_object(text: &[u8]) -> Result<Map<String, Value>, JsonError> {
         Value::Object(members) => Ok(members),
         _ => Err(JsonError::Malformed),
     }
+}
+
+/// Replaces each escaped half of a surrogate pair, for which parsers refuse the whole text, with the
+/// noncharacter U+FFFF (RFC 8259 §8.2). Different texts become equal, so a value with U+FFFF must
+/// identify nothing.
+#[must_use]
+pub fn replace_lone_surrogates(text: &[u8]) -> Cow<'_, [u8]> {
+    let mut replaced = Cow::Borrowed(text);
+    let mut at = 0;
+    let next_escape = |from: usize| text.get(from..)?.iter().position(|byte| *byte == b'\\');
+    while let Some(skipped) = next_escape(at) {
+        at += skipped;
+        at += match (escaped_code(text, at), escaped_code(text, at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => {
+                if let Some(digits) = replaced.to_mut().get_mut(at + 2..at + 6) {
+                    digits.copy_from_slice(b"ffff");
+                }
+                6
+            }
+            (Some(_), _) => 6,
+            (None, _) => 2,
+        };
+    }
+    replaced
+}
+
+/// Returns the UTF-16 code of an escape `\uXXXX` at this place.
+fn escaped_code(text: &[u8], at: usize) -> Option<u16> {
+    let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    let is_hex = digits.iter().all(u8::is_ascii_hexdigit);
+    u16::from_str_radix(str::from_utf8(digits).ok().filter(|_| is_hex)?, 16).ok()
 }
 
 /// Parses one JSON array by the same rules.
@@ -224,6 +257,26 @@ mod tests {
         assert_eq!(object.repeated, ["/a", "/b/c", "/e/0/f~1~0"].map(str::to_owned).into());
         let none = parse_object_without_repeated(br#"{"a":1}"#).unwrap();
         assert!(none.repeated.is_empty());
+    }
+
+    #[test]
+    fn only_a_lone_surrogate_becomes_a_noncharacter() {
+        for (text, parsed) in [
+            (r#"\ud800"#, "\u{ffff}"),
+            (r#"\uDFFFa"#, "\u{ffff}a"),
+            (r#"\ud83d\ude00"#, "\u{1f600}"),
+            (r#"\ud83d\ud83d\ude00"#, "\u{ffff}\u{1f600}"),
+            (r#"\ude00\ud83d"#, "\u{ffff}\u{ffff}"),
+            (r#"\\ud800"#, "\\ud800"),
+            (r#"\\\ud800\u00e9é"#, "\\\u{ffff}éé"),
+        ] {
+            let text = format!(r#"{{"name":"{text}"}}"#);
+            let object = parse_object(&replace_lone_surrogates(text.as_bytes())).unwrap();
+            assert_eq!(object["name"], parsed, "{text}");
+        }
+        for malformed in [r#"{"a":"\ud8"#, r#"{"a":"\ud8zz"}"#, r#"{"a":"\u+800"}"#, "\\"] {
+            assert_eq!(replace_lone_surrogates(malformed.as_bytes()), malformed.as_bytes());
+        }
     }
 
     /// Attack: pointers that are much longer together than the text.

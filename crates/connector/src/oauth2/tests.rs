@@ -278,6 +278,21 @@ fn a_private_address_is_rejected_before_any_call() {
 }
 
 #[tokio::test]
+async fn a_lone_surrogate_in_a_claim_that_nothing_needs_ends_no_login() {
+    let fixture = Fixture::new().await;
+    fixture.script().userinfo = body(200, r#"{"id":4242,"login":"ada","bio":"\ud83d"}"#);
+    let authentication = fixture.complete_login().await.unwrap();
+    assert_eq!(authentication.claims["bio"], "\u{ffff}");
+    // Where it is in the subject, several users would have the same.
+    let subject = |text: &str| {
+        let claims = parse_userinfo(text.as_bytes()).unwrap();
+        extract_subject(&claims, &ClaimPath::parse("id").unwrap()).map_err(|error| error.code)
+    };
+    assert_eq!(subject(r#"{"id":"ada\ud83d"}"#).err(), Some(ErrorCode::UserinfoSubjectMissing));
+    assert!(subject(r#"{"id":"ada\ud83d\ude00"}"#).is_ok());
+}
+
+#[tokio::test]
 async fn the_diagnostics_of_a_provider_contain_no_secret() {
     use crate::diagnostic::DiagnosticStatus;
     let context = DiagnosisContext {

@@ -133,7 +133,8 @@ fn parse_configuration(
         "the configuration document",
         "check that the issuer in the file is that of the identity provider, path included",
     )?;
-    json::parse_object_without_repeated(response.body()).map_err(|_| {
+    let text = json::replace_lone_surrogates(response.body());
+    json::parse_object_without_repeated(&text).map_err(|_| {
         let fix =
             "ask the identity provider to publish a JSON object (OpenID Connect Discovery 1.0 §4.2)";
         CheckDiagnostic::error(

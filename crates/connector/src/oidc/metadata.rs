@@ -98,7 +98,8 @@ pub fn parse_provider(
     http: &SafeHttpClient,
     body: &[u8],
 ) -> Result<ResolvedProvider, ConnectorError> {
-    let document = json::parse_object_without_repeated(body).map_err(|_| {
+    let text = json::replace_lone_surrogates(body);
+    let document = json::parse_object_without_repeated(&text).map_err(|_| {
         let message = "the configuration document is not a JSON object";
         ConnectorError::new(ErrorCode::IdpDiscovery, message)
     })?;

@@ -34,7 +34,7 @@ pub fn parse_plain(body: &[u8]) -> Result<Map<String, Value>, ConnectorError> {
         let message = "userinfo is encrypted; set userinfo_encrypted_response_alg and userinfo_signed_response_alg";
         return Err(ConnectorError::new(ErrorCode::UserinfoEncryption, message));
     }
-    json::parse_object(body).map_err(|_| {
+    json::parse_object(&json::replace_lone_surrogates(body)).map_err(|_| {
         let message = "userinfo is not a JSON object without repeated members; if it is signed, set userinfo_signed_response_alg";
         ConnectorError::new(ErrorCode::UserinfoMalformed, message)
     })
@@ -106,5 +106,19 @@ pub fn check_subject(
             ErrorCode::UserinfoSubject,
             "sub is missing or not that of the ID token",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lone_surrogate_in_a_claim_leaves_the_others_readable() {
+        let claims = parse_plain(br#"{"sub":"s-1","nickname":"\udead","email":"a@example.org"}"#);
+        let claims = claims.unwrap();
+        assert_eq!((&claims["sub"], &claims["email"]), (&"s-1".into(), &"a@example.org".into()));
+        let id_token = Map::from_iter([("sub".to_owned(), Value::from("s-1"))]);
+        assert!(check_subject(&claims, &id_token).is_ok());
     }
 }

@@ -310,11 +310,11 @@ pub(super) fn validate_line(value: &str, claim: Claim) -> Result<String, Identit
     }
 }
 
-/// Returns true for control characters, and for those that make a page display something else: line
-/// and paragraph separators, zero-width space, byte order mark, direction marks, embeddings,
-/// overrides and isolates.
+/// Returns true for control characters, for what is no character, and for those that make a page
+/// display something else: line and paragraph separators, zero-width space, byte order mark,
+/// direction marks, embeddings, overrides and isolates.
 #[must_use]
 pub fn is_forbidden_char(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }

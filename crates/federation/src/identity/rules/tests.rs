@@ -168,6 +168,13 @@ fn a_malformed_claim_that_the_subject_does_not_need_is_left_out_and_named() {
             IdentityRule::Email,
             "a string",
         ),
+        (json!({"email": "a\u{ffff}@example.org"}), Claim::Email, IdentityRule::Email, "a string"),
+        (
+            json!({"preferred_username": "a\u{ffff}"}),
+            Claim::PreferredUsername,
+            IdentityRule::ControlCharacter,
+            "a string",
+        ),
         (json!({"email": true}), Claim::Email, IdentityRule::Text, "a boolean"),
         (json!({"email": ["a@b", "c@d"]}), Claim::Email, IdentityRule::Text, "an array"),
         (
