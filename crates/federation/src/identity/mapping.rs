@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 pub use self::date::{DatePattern, DatePatternError};
 pub use self::path::{ClaimPath, ClaimPathError};
 use super::declared::MAX_DECLARED_BYTES;
+use super::pivot;
 use super::rules::{IdentityRules, RequiredClaims};
 use super::{Claim, ClaimName, ClaimType, Identity, IdentityRule, describe_type};
 
@@ -159,7 +160,29 @@ impl Mapping {
             }
         }
         claims.extend(built);
+        if self.contradicts_name(&claims) {
+            claims.remove(Claim::Name.as_str());
+        }
         (claims, errors)
+    }
+
+    /// Returns true if the identity provider's own `name` lacks a part of the names that rules have
+    /// built: a `name` has all parts (OpenID Connect Core 1.0 §5.1), so it is another one, and the
+    /// hub composes `name` from the mapped parts.
+    fn contradicts_name(&self, claims: &Map<String, Value>) -> bool {
+        const PARTS: [Claim; 3] = [Claim::GivenName, Claim::GivenNameArray, Claim::FamilyName];
+        let has_rule = |claim: &Claim| self.rules.contains_key(&ClaimName::from(*claim));
+        let Some(name) = claims.get(Claim::Name.as_str()).and_then(Value::as_str) else {
+            return false;
+        };
+        let name = if has_rule(&Claim::Name) { return false } else { pivot::fold(name) };
+        PARTS.iter().filter(|part| has_rule(part)).filter_map(|part| claims.get(part.as_str())).any(
+            |value| {
+                let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+                let texts = items.iter().filter_map(Value::as_str).map(pivot::fold);
+                texts.into_iter().any(|text| !text.split(' ').all(|word| name.contains(word)))
+            },
+        )
     }
 }
 

@@ -47,6 +47,34 @@ fn mapped(claim: Claim, rule: MappingRule, claims: &Value) -> Result<Option<Valu
     }
 }
 
+/// A service would get two names for one person.
+#[test]
+fn a_name_of_the_identity_provider_that_contradicts_the_mapped_names_is_removed() {
+    let legal = || from("legal_name", Transform::Unchanged);
+    let rules = |claims: &[Claim]| Mapping {
+        rules: claims.iter().map(|claim| ((*claim).into(), legal())).collect(),
+        unmapped: UnmappedClaims::Pass,
+    };
+    for (mapping, legal_name, name, is_kept) in [
+        (rules(&[Claim::GivenName]), json!("Augusta Ada"), "Countess Ada", false),
+        (rules(&[Claim::GivenName]), json!("Augusta Ada"), "ADA AUGUSTA KING", true),
+        (rules(&[Claim::GivenNameArray]), json!(["Augusta", "Ada"]), "Ada King", false),
+        (rules(&[Claim::GivenNameArray]), json!(["Augusta", "Ada"]), "King, Augusta Ada", true),
+        (rules(&[Claim::FamilyName]), json!("King-Noël"), "Ada Lovelace", false),
+        (rules(&[Claim::FamilyName]), json!("King-Noël"), "Ada King Noel", true),
+        (rules(&[Claim::FamilyName]), json!("山田"), "山田太郎", true),
+        (rules(&[Claim::FamilyName, Claim::Name]), json!("King"), "Ada Lovelace", false),
+        // The names are the identity provider's own, or a rule built none.
+        (rules(&[Claim::Nickname]), json!("King"), "Ada Lovelace", true),
+        (rules(&[Claim::FamilyName]), json!(7), "Ada Lovelace", true),
+        (rules(&[Claim::FamilyName]), Value::Null, "Ada Lovelace", true),
+    ] {
+        let sent = json!({ "legal_name": legal_name, "name": name });
+        let (claims, _) = mapping.apply(sent.as_object().unwrap().clone());
+        assert_eq!(claims.get("name") == Some(&json!(name)), is_kept, "{sent}: {claims:?}");
+    }
+}
+
 /// The number of values that a person's directory entry has decides nothing but their number.
 #[test]
 fn one_value_of_a_list_is_mapped_like_several() {
