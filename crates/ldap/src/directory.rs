@@ -27,7 +27,7 @@ use tokio::task::JoinSet;
 use url::{Host, Url};
 
 use self::active_directory::{DataCode, DataCodeMeaning};
-use self::connection::{DirectoryConnection, DirectoryTls};
+use self::connection::{DirectoryConnection, DirectoryTls, OpenError};
 use self::entry::{BinaryAttributes, MAX_ENTRY_BYTES, MissingRange, SearchResultEntry};
 use self::errors::{ldap_error, malformed_entry, unexpected_result};
 use self::password_policy::{PasswordState, PolicyRefusal, PolicyResponse, policy_request};
@@ -360,7 +360,7 @@ impl LdapDirectory {
         Ok(self.open_connection().await?.client)
     }
 
-    async fn open_connection(&self) -> Result<DirectoryConnection, ConnectorError> {
+    async fn open_connection(&self) -> Result<DirectoryConnection, OpenError> {
         let is_encrypted = self.url.scheme() == "ldaps" || self.starttls;
         let tls = is_encrypted.then(|| DirectoryTls {
             config: Arc::clone(&self.tls),
@@ -370,7 +370,8 @@ impl LdapDirectory {
             },
             starttls: self.starttls,
         });
-        DirectoryConnection::open(self.dialer.connect().await?, tls).await
+        let stream = self.dialer.connect().await.map_err(ConnectorError::from)?;
+        DirectoryConnection::open(stream, tls).await
     }
 }
 

@@ -43,18 +43,38 @@ pub(super) struct DirectoryConnection {
     pub certificate: Option<PeerCertificate>,
 }
 
+/// Why a connection could not be opened.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) enum OpenError {
+    /// TLS rejected the directory's certificate, with the library's message.
+    RejectedCertificate(String),
+    Other(ConnectorError),
+}
+
+impl From<ConnectorError> for OpenError {
+    fn from(error: ConnectorError) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl From<OpenError> for ConnectorError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::RejectedCertificate(why) => Self::new(ErrorCode::LdapTls, why),
+            OpenError::Other(error) => error,
+        }
+    }
+}
+
 impl DirectoryConnection {
     /// Negotiates TLS and starts the client.
     ///
     /// # Errors
-    /// `LdapTls` if TLS fails or is rejected, `LdapAnswer` if a response is malformed,
+    /// `RejectedCertificate`; `LdapTls` if TLS fails otherwise or is rejected, `LdapAnswer` if a response is malformed,
     /// `IdpUnreachable` if the connection ends.
-    pub async fn open(
-        mut stream: TcpStream,
-        tls: Option<DirectoryTls>,
-    ) -> Result<Self, ConnectorError> {
+    pub async fn open(mut stream: TcpStream, tls: Option<DirectoryTls>) -> Result<Self, OpenError> {
         let Some(DirectoryTls { config, host, starttls }) = tls else {
-            return Self::start(stream, None).await;
+            return Ok(Self::start(stream, None).await?);
         };
         if starttls {
             request_starttls(&mut stream).await?;
@@ -64,11 +84,11 @@ impl DirectoryConnection {
             ConnectorError::new(ErrorCode::LdapTls, message)
         })?;
         let stream = TlsConnector::from(config).connect(name, stream).await;
-        let stream = stream.map_err(|error| connection_error(&error))?;
+        let stream = stream.map_err(|error| handshake_error(&error))?;
         let chain = stream.get_ref().1.peer_certificates();
         let certificate = chain.and_then(|chain| chain.first());
         let certificate = certificate.map(|der| PeerCertificate(der.to_vec()));
-        Self::start(stream, certificate).await
+        Ok(Self::start(stream, certificate).await?)
     }
 
     async fn start(
@@ -172,13 +192,44 @@ async fn pass_messages(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite
     }
 }
 
-/// Converts an error of the network or of TLS. A certificate error is wrapped in an I/O error.
-fn connection_error(error: &io::Error) -> ConnectorError {
+/// Converts an error of the TLS handshake, which is wrapped in an I/O error.
+fn handshake_error(error: &io::Error) -> OpenError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-        Some(error) => ConnectorError::new(ErrorCode::LdapTls, error.to_string()),
-        None => ConnectorError::new(
-            ErrorCode::IdpUnreachable,
-            format!("the connection failed: {}", error.kind()),
-        ),
+        Some(error @ rustls::Error::InvalidCertificate(_)) => {
+            OpenError::RejectedCertificate(error.to_string())
+        }
+        Some(error) => ConnectorError::new(ErrorCode::LdapTls, error.to_string()).into(),
+        None => connection_error(error).into(),
+    }
+}
+
+fn connection_error(error: &io::Error) -> ConnectorError {
+    let message = format!("the connection failed: {}", error.kind());
+    ConnectorError::new(ErrorCode::IdpUnreachable, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::{AlertDescription, CertificateError};
+
+    use super::*;
+
+    #[test]
+    fn only_an_invalid_certificate_of_the_directory_is_reported_as_rejected() {
+        let converted = |error: rustls::Error| handshake_error(&io::Error::other(error));
+        let invalid = rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer);
+        let message = "invalid peer certificate: UnknownIssuer".to_owned();
+        assert_eq!(converted(invalid), OpenError::RejectedCertificate(message));
+        for other in [
+            rustls::Error::NoCertificatesPresented,
+            rustls::Error::AlertReceived(AlertDescription::CertificateRequired),
+        ] {
+            let OpenError::Other(error) = converted(other.clone()) else { panic!("{other}") };
+            assert_eq!(error, ConnectorError::new(ErrorCode::LdapTls, other.to_string()));
+        }
+        let ended = handshake_error(&io::ErrorKind::UnexpectedEof.into());
+        assert!(
+            matches!(ended, OpenError::Other(error) if error.code == ErrorCode::IdpUnreachable)
+        );
     }
 }

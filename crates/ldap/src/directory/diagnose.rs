@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ldap3::Scope;
 
+use super::connection::OpenError;
 use super::entry::SearchResultEntry;
 use super::errors::unexpected_result;
 use super::lockout_policy::VisiblePolicies;
@@ -45,22 +46,18 @@ impl LdapDirectory {
         let mut diagnostics = Vec::new();
         let (directory, searching) = (Arc::clone(self), Arc::clone(self));
         match with_timeout(async move { directory.peer_certificate().await }).await {
-            Ok(certificate) => {
+            Ok(Ok(certificate)) => {
                 diagnostics.push(CheckDiagnostic::ok(
                     "reachable",
                     format!("{} responds", self.url.host_str().unwrap_or_default()),
                 ));
                 diagnostics.push(self.diagnose_tls(certificate.as_ref(), now));
             }
-            Err(error) => {
+            Ok(Err(why)) => {
                 let host = self.url.host_str().unwrap_or_default();
-                diagnostics.push(if error.detail.contains("certificate") {
-                    connection_check::diagnose_rejected_certificate(host, &error.detail)
-                } else {
-                    diagnostic_for_error("reachable", &error)
-                });
-                return diagnostics;
+                return vec![connection_check::diagnose_rejected_certificate(host, &why)];
             }
+            Err(error) => return vec![diagnostic_for_error("reachable", &error)],
         }
         match with_timeout(async move { searching.search_samples().await }).await {
             Ok(results) => {
@@ -78,8 +75,15 @@ impl LdapDirectory {
         diagnostics
     }
 
-    async fn peer_certificate(&self) -> Result<Option<PeerCertificate>, ConnectorError> {
-        Ok(self.open_connection().await?.certificate)
+    /// Returns the certificate of a new connection, or why TLS rejects it.
+    async fn peer_certificate(
+        &self,
+    ) -> Result<Result<Option<PeerCertificate>, String>, ConnectorError> {
+        match self.open_connection().await {
+            Ok(connection) => Ok(Ok(connection.certificate)),
+            Err(OpenError::RejectedCertificate(why)) => Ok(Err(why)),
+            Err(OpenError::Other(error)) => Err(error),
+        }
     }
 
     fn diagnose_tls(
