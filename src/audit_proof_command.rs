@@ -21,7 +21,7 @@ const MAX_PROOF_BYTES: u64 = 16 << 20;
 
 #[derive(Args)]
 pub struct ProveArguments {
-    /// Support id of the login: the support number on the person's page.
+    /// Support id of the login: the reference on the person's page.
     #[arg(value_parser = parse_support_id)]
     support_id: SupportId,
     /// Files of the log, in any order: at least the one with the login and its next checkpoint.

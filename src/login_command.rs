@@ -11,7 +11,7 @@ use super::{CommandResult, print_json};
 pub enum LoginCommand {
     /// Show one login: what happened, on which hub, and what to do about it.
     Show {
-        /// Support id of the login: the support number on the person's page.
+        /// Support id of the login: the reference on the person's page.
         #[arg(required = true, num_args = 1..=3)]
         support_id: Vec<String>,
         /// Print JSON.

@@ -118,7 +118,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     await signIn(operator, `${hub.privateBase}/admin/`);
     await operator.getByRole('heading', { name: 'The hub is' }).waitFor();
     await checkPage(operator, `overview-${size}`);
-    await operator.getByLabel('Support number').fill(` ${supportId.toLowerCase()} `);
+    await operator.getByLabel('Reference').fill(` ${supportId.toLowerCase()} `);
     await operator.getByRole('button', { name: 'Find' }).click();
     await operator.getByRole('heading', { name: supportId }).waitFor();
     assert.equal(operator.url(), `${hub.privateBase}/admin/logins/${supportId}`);

@@ -140,7 +140,7 @@ ${redis}`],
         if (hasRedis) assert.ok(nodes.size > 1, 'several hubs served it');
         else assert.deepEqual([...nodes], ['hub-1']);
       }
-      const shown = await timed('find a login by its support number', () => command(2, 'login', 'show', id.toLowerCase()));
+      const shown = await timed('find a login by its reference', () => command(2, 'login', 'show', id.toLowerCase()));
       assert.match(shown.stdout, new RegExp(`Login ${id}: (failed|refused|choosing)`));
       assert.match(shown.stdout, /asked:\n {2}hub-2/);
       const json = JSON.parse((await command(0, 'login', 'show', id, '--json')).stdout);
