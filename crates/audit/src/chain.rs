@@ -11,13 +11,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::LINE_VERSION;
-use super::event::{AuditKeyPurpose, ConfigChange, Event, EventKind, Pseudonym, RareFields};
+use super::event::{Event, EventKind};
 use super::merkle::{MerkleTree, to_hex};
-use super::report::CheckpointCheck;
-use passerelle_federation::assurance::Level;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
-use passerelle_protocol::ids::{ClientId, ConnectorId, Subject, SupportId};
 
 /// `typ` of a checkpoint's header, so that no other signature of the hub is accepted as one
 /// (RFC 8725 §3.11).
@@ -33,7 +30,7 @@ pub struct ChainPosition {
     pub hash: String,
 }
 
-/// Line of the log. Absent fields are left out.
+/// Line of the log.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "A line of Passerelle's audit log", rename = "AuditLine")]
 pub(super) struct AuditLine<'a> {
@@ -50,79 +47,8 @@ pub(super) struct AuditLine<'a> {
     event: EventKind,
     /// The process that wrote it (`audit.node`).
     node: &'a str,
-    /// Service provider, by its client_id.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sp: Option<&'a ClientId>,
-    /// Identity provider, by its connector's id.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    idp: Option<&'a ConnectorId>,
-    /// Data provider, by its client_id.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dp: Option<&'a ClientId>,
-    /// The user, as the pairwise subject of the service provider or the data provider.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sub: Option<&'a Subject>,
-    /// Level of assurance: requested in a request, achieved from the callback on, reported in
-    /// tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    level: Option<Level>,
-    /// The reason of a refusal: a code of docs/errors.md.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'static str>,
-    /// The login, as a hash that gives no access to it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    login: Option<Pseudonym>,
-    /// The session, as a hash that gives no access to it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<Pseudonym>,
-    /// Shown to the user on pages; the same for a whole login and everything issued in it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    support_id: Option<&'a SupportId>,
-    /// A block's id, as `passerelle idp list` shows it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    block: Option<&'a str>,
-    /// A key, by its RFC 7638 thumbprint.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kid: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    purpose: Option<AuditKeyPurpose>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    change: Option<ConfigChange>,
-    /// A configuration file's name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<&'a str>,
-    /// Identifies the content of connectors, service providers, data providers and scopes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    config: Option<&'a str>,
-    /// Version of the program.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<&'a str>,
-    /// The number of events.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lost: Option<u64>,
-    /// Whether the log contains the last checkpoint that the state folder or the shared store has
-    /// saved: `matched`, `unknown` (none is saved), `missing` (the log ends before it), `changed`
-    /// (another line is there), `unreadable` (no comparison was possible).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    last_checkpoint: Option<CheckpointCheck>,
-    /// Number of that checkpoint's line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    checkpoint_seq: Option<u64>,
-    /// A compact JWS of `iss`, `iat`, `node`, `seq` and `hash` of the line before, and `tree_size`
-    /// and `root_hash` of the Merkle tree of the lines from the last checkpoint to that line;
-    /// `inherited_leaves` counts those of an earlier process.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    jws: Option<&'a str>,
-    /// The operator who caused the event, by the name in `private.operators`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    operator: Option<&'a str>,
-    /// Why the operator did it, in the operator's words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a str>,
-    /// Random value in lines without `support_id`, so that the hash of this line in a proof of
-    /// another one does not confirm a guess of its content.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    salt: Option<&'a str>,
+    #[serde(flatten)]
+    fields: &'a Event,
 }
 
 /// Claims of a checkpoint.
@@ -171,8 +97,6 @@ impl ChainPosition {
         at: Timestamp,
         node: &str,
     ) -> &'b [u8] {
-        let none = RareFields::default();
-        let rare = event.rare.as_deref().unwrap_or(&none);
         let line = AuditLine {
             v: LINE_VERSION,
             seq: self.seq + 1,
@@ -180,29 +104,7 @@ impl ChainPosition {
             time: &to_rfc3339(at),
             event: event.kind,
             node,
-            sp: event.sp.as_ref(),
-            idp: event.idp.as_ref(),
-            dp: event.dp.as_ref(),
-            sub: event.sub.as_ref(),
-            level: event.level,
-            code: event.code.map(|code| code.entry().code),
-            login: event.login_pseudonym(),
-            session: event.session_pseudonym(),
-            support_id: event.support_id.as_ref(),
-            block: rare.block.as_deref(),
-            kid: rare.kid.as_deref(),
-            purpose: rare.purpose,
-            change: rare.change,
-            file: rare.file.as_deref(),
-            config: rare.config.as_deref(),
-            version: rare.version,
-            lost: rare.lost,
-            last_checkpoint: rare.last_checkpoint,
-            checkpoint_seq: rare.checkpoint_seq,
-            jws: rare.jws.as_deref(),
-            operator: rare.operator.as_deref(),
-            reason: rare.reason.as_deref(),
-            salt: rare.salt.as_deref(),
+            fields: event,
         };
         let from = bytes.len();
         // Serializing strings and numbers to memory can't fail.

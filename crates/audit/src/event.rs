@@ -11,8 +11,9 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) use self::values::RareFields;
-pub use self::values::{AuditKeyPurpose, ConfigChange, Pseudonym};
+pub use self::values::{AuditKeyPurpose, ConfigChange};
+pub(super) use self::values::{Pseudonym, RareFields};
+use self::values::{serialize_login, serialize_session};
 use super::report::CheckpointCheck;
 use passerelle_federation::assurance::Level;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -190,22 +191,42 @@ events! {
         "An operator made the hub ready again.";
 }
 
-/// Audit event. [`EventKind::fields`] says which fields belong to it.
-#[derive(Clone, Debug)]
+/// Audit event, with the fields of its line. Absent fields are left out; [`EventKind::fields`] says
+/// which belong to it.
+#[serde_with::skip_serializing_none]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Event {
+    #[serde(skip)]
     pub(super) kind: EventKind,
+    /// Service provider, by its client_id.
     pub(super) sp: Option<ClientId>,
+    /// Identity provider, by its connector's id.
     pub(super) idp: Option<ConnectorId>,
+    /// Data provider, by its client_id.
     pub(super) dp: Option<ClientId>,
+    /// The user, as the pairwise subject of the service provider or the data provider.
     pub(super) sub: Option<Subject>,
+    /// Level of assurance: requested in a request, achieved from the callback on, reported in
+    /// tokens.
     pub(super) level: Option<Level>,
+    /// The reason of a refusal: a code of docs/errors.md.
+    #[schemars(with = "Option<String>")]
     pub(super) code: Option<ErrorCode>,
+    /// The login, as a hash that gives no access to it.
+    #[serde(serialize_with = "serialize_login")]
+    #[schemars(with = "Option<Pseudonym>")]
     pub(super) login: Option<InteractionHash>,
+    /// The session, as a hash that gives no access to it.
+    #[serde(serialize_with = "serialize_session")]
+    #[schemars(with = "Option<Pseudonym>")]
     pub(super) session: Option<Box<str>>,
+    /// Shown to the user on pages; the same for a whole login and everything issued in it.
     pub(super) support_id: Option<SupportId>,
     /// Why a call to an identity provider failed. For the admin console only.
+    #[serde(skip)]
     pub(super) detail: Option<Box<str>>,
     /// Fields of few events, boxed to keep the others small.
+    #[serde(flatten)]
     pub(super) rare: Option<Box<RareFields>>,
 }
 

@@ -28,26 +28,20 @@ const MAX_LINES: usize = 512;
 
 /// Fields of an audit line that belong to a login. Each event of a login also has this form between
 /// hubs.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LoginLine {
     /// RFC 3339.
     pub time: String,
     pub event: EventKind,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sp: Option<ClientId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idp: Option<ConnectorId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dp: Option<ClientId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
     /// An error code: `Y` and six digits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub support_id: Option<SupportId>,
     /// Why a call to an identity provider failed; no audit line has it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 

@@ -83,6 +83,7 @@ impl Serialize for Introspection<'_> {
 
 /// Members of the response for a live token. Never the token itself, an e-mail address or
 /// authentication methods.
+#[serde_with::skip_serializing_none]
 #[derive(Serialize)]
 pub struct ActiveToken<'a> {
     pub iss: &'a str,
@@ -101,10 +102,8 @@ pub struct ActiveToken<'a> {
     /// Unix seconds.
     pub exp: u64,
     /// Type of a token that is bound to a key (RFC 9449 §6.2).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub token_type: Option<&'static str>,
     /// The key that the token is bound to; who accepts the token must check it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cnf: Option<&'a Confirmation>,
     /// Claims of those scopes.
     #[serde(flatten)]

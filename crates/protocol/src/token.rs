@@ -4,8 +4,6 @@
 //! the credentials. [`super::pkce`] checks the form of the verifier later, with its proof: a
 //! malformed verifier must consume the code too.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use super::catalogue::{ErrorCode, Param, RequiredParam};
@@ -104,17 +102,18 @@ impl AuthorizationCodeGrant {
 
 /// The token response (R020), with a refresh token only where the client's file allows it.
 /// Serializes to the JSON body in the specification's member order.
-#[derive(Serialize)]
+#[serde_with::skip_serializing_none]
+#[derive(Debug, Serialize)]
 pub struct TokenResponse {
     #[serde(serialize_with = "crate::ids::issued_secret")]
     access_token: Secret<String>,
     /// Seconds.
     expires_in: u64,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::ids::issued_secret")]
+    #[serde(serialize_with = "crate::ids::issued_secret")]
     id_token: Option<Secret<String>>,
     scope: String,
     token_type: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::ids::issued_secret")]
+    #[serde(serialize_with = "crate::ids::issued_secret")]
     refresh_token: Option<Secret<String>>,
 }
 
@@ -156,12 +155,6 @@ impl TokenResponse {
     #[must_use]
     pub fn bound_to(self, key: Option<&Confirmation>) -> Self {
         Self { token_type: key.map_or("Bearer", Confirmation::token_type), ..self }
-    }
-}
-
-impl fmt::Debug for TokenResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TokenResponse(***)")
     }
 }
 
@@ -209,10 +202,8 @@ mod tests {
     fn neither_secret_nor_code_is_printed() {
         let printed = format!("{:?}", read(GOOD, &[]).unwrap());
         assert!(!printed.contains("s3cret") && !printed.contains("\"C\""), "{printed}");
-        assert_eq!(
-            format!("{:?}", TokenResponse::new("a".into(), 1, "i".into(), &[])),
-            "TokenResponse(***)"
-        );
+        let printed = format!("{:?}", TokenResponse::new("acc3ss".into(), 1, "1dent".into(), &[]));
+        assert!(!printed.contains("acc3ss") && !printed.contains("1dent"), "{printed}");
     }
 
     #[test]

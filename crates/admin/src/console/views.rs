@@ -153,18 +153,18 @@ pub struct DataProviderRow {
 }
 
 /// A notice in `GET /admin/config`.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub struct NoticeRow {
     pub text: String,
     pub severity: NoticeSeverity,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
     pub in_force: bool,
 }
 
 /// Response body of `GET /admin/logins/{support id}`. It holds no personal data.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LoginView {
     pub support_id: SupportId,
@@ -173,20 +173,15 @@ pub struct LoginView {
     /// `failed`; `expired` if its lifetime passed before it ended, `no_login` for a request that
     /// started none.
     pub state: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_provider: Option<NamedParty>,
     /// The one that was chosen last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity_provider: Option<NamedParty>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level_requested: Option<Level>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level_achieved: Option<Level>,
     /// RFC 3339, as `last_event_at`.
     pub started_at: String,
     pub last_event_at: String,
     /// The last error, unless the login succeeded afterwards.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<RefusalView>,
     pub events: Vec<EventView>,
     /// Number of events in the middle that are not kept.
@@ -199,6 +194,7 @@ pub struct LoginView {
 }
 
 /// What a hub answered when it was asked for a login.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NodeAnswer {
     /// Name of the hub.
@@ -206,10 +202,8 @@ pub struct NodeAnswer {
     /// Number of events.
     pub events: usize,
     /// Where it looked; `None` without an answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<ReportSource>,
     /// Why it did not answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
@@ -264,6 +258,7 @@ pub struct PersonLogins {
 }
 
 /// A login of a person.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PersonLogin {
     pub support_id: SupportId,
@@ -273,14 +268,10 @@ pub struct PersonLogin {
     pub event: String,
     /// The event in plain words.
     pub meaning: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_provider: Option<NamedParty>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity_provider: Option<NamedParty>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
     /// The hub that recorded it; `None` for the one that answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
 }
 
@@ -307,6 +298,7 @@ pub struct RefusalView {
 }
 
 /// An audit event of a login.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct EventView {
     /// RFC 3339.
@@ -316,19 +308,13 @@ pub struct EventView {
     /// Name of the event in the audit log.
     pub event: String,
     pub meaning: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity_provider: Option<ConnectorId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_provider: Option<ClientId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// Why a call to the identity provider failed; at most 300 characters of printable ASCII.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// The hub that recorded it; `None` for the one that answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
 }
 

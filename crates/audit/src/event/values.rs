@@ -1,11 +1,11 @@
 //! Values of fields that only the audit log has.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::Event;
 use crate::report::CheckpointCheck;
 use passerelle_protocol::digest;
+use passerelle_protocol::ids::InteractionHash;
 
 /// Purpose of a key of the hub.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
@@ -43,32 +43,54 @@ impl Pseudonym {
 }
 
 /// Fields that few events have.
-#[derive(Clone, Default, Debug)]
+#[serde_with::skip_serializing_none]
+#[derive(Clone, Default, Debug, Serialize, JsonSchema)]
 pub(crate) struct RareFields {
+    /// A block's id, as `passerelle idp list` shows it.
     pub block: Option<String>,
+    /// A key, by its RFC 7638 thumbprint.
     pub kid: Option<String>,
     pub purpose: Option<AuditKeyPurpose>,
     pub change: Option<ConfigChange>,
+    /// A configuration file's name.
     pub file: Option<String>,
+    /// Identifies the content of connectors, service providers, data providers and scopes.
     pub config: Option<String>,
+    /// Version of the program.
     pub version: Option<&'static str>,
+    /// The number of events.
     pub lost: Option<u64>,
+    /// Whether the log contains the last checkpoint that the state folder or the shared store has
+    /// saved: `matched`, `unknown` (none is saved), `missing` (the log ends before it), `changed`
+    /// (another line is there), `unreadable` (no comparison was possible).
     pub last_checkpoint: Option<CheckpointCheck>,
+    /// Number of that checkpoint's line.
     pub checkpoint_seq: Option<u64>,
+    /// A compact JWS of `iss`, `iat`, `node`, `seq` and `hash` of the line before, and `tree_size`
+    /// and `root_hash` of the Merkle tree of the lines from the last checkpoint to that line;
+    /// `inherited_leaves` counts those of an earlier process.
     pub jws: Option<String>,
+    /// The operator who caused the event, by the name in `private.operators`.
     pub operator: Option<String>,
+    /// Why the operator did it, in the operator's words.
     pub reason: Option<String>,
+    /// Random value in lines without `support_id`, so that the hash of this line in a proof of
+    /// another one does not confirm a guess of its content.
     pub salt: Option<String>,
 }
 
-impl Event {
-    /// Returns the hash of the login.
-    pub(crate) fn login_pseudonym(&self) -> Option<Pseudonym> {
-        self.login.as_ref().map(|hash| Pseudonym::new("login", hash.as_str()))
-    }
+/// Serializes the hash of a login.
+pub(super) fn serialize_login<S: Serializer>(
+    login: &Option<InteractionHash>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    login.as_ref().map(|hash| Pseudonym::new("login", hash.as_str())).serialize(serializer)
+}
 
-    /// Returns the hash of the session.
-    pub(crate) fn session_pseudonym(&self) -> Option<Pseudonym> {
-        self.session.as_ref().map(|lineage| Pseudonym::new("session", lineage))
-    }
+/// Serializes the hash of a session.
+pub(super) fn serialize_session<S: Serializer>(
+    session: &Option<Box<str>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    session.as_ref().map(|lineage| Pseudonym::new("session", lineage)).serialize(serializer)
 }

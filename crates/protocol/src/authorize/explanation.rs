@@ -82,17 +82,15 @@ impl Serialize for RejectionReason {
 }
 
 /// What one parameter means to the hub.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ParameterExplanation {
     pub name: String,
     /// The value, or its length; `None` if it was not sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<String>,
     pub status: ParameterStatus,
     pub message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }
 
