@@ -32,7 +32,6 @@ pub mod file;
 pub mod last_checkpoint;
 mod lines;
 mod log_end;
-pub mod memory;
 pub mod merkle;
 pub mod proof;
 mod queue;
@@ -44,6 +43,8 @@ pub mod settings;
 mod signed_checkpoint;
 mod sink;
 pub mod statistics;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod verify;
 pub mod writer;
 
@@ -177,11 +178,5 @@ impl Audit {
         if let Some(queue) = &self.log {
             queue.stop().await;
         }
-    }
-}
-
-impl std::fmt::Debug for Audit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.log.is_some() { "Audit(on)" } else { "Audit(off)" })
     }
 }

@@ -169,12 +169,6 @@ impl RecentEvents {
         Self { env: env.clone(), limits, shards: Default::default() }
     }
 
-    /// Returns the limits.
-    #[must_use]
-    pub const fn limits(&self) -> RetentionLimits {
-        self.limits
-    }
-
     /// Keeps an event that has a support id.
     pub fn record(&self, event: &Event) {
         let Some(key) = event.support_id.as_ref().and_then(SupportId::number) else { return };
@@ -218,12 +212,6 @@ impl RecentEvents {
     /// Keys are random, so any bits select a shard.
     fn shard(&self, key: u64) -> Option<&Mutex<Shard>> {
         self.shards.get(usize::try_from(key % SHARDS as u64).unwrap_or_default())
-    }
-}
-
-impl std::fmt::Debug for RecentEvents {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RecentEvents").field("limits", &self.limits).finish_non_exhaustive()
     }
 }
 

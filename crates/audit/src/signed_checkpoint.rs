@@ -23,12 +23,6 @@ impl TrustedCheckpoints {
         Self(checkpoints.map(|checkpoint| (checkpoint.seq, checkpoint.hash)).collect())
     }
 
-    /// Returns the number of checkpoints.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -20,8 +20,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::file::{FileRotation, FileSink, check_writable, rotated_files};
-use super::memory::MemorySink;
 use super::report::{FindingKind, NoteKind, VerificationReport, VerificationResult};
+use super::testing::memory_sink::MemorySink;
 use super::verify::{Chains, TrustedCheckpoints, Verifier};
 use super::writer::{LogEnd, start};
 use super::*;

@@ -53,12 +53,6 @@ pub struct WriterConfig {
     pub batch_delay: Duration,
 }
 
-impl std::fmt::Debug for WriterConfig {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WriterConfig").field("node", &self.node).finish_non_exhaustive()
-    }
-}
-
 /// Starts the thread. It first writes `begin`, the `start` event, and a checkpoint.
 ///
 /// # Errors

@@ -166,7 +166,7 @@ pub(super) fn host_name() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use passerelle_audit::memory::MemorySink;
+    use passerelle_audit::testing::memory_sink::MemorySink;
     use passerelle_jose::Keyring;
     use serde_json::Value;
 

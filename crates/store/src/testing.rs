@@ -11,6 +11,7 @@
 
 pub mod counter_conformance;
 pub mod fake_shared_store;
+pub mod memory_counters;
 #[cfg(feature = "redis")]
 pub mod redis_server;
 #[cfg(feature = "redis")]

@@ -1,9 +1,9 @@
-//! Test sink that collects lines in memory, with an optional size limit.
+//! Collects lines in memory, with an optional size limit.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::sink::Sink;
+use crate::sink::Sink;
 use passerelle_protocol::env::Timestamp;
 
 /// Sink in memory; clones share the buffer.

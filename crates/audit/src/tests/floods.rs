@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::super::memory::MemorySink;
+use super::super::testing::memory_sink::MemorySink;
 use super::super::writer::LogEnd;
 use super::super::*;
 use super::{Fixture, finding_kinds, names, received, verify};

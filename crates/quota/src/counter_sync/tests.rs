@@ -7,7 +7,7 @@ use super::*;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
 use passerelle_store::StoreError;
-use passerelle_store::counters::MemoryCounters;
+use passerelle_store::testing::memory_counters::MemoryCounters;
 
 /// Loses some answers, before or after it has added the counts.
 #[derive(Default)]

@@ -59,30 +59,6 @@ pub struct RedisConfig {
     pub call_milliseconds: u64,
 }
 
-impl RedisConfig {
-    /// Returns the configuration with these nodes and defaults.
-    #[must_use]
-    pub fn with_nodes(nodes: Vec<String>) -> Self {
-        Self {
-            nodes,
-            mode: RedisMode::default(),
-            primary: None,
-            database: 0,
-            user: None,
-            password: None,
-            sentinel_user: None,
-            sentinel_password: None,
-            tls: false,
-            ca: None,
-            client_certificate: None,
-            client_key: None,
-            prefix: default_prefix(),
-            encryption_keys: Vec::new(),
-            call_milliseconds: default_call_milliseconds(),
-        }
-    }
-}
-
 /// Credentials and encryption keys of the servers. Certificates and keys are PEM.
 #[derive(Clone, Default, Debug)]
 pub struct RedisCredentials {

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::Secret;
 use passerelle_telemetry::Metrics;
+use serde_json::json;
 
 use super::redis_server::{PASSWORD, Server};
 use crate::Capacities;
@@ -15,6 +16,13 @@ use crate::redis::{RedisConfig, RedisCredentials, RedisStore};
 pub fn shared_server() -> &'static Server {
     static SHARED: OnceLock<Server> = OnceLock::new();
     SHARED.get_or_init(|| Server::start(&[]))
+}
+
+impl RedisConfig {
+    /// Returns the configuration with these nodes and defaults.
+    pub fn with_nodes(nodes: Vec<String>) -> Self {
+        serde_json::from_value(json!({ "nodes": nodes, "encryption_keys": [] })).unwrap()
+    }
 }
 
 pub fn config(server: &Server, prefix: &str) -> RedisConfig {
