@@ -72,9 +72,10 @@ mod tests {
         let key = DpopKey::parse(&DpopKey::generate().unwrap()).unwrap();
         let claims = json!({ "htm": "POST", "jti": "1" });
         let proof = key.sign_proof(claims.as_object().unwrap()).unwrap();
-        let verified = DpopProof::parse(&proof).unwrap().verify().unwrap();
-        assert_eq!(verified.thumbprint, key.thumbprint());
-        assert_eq!(Value::Object(verified.claims), claims);
+        let verified = DpopProof::parse(&proof).unwrap();
+        verified.verify().unwrap();
+        assert_eq!(verified.thumbprint(), key.thumbprint());
+        assert_eq!(Value::Object(verified.unverified_claims().clone()), claims);
         let header = digest::from_base64url(proof.split('.').next().unwrap()).unwrap();
         let header: Value = serde_json::from_slice(&header).unwrap();
         assert!(header["jwk"].get("d").is_none());

@@ -6,10 +6,10 @@
 //! is for, nonces, or which proofs were used before.
 
 use josekit::jwk::Jwk;
-use josekit::jws::{ES256, EdDSA, JwsVerifier, PS256, RS256};
+use josekit::jws::JwsVerifier;
 use serde_json::{Map, Value};
 
-use super::verify::{PRIVATE_JWK_MEMBERS, decode_object, is_usual_rsa};
+use super::verify::{PRIVATE_JWK_MEMBERS, build_verifier, decode_object, is_usual_rsa};
 use passerelle_protocol::alg::VerificationAlg;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
@@ -50,13 +50,6 @@ pub struct DpopProof<'a> {
     signature: Vec<u8>,
     key: ProofKey,
     claims: Map<String, Value>,
-}
-
-/// A proof with a valid signature. Its claims are not validated yet.
-pub struct VerifiedDpopProof {
-    /// Thumbprint of the key that signed it, base64url of SHA-256 (RFC 7638).
-    pub thumbprint: String,
-    pub claims: Map<String, Value>,
 }
 
 impl<'a> DpopProof<'a> {
@@ -113,12 +106,10 @@ impl<'a> DpopProof<'a> {
     ///
     /// # Errors
     /// `Key` if the key is none, for example a point beside its curve; `Signature`.
-    pub fn verify(self) -> Result<VerifiedDpopProof, DpopProofError> {
+    pub fn verify(&self) -> Result<(), DpopProofError> {
         let verifier = self.key.verifier().ok_or(DpopProofError::Key)?;
-        verifier
-            .verify(self.signed.as_bytes(), &self.signature)
-            .map_err(|_| DpopProofError::Signature)?;
-        Ok(VerifiedDpopProof { thumbprint: self.key.thumbprint(), claims: self.claims })
+        let verified = verifier.verify(self.signed.as_bytes(), &self.signature);
+        verified.map_err(|_| DpopProofError::Signature)
     }
 }
 
@@ -175,12 +166,7 @@ impl ProofKey {
         let members =
             members.map(|(name, value)| ((*name).to_owned(), Value::from(value.as_str())));
         let jwk = Jwk::from_map(members.collect::<Map<_, _>>()).ok()?;
-        Some(match self.alg {
-            VerificationAlg::ES256 => Box::new(ES256.verifier_from_jwk(&jwk).ok()?),
-            VerificationAlg::PS256 => Box::new(PS256.verifier_from_jwk(&jwk).ok()?),
-            VerificationAlg::RS256 => Box::new(RS256.verifier_from_jwk(&jwk).ok()?),
-            VerificationAlg::EdDSA => Box::new(EdDSA.verifier_from_jwk(&jwk).ok()?),
-        })
+        build_verifier(self.alg, &jwk).ok()
     }
 }
 

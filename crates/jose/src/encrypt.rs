@@ -12,7 +12,7 @@ use josekit::util::random_bytes;
 use serde_json::{Map, Value};
 
 use super::jwe::{self, GCM_IV_BYTES};
-use super::verify::is_sound_rsa;
+use super::verify::{is_sound_rsa, key_material};
 use passerelle_protocol::alg::{ContentEncryption, EncryptionAlg};
 use passerelle_protocol::digest;
 use passerelle_protocol::ids::{ClientId, Secret};
@@ -81,9 +81,7 @@ impl EncryptionKey {
     /// # Errors
     /// OpenSSL failed.
     pub fn encrypt(&self, jws: &str) -> Result<String, JweEncryptError> {
-        jwe::CONTEXT
-            .serialize_compact(jws.as_bytes(), &self.header, self.encrypter.as_ref())
-            .map_err(|_| JweEncryptError)
+        self.encrypt_with(&self.header, jws)
     }
 
     /// Encrypts like [`Self::encrypt`], to a JWE that the holder of `mark` recognizes with
@@ -102,9 +100,13 @@ impl EncryptionKey {
     pub fn encrypt_for_issuer(&self, jws: &str, issuer: &str) -> Result<String, JweEncryptError> {
         let mut header = self.header.clone();
         header.set_issuer(issuer);
-        jwe::CONTEXT
-            .serialize_compact(jws.as_bytes(), &header, self.encrypter.as_ref())
-            .map_err(|_| JweEncryptError)
+        self.encrypt_with(&header, jws)
+    }
+
+    fn encrypt_with(&self, header: &JweHeader, jws: &str) -> Result<String, JweEncryptError> {
+        let encrypted =
+            jwe::CONTEXT.serialize_compact(jws.as_bytes(), header, self.encrypter.as_ref());
+        encrypted.map_err(|_| JweEncryptError)
     }
 
     /// RFC 7516 §5.1 as josekit implements it, except for the initialization vector.
@@ -177,13 +179,7 @@ impl EncryptionKey {
     /// Creates a key, and encrypts once with it, so that a bad key does not fail a login.
     fn new(alg: EncryptionAlg, kid: &str, rank: u8, jwk: &Map<String, Value>) -> Option<Self> {
         // Only the key material: `use`, `key_ops` and `alg` were checked before.
-        let material = jwk
-            .iter()
-            .filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
-        let material = Jwk::from_map(
-            material.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>(),
-        )
-        .ok()?;
+        let material = Jwk::from_map(key_material(jwk)).ok()?;
         let encrypter = jwe::encrypter(alg, &material).ok()?;
         let mut header = JweHeader::new();
         header.set_content_encryption(ContentEncryption::A256GCM.as_str());
@@ -237,12 +233,6 @@ impl JweMark<'_> {
         let [vector @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] =
             digest::hmac_parts(self.key.reveal().as_bytes(), &parts);
         vector
-    }
-}
-
-impl std::fmt::Debug for JweMark<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("JweMark(***)")
     }
 }
 

@@ -108,27 +108,14 @@ impl Keyring {
     /// longest lifetime of a token plus [`JWKS_MAX_AGE`].
     #[must_use]
     pub fn jwks(&self, now: Timestamp, grace: Duration) -> Vec<u8> {
-        self.key_set(now, grace)
+        key_set(self.published_jwks(now, grace))
     }
 
     /// Returns the JWK Set that verifies the hub's own tokens as hints; retired keys stay for
     /// [`RETIRED_KEY_LIFETIME`].
     #[must_use]
     pub fn verification_jwks(&self, now: Timestamp) -> Vec<u8> {
-        self.key_set(now, RETIRED_KEY_LIFETIME)
-    }
-
-    fn key_set(&self, now: Timestamp, grace: Duration) -> Vec<u8> {
-        let mut set = Vec::with_capacity(self.keys.len() * 512);
-        set.extend_from_slice(b"{\"keys\":[");
-        let mut separator: &[u8] = b"";
-        for jwk in self.published_jwks(now, grace) {
-            set.extend_from_slice(separator);
-            set.extend_from_slice(jwk.as_bytes());
-            separator = b",";
-        }
-        set.extend_from_slice(b"]}");
-        set
+        self.jwks(now, RETIRED_KEY_LIFETIME)
     }
 
     /// Returns the public JWKs in the order of the key set.
@@ -161,6 +148,11 @@ impl Keyring {
         let place = self.keys.iter().position(|other| other.kid == key.kid)?;
         self.keys.get(place.checked_sub(1)?).filter(|other| other.alg == key.alg)
     }
+}
+
+/// Returns a JWK Set (RFC 7517 §5).
+pub(super) fn key_set<'a>(jwks: impl Iterator<Item = &'a str>) -> Vec<u8> {
+    format!("{{\"keys\":[{}]}}", jwks.collect::<Vec<_>>().join(",")).into_bytes()
 }
 
 #[cfg(test)]

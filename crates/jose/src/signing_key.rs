@@ -8,6 +8,7 @@ use josekit::jws::{ES256, JwsSigner, JwsVerifier, RS256};
 use serde_json::{Map, Value, json};
 
 use super::key_device::{DeviceKey, DeviceSigningKey, KeyDevice, KeyDeviceError, KeyLocation};
+use super::verify;
 use passerelle_protocol::alg::SigningAlg;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
@@ -222,11 +223,8 @@ pub(super) struct PublicHalf {
 /// `UnsupportedType`, `Unusable`; `KidMismatch` if the JWK has a `kid` that is not the thumbprint.
 pub(super) fn identified_public_half(private: &PrivateJwk) -> Result<PublicHalf, KeyError> {
     let (alg, jwk) = public_half(private.reveal())?;
-    let kid = thumbprint(&jwk);
-    match private.reveal().get("kid") {
-        Some(named) if named.as_str() != Some(&kid) => Err(KeyError::KidMismatch),
-        _ => Ok(PublicHalf { alg, jwk, kid }),
-    }
+    let kid = checked_kid(private.reveal(), &jwk)?;
+    Ok(PublicHalf { alg, jwk, kid })
 }
 
 /// Returns the public half of the JWK of a key in a device.
@@ -239,10 +237,16 @@ pub(super) fn identified_device_half(public: &Map<String, Value>) -> Result<Publ
     if public.keys().any(|name| name != "kid" && !jwk.contains_key(name)) {
         return Err(KeyError::NotPublic);
     }
-    let kid = thumbprint(&jwk);
-    match public.get("kid") {
+    let kid = checked_kid(public, &jwk)?;
+    Ok(PublicHalf { alg, jwk, kid })
+}
+
+/// Returns the thumbprint of a public half, which must be the `kid` of the JWK if it has one.
+fn checked_kid(jwk: &Map<String, Value>, half: &Map<String, Value>) -> Result<String, KeyError> {
+    let kid = thumbprint(half);
+    match jwk.get("kid") {
         Some(named) if named.as_str() != Some(&kid) => Err(KeyError::KidMismatch),
-        _ => Ok(PublicHalf { alg, jwk, kid }),
+        _ => Ok(kid),
     }
 }
 
@@ -296,16 +300,12 @@ pub(super) fn build_signer(
     alg: SigningAlg,
     members: &Map<String, Value>,
 ) -> Result<Box<dyn JwsSigner>, KeyError> {
-    let jwk = Jwk::from_map(members.clone()).map_err(|_| KeyError::Unusable)?;
-    match alg {
-        SigningAlg::ES256 => {
-            ES256.signer_from_jwk(&jwk).map(|signer| Box::new(signer) as Box<dyn JwsSigner>)
-        }
-        SigningAlg::RS256 => {
-            RS256.signer_from_jwk(&jwk).map(|signer| Box::new(signer) as Box<dyn JwsSigner>)
-        }
-    }
-    .map_err(|_| KeyError::Unusable)
+    let unusable = |_| KeyError::Unusable;
+    let jwk = Jwk::from_map(members.clone()).map_err(unusable)?;
+    Ok(match alg {
+        SigningAlg::ES256 => Box::new(ES256.signer_from_jwk(&jwk).map_err(unusable)?),
+        SigningAlg::RS256 => Box::new(RS256.signer_from_jwk(&jwk).map_err(unusable)?),
+    })
 }
 
 /// Checks that the public half verifies what the private half signs: a mismatch would fail every
@@ -325,16 +325,9 @@ fn build_verifier(
     alg: SigningAlg,
     public: &Map<String, Value>,
 ) -> Result<Box<dyn JwsVerifier>, KeyError> {
-    let jwk = Jwk::from_map(public.clone()).map_err(|_| KeyError::Unusable)?;
-    match alg {
-        SigningAlg::ES256 => {
-            ES256.verifier_from_jwk(&jwk).map(|verifier| Box::new(verifier) as Box<dyn JwsVerifier>)
-        }
-        SigningAlg::RS256 => {
-            RS256.verifier_from_jwk(&jwk).map(|verifier| Box::new(verifier) as Box<dyn JwsVerifier>)
-        }
-    }
-    .map_err(|_| KeyError::Unusable)
+    Jwk::from_map(public.clone())
+        .and_then(|jwk| verify::build_verifier(alg.into(), &jwk))
+        .map_err(|_| KeyError::Unusable)
 }
 
 fn encoded_header(alg: SigningAlg, typ: &str, kid: &str) -> String {

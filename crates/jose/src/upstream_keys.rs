@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::decryption_key::DecryptionKey;
 use super::key_type::KeyType;
-use super::keyring::{JWKS_MAX_AGE, KeyState, Keyring, KeyringError};
+use super::keyring::{JWKS_MAX_AGE, KeyState, Keyring, KeyringError, key_set};
 use super::signing_key::{self, KeyError};
 use passerelle_protocol::alg::{EncryptionAlg, SigningAlg};
 use passerelle_protocol::env::Timestamp;
@@ -95,8 +95,7 @@ impl UpstreamKeys {
             .filter_map(|key_type| self.published(key_type, now))
             .flat_map(DecryptionKey::public_jwks);
         let signing = self.assertion.published_jwks(now, REQUEST_OBJECT_LIFETIME + JWKS_MAX_AGE);
-        let all: Vec<&str> = encryption.chain(signing).collect();
-        format!("{{\"keys\":[{}]}}", all.join(",")).into_bytes()
+        key_set(encryption.chain(signing))
     }
 
     /// Returns every decryption key with its state at `now`, in the order of the key set.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 pub use keys::{PRIVATE_JWK_MEMBERS, UnusableKey, VerificationKeys, is_blank};
+pub(crate) use keys::{build_verifier, key_material};
 use passerelle_protocol::alg::{AcceptedAlgs, SigningAlg, VerificationAlg};
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;

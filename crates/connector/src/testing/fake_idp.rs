@@ -202,8 +202,9 @@ impl IdpScript {
 pub fn verified_proof(request: &ReceivedRequest) -> Option<(String, Value)> {
     let mut lines = request.headers.lines();
     let proof = lines.find_map(|line| line.strip_prefix("dpop: "))?;
-    let verified = DpopProof::parse(proof).unwrap().verify().unwrap();
-    Some((verified.thumbprint, Value::Object(verified.claims)))
+    let proof = DpopProof::parse(proof).unwrap();
+    proof.verify().unwrap();
+    Some((proof.thumbprint(), Value::Object(proof.unverified_claims().clone())))
 }
 
 /// Connector under test and its fake identity provider.

@@ -9,7 +9,8 @@ use super::*;
 use crate::testing::dpop_client::{DpopClient, sign};
 
 fn verified(compact: &str) -> Result<String, DpopProofError> {
-    DpopProof::parse(compact).and_then(DpopProof::verify).map(|proof| proof.thumbprint)
+    let proof = DpopProof::parse(compact)?;
+    proof.verify().map(|()| proof.thumbprint())
 }
 
 #[test]

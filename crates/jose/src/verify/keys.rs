@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use josekit::JoseError;
 use josekit::jwk::Jwk;
 use josekit::jws::{ES256, EdDSA, JwsVerifier, PS256, RS256};
 use serde_json::{Map, Value};
@@ -269,17 +270,15 @@ impl CandidateKey {
         if algs.is_empty() {
             return Err(UnusableKey::OtherAlgorithm);
         }
-        let material = jwk
-            .iter()
-            .filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
-        let material = material.map(|(name, value)| (name.clone(), value.clone())).collect();
-        Ok(Self { kid: text("kid").map(str::to_owned), algs, material })
+        Ok(Self { kid: text("kid").map(str::to_owned), algs, material: key_material(jwk) })
     }
 
     fn prepare(self) -> Result<VerificationKey, UnusableKey> {
         let material = Jwk::from_map(self.material).map_err(|_| UnusableKey::Malformed)?;
-        let verifiers = self.algs.into_iter().map(|alg| Ok((alg, verifier(alg, &material)?)));
-        Ok(VerificationKey { kid: self.kid, verifiers: verifiers.collect::<Result<_, _>>()? })
+        let verifiers = self.algs.into_iter().map(|alg| Ok((alg, build_verifier(alg, &material)?)));
+        let verifiers = verifiers.collect::<Result<_, JoseError>>();
+        let verifiers = verifiers.map_err(|_| UnusableKey::Malformed)?;
+        Ok(VerificationKey { kid: self.kid, verifiers })
     }
 }
 
@@ -302,12 +301,26 @@ pub fn is_blank(value: &Value) -> bool {
     }
 }
 
-fn verifier(alg: VerificationAlg, key: &Jwk) -> Result<Box<dyn JwsVerifier>, UnusableKey> {
-    let malformed = |_| UnusableKey::Malformed;
+/// Returns the members of a public JWK that are its key.
+pub(crate) fn key_material(jwk: &Map<String, Value>) -> Map<String, Value> {
+    let material = jwk
+        .iter()
+        .filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
+    material.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// Builds the verifier of a public key.
+///
+/// # Errors
+/// The key does not fit `alg`.
+pub(crate) fn build_verifier(
+    alg: VerificationAlg,
+    key: &Jwk,
+) -> Result<Box<dyn JwsVerifier>, JoseError> {
     Ok(match alg {
-        VerificationAlg::ES256 => Box::new(ES256.verifier_from_jwk(key).map_err(malformed)?),
-        VerificationAlg::RS256 => Box::new(RS256.verifier_from_jwk(key).map_err(malformed)?),
-        VerificationAlg::PS256 => Box::new(PS256.verifier_from_jwk(key).map_err(malformed)?),
-        VerificationAlg::EdDSA => Box::new(EdDSA.verifier_from_jwk(key).map_err(malformed)?),
+        VerificationAlg::ES256 => Box::new(ES256.verifier_from_jwk(key)?),
+        VerificationAlg::RS256 => Box::new(RS256.verifier_from_jwk(key)?),
+        VerificationAlg::PS256 => Box::new(PS256.verifier_from_jwk(key)?),
+        VerificationAlg::EdDSA => Box::new(EdDSA.verifier_from_jwk(key)?),
     })
 }

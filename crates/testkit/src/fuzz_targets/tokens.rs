@@ -199,10 +199,8 @@ fn dpop_proof() -> FuzzFunction {
     Box::new(move |data| {
         let Some(compact) = signer.token(data) else { return false };
         let Ok(proof) = DpopProof::parse(&compact) else { return false };
-        let thumbprint = proof.thumbprint();
-        let Ok(verified) = proof.verify() else { return false };
-        assert_eq!(verified.thumbprint, thumbprint);
-        assert_eq!(verified.claims, unverified_claims(&compact));
-        true
+        let _thumbprint = proof.thumbprint();
+        assert_eq!(*proof.unverified_claims(), unverified_claims(&compact));
+        proof.verify().is_ok()
     })
 }
