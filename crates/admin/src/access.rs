@@ -82,13 +82,13 @@ impl AdminApi {
         if !crate::console::is_browser_request(headers) {
             return error_response(code, error.details, None);
         }
-        let nonce = self.env.entropy().token();
+        let nonce = self.console.core.env.entropy().token();
         let page = pages::refused_page(&error, &nonce);
         responses::admin_page_response(code.entry().status, &nonce, page)
     }
 
     fn sign_in_form(&self, next: &str, rejection: Option<ErrorCode>) -> HttpResponse {
-        let nonce = self.env.entropy().token();
+        let nonce = self.console.core.env.entropy().token();
         let status = rejection.map_or(401, |code| code.entry().status);
         let mut response = responses::admin_page_response(
             status,
@@ -128,7 +128,7 @@ pub(super) async fn sign_in(
         Ok(operator) => {
             tracing::info!(operator = operator.name, "an operator signed in to the admin console");
             let signed_in = EventKind::OperatorSignedIn;
-            admin.audit.record(|| Event::new(signed_in).operator(&operator.name));
+            admin.console.core.audit.record(|| Event::new(signed_in).operator(&operator.name));
             redirect_with_cookie(next, &sessions.issue_cookie(&operator))
         }
         Err(code) => {

@@ -17,7 +17,6 @@ use passerelle_hub::registry::NewBlock;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_web::csrf::{self, FormPurpose};
-use passerelle_web::responses;
 
 /// Path below which a signed-in browser may send forms.
 pub(super) const ACTIONS_PATH: &str = "/admin/actions/";
@@ -61,11 +60,8 @@ pub(super) fn configure_actions(config: &mut web::ServiceConfig) {
         .service(web::resource("/actions/{action}").post(perform_action));
 }
 
-type ConsoleData = Data<Option<AdminConsole>>;
-
 async fn perform_action(
     admin: Data<AdminApi>,
-    console: ConsoleData,
     request: HttpRequest,
     by: ReqData<AdminRequester>,
     payload: web::Payload,
@@ -75,21 +71,21 @@ async fn perform_action(
         match request.match_info().query("action") {
             "block" => block(&admin, &request, &by, &form).await,
             "unblock" => unblock(&admin, &request, &by, &form).await,
-            "reload" => reload(&admin, &by).await,
+            "reload" => Ok(reload(&admin, &by).await),
             "rotate-keys" => rotate_keys(&admin, &by).await,
             "drain" => {
-                admin.set_drained(true, &by)?;
+                admin.set_drained(true, &by);
                 Ok("This hub is not ready now: the load balancer sends its requests elsewhere."
                     .to_owned())
             }
             "resume" => {
-                admin.set_drained(false, &by)?;
+                admin.set_drained(false, &by);
                 Ok("This hub takes requests again.".to_owned())
             }
             _ => Err(ErrorCode::NotFound.into()),
         }
     };
-    respond(&console, &by, done.await)
+    respond(&admin.console, &by, done.await)
 }
 
 async fn block(
@@ -129,14 +125,13 @@ fn describe_change(what: &str, change: &BlockChange) -> String {
     format!("{what}: {}.{}", change.block.connector, warning.unwrap_or_default())
 }
 
-async fn reload(admin: &AdminApi, by: &AdminRequester) -> Result<String, AdminError> {
-    let outcome = admin.reload(by).await?;
-    Ok(match outcome.findings.len() {
+async fn reload(admin: &AdminApi, by: &AdminRequester) -> String {
+    match admin.reload(by).await.findings.len() {
         0 => "The files and the keys were read. All of them are in use.".to_owned(),
         problems => {
             format!("The files and the keys were read. Problems: {problems}; see the check config.")
         }
-    })
+    }
 }
 
 async fn rotate_keys(admin: &AdminApi, by: &AdminRequester) -> Result<String, AdminError> {
@@ -150,7 +145,6 @@ async fn rotate_keys(admin: &AdminApi, by: &AdminRequester) -> Result<String, Ad
 
 async fn search(
     admin: Data<AdminApi>,
-    console: ConsoleData,
     request: HttpRequest,
     by: ReqData<AdminRequester>,
     payload: web::Payload,
@@ -159,26 +153,23 @@ async fn search(
         let form = ActionForm::read(&request, &by, payload).await?;
         let text = |name| form.field(name).unwrap_or_default().to_owned();
         let search = LoginSearch { sub: text("sub"), reason: text("reason") };
-        logins::search_all_hubs(&admin, &console, &by, &search).await
+        logins::search_all_hubs(&admin, &by, &search).await
     };
-    match (found.await, console.as_ref()) {
-        (Ok(found), Some(console)) => {
-            crate::console::console_page(console, Some(&by), 200, |page| {
-                pages::person_logins_page(&found, page)
-            })
-        }
-        (Ok(_), None) => responses::see_other("/admin/"),
-        (Err(error), _) => respond(&console, &by, Err(error)),
+    let console = &admin.console;
+    match found.await {
+        Ok(found) => crate::console::console_page(console, Some(&by), 200, |page| {
+            pages::person_logins_page(&found, page)
+        }),
+        Err(error) => respond(console, &by, Err(error)),
     }
 }
 
 /// Returns the page that says what was done, or why not.
 fn respond(
-    console: &ConsoleData,
+    console: &AdminConsole,
     by: &AdminRequester,
     done: Result<String, AdminError>,
 ) -> HttpResponse {
-    let Some(console) = console.as_ref() else { return responses::see_other("/admin/") };
     match done {
         Ok(message) => crate::console::console_page(console, Some(by), 200, |page| {
             pages::done_page(&message, page)

@@ -35,10 +35,9 @@ pub struct BlockChange {
 
 /// Handles `GET /admin/blocks`: lists the blocks that have not ended, from files and commands.
 pub(super) async fn list_blocks(admin: Data<AdminApi>) -> HttpResponse {
-    let configured = admin.connectors.overview().into_iter().flat_map(|row| row.blocks);
-    ok_response(&BlockList {
-        blocks: configured.chain(admin.connectors.orphaned_blocks()).collect(),
-    })
+    let connectors = &admin.console.connectors;
+    let configured = connectors.overview().into_iter().flat_map(|row| row.blocks);
+    ok_response(&BlockList { blocks: configured.chain(connectors.orphaned_blocks()).collect() })
 }
 
 /// Handles `POST /admin/blocks`: sets a block, logs it and records it in the audit log.
@@ -81,7 +80,7 @@ impl AdminApi {
         new: &NewBlock,
         reason: Option<&str>,
     ) -> Result<BlockChange, AdminError> {
-        let (row, persistence) = self.connectors.block(new).await?;
+        let (row, persistence) = self.console.connectors.block(new).await?;
         log_block_change(request, by, &row, "identity provider blocked");
         self.audit_block_change(EventKind::BlockSet, by, &row, reason);
         Ok(block_change(row, persistence))
@@ -99,7 +98,7 @@ impl AdminApi {
         id: &str,
         reason: Option<&str>,
     ) -> Result<BlockChange, AdminError> {
-        let lifted = self.connectors.unblock(id).await?;
+        let lifted = self.console.connectors.unblock(id).await?;
         let (row, persistence) = lifted.ok_or(ErrorCode::BlockUnknown)?;
         log_block_change(request, by, &row, "block of identity provider lifted");
         self.audit_block_change(EventKind::BlockLifted, by, &row, reason);
@@ -114,7 +113,7 @@ impl AdminApi {
         row: &BlockRow,
         reason: Option<&str>,
     ) {
-        self.audit.record(|| {
+        self.console.core.audit.record(|| {
             let event = Event::new(kind)
                 .idp(&row.connector)
                 .block(row.id.as_deref().unwrap_or_default())

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::blocks::read_body;
 use super::operators::{AdminRequester, validate_reason};
 use super::responses::{AdminError, json_response, ok_response};
-use super::{AdminApi, method_not_allowed};
+use super::{AdminApi, resource};
 use passerelle_grants::client_registration::{
     ClientRegistrations, NewInitialToken, OperatorDecision,
 };
@@ -54,8 +54,7 @@ pub struct RegistrationChange {
 
 impl AdminApi {
     fn registrations(&self) -> Result<&Arc<ClientRegistrations>, AdminError> {
-        let console = self.console.as_ref().as_ref();
-        let found = console.and_then(|console| console.core.registrations.as_ref());
+        let found = self.console.core.registrations.as_ref();
         let fix = "client registration is off; add the table client_registration to passerelle.toml and restart the hub";
         found.ok_or_else(|| AdminError::new(ErrorCode::NotFound, fix))
     }
@@ -70,36 +69,12 @@ impl From<GrantError> for AdminError {
 /// Adds the routes.
 pub(super) fn configure_routes(config: &mut web::ServiceConfig) {
     config
-        .service(
-            web::resource("/clients")
-                .get(list_registrations)
-                .default_service(method_not_allowed("GET")),
-        )
-        .service(
-            web::resource("/clients/{id}")
-                .get(export_registration)
-                .default_service(method_not_allowed("GET")),
-        )
-        .service(
-            web::resource("/clients/{id}/approve")
-                .post(approve_registration)
-                .default_service(method_not_allowed("POST")),
-        )
-        .service(
-            web::resource("/clients/{id}/remove")
-                .post(remove_registration)
-                .default_service(method_not_allowed("POST")),
-        )
-        .service(
-            web::resource("/initial-access-tokens")
-                .post(create_initial_token)
-                .default_service(method_not_allowed("POST")),
-        )
-        .service(
-            web::resource("/initial-access-tokens/{id}")
-                .delete(revoke_initial_token)
-                .default_service(method_not_allowed("DELETE")),
-        );
+        .service(resource("/clients", "GET").get(list_registrations))
+        .service(resource("/clients/{id}", "GET").get(export_registration))
+        .service(resource("/clients/{id}/approve", "POST").post(approve_registration))
+        .service(resource("/clients/{id}/remove", "POST").post(remove_registration))
+        .service(resource("/initial-access-tokens", "POST").post(create_initial_token))
+        .service(resource("/initial-access-tokens/{id}", "DELETE").delete(revoke_initial_token));
 }
 
 async fn list_registrations(admin: Data<AdminApi>) -> Result<HttpResponse, AdminError> {

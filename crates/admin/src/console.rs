@@ -53,7 +53,7 @@ pub type StoreUsageSource = Box<dyn Fn() -> Vec<StoreUsage> + Send + Sync>;
 pub type LiveLoginsSource = Box<dyn Fn() -> LiveLogins + Send + Sync>;
 
 /// The admin console of the private listener, if it is enabled.
-type ConsoleData = Data<Option<AdminConsole>>;
+type ConsoleData = Data<AdminConsole>;
 
 /// Data sources of the admin console.
 pub struct AdminConsole {
@@ -138,12 +138,6 @@ impl AdminConsole {
     }
 }
 
-impl std::fmt::Debug for AdminConsole {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AdminConsole").field("core", &self.core).finish_non_exhaustive()
-    }
-}
-
 /// Returns the registered service providers that wait for approval, as this hub read them last.
 fn pending_registrations(federation: &Federation) -> Vec<PendingRegistrationRow> {
     let pending = federation.pending_registrations();
@@ -206,14 +200,13 @@ async fn show_status(
     by: ReqData<AdminRequester>,
     request: HttpRequest,
 ) -> Result<HttpResponse, AdminError> {
-    let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
     let status = console.current_status();
     if !is_browser_request(request.headers()) {
         return Ok(ok_response(&status));
     }
     let refresh = pages::RefreshMode::from_query(request.query_string());
     let mut page =
-        console_page(console, Some(&by), 200, |page| pages::overview_page(&status, refresh, page));
+        console_page(&console, Some(&by), 200, |page| pages::overview_page(&status, refresh, page));
     if refresh == pages::RefreshMode::On {
         let interval = HeaderValue::from(pages::REFRESH_SECONDS);
         page.headers_mut().insert(HeaderName::from_static("refresh"), interval);
@@ -226,10 +219,9 @@ async fn show_configuration(
     by: ReqData<AdminRequester>,
     request: HttpRequest,
 ) -> Result<HttpResponse, AdminError> {
-    let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
     let view = console.current_configuration();
     Ok(if is_browser_request(request.headers()) {
-        console_page(console, Some(&by), 200, |page| pages::configuration_page(&view, page))
+        console_page(&console, Some(&by), 200, |page| pages::configuration_page(&view, page))
     } else {
         ok_response(&view)
     })
@@ -252,19 +244,20 @@ async fn show_login(
     request: HttpRequest,
     entered: web::Path<String>,
 ) -> Result<HttpResponse, AdminError> {
-    let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
     let found = match SupportId::parse(&entered) {
         Some(id) => console.find_login_view(&id).await,
         None => Err(ErrorCode::SupportIdMalformed.into()),
     };
     match (found, is_browser_request(request.headers())) {
         (Ok(view), true) => {
-            Ok(console_page(console, Some(&by), 200, |page| pages::login_page(&view, page)))
+            Ok(console_page(&console, Some(&by), 200, |page| pages::login_page(&view, page)))
         }
         (Ok(view), false) => Ok(ok_response(&view)),
         (Err(error), true) => {
             let status = error.code.entry().status;
-            Ok(console_page(console, Some(&by), status, |page| pages::not_found_page(&error, page)))
+            Ok(console_page(&console, Some(&by), status, |page| {
+                pages::not_found_page(&error, page)
+            }))
         }
         (Err(error), false) => Err(error),
     }

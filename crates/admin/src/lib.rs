@@ -39,8 +39,7 @@ use actix_web::dev::{HttpServiceFactory, ServiceRequest, ServiceResponse};
 use actix_web::http::header::{ALLOW, AUTHORIZATION, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data};
-use actix_web::{Error, HttpMessage as _, HttpResponse, Route};
-use async_trait::async_trait;
+use actix_web::{Error, HttpMessage as _, HttpResponse, Resource};
 use serde::{Deserialize, Serialize};
 
 use access::AccessDecision;
@@ -57,15 +56,13 @@ pub use sessions::EndedSessions;
 
 use crate::console::AdminConsole;
 use crate::console::session::AdminSessions;
-use crate::readiness::Readiness;
 use crate::settings::OperatorRole;
-use passerelle_audit::{Audit, Event, EventKind};
+use passerelle_audit::{Event, EventKind};
 use passerelle_grants::RefreshTokens;
 use passerelle_grants::auth_failures::{AuthFailureLimiter, FailureLimits};
+use passerelle_hub::Logouts;
 use passerelle_hub::registry::{BlockRow, ConnectorRow};
-use passerelle_hub::{Connectors, Logouts};
 use passerelle_protocol::catalogue::ErrorCode;
-use passerelle_protocol::env::Env;
 use passerelle_web::hub::Hub;
 
 /// Bytes of a request body.
@@ -79,16 +76,6 @@ const MAX_WRONG_TOKENS_PER_MINUTE: NonZeroU32 = match NonZeroU32::new(10) {
     None => NonZeroU32::MIN,
 };
 
-/// Reloads the folder of the hub's keys.
-#[async_trait]
-pub trait KeyReloader: Send + Sync {
-    /// Reloads the keys and returns the `kid`s of all keys in use.
-    ///
-    /// # Errors
-    /// Returns why the folder can't be read. The previous keys stay in use.
-    async fn reload(&self) -> Result<Vec<String>, String>;
-}
-
 /// Response body of `POST /admin/keys/reload`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct KeysInUse {
@@ -97,20 +84,14 @@ pub struct KeysInUse {
 
 /// State of the admin API.
 pub struct AdminApi {
-    connectors: Connectors,
-    /// Without an operator, the admin API is disabled.
+    console: Data<AdminConsole>,
     tokens: AdminCredentials,
+    operations: Arc<dyn HubOperations>,
+    refresh_tokens: Arc<RefreshTokens>,
+    logouts: Logouts,
     auth_failures: AuthFailureLimiter,
-    audit: Audit,
-    env: Env,
-    keys: Option<Arc<dyn KeyReloader>>,
-    refresh_tokens: Option<Arc<RefreshTokens>>,
-    logouts: Option<Logouts>,
-    operations: Option<Arc<dyn HubOperations>>,
-    readiness: Option<Arc<Readiness>>,
-    /// `None` without a token.
+    /// Sessions of browsers; absent if there is no token to sign in with.
     sessions: Option<AdminSessions>,
-    console: Data<Option<AdminConsole>>,
 }
 
 /// Response body of `GET /admin/connectors`.
@@ -123,76 +104,29 @@ pub struct ConnectorList {
 }
 
 impl AdminApi {
-    /// Creates the admin API. Without a token, every request is rejected.
+    /// Creates the API of a hub.
     #[must_use]
-    pub fn new(connectors: Connectors, tokens: AdminCredentials, env: &Env) -> Self {
+    pub fn new(
+        console: AdminConsole,
+        tokens: AdminCredentials,
+        operations: Arc<dyn HubOperations>,
+        refresh_tokens: Arc<RefreshTokens>,
+        logouts: &Logouts,
+    ) -> Self {
         let allowed = FailureLimits {
             failed_authentications: MAX_WRONG_TOKENS_PER_MINUTE,
             inactive_introspections: MAX_WRONG_TOKENS_PER_MINUTE,
         };
-        let sessions = (!tokens.is_empty()).then(|| AdminSessions::new(env));
-        let (auth_failures, audit, env) =
-            (AuthFailureLimiter::new(allowed, env), Audit::off(), env.clone());
+        let env = &console.core.env;
         Self {
-            connectors,
+            auth_failures: AuthFailureLimiter::new(allowed, env),
+            sessions: (!tokens.is_empty()).then(|| AdminSessions::new(env)),
+            console: Data::new(console),
             tokens,
-            auth_failures,
-            audit,
-            env,
-            keys: None,
-            refresh_tokens: None,
-            logouts: None,
-            operations: None,
-            readiness: None,
-            sessions,
-            console: Data::new(None),
+            operations,
+            refresh_tokens,
+            logouts: logouts.clone(),
         }
-    }
-
-    /// Adds the admin console.
-    #[must_use]
-    pub fn with_console(mut self, console: AdminConsole) -> Self {
-        self.console = Data::new(Some(console));
-        self
-    }
-
-    /// Adds the reload of keys.
-    #[must_use]
-    pub fn with_key_reloader(mut self, keys: Arc<dyn KeyReloader>) -> Self {
-        self.keys = Some(keys);
-        self
-    }
-
-    /// Adds the list of refresh tokens.
-    #[must_use]
-    pub fn with_refresh_tokens(mut self, refresh_tokens: Arc<RefreshTokens>) -> Self {
-        self.refresh_tokens = Some(refresh_tokens);
-        self
-    }
-
-    /// Adds the end of sessions.
-    #[must_use]
-    pub fn with_logouts(mut self, logouts: &Logouts) -> Self {
-        self.logouts = Some(logouts.clone());
-        self
-    }
-
-    /// Adds the operations on the hub.
-    #[must_use]
-    pub fn with_operations(
-        mut self,
-        operations: Arc<dyn HubOperations>,
-        readiness: &Arc<Readiness>,
-    ) -> Self {
-        (self.operations, self.readiness) = (Some(operations), Some(Arc::clone(readiness)));
-        self
-    }
-
-    /// Records changes and rejections in this audit log.
-    #[must_use]
-    pub fn with_audit(mut self, audit: &Audit) -> Self {
-        self.audit = audit.clone();
-        self
     }
 
     fn check_bearer_token(&self, headers: &HeaderMap) -> Result<AdminRequester, ErrorCode> {
@@ -226,7 +160,7 @@ impl AdminApi {
 
     fn record_rejection(&self, code: ErrorCode, operator: Option<&Operator>) {
         passerelle_telemetry::log_rejection(None, None, code, "admin request rejected");
-        self.audit.record(|| {
+        self.console.core.audit.record(|| {
             let event = Event::new(EventKind::AdminRefused).code(code);
             operator.into_iter().fold(event, |event, operator| event.operator(&operator.name))
         });
@@ -246,12 +180,6 @@ impl AdminApi {
             _ => None,
         };
         error_response(code, Vec::new(), header)
-    }
-}
-
-impl std::fmt::Debug for AdminApi {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AdminApi").field("connectors", &self.connectors).finish_non_exhaustive()
     }
 }
 
@@ -301,69 +229,42 @@ pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
         .app_data(admin.console.clone())
         .app_data(Data::from(admin))
         .wrap(authenticated)
-        .service(
-            web::resource("/connectors")
-                .get(list_connectors)
-                .default_service(method_not_allowed("GET")),
-        )
-        .service(
-            web::resource("/blocks")
-                .get(blocks::list_blocks)
-                .post(blocks::set_block)
-                .default_service(method_not_allowed("GET, POST")),
-        )
-        .service(
-            web::resource("/blocks/{id}")
-                .delete(blocks::lift_block)
-                .default_service(method_not_allowed("DELETE")),
-        )
-        .service(
-            web::resource("/keys/reload")
-                .post(reload_keys)
-                .default_service(method_not_allowed("POST")),
-        )
+        .service(resource("/connectors", "GET").get(list_connectors))
+        .service(resource("/blocks", "GET, POST").get(blocks::list_blocks).post(blocks::set_block))
+        .service(resource("/blocks/{id}", "DELETE").delete(blocks::lift_block))
+        .service(resource("/keys/reload", "POST").post(reload_keys))
         .configure(operations::configure_routes)
         .configure(logins::configure_routes)
         .configure(refresh_grants::configure_routes)
         .configure(sessions::configure_routes)
         .configure(clients::configure_routes)
         .configure(actions::configure_actions)
-        .service(
-            web::resource("/sign-in")
-                .post(access::sign_in)
-                .default_service(method_not_allowed("POST")),
-        )
-        .service(
-            web::resource("/sign-out")
-                .post(access::sign_out)
-                .default_service(method_not_allowed("POST")),
-        )
+        .service(resource("/sign-in", "POST").post(access::sign_in))
+        .service(resource("/sign-out", "POST").post(access::sign_out))
         .configure(crate::console::configure_routes)
         .default_service(web::to(|| async {
             error_response(ErrorCode::NotFound, Vec::new(), None)
         }))
 }
 
-/// Returns the route for methods that a path does not have.
-fn method_not_allowed(allow: &'static str) -> Route {
-    web::to(move || async move {
+/// Returns a resource that answers the methods it lacks with 405 and `allow`.
+fn resource(path: &str, allow: &'static str) -> Resource {
+    web::resource(path).default_service(web::to(move || async move {
         error_response(ErrorCode::MethodNotAllowed, Vec::new(), Some((ALLOW, allow.to_owned())))
-    })
+    }))
 }
 
 async fn list_connectors(admin: Data<AdminApi>) -> HttpResponse {
+    let connectors = &admin.console.connectors;
     ok_response(&ConnectorList {
-        connectors: admin.connectors.overview(),
-        orphaned_blocks: admin.connectors.orphaned_blocks(),
+        connectors: connectors.overview(),
+        orphaned_blocks: connectors.orphaned_blocks(),
     })
 }
 
 async fn reload_keys(admin: Data<AdminApi>) -> Result<HttpResponse, AdminError> {
-    let keys = admin.keys.as_ref().ok_or(ErrorCode::NotFound)?;
-    let kids = keys
-        .reload()
-        .await
-        .map_err(|reason| AdminError::new(ErrorCode::KeysUnreadable, &reason))?;
+    let reloaded = admin.operations.reload_keys().await;
+    let kids = reloaded.map_err(|reason| AdminError::new(ErrorCode::KeysUnreadable, &reason))?;
     Ok(ok_response(&KeysInUse { kids }))
 }
 

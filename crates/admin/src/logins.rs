@@ -12,7 +12,7 @@ use super::AdminApi;
 use super::blocks::read_body;
 use super::operators::{AdminRequester, validate_reason};
 use super::responses::{AdminError, ok_response};
-use crate::console::{AdminConsole, PeerLoginSearch, PersonLogins};
+use crate::console::{PeerLoginSearch, PersonLogins};
 use passerelle_audit::{Event, EventKind};
 use passerelle_federation::identity::is_forbidden_char;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -29,8 +29,6 @@ pub struct LoginSearch {
     pub reason: String,
 }
 
-type ConsoleData = Data<Option<AdminConsole>>;
-
 /// Adds the routes of the search, and those for other hubs.
 pub(super) fn configure_routes(config: &mut web::ServiceConfig) {
     config
@@ -45,12 +43,11 @@ pub(super) fn configure_routes(config: &mut web::ServiceConfig) {
 /// `LoginSearchMalformed` without a reason; `LoginSearchUnrecorded` without an audit log.
 pub(super) async fn search_person(
     admin: Data<AdminApi>,
-    console: ConsoleData,
     by: ReqData<AdminRequester>,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
     let search: LoginSearch = parse_search(payload).await?;
-    Ok(ok_response(&search_all_hubs(&admin, &console, &by, &search).await?))
+    Ok(ok_response(&search_all_hubs(&admin, &by, &search).await?))
 }
 
 /// Records the search, and returns the person's recent logins on all hubs.
@@ -59,16 +56,14 @@ pub(super) async fn search_person(
 /// As [`search_person`].
 pub(super) async fn search_all_hubs(
     admin: &AdminApi,
-    console: &ConsoleData,
     by: &AdminRequester,
     search: &LoginSearch,
 ) -> Result<PersonLogins, AdminError> {
-    let console = console.as_ref().as_ref().ok_or(ErrorCode::NotFound)?;
     let operator = by.operator.name.clone();
-    let (subject, reason) = record_search(admin, console, search, &operator)?;
-    let (sub, instance) = (search.sub.clone(), console.instance.clone());
+    let (subject, reason) = record_search(admin, search, &operator)?;
+    let (sub, instance) = (search.sub.clone(), admin.console.instance.clone());
     let peer_search = PeerLoginSearch { sub, reason, operator, instance };
-    Ok(console.find_person(&subject, &peer_search).await)
+    Ok(admin.console.find_person(&subject, &peer_search).await)
 }
 
 /// Handles `GET /admin/peer/logins/{support_id}`: what this hub alone knows of a login.
@@ -76,12 +71,11 @@ pub(super) async fn search_all_hubs(
 /// # Errors
 /// `SupportIdMalformed`.
 pub(super) async fn report_login(
-    console: ConsoleData,
+    admin: Data<AdminApi>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, AdminError> {
-    let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
     let id = SupportId::parse(&id).ok_or(ErrorCode::SupportIdMalformed)?;
-    Ok(ok_response(&console.report_login(&id).await))
+    Ok(ok_response(&admin.console.report_login(&id).await))
 }
 
 /// Handles `POST /admin/peer/logins/search`: what this hub alone knows of a person.
@@ -90,11 +84,10 @@ pub(super) async fn report_login(
 /// As [`search_person`].
 pub(super) async fn report_person(
     admin: Data<AdminApi>,
-    console: ConsoleData,
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
-    let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
+    let console = &admin.console;
     let PeerLoginSearch { sub, reason, operator, instance } = parse_search(payload).await?;
     if instance == console.instance {
         return Ok(ok_response(&console.own_answer()));
@@ -102,7 +95,7 @@ pub(super) async fn report_person(
     let name: String = operator.chars().filter(|c| !is_forbidden_char(*c)).take(64).collect();
     let hub = request.peer_addr().map(|address| format!("the hub {}", address.ip()));
     let operator = format!("{name} (at {})", hub.as_deref().unwrap_or("another hub"));
-    let (subject, _) = record_search(&admin, console, &LoginSearch { sub, reason }, &operator)?;
+    let (subject, _) = record_search(&admin, &LoginSearch { sub, reason }, &operator)?;
     Ok(ok_response(&console.report_person(&subject).await))
 }
 
@@ -112,7 +105,6 @@ pub(super) async fn report_person(
 /// `LoginSearchMalformed`, `LoginSearchUnrecorded`.
 pub(super) fn record_search(
     admin: &AdminApi,
-    console: &AdminConsole,
     search: &LoginSearch,
     operator: &str,
 ) -> Result<(Subject, String), AdminError> {
@@ -124,7 +116,8 @@ pub(super) fn record_search(
     let subject = Subject::new(sub);
     let event = Event::new(EventKind::LoginsSearched).subject(&subject);
     let event = event.operator(operator).reason(reason);
-    if console.audit_log.is_none() || !admin.audit.record_required(event) {
+    let console = &admin.console;
+    if console.audit_log.is_none() || !console.core.audit.record_required(event) {
         return Err(ErrorCode::LoginSearchUnrecorded.into());
     }
     tracing::warn!(operator, reason, "the recent logins of a person are searched");

@@ -1,13 +1,13 @@
 //! Operations on a running hub: reload, rotation of keys, drain. Each is one line of the audit log.
 
 use actix_web::HttpResponse;
-use actix_web::web::{self, Data, ReqData, ServiceConfig};
+use actix_web::web::{Data, ReqData, ServiceConfig};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::operators::AdminRequester;
 use super::responses::{AdminError, ok_response};
-use super::{AdminApi, method_not_allowed};
+use super::{AdminApi, resource};
 use passerelle_audit::{Event, EventKind};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_telemetry::CheckFinding;
@@ -23,6 +23,12 @@ pub trait HubOperations: Send + Sync {
     /// # Errors
     /// The reason why no key was created.
     async fn rotate_keys(&self) -> Result<Vec<NewKey>, String>;
+
+    /// Reads the key folder at once, and returns the ids of the keys in use.
+    ///
+    /// # Errors
+    /// The reason why the folder can't be read; the former keys stay in use.
+    async fn reload_keys(&self) -> Result<Vec<String>, String>;
 }
 
 /// A key that a rotation created.
@@ -57,13 +63,9 @@ pub struct DrainState {
 
 impl AdminApi {
     /// Reads files and keys at once.
-    ///
-    /// # Errors
-    /// `NotFound` where the hub has no operations.
-    pub(super) async fn reload(&self, by: &AdminRequester) -> Result<ReloadOutcome, AdminError> {
-        let operations = self.operations.as_ref().ok_or(ErrorCode::NotFound)?;
+    pub(super) async fn reload(&self, by: &AdminRequester) -> ReloadOutcome {
         self.record_operation(EventKind::ReloadRequested, by);
-        Ok(ReloadOutcome { findings: operations.reload().await })
+        ReloadOutcome { findings: self.operations.reload().await }
     }
 
     /// Creates and loads new keys.
@@ -71,9 +73,8 @@ impl AdminApi {
     /// # Errors
     /// `KeysNotRotated` with the reason; `NotFound` where the hub has no operations.
     pub(super) async fn rotate(&self, by: &AdminRequester) -> Result<RotationOutcome, AdminError> {
-        let operations = self.operations.as_ref().ok_or(ErrorCode::NotFound)?;
         self.record_operation(EventKind::KeyRotationRequested, by);
-        let rotated = operations.rotate_keys().await;
+        let rotated = self.operations.rotate_keys().await;
         let keys = rotated.map_err(|reason| AdminError::new(ErrorCode::KeysNotRotated, &reason))?;
         Ok(RotationOutcome { keys })
     }
@@ -82,16 +83,11 @@ impl AdminApi {
     ///
     /// # Errors
     /// `NotFound` where the hub has no operations.
-    pub(super) fn set_drained(
-        &self,
-        draining: bool,
-        by: &AdminRequester,
-    ) -> Result<DrainState, AdminError> {
-        let readiness = self.readiness.as_ref().ok_or(ErrorCode::NotFound)?;
+    pub(super) fn set_drained(&self, draining: bool, by: &AdminRequester) -> DrainState {
         let kind = if draining { EventKind::HubDrained } else { EventKind::HubResumed };
         self.record_operation(kind, by);
-        readiness.set_drained(draining);
-        Ok(DrainState { draining })
+        self.console.readiness.set_drained(draining);
+        DrainState { draining }
     }
 
     fn record_operation(&self, kind: EventKind, by: &AdminRequester) {
@@ -100,32 +96,20 @@ impl AdminApi {
             operation = kind.as_str(),
             "operator's request"
         );
-        self.audit.record(|| Event::new(kind).operator(&by.operator.name));
+        self.console.core.audit.record(|| Event::new(kind).operator(&by.operator.name));
     }
 }
 
 /// Adds the routes of the operations.
 pub(super) fn configure_routes(config: &mut ServiceConfig) {
     config
-        .service(web::resource("/reload").post(reload).default_service(method_not_allowed("POST")))
-        .service(
-            web::resource("/keys/rotate")
-                .post(rotate_keys)
-                .default_service(method_not_allowed("POST")),
-        )
-        .service(
-            web::resource("/drain")
-                .post(drain)
-                .delete(resume)
-                .default_service(method_not_allowed("POST, DELETE")),
-        );
+        .service(resource("/reload", "POST").post(reload))
+        .service(resource("/keys/rotate", "POST").post(rotate_keys))
+        .service(resource("/drain", "POST, DELETE").post(drain).delete(resume));
 }
 
-async fn reload(
-    admin: Data<AdminApi>,
-    by: ReqData<AdminRequester>,
-) -> Result<HttpResponse, AdminError> {
-    Ok(ok_response(&admin.reload(&by).await?))
+async fn reload(admin: Data<AdminApi>, by: ReqData<AdminRequester>) -> HttpResponse {
+    ok_response(&admin.reload(&by).await)
 }
 
 async fn rotate_keys(
@@ -135,16 +119,10 @@ async fn rotate_keys(
     Ok(ok_response(&admin.rotate(&by).await?))
 }
 
-async fn drain(
-    admin: Data<AdminApi>,
-    by: ReqData<AdminRequester>,
-) -> Result<HttpResponse, AdminError> {
-    Ok(ok_response(&admin.set_drained(true, &by)?))
+async fn drain(admin: Data<AdminApi>, by: ReqData<AdminRequester>) -> HttpResponse {
+    ok_response(&admin.set_drained(true, &by))
 }
 
-async fn resume(
-    admin: Data<AdminApi>,
-    by: ReqData<AdminRequester>,
-) -> Result<HttpResponse, AdminError> {
-    Ok(ok_response(&admin.set_drained(false, &by)?))
+async fn resume(admin: Data<AdminApi>, by: ReqData<AdminRequester>) -> HttpResponse {
+    ok_response(&admin.set_drained(false, &by))
 }

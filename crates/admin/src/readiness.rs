@@ -3,7 +3,6 @@
 //! Does not depend on what is checked: each check is a named closure.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
@@ -166,11 +165,5 @@ impl Readiness {
             reasons.insert("draining", finding);
         }
         reasons
-    }
-}
-
-impl fmt::Debug for Readiness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.checks.iter().map(|(name, _)| name)).finish()
     }
 }

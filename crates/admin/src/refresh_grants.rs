@@ -10,10 +10,8 @@ use super::AdminApi;
 use super::logins::{LoginSearch, parse_search, record_search};
 use super::operators::AdminRequester;
 use super::responses::{AdminError, ok_response};
-use crate::console::AdminConsole;
 use passerelle_audit::{Event, EventKind};
-use passerelle_grants::{RefreshGrantSummary, RefreshTokens};
-use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_grants::RefreshGrantSummary;
 
 /// Response body of `POST /admin/refresh-grants/search`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,8 +38,6 @@ pub struct RevokedGrants {
     pub revoked: usize,
 }
 
-type ConsoleData = Data<Option<AdminConsole>>;
-
 /// Adds the routes.
 pub(super) fn configure_routes(config: &mut web::ServiceConfig) {
     config
@@ -51,35 +47,27 @@ pub(super) fn configure_routes(config: &mut web::ServiceConfig) {
 
 async fn search(
     admin: Data<AdminApi>,
-    console: ConsoleData,
     by: ReqData<AdminRequester>,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
     let search: LoginSearch = parse_search(payload).await?;
-    let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
-    let (subject, _) = record_search(&admin, console, &search, &by.operator.name)?;
-    let grants = refresh_tokens(&admin)?.find_by_subject(&subject).await?;
+    let (subject, _) = record_search(&admin, &search, &by.operator.name)?;
+    let grants = admin.refresh_tokens.find_by_subject(&subject).await?;
     Ok(ok_response(&RefreshGrantList { grants }))
 }
 
 async fn revoke(
     admin: Data<AdminApi>,
-    console: ConsoleData,
     by: ReqData<AdminRequester>,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
     let RefreshGrantRevocation { sub, reason, id } = parse_search(payload).await?;
-    let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
     let search = LoginSearch { sub, reason };
-    let (subject, reason) = record_search(&admin, console, &search, &by.operator.name)?;
-    let revoked = refresh_tokens(&admin)?.end_by_subject(&subject, id.as_deref()).await?;
-    admin.audit.record(|| {
+    let (subject, reason) = record_search(&admin, &search, &by.operator.name)?;
+    let revoked = admin.refresh_tokens.end_by_subject(&subject, id.as_deref()).await?;
+    admin.console.core.audit.record(|| {
         let event = Event::new(EventKind::RefreshGrantsRevoked).subject(&subject);
         event.operator(&by.operator.name).reason(&reason)
     });
     Ok(ok_response(&RevokedGrants { revoked }))
-}
-
-fn refresh_tokens(admin: &AdminApi) -> Result<&RefreshTokens, ErrorCode> {
-    admin.refresh_tokens.as_deref().ok_or(ErrorCode::NotFound)
 }

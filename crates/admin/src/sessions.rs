@@ -9,8 +9,6 @@ use super::AdminApi;
 use super::logins::{LoginSearch, parse_search, record_search};
 use super::operators::AdminRequester;
 use super::responses::{AdminError, ok_response};
-use crate::console::AdminConsole;
-use passerelle_protocol::catalogue::ErrorCode;
 
 /// Response body of `POST /admin/sessions/end`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,15 +23,12 @@ pub(super) fn configure_routes(config: &mut web::ServiceConfig) {
 
 async fn end_sessions(
     admin: Data<AdminApi>,
-    console: Data<Option<AdminConsole>>,
     by: ReqData<AdminRequester>,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
     let search: LoginSearch = parse_search(payload).await?;
-    let console = (**console).as_ref().ok_or(ErrorCode::NotFound)?;
-    let logouts = admin.logouts.as_ref().ok_or(ErrorCode::NotFound)?;
     let operator = &by.operator.name;
-    let (subject, reason) = record_search(&admin, console, &search, operator)?;
-    let ended = logouts.end_subject_sessions(&subject, operator, &reason).await?;
+    let (subject, reason) = record_search(&admin, &search, operator)?;
+    let ended = admin.logouts.end_subject_sessions(&subject, operator, &reason).await?;
     Ok(ok_response(&EndedSessions { ended }))
 }

@@ -82,6 +82,9 @@ pub enum AdminClientError {
     Request,
 }
 
+/// Outcome of a call of the admin API.
+pub type AdminResult<T> = Result<T, AdminClientError>;
+
 /// Client of the administration API of one hub.
 pub struct AdminClient {
     base: Url,
@@ -91,19 +94,13 @@ pub struct AdminClient {
     http: SafeHttpClient,
 }
 
-impl std::fmt::Debug for AdminClient {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AdminClient").field("base", &self.base.as_str()).finish_non_exhaustive()
-    }
-}
-
 impl AdminClient {
     /// Creates a client with the token of `private.admin_token`. `private` overrides the configured
     /// address of the private listener.
     ///
     /// # Errors
     /// Returns an error if the address or the token is missing or malformed.
-    pub fn new(access: AdminAccess, private: Option<&str>) -> Result<Self, AdminClientError> {
+    pub fn new(access: AdminAccess, private: Option<&str>) -> AdminResult<Self> {
         let token = access.admin_token.ok_or(AdminClientError::NoToken)?;
         let url = private.map_or_else(|| Self::listener_url(access.address), |url| Ok(url.into()));
         Self::connect(url?, token, None)
@@ -113,7 +110,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// Returns an error if the file has no token, or the address is malformed.
-    pub fn with_token_file(url: String, file: &Path) -> Result<Self, AdminClientError> {
+    pub fn with_token_file(url: String, file: &Path) -> AdminResult<Self> {
         let problem = |problem| AdminClientError::TokenFile { file: file.to_owned(), problem };
         let text = std::fs::read_to_string(file).map(Secret::new);
         let text = text.map_err(|error| problem(format!("can't be read ({error})")))?;
@@ -129,7 +126,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// Fails for port 0, which stands for one that only the hub knows.
-    pub fn listener_url(address: SocketAddr) -> Result<String, AdminClientError> {
+    pub fn listener_url(address: SocketAddr) -> AdminResult<String> {
         if address.port() == 0 {
             return Err(AdminClientError::NoPort);
         }
@@ -140,7 +137,7 @@ impl AdminClient {
         text: String,
         token: Secret<String>,
         token_file: Option<PathBuf>,
-    ) -> Result<Self, AdminClientError> {
+    ) -> AdminResult<Self> {
         let url = Url::parse(&text)
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.username().is_empty());
@@ -160,7 +157,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn connectors(&self) -> Result<ConnectorList, AdminClientError> {
+    pub async fn connectors(&self) -> AdminResult<ConnectorList> {
         self.send(Method::GET, "admin/connectors", None::<&()>).await
     }
 
@@ -168,7 +165,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn block(&self, new: &NewBlock) -> Result<BlockChange, AdminClientError> {
+    pub async fn block(&self, new: &NewBlock) -> AdminResult<BlockChange> {
         self.send(Method::POST, "admin/blocks", Some(new)).await
     }
 
@@ -176,7 +173,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn unblock(&self, id: &str) -> Result<BlockChange, AdminClientError> {
+    pub async fn unblock(&self, id: &str) -> AdminResult<BlockChange> {
         self.send(Method::DELETE, &format!("admin/blocks/{}", segment(id)), None::<&()>).await
     }
 
@@ -184,7 +181,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn reload_keys(&self) -> Result<KeysInUse, AdminClientError> {
+    pub async fn reload_keys(&self) -> AdminResult<KeysInUse> {
         self.send(Method::POST, "admin/keys/reload", None::<&()>).await
     }
 
@@ -192,7 +189,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn login(&self, support_id: &str) -> Result<LoginView, AdminClientError> {
+    pub async fn login(&self, support_id: &str) -> AdminResult<LoginView> {
         self.send(Method::GET, &format!("admin/logins/{}", segment(support_id)), None::<&()>).await
     }
 
@@ -200,11 +197,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn search_logins(
-        &self,
-        sub: &str,
-        reason: &str,
-    ) -> Result<PersonLogins, AdminClientError> {
+    pub async fn search_logins(&self, sub: &str, reason: &str) -> AdminResult<PersonLogins> {
         let search = LoginSearch { sub: sub.to_owned(), reason: reason.to_owned() };
         self.send(Method::POST, "admin/logins/search", Some(&search)).await
     }
@@ -213,10 +206,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn end_sessions(
-        &self,
-        person: &LoginSearch,
-    ) -> Result<EndedSessions, AdminClientError> {
+    pub async fn end_sessions(&self, person: &LoginSearch) -> AdminResult<EndedSessions> {
         self.send(Method::POST, "admin/sessions/end", Some(person)).await
     }
 
@@ -224,10 +214,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn refresh_grants(
-        &self,
-        person: &LoginSearch,
-    ) -> Result<RefreshGrantList, AdminClientError> {
+    pub async fn refresh_grants(&self, person: &LoginSearch) -> AdminResult<RefreshGrantList> {
         self.send(Method::POST, "admin/refresh-grants/search", Some(person)).await
     }
 
@@ -238,7 +225,7 @@ impl AdminClient {
     pub async fn revoke_refresh_grants(
         &self,
         revocation: &RefreshGrantRevocation,
-    ) -> Result<RevokedGrants, AdminClientError> {
+    ) -> AdminResult<RevokedGrants> {
         self.send(Method::POST, "admin/refresh-grants/revoke", Some(revocation)).await
     }
 
@@ -246,7 +233,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn registrations(&self) -> Result<RegistrationList, AdminClientError> {
+    pub async fn registrations(&self) -> AdminResult<RegistrationList> {
         self.send(Method::GET, "admin/clients", None::<&()>).await
     }
 
@@ -254,7 +241,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn export_client(&self, client_id: &str) -> Result<ExportedClient, AdminClientError> {
+    pub async fn export_client(&self, client_id: &str) -> AdminResult<ExportedClient> {
         self.send(Method::GET, &format!("admin/clients/{}", segment(client_id)), None::<&()>).await
     }
 
@@ -266,7 +253,7 @@ impl AdminClient {
         &self,
         client_id: &str,
         approval: &RegistrationApproval,
-    ) -> Result<RegistrationChange, AdminClientError> {
+    ) -> AdminResult<RegistrationChange> {
         let path = format!("admin/clients/{}/approve", segment(client_id));
         self.send(Method::POST, &path, Some(approval)).await
     }
@@ -279,7 +266,7 @@ impl AdminClient {
         &self,
         client_id: &str,
         removal: &RegistrationRemoval,
-    ) -> Result<RegistrationChange, AdminClientError> {
+    ) -> AdminResult<RegistrationChange> {
         let path = format!("admin/clients/{}/remove", segment(client_id));
         self.send(Method::POST, &path, Some(removal)).await
     }
@@ -291,7 +278,7 @@ impl AdminClient {
     pub async fn create_initial_token(
         &self,
         new: &NewInitialToken,
-    ) -> Result<CreatedInitialToken, AdminClientError> {
+    ) -> AdminResult<CreatedInitialToken> {
         self.send(Method::POST, "admin/initial-access-tokens", Some(new)).await
     }
 
@@ -299,10 +286,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn revoke_initial_token(
-        &self,
-        id: &str,
-    ) -> Result<RegistrationChange, AdminClientError> {
+    pub async fn revoke_initial_token(&self, id: &str) -> AdminResult<RegistrationChange> {
         let path = format!("admin/initial-access-tokens/{}", segment(id));
         self.send(Method::DELETE, &path, None::<&()>).await
     }
@@ -311,7 +295,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn reload(&self) -> Result<ReloadOutcome, AdminClientError> {
+    pub async fn reload(&self) -> AdminResult<ReloadOutcome> {
         self.send(Method::POST, "admin/reload", None::<&()>).await
     }
 
@@ -319,7 +303,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn drain(&self) -> Result<DrainState, AdminClientError> {
+    pub async fn drain(&self) -> AdminResult<DrainState> {
         self.send(Method::POST, "admin/drain", None::<&()>).await
     }
 
@@ -327,7 +311,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn resume(&self) -> Result<DrainState, AdminClientError> {
+    pub async fn resume(&self) -> AdminResult<DrainState> {
         self.send(Method::DELETE, "admin/drain", None::<&()>).await
     }
 
@@ -341,7 +325,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn status(&self) -> Result<HubStatus, AdminClientError> {
+    pub async fn status(&self) -> AdminResult<HubStatus> {
         self.send(Method::GET, "admin/status", None::<&()>).await
     }
 
@@ -350,7 +334,7 @@ impl AdminClient {
         method: Method,
         path: &str,
         body: Option<&impl Serialize>,
-    ) -> Result<T, AdminClientError> {
+    ) -> AdminResult<T> {
         let address = self.base.as_str().trim_end_matches('/').to_owned();
         let not_a_hub = |status| AdminClientError::NotAHub { address: address.clone(), status };
         let body = body.map(serde_json::to_vec).transpose();

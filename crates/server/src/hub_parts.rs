@@ -288,13 +288,8 @@ impl HubParts<'_> {
             env: self.core.env.clone(),
         };
         let tokens = AdminCredentials::new(self.loaded.admin_token.as_ref(), access);
-        let admin = AdminApi::new(hub.connectors.clone(), tokens, &self.core.env)
-            .with_audit(&self.core.audit)
-            .with_refresh_tokens(refresh_tokens)
-            .with_logouts(&hub.logouts)
-            .with_key_reloader(Arc::new(self.keys.clone()))
-            .with_operations(Arc::new(operations), readiness)
-            .with_console(self.console(hub, readiness)?);
+        let (console, operations) = (self.console(hub, readiness)?, Arc::new(operations));
+        let admin = AdminApi::new(console, tokens, operations, refresh_tokens, &hub.logouts);
         Ok(Arc::new(admin))
     }
 

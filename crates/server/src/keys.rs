@@ -5,13 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 
 use super::audit_log::{self, KeyStates};
 use super::build_error::BuildError;
 use super::key_device::HubKeyDevices;
-use passerelle_admin::KeyReloader;
 use passerelle_audit::Audit;
 use passerelle_jose::keyfiles::{self, KeyRow};
 use passerelle_jose::keyring::KeyState;
@@ -87,11 +85,12 @@ impl SharedKeys {
             .map(|row| ((row.purpose, row.kid), row.state == KeyState::Current))
             .collect()
     }
-}
 
-#[async_trait]
-impl KeyReloader for SharedKeys {
-    async fn reload(&self) -> Result<Vec<String>, String> {
+    /// Reads the key folder at once, and returns the ids of the keys in use.
+    ///
+    /// # Errors
+    /// The reason why the folder can't be read; the former keys stay in use.
+    pub async fn reload(&self) -> Result<Vec<String>, String> {
         if let Some(reload_sender) = &self.reload_sender {
             let (done, is_done) = oneshot::channel();
             if reload_sender.send(done).await.is_ok() {

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 
 use super::keys::SharedKeys;
 use super::reload::Reload;
-use passerelle_admin::{HubOperations, KeyReloader as _, NewKey};
+use passerelle_admin::{HubOperations, NewKey};
 use passerelle_federation::validity::format_rfc3339;
 use passerelle_hub::Connectors;
 use passerelle_jose::keyfiles::{self, CreatedKey};
@@ -59,5 +59,9 @@ impl HubOperations for LocalHubOperations {
             from: format_rfc3339(from),
         };
         Ok(rotation.added.into_iter().map(new_key).collect())
+    }
+
+    async fn reload_keys(&self) -> Result<Vec<String>, String> {
+        self.keys.reload().await
     }
 }

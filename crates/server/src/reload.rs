@@ -18,7 +18,6 @@ use super::build_error::BuildError;
 use super::keys::SharedKeys;
 use super::metrics_sampler::LabelPolicy;
 use super::prepare::{DiscoveryPublisher, connector_spec};
-use passerelle_admin::KeyReloader as _;
 use passerelle_config::ReloadableFiles;
 use passerelle_config::config_digest::ConfigDigest;
 use passerelle_config::reloadable_files::{FileKind, ScanOutcome};
@@ -376,7 +375,7 @@ impl SnapshotBuilder {
             .collect::<Result<_, _>>()?;
         Ok(Candidate {
             connector_specs,
-            federation: self.discovery_publisher.with_discovery(files.build_federation())?,
+            federation: self.discovery_publisher.with_discovery(files.build_federation()),
         })
     }
 }
