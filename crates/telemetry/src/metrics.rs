@@ -11,7 +11,6 @@ mod store;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,7 +23,7 @@ use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ClientId;
 
-use declare::metric_table;
+use declare::{Labelled, metric_table};
 
 pub use connectors::CallOutcome;
 pub use declare::{MetricDeclaration, MetricType, markdown_page};
@@ -154,23 +153,14 @@ impl Metrics {
             400..500 => "4xx",
             _ => "5xx",
         };
-        self.http.requests.with_label_values(&[listener.label(), endpoint, class]).inc();
-        self.http
-            .seconds
-            .with_label_values(&[listener.label(), endpoint])
-            .observe(took.as_secs_f64());
-    }
-}
-
-impl fmt::Debug for Metrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Metrics")
+        self.http.requests.with([listener.label(), endpoint, class]).inc();
+        self.http.seconds.with([listener.label(), endpoint]).observe(took.as_secs_f64());
     }
 }
 
 /// Removes the series whose value of this label is rejected by `stays`.
-fn remove_series<B: MetricVecBuilder>(
-    series: &MetricVec<B>,
+fn remove_series<B: MetricVecBuilder, const N: usize>(
+    Labelled(series): &Labelled<MetricVec<B>, N>,
     label: &str,
     stays: &dyn Fn(&str) -> bool,
 ) where

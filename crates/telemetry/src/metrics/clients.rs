@@ -93,50 +93,47 @@ impl Metrics {
 
     /// Records a logout request. `outcome` is one of the constants in the help text.
     pub fn record_logout(&self, outcome: &'static str) {
-        self.clients.logouts.with_label_values(&[outcome]).inc();
+        self.clients.logouts.with([outcome]).inc();
     }
 
     /// Records an issued code or token.
     pub fn record_issued_token(&self, kind: &'static str) {
-        self.clients.tokens_issued.with_label_values(&[kind]).inc();
+        self.clients.tokens_issued.with([kind]).inc();
     }
 
     /// Records an access token that is bound to a key.
     pub fn record_bound_token(&self, method: &'static str) {
-        self.clients.bound_tokens.with_label_values(&[method]).inc();
+        self.clients.bound_tokens.with([method]).inc();
     }
 
     /// Records a rejected request. `client_id` is that of a registered client, if known.
     pub fn record_token_error(&self, client_id: Option<&ClientId>, why: ErrorCode) {
         let client =
             client_id.map_or(ClientLabel::Unknown, |client_id| self.client_label(client_id));
-        self.clients.token_errors.with_label_values(&[&*client, code_label(why)]).inc();
+        self.clients.token_errors.with([&*client, code_label(why)]).inc();
     }
 
     /// Records an outcome of a logout token to a service provider.
     pub fn record_logout_token(&self, client_id: &ClientId, outcome: &'static str) {
         let client = self.client_label(client_id);
-        self.clients.logout_tokens.with_label_values(&[&*client, outcome]).inc();
+        self.clients.logout_tokens.with([&*client, outcome]).inc();
     }
 
     /// Sets the number of logout tokens that wait for delivery.
     pub fn set_waiting_logout_tokens(&self, count: usize) {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        self.clients.logout_tokens_waiting.with_label_values(&[] as &[&str]).set(count);
+        self.clients.logout_tokens_waiting.with([]).set(count);
     }
 
     /// Sets the number of registered clients with a status.
     pub fn set_client_registrations(&self, status: &'static str, count: usize) {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        self.clients.registrations.with_label_values(&[status]).set(count);
+        self.clients.registrations.with([status]).set(count);
     }
 
     /// Records a fetch of a `jwks_uri`. `outcome` is one of a few constants.
     pub fn record_client_key_fetch(&self, client_id: &ClientId, outcome: &'static str) {
-        self.clients
-            .key_fetches
-            .with_label_values(&[&*self.client_label(client_id), outcome])
-            .inc();
+        self.clients.key_fetches.with([&*self.client_label(client_id), outcome]).inc();
     }
 
     /// Sets the last fetch of every client with a `jwks_uri`; `None` before the first one.
@@ -144,19 +141,19 @@ impl Metrics {
         &self,
         clients: impl Iterator<Item = (ClientId, Option<Timestamp>)>,
     ) {
-        self.clients.keys_fetched.reset();
+        self.clients.keys_fetched.0.reset();
         for (label, at) in
             self.earliest_by_label(clients.map(|(id, at)| (id, at.map_or(0.0, unix_seconds))))
         {
-            self.clients.keys_fetched.with_label_values(&[&label]).set(at);
+            self.clients.keys_fetched.with([&label]).set(at);
         }
     }
 
     /// Sets the expiry of every client whose last secret expires.
     pub fn set_client_secret_expiry(&self, clients: impl Iterator<Item = (ClientId, Timestamp)>) {
-        self.clients.secret_expires.reset();
+        self.clients.secret_expires.0.reset();
         for (label, at) in self.earliest_by_label(clients.map(|(id, at)| (id, unix_seconds(at)))) {
-            self.clients.secret_expires.with_label_values(&[&label]).set(at);
+            self.clients.secret_expires.with([&label]).set(at);
         }
     }
 
@@ -174,19 +171,19 @@ impl Metrics {
 
     /// Records an introspection by a registered data provider. `outcome` is `active` or `inactive`.
     pub fn record_introspection(&self, data_provider: &ClientId, outcome: &'static str) {
-        self.clients.introspections.with_label_values(&[data_provider.as_str(), outcome]).inc();
+        self.clients.introspections.with([data_provider.as_str(), outcome]).inc();
     }
 
     /// Records a pushed authorization request; `error` is why it was rejected.
     pub fn record_pushed_request(&self, error: Option<ErrorCode>) {
         let outcome = error.map_or("accepted", |code| code.entry().oauth);
-        self.clients.pushed_requests.with_label_values(&[outcome]).inc();
+        self.clients.pushed_requests.with([outcome]).inc();
     }
 
     /// Records a revocation. `outcome` is `revoked`, or `not_found` for a token that is unknown or
     /// another client's.
     pub fn record_revocation(&self, outcome: &'static str) {
-        self.clients.revocations.with_label_values(&[outcome]).inc();
+        self.clients.revocations.with([outcome]).inc();
     }
 }
 

@@ -93,11 +93,8 @@ impl Metrics {
         took: Duration,
     ) {
         let outcome = outcome.map_or_else(code_label, |()| "ok");
-        self.connectors.calls.with_label_values(&[connector.as_str(), operation, outcome]).inc();
-        self.connectors
-            .seconds
-            .with_label_values(&[connector.as_str(), operation])
-            .observe(took.as_secs_f64());
+        self.connectors.calls.with([connector.as_str(), operation, outcome]).inc();
+        self.connectors.seconds.with([connector.as_str(), operation]).observe(took.as_secs_f64());
     }
 
     /// Records a call that was not made; it has no duration.
@@ -107,16 +104,13 @@ impl Metrics {
         operation: &'static str,
         why: ErrorCode,
     ) {
-        self.connectors
-            .calls
-            .with_label_values(&[connector.as_str(), operation, code_label(why)])
-            .inc();
+        self.connectors.calls.with([connector.as_str(), operation, code_label(why)]).inc();
     }
 
     /// Creates the outcome series of a connector at 0, so that its first failure raises a rate.
     pub fn init_connector(&self, connector: &ConnectorId) {
         for label in ["success", "failure"] {
-            self.connectors.outcomes.with_label_values(&[connector.as_str(), label]).inc_by(0);
+            self.connectors.outcomes.with([connector.as_str(), label]).inc_by(0);
         }
     }
 
@@ -126,16 +120,16 @@ impl Metrics {
             CallOutcome::Success => "success",
             CallOutcome::Failure => "failure",
         };
-        self.connectors.outcomes.with_label_values(&[connector.as_str(), label]).inc();
+        self.connectors.outcomes.with([connector.as_str(), label]).inc();
     }
 
     /// Removes the gauges of all connectors, before those that exist set theirs again.
     pub fn clear_connector_gauges(&self) {
-        self.connectors.circuit.reset();
-        self.connectors.failures.reset();
-        self.connectors.latency.reset();
-        self.connectors.keys_fetched.reset();
-        self.connectors.certificate_expires.reset();
+        self.connectors.circuit.0.reset();
+        self.connectors.failures.0.reset();
+        self.connectors.latency.0.reset();
+        self.connectors.keys_fetched.0.reset();
+        self.connectors.certificate_expires.0.reset();
     }
 
     /// Sets the state of the circuit; `state` is one of `states`.
@@ -148,24 +142,24 @@ impl Metrics {
         for known in states {
             self.connectors
                 .circuit
-                .with_label_values(&[connector.as_str(), *known])
+                .with([connector.as_str(), *known])
                 .set(i64::from(*known == state));
         }
     }
 
     /// Sets whether this hub is the one that probes.
     pub fn set_probe_leader(&self, is_prober: bool) {
-        self.connectors.probe_leader.with_label_values::<&str>(&[]).set(i64::from(is_prober));
+        self.connectors.probe_leader.with([]).set(i64::from(is_prober));
     }
 
     /// Sets whether every identity provider fails at once.
     pub fn set_egress_down(&self, is_down: bool) {
-        self.connectors.egress_down.with_label_values::<&str>(&[]).set(i64::from(is_down));
+        self.connectors.egress_down.with([]).set(i64::from(is_down));
     }
 
     /// Sets the failure ratio, from 0 to 1.
     pub fn set_connector_failure_ratio(&self, connector: &ConnectorId, ratio: f64) {
-        self.connectors.failures.with_label_values(&[connector.as_str()]).set(ratio);
+        self.connectors.failures.with([connector.as_str()]).set(ratio);
     }
 
     /// Sets a quantile of the latency; `quantile` is a constant such as `0.99`.
@@ -175,15 +169,12 @@ impl Metrics {
         quantile: &'static str,
         within: Duration,
     ) {
-        self.connectors
-            .latency
-            .with_label_values(&[connector.as_str(), quantile])
-            .set(within.as_secs_f64());
+        self.connectors.latency.with([connector.as_str(), quantile]).set(within.as_secs_f64());
     }
 
     /// Sets the time of the last fetch of the keys.
     pub fn set_connector_keys_fetched(&self, connector: &ConnectorId, at: Timestamp) {
-        self.connectors.keys_fetched.with_label_values(&[connector.as_str()]).set(unix_seconds(at));
+        self.connectors.keys_fetched.with([connector.as_str()]).set(unix_seconds(at));
     }
 
     /// Sets the expiry of what a connector relies on; `certificate` is a constant.
@@ -195,21 +186,21 @@ impl Metrics {
     ) {
         self.connectors
             .certificate_expires
-            .with_label_values(&[connector.as_str(), certificate])
+            .with([connector.as_str(), certificate])
             .set(unix_seconds(at));
     }
 
     /// Sets the clock skew in seconds; positive if the identity provider's clock is ahead.
     pub fn set_connector_clock_skew(&self, connector: &ConnectorId, seconds: f64) {
-        self.connectors.skew.with_label_values(&[connector.as_str()]).set(seconds);
+        self.connectors.skew.with([connector.as_str()]).set(seconds);
     }
 
     /// Sets the number of blocks in force on each connector, and removes all others.
     pub fn set_connector_blocks<'a>(&self, blocks: impl Iterator<Item = (&'a ConnectorId, usize)>) {
-        self.connectors.blocks.reset();
+        self.connectors.blocks.0.reset();
         for (connector, count) in blocks {
             let count = i64::try_from(count).unwrap_or(i64::MAX);
-            self.connectors.blocks.with_label_values(&[connector.as_str()]).set(count);
+            self.connectors.blocks.with([connector.as_str()]).set(count);
         }
     }
 
@@ -221,21 +212,18 @@ impl Metrics {
         values: usize,
     ) {
         let values = u64::try_from(values).unwrap_or(u64::MAX);
-        self.connectors.amr_dropped.with_label_values(&[connector.as_str(), reason]).inc_by(values);
+        self.connectors.amr_dropped.with([connector.as_str(), reason]).inc_by(values);
     }
 
     /// Records a claim that was left out. `claim` is a name of the specification or of the
     /// settings.
     pub fn record_dropped_claim(&self, connector: &ConnectorId, claim: &str, reason: &str) {
-        self.connectors
-            .claims_dropped
-            .with_label_values(&[connector.as_str(), claim, reason])
-            .inc();
+        self.connectors.claims_dropped.with([connector.as_str(), claim, reason]).inc();
     }
 
     /// Records a malformed member of the metadata that was ignored. `member` is a constant.
     pub fn record_dropped_metadata(&self, connector: &ConnectorId, member: &'static str) {
-        self.connectors.metadata_dropped.with_label_values(&[connector.as_str(), member]).inc();
+        self.connectors.metadata_dropped.with([connector.as_str(), member]).inc();
     }
 
     /// Records what became of a wallet's presentation. `reason` is one of a few constants.
@@ -245,34 +233,31 @@ impl Metrics {
         outcome: &'static str,
         reason: &'static str,
     ) {
-        self.connectors
-            .wallet_presentations
-            .with_label_values(&[connector.as_str(), outcome, reason])
-            .inc();
+        self.connectors.wallet_presentations.with([connector.as_str(), outcome, reason]).inc();
     }
 
     /// Records a query of the register.
     pub fn record_register_lookup(&self, answer: &'static str, took: Duration) {
-        self.register.lookups.with_label_values(&[answer]).inc();
-        self.register.seconds.with_label_values::<&str>(&[]).observe(took.as_secs_f64());
+        self.register.lookups.with([answer]).inc();
+        self.register.seconds.with([]).observe(took.as_secs_f64());
     }
 
     /// Records a query that was not made; it has no duration.
     pub fn record_skipped_register_lookup(&self, answer: &'static str) {
-        self.register.lookups.with_label_values(&[answer]).inc();
+        self.register.lookups.with([answer]).inc();
     }
 
     /// Records a repeated call.
     pub fn record_register_retry(&self) {
-        self.register.retries.with_label_values::<&str>(&[]).inc();
+        self.register.retries.with([]).inc();
     }
 
     /// Sets the state of the circuit; `state` is one of `states`.
     pub fn set_register_circuit(&self, state: &'static str, states: &[&'static str]) {
         // Retries start at 0, so that the first one raises a rate.
-        self.register.retries.with_label_values::<&str>(&[]).inc_by(0);
+        self.register.retries.with([]).inc_by(0);
         for known in states {
-            self.register.circuit.with_label_values(&[*known]).set(i64::from(*known == state));
+            self.register.circuit.with([*known]).set(i64::from(*known == state));
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::fmt::Write as _;
 
-use prometheus::core::{Collector, Desc};
+use prometheus::core::{Collector, Desc, MetricVec, MetricVecBuilder};
 #[cfg(target_os = "linux")]
 use prometheus::process_collector::ProcessCollector;
 use prometheus::proto::{self, MetricFamily};
@@ -162,6 +162,17 @@ pub(super) fn options(name: &str, help: &str) -> Opts {
     Opts::new(name, help).namespace("passerelle")
 }
 
+/// Metric with `N` labels: another number of values does not compile.
+#[derive(Clone, Debug)]
+pub(super) struct Labelled<V, const N: usize>(pub V);
+
+impl<B: MetricVecBuilder, const N: usize> Labelled<MetricVec<B>, N> {
+    /// Returns the series with these values.
+    pub fn with(&self, values: [&str; N]) -> B::M {
+        self.0.with_label_values(&values)
+    }
+}
+
 /// Declares a struct of metrics: field, type, name, labels, buckets of a histogram, and help text.
 macro_rules! metric_table {
     (
@@ -173,7 +184,10 @@ macro_rules! metric_table {
     ) => {
         $(#[$doc])*
         pub(in crate::metrics) struct $table {
-            $($field: $metric,)*
+            $($field: $crate::metrics::declare::Labelled<
+                $metric,
+                { <[&str]>::len(&[$($label),*]) },
+            >,)*
         }
 
         impl $table {
@@ -190,7 +204,9 @@ macro_rules! metric_table {
                             $crate::metrics::declare::options($name, $help);
                         $(let options =
                             prometheus::HistogramOpts::from(options).buckets($buckets.to_vec());)?
-                        declare.register($name, $metric::new(options, &[$($label),*]))?
+                        $crate::metrics::declare::Labelled(
+                            declare.register($name, $metric::new(options, &[$($label),*]))?,
+                        )
                     },
                 )*})
             }

@@ -32,7 +32,7 @@ impl Metrics {
         operation: &'static str,
         result: &'static str,
     ) {
-        self.key_device.calls.with_label_values(&[device, operation, result]).inc();
+        self.key_device.calls.with([device, operation, result]).inc();
     }
 
     /// Records the time of a call that was made.
@@ -42,7 +42,7 @@ impl Metrics {
         operation: &'static str,
         took: Duration,
     ) {
-        let seconds = self.key_device.seconds.with_label_values(&[device, operation]);
+        let seconds = self.key_device.seconds.with([device, operation]);
         seconds.observe(took.as_secs_f64());
     }
 
@@ -54,7 +54,7 @@ impl Metrics {
         states: &[&'static str],
     ) {
         for known in states {
-            let circuit = self.key_device.circuit.with_label_values(&[device, *known]);
+            let circuit = self.key_device.circuit.with([device, *known]);
             circuit.set(i64::from(*known == state));
         }
     }

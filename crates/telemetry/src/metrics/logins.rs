@@ -101,13 +101,13 @@ impl Metrics {
     /// Creates the series of two outcomes at 0, so that the first login raises a rate.
     pub(super) fn init_login_outcomes(&self) {
         for outcome in ["granted", "abandoned"] {
-            self.logins.outcomes.with_label_values(&[outcome, "none"]).inc_by(0);
+            self.logins.outcomes.with([outcome, "none"]).inc_by(0);
         }
     }
 
     /// Records that a login entered the state `to`.
     pub fn record_login_transition(&self, to: &'static str) {
-        self.logins.transitions.with_label_values(&[to]).inc();
+        self.logins.transitions.with([to]).inc();
     }
 
     /// Records the end of `times` logins. `connector` is the one chosen last.
@@ -119,24 +119,18 @@ impl Metrics {
         times: u64,
     ) {
         let (word, error) = outcome.labels();
-        self.logins
-            .outcomes
-            .with_label_values(&[word, error.map_or("none", code_label)])
-            .inc_by(times);
+        self.logins.outcomes.with([word, error.map_or("none", code_label)]).inc_by(times);
         let family = error.and_then(|error| code_label(error).get(..3)).unwrap_or("none");
         let connector = connector.map_or(NONE, ConnectorId::as_str);
         let service = self.client_label(service);
-        self.logins
-            .by_service
-            .with_label_values(&[&*service, connector, word, family])
-            .inc_by(times);
+        self.logins.by_service.with([&*service, connector, word, family]).inc_by(times);
     }
 
     /// Returns the numbers of logins that ended since the start.
     #[must_use]
     pub fn ended_logins(&self) -> EndedLogins {
         let mut ended = EndedLogins::new();
-        for metric in self.logins.by_service.collect().iter().flat_map(MetricFamily::get_metric) {
+        for metric in self.logins.by_service.0.collect().iter().flat_map(MetricFamily::get_metric) {
             let label = |name: &str| {
                 let pair = metric.get_label().iter().find(|pair| pair.name() == name);
                 pair.map_or_else(String::new, |pair| pair.value().to_owned())
@@ -163,20 +157,20 @@ impl Metrics {
             ("user", parts.user),
         ];
         for (part, took) in named {
-            self.logins.phases.with_label_values(&[part]).observe(took.as_secs_f64());
+            self.logins.phases.with([part]).observe(took.as_secs_f64());
         }
-        let last: Gauge = self.logins.last_success.with_label_values(&[] as &[&str]);
+        let last: Gauge = self.logins.last_success.with([]);
         last.set(super::unix_seconds(at));
     }
 
     /// Records expired logins by their last state.
     pub fn record_abandoned_logins(&self, state: &'static str, times: u64) {
-        self.logins.abandoned.with_label_values(&[state]).inc_by(times);
+        self.logins.abandoned.with([state]).inc_by(times);
     }
 
     /// Sets the live logins of a state. Negative if other processes moved logins that this one
     /// opened: only the sum over all processes is exact.
     pub fn set_live_logins(&self, state: &'static str, count: i64) {
-        self.logins.live.with_label_values(&[state]).set(count);
+        self.logins.live.with([state]).set(count);
     }
 }

@@ -42,79 +42,76 @@ metric_table! {
 impl Metrics {
     /// Sets the version of the program.
     pub(super) fn set_build_info(&self) {
-        self.operations.build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+        self.operations.build.with([env!("CARGO_PKG_VERSION")]).set(1);
     }
 
     /// Sets the platform of the hub.
     pub fn set_platform(&self, platform: &'static str) {
-        self.operations.hub.with_label_values(&[platform]).set(1);
+        self.operations.hub.with([platform]).set(1);
     }
 
     /// Sets whether the hub is ready and admits logins.
     pub fn set_logins_admitted(&self, is_admitting: bool) {
         let value = i64::from(is_admitting);
-        self.operations.logins_admitted.with_label_values::<&str>(&[]).set(value);
+        self.operations.logins_admitted.with([]).set(value);
     }
 
     /// Sets the number of invalid files of this kind.
     pub fn set_invalid_config_files(&self, kind: &'static str, count: usize) {
-        self.operations
-            .config_bad
-            .with_label_values(&[kind])
-            .set(i64::try_from(count).unwrap_or(i64::MAX));
+        self.operations.config_bad.with([kind]).set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// Records a reload at `at`; `outcome` is `changed`, `unchanged` or `failed`.
     pub fn record_config_reload(&self, outcome: &'static str, at: Timestamp) {
-        self.operations.config_reads.with_label_values(&[outcome]).inc();
+        self.operations.config_reads.with([outcome]).inc();
         if outcome != "failed" {
-            self.operations.config_read.with_label_values(&[] as &[&str]).set(unix_seconds(at));
+            self.operations.config_read.with([]).set(unix_seconds(at));
         }
     }
 
     /// Removes the keys in use, before they are set again.
     pub fn clear_active_keys(&self) {
-        self.operations.key_since.reset();
+        self.operations.key_since.0.reset();
     }
 
     /// Sets the key in use of this purpose, algorithm and location.
     pub fn set_active_key(&self, labels: [&'static str; 3], since: Timestamp) {
-        self.operations.key_since.with_label_values(&labels).set(unix_seconds(since));
+        self.operations.key_since.with(labels).set(unix_seconds(since));
     }
 
     /// Sets the expiry of a certificate; `certificate` is a constant.
     pub fn set_certificate_expiry(&self, certificate: &'static str, at: Timestamp) {
-        self.operations.certificate_expires.with_label_values(&[certificate]).set(unix_seconds(at));
+        self.operations.certificate_expires.with([certificate]).set(unix_seconds(at));
     }
 
     /// Records a written event; `event` is its kind.
     pub fn record_audit_event(&self, event: &'static str) {
-        self.operations.audit_events.with_label_values(&[event]).inc();
+        self.operations.audit_events.with([event]).inc();
     }
 
     /// Creates the series of lost events and write errors at 0.
     pub fn init_audit(&self) {
-        self.operations.audit_lost.with_label_values::<&str>(&[]).inc_by(0);
-        self.operations.audit_errors.with_label_values::<&str>(&[]).inc_by(0);
+        self.operations.audit_lost.with([]).inc_by(0);
+        self.operations.audit_errors.with([]).inc_by(0);
     }
 
     /// Records a lost event.
     pub fn record_lost_audit_event(&self) {
-        self.operations.audit_lost.with_label_values::<&str>(&[]).inc();
+        self.operations.audit_lost.with([]).inc();
     }
 
     /// Records a failed write.
     pub fn record_audit_write_error(&self) {
-        self.operations.audit_errors.with_label_values::<&str>(&[]).inc();
+        self.operations.audit_errors.with([]).inc();
     }
 
     /// Sets the time of the last checkpoint.
     pub fn set_last_audit_checkpoint(&self, at: Timestamp) {
-        self.operations.last_checkpoint.with_label_values(&[] as &[&str]).set(unix_seconds(at));
+        self.operations.last_checkpoint.with([]).set(unix_seconds(at));
     }
 
     /// Records spans by outcome.
     pub fn record_spans(&self, outcome: &str, count: usize) {
-        self.operations.trace_spans.with_label_values(&[outcome]).inc_by(count as u64);
+        self.operations.trace_spans.with([outcome]).inc_by(count as u64);
     }
 }

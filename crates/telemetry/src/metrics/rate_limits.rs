@@ -16,6 +16,6 @@ metric_table! {
 impl Metrics {
     /// Records rejections. `limit` is one of a few constants; `times` 0 creates the series.
     pub fn record_rate_limited(&self, limit: &'static str, times: u64) {
-        self.limits.limited.with_label_values(&[limit]).inc_by(times);
+        self.limits.limited.with([limit]).inc_by(times);
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec};
 
-use super::declare::metric_table;
+use super::declare::{Labelled, metric_table};
 use super::{BUCKETS, Metrics};
 
 /// Buckets in seconds: the embedded store takes microseconds, a shared one about a millisecond.
@@ -56,23 +56,23 @@ metric_table! {
 impl Metrics {
     /// Records a call to the shared store, successful or not.
     pub fn record_redis_round_trip(&self, operation: &'static str, took: Duration) {
-        self.store.redis_seconds.with_label_values(&[operation]).observe(took.as_secs_f64());
+        self.store.redis_seconds.with([operation]).observe(took.as_secs_f64());
     }
 
     /// Records a failed call; `error` is one of a few constants.
     pub fn record_redis_error(&self, error: &'static str) {
-        self.store.redis_errors.with_label_values(&[error]).inc();
+        self.store.redis_errors.with([error]).inc();
     }
 
     /// Records a repeated call.
     pub fn record_redis_retry(&self) {
-        self.store.redis_retries.with_label_values::<&str>(&[]).inc();
+        self.store.redis_retries.with([]).inc();
     }
 
     /// Sets the state of the circuit; `state` is one of `states`.
     pub fn set_redis_circuit(&self, state: &'static str, states: &[&'static str]) {
         for known in states {
-            self.store.redis_circuit.with_label_values(&[*known]).set(i64::from(*known == state));
+            self.store.redis_circuit.with([*known]).set(i64::from(*known == state));
         }
     }
 
@@ -81,11 +81,11 @@ impl Metrics {
     pub fn store_meter(&self, kind: &'static str, operation: &'static str) -> StoreMeter {
         if operation == "insert" {
             // Starts at 0, so that the first error raises a rate.
-            self.store.errors.with_label_values(&[kind, operation, "full"]).inc_by(0);
+            self.store.errors.with([kind, operation, "full"]).inc_by(0);
         }
         StoreMeter {
-            operations: self.store.operations.with_label_values(&[kind, operation]),
-            seconds: self.store.seconds.with_label_values(&[operation]),
+            operations: self.store.operations.with([kind, operation]),
+            seconds: self.store.seconds.with([operation]),
             conflicts: self.store.conflicts.clone(),
             errors: self.store.errors.clone(),
             kind,
@@ -95,39 +95,36 @@ impl Metrics {
 
     /// Sets the number of records of a kind.
     pub fn set_store_records(&self, kind: &'static str, records: usize) {
-        self.store
-            .records
-            .with_label_values(&[kind])
-            .set(i64::try_from(records).unwrap_or(i64::MAX));
+        self.store.records.with([kind]).set(i64::try_from(records).unwrap_or(i64::MAX));
     }
 
     /// Sets the number of records in a pool, and its capacity.
     pub fn set_store_pool(&self, pool: &'static str, records: usize, capacity: usize) {
         let whole = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        self.store.pool_records.with_label_values(&[pool]).set(whole(records));
-        self.store.pool_capacity.with_label_values(&[pool]).set(whole(capacity));
+        self.store.pool_records.with([pool]).set(whole(records));
+        self.store.pool_capacity.with([pool]).set(whole(capacity));
     }
 
     /// Records the activation of an actor.
     pub fn record_actor_activation(&self, actor: &'static str) {
-        self.actors.activated.with_label_values(&[actor]).inc();
-        self.actors.live.with_label_values(&[actor]).inc();
+        self.actors.activated.with([actor]).inc();
+        self.actors.live.with([actor]).inc();
     }
 
     /// Records the passivation of an actor; it can be activated again.
     pub fn record_actor_passivation(&self, actor: &'static str) {
-        self.actors.passivated.with_label_values(&[actor]).inc();
+        self.actors.passivated.with([actor]).inc();
         self.record_actor_stop(actor);
     }
 
     /// Records the end of an actor for another reason: done, crashed, or connector removed.
     pub fn record_actor_stop(&self, actor: &'static str) {
-        self.actors.live.with_label_values(&[actor]).dec();
+        self.actors.live.with([actor]).dec();
     }
 
     /// Records how long a message waited in a mailbox.
     pub fn record_mailbox_delay(&self, actor: &'static str, after: Duration) {
-        self.actors.mailbox.with_label_values(&[actor]).observe(after.as_secs_f64());
+        self.actors.mailbox.with([actor]).observe(after.as_secs_f64());
     }
 }
 
@@ -136,8 +133,8 @@ impl Metrics {
 pub struct StoreMeter {
     operations: IntCounter,
     seconds: Histogram,
-    conflicts: IntCounterVec,
-    errors: IntCounterVec,
+    conflicts: Labelled<IntCounterVec, 2>,
+    errors: Labelled<IntCounterVec, 3>,
     kind: &'static str,
     operation: &'static str,
 }
@@ -151,11 +148,11 @@ impl StoreMeter {
 
     /// Records a lost race.
     pub fn record_conflict(&self) {
-        self.conflicts.with_label_values(&[self.kind, self.operation]).inc();
+        self.conflicts.with([self.kind, self.operation]).inc();
     }
 
     /// Records an error.
     pub fn record_error(&self, error: &'static str) {
-        self.errors.with_label_values(&[self.kind, self.operation, error]).inc();
+        self.errors.with([self.kind, self.operation, error]).inc();
     }
 }
