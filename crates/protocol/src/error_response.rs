@@ -1,7 +1,7 @@
 //! JSON error responses, with their HTTP status and `WWW-Authenticate` challenge (RFC 6749, RFC
 //! 6750, RFC 9449).
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::catalogue::{CatalogueEntry, ErrorCode};
 use super::userinfo::TokenScheme;
@@ -17,24 +17,13 @@ pub struct ErrorResponse {
     pub body: String,
 }
 
-#[derive(Serialize)]
-struct Body<'a> {
-    error: &'static str,
-    error_description: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error_uri: Option<&'a str>,
-}
-
-impl<'a> Body<'a> {
-    /// Returns the JSON text. Strings always serialize; an empty object is still valid JSON.
-    fn to_json(entry: &CatalogueEntry, error_uri: Option<&'a str>) -> String {
-        Self { error: entry.oauth, error_description: entry.description, error_uri }
-            .serialize_text()
+/// Returns the JSON text of an error.
+fn json_body(error: &str, error_description: &str, error_uri: Option<&str>) -> String {
+    let mut body = json!({ "error": error, "error_description": error_description });
+    if let (Some(uri), Value::Object(members)) = (error_uri, &mut body) {
+        members.insert("error_uri".to_owned(), uri.into());
     }
-
-    fn serialize_text(&self) -> String {
-        serde_json::to_string(self).unwrap_or_else(|_| "{}".into())
-    }
+    body.to_string()
 }
 
 /// Where a client sent its credentials.
@@ -79,7 +68,7 @@ impl ErrorResponse {
     pub fn for_registration(code: ErrorCode, description: Option<&str>) -> Self {
         let entry = code.entry();
         let error_description = description.unwrap_or(entry.description);
-        let body = Body { error: entry.oauth, error_description, error_uri: None }.serialize_text();
+        let body = json_body(entry.oauth, error_description, None);
         // RFC 6750 §3.1: a request without a token gets no error code in the challenge.
         let challenge = match code {
             ErrorCode::InitialTokenMissing | ErrorCode::RegistrationTokenMissing => "Bearer",
@@ -92,7 +81,8 @@ impl ErrorResponse {
     /// Adds the address of a page about the error (RFC 6749 §5.2).
     #[must_use]
     pub fn with_error_uri(self, code: ErrorCode, uri: &str) -> Self {
-        Self { body: Body::to_json(code.entry(), Some(uri)), ..self }
+        let CatalogueEntry { oauth, description, .. } = code.entry();
+        Self { body: json_body(oauth, description, Some(uri)), ..self }
     }
 }
 
@@ -102,7 +92,7 @@ impl From<ErrorCode> for ErrorResponse {
         Self {
             status: entry.status,
             www_authenticate: www_authenticate_challenge(entry),
-            body: Body::to_json(entry, None),
+            body: json_body(entry.oauth, entry.description, None),
         }
     }
 }

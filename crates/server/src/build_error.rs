@@ -40,8 +40,8 @@ pub enum BuildError {
     Telemetry(#[from] passerelle_telemetry::TelemetryError),
     #[error("the other hubs of private.peers can't be called: {0}")]
     Peers(String),
-    #[error("the discovery document can't be written: {0}")]
-    Discovery(#[from] serde_json::Error),
+    #[error("the settings can't be prepared for the admin console: {0}")]
+    Settings(#[from] serde_json::Error),
     #[error("{}", join_lines(.0))]
     Several(Vec<Self>),
 }

@@ -31,14 +31,13 @@ use passerelle_protocol::discovery;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::Scope;
 use passerelle_protocol::refresh::OFFLINE_ACCESS;
-use passerelle_protocol::registration::{ProtocolRules, RequestPolicy};
+use passerelle_protocol::registration::ProtocolRules;
 use passerelle_register::Register;
 use passerelle_settings::FieldDigests;
 use passerelle_telemetry::Metrics;
 use passerelle_web::SandboxRoutes;
 use passerelle_web::endpoint::RouteTable;
 use passerelle_web::outer_middleware::OuterMiddleware;
-use passerelle_web::public_listener::ClientCertificatesConfig;
 use passerelle_web::routes::endpoints;
 use passerelle_web::{error_pages, pages};
 
@@ -74,11 +73,9 @@ pub(super) fn prepare_hub(
     let filter =
         collect_error(&mut errors, passerelle_telemetry::validate_filter(&settings.log.filter));
     let discovery_publisher = DiscoveryPublisher::new(loaded);
-    let federation =
-        collect_error(&mut errors, discovery_publisher.with_discovery(loaded.build_federation()));
-    let client_keys = federation.as_ref().and_then(|federation| {
-        collect_error(&mut errors, KeyDirectory::new(federation, &metrics).map(Arc::new))
-    });
+    let federation = discovery_publisher.with_discovery(loaded.build_federation());
+    let client_keys = KeyDirectory::new(&federation, &metrics).map(Arc::new);
+    let client_keys = collect_error(&mut errors, client_keys);
     let devices = HubKeyDevices::open(&loaded.private_keys, Some(&metrics));
     let keys = collect_error(&mut errors, devices).and_then(|devices| {
         collect_error(&mut errors, keys::load_keys(&settings.keys, env, keys, devices))
@@ -107,7 +104,7 @@ pub(super) fn prepare_hub(
         filter?;
         Some(PreparedHub {
             metrics,
-            federation: CurrentFederation::new(federation?),
+            federation: CurrentFederation::new(federation),
             client_keys: client_keys?,
             keys: keys?,
             connector_context,
@@ -237,34 +234,16 @@ pub(super) fn read_certificate_authorities(
 #[derive(Clone)]
 pub(super) struct DiscoveryPublisher {
     issuer: String,
-    base_url: String,
-    platform: Platform,
-    service_documentation: Option<String>,
-    request_policy: RequestPolicy,
-    /// Rules of registered clients; `None` if clients can't register themselves.
-    registration: Option<ProtocolRules>,
-    client_certificates: Option<ClientCertificatesConfig>,
+    settings: Settings,
 }
 
 impl DiscoveryPublisher {
     fn new(loaded: &LoadedConfig) -> Self {
-        let settings = &loaded.settings;
-        Self {
-            issuer: loaded.issuer.clone(),
-            base_url: settings.base_url.clone(),
-            platform: settings.platform,
-            service_documentation: settings.service_documentation.clone(),
-            request_policy: settings.request_policy(),
-            registration: settings
-                .client_registration
-                .as_ref()
-                .map(|config| config.rules_on(settings.platform)),
-            client_certificates: settings.public.client_certificates.clone(),
-        }
+        Self { issuer: loaded.issuer.clone(), settings: loaded.settings.clone() }
     }
 
     fn certificate_support(&self) -> Option<discovery::CertificateSupport<'_>> {
-        let certificates = self.client_certificates.as_ref()?;
+        let certificates = self.settings.public.client_certificates.as_ref()?;
         Some(discovery::CertificateSupport {
             has_authorities: certificates.ca.is_some(),
             base_url: certificates.base_url.as_deref(),
@@ -272,16 +251,13 @@ impl DiscoveryPublisher {
     }
 
     /// Returns the federation with its discovery document.
-    ///
-    /// # Errors
-    /// Returns an error if the document can't be serialized.
-    pub(super) fn with_discovery(
-        &self,
-        mut federation: Federation,
-    ) -> Result<Federation, serde_json::Error> {
+    pub(super) fn with_discovery(&self, mut federation: Federation) -> Federation {
+        let settings = &self.settings;
+        let registration =
+            settings.client_registration.as_ref().map(|config| config.rules_on(settings.platform));
         // Publish only what works: the standard scopes count only if a client may use them.
         let serves_openid =
-            federation.serves_openid() || self.registration == Some(ProtocolRules::Openid);
+            federation.serves_openid() || registration == Some(ProtocolRules::Openid);
         let tables = || {
             std::iter::once(&federation.scopes)
                 .chain(serves_openid.then_some(&federation.openid_scopes))
@@ -304,27 +280,22 @@ impl DiscoveryPublisher {
             federation.languages.locales().map(ToString::to_string).collect();
         let document = discovery::discovery_document(&discovery::DiscoveryInput {
             issuer: &self.issuer,
-            base_url: &self.base_url,
-            platform: self.platform,
+            base_url: &settings.base_url,
+            platform: settings.platform,
             scopes: &scopes,
             claims: &claims,
             level_names: &level_names,
-            optional_endpoints: &[
-                discovery::OptionalEndpoint::EndSession,
-                discovery::OptionalEndpoint::Revocation,
-                discovery::OptionalEndpoint::Introspection,
-            ],
-            has_public_clients: federation.has_public_clients() || self.registration.is_some(),
-            has_registration: self.registration.is_some(),
-            sends_logout_tokens: federation.sends_logout_tokens() || self.registration.is_some(),
+            has_public_clients: federation.has_public_clients() || registration.is_some(),
+            has_registration: registration.is_some(),
+            sends_logout_tokens: federation.sends_logout_tokens() || registration.is_some(),
             ui_locales: &ui_locales,
-            service_documentation: self.service_documentation.as_deref(),
+            service_documentation: settings.service_documentation.as_deref(),
             protection: federation
-                .protection_features(self.request_policy, self.registration.is_some()),
+                .protection_features(settings.request_policy(), registration.is_some()),
             issues_refresh_tokens,
             client_certificates: self.certificate_support(),
-        })?;
+        });
         federation.discovery = document.into();
-        Ok(federation)
+        federation
     }
 }

@@ -1,9 +1,9 @@
 //! The members of the document about client certificates (RFC 8705).
 
-use serde::Serialize;
+use serde_json::{Map, Value, json};
 
-use super::path;
-use super::request_protection::PushEndpoint;
+use super::request_protection::push_endpoint;
+use super::{path, present_members};
 use crate::client_auth::AuthMethod;
 use crate::registration::RequestPolicy;
 
@@ -25,31 +25,15 @@ impl CertificateSupport<'_> {
     }
 
     /// Returns the addresses at which connections have certificates, if they are other ones.
-    pub(super) fn aliases(&self, policy: RequestPolicy) -> Option<EndpointAliases> {
-        self.base_url.map(|base_url| EndpointAliases::new(base_url, policy))
-    }
-}
-
-/// Addresses of endpoints under which connections have client certificates.
-#[derive(Serialize)]
-#[expect(clippy::struct_field_names, reason = "the members of RFC 8705 §5")]
-pub(super) struct EndpointAliases {
-    token_endpoint: String,
-    userinfo_endpoint: String,
-    revocation_endpoint: String,
-    #[serde(flatten)]
-    push_endpoint: PushEndpoint,
-}
-
-impl EndpointAliases {
-    /// Returns the addresses under another base URL.
-    pub fn new(base_url: &str, policy: RequestPolicy) -> Self {
+    pub(super) fn aliases(&self, policy: RequestPolicy) -> Option<Map<String, Value>> {
+        let base_url = self.base_url?;
         let at = |path: &str| format!("{base_url}{path}");
-        Self {
-            token_endpoint: at(path::TOKEN),
-            userinfo_endpoint: at(path::USERINFO),
-            revocation_endpoint: at(path::REVOCATION),
-            push_endpoint: PushEndpoint::new(policy, base_url),
-        }
+        let aliases = json!({
+            "token_endpoint": at(path::TOKEN),
+            "userinfo_endpoint": at(path::USERINFO),
+            "revocation_endpoint": at(path::REVOCATION),
+        });
+        let parts = [aliases, push_endpoint(policy, base_url)];
+        Some(parts.into_iter().flat_map(present_members).collect())
     }
 }

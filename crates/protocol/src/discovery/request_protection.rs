@@ -1,7 +1,7 @@
 //! The members about protected authorization requests and responses: pushed requests (RFC 9126
 //! §5), request objects (RFC 9101 §10.5; Discovery 1.0 §3) and signed responses (JARM §4).
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::algorithms::{
     CLIENT_SIGNING_ALGS, ENCRYPTION_ALGS, ENCRYPTION_ENCS, FAPI_CLIENT_SIGNING_ALGS,
@@ -62,69 +62,40 @@ impl ProtectionFeatures {
             supported_auth_methods(has_public_clients).to_vec()
         }
     }
-}
 
-/// The address of the endpoint to push requests to, if it exists.
-#[serde_with::skip_serializing_none]
-#[derive(Serialize)]
-pub(super) struct PushEndpoint {
-    pushed_authorization_request_endpoint: Option<String>,
-}
-
-impl PushEndpoint {
-    pub(super) fn new(policy: RequestPolicy, base_url: &str) -> Self {
-        let address = || format!("{base_url}{}", path::PUSHED_REQUEST);
-        Self { pushed_authorization_request_endpoint: policy.accepts_pushed().then(address) }
+    /// Returns the members of the document; `null` stands for an absent one.
+    pub(super) fn metadata(self) -> Value {
+        let (requests, signed, encrypted) =
+            (self.request_objects, self.signed_responses, self.encrypted_responses);
+        json!({
+            "require_pushed_authorization_requests":
+                self.policy.accepts_pushed().then_some(self.policy.requires_pushed()),
+            "require_signed_request_object": self.signs_messages().then_some(true),
+            "request_object_signing_alg_values_supported":
+                requests.then_some(self.client_signing_algs()),
+            "authorization_signing_alg_values_supported": signed.then_some(self.signing_algs()),
+            "authorization_encryption_alg_values_supported": encrypted.then_some(ENCRYPTION_ALGS),
+            "authorization_encryption_enc_values_supported": encrypted.then_some(ENCRYPTION_ENCS),
+        })
     }
 }
 
-/// Members of the document.
-#[serde_with::skip_serializing_none]
-#[derive(Serialize)]
-pub(super) struct ProtectionMetadata {
-    #[serde(flatten)]
-    push_endpoint: PushEndpoint,
-    require_pushed_authorization_requests: Option<bool>,
-    require_signed_request_object: Option<bool>,
-    request_object_signing_alg_values_supported: Option<&'static [&'static str]>,
-    authorization_signing_alg_values_supported: Option<&'static [&'static str]>,
-    authorization_encryption_alg_values_supported: Option<&'static [&'static str]>,
-    authorization_encryption_enc_values_supported: Option<&'static [&'static str]>,
-}
-
-impl ProtectionMetadata {
-    pub(super) fn new(features: ProtectionFeatures, base_url: &str) -> Self {
-        let policy = features.policy;
-        Self {
-            push_endpoint: PushEndpoint::new(policy, base_url),
-            require_pushed_authorization_requests: policy
-                .accepts_pushed()
-                .then_some(policy.requires_pushed()),
-            require_signed_request_object: features.signs_messages().then_some(true),
-            request_object_signing_alg_values_supported: features
-                .request_objects
-                .then_some(features.client_signing_algs()),
-            authorization_signing_alg_values_supported: features
-                .signed_responses
-                .then_some(features.signing_algs()),
-            authorization_encryption_alg_values_supported: features
-                .encrypted_responses
-                .then_some(ENCRYPTION_ALGS),
-            authorization_encryption_enc_values_supported: features
-                .encrypted_responses
-                .then_some(ENCRYPTION_ENCS),
-        }
-    }
+/// Returns the address of the endpoint to push requests to, as a member; `null` if there is none.
+pub(super) fn push_endpoint(policy: RequestPolicy, base_url: &str) -> Value {
+    let address = || format!("{base_url}{}", path::PUSHED_REQUEST);
+    json!({ "pushed_authorization_request_endpoint": policy.accepts_pushed().then(address) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discovery::present_members;
     use crate::registration::PushedRequests;
-    use serde_json::json;
 
-    fn members(features: ProtectionFeatures) -> serde_json::Value {
-        serde_json::to_value(ProtectionMetadata::new(features, "https://hub.example")).unwrap()
+    fn members(features: ProtectionFeatures) -> Value {
+        let endpoint = push_endpoint(features.policy, "https://hub.example");
+        let parts = [endpoint, features.metadata()];
+        Value::Object(parts.into_iter().flat_map(present_members).collect())
     }
 
     #[test]
