@@ -33,7 +33,7 @@ impl HttpClientOptions<'_> {
         pool: &HttpClientPool,
     ) -> Result<(SafeHttpClient, SafeHttpClient), FieldDiagnostic> {
         if self.client_identity.is_some() {
-            return self.identified_clients(key, pool.limits());
+            return self.identified_clients(key);
         }
         let login_client = pool.client(self.schemes(), self.internal_hosts, self.ca_bundle);
         let probe_client =
@@ -50,14 +50,13 @@ impl HttpClientOptions<'_> {
     fn identified_clients(
         &self,
         key: &'static str,
-        limits: CallLimits,
     ) -> Result<(SafeHttpClient, SafeHttpClient), FieldDiagnostic> {
         let no_client = |error: EgressError| {
             let message = format!("names a certificate that TLS can't present: {error}");
             let fix = "write the certificate and its chain into the file as PEM, and its key into that of client_key";
             FieldDiagnostic::new(key, message, fix)
         };
-        let (schemes, hosts) = (self.schemes(), self.internal_hosts);
+        let (schemes, hosts, limits) = (self.schemes(), self.internal_hosts, CallLimits::DEFAULT);
         let login = SafeHttpClient::with_tls(schemes, hosts, limits, self.tls());
         let probe = SafeHttpClient::without_pooling(schemes, hosts, limits, self.tls());
         Ok((login.map_err(no_client)?, probe.map_err(no_client)?))

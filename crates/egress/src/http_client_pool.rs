@@ -26,23 +26,11 @@ enum Pooling {
 /// Rules of a client, by which it is shared.
 type ClientKey = (AllowedSchemes, Vec<String>, Option<CaBundle>, Pooling);
 
-/// HTTP clients with the same limits, by their rules. Clones share one cache.
+/// HTTP clients with the default limits, by their rules. Clones share one cache.
 #[derive(Clone, Default)]
-pub struct HttpClientPool(Arc<Mutex<BTreeMap<ClientKey, SafeHttpClient>>>, CallLimits);
+pub struct HttpClientPool(Arc<Mutex<BTreeMap<ClientKey, SafeHttpClient>>>);
 
 impl HttpClientPool {
-    /// Creates a pool of clients with these limits.
-    #[must_use]
-    pub fn with_limits(limits: CallLimits) -> Self {
-        Self(Arc::default(), limits)
-    }
-
-    /// Returns the limits of its clients.
-    #[must_use]
-    pub const fn limits(&self) -> CallLimits {
-        self.1
-    }
-
     /// Returns the client for these rules. With a `ca_bundle`, only its authorities may
     /// issue a server's certificate.
     ///
@@ -87,7 +75,7 @@ impl HttpClientPool {
             Pooling::Reuse => SafeHttpClient::with_tls,
             Pooling::Fresh => SafeHttpClient::without_pooling,
         };
-        let client = build(schemes, internal_hosts, self.1, tls)?;
+        let client = build(schemes, internal_hosts, CallLimits::DEFAULT, tls)?;
         if clients.len() >= MAX_CLIENTS {
             clients.clear();
         }

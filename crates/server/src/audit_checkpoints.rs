@@ -19,9 +19,7 @@ use passerelle_config::LoadedConfig;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::{Env, Timestamp};
-use passerelle_store::{
-    NewRecord, RecordKey, RecordKind, RecordVersion, ReplaceOutcome, Store, StoreError, StoreScope,
-};
+use passerelle_store::{RecordKey, RecordKind, RecordVersion, Store, StoreScope};
 use passerelle_telemetry::CheckFinding;
 
 /// Lifetime of the record from the last checkpoint of any hub.
@@ -206,25 +204,9 @@ impl SharedCheckpoint {
             oldest.and_then(|name| entries.remove(&name));
         }
         let value = serde_json::to_vec(&entries)?;
-        let Some(version) = version else {
-            let draft = NewRecord {
-                value,
-                expires_at: now + RECORD_LIFETIME,
-                expires_unread_at: None,
-                families: Arc::default(),
-            };
-            return match self.store.insert(self.key.clone(), draft, now).await {
-                Ok(_) => Ok(true),
-                Err(StoreError::Exists) => Ok(false),
-                Err(error) => Err(io::Error::other(error)),
-            };
-        };
-        let replaced = self
-            .store
-            .replace(&self.key, version, value, now + RECORD_LIFETIME, now)
-            .await
-            .map_err(io::Error::other)?;
-        Ok(matches!(replaced, ReplaceOutcome::Replaced(_)))
+        let expires_at = now + RECORD_LIFETIME;
+        let saved = self.store.compare_and_set(&self.key, version, value, expires_at, now).await;
+        saved.map_err(io::Error::other)
     }
 }
 
