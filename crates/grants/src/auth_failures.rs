@@ -30,7 +30,6 @@ pub struct FailureLimits {
 }
 
 /// Counts failures per client.
-#[derive(Debug)]
 pub struct AuthFailureLimiter {
     allowed: FailureLimits,
     authentications: Arc<KeyedRateLimiter>,
@@ -110,7 +109,8 @@ mod tests {
     use passerelle_protocol::env::Timestamp;
     use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
     use passerelle_quota::counter_sync::CounterSync;
-    use passerelle_store::counters::{Counters, MemoryCounters};
+    use passerelle_store::counters::Counters;
+    use passerelle_store::testing::memory_counters::MemoryCounters;
     use std::time::Duration;
 
     fn limiter_after_failures(

@@ -37,7 +37,7 @@ use passerelle_telemetry::trace::{self, Span, TraceScope};
 const MAX_STEP_RUNS: usize = 4;
 
 /// A request of the browser, and the session cookie that came with it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct BrowserStep {
     pub request: LoginRequest,
     pub session: Option<Secret<String>>,

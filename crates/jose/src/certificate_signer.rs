@@ -122,12 +122,6 @@ impl CertificateSigner {
     }
 }
 
-impl std::fmt::Debug for CertificateSigner {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "CertificateSigner({})", self.leaf_digest)
-    }
-}
-
 fn is_self_signed(certificate: &X509) -> bool {
     let names = [certificate.subject_name(), certificate.issuer_name()];
     let [subject, issuer] = names.map(|name| name.to_der().ok());

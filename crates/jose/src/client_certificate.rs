@@ -3,7 +3,6 @@
 //!
 //! Responsible for X.509. Does not know where a certificate comes from, or the client.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
 
@@ -73,12 +72,6 @@ impl CertificateAuthorities {
         store.set_param(&rules)?;
         let (store, chain) = (store.build(), Stack::new()?);
         X509StoreContext::new()?.init(&store, certificate, &chain, X509StoreContextRef::verify_cert)
-    }
-}
-
-impl fmt::Debug for CertificateAuthorities {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CertificateAuthorities({})", self.0.len())
     }
 }
 

@@ -4,7 +4,6 @@
 //! Responsible for the operations that JOSE needs, for the kinds of failure, and for the check of
 //! what a device signed. Does not know any device.
 
-use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -203,12 +202,6 @@ impl DeviceSigningKey {
     pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), KeyDeviceError> {
         let verified = self.verifier.verify(message, signature);
         verified.map_err(|_| KeyDeviceError::WrongSignature)
-    }
-}
-
-impl fmt::Debug for DeviceKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DeviceKey({})", self.uri)
     }
 }
 

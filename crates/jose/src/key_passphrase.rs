@@ -5,7 +5,6 @@
 //! (docs/design/adr/0029-private-key-files-encrypted-as-jwe.md).
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use josekit::jwe::{JweHeader, PBES2_HS512_A256KW};
@@ -37,6 +36,7 @@ const MAX_REMEMBERED_KEYS: usize = 64;
 pub struct KeyEncryptionError;
 
 /// Encrypts and decrypts the private keys of a folder.
+#[derive(Debug)]
 pub struct KeyPassphrase {
     passphrase: Secret<String>,
     /// Decrypted keys by the hash of their encrypted form: the hub reads its folder every 30
@@ -112,12 +112,6 @@ fn check_form(compact: &str) -> Option<()> {
         && (SALT_BYTES..=MAX_SALT_BYTES).contains(&length(text("p2s")?)?);
     let lengths = [length(wrapped_key)?, length(nonce)?, length(tag)?];
     (is_known && lengths == [WRAPPED_KEY_BYTES, GCM_IV_BYTES, GCM_TAG_BYTES]).then_some(())
-}
-
-impl fmt::Debug for KeyPassphrase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KeyPassphrase(***)")
-    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ static CONTEXT: LazyLock<JweContext> =
     LazyLock::new(|| jwe::context_with_encryptions(&RESPONSE_ENCRYPTIONS));
 
 /// A private P-256 key for the answer of one request.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ResponseKey(#[serde(with = "passerelle_protocol::ids::stored_secret")] PrivateJwk);
 
@@ -83,12 +83,6 @@ impl ResponseKey {
             .deserialize_compact(compact, key.as_ref())
             .map_err(|_| JweDecryptError::DecryptionFailed)?;
         json::parse_object(&content).map(Secret::new).map_err(|_| JweDecryptError::Malformed)
-    }
-}
-
-impl std::fmt::Debug for ResponseKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ResponseKey(***)")
     }
 }
 

@@ -3,7 +3,6 @@
 //! clippy bans the usual ways to read either; this file is the only exception.
 
 use std::cell::RefCell;
-use std::fmt;
 use std::io::Write as _;
 use std::ops::{Add, Sub};
 use std::sync::Arc;
@@ -113,12 +112,6 @@ impl Env {
     #[must_use]
     pub fn entropy(&self) -> &dyn Entropy {
         self.entropy.as_ref()
-    }
-}
-
-impl fmt::Debug for Env {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Env")
     }
 }
 

@@ -146,11 +146,5 @@ impl CounterSync {
     }
 }
 
-impl std::fmt::Debug for CounterSync {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("CounterSync")
-    }
-}
-
 #[cfg(test)]
 mod tests;

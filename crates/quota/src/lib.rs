@@ -72,7 +72,6 @@ impl NetworkRate {
 }
 
 /// The rate limiters of the program.
-#[derive(Debug)]
 pub struct RateLimits {
     rates: RateLimitSettings,
     logins: Arc<KeyedRateLimiter>,

@@ -172,11 +172,5 @@ impl Windows {
     }
 }
 
-impl std::fmt::Debug for KeyedRateLimiter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("KeyedRateLimiter").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests;

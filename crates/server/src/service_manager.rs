@@ -52,7 +52,6 @@ fn warn_unreachable(error: &std::io::Error) {
 const STATUS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Service manager that started this process, if any.
-#[derive(Debug)]
 pub struct ServiceManager {
     socket: Arc<NotifySocket>,
     /// Watchdog interval (`WATCHDOG_USEC`).
@@ -64,7 +63,6 @@ pub struct ServiceManager {
 }
 
 /// Parts of the hub that are reported on.
-#[derive(Debug)]
 struct MonitoredHub {
     address: SocketAddr,
     readiness: Arc<Readiness>,

@@ -15,7 +15,7 @@ pub mod snapshot_file;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ use crate::{
 };
 use passerelle_protocol::env::Timestamp;
 
-use janitor::Janitor;
+use janitor::start_janitor;
 use kind_cache::{
     CachedRecord, CapacityPool, KindCache, RecordState, kind_caches, seconds_to_live, seconds_until,
 };
@@ -50,7 +50,8 @@ pub struct MemoryStore {
     write_state: RwLock<WriteState>,
     caches: Arc<ByKind<KindCache>>,
     revocations: Revocations,
-    janitor: Janitor,
+    /// Ends the thread that frees memory when the store is dropped.
+    _janitor: Sender<()>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,12 +65,12 @@ impl MemoryStore {
     #[must_use]
     pub fn new(capacities: Capacities) -> Self {
         let caches = Arc::new(kind_caches(&capacities));
-        let janitor = Janitor::start(Arc::clone(&caches));
+        let janitor = start_janitor(Arc::clone(&caches));
         Self {
             write_state: RwLock::new(WriteState::Accepting),
             caches,
             revocations: Revocations::default(),
-            janitor,
+            _janitor: janitor,
         }
     }
 
@@ -118,14 +119,6 @@ impl MemoryStore {
 
     fn is_revoked(&self, slot: &CachedRecord) -> bool {
         self.revocations.is_revoked(&slot.membership)
-    }
-}
-
-impl fmt::Debug for MemoryStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore")
-            .field("janitor", &self.janitor.thread.is_some())
-            .finish_non_exhaustive()
     }
 }
 

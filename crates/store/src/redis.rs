@@ -28,7 +28,6 @@ mod settings;
 mod tests;
 mod verbs;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -181,14 +180,6 @@ impl RedisStore {
     #[must_use]
     pub fn last_error(&self) -> Option<String> {
         self.connections.last_error().map(|error| error.to_string())
-    }
-}
-
-impl fmt::Debug for RedisStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisStore")
-            .field("at", &self.connections.description())
-            .finish_non_exhaustive()
     }
 }
 

@@ -104,12 +104,6 @@ impl Tracer {
     }
 }
 
-impl std::fmt::Debug for Tracer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.is_some() { "Tracer(on)" } else { "Tracer(off)" })
-    }
-}
-
 /// Position of running work in the trace of a request. Pass it with messages and to spawned tasks.
 /// The default belongs to no request.
 #[derive(Clone, Default)]
@@ -227,12 +221,6 @@ impl TraceScope {
         let Some(request) = &self.request else { return LogOrigin::default() };
         let trace = request.recording.as_ref().and_then(SpanRecording::exported_trace);
         LogOrigin { support_id: request.support_id.get().cloned(), trace: trace.zip(self.span) }
-    }
-}
-
-impl std::fmt::Debug for TraceScope {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.origin().fmt(f)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::kind_cache::KindCache;
@@ -10,29 +9,21 @@ use crate::by_kind::ByKind;
 
 const JANITOR_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Thread that runs moka's pending tasks. Without it, memory would stay allocated without traffic,
-/// and one request would free a hundred thousand records that expire together.
-pub struct Janitor {
-    pub thread: Option<JoinHandle<()>>,
-    /// Dropped with the store, which ends the thread.
-    _alive: Sender<()>,
-}
-
-impl Janitor {
-    /// Starts the thread.
-    pub fn start(caches: Arc<ByKind<KindCache>>) -> Self {
-        let (alive, until_dropped) = mpsc::channel();
-        let rounds = move || {
-            while until_dropped.recv_timeout(JANITOR_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                for cache in caches.iter() {
-                    cache.records.run_pending_tasks();
-                }
+/// Starts the thread that runs moka's pending tasks, until the returned value is dropped. Without
+/// it, memory would stay allocated without traffic, and one request would free a hundred thousand
+/// records that expire together.
+pub fn start_janitor(caches: Arc<ByKind<KindCache>>) -> Sender<()> {
+    let (alive, until_dropped) = mpsc::channel();
+    let rounds = move || {
+        while until_dropped.recv_timeout(JANITOR_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+            for cache in caches.iter() {
+                cache.records.run_pending_tasks();
             }
-        };
-        let thread = std::thread::Builder::new().name("store-janitor".into()).spawn(rounds);
-        if let Err(error) = &thread {
-            tracing::error!(%error, "the store's janitor thread can't be started: only traffic frees expired records");
         }
-        Self { thread: thread.ok(), _alive: alive }
+    };
+    let thread = std::thread::Builder::new().name("store-janitor".into()).spawn(rounds);
+    if let Err(error) = thread {
+        tracing::error!(%error, "the store's janitor thread can't be started: only traffic frees expired records");
     }
+    alive
 }

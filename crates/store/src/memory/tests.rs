@@ -5,6 +5,7 @@ mod snapshot;
 use super::*;
 use crate::revocations::Membership;
 use crate::testing::store_conformance::{self, conformance};
+use passerelle_protocol::testing::wait::wait_until;
 
 async fn memory(capacities: Capacities) -> Arc<dyn Store> {
     Arc::new(MemoryStore::new(capacities))
@@ -54,12 +55,12 @@ async fn an_unread_record_frees_its_room_at_its_earlier_expiry() {
     }
 }
 
-#[test]
-fn the_janitor_ends_with_its_store() {
-    let mut store = MemoryStore::new(store_conformance::ample_capacities());
-    let thread = store.janitor.thread.take().unwrap();
+#[tokio::test]
+async fn the_janitor_ends_with_its_store() {
+    let store = MemoryStore::new(store_conformance::ample_capacities());
+    let caches = Arc::downgrade(&store.caches);
     drop(store);
-    thread.join().unwrap();
+    wait_until("its thread lets go of the caches", || caches.strong_count() == 0).await;
 }
 
 /// moka reports an expired value as `Replaced`; a counter that trusts this cause would drift.
