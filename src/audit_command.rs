@@ -2,16 +2,17 @@
 //! proof, and verifies such a proof.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use passerelle_audit::continuity::first_seq;
 use passerelle_audit::last_checkpoint::CheckpointCheck;
 use passerelle_audit::report::{
     FindingKind, LineLocation, NoteKind, VerificationReport, VerificationResult,
 };
-use passerelle_audit::verify::{Chains, LineHeader, TrustedCheckpoints, Verifier};
+use passerelle_audit::verify::{Chains, TrustedCheckpoints, Verifier};
 use passerelle_jose::keyfiles;
 use passerelle_jose::verify::VerificationKeys;
 use passerelle_protocol::env::Env;
@@ -199,20 +200,12 @@ fn verify_files(
 /// Sorts the files of one chain, which numbers its lines through all of them. Files with an invalid
 /// first line come first.
 pub fn sort_by_first_line(files: &mut [PathBuf]) {
-    files.sort_by_cached_key(|path| first_header(path).map_or(0, |head| head.seq));
+    files.sort_by_cached_key(|path| first_seq(path).ok().flatten().unwrap_or(0));
 }
 
 /// Describes why a file can't be read.
 pub fn read_error(path: &Path, error: std::io::Error) -> String {
     format!("{} can't be read: {error}", path.display())
-}
-
-/// Returns the header of the first valid line.
-fn first_header(path: &Path) -> Option<LineHeader> {
-    let file = BufReader::new(File::open(path).ok()?);
-    file.split(b'\n')
-        .take(2)
-        .find_map(|line| LineHeader::parse(&[line.ok()?.as_slice(), b"\n"].concat()))
 }
 
 fn print_report(report: &VerificationReport, result: VerificationResult) {

@@ -4,13 +4,13 @@
 //! rewritten log.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::chain::{ChainPosition, line_hash};
 use super::file::rotated_files;
 use super::last_checkpoint::LastCheckpoint;
-use super::lines::MAX_LINE_BYTES;
+use super::lines::read_line;
 use super::verify::LineHeader;
 
 /// Returns whether the chain leads, line by line, from the checkpoint to `end`, through the full
@@ -46,8 +46,8 @@ fn follow_chain(
 ) -> io::Result<Option<ChainPosition>> {
     let mut chain: Option<ChainPosition> = None;
     for file in files {
-        let mut lines = Lines::open(file)?;
-        while let Some(line) = lines.next_line()? {
+        let (mut log, mut line) = (BufReader::new(File::open(file)?), Vec::new());
+        while read_line(&mut log, &mut line)? > 0 {
             let header = LineHeader::parse(&line);
             let next = match (&chain, header) {
                 (None, Some(header)) if header.seq == checkpoint.seq => {
@@ -75,33 +75,16 @@ fn follow_chain(
 }
 
 /// Returns the number of the file's first line. A crash may have left a partial line before it.
-fn first_seq(file: &Path) -> io::Result<Option<u64>> {
-    let mut lines = Lines::open(file)?;
+///
+/// # Errors
+/// Returns an error if the file can't be read.
+pub fn first_seq(file: &Path) -> io::Result<Option<u64>> {
+    let (mut log, mut line) = (BufReader::new(File::open(file)?), Vec::new());
     for _ in 0..2 {
-        let Some(line) = lines.next_line()? else { return Ok(None) };
+        read_line(&mut log, &mut line)?;
         if let Some(header) = LineHeader::parse(&line) {
             return Ok(Some(header.seq));
         }
     }
     Ok(None)
-}
-
-/// Lines of a file with their ends. A last line without an end gets one, as the next start adds it.
-struct Lines(BufReader<File>);
-
-impl Lines {
-    fn open(file: &Path) -> io::Result<Self> {
-        Ok(Self(BufReader::new(File::open(file)?)))
-    }
-
-    fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let mut line = Vec::new();
-        if (&mut self.0).take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
-            return Ok(None);
-        }
-        if !line.ends_with(b"\n") {
-            line.push(b'\n');
-        }
-        Ok(Some(line))
-    }
 }

@@ -21,3 +21,17 @@ pub(super) fn for_each_line(
     }
     Ok(())
 }
+
+/// Reads the next line with its end; a last line without an end gets one, as the next start adds it.
+/// Returns the line's length in the log: 0 at its end.
+///
+/// # Errors
+/// Returns an error if the log can't be read.
+pub(super) fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+    line.clear();
+    let length = log.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', line)?;
+    if length > 0 && !line.ends_with(b"\n") {
+        line.push(b'\n');
+    }
+    Ok(length)
+}

@@ -2,13 +2,13 @@
 //! no checkpoint covers, also after a crash.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use super::AuditError;
 use super::chain::{ChainPosition, line_hash};
 use super::file::rotated_files;
-use super::lines::MAX_LINE_BYTES;
+use super::lines::{MAX_LINE_BYTES, read_line};
 use super::merkle::MerkleTree;
 use super::sink::LogEnd;
 use super::verify::LineHeader;
@@ -70,10 +70,14 @@ fn tree_since_checkpoint(path: &Path, tree: MerkleTree) -> io::Result<(MerkleTre
         Err(error) => return Err(error),
     };
     let size = file.get_ref().metadata()?.len();
+    let next_line = |file: &mut BufReader<File>, line: &mut Vec<u8>| match read_line(file, line)? {
+        0 => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+        length => Ok(length as u64),
+    };
     let (mut offset, mut checkpoint_at) = (0, None);
     let (mut line, finder) = (Vec::new(), memchr::memmem::Finder::new(CHECKPOINT_MEMBER));
     while offset < size {
-        let length = read_line(&mut file, &mut line)?;
+        let length = next_line(&mut file, &mut line)?;
         if finder.find(&line).is_some() && LineHeader::parse(&line).is_some() {
             checkpoint_at = Some(offset);
         }
@@ -82,26 +86,12 @@ fn tree_since_checkpoint(path: &Path, tree: MerkleTree) -> io::Result<(MerkleTre
     let mut tree = if checkpoint_at.is_some() { MerkleTree::default() } else { tree };
     offset = file.seek(SeekFrom::Start(checkpoint_at.unwrap_or(0)))?;
     while offset < size {
-        offset += read_line(&mut file, &mut line)?;
+        offset += next_line(&mut file, &mut line)?;
         if LineHeader::parse(&line).is_some() {
             tree.push(&line);
         }
     }
     Ok((tree, checkpoint_at.is_some()))
-}
-
-/// Reads a line and returns its length in the file. The last line gets an end, as the start writes
-/// it: then it is a leaf if it was whole but for that.
-fn read_line(file: &mut BufReader<File>, line: &mut Vec<u8>) -> io::Result<u64> {
-    line.clear();
-    let length = file.take(MAX_LINE_BYTES).read_until(b'\n', line)?;
-    if length == 0 {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    if !line.ends_with(b"\n") {
-        line.push(b'\n');
-    }
-    Ok(u64::try_from(length).unwrap_or(u64::MAX))
 }
 
 /// First day and last lines of a file.

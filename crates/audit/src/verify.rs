@@ -33,9 +33,7 @@ pub struct LineHeader {
     pub time: String,
     event: String,
     jws: Option<String>,
-    #[serde(alias = "last_seal")]
     last_checkpoint: Option<CheckpointCheck>,
-    #[serde(alias = "sealed")]
     checkpoint_seq: Option<u64>,
 }
 

@@ -140,23 +140,6 @@ async fn half_a_line_that_was_changed_after_the_start_is_found() {
     assert!(finding_kinds(&verify(&forged)).contains(&FindingKind::Malformed));
 }
 
-#[test]
-fn a_start_of_the_previous_release_is_read() {
-    let line = r#"{"v":1,"seq":9,"prev":"00","time":"2026-11-21T12:00:00.000Z","event":"start","node":"one","last_seal":"changed","sealed":5}"#;
-    let report = verify(&format!("{line}\n"));
-    assert!(
-        matches!(
-            finding_kinds(&report)[..],
-            [FindingKind::DiffersFromLastCheckpoint {
-                checkpoint_seq: 5,
-                check: super::super::last_checkpoint::CheckpointCheck::Changed,
-                ..
-            }]
-        ),
-        "{report:?}"
-    );
-}
-
 #[tokio::test]
 async fn a_crash_between_two_files_breaks_no_chain() {
     let (_folder, path) = folder();

@@ -25,20 +25,19 @@ use passerelle_protocol::json::parse_object;
 /// No key file is near this size.
 const MAX_KEY_FILE_BYTES: usize = 64 * 1024;
 
+/// Half of a key that its file has.
+pub(super) enum StoredHalf<'a> {
+    Private(&'a PrivateJwk),
+    /// The public one; the private half is in a device.
+    Public(&'a Map<String, Value>, DeviceKey),
+}
+
 /// A key that is stored in a file of the key folder.
 pub(super) trait StoredKey: Sized {
-    /// Parses the key; takes its members other than `created` and `jwk`.
+    /// Creates the key; takes its members other than `created`, and those that name its half.
     fn read(
         created: Timestamp,
-        jwk: &PrivateJwk,
-        members: &mut KeyFileMembers<'_>,
-    ) -> Result<Self, KeyFileError>;
-
-    /// Creates the key whose private half is in a device; takes its other members.
-    fn read_in_device(
-        created: Timestamp,
-        public: &Map<String, Value>,
-        key: DeviceKey,
+        half: StoredHalf<'_>,
         members: &mut KeyFileMembers<'_>,
     ) -> Result<Self, KeyFileError>;
 
@@ -191,13 +190,14 @@ fn read_key<K: StoredKey>(path: &Path, source: &KeyFolder<'_>) -> Result<K, KeyF
     }
     let jwk = key_file.take_jwk(source)?;
     let key = match uri {
-        None => K::read(created, &jwk, &mut key_file)?,
+        None => K::read(created, StoredHalf::Private(&jwk), &mut key_file)?,
         Some(uri) => {
             let location = uri.location();
             let missing = || KeyFileError::NoDevice { path: path.into(), location };
             let device = source.device(location).ok_or_else(missing)?;
             let key = DeviceKey { device, uri };
-            let key = K::read_in_device(created, jwk.reveal(), key, &mut key_file)?;
+            let half = StoredHalf::Public(jwk.reveal(), key);
+            let key = K::read(created, half, &mut key_file)?;
             if source.refuses_plain_keys {
                 let unproven = |why| KeyFileError::Unproven { path: path.into(), why };
                 key.prove_private_half().map_err(unproven)?;
@@ -308,23 +308,16 @@ pub(super) fn create_folder(path: &Path) -> Result<(), KeyFileError> {
 impl StoredKey for SigningKey {
     fn read(
         created: Timestamp,
-        jwk: &PrivateJwk,
+        half: StoredHalf<'_>,
         members: &mut KeyFileMembers<'_>,
     ) -> Result<Self, KeyFileError> {
         let signs_from =
             members.take_time("signs_from", "`signs_from` must be a time in Unix seconds")?;
-        Self::parse(jwk, created, signs_from).map_err(|error| members.key_error(error))
-    }
-
-    fn read_in_device(
-        created: Timestamp,
-        public: &Map<String, Value>,
-        key: DeviceKey,
-        members: &mut KeyFileMembers<'_>,
-    ) -> Result<Self, KeyFileError> {
-        let signs_from =
-            members.take_time("signs_from", "`signs_from` must be a time in Unix seconds")?;
-        Self::in_device(public, key, created, signs_from).map_err(|error| members.key_error(error))
+        let key = match half {
+            StoredHalf::Private(jwk) => Self::parse(jwk, created, signs_from),
+            StoredHalf::Public(jwk, key) => Self::in_device(jwk, key, created, signs_from),
+        };
+        key.map_err(|error| members.key_error(error))
     }
 
     fn prove_private_half(&self) -> Result<(), String> {
@@ -345,21 +338,16 @@ impl StoredKey for SigningKey {
 impl StoredKey for DecryptionKey {
     fn read(
         created: Timestamp,
-        jwk: &PrivateJwk,
+        half: StoredHalf<'_>,
         members: &mut KeyFileMembers<'_>,
     ) -> Result<Self, KeyFileError> {
-        Self::parse(jwk, created).map_err(|error| members.key_error(error))
-    }
-
-    fn read_in_device(
-        created: Timestamp,
-        public: &Map<String, Value>,
-        key: DeviceKey,
-        members: &mut KeyFileMembers<'_>,
-    ) -> Result<Self, KeyFileError> {
-        let algorithms = members.take_algorithms()?;
-        Self::in_device(public, &algorithms, &key, created)
-            .map_err(|error| members.key_error(error))
+        let key = match half {
+            StoredHalf::Private(jwk) => Self::parse(jwk, created),
+            StoredHalf::Public(jwk, key) => {
+                Self::in_device(jwk, &members.take_algorithms()?, &key, created)
+            }
+        };
+        key.map_err(|error| members.key_error(error))
     }
 
     fn prove_private_half(&self) -> Result<(), String> {
