@@ -79,12 +79,6 @@ pub enum PasswordNotice {
     ExpiresIn(Duration),
 }
 
-impl std::fmt::Debug for PasswordCredentials {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("PasswordCredentials(***)")
-    }
-}
-
 /// Returns the URL of a page of the hub. The base URL is derived from the redirect URI.
 ///
 /// # Errors

@@ -39,9 +39,3 @@ impl From<Federation> for CurrentFederation {
         Self::new(federation)
     }
 }
-
-impl std::fmt::Debug for CurrentFederation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.load().fmt(f)
-    }
-}

@@ -180,12 +180,6 @@ pub struct StepInputs<'a> {
     pub hub_count: HubCount,
 }
 
-impl std::fmt::Debug for StepInputs<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StepInputs").field("now", &self.now).finish_non_exhaustive()
-    }
-}
-
 /// Whether other processes share the store, and may continue a login whose process dies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HubCount {

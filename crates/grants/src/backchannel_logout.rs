@@ -272,11 +272,5 @@ fn retry_delay(attempts: u32) -> Duration {
     FIRST_RETRY_DELAY.saturating_mul(factor).min(MAX_RETRY_DELAY)
 }
 
-impl std::fmt::Debug for LogoutNotifier {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("LogoutNotifier")
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -319,11 +319,5 @@ impl PublishedKeySet {
     }
 }
 
-impl std::fmt::Debug for KeyDirectory {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.sets.load().keys()).finish()
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -145,12 +145,6 @@ impl ClientRegistrations {
     }
 }
 
-impl std::fmt::Debug for ClientRegistrations {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ClientRegistrations").field("config", &self.config).finish_non_exhaustive()
-    }
-}
-
 impl From<MetadataError> for GrantError {
     fn from(error: MetadataError) -> Self {
         Self { reason: Some(error.description), ..Self::from(error.code) }

@@ -67,12 +67,6 @@ impl HubCore {
     }
 }
 
-impl std::fmt::Debug for HubCore {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HubCore").field("issuer", &self.issuer).finish_non_exhaustive()
-    }
-}
-
 #[cfg(any(test, feature = "testing"))]
 impl HubCore {
     /// Creates the core of a hub without rate limits and without an audit log.

@@ -189,11 +189,5 @@ impl Blocks {
     }
 }
 
-impl std::fmt::Debug for Blocks {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Blocks").field("path", &self.0.path).finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests;

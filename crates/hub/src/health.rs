@@ -334,9 +334,3 @@ impl State {
         }
     }
 }
-
-impl std::fmt::Debug for Health {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Health")
-    }
-}

@@ -34,9 +34,3 @@ pub struct LoginServices {
     /// Time from the authorization request to the expiry of a login.
     pub login_lifetime: Duration,
 }
-
-impl std::fmt::Debug for LoginServices {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LoginServices").field("core", &self.core).finish_non_exhaustive()
-    }
-}

@@ -103,12 +103,6 @@ impl StoredLogin {
     }
 }
 
-impl std::fmt::Debug for StoredLogin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("StoredLogin(***)")
-    }
-}
-
 /// Error returned when a login could not run a step.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StepError {

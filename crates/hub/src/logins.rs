@@ -261,9 +261,3 @@ impl Logins {
         }
     }
 }
-
-impl std::fmt::Debug for Logins {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Logins")
-    }
-}

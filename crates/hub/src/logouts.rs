@@ -283,9 +283,3 @@ impl Logouts {
         }
     }
 }
-
-impl std::fmt::Debug for Logouts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Logouts")
-    }
-}

@@ -210,12 +210,6 @@ impl Gate for Connectors {
     }
 }
 
-impl std::fmt::Debug for Connectors {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.actors.load().keys()).finish()
-    }
-}
-
 /// Starts and restarts connector actors. Logins never wait for its mailbox.
 pub struct Registry {
     connectors: Connectors,

@@ -72,12 +72,6 @@ impl StepPermit {
     }
 }
 
-impl std::fmt::Debug for StepPermit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("StepPermit")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -263,11 +263,5 @@ impl UnauthenticatedLoginTable {
     }
 }
 
-impl std::fmt::Debug for UnauthenticatedLogins {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("UnauthenticatedLogins")
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -156,12 +156,6 @@ impl Register for FileRegister {
     }
 }
 
-impl std::fmt::Debug for FileRegister {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "FileRegister({} rows)", self.len())
-    }
-}
-
 const COLUMN_COUNT: usize = 7;
 const COLUMNS: [&str; COLUMN_COUNT] =
     ["given_names", "family_name", "birthdate", "gender", "birthplace", "birthcountry", STATUS];

@@ -101,9 +101,3 @@ pub enum SandboxRoutes {
     Off,
     On,
 }
-
-impl std::fmt::Debug for Hub {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hub").field("core", &self.core).finish_non_exhaustive()
-    }
-}

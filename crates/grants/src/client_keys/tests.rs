@@ -241,7 +241,7 @@ fn an_address_inside_is_refused_before_any_call() {
             ScopeTable::default(),
             UnavailableDisplay::Disabled,
         );
-        let error = KeyDirectory::new(&federation, &metrics()).unwrap_err();
+        let error = KeyDirectory::new(&federation, &metrics()).err().unwrap();
         assert!(error.to_string().contains("internal_hosts"), "{error}");
     }
 }

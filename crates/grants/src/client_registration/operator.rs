@@ -103,12 +103,6 @@ pub struct CreatedInitialToken {
     pub expires_at: String,
 }
 
-impl std::fmt::Debug for CreatedInitialToken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CreatedInitialToken").field("id", &self.id).finish_non_exhaustive()
-    }
-}
-
 /// Who decides on a registration, and why; the audit log records both.
 #[derive(Clone, Copy, Debug)]
 pub struct OperatorDecision<'a> {

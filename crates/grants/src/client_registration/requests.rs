@@ -29,12 +29,6 @@ const CLIENT_ID_CHARS: usize = 22;
 #[derive(Clone, Copy)]
 pub struct PresentedRegistrationToken<'a>(pub Option<&'a str>);
 
-impl std::fmt::Debug for PresentedRegistrationToken<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("PresentedRegistrationToken(***)")
-    }
-}
-
 impl PresentedRegistrationToken<'_> {
     fn hash(self) -> Option<String> {
         self.0.map(digest::sha256_base64url)

@@ -42,7 +42,7 @@ impl Hub {
     fn refused(&self, content: &str) -> String {
         fs::create_dir_all(self.state()).unwrap();
         fs::write(self.file(), content).unwrap();
-        Blocks::load(&self.state(), &self.env).unwrap_err().to_string()
+        Blocks::load(&self.state(), &self.env).err().unwrap().to_string()
     }
 }
 

@@ -166,7 +166,7 @@ fn an_invalid_file_is_rejected_with_line_and_fix() {
         ),
     ] {
         let error =
-            FileRegister::from_reader("r.csv", text.as_bytes(), "99100").unwrap_err().to_string();
+            FileRegister::from_reader("r.csv", text.as_bytes(), "99100").err().unwrap().to_string();
         assert!(error.contains(expected), "{error}");
         assert!(
             !error.contains("DUBOIS") && !error.contains("alive"),
@@ -175,10 +175,10 @@ fn an_invalid_file_is_rejected_with_line_and_fix() {
     }
     let latin1 = [HEADER.as_bytes(), b"Andr\xe9,B,1962-02-03,male,75107,99100,\n"].concat();
     let error =
-        FileRegister::from_reader("r.csv", latin1.as_slice(), "99100").unwrap_err().to_string();
+        FileRegister::from_reader("r.csv", latin1.as_slice(), "99100").err().unwrap().to_string();
     assert!(error.contains("line 2: not UTF-8"), "{error}");
     let error =
-        FileRegister::load(Path::new("no/such/register.csv"), "99100").unwrap_err().to_string();
+        FileRegister::load(Path::new("no/such/register.csv"), "99100").err().unwrap().to_string();
     assert!(
         error.contains("no/such/register.csv") && error.contains("register.file.path"),
         "{error}"

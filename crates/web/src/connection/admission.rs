@@ -1,7 +1,6 @@
 //! Limits the number of connections of a listener and evicts idle ones in favour of new ones.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Bound;
@@ -285,12 +284,6 @@ impl Drop for Permit {
         }
         state.peers.remove(self.peer.as_ref());
         state.networks.remove(self.network.as_ref());
-    }
-}
-
-impl fmt::Debug for ConnectionLimiter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConnectionLimiter").field("limits", &self.limits).finish_non_exhaustive()
     }
 }
 
